@@ -1,0 +1,151 @@
+//! Arguments: which parameter each is for, and what the library is given.
+
+use super::{Checker, Known, Val, value::Size};
+use crate::{ast, errors::check as errors};
+use plan::{Arg, Const, DType, Extent, Span, Type};
+
+/// What was given for a parameter.
+#[derive(Clone)]
+pub(super) enum Given<'e> {
+    /// What stood left of `|>`.
+    Value(Val, Span),
+    /// What was written.
+    Written(&'e ast::Expr),
+}
+
+impl<'a> Checker<'a> {
+    /// What was given for each of `formals`.
+    pub(super) fn bind<'e>(
+        &mut self,
+        formals: &[ast::Formal],
+        call: &'e ast::Call,
+        piped: Option<(Val, Span)>,
+    ) -> Option<Vec<Option<Given<'e>>>> {
+        let mut given: Vec<Option<Given<'e>>> = vec![None; formals.len()];
+        let mut next = 0;
+        let mut fine = true;
+        if let Some((val, at)) = piped {
+            match given.first_mut() {
+                Some(first) => *first = Some(Given::Value(val, at)),
+                None => {
+                    self.report(errors::takes_nothing(&call.name));
+                    return None;
+                }
+            }
+            next = 1;
+        }
+        for arg in &call.args {
+            let at = match &arg.name {
+                Some(name) => formals.iter().position(|it| it.name.text == name.text),
+                None => {
+                    next += 1;
+                    Some(next - 1).filter(|it| *it < formals.len())
+                }
+            };
+            fine &= match at {
+                Some(at) if given[at].is_none() => {
+                    given[at] = Some(Given::Written(&arg.value));
+                    true
+                }
+                Some(at) => {
+                    self.report(errors::given_twice(&formals[at].name.text, arg.span()));
+                    false
+                }
+                None => {
+                    self.report(errors::no_such_parameter(call, arg, formals));
+                    false
+                }
+            };
+        }
+        let missing: Vec<&str> = formals
+            .iter()
+            .zip(&given)
+            .filter(|(formal, given)| given.is_none() && is_needed(formal))
+            .map(|(formal, _)| formal.name.text.as_str())
+            .collect();
+        if !missing.is_empty() && fine {
+            self.report(errors::missing_arguments(call, &missing, formals));
+            fine = false;
+        }
+        fine.then_some(given)
+    }
+}
+
+/// Whether something must be given for a parameter. Sources are found by the compiler.
+fn is_needed(formal: &ast::Formal) -> bool {
+    let found = matches!(super::fit::kind(formal.type_.as_ref()), super::fit::Kind::Sources);
+    formal.default.is_none() && !formal.optional && !found
+}
+
+/// What the library is given for a value that is known while compiling.
+pub(super) fn known_arg(val: &Val) -> Option<Arg> {
+    Some(match val {
+        Val::Known(Known::Bool(it)) => Arg::Bool(*it),
+        Val::Known(Known::Text(it)) => Arg::Text(it.clone()),
+        Val::Known(Known::Word(it)) => Arg::Word(it.clone()),
+        Val::Known(Known::Number(it)) => match it.size {
+            Size::Int(it) => Arg::Int(it),
+            Size::Float(it) => Arg::Float(it),
+        },
+        Val::Interval(low, high) => {
+            let (Val::Known(Known::Number(low)), Val::Known(Known::Number(high))) = (&**low, &**high)
+            else {
+                return None;
+            };
+            Arg::Interval(low.as_f64(), high.as_f64())
+        }
+        Val::List(all) => Arg::List(all.iter().map(known_arg).collect::<Option<_>>()?),
+        Val::Record(fields) => {
+            let field = |(name, it): &(String, Val)| Some((name.clone(), known_arg(it)?));
+            Arg::Record(fields.iter().map(field).collect::<Option<_>>()?)
+        }
+        Val::Expr(_) | Val::Counted { .. } | Val::Stream(_) | Val::Broken => return None,
+    })
+}
+
+/// A constant tensor of a list, nested as deep as it is, where all of it is known.
+pub(super) fn constant_list(all: &[Val], like: Option<DType>) -> Option<(Const, Type)> {
+    let mut flat = Vec::new();
+    let mut shape = Vec::new();
+    flatten(all, 0, &mut shape, &mut flat)?;
+    let whole: Option<Vec<i64>> = flat
+        .iter()
+        .map(|it| match it {
+            Size::Int(it) => Some(*it),
+            Size::Float(_) => None,
+        })
+        .collect();
+    let ty = |dtype| Type::Tensor { dtype, shape: shape.iter().map(|it| Extent::Known(*it)).collect() };
+    match (whole, like) {
+        (Some(ints), like) if !like.is_some_and(DType::is_float) => {
+            let dtype = like.filter(|it| it.is_int()).unwrap_or(DType::I64);
+            Some((Const::Ints(dtype, shape.clone(), ints), ty(dtype)))
+        }
+        (_, like) => {
+            let dtype = like.filter(|it| it.is_float()).unwrap_or(DType::F32);
+            let float = |it: &Size| match it {
+                Size::Int(it) => *it as f64,
+                Size::Float(it) => *it,
+            };
+            Some((Const::Floats(dtype, shape.clone(), flat.iter().map(float).collect()), ty(dtype)))
+        }
+    }
+}
+
+fn flatten(all: &[Val], depth: usize, shape: &mut Vec<u64>, flat: &mut Vec<Size>) -> Option<()> {
+    let len = all.len() as u64;
+    match shape.get(depth) {
+        Some(known) if *known != len => return None,
+        Some(_) => {}
+        None => shape.push(len),
+    }
+    for val in all {
+        match val {
+            Val::Known(Known::Number(it)) => flat.push(it.size),
+            Val::List(inner) => flatten(inner, depth + 1, shape, flat)?,
+            _ => return None,
+        }
+    }
+    let deep = all.iter().any(|it| matches!(it, Val::List(_)));
+    (!deep || all.iter().all(|it| matches!(it, Val::List(_)))).then_some(())
+}

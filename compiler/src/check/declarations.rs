@@ -1,0 +1,284 @@
+//! What a program declares: all of it is checked, one pipeline is planned.
+
+use super::{Checker, Env, Known, LIBRARY_FILES, Val, scope::Scope, walk::walk};
+use crate::{
+    ast::{self, DeclarationKind},
+    errors::check as errors,
+};
+use plan::{IdVec, Plan, Span, mix};
+use std::collections::BTreeSet;
+
+impl<'a> Checker<'a> {
+    /// Checks every declaration, and plans the pipeline that is asked for.
+    pub(super) fn program(&mut self, files: &[ast::File]) -> Option<Plan> {
+        self.given_params(files);
+        for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
+            for declaration in file.declarations.iter().filter(|it| !it.broken) {
+                self.alone(declaration);
+            }
+        }
+        let chosen = self.chosen(files)?;
+        let mut plan = None;
+        for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
+            for declaration in &file.declarations {
+                let found = self.planned(declaration);
+                if Some(declaration.span) == chosen {
+                    plan = found;
+                }
+            }
+        }
+        plan
+    }
+
+    /// Checks a definition that nobody need call, on arguments of which nothing is known.
+    fn alone(&mut self, declaration: &ast::Declaration) {
+        let place = mix(0, plan::hash(b"alone"));
+        let mut env = Env::new(declaration.span.file, place, "alone");
+        match &declaration.kind {
+            DeclarationKind::Fn(it) => {
+                self.unknown_params(&it.signature.formals, &mut env);
+                self.value(&it.body, &mut env);
+            }
+            DeclarationKind::Pipeline(it) => {
+                let Some(formals) = &it.formals else { return };
+                self.unknown_params(formals, &mut env);
+                self.value(&it.body, &mut env);
+            }
+            DeclarationKind::Param(_) | DeclarationKind::Const(_) => {
+                self.declared(declaration, &env);
+            }
+            DeclarationKind::Extern(it) => {
+                for formal in &it.signature.formals {
+                    if let Some(type_) = &formal.type_ {
+                        self.written_type(type_);
+                    }
+                }
+                if let Some(result) = &it.signature.result {
+                    self.written_type(result);
+                }
+            }
+            DeclarationKind::Use(_) => {}
+        }
+        self.graph = plan::Graph::default();
+    }
+
+    fn unknown_params(&mut self, formals: &[ast::Formal], env: &mut Env<'_>) {
+        let mut seen = BTreeSet::new();
+        for formal in formals {
+            if !seen.insert(&formal.name.text) {
+                self.report(errors::field_twice(&formal.name));
+            }
+        }
+        let params = formals.iter().map(|it| (it.name.text.clone(), Val::Broken)).collect();
+        env.scopes.push(Scope::Params(params));
+    }
+
+    /// The plan of a pipeline without parameters.
+    fn planned(&mut self, declaration: &ast::Declaration) -> Option<Plan> {
+        let DeclarationKind::Pipeline(it) = &declaration.kind else { return None };
+        if it.formals.is_some() || declaration.broken {
+            return None;
+        }
+        self.ops = IdVec::new();
+        self.writers.clear();
+        let env = Env::new(declaration.span.file, 0, &it.name.text);
+        match self.declared(declaration, &env) {
+            Val::Stream(root) => {
+                let ops = std::mem::take(&mut self.ops);
+                Some(Plan { name: it.name.text.clone(), ops, root })
+            }
+            _ => None,
+        }
+    }
+
+    /// What a `param`, a `const` or a pipeline without parameters is.
+    pub(super) fn declared(&mut self, declaration: &ast::Declaration, env: &Env<'_>) -> Val {
+        if declaration.broken {
+            return Val::Broken;
+        }
+        match &declaration.kind {
+            DeclarationKind::Param(it) => self.param(it, declaration.span),
+            DeclarationKind::Const(it) => self.constant_of(it, declaration.span),
+            DeclarationKind::Pipeline(it) => self.pipeline(it, declaration, env),
+            _ => Val::Broken,
+        }
+    }
+
+    fn pipeline(
+        &mut self,
+        it: &ast::Pipeline,
+        declaration: &ast::Declaration,
+        env: &Env<'_>,
+    ) -> Val {
+        let place = mix(0, plan::hash(it.name.text.as_bytes()));
+        let mut inner = Env::new(declaration.span.file, place, &it.name.text);
+        let call = ast::Call { name: it.name.clone(), args: Vec::new(), span: it.name.span };
+        let found = self.expand(declaration, &call, |checker| checker.value(&it.body, &mut inner));
+        match found {
+            Val::Stream(_) | Val::Broken => found,
+            other => {
+                let _ = env;
+                let shown = self.shown(&other);
+                self.report(errors::pipeline_of(&it.name.text, &shown, it.body.span))
+            }
+        }
+    }
+
+    fn constant_of(&mut self, it: &ast::Const, at: Span) -> Val {
+        if let Some(known) = self.consts.get(&at) {
+            return known.clone();
+        }
+        if self.expanding.contains(&at) {
+            return self.report(errors::recursion(&it.name));
+        }
+        self.expanding.push(at);
+        let graph = std::mem::take(&mut self.graph);
+        let mut env = Env::new(at.file, 0, &it.name.text);
+        let found = self.value(&it.value, &mut env);
+        let known = super::args::known_arg(&found).is_some();
+        let found = match found {
+            Val::Broken => Val::Broken,
+            found if known => found,
+            found => {
+                let shown = self.shown(&found);
+                self.report(errors::const_of(&it.name.text, &shown, it.value.span))
+            }
+        };
+        self.graph = graph;
+        self.expanding.pop();
+        self.consts.insert(at, found.clone());
+        found
+    }
+
+    fn param(&mut self, it: &ast::Param, at: Span) -> Val {
+        if let Some(known) = self.consts.get(&at) {
+            return known.clone();
+        }
+        let given = self.request.params.get(&it.name.text).filter(|_| at.file.0 == 0).cloned();
+        let default = it.default.as_ref().map(|default| {
+            let mut env = Env::new(at.file, 0, &it.name.text);
+            (self.value(default, &mut env), default.span)
+        });
+        let found = match (given, default) {
+            (Some(text), default) => self.given_param(it, &text, default.map(|it| it.0)),
+            (None, Some((val, at))) if super::args::known_arg(&val).is_none() && !val.is_broken() => {
+                let shown = self.shown(&val);
+                self.report(errors::const_of(&it.name.text, &shown, at))
+            }
+            (None, Some((val, _))) => val,
+            (None, None) if self.request.needs_params => {
+                self.report(errors::param_unset(&it.name))
+            }
+            (None, None) => Val::Broken,
+        };
+        self.consts.insert(at, found.clone());
+        found
+    }
+
+    /// The value of `--set name=text`, of the kind that the parameter is.
+    fn given_param(&mut self, it: &ast::Param, text: &str, default: Option<Val>) -> Val {
+        let named = it.type_.as_ref().and_then(|it| match &it.kind {
+            ast::TypeKind::Named { name, .. } => Some(name.text.as_str()),
+            _ => None,
+        });
+        let textual = matches!(named, Some("path" | "str"))
+            || (named.is_none() && matches!(default, None | Some(Val::Known(Known::Text(_)))));
+        if textual {
+            return Val::text(text);
+        }
+        if let Some(ast::TypeExpr { kind: ast::TypeKind::Words(words), .. }) = &it.type_ {
+            if words.iter().any(|it| it.text == text) {
+                return Val::Known(Known::Word(text.to_owned()));
+            }
+            return self.report(errors::not_one_of(text, words, it.name.span));
+        }
+        let parsed = parsed_value(text, it.name.span);
+        let mut env = Env::new(it.name.span.file, 0, "");
+        match parsed.map(|it| self.value(&it, &mut env)) {
+            Some(val) if super::args::known_arg(&val).is_some() => {
+                if default.as_ref().is_some_and(|it| it.kind() != val.kind()) {
+                    return self.report(errors::param_kind(&it.name, text, default.as_ref()));
+                }
+                val
+            }
+            _ => self.report(errors::param_kind(&it.name, text, default.as_ref())),
+        }
+    }
+
+    /// Names given with `--set` that no `param` has.
+    fn given_params(&mut self, files: &[ast::File]) {
+        let params: Vec<&str> = files
+            .iter()
+            .filter(|it| it.id.0 == 0)
+            .flat_map(|it| &it.declarations)
+            .filter(|it| matches!(it.kind, DeclarationKind::Param(_)))
+            .filter_map(|it| it.name().map(|it| it.text.as_str()))
+            .collect();
+        for name in self.request.params.keys() {
+            if !params.contains(&name.as_str()) {
+                let at = files.first().map_or(Span::default(), |it| Span::new(it.id, 0, 0));
+                self.report(errors::no_such_param(name, &params, at));
+            }
+        }
+    }
+
+    /// The pipeline to be planned, where it is clear which; by the place of its declaration.
+    fn chosen(&mut self, files: &[ast::File]) -> Option<Option<Span>> {
+        let main = files.first()?;
+        let pipelines: Vec<&ast::Declaration> = main
+            .declarations
+            .iter()
+            .filter(|it| matches!(&it.kind, DeclarationKind::Pipeline(it) if it.formals.is_none()))
+            .collect();
+        let name_of = |it: &ast::Declaration| it.name().map_or(String::new(), |it| it.text.clone());
+        let names: Vec<String> = pipelines.iter().map(|it| name_of(it)).collect();
+        let at = Span::new(main.id, 0, 0);
+        if let Some(name) = self.request.pipeline {
+            let found = pipelines.iter().find(|it| name_of(it) == name);
+            if found.is_none() {
+                self.report(errors::no_such_pipeline(name, &names, at));
+            }
+            return Some(found.map(|it| it.span));
+        }
+        let used: BTreeSet<String> = pipelines.iter().flat_map(|it| used_names(it)).collect();
+        let ends: Vec<&&ast::Declaration> =
+            pipelines.iter().filter(|it| !used.contains(&name_of(it))).collect();
+        match ends.as_slice() {
+            [one] => Some(Some(one.span)),
+            _ if !self.request.needs_params => Some(None),
+            [] if pipelines.is_empty() => {
+                self.report(errors::no_pipeline(at));
+                Some(None)
+            }
+            _ => {
+                self.report(errors::which_pipeline(&names, at));
+                Some(None)
+            }
+        }
+    }
+}
+
+/// A value as it would be written in a program; messages about it point at `at`.
+fn parsed_value(text: &str, at: Span) -> Option<ast::Expr> {
+    let (file, diagnostics) = crate::syntax::parse(&format!("const VALUE = {text}"), at.file);
+    match file.declarations.as_slice() {
+        [ast::Declaration { kind: DeclarationKind::Const(it), broken: false, .. }]
+            if diagnostics.is_empty() =>
+        {
+            Some(ast::Expr { span: at, ..it.value.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// The names that a pipeline's body mentions.
+fn used_names(declaration: &ast::Declaration) -> Vec<String> {
+    let DeclarationKind::Pipeline(it) = &declaration.kind else { return Vec::new() };
+    let mut names = Vec::new();
+    walk(&it.body, &mut |it| {
+        if let ast::ExprKind::Name(name) = &it.kind {
+            names.push(name.clone());
+        }
+    });
+    names
+}

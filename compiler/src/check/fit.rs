@@ -1,0 +1,322 @@
+//! Whether an argument is what a signature of the library asks for.
+
+use super::{Checker, Env, Known, Val, args::known_arg, value::Size};
+use crate::{
+    ast::{self, TypeKind},
+    errors::check as errors,
+};
+use plan::{Arg, DType, ExprId, Extent, Span, Type};
+use std::collections::BTreeMap;
+
+/// What the variables of a signature stand for in one call.
+#[derive(Default)]
+pub(super) struct Vars {
+    dtypes: BTreeMap<String, DType>,
+    extents: BTreeMap<String, Extent>,
+    /// Whole numbers that were given for parameters, where they are known.
+    ints: BTreeMap<String, Option<i64>>,
+}
+
+/// A parameter's type, as the checker treats it.
+pub(super) enum Kind<'t> {
+    Words(&'t [ast::Name]),
+    Stream,
+    Streams,
+    Any,
+    Untyped,
+    Int,
+    Float,
+    Bool,
+    Text,
+    /// An interval, numbers, a record, a list: known while compiling.
+    Known(&'static str),
+    Type,
+    Values,
+    Sources,
+    Tensor(&'t str, &'t [ast::Extent]),
+}
+
+/// How the type of a parameter is to be treated.
+pub(super) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
+    let Some(type_) = type_ else { return Kind::Any };
+    match &type_.kind {
+        TypeKind::Words(words) => Kind::Words(words),
+        TypeKind::Named { name, extents } if extents.is_empty() => match name.text.as_str() {
+            "stream" => Kind::Stream,
+            "streams" => Kind::Streams,
+            "any" => Kind::Any,
+            "untyped" => Kind::Untyped,
+            "int" => Kind::Int,
+            "float" => Kind::Float,
+            "bool" => Kind::Bool,
+            "text" => Kind::Text,
+            "interval" => Kind::Known("an interval such as `0.08..1.0`"),
+            "floats" => Kind::Known("a number or a list of numbers"),
+            "record" => Kind::Known("a record such as `{ a: 0.0 }`"),
+            "list" => Kind::Known("a list"),
+            "texts" => Kind::Known("text, or a list of texts"),
+            "type" => Kind::Type,
+            "values" => Kind::Values,
+            "sources" => Kind::Sources,
+            name => Kind::Tensor(name, extents),
+        },
+        TypeKind::Named { name, extents } => Kind::Tensor(&name.text, extents),
+        TypeKind::Record { .. } => Kind::Known("a record"),
+        TypeKind::Broken => Kind::Any,
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// What the library is given for `val`, for a parameter of this kind.
+    pub(super) fn fit(&mut self, formal: &ast::Formal, val: &Val, at: Span) -> Option<Arg> {
+        match (kind(formal.type_.as_ref()), val) {
+            (_, val) if val.is_broken() => None,
+            (Kind::Words(words), Val::Known(Known::Word(it) | Known::Text(it))) => {
+                if words.iter().any(|word| word.text == *it) {
+                    return Some(Arg::Word(it.clone()));
+                }
+                self.report(errors::not_one_of(it, words, at));
+                None
+            }
+            (Kind::Int, _) => self.int_arg(val, at),
+            (Kind::Float, Val::Known(Known::Number(it))) => Some(match it.size {
+                Size::Int(it) => Arg::Int(it),
+                Size::Float(it) => Arg::Float(it),
+            }),
+            (Kind::Float, Val::Expr(id)) if self.is_number(*id) => Some(Arg::Expr(*id)),
+            (Kind::Bool, Val::Known(Known::Bool(it))) => Some(Arg::Bool(*it)),
+            (Kind::Text, Val::Known(Known::Text(it))) => Some(Arg::Text(it.clone())),
+            (Kind::Known(wanted), _) => {
+                let fits = known_arg(val).filter(|it| is_wanted(wanted, it));
+                if fits.is_none() {
+                    let shown = self.shown(val);
+                    self.report(errors::wanted(&formal.name.text, wanted, &shown, at));
+                }
+                fits
+            }
+            (Kind::Values, Val::List(all)) => self.nodes(all, None, at).map(Arg::Exprs),
+            (Kind::Values, Val::Counted { .. } | Val::Expr(_)) => {
+                self.to_node(val, None, at).map(Arg::Expr)
+            }
+            (Kind::Any | Kind::Untyped | Kind::Tensor(..), _) => {
+                let like = match kind(formal.type_.as_ref()) {
+                    Kind::Tensor(name, _) => DType::named(name),
+                    _ => None,
+                };
+                self.to_node(val, like, at).map(Arg::Expr)
+            }
+            (wanted, _) => {
+                let shown = self.shown(val);
+                let wanted = describe(&wanted);
+                self.report(errors::wanted(&formal.name.text, &wanted, &shown, at));
+                None
+            }
+        }
+    }
+
+    fn is_number(&self, id: ExprId) -> bool {
+        let ty = self.ty(id);
+        let number = ty.dtype().is_some_and(|it| it.is_float() || it.is_int());
+        number && ty.shape().is_some_and(<[_]>::is_empty)
+    }
+
+    /// Whether the arguments have the types of the signature; what its variables stand for.
+    pub(super) fn unify(
+        &mut self,
+        signature: &ast::Signature,
+        args: &[Arg],
+        at: Span,
+    ) -> Option<Vars> {
+        let mut vars = Vars::default();
+        for (formal, arg) in signature.formals.iter().zip(args) {
+            match (kind(formal.type_.as_ref()), arg) {
+                (Kind::Tensor(name, extents), Arg::Expr(id)) => {
+                    let ty = self.ty(*id);
+                    if let Err(wanted) = unify_tensor(name, extents, &ty, &mut vars) {
+                        let diagnostic = errors::input_type(&signature.name.text, formal, &ty, &wanted, at);
+                        self.report(diagnostic);
+                        return None;
+                    }
+                }
+                (Kind::Untyped, Arg::Expr(id)) if self.ty(*id) != Type::Untyped => {
+                    let ty = self.ty(*id);
+                    let wanted = "untyped data".to_owned();
+                    self.report(errors::input_type(&signature.name.text, formal, &ty, &wanted, at));
+                    return None;
+                }
+                (Kind::Int, Arg::Int(it)) => {
+                    vars.ints.insert(formal.name.text.clone(), Some(*it));
+                }
+                (Kind::Int, _) => {
+                    vars.ints.insert(formal.name.text.clone(), None);
+                }
+                _ => {}
+            }
+        }
+        Some(vars)
+    }
+
+    /// The type that a signature's result stands for.
+    pub(super) fn result(&mut self, type_: &ast::TypeExpr, vars: &Vars) -> Option<Type> {
+        let TypeKind::Named { name, extents } = &type_.kind else { return None };
+        if name.text == "untyped" {
+            return Some(Type::Untyped);
+        }
+        let dtype = DType::named(&name.text).or_else(|| vars.dtypes.get(&name.text).copied())?;
+        Some(Type::Tensor { dtype, shape: extents.iter().map(|it| extent(it, vars)).collect() })
+    }
+
+    /// The default of a parameter.
+    pub(super) fn default_arg(
+        &mut self,
+        formal: &ast::Formal,
+        formals: &[ast::Formal],
+        args: &[Arg],
+    ) -> Option<Arg> {
+        let Some(default) = &formal.default else { return Some(Arg::None) };
+        if let ast::ExprKind::Name(name) = &default.kind {
+            if name == "none" {
+                return Some(Arg::None);
+            }
+            if let Kind::Words(_) = kind(formal.type_.as_ref()) {
+                return Some(Arg::Word(name.clone()));
+            }
+            let other = formals.iter().position(|it| it.name.text == *name);
+            if let Some(arg) = other.and_then(|it| args.get(it)) {
+                return Some(arg.clone());
+            }
+        }
+        let val = self.value(default, &mut Env::new(default.span.file, 0, ""));
+        self.fit(formal, &val, default.span)
+    }
+}
+
+fn is_wanted(wanted: &str, arg: &Arg) -> bool {
+    match arg {
+        Arg::Interval(..) => wanted.starts_with("an interval"),
+        Arg::Int(_) | Arg::Float(_) => wanted.starts_with("a number"),
+        Arg::Text(_) => wanted.starts_with("text"),
+        Arg::List(_) => !wanted.starts_with("an interval") && !wanted.starts_with("a record"),
+        Arg::Record(_) => wanted.starts_with("a record"),
+        _ => false,
+    }
+}
+
+fn describe(kind: &Kind<'_>) -> String {
+    match kind {
+        Kind::Words(words) => {
+            let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.text)).collect();
+            format!("one of {}", words.join(", "))
+        }
+        Kind::Stream | Kind::Streams => "a stream".into(),
+        Kind::Int => "a whole number".into(),
+        Kind::Float => "a number".into(),
+        Kind::Bool => "`true` or `false`, known while compiling".into(),
+        Kind::Text => "text that is known while compiling".into(),
+        Kind::Type => "a type".into(),
+        Kind::Values => "a list of values".into(),
+        Kind::Known(it) => (*it).into(),
+        Kind::Any | Kind::Untyped | Kind::Tensor(..) | Kind::Sources => "a value".into(),
+    }
+}
+
+/// Matches a tensor type of a signature; what was wanted where it does not fit.
+fn unify_tensor(
+    name: &str,
+    extents: &[ast::Extent],
+    found: &Type,
+    vars: &mut Vars,
+) -> Result<(), String> {
+    let wanted = || wanted_type(name, extents);
+    let (Some(dtype), Some(shape)) = (found.dtype(), found.shape()) else { return Err(wanted()) };
+    let fits = match (DType::named(name), vars.dtypes.get(name)) {
+        (Some(fixed), _) => fixed == dtype || (fixed == DType::Bytes && dtype == DType::Bytes),
+        (None, Some(bound)) => *bound == dtype,
+        (None, None) => match name {
+            "number" => dtype.is_float() || dtype.is_int(),
+            "float" => dtype.is_float(),
+            "integer" => dtype.is_int(),
+            _ => !dtype.is_text(),
+        },
+    };
+    if !fits || shape.len() != extents.len() || *found == Type::Untyped {
+        return Err(wanted());
+    }
+    vars.dtypes.insert(name.to_owned(), dtype);
+    for (extent, found) in extents.iter().zip(shape) {
+        unify_extent(extent, found, vars).map_err(|()| wanted())?;
+    }
+    Ok(())
+}
+
+fn unify_extent(extent: &ast::Extent, found: &Extent, vars: &mut Vars) -> Result<(), ()> {
+    let ast::Extent::Known(expr) = extent else { return Ok(()) };
+    match (&expr.kind, found) {
+        (ast::ExprKind::Name(name), _) => match (vars.extents.get(name), found) {
+            (Some(Extent::Known(a)), Extent::Known(b)) if a != b => Err(()),
+            (Some(Extent::Known(_)), _) => Ok(()),
+            _ => {
+                vars.extents.insert(name.clone(), found.clone());
+                Ok(())
+            }
+        },
+        (ast::ExprKind::Number(it), Extent::Known(n)) => match it.value {
+            ast::Value::Int(wanted) if wanted != *n => Err(()),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// What an extent of a result stands for: known where all that it names is.
+fn extent(extent: &ast::Extent, vars: &Vars) -> Extent {
+    let ast::Extent::Known(expr) = extent else { return Extent::Unknown };
+    if let ast::ExprKind::Name(name) = &expr.kind
+        && let Some(found) = vars.extents.get(name)
+    {
+        return found.clone();
+    }
+    let known = known_extent(expr, vars).and_then(|it| u64::try_from(it).ok());
+    known.map_or(Extent::Unknown, Extent::Known)
+}
+
+fn known_extent(expr: &ast::Expr, vars: &Vars) -> Option<i64> {
+    match &expr.kind {
+        ast::ExprKind::Number(it) => match it.value {
+            ast::Value::Int(n) => i64::try_from(n).ok(),
+            ast::Value::Float(_) => None,
+        },
+        ast::ExprKind::Name(name) => match (vars.ints.get(name), vars.extents.get(name)) {
+            (Some(Some(it)), _) => Some(*it),
+            (_, Some(Extent::Known(n))) => i64::try_from(*n).ok(),
+            _ => None,
+        },
+        ast::ExprKind::Binary { op, lhs, rhs, .. } => {
+            let (a, b) = (known_extent(lhs, vars)?, known_extent(rhs, vars)?);
+            match op {
+                ast::BinaryOp::Add => a.checked_add(b),
+                ast::BinaryOp::Sub => a.checked_sub(b),
+                ast::BinaryOp::Mul => a.checked_mul(b),
+                ast::BinaryOp::FloorDiv if b > 0 => Some(a.div_euclid(b)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// A type of a signature as it is written.
+fn wanted_type(name: &str, extents: &[ast::Extent]) -> String {
+    let extent = |it: &ast::Extent| match it {
+        ast::Extent::Unknown(_) => "?".to_owned(),
+        ast::Extent::Known(it) => match &it.kind {
+            ast::ExprKind::Name(name) => name.clone(),
+            ast::ExprKind::Number(it) => it.text.clone(),
+            _ => "?".to_owned(),
+        },
+    };
+    if extents.is_empty() {
+        return format!("`{name}`");
+    }
+    format!("`{name}[{}]`", extents.iter().map(extent).collect::<Vec<_>>().join(", "))
+}

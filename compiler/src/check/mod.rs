@@ -1,0 +1,234 @@
+//! Names, types, shapes, effects: from what was written to a plan, or to all that is wrong with it.
+//!
+//! The checker evaluates the program on values that are not there yet: a `fn` is checked where it
+//! is called, on the types that it is called with, and inlined; what is known is folded; what is
+//! found for each record becomes a node of the operator's graph. A broken part is [`Val::Broken`],
+//! about which nobody says anything more: one mistake, one message.
+
+mod args;
+mod arith;
+mod call;
+mod declarations;
+mod fit;
+mod index;
+mod known;
+mod lists;
+mod names;
+mod scope;
+mod stream;
+mod value;
+mod values;
+mod walk;
+
+use crate::{ast, errors::check as errors, registry::Registry};
+use names::Names;
+use plan::{
+    Arg, Const, DType, Diagnostic, Expr, ExprId, Field, FileId, Graph, IdVec, Op, OpId, Plan, Span,
+    Type, VarId,
+};
+use scope::Env;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use value::{Known, Number, Size};
+pub(crate) use value::{Unit, Val};
+
+pub(crate) use names::LIBRARY_FILES;
+
+/// What a program needs to know of its inputs before it is compiled (`semantics.md`, 20).
+pub trait Inputs {
+    /// The fields of a source whose files say them, such as the header of a CSV.
+    ///
+    /// # Errors
+    /// A sentence about the file that could not be read, and what to do.
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String>;
+}
+
+/// How a program is to be checked.
+pub struct Request<'a> {
+    /// The files, the main one first, with those that it uses.
+    pub files: &'a [ast::File],
+    /// The file that each `use` names, by the place of its text.
+    pub imports: &'a BTreeMap<Span, FileId>,
+    /// The pipeline to be planned; the only one, or the one that no other uses, if not said.
+    pub pipeline: Option<&'a str>,
+    /// Values of `param`s, as they were given.
+    pub params: &'a BTreeMap<String, String>,
+    /// Whether a `param` without a value is a mistake.
+    pub needs_params: bool,
+    /// What its inputs are.
+    pub inputs: &'a dyn Inputs,
+}
+
+/// Nested calls, at the most: no program can exhaust the stack.
+const DEPTH_MAX: usize = 48;
+/// Calls and nodes that a program may expand to.
+const STEPS_MAX: usize = 200_000;
+
+pub(crate) struct Checker<'a> {
+    request: &'a Request<'a>,
+    registry: &'a Registry,
+    names: Names<'a>,
+    diagnostics: Vec<Diagnostic>,
+    seen: HashSet<(&'static str, Span)>,
+    /// Entries that come later and were asked for: each is said once.
+    missing: HashSet<String>,
+    ops: IdVec<OpId, Op>,
+    /// Who wrote each field of an operator's output: the definition's place.
+    writers: HashMap<(OpId, String), u64>,
+    /// The expressions of the operator that is being checked.
+    graph: Graph,
+    loops: Vec<VarId>,
+    /// The sources below the operator that is being checked.
+    input: Option<OpId>,
+    depth: usize,
+    steps: usize,
+    /// The user's call that led into the library, where one did.
+    user_call: Option<Span>,
+    /// Definitions being expanded, to find recursion.
+    expanding: Vec<Span>,
+    consts: HashMap<Span, Val>,
+}
+
+/// Checks a program, all of it, and gives the plan of one of its pipelines.
+pub(crate) fn check(request: &Request<'_>, registry: &Registry) -> (Option<Plan>, Vec<Diagnostic>) {
+    let (library, mut diagnostics) = registry.files();
+    let mut files = request.files.to_vec();
+    files.extend(library);
+    let names = Names::new(&files, request.imports, &mut diagnostics);
+    let mut checker = Checker::new(request, registry, names, diagnostics);
+    let plan = checker.program(&files);
+    let mut diagnostics = checker.diagnostics;
+    diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
+    let broken = diagnostics.iter().any(Diagnostic::is_error);
+    (plan.filter(|_| !broken), diagnostics)
+}
+
+impl<'a> Checker<'a> {
+    fn new(
+        request: &'a Request<'a>,
+        registry: &'a Registry,
+        names: Names<'a>,
+        diagnostics: Vec<Diagnostic>,
+    ) -> Self {
+        Self {
+            request,
+            registry,
+            names,
+            diagnostics,
+            seen: HashSet::new(),
+            missing: HashSet::new(),
+            ops: IdVec::new(),
+            writers: HashMap::new(),
+            graph: Graph::default(),
+            loops: Vec::new(),
+            input: None,
+            depth: 0,
+            steps: 0,
+            user_call: None,
+            expanding: Vec::new(),
+            consts: HashMap::new(),
+        }
+    }
+
+    /// Gives a message, once for each place; a broken value stands for what it is about.
+    fn report(&mut self, mut diagnostic: Diagnostic) -> Val {
+        if diagnostic.span.file.0 >= LIBRARY_FILES
+            && let Some(call) = self.user_call
+        {
+            diagnostic.span = call;
+            diagnostic.labels.clear();
+            diagnostic.fix = None;
+        }
+        if self.seen.insert((diagnostic.code.id, diagnostic.span)) {
+            self.diagnostics.push(diagnostic);
+        }
+        Val::Broken
+    }
+
+    /// Counts the work, and stops a program that expands without end.
+    fn step(&mut self, at: Span) -> bool {
+        self.steps += 1;
+        if self.steps <= STEPS_MAX {
+            return true;
+        }
+        if self.steps == STEPS_MAX + 1 {
+            self.report(errors::too_large(at, STEPS_MAX));
+        }
+        false
+    }
+
+    fn node(&mut self, expr: Expr, ty: Type) -> ExprId {
+        self.graph.add(expr, ty)
+    }
+
+    fn call_node(&mut self, function: &str, args: Vec<Arg>, ty: Type) -> ExprId {
+        self.node(Expr::Call { function: function.to_owned(), args, draw: None }, ty)
+    }
+
+    fn ty(&self, id: ExprId) -> Type {
+        self.graph.ty(id).clone()
+    }
+
+    /// A node for a value: numbers meet `like`, or are i64 and f32 where nothing is met.
+    fn to_node(&mut self, val: &Val, like: Option<DType>, at: Span) -> Option<ExprId> {
+        match val {
+            val if val.is_broken() => None,
+            Val::Expr(id) => Some(*id),
+            Val::Known(known) => Some(self.constant(known, like)),
+            Val::List(all) => self.list_node(all, like, at),
+            Val::Counted { count, var, body } => self.counted_node(*count, *var, body, at),
+            Val::Record(_) | Val::Interval(..) | Val::Stream(_) | Val::Broken => {
+                self.report(errors::not_a_value(val.kind(), at));
+                None
+            }
+        }
+    }
+
+    fn constant(&mut self, known: &Known, like: Option<DType>) -> ExprId {
+        let (value, dtype) = match known {
+            Known::Bool(it) => (Const::Ints(DType::Bool, vec![], vec![i64::from(*it)]), DType::Bool),
+            Known::Text(it) | Known::Word(it) => {
+                (Const::Text(DType::Str, it.clone().into_bytes()), DType::Str)
+            }
+            Known::Number(Number { size: Size::Int(it), .. }) => match like {
+                Some(dtype) if dtype.is_float() => {
+                    (Const::Floats(dtype, vec![], vec![*it as f64]), dtype)
+                }
+                _ => {
+                    let dtype = like.filter(|it| it.is_int()).unwrap_or(DType::I64);
+                    (Const::Ints(dtype, vec![], vec![*it]), dtype)
+                }
+            },
+            Known::Number(Number { size: Size::Float(it), .. }) => {
+                let dtype = like.filter(|it| it.is_float()).unwrap_or(DType::F32);
+                (Const::Floats(dtype, vec![], vec![*it]), dtype)
+            }
+        };
+        self.node(Expr::Const(value), Type::scalar(dtype))
+    }
+
+    /// The dtype of a value, where it has one already.
+    fn dtype(&self, val: &Val) -> Option<DType> {
+        match val {
+            Val::Expr(id) => self.graph.ty(*id).dtype(),
+            Val::Known(Known::Bool(_)) => Some(DType::Bool),
+            Val::Known(Known::Text(_)) => Some(DType::Str),
+            _ => None,
+        }
+    }
+
+    /// A value as messages show it: its type where it has one.
+    fn shown(&self, val: &Val) -> String {
+        match val {
+            Val::Expr(id) => format!("`{}`", self.graph.ty(*id)),
+            other => other.kind().to_owned(),
+        }
+    }
+
+    /// The value of an expression within `env`.
+    fn value(&mut self, expr: &ast::Expr, env: &mut Env<'_>) -> Val {
+        if !self.step(expr.span) {
+            return Val::Broken;
+        }
+        self.expression(expr, env)
+    }
+}

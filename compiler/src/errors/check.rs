@@ -1,0 +1,423 @@
+//! What is said about names, calls, streams; about values and types in `values`.
+
+pub(crate) mod codes;
+mod values;
+
+pub(crate) use codes::CODES;
+pub(crate) use values::*;
+
+use crate::ast::{Arg, Call, EachKind, Formal, Name};
+use plan::{Diagnostic, Span, Type};
+
+// ---- names
+
+pub(crate) fn declared_twice(name: &Name, first: Span) -> Diagnostic {
+    let message = format!("`{}` is declared twice", name.text);
+    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message)
+        .label("declared again here")
+        .also(first, "declared here first")
+        .help("give one of them another name")
+}
+
+pub(crate) fn field_twice(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is given twice", name.text);
+    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message).help("leave one of them out")
+}
+
+pub(crate) fn not_declared_there(name: &Name, file: &str) -> Diagnostic {
+    let message = format!("`{file}` declares no `{}`", name.text);
+    Diagnostic::error(codes::NOT_DECLARED_THERE.code(), name.span, message)
+}
+
+pub(crate) fn unknown_name(
+    name: &str,
+    at: Span,
+    near: &[&str],
+    called: bool,
+    fields: Option<&str>,
+) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::error(codes::UNKNOWN_NAME.code(), at, format!("`{name}` means nothing here"));
+    match (called, nearest(name, near), fields) {
+        (true, ..) => diagnostic.help(format!("`{name}` is called: `{name}(…)`")),
+        (_, Some(meant), _) => diagnostic.help(format!("did you mean `{meant}`?")).fix(at, meant),
+        (_, _, Some("")) => diagnostic.help("the record has no fields here"),
+        (_, _, Some(fields)) => diagnostic.help(format!("the record has the fields {fields}")),
+        _ => diagnostic.help("declare it with `param` or `const`"),
+    }
+}
+
+pub(crate) fn hides(name: &str, at: Span) -> Diagnostic {
+    let message = format!("`{name}` could be the field or the parameter");
+    Diagnostic::error(codes::HIDDEN_NAME.code(), at, message)
+        .help(format!("`it.{name}` is the field; give the parameter another name if that is meant"))
+        .fix(at, format!("it.{name}"))
+}
+
+pub(crate) fn it_without_record(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::IT_WITHOUT_RECORD.code(), at, "there is no record here for `it`")
+        .help("`it` is the record within `map`, `with`, `where` and `flat_map`")
+}
+
+pub(crate) fn no_such_field(name: &Name, names: &[&str]) -> Diagnostic {
+    let message = format!("the record has no field `{}`", name.text);
+    let diagnostic = Diagnostic::error(codes::NO_SUCH_FIELD.code(), name.span, message);
+    match nearest(&name.text, names) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
+        None => diagnostic.help(format!("it has {}", quoted(names))),
+    }
+}
+
+pub(crate) fn no_fields(name: &Name, shown: &str) -> Diagnostic {
+    let message = format!("{shown} has no field `{}`", name.text);
+    let diagnostic = Diagnostic::error(codes::NO_SUCH_FIELD.code(), name.span, message);
+    match nearest(&name.text, &["shape"]) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
+        None => diagnostic.help(format!("functions are called: `x |> {}`", name.text)),
+    }
+}
+
+pub(crate) fn unknown_type(name: &Name) -> Diagnostic {
+    let all: Vec<&str> = plan::DType::ALL.iter().map(|it| it.1).collect();
+    let message = format!("`{}` is no type", name.text);
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE.code(), name.span, message);
+    match nearest(&name.text, &all).or_else(|| of_numpy(&name.text)) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
+        None => diagnostic.help(format!("the dtypes are {}", all.join(", "))),
+    }
+}
+
+/// The dtype that people from NumPy and PyTorch know under another name.
+fn of_numpy(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "float" | "float32" => "f32",
+        "double" | "float64" => "f64",
+        "half" | "float16" => "f16",
+        "bfloat16" => "bf16",
+        "uint8" | "byte" => "u8",
+        "uint16" => "u16",
+        "uint32" => "u32",
+        "uint64" => "u64",
+        "int8" => "i8",
+        "int16" => "i16",
+        "int" | "int32" => "i32",
+        "long" | "int64" => "i64",
+        "string" | "text" => "str",
+        "boolean" => "bool",
+        _ => return None,
+    })
+}
+
+pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::UNKNOWN_TYPE.code(), at, "this is no type of a value")
+        .help("a type is a dtype with its extents, such as `f32[n, 4]`")
+}
+
+// ---- calls
+
+pub(crate) fn unknown_function(name: &Name, near: &[&str], on_stream: bool) -> Diagnostic {
+    let kind = if on_stream { "operator" } else { "function" };
+    let message = format!("there is no {kind} `{}`", name.text);
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_FUNCTION.code(), name.span, message);
+    match nearest(&name.text, near) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
+        None => diagnostic.help("docs/OPERATORS.md lists all; `fn` and `pipeline` define your own"),
+    }
+}
+
+pub(crate) fn comes_later(name: &Name, what: &str) -> Diagnostic {
+    let message = format!("`{}` cannot be run by this version yet", name.text);
+    Diagnostic::error(codes::COMES_LATER.code(), name.span, message).help(what)
+}
+
+pub(crate) fn not_called(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is named, not called", name.text);
+    Diagnostic::error(codes::NOT_CALLED.code(), name.span, message)
+        .help(format!("leave the brackets out: `{}`", name.text))
+}
+
+pub(crate) fn recursion(name: &Name) -> Diagnostic {
+    let message = format!("`{}` leads back to itself", name.text);
+    Diagnostic::error(codes::RECURSION.code(), name.span, message)
+        .help("a program is a finite graph: there is no recursion")
+}
+
+pub(crate) fn too_deep(at: Span, most: usize) -> Diagnostic {
+    let message = format!("calls lead into each other more than {most} deep");
+    Diagnostic::error(codes::TOO_LARGE.code(), at, message)
+}
+
+pub(crate) fn too_large(at: Span, most: usize) -> Diagnostic {
+    let message = format!("the program expands to more than {most} parts");
+    Diagnostic::error(codes::TOO_LARGE.code(), at, message)
+        .help("definitions are expanded where they are called; call fewer, or shorten lists")
+}
+
+pub(crate) fn takes_nothing(name: &Name) -> Diagnostic {
+    let message = format!("`{}` takes no argument", name.text);
+    Diagnostic::error(codes::NO_SUCH_PARAMETER.code(), name.span, message)
+        .help("what stands left of `|>` is the first argument")
+}
+
+pub(crate) fn given_twice(param: &str, at: Span) -> Diagnostic {
+    let message = format!("`{param}` is given twice");
+    Diagnostic::error(codes::DECLARED_TWICE.code(), at, message)
+        .help("what stands left of `|>` is the first argument")
+}
+
+pub(crate) fn no_such_parameter(call: &Call, arg: &Arg, formals: &[Formal]) -> Diagnostic {
+    let code = codes::NO_SUCH_PARAMETER.code();
+    let Some(name) = &arg.name else {
+        let message = format!("`{}` takes {} arguments", call.name.text, formals.len());
+        return Diagnostic::error(code, arg.span(), message)
+            .label("one too many")
+            .help(format!("it is `{}`", head(&call.name.text, formals)));
+    };
+    let message = format!("`{}` has no parameter `{}`", call.name.text, name.text);
+    let diagnostic = Diagnostic::error(code, name.span, message);
+    let names: Vec<&str> = formals.iter().map(|it| it.name.text.as_str()).collect();
+    match nearest(&name.text, &names) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
+        None => diagnostic.help(format!("it is `{}`", head(&call.name.text, formals))),
+    }
+}
+
+pub(crate) fn missing_arguments(call: &Call, missing: &[&str], formals: &[Formal]) -> Diagnostic {
+    let message = format!("`{}` needs {}", call.name.text, quoted(missing));
+    Diagnostic::error(codes::MISSING_ARGUMENT.code(), call.span, message)
+        .help(format!("it is `{}`", head(&call.name.text, formals)))
+}
+
+pub(crate) fn not_one_of(word: &str, words: &[Name], at: Span) -> Diagnostic {
+    let all: Vec<&str> = words.iter().map(|it| it.text.as_str()).collect();
+    let message = format!("`{word}` is none of {}", quoted(&all));
+    let diagnostic = Diagnostic::error(codes::NOT_ONE_OF.code(), at, message);
+    match nearest(word, &all) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(at, meant),
+        None => diagnostic,
+    }
+}
+
+pub(crate) fn wanted(param: &str, wanted: &str, shown: &str, at: Span) -> Diagnostic {
+    let message = format!("`{param}` is {wanted}, and here is {shown}");
+    Diagnostic::error(codes::WANTED.code(), at, message)
+}
+
+pub(crate) fn takes_a_list(name: &Name) -> Diagnostic {
+    let message = format!("`{}` chooses from a list", name.text);
+    Diagnostic::error(codes::MISSING_ARGUMENT.code(), name.span, message)
+        .help(format!("write `{}([a, b])`", name.text))
+}
+
+pub(crate) fn input_type(
+    function: &str,
+    formal: &Formal,
+    found: &Type,
+    wanted: &str,
+    at: Span,
+) -> Diagnostic {
+    let message = format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
+    let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
+    if *found == Type::Untyped {
+        return diagnostic.help("say what the data are: `x as bytes`");
+    }
+    diagnostic
+}
+
+pub(crate) fn refused(function: &str, why: &str, at: Span) -> Diagnostic {
+    Diagnostic::error(codes::REFUSED.code(), at, format!("`{function}`: {why}"))
+}
+
+pub(crate) fn library_lacks(name: &str, at: Span) -> Diagnostic {
+    let message = format!("the library has no `{name}` that fits this");
+    Diagnostic::error(codes::LIBRARY.code(), at, message)
+        .help("this is a mistake in pipec: please report it with the program")
+}
+
+// ---- streams
+
+pub(crate) fn function_on_stream(call: &Call) -> Diagnostic {
+    let message = format!("`{}` works on values, and here is a stream", call.name.text);
+    Diagnostic::error(codes::FUNCTION_ON_STREAM.code(), call.span, message)
+        .help("put the chain into brackets: `map { name: … |> …  }`")
+}
+
+pub(crate) fn operator_on_value(name: &Name, shown: &str, at: Span) -> Diagnostic {
+    let message = format!("`{}` works on streams, and here is {shown}", name.text);
+    Diagnostic::error(codes::OPERATOR_ON_VALUE.code(), name.span, message)
+        .also(at, "this is no stream")
+}
+
+pub(crate) fn source_on_stream(call: &Call) -> Diagnostic {
+    let message = format!("`{}` is a source: it reads no stream", call.name.text);
+    Diagnostic::error(codes::SOURCE_ON_STREAM.code(), call.span, message)
+}
+
+pub(crate) fn each_of_no_record(kind: EachKind, at: Span, shown: &str, value_at: Span) -> Diagnostic {
+    let message = format!("`{}` works on a stream or a record, and here is {shown}", kind.word());
+    Diagnostic::error(codes::NO_RECORD.code(), at, message).also(value_at, "this has no fields")
+}
+
+pub(crate) fn each_of_no_stream(kind: EachKind, at: Span) -> Diagnostic {
+    let message = format!("`{}` works on a stream, and here is a single record", kind.word());
+    Diagnostic::error(codes::OPERATOR_ON_VALUE.code(), at, message)
+}
+
+pub(crate) fn with_no_record(at: Span, shown: &str) -> Diagnostic {
+    let message = format!("`with` adds the fields of a record, and here is {shown}");
+    Diagnostic::error(codes::NO_RECORD.code(), at, message).help("name the field: `with { name: … }`")
+}
+
+pub(crate) fn map_to_no_record(at: Span, shown: &str) -> Diagnostic {
+    let message = format!("a stream carries records, and here is {shown}");
+    Diagnostic::error(codes::NO_RECORD.code(), at, message).help("name the field: `map { name: … }`")
+}
+
+pub(crate) fn flat_map_of(shown: &str, at: Span) -> Diagnostic {
+    let message = format!("`flat_map` takes a list of records, and here is {shown}");
+    Diagnostic::error(codes::NO_RECORD.code(), at, message)
+        .help("write `flat_map [{ name: x } for x in xs]`")
+}
+
+pub(crate) fn stream_in_record(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::NOT_A_VALUE.code(), at, "a field is a value, and here is a stream")
+}
+
+pub(crate) fn stream_else_value(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::NOT_A_VALUE.code(), at, "a stream has no value to stand in for a record")
+        .help("write `else skip`, `else another` or `else fail`, or put the `else` inside the brackets")
+}
+
+pub(crate) fn not_streams(shown: &str, many: bool, at: Span) -> Diagnostic {
+    let wanted = if many { "streams are wanted, such as `{ a: x, b: y }`," } else { "a stream is wanted" };
+    Diagnostic::error(codes::NOT_A_STREAM.code(), at, format!("{wanted} and here is {shown}"))
+}
+
+pub(crate) fn pipeline_of(name: &str, shown: &str, at: Span) -> Diagnostic {
+    let message = format!("`{name}` is a pipeline, and here is {shown}");
+    Diagnostic::error(codes::NOT_A_STREAM.code(), at, message)
+        .help("a pipeline begins with a source, such as `files(…)`; a value is a `const`")
+}
+
+pub(crate) fn input_unreadable(why: &str, at: Span) -> Diagnostic {
+    Diagnostic::error(codes::INPUT_UNREADABLE.code(), at, why)
+}
+
+pub(crate) fn each_scalar(shown: &str, at: Span) -> Diagnostic {
+    let message = format!("one number for each record is wanted, and here is {shown}");
+    Diagnostic::error(codes::EACH_SCALAR.code(), at, message)
+}
+
+// ---- the program as a whole
+
+pub(crate) fn param_unset(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is not set", name.text);
+    Diagnostic::error(codes::PARAM_UNSET.code(), name.span, message)
+        .help(format!("set it with `--set {}=…`, or give it a default", name.text))
+}
+
+pub(crate) fn no_such_param(name: &str, params: &[&str], at: Span) -> Diagnostic {
+    let message = format!("there is no `param {name}` to be set");
+    let diagnostic = Diagnostic::error(codes::PARAM_VALUE.code(), at, message);
+    match (nearest(name, params), params) {
+        (Some(meant), _) => diagnostic.help(format!("did you mean `--set {meant}=…`?")),
+        (None, []) => diagnostic.help("the file has no parameters"),
+        (None, _) => diagnostic.help(format!("the parameters are {}", quoted(params))),
+    }
+}
+
+pub(crate) fn param_kind(name: &Name, text: &str, default: Option<&crate::check::Val>) -> Diagnostic {
+    let wanted = default.map_or("a number, a truth value or text in quotes", |it| it.kind());
+    let message = format!("`{}` is {wanted}, and is set to `{text}`", name.text);
+    Diagnostic::error(codes::PARAM_VALUE.code(), name.span, message)
+}
+
+pub(crate) fn const_of(name: &str, shown: &str, at: Span) -> Diagnostic {
+    let message = format!("`{name}` must be known before the run, and here is {shown}");
+    Diagnostic::error(codes::NOT_KNOWN.code(), at, message)
+}
+
+pub(crate) fn no_pipeline(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, "the file has no pipeline that can be run")
+        .help("declare one: `pipeline train = files(\"…\") |> …`")
+}
+
+pub(crate) fn which_pipeline(names: &[String], at: Span) -> Diagnostic {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("which pipeline is meant? The file has {}", quoted(&names));
+    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message).help("say its name behind the file's")
+}
+
+pub(crate) fn no_such_pipeline(name: &str, names: &[String], at: Span) -> Diagnostic {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("the file has no pipeline `{name}`");
+    let diagnostic = Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message);
+    match nearest(name, &names) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
+        None if names.is_empty() => diagnostic,
+        None => diagnostic.help(format!("it has {}", quoted(&names))),
+    }
+}
+
+// ---- words of messages
+
+/// The one of `all` that was probably meant: few letters apart, for its length.
+pub(crate) fn nearest<'n>(name: &str, all: &[&'n str]) -> Option<&'n str> {
+    let allowed = (name.chars().count() / 3).max(1);
+    let short = name.chars().count() <= 4;
+    let alike = |it: &&&str| !short || it.chars().next() == name.chars().next();
+    let near = all.iter().filter(alike).map(|it| (distance(name, it), *it));
+    near.filter(|it| it.0 <= allowed && it.1 != name).min().map(|it| it.1)
+}
+
+/// Letters to be put in, left out, changed or swapped (Damerau and Levenshtein), at most.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > 8 || a.len() > 64 {
+        return usize::MAX;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    (0..=a.len()).for_each(|i| rows[i][0] = i);
+    (0..=b.len()).for_each(|j| rows[0][j] = j);
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let change = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+fn quoted(names: &[&str]) -> String {
+    let all: Vec<String> = names.iter().map(|it| format!("`{it}`")).collect();
+    match all.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => "none".into(),
+    }
+}
+
+/// `name(first, second: …)`: what a call looks like.
+fn head(name: &str, formals: &[Formal]) -> String {
+    let formal = |it: &Formal| {
+        let optional = it.default.is_some() || it.optional;
+        if optional { format!("{}: …", it.name.text) } else { it.name.text.clone() }
+    };
+    format!("{name}({})", formals.iter().map(formal).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_near() {
+        assert_eq!(nearest("shufle", &["shuffle", "take"]), Some("shuffle"));
+        assert_eq!(nearest("bacth", &["batch", "match"]), Some("batch"));
+        assert_eq!(nearest("resize", &["normalize"]), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! What is said about plans that cannot be made a program.
+
+use plan::{CodeInfo, Diagnostic, Span};
+
+const NO_INDEX: CodeInfo = CodeInfo {
+    id: "PC0301",
+    name: "shuffle-index",
+    long: "`shuffle` without a window is a permutation of the source's index: every order of the whole data set is \
+           possible, and nothing is held in memory. So its source must be one that can be read in any order (`files`, \
+           `range`), and only `map`, `with` and `where` may stand between the two. Everything else can be shuffled \
+           within a window: `shuffle(window: 10_000)`.\n\nWrong:\n\n    pipeline p = range(10) |> repeat(2) |> shuffle\n\n\
+           Right:\n\n    pipeline p = range(10) |> shuffle |> repeat(2)\n",
+};
+
+const NO_LAPS: CodeInfo = CodeInfo {
+    id: "PC0302",
+    name: "repeat-laps",
+    long: "`repeat` makes laps of its source, so that nothing is kept from one lap to the next. It needs a stream whose \
+           end means nothing by itself: a source, with `map`, `with`, `where`, `flat_map` and `shuffle` without a window \
+           after it. After `batch`, `take`, `zip` and others that look at the end or at several streams, put `repeat` \
+           before them.\n\nWrong:\n\n    pipeline p = range(10) |> batch(4) |> repeat(2)\n\n\
+           Right:\n\n    pipeline p = range(10) |> repeat(2) |> batch(4)\n",
+};
+
+const NO_OTHER: CodeInfo = CodeInfo {
+    id: "PC0303",
+    name: "another-index",
+    long: "`else another` fills the place of a faulty record with another one of the same source, drawn by its number. So \
+           the source must be one that can be read in any order, and only `map`, `with`, `where` and `shuffle` without a \
+           window may stand between the two. Elsewhere there is `else skip`, or `else` with a value.",
+};
+
+const MISALIGNS: CodeInfo = CodeInfo {
+    id: "PC0304",
+    name: "skip-misaligns",
+    long: "`zip` puts the first records of all streams side by side, then the second ones. A record that is skipped in one \
+           stream only would move all that follow it beside the wrong ones. Compute what can fail after the `zip`: then \
+           the pair goes.\n\nWrong:\n\n    pipeline p = zip({ a: a |> where coin(0.5) |> map f(x), b: b }) else skip\n\n\
+           Right:\n\n    pipeline p = zip({ a: a, b: b }) |> map { y: f(a.x), b.z } else skip\n",
+};
+
+const TOO_LARGE: CodeInfo = CodeInfo {
+    id: "PC0305",
+    name: "program-size",
+    long: "A pipeline has at most 1 000 sources and operators, so that no program can exhaust the machine that runs it.",
+};
+
+/// All of them, by number.
+pub(crate) static CODES: &[CodeInfo] = &[NO_INDEX, NO_LAPS, NO_OTHER, MISALIGNS, TOO_LARGE];
+
+/// `between` is what is in the way, and why.
+pub(crate) fn no_index(at: Span, (between, why): (Span, &str)) -> Diagnostic {
+    Diagnostic::error(
+        NO_INDEX.code(),
+        at,
+        "`shuffle` without a window has no index to permute here",
+    )
+    .also(between, why)
+    .help("move it next to the source, or shuffle within a window: `shuffle(window: 10_000)`")
+}
+
+pub(crate) fn no_laps(at: Span, (between, why): (Span, &str)) -> Diagnostic {
+    Diagnostic::error(
+        NO_LAPS.code(),
+        at,
+        "what stands before `repeat` cannot be made laps of a source",
+    )
+    .also(between, why)
+    .help("move `repeat` before it, next to the source")
+}
+
+pub(crate) fn no_other(at: Span, (between, why): (Span, &str)) -> Diagnostic {
+    Diagnostic::error(NO_OTHER.code(), at, "`another` has no source to take a record from")
+        .also(between, why)
+        .help("write `else skip`, or `else` and a value")
+}
+
+pub(crate) fn misaligns(at: Span, zip: Span) -> Diagnostic {
+    Diagnostic::error(
+        MISALIGNS.code(),
+        at,
+        "a record that is skipped here misaligns the streams of `zip`",
+    )
+    .also(zip, "the streams are put side by side here")
+    .help("compute after `zip` what can fail: then the pair goes")
+}
+
+pub(crate) fn too_large(at: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE.code(), at, format!("the pipeline has more than {most} stages"))
+        .help("make it of several pipelines")
+}

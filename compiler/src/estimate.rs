@@ -1,0 +1,120 @@
+//! What a plan will cost and how fast it will be, before anything has run.
+//!
+//! Operational laws (Denning and Buzen, "The operational analysis of queueing network models",
+//! ACM Computing Surveys 10 (1978)): a step takes its time for a record as often as records visit
+//! it for each one that leaves the pipeline; the sum over all steps, the demand, shared by all
+//! cores, bounds the rate, and so does each step that one thread must do in order.
+
+pub(crate) mod cost;
+mod figure;
+pub(crate) mod flow;
+mod memory;
+pub(crate) mod size;
+mod steps;
+
+pub use figure::{Figure, Origin};
+pub use memory::Memory;
+pub use steps::{CallEstimate, StepEstimate};
+
+use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
+use plan::{Diagnostic, Index, Library, Plan};
+use serde::Serialize;
+
+/// What a pipeline is expected to do on a machine with so many cores.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// The cores that it was made for.
+    pub cores: u32,
+    /// One for each operator of the plan, sources first.
+    pub steps: Vec<StepEstimate>,
+    /// Processor time for each record that leaves the pipeline, in nanoseconds.
+    pub ns: Figure,
+    /// Records that leave it in a second; batches, where it makes such.
+    pub rate: Figure,
+    /// Rows of a batch, where records leave in batches.
+    pub batch_rows: Option<f64>,
+    /// What bounds the rate: the place of a step in `steps`.
+    pub bottleneck: usize,
+    /// Bytes that are held while it runs.
+    pub memory: Memory,
+}
+
+/// Estimates `plan` on `cores` cores.
+///
+/// # Errors
+/// What cannot be run as it is written.
+pub fn estimate(plan: &Plan, library: &Library, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
+    let catalog = Catalog::new(library);
+    let lowered = lower_known(plan, &catalog, &|_| String::new())?;
+    Ok(estimate_known(plan, &lowered, &catalog, cores))
+}
+
+/// The same where the program of the plan is known.
+pub(crate) fn estimate_known(
+    plan: &Plan,
+    lowered: &Lowered,
+    catalog: &Catalog,
+    cores: u32,
+) -> Estimate {
+    let cores = cores.max(1);
+    let mut steps = steps::steps(plan, lowered, catalog, cores);
+    let ns: Figure = steps.iter().map(|it| it.ns.times(it.visits.value)).sum();
+    for step in &mut steps {
+        step.share =
+            if ns.value > 0.0 { step.ns.value * step.visits.value / ns.value } else { 0.0 };
+    }
+    let (bottleneck, most) = bound(&steps, ns.value, cores);
+    let rate = if most > 0.0 { 1e9 / most } else { 0.0 };
+    Estimate {
+        pipeline: plan.name.clone(),
+        cores,
+        ns,
+        rate: Figure { value: rate, origin: ns.origin },
+        batch_rows: batch_rows(plan, catalog),
+        bottleneck,
+        memory: memory::memory(lowered, catalog, cores),
+        steps,
+    }
+}
+
+/// The step that bounds the rate, and the nanoseconds between two records that leave.
+fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
+    let own = |i: usize| steps[i].ns.value * steps[i].visits.value;
+    let slowest = |all: &mut dyn Iterator<Item = usize>| {
+        all.max_by(|&a, &b| own(a).total_cmp(&own(b)).then(b.cmp(&a)))
+    };
+    let shared = demand / f64::from(cores);
+    let serial = slowest(&mut (0..steps.len()).filter(|&it| !steps[it].parallel));
+    match serial {
+        Some(serial) if own(serial) > shared => (serial, own(serial)),
+        _ => (slowest(&mut (0..steps.len())).unwrap_or(0), shared),
+    }
+}
+
+/// Rows of the batches that leave.
+fn batch_rows(plan: &Plan, catalog: &Catalog) -> Option<f64> {
+    let mut rows: Vec<Option<f64>> = Vec::with_capacity(plan.ops.len());
+    for (_, op) in plan.ops.iter() {
+        rows.push(match role(op, catalog) {
+            Role::Batch { size, .. } => Some(size as f64),
+            Role::FlatMap => None,
+            _ => op.inputs.first().and_then(|it| rows[it.row()]),
+        });
+    }
+    rows[plan.root.row()]
+}
+
+impl Estimate {
+    /// Records in a second, counted before they are put into batches.
+    pub fn records(&self) -> Figure {
+        self.rate.times(self.batch_rows.unwrap_or(1.0))
+    }
+
+    /// Whether it is better than `other`, or as good: processor time, then memory.
+    pub fn at_least_as_good(&self, other: &Self) -> bool {
+        // What differs by less than a thousandth is no difference: these are estimates.
+        self.ns.value <= other.ns.value * 1.001
+    }
+}

@@ -1,0 +1,132 @@
+//! What flows through the stages of a program: bytes and time of a record at each.
+
+use super::{cost::Prices, figure::Figure, size};
+use crate::lower::{
+    catalog::Catalog,
+    group::output_roots,
+    role::{Role, operator},
+};
+use plan::{Code, Entry, ExprId, Field, IdVec, Records, Stage, StageId, Transform};
+
+/// A record at one stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    /// Bytes of each column that leaves it.
+    pub(crate) columns: Vec<Figure>,
+    /// Records that leave it for each that enters; filters are assumed to keep all.
+    pub(crate) makes: f64,
+    /// Nanoseconds for each record that enters, or that a source makes.
+    pub(crate) ns: f64,
+}
+
+impl Flow {
+    /// Bytes of a record that leaves, with its id.
+    pub(crate) fn bytes(&self) -> Figure {
+        self.columns.iter().copied().sum::<Figure>() + Figure::exact(8.0)
+    }
+}
+
+/// What flows through each of `stages`.
+pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<StageId, Flow> {
+    let mut flows: IdVec<StageId, Flow> = IdVec::new();
+    for (_, stage) in stages.iter() {
+        let flow = match &stage.code {
+            Code::Source { entry, .. } => source(stage, entry, catalog),
+            Code::Transform(it) => transform(it, &flows[stage.inputs[0]].columns, catalog),
+            Code::Operator { entry, args, .. } => {
+                let role = operator(entry, args, stage.inputs.len(), catalog);
+                let inputs: Vec<(&[Field], &[Figure])> = stage
+                    .inputs
+                    .iter()
+                    .map(|&it| (&stages[it].columns[..], &flows[it].columns[..]))
+                    .collect();
+                let columns = columns_of(role, &stage.columns, &inputs);
+                let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>().value;
+                let entering = inputs.iter().map(|it| sum(it.1)).sum();
+                let sizes = [entering, sum(&columns)];
+                Flow { ns: price((entry, role), sizes, catalog), columns, makes: 1.0 / taken(role) }
+            }
+        };
+        flows.push(flow);
+    }
+    flows
+}
+
+fn source(stage: &Stage, entry: &str, catalog: &Catalog) -> Flow {
+    let columns: Vec<Figure> = stage.columns.iter().map(|it| size::of_type(&it.ty)).collect();
+    let bytes: f64 = columns.iter().map(|it| it.value).sum();
+    let cost =
+        catalog.source(entry).map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * bytes);
+    Flow { columns, makes: 1.0, ns: cost }
+}
+
+fn transform(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> Flow {
+    let mut prices = Prices::new(&transform.graph, columns, catalog);
+    prices.vector = transform.vector;
+    let (columns, makes) = written(&transform.outputs, &prices);
+    let roots: Vec<ExprId> =
+        transform.filters.iter().copied().chain(output_roots(&transform.outputs)).collect();
+    let copies: f64 = output_roots(&transform.outputs).iter().map(|it| prices.copy(*it)).sum();
+    Flow { columns, makes, ns: prices.total(&roots) + copies }
+}
+
+/// Bytes of the columns that are written, and how many records for each.
+pub(crate) fn written(outputs: &Records, prices: &Prices<'_>) -> (Vec<Figure>, f64) {
+    let sizes = |all: &[ExprId]| all.iter().map(|it| prices.sizes[*it]).collect();
+    match outputs {
+        Records::Listed(lists) => {
+            let first = lists.first().map_or(Vec::new(), |it| sizes(it));
+            (first, lists.len() as f64)
+        }
+        Records::Counted { count, outputs, .. } => {
+            (sizes(outputs), size::turns(prices.graph, *count).value)
+        }
+    }
+}
+
+/// Records that go into one that leaves an operator.
+pub(crate) fn taken(role: Role) -> f64 {
+    match role {
+        Role::Batch { size, .. } => size as f64,
+        Role::Windows { hop, .. } => hop as f64,
+        _ => 1.0,
+    }
+}
+
+/// Bytes of the columns that leave an operator: those of the inputs' fields of the same name.
+pub(crate) fn columns_of(
+    role: Role,
+    fields: &[Field],
+    inputs: &[(&[Field], &[Figure])],
+) -> Vec<Figure> {
+    let joined = match role {
+        Role::Batch { size, .. } => size as f64,
+        Role::Windows { length, .. } => length as f64,
+        _ => 1.0,
+    };
+    let entering = |name: &str| {
+        let all = inputs.iter().flat_map(|(fields, sizes)| fields.iter().zip(sizes.iter()));
+        let mut same = all.filter(|(it, _)| it.name == name);
+        same.next().map(|(_, size)| *size)
+    };
+    let size = |field: &Field| match field.ty.fixed_bytes() {
+        Some(bytes) => Figure::exact(bytes as f64),
+        None => entering(&field.name)
+            .or_else(|| entering(field.name.split_once('.')?.1))
+            .map_or_else(|| size::of_type(&field.ty), |it| it.times(joined)),
+    };
+    fields.iter().map(size).collect()
+}
+
+/// Nanoseconds of an operator for each record that enters, by the bytes of a record that enters and
+/// of one that leaves.
+pub(crate) fn price(
+    (entry, role): (&str, Role),
+    [entering, leaving]: [f64; 2],
+    catalog: &Catalog,
+) -> f64 {
+    catalog.operator(entry).map_or(0.0, |Entry { cost, .. }| {
+        let made = cost.ns_call + cost.ns_byte_out * leaving;
+        cost.ns_byte_in * entering + made / taken(role)
+    })
+}

@@ -1,0 +1,299 @@
+//! What each step of a plan costs: the operators as they are written, and the calls within them.
+
+use super::{cost::Prices, figure::Figure, flow, size};
+use crate::lower::{
+    Lowered,
+    align::values,
+    catalog::Catalog,
+    role::{Role, role},
+};
+use plan::{
+    Arg, Code, Expr, ExprId, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property, StageId,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One operator of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepEstimate {
+    /// Its stable name, such as `train.map#1`.
+    pub step: String,
+    /// Records that enter it, or that a source makes, for each record that leaves the pipeline.
+    pub visits: Figure,
+    /// Processor time for each of those, in nanoseconds.
+    pub ns: Figure,
+    /// Bytes of a record that leaves it.
+    pub bytes: Figure,
+    /// Its share of the processor time of the pipeline.
+    pub share: f64,
+    /// Whether several threads can work in it at once.
+    pub parallel: bool,
+    /// Threads that work in it, at the most.
+    pub workers: u32,
+    /// Whether its source does what it says, so that it costs nothing here.
+    pub moved: bool,
+    /// What it calls for each record, the dearest first.
+    pub calls: Vec<CallEstimate>,
+}
+
+/// A function within a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallEstimate {
+    /// Its name; `arithmetic` and `copy` are the compiler's own.
+    pub name: String,
+    /// How often it is called for each record that enters the step, on average.
+    pub times: f64,
+    /// Processor time for each record that enters the step, in nanoseconds.
+    pub ns: Figure,
+    /// Bytes of what it gives, for one call.
+    pub bytes: Figure,
+    /// Its share of the processor time of the step.
+    pub share: f64,
+}
+
+/// The steps of `plan`, in the order of its operators.
+pub(super) fn steps(
+    plan: &Plan,
+    lowered: &Lowered,
+    catalog: &Catalog,
+    cores: u32,
+) -> Vec<StepEstimate> {
+    let visits = visits(plan, catalog);
+    let mut known = Known { plan, lowered, catalog, bytes: IdVec::new() };
+    let mut steps = Vec::with_capacity(plan.ops.len());
+    for (id, op) in plan.ops.iter() {
+        let (bytes, calls) = known.step(id, op);
+        known.bytes.push(bytes);
+        let moved = lowered.moved.gone.contains(&id);
+        let parallel = moved || is_parallel(op, catalog);
+        let ns: Figure = if moved { Figure::ZERO } else { calls.iter().map(|it| it.ns).sum() };
+        steps.push(StepEstimate {
+            step: op.step.clone(),
+            visits: visits[id],
+            ns,
+            bytes: known.bytes[id].iter().copied().sum(),
+            share: 0.0,
+            parallel,
+            workers: if moved {
+                0
+            } else if parallel {
+                cores
+            } else {
+                1
+            },
+            moved,
+            calls: if moved { Vec::new() } else { shared(calls, ns.value) },
+        });
+    }
+    steps
+}
+
+/// Operators put records together in order; all else is done by any worker.
+fn is_parallel(op: &Op, catalog: &Catalog) -> bool {
+    match &op.kind {
+        OpKind::Source { entry, .. } => {
+            catalog.source(entry).is_some_and(|it| it.has(Property::Indexed))
+        }
+        OpKind::Operator { .. } => false,
+        OpKind::Map { .. } | OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
+    }
+}
+
+fn shared(mut calls: Vec<CallEstimate>, ns: f64) -> Vec<CallEstimate> {
+    for call in &mut calls {
+        call.share = if ns > 0.0 { call.ns.value / ns } else { 0.0 };
+    }
+    calls.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value).then_with(|| a.name.cmp(&b.name)));
+    calls
+}
+
+struct Known<'a> {
+    plan: &'a Plan,
+    lowered: &'a Lowered,
+    catalog: &'a Catalog,
+    /// Bytes of the fields that leave each operator.
+    bytes: IdVec<OpId, Vec<Figure>>,
+}
+
+impl Known<'_> {
+    /// Bytes of the fields that leave `op`, and what it calls.
+    fn step(&self, id: OpId, op: &Op) -> (Vec<Figure>, Vec<CallEstimate>) {
+        match &op.kind {
+            OpKind::Source { entry, .. } => self.source(op, entry),
+            OpKind::Operator { entry, .. } => self.operator(id, op, entry),
+            _ => {
+                let columns = &self.bytes[op.inputs[0]];
+                let mut prices = Prices::new(&op.graph, columns, self.catalog);
+                prices.vector = self.at_once(id);
+                let bytes = match &op.kind {
+                    OpKind::Map { outputs } => outputs.iter().map(|it| prices.sizes[*it]).collect(),
+                    OpKind::FlatMap { records } => flow::written(records, &prices).0,
+                    _ => columns.clone(),
+                };
+                let mut calls = calls(&prices, &values(op));
+                calls.extend(self.copies(id, &prices));
+                (bytes, calls)
+            }
+        }
+    }
+
+    fn source(&self, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {
+        let bytes: Vec<Figure> = op.output.iter().map(|it| size::of_type(&it.ty)).collect();
+        let all: Figure = bytes.iter().copied().sum();
+        let ns = self
+            .catalog
+            .source(entry)
+            .map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * all.value);
+        (bytes, vec![call(entry, 1.0, ns, all)])
+    }
+
+    fn operator(&self, id: OpId, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {
+        let inputs: Vec<(&[Field], &[Figure])> = op
+            .inputs
+            .iter()
+            .map(|&it| (&self.plan.ops[it].output[..], &self.bytes[it][..]))
+            .collect();
+        let role = role(op, self.catalog);
+        let bytes = flow::columns_of(role, &op.output, &inputs);
+        let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>();
+        let entering = inputs.iter().map(|it| sum(it.1).value).sum();
+        // Rows that lie in the batch already are not copied.
+        let sizes = if self.filled(id) { [0.0; 2] } else { [entering, sum(&bytes).value] };
+        let ns = flow::price((entry, role), sizes, self.catalog);
+        let own = call(entry, 1.0, ns, sum(&bytes));
+        let columns = op.inputs.first().map_or(&[][..], |it| &self.bytes[*it]);
+        let prices = Prices::new(&op.graph, columns, self.catalog);
+        let arguments = calls(&prices, &values(op));
+        (bytes, [own].into_iter().chain(arguments).collect())
+    }
+
+    /// Whether an operator's input is computed a whole chunk at a time.
+    fn at_once(&self, id: OpId) -> bool {
+        let stages = &self.lowered.stages_of[id];
+        !stages.is_empty() && stages.iter().all(|it| self.transform(*it, |it| it.vector))
+    }
+
+    /// Whether the stage before an operator writes into its batch.
+    fn filled(&self, id: OpId) -> bool {
+        self.lowered.stages_of[id].iter().any(|it| {
+            let stage = &self.lowered.program.stages[*it];
+            let is_operator = matches!(stage.code, Code::Operator { .. });
+            let direct = |it: &StageId| self.transform(*it, |it| it.into_batch.is_some());
+            is_operator && stage.inputs.iter().any(direct)
+        })
+    }
+
+    fn transform(&self, stage: StageId, holds: impl Fn(&plan::Transform) -> bool) -> bool {
+        match &self.lowered.program.stages[stage].code {
+            Code::Transform(it) => holds(it),
+            _ => false,
+        }
+    }
+
+    /// Copies of values that do not write themselves where they will live; who reads the records
+    /// of `id` next decides whether they are written at all.
+    fn copies(&self, id: OpId, prices: &Prices<'_>) -> Option<CallEstimate> {
+        let reader = self.plan.ops.iter().find(|(_, it)| it.inputs.contains(&id));
+        if reader.is_some_and(|(_, it)| !matches!(it.kind, OpKind::Operator { .. })) {
+            return None;
+        }
+        let OpKind::Map { outputs } = &self.plan.ops[id].kind else { return None };
+        let ns: f64 = outputs.iter().map(|it| prices.copy(*it)).sum();
+        let copied = outputs.iter().filter(|it| prices.copy(**it) > 0.0);
+        let bytes: Figure = copied.map(|it| prices.sizes[*it]).sum();
+        (ns > 0.0).then(|| call("copy", 1.0, ns, bytes))
+    }
+}
+
+/// Times that rest on coefficients are assumed until something has been measured.
+fn call(name: &str, times: f64, ns: f64, bytes: Figure) -> CallEstimate {
+    CallEstimate { name: name.to_owned(), times, ns: Figure::assumed(ns), bytes, share: 0.0 }
+}
+
+/// What `roots` call, by name.
+fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
+    let times = prices.times(roots);
+    let mut calls: BTreeMap<&str, CallEstimate> = BTreeMap::new();
+    for (id, expr, _) in prices.graph.iter().filter(|(id, ..)| times[id.row()] > 0.0) {
+        let (times, ns) = (times[id.row()], times[id.row()] * prices.node(id));
+        let name = match expr {
+            Expr::Call { function, .. } => function.as_str(),
+            _ if ns > 0.0 => "arithmetic",
+            _ => continue,
+        };
+        let found = calls.entry(name).or_insert_with(|| call(name, 0.0, 0.0, Figure::ZERO));
+        found.times += times;
+        found.ns = found.ns + Figure::assumed(ns);
+        found.bytes = found.bytes.max(prices.sizes[id]);
+    }
+    calls.into_values().collect()
+}
+
+/// How often each operator is visited for a record that leaves the pipeline.
+fn visits(plan: &Plan, catalog: &Catalog) -> IdVec<OpId, Figure> {
+    let mut leaving: Vec<Figure> = vec![Figure::ZERO; plan.ops.len()];
+    let mut visits: IdVec<OpId, Figure> = plan.ops.ids().map(|_| Figure::ZERO).collect();
+    leaving[plan.root.row()] = Figure::exact(1.0);
+    for (id, op) in plan.ops.iter().rev() {
+        let role = role(op, catalog);
+        let out = leaving[id.row()];
+        let enters = match &op.kind {
+            OpKind::FlatMap { records } => {
+                let made = made(op, records);
+                Figure {
+                    value: out.value / made.value.max(1e-3),
+                    origin: out.origin.max(made.origin),
+                }
+            }
+            // Assumed: what share a filter keeps is known when it has run.
+            OpKind::Where { .. } => Figure { origin: super::Origin::Assumed, ..out },
+            _ => out.times(flow::taken(role)),
+        };
+        visits[id] = enters;
+        let shares = shares(op, role, catalog);
+        for (input, share) in op.inputs.iter().zip(shares) {
+            leaving[input.row()] = leaving[input.row()] + enters.times(share);
+        }
+    }
+    visits
+}
+
+fn made(op: &Op, records: &plan::Records) -> Figure {
+    match records {
+        plan::Records::Listed(lists) => Figure::exact(lists.len() as f64),
+        plan::Records::Counted { count, .. } => size::turns(&op.graph, *count),
+    }
+}
+
+/// Which share of the records that enter an operator comes from each input.
+fn shares(op: &Op, role: Role, catalog: &Catalog) -> Vec<f64> {
+    let n = op.inputs.len();
+    if role != Role::Merge {
+        return vec![1.0; n];
+    }
+    let OpKind::Operator { entry, args, names } = &op.kind else { return vec![1.0; n] };
+    let weights = catalog.operator(entry).and_then(|it| catalog.argument(it, args, "weights"));
+    let weights: Vec<f64> = match weights {
+        Some(Arg::Record(all)) => {
+            let of =
+                |name: &String| all.iter().find(|it| it.0 == *name).map_or(0.0, |it| number(&it.1));
+            names.iter().map(of).collect()
+        }
+        Some(Arg::List(all)) => all.iter().map(number).collect(),
+        _ => Vec::new(),
+    };
+    let sum: f64 = weights.iter().sum();
+    if weights.len() == n && sum > 0.0 {
+        weights.iter().map(|it| it / sum).collect()
+    } else {
+        vec![1.0 / n.max(1) as f64; n]
+    }
+}
+
+fn number(arg: &Arg) -> f64 {
+    match arg {
+        Arg::Int(it) => *it as f64,
+        Arg::Float(it) => *it,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,175 @@
+//! What a pipeline will do, for people: the steps in the order of the text, what each costs, what
+//! bounds the rate, and what was rewritten.
+
+mod figures;
+mod graph_text;
+mod plan_text;
+mod program_text;
+mod table;
+mod text;
+
+pub use plan_text::plan_text;
+pub use program_text::program_text;
+
+use crate::{
+    estimate::{CallEstimate, Estimate},
+    lower::{
+        catalog::Catalog,
+        role::{Role, role},
+    },
+    passes::{Optimised, Step},
+};
+use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span};
+use serde::Serialize;
+
+/// All that `explain` shows; serialised, it is what `--json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// The steps that are run, sources first; what a stream is made of stands before it.
+    pub steps: Vec<Line>,
+    /// The whole.
+    pub estimate: Estimate,
+    /// What was rewritten, and what was not and why.
+    pub story: Vec<Step>,
+}
+
+/// A step of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// Its stable name, such as `train.map#1`.
+    pub step: String,
+    /// The word that stands in the text: `map`, `files`.
+    pub word: String,
+    /// Where it is written: `aug.pipe:12:8`.
+    pub place: String,
+    /// How many streams around it are joined later.
+    pub depth: usize,
+    /// Under which name its stream is joined, where it is the last of one.
+    pub stream: Option<String>,
+    /// The type of the records that leave it, where others enter.
+    pub record: Option<String>,
+    /// What else is to be known, such as how far a shuffle moves records.
+    pub note: Option<String>,
+    /// Its place in the estimate's steps.
+    pub estimate: usize,
+}
+
+/// Explains a plan. `label` says where a place of the text is: `aug.pipe:12:8`.
+pub fn explain(
+    optimised: &Optimised,
+    library: &Library,
+    label: &dyn Fn(Span) -> String,
+) -> Explanation {
+    let plan = &optimised.plan;
+    let mut lines = Lines { plan, catalog: Catalog::new(library), label, all: Vec::new() };
+    lines.stream(plan.root, 0);
+    Explanation {
+        pipeline: plan.name.clone(),
+        steps: lines.all,
+        estimate: optimised.estimate.clone(),
+        story: optimised.story.clone(),
+    }
+}
+
+impl Explanation {
+    /// As text of any width; lines end with `\n`. Nothing in it depends on where it is shown.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::text(self)
+    }
+}
+
+/// The dearest calls of a step: those of at least a hundredth of the pipeline's time.
+fn dear_calls(explanation: &Explanation, step: usize) -> Vec<&CallEstimate> {
+    let step = &explanation.estimate.steps[step];
+    let dear = step.calls.iter().filter(|it| it.share * step.share >= 0.01);
+    // A step that is one call says it all by itself.
+    if step.calls.len() > 1 { dear.collect() } else { Vec::new() }
+}
+
+struct Lines<'a> {
+    plan: &'a Plan,
+    catalog: Catalog,
+    label: &'a dyn Fn(Span) -> String,
+    all: Vec<Line>,
+}
+
+impl Lines<'_> {
+    /// The steps of the stream that leaves `root`. Long chains do not nest.
+    fn stream(&mut self, root: OpId, depth: usize) {
+        let mut chain = vec![root];
+        while let [input] = self.plan.ops[chain[chain.len() - 1]].inputs[..] {
+            chain.push(input);
+        }
+        for id in chain.into_iter().rev() {
+            let op = &self.plan.ops[id];
+            if op.inputs.len() > 1 {
+                self.joined(op, depth + 1);
+            }
+            self.line(id, op, depth);
+        }
+    }
+
+    fn joined(&mut self, op: &Op, depth: usize) {
+        let OpKind::Operator { names, .. } = &op.kind else { return };
+        for (i, &input) in op.inputs.iter().enumerate() {
+            self.stream(input, depth);
+            let name = names.get(i).cloned().unwrap_or_else(|| format!("stream {}", i + 1));
+            if let Some(last) = self.all.last_mut() {
+                last.stream = Some(name);
+            }
+        }
+    }
+
+    fn line(&mut self, id: OpId, op: &Op, depth: usize) {
+        self.all.push(Line {
+            step: op.step.clone(),
+            word: word(op),
+            place: (self.label)(op.at),
+            depth,
+            stream: None,
+            record: self.changes(op).then(|| format!("{{ {} }}", Commas(&op.output))),
+            note: self.note(op),
+            estimate: id.row(),
+        });
+    }
+
+    /// Whether records leave that are others than those that enter.
+    fn changes(&self, op: &Op) -> bool {
+        op.inputs.first().is_none_or(|it| self.plan.ops[*it].output != op.output)
+    }
+
+    fn note(&self, op: &Op) -> Option<String> {
+        Some(match role(op, &self.catalog) {
+            Role::Permute => "a permutation of the index: a record moves a third of the data set \
+                              on average, and nothing is held"
+                .to_owned(),
+            Role::ShuffleWithin(n) => {
+                format!("a record moves {} places on average, and less than {n}", n / 3)
+            }
+            Role::Repeat(None) => "laps of its source, for ever".to_owned(),
+            Role::Repeat(Some(n)) => format!("{n} laps of its source"),
+            _ => return None,
+        })
+    }
+}
+
+/// The word of a step as it stands in the text.
+fn word(op: &Op) -> String {
+    match &op.kind {
+        OpKind::Source { entry, .. } | OpKind::Operator { entry, .. } => entry.clone(),
+        OpKind::Map { .. } => step_word(&op.step).unwrap_or("map").to_owned(),
+        OpKind::Where { .. } => "where".to_owned(),
+        OpKind::FlatMap { .. } => "flat_map".to_owned(),
+    }
+}
+
+/// `with` and `map` are one in a plan; the step's name tells them apart.
+fn step_word(step: &str) -> Option<&str> {
+    step.rsplit('.').next()?.split('#').next().filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

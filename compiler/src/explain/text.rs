@@ -1,0 +1,163 @@
+//! The explanation as text: the verdict first, then the steps, then the story.
+
+use super::{
+    Explanation, Line, dear_calls,
+    figures::{bytes, percent, rate, time},
+    table::{Cell, lines},
+};
+use crate::{
+    estimate::{CallEstimate, Estimate, Origin, StepEstimate},
+    passes::Step,
+};
+use std::fmt::Write;
+
+/// Characters of a type that are shown.
+const TYPE_LEN_MAX: usize = 72;
+
+pub(super) fn text(explanation: &Explanation) -> String {
+    let mut text = verdict(explanation);
+    text.push('\n');
+    for line in lines(&rows(explanation)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push('\n');
+    for line in lines(&summary(explanation)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if explanation.estimate.ns.origin == Origin::Assumed {
+        text.push_str("\n~ assumed: nothing of it has been measured on this machine\n");
+    }
+    text
+}
+
+/// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`
+fn verdict(explanation: &Explanation) -> String {
+    let estimate = &explanation.estimate;
+    let batches = estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(estimate.rate)));
+    let cores = estimate.cores;
+    let plural = if cores == 1 { "" } else { "s" };
+    format!(
+        "{}: {} records/s{} on {cores} core{plural}, bound by {}\n",
+        explanation.pipeline,
+        rate(estimate.records()),
+        batches.unwrap_or_default(),
+        bottleneck(estimate),
+    )
+}
+
+fn bottleneck(estimate: &Estimate) -> String {
+    let Some(step) = estimate.steps.get(estimate.bottleneck) else { return "nothing".to_owned() };
+    let main = step.calls.first().filter(|it| it.share >= 0.5 && step.calls.len() > 1);
+    let call = main.map_or(String::new(), |it| format!(" ({})", it.name));
+    let serial = if step.parallel { "" } else { ", which is done in order" };
+    format!("{}{call}{serial}", step.step)
+}
+
+fn rows(explanation: &Explanation) -> Vec<Vec<Cell>> {
+    let head =
+        ["step", "written at", "a record", "bytes", "share", "workers", "records that leave"];
+    let right = |i: usize| (2..=5).contains(&i);
+    let head = head.iter().enumerate();
+    let head = head.map(|(i, it)| if right(i) { Cell::right(*it) } else { Cell::left(*it) });
+    let mut rows = vec![head.collect()];
+    for line in &explanation.steps {
+        let step = &explanation.estimate.steps[line.estimate];
+        rows.push(step_row(line, step));
+        let calls = dear_calls(explanation, line.estimate);
+        rows.extend(calls.into_iter().map(|it| call_row(line, step, it)));
+        if let Some(note) = &line.note {
+            let note = format!("{}  {note}", indent(line));
+            rows.push(vec![Cell::left(note)]);
+        }
+    }
+    rows
+}
+
+fn indent(line: &Line) -> String {
+    "  ".repeat(line.depth)
+}
+
+fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
+    let name = match &line.stream {
+        Some(stream) => format!("{}{}  → {stream}", indent(line), line.step),
+        None => format!("{}{}", indent(line), line.step),
+    };
+    let workers = match step.workers {
+        0 => "source".to_owned(),
+        n => n.to_string(),
+    };
+    let costs = if step.ns.value > 0.0 { time(step.ns) } else { "–".to_owned() };
+    vec![
+        Cell::left(name),
+        Cell::left(line.place.clone()),
+        Cell::right(costs),
+        Cell::right(line.record.as_ref().map_or(String::new(), |_| bytes(step.bytes))),
+        Cell::right(percent(step.share)),
+        Cell::right(workers),
+        Cell::left(line.record.as_deref().map_or(String::new(), shortened)),
+    ]
+}
+
+fn call_row(line: &Line, step: &StepEstimate, call: &CallEstimate) -> Vec<Cell> {
+    let often = if (call.times - 1.0).abs() < 0.01 {
+        String::new()
+    } else {
+        format!(" × {:.1}", call.times)
+    };
+    vec![
+        Cell::left(format!("{}    {}{often}", indent(line), call.name)),
+        Cell::left(""),
+        Cell::right(time(call.ns)),
+        Cell::right(bytes(call.bytes)),
+        Cell::right(percent(call.share * step.share)),
+    ]
+}
+
+fn shortened(record: &str) -> String {
+    if record.chars().count() <= TYPE_LEN_MAX {
+        return record.to_owned();
+    }
+    let head: String = record.chars().take(TYPE_LEN_MAX - 3).collect();
+    format!("{} … }}", head.trim_end())
+}
+
+fn summary(explanation: &Explanation) -> Vec<Vec<Cell>> {
+    let estimate = &explanation.estimate;
+    let row = |name: &str, text: String| vec![Cell::left(name), Cell::left(text)];
+    let rows = estimate.batch_rows.unwrap_or(1.0);
+    let mut each = format!("{} of processor time a record", time(estimate.ns.times(1.0 / rows)));
+    if estimate.batch_rows.is_some() {
+        let _ = write!(each, ", {} a batch", time(estimate.ns));
+    }
+    let memory = &estimate.memory;
+    let parts = [
+        ("batches", memory.batches),
+        ("chunks", memory.chunks),
+        ("held by operators", memory.held),
+    ];
+    let parts = parts.iter().filter(|it| it.1.value > 0.0);
+    let parts: Vec<String> = parts.map(|(name, it)| format!("{} {name}", bytes(*it))).collect();
+    let mut all = vec![
+        row("time", each),
+        row("memory", format!("{}: {}", bytes(memory.total()), parts.join(", "))),
+    ];
+    all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(|it| {
+        let (name, text) = told(it);
+        row(name, text)
+    }));
+    all
+}
+
+/// What came of a proposal.
+fn told(step: &Step) -> (&'static str, String) {
+    let saved = step.before.map_or(0.0, |it| 1.0 - step.after / it.max(1e-9));
+    let name = if step.kept { "rewritten" } else { "left" };
+    let effect = match () {
+        () if saved.abs() < 0.001 => "no faster, no slower".to_owned(),
+        () if saved > 0.0 => format!("saves {}", percent(saved)),
+        () => format!("would cost {} more", percent(-saved)),
+    };
+    (name, format!("{}: {} ({effect})", step.pass, step.why))
+}

@@ -1,0 +1,30 @@
+//! Text to plan to program; opens no file, starts no thread, reads no clock.
+
+pub mod ast;
+mod errors;
+pub mod format;
+pub mod syntax;
+pub mod estimate;
+pub mod explain;
+pub mod lower;
+pub mod passes;
+pub mod verify;
+mod check;
+pub mod registry;
+
+pub use check::{Inputs, Request};
+use plan::{Diagnostic, Plan};
+
+/// Checks a program, all of it, and gives the plan of the pipeline that was asked for.
+///
+/// No plan is given where there is an error among the messages, or where no pipeline was asked
+/// for and it is not clear which is meant.
+#[must_use]
+pub fn check(request: &Request<'_>, registry: &registry::Registry) -> (Option<Plan>, Vec<Diagnostic>) {
+    check::check(request, registry)
+}
+
+/// Every code that a message can have, with its long story.
+pub fn codes() -> impl Iterator<Item = &'static plan::CodeInfo> {
+    errors::syntax::CODES.iter().chain(errors::check::CODES).chain(errors::lower::CODES)
+}

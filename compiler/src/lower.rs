@@ -1,0 +1,401 @@
+//! Plan to program: steps that work on each record alone become one stage, what a source can do
+//! moves into it, reading gets threads of its own, the last values are written into the batch.
+
+pub(crate) mod align;
+#[cfg(test)]
+pub(crate) mod bed;
+pub(crate) mod catalog;
+mod direct;
+pub(crate) mod graft;
+pub(crate) mod group;
+pub(crate) mod index;
+mod reads;
+pub(crate) mod role;
+mod rows;
+pub(crate) mod total;
+
+pub use index::{Barrier, index_source};
+
+use crate::errors::lower as errors;
+use catalog::Catalog;
+use group::{Group, Grouping};
+use index::{Moved, Reading};
+use plan::{
+    Arg, Code, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId, OpKind, Plan,
+    Program, Property, Records, Span, Stage, StageId, Transform,
+};
+use role::{Role, role};
+use std::collections::BTreeMap;
+
+/// Stages of a program.
+const STAGES_MAX: usize = 1_000;
+
+/// The program that runs `plan`. `label` says where a place of the text is: `aug.pipe:12:8`.
+///
+/// # Errors
+/// What cannot be run as it is written, each with its place.
+pub fn lower(
+    plan: &Plan,
+    library: &Library,
+    label: &dyn Fn(Span) -> String,
+) -> Result<Program, Vec<Diagnostic>> {
+    Ok(lower_known(plan, &Catalog::new(library), label)?.program)
+}
+
+/// A program, and where each operator of the plan went.
+pub(crate) struct Lowered {
+    /// What runs.
+    pub(crate) program: Program,
+    /// The stages that do the work of each operator.
+    pub(crate) stages_of: IdVec<OpId, Vec<StageId>>,
+    /// What the sources do for the operators above them.
+    pub(crate) moved: Moved,
+}
+
+/// The same for a library that is known already.
+pub(crate) fn lower_known(
+    plan: &Plan,
+    catalog: &Catalog,
+    label: &dyn Fn(Span) -> String,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    let (moved, mut diagnostics) = index::moved(plan, catalog);
+    diagnostics.extend(align::misaligned(plan, catalog));
+    let mut lowering = Lowering {
+        plan,
+        catalog,
+        label,
+        moved,
+        stages: IdVec::new(),
+        sources: BTreeMap::new(),
+        heads: BTreeMap::new(),
+        stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
+        diagnostics,
+    };
+    lowering.all();
+    lowering.finish()
+}
+
+struct Lowering<'a> {
+    plan: &'a Plan,
+    catalog: &'a Catalog,
+    label: &'a dyn Fn(Span) -> String,
+    moved: Moved,
+    stages: IdVec<StageId, Stage>,
+    /// The stage of each source.
+    sources: BTreeMap<OpId, StageId>,
+    /// The stage of each source and operator.
+    heads: BTreeMap<OpId, StageId>,
+    stages_of: IdVec<OpId, Vec<StageId>>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Steps on each record alone, above a source or an operator.
+struct Chain {
+    /// The source or operator.
+    base: OpId,
+    /// The steps, the first one next to `base`.
+    steps: Vec<OpId>,
+}
+
+/// An operator that reads a stream.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    op: OpId,
+    /// Its arguments that are computed for each record, with their parameters' names.
+    hidden: &'a [(String, ExprId)],
+}
+
+impl Lowering<'_> {
+    /// The stages of everything that the root needs.
+    fn all(&mut self) {
+        let needed = needed(self.plan);
+        for (id, op) in self.plan.ops.iter().filter(|(id, _)| needed[id.row()]) {
+            match &op.kind {
+                OpKind::Source { entry, args } => self.source(id, entry, args),
+                OpKind::Operator { entry, args, names } if !self.moved.gone.contains(&id) => {
+                    self.operator(id, entry, (args, names));
+                }
+                _ => {}
+            }
+        }
+        self.stream(self.plan.root, None);
+    }
+
+    fn finish(mut self) -> Result<Lowered, Vec<Diagnostic>> {
+        if self.stages.len() > STAGES_MAX {
+            self.diagnostics.push(errors::too_large(self.plan.ops[self.plan.root].at, STAGES_MAX));
+        }
+        if !self.diagnostics.is_empty() {
+            return Err(self.diagnostics);
+        }
+        rows::choose(&mut self.stages, self.catalog);
+        let program = Program {
+            format: FORMAT,
+            name: self.plan.name.clone(),
+            stages: self.stages,
+            output: self.plan.output().to_vec(),
+            batched: batched(self.plan, self.catalog),
+        };
+        Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved })
+    }
+
+    fn source(&mut self, id: OpId, entry: &str, args: &[Arg]) {
+        let op = &self.plan.ops[id];
+        let Reading { shuffles, skip, take, laps } = self.moved.sources[&id].clone();
+        let (entry, args, place) = (entry.to_owned(), args.to_vec(), op.place);
+        let code = Code::Source { entry, args, place, shuffles, skip, take, laps };
+        let stage = self.push(code, Vec::new(), op.output.clone(), &[id]);
+        self.sources.insert(id, stage);
+        self.heads.insert(id, stage);
+    }
+
+    fn operator(&mut self, id: OpId, entry: &str, (args, names): (&[Arg], &[String])) {
+        let op = &self.plan.ops[id];
+        let hidden = self.hidden(entry, op, args);
+        let inputs: Vec<StageId> = op
+            .inputs
+            .iter()
+            .enumerate()
+            .map(|(i, &input)| {
+                let hidden = if i == 0 { &hidden[..] } else { &[] };
+                self.stream(input, Some(Reader { op: id, hidden }))
+            })
+            .collect();
+        let visible = op.inputs.first().map_or(0, |it| self.plan.ops[*it].output.len());
+        let args = column_args(op, args, visible, &self.sources);
+        let (entry, names) = (entry.to_owned(), names.to_vec());
+        let code = Code::Operator { entry, args, names, place: op.place };
+        let stage = self.push(code, inputs, op.output.clone(), &[id]);
+        self.heads.insert(id, stage);
+    }
+
+    /// The values among an operator's arguments that are no column yet, with their parameters' names.
+    fn hidden(&self, entry: &str, op: &Op, args: &[Arg]) -> Vec<(String, ExprId)> {
+        let Some(entry) = self.catalog.operator(entry) else { return Vec::new() };
+        let names = self.catalog.parameters(entry);
+        let inputs = names.len().saturating_sub(args.len());
+        let mut hidden = Vec::new();
+        for (i, arg) in args.iter().enumerate() {
+            if let Some(value) = computed(op, arg) {
+                let name = names.get(inputs + i).cloned().unwrap_or_else(|| format!("arg{i}"));
+                hidden.push((name, value));
+            }
+        }
+        hidden
+    }
+
+    /// The stage whose records are those that leave `op`, for the operator that reads it, which
+    /// may want values of the record besides.
+    fn stream(&mut self, op: OpId, reader: Option<Reader<'_>>) -> StageId {
+        let chain = self.chain(op);
+        let mut stage = self.heads[&chain.base];
+        let mut runs = self.runs(&chain.steps);
+        let wants = reader.is_some_and(|it| !it.hidden.is_empty());
+        if wants && runs.last().is_none_or(|it| self.multiplies(it)) {
+            runs.push(Vec::new());
+        }
+        let n_runs = runs.len();
+        for (i, run) in runs.iter().enumerate() {
+            stage = self.run(stage, run, reader.filter(|_| i + 1 == n_runs));
+        }
+        stage
+    }
+
+    /// The steps between `op` and what they stand on.
+    fn chain(&self, mut op: OpId) -> Chain {
+        let mut steps = Vec::new();
+        while !self.heads.contains_key(&op) {
+            if !self.moved.gone.contains(&op) {
+                steps.push(op);
+            }
+            op = self.plan.ops[op].inputs[0];
+        }
+        steps.reverse();
+        Chain { base: op, steps }
+    }
+
+    /// Steps that become one group; each run but the last ends with what multiplies records.
+    fn runs(&self, steps: &[OpId]) -> Vec<Vec<OpId>> {
+        let multiplies = |it: &OpId| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. });
+        steps.split_inclusive(multiplies).map(<[OpId]>::to_vec).collect()
+    }
+
+    fn multiplies(&self, run: &[OpId]) -> bool {
+        run.last().is_some_and(|it| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. }))
+    }
+
+    /// One group of steps, on the records of `stage`.
+    fn run(&mut self, stage: StageId, steps: &[OpId], reader: Option<Reader<'_>>) -> StageId {
+        let ops = &self.plan.ops;
+        let hidden = reader.filter(|it| !it.hidden.is_empty());
+        let last = hidden.map(|it| it.op).or(steps.last().copied());
+        let last = last.expect("a run has a step, or values to compute");
+        let mut grouping =
+            Grouping::new(&self.stages[stage].columns, ops[last].on_fault, &self.sources);
+        steps.iter().for_each(|&id| grouping.step(id, &ops[id]));
+        if let Some(Reader { op, hidden }) = hidden {
+            grouping.hidden(op, &ops[op], hidden);
+        }
+        self.parts(stage, grouping.finish(), (last, reader.map(|it| it.op)))
+    }
+
+    /// The stages of a group.
+    fn parts(
+        &mut self,
+        mut stage: StageId,
+        group: Group,
+        (last, reader): (OpId, Option<OpId>),
+    ) -> StageId {
+        let parts: Vec<Group> =
+            reads::split(group, self.catalog).into_iter().filter(|it| !it.is_nothing()).collect();
+        let n_parts = parts.len();
+        for (i, part) in parts.into_iter().enumerate() {
+            let rows =
+                reader.filter(|_| i + 1 == n_parts).and_then(|it| self.batch_rows(it, &part));
+            stage = self.part(stage, part, (last, rows));
+        }
+        stage
+    }
+
+    fn part(&mut self, input: StageId, part: Group, (last, rows): (OpId, Option<u64>)) -> StageId {
+        let steps = part.ops(last);
+        let another = if direct::replaces(&part, self.catalog) {
+            self.others(input, steps.last().copied().unwrap_or(last))
+        } else {
+            Vec::new()
+        };
+        let code = Code::Transform(Transform {
+            vector: direct::at_once(&part, self.catalog),
+            reads: part.reads,
+            into_batch: rows,
+            another,
+            filters: part.filters.iter().map(|it| it.keep).collect(),
+            graph: part.graph,
+            outputs: part.outputs,
+            on_fault: part.on_fault,
+        });
+        self.push(code, vec![input], part.fields, &steps)
+    }
+
+    /// Rows of the batch that `part` can write into.
+    fn batch_rows(&self, reader: OpId, part: &Group) -> Option<u64> {
+        match role(&self.plan.ops[reader], self.catalog) {
+            Role::Batch { size, plain: true } if direct::fills_batch(part, self.catalog) => {
+                Some(size)
+            }
+            _ => None,
+        }
+    }
+
+    /// The stages from a source to `stage`, through which another record can come for `op`.
+    fn others(&mut self, stage: StageId, op: OpId) -> Vec<StageId> {
+        let mut path = vec![stage];
+        loop {
+            let stage = path[path.len() - 1];
+            match self.barrier(stage) {
+                None if self.stages[stage].inputs.is_empty() => break,
+                None => path.push(self.stages[stage].inputs[0]),
+                Some(why) => {
+                    let at = self.stages_of.iter().find(|(_, all)| all.contains(&stage));
+                    let at = self.plan.ops[at.map_or(op, |it| it.0)].at;
+                    self.diagnostics.push(errors::no_other(self.plan.ops[op].at, (at, why)));
+                    break;
+                }
+            }
+        }
+        path.reverse();
+        path
+    }
+
+    /// Why other records cannot come through a stage.
+    fn barrier(&self, stage: StageId) -> Option<&'static str> {
+        match &self.stages[stage].code {
+            Code::Source { entry, .. } => {
+                let indexed =
+                    self.catalog.source(entry).is_some_and(|it| it.has(Property::Indexed));
+                (!indexed).then_some("it can only be read in order")
+            }
+            Code::Transform(it) => match &it.outputs {
+                Records::Listed(lists) if lists.len() == 1 => None,
+                _ => Some("it makes several records of one"),
+            },
+            Code::Operator { .. } => Some("what leaves it depends on which records come together"),
+        }
+    }
+
+    fn push(
+        &mut self,
+        code: Code,
+        inputs: Vec<StageId>,
+        columns: Vec<Field>,
+        ops: &[OpId],
+    ) -> StageId {
+        let steps = ops.iter().map(|&it| self.plan.ops[it].step.clone()).collect();
+        let label = ops.first().map_or(String::new(), |&it| (self.label)(self.plan.ops[it].at));
+        let id = self.stages.push(Stage { code, inputs, columns, steps, label, rows: 1 });
+        ops.iter().for_each(|&it| self.stages_of[it].push(id));
+        id
+    }
+}
+
+/// Which operators the root needs.
+fn needed(plan: &Plan) -> Vec<bool> {
+    let mut needed = vec![false; plan.ops.len()];
+    needed[plan.root.row()] = true;
+    for (id, op) in plan.ops.iter().rev() {
+        if needed[id.row()] {
+            op.inputs.iter().for_each(|it| needed[it.row()] = true);
+        }
+    }
+    needed
+}
+
+/// An argument of the record that is computed rather than a field.
+fn computed(op: &Op, arg: &Arg) -> Option<ExprId> {
+    match arg {
+        Arg::Expr(id) if !matches!(op.graph.expr(*id), plan::Expr::Column(_)) => Some(*id),
+        _ => None,
+    }
+}
+
+/// The arguments of an operator, those of the record by their columns; hidden ones follow the
+/// `visible` ones.
+fn column_args(
+    op: &Op,
+    args: &[Arg],
+    visible: usize,
+    sources: &BTreeMap<OpId, StageId>,
+) -> Vec<Arg> {
+    let mut next = u32::try_from(visible).expect("a record has fewer than 2³² fields");
+    let mut column = |arg: &Arg| match arg {
+        Arg::Expr(id) => match op.graph.expr(*id) {
+            plan::Expr::Column(i) => Arg::Column(*i),
+            _ => {
+                next += 1;
+                Arg::Column(next - 1)
+            }
+        },
+        other => {
+            let mut other = other.clone();
+            graft::name_stages(&mut other, sources);
+            other
+        }
+    };
+    args.iter().map(&mut column).collect()
+}
+
+/// Whether each record that leaves is a batch.
+fn batched(plan: &Plan, catalog: &Catalog) -> bool {
+    let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
+    for (_, op) in plan.ops.iter() {
+        batched.push(match role(op, catalog) {
+            Role::Batch { .. } => true,
+            Role::FlatMap => false,
+            _ => op.inputs.iter().any(|it| batched[it.row()]),
+        });
+    }
+    batched[plan.root.row()]
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

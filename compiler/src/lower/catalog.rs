@@ -1,0 +1,101 @@
+//! The entries of the library by name, and what their signatures say.
+
+use crate::{
+    ast::{ExprKind, Signature},
+    syntax::parse_signature,
+};
+use plan::{Arg, Entry, Library, Property};
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+
+/// The library, for looking things up. Signatures are read once, when they are first asked for.
+pub(crate) struct Catalog {
+    signatures: RefCell<HashMap<&'static str, Option<Rc<Signature>>>>,
+    functions: HashMap<&'static str, &'static Entry>,
+    operators: HashMap<&'static str, &'static Entry>,
+    sources: HashMap<&'static str, &'static Entry>,
+}
+
+impl Catalog {
+    pub(crate) fn new(library: &Library) -> Self {
+        let by_name =
+            |all: &'static [&'static Entry]| all.iter().map(|it| (it.name(), *it)).collect();
+        Self {
+            signatures: RefCell::default(),
+            functions: by_name(library.functions),
+            operators: by_name(library.operators),
+            sources: by_name(library.sources),
+        }
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<&'static Entry> {
+        self.functions.get(name).copied()
+    }
+
+    pub(crate) fn operator(&self, name: &str) -> Option<&'static Entry> {
+        self.operators.get(name).copied()
+    }
+
+    pub(crate) fn source(&self, name: &str) -> Option<&'static Entry> {
+        self.sources.get(name).copied()
+    }
+
+    /// The signature of an entry, where it can be read.
+    pub(crate) fn signature(&self, entry: &Entry) -> Option<Rc<Signature>> {
+        let mut known = self.signatures.borrow_mut();
+        let read = || parse_signature(entry.signature).ok().map(Rc::new);
+        known.entry(entry.signature).or_insert_with(read).clone()
+    }
+
+    /// The names of an entry's parameters, in order.
+    pub(crate) fn parameters(&self, entry: &Entry) -> Vec<String> {
+        let signature = self.signature(entry);
+        let formals = signature.iter().flat_map(|it| &it.formals);
+        formals.map(|it| it.name.text.clone()).collect()
+    }
+
+    /// The argument for the parameter `name`, where parameters before `args` are inputs.
+    pub(crate) fn argument<'a>(
+        &self,
+        entry: &Entry,
+        args: &'a [Arg],
+        name: &str,
+    ) -> Option<&'a Arg> {
+        let signature = self.signature(entry)?;
+        let inputs = signature.formals.len().checked_sub(args.len())?;
+        let at = signature.formals.iter().position(|it| it.name.text == name)?;
+        args.get(at.checked_sub(inputs)?)
+    }
+
+    /// Whether the arguments from the `first` on are what they are when they are left out.
+    pub(crate) fn has_defaults(&self, entry: &Entry, args: &[Arg], first: usize) -> bool {
+        let Some(signature) = self.signature(entry) else { return false };
+        let mut pairs = signature.formals.iter().zip(args).skip(first);
+        pairs.all(|(formal, arg)| match formal.default.as_ref().map(|it| &it.kind) {
+            Some(ExprKind::Bool(it)) => *arg == Arg::Bool(*it),
+            Some(ExprKind::Number(it)) => match arg {
+                Arg::Int(arg) => it.scaled() == *arg as f64,
+                Arg::Float(arg) => it.scaled() == *arg,
+                _ => false,
+            },
+            Some(ExprKind::Name(it)) => *arg == Arg::Word(it.clone()),
+            _ => *arg == Arg::None,
+        })
+    }
+
+    /// Whether the function `name` has this effect: `random`, `fails`, `reads`.
+    pub(crate) fn has_effect(&self, name: &str, effect: &str) -> bool {
+        self.function(name).is_some_and(|it| has_effect(it, effect))
+    }
+
+    /// Whether rewrites may rely on `property` of the function `name`.
+    pub(crate) fn has(&self, name: &str, property: Property) -> bool {
+        self.function(name).is_some_and(|it| it.has(property))
+    }
+}
+
+/// Whether the effect is written between the parameters and the result.
+pub(crate) fn has_effect(entry: &Entry, effect: &str) -> bool {
+    let head = entry.signature.rsplit_once("->").map_or(entry.signature, |(head, _)| head);
+    let effects = head.rsplit_once(')').map_or("", |(_, effects)| effects);
+    effects.split_whitespace().any(|it| it == effect)
+}

@@ -1,0 +1,57 @@
+//! How a group is run: a whole chunk at once, or straight into the rows of a batch.
+
+use super::{
+    catalog::Catalog,
+    graft::live,
+    group::Group,
+    total::{any_can_fail, any_policy},
+};
+use crate::estimate::cost::Prices;
+use plan::{Expr, ExprId, Index, Policy};
+
+/// Time of a record that is still computed a chunk at a time: more is not the evaluator's but the
+/// functions', and a chunk should not be held up.
+const AT_ONCE_NS_MAX: f64 = 200.0;
+
+/// Whether a whole chunk can be computed at once: scalars, nothing that fails, cheap.
+pub(crate) fn at_once(group: &Group, catalog: &Catalog) -> bool {
+    let Some(outputs) = group.single() else { return false };
+    let is_column = |id: &ExprId| matches!(group.graph.expr(*id), Expr::Column(_));
+    let outputs = outputs.iter().copied().filter(|it| !is_column(it));
+    let roots: Vec<ExprId> = group.filters.iter().map(|it| it.keep).chain(outputs).collect();
+    let live = live(&group.graph, &roots, &[]);
+    let plain = group.graph.iter().all(|(id, expr, ty)| {
+        let scalar = ty.fixed().is_some_and(|it| it.is_empty());
+        !live[id.row()] || scalar && !matches!(expr, Expr::Var(_))
+    });
+    if !plain || group.reads || any_can_fail(&group.graph, &live, catalog) {
+        return false;
+    }
+    let prices = Prices { vector: true, ..Prices::new(&group.graph, &[], catalog) };
+    prices.total(&roots) < AT_ONCE_NS_MAX
+}
+
+/// Whether each record that enters is a row of the batch that the group's values make: none can
+/// go, and all have the same size.
+pub(crate) fn fills_batch(group: &Group, catalog: &Catalog) -> bool {
+    let sized = group.fields.iter().all(|it| it.ty.fixed_bytes().is_some_and(|it| it > 0));
+    sized && !group.fields.is_empty() && !group.reads && !lets_go(group, catalog)
+}
+
+/// Whether a record can go in it, or become several.
+fn lets_go(group: &Group, catalog: &Catalog) -> bool {
+    let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
+    let live = group.live();
+    group.single().is_none()
+        || !group.filters.is_empty()
+        || any_policy(&group.graph, &live, skips)
+        || skips(&group.on_fault) && any_can_fail(&group.graph, &live, catalog)
+}
+
+/// Whether a faulty record is replaced by another one in it.
+pub(crate) fn replaces(group: &Group, catalog: &Catalog) -> bool {
+    let replaces = |it: &Policy| matches!(it, Policy::Another { .. });
+    let live = group.live();
+    any_policy(&group.graph, &live, replaces)
+        || replaces(&group.on_fault) && any_can_fail(&group.graph, &live, catalog)
+}

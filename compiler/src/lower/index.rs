@@ -1,0 +1,194 @@
+//! What moves into sources: permutations of the index, laps, the part of it that is read.
+//!
+//! A `shuffle` without a window commutes with whatever works on each record alone, so it is done
+//! where it costs nothing: on the numbers that the source is asked for (`semantics.md`, 7).
+
+use super::{
+    align::lets_go,
+    catalog::Catalog,
+    role::{Role, role},
+};
+use crate::errors::lower as errors;
+use plan::{Diagnostic, IdVec, Library, Op, OpId, OpKind, Plan, Property};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What stands between an operator and the index of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Barrier {
+    /// The operator that is in the way.
+    pub at: OpId,
+    /// Why, as a sentence goes on after "because".
+    pub why: &'static str,
+}
+
+/// What a source does in place of the operators above it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) shuffles: Vec<u64>,
+    pub(crate) skip: u64,
+    pub(crate) take: Option<u64>,
+    pub(crate) laps: Option<u64>,
+}
+
+/// What has moved into the sources of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) sources: BTreeMap<OpId, Reading>,
+    /// Operators with nothing left to do.
+    pub(crate) gone: BTreeSet<OpId>,
+}
+
+/// How the records that leave an operator are numbered.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The source whose index it still is.
+    index: Result<OpId, Barrier>,
+    /// The source that can do laps for it.
+    laps: Result<OpId, Barrier>,
+    /// The source, where the first records here are the first of its index.
+    whole: Option<OpId>,
+}
+
+/// The source whose index an operator works on that reads `op`.
+///
+/// # Errors
+/// What is in the way.
+pub fn index_source(ops: &IdVec<OpId, Op>, library: &Library, op: OpId) -> Result<OpId, Barrier> {
+    let catalog = Catalog::new(library);
+    let mut walk = Walk::new(ops, &catalog);
+    walk.all();
+    walk.ways[op].index
+}
+
+/// Moves what can be moved; what cannot is said.
+pub(crate) fn moved(plan: &Plan, catalog: &Catalog) -> (Moved, Vec<Diagnostic>) {
+    let mut walk = Walk::new(&plan.ops, catalog);
+    walk.all();
+    (walk.moved, walk.diagnostics)
+}
+
+struct Walk<'a> {
+    ops: &'a IdVec<OpId, Op>,
+    catalog: &'a Catalog,
+    ways: IdVec<OpId, Way>,
+    moved: Moved,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(ops: &'a IdVec<OpId, Op>, catalog: &'a Catalog) -> Self {
+        let (moved, diagnostics) = (Moved::default(), Vec::new());
+        Self { ops, catalog, ways: IdVec::new(), moved, diagnostics }
+    }
+
+    fn all(&mut self) {
+        for id in self.ops.ids() {
+            let way = self.way(id);
+            self.ways.push(way);
+        }
+    }
+
+    fn way(&mut self, id: OpId) -> Way {
+        let op = &self.ops[id];
+        let role = role(op, self.catalog);
+        if role == Role::Source {
+            return self.source(id);
+        }
+        let [input] = op.inputs[..] else {
+            return Way::barred(id, "it joins several streams");
+        };
+        let way = self.ways[input];
+        match role {
+            Role::Map if self.keeps_all(op) => way,
+            Role::Map | Role::Where => Way { whole: None, ..way },
+            Role::FlatMap => Way {
+                index: Err(Barrier { at: id, why: "it makes several records of one" }),
+                whole: None,
+                ..way
+            },
+            Role::Permute => self.permute(id, way),
+            Role::Take(n) => self.part(id, way, |it| {
+                it.take = Some(it.take.map_or(n, |take| take.min(n)));
+            }),
+            Role::Skip(n) => self.part(id, way, |it| {
+                it.skip = it.skip.saturating_add(n);
+                it.take = it.take.map(|take| take.saturating_sub(n));
+            }),
+            Role::Repeat(laps) => self.repeat(id, way, laps),
+            _ => Way::barred(id, "what leaves it depends on which records come together"),
+        }
+    }
+
+    fn source(&mut self, id: OpId) -> Way {
+        let OpKind::Source { entry, .. } = &self.ops[id].kind else {
+            unreachable!("the role of a source is a source's")
+        };
+        let reading = Reading { shuffles: Vec::new(), skip: 0, take: None, laps: Some(1) };
+        self.moved.sources.insert(id, reading);
+        let indexed = self.catalog.source(entry).is_some_and(|it| it.has(Property::Indexed));
+        let why = "it can only be read in order";
+        Way {
+            index: if indexed { Ok(id) } else { Err(Barrier { at: id, why }) },
+            laps: Ok(id),
+            whole: indexed.then_some(id),
+        }
+    }
+
+    fn permute(&mut self, id: OpId, way: Way) -> Way {
+        match way.index {
+            Ok(source) => {
+                let place = self.ops[id].place;
+                self.reading(source).shuffles.push(place);
+                self.moved.gone.insert(id);
+                Way { whole: None, ..way }
+            }
+            Err(barrier) => {
+                let at = self.ops[barrier.at].at;
+                self.diagnostics.push(errors::no_index(self.ops[id].at, (at, barrier.why)));
+                way
+            }
+        }
+    }
+
+    fn part(&mut self, id: OpId, way: Way, change: impl FnOnce(&mut Reading)) -> Way {
+        let Some(source) = way.whole else {
+            return Way::barred(id, "it counts records, which are not those of the index here");
+        };
+        change(self.reading(source));
+        self.moved.gone.insert(id);
+        way
+    }
+
+    fn repeat(&mut self, id: OpId, way: Way, laps: Option<u64>) -> Way {
+        let source = match way.laps {
+            Ok(source) => source,
+            Err(barrier) => {
+                let at = self.ops[barrier.at].at;
+                self.diagnostics.push(errors::no_laps(self.ops[id].at, (at, barrier.why)));
+                return way;
+            }
+        };
+        let reading = self.reading(source);
+        reading.laps = reading.laps.zip(laps).map(|(inner, outer)| inner.saturating_mul(outer));
+        self.moved.gone.insert(id);
+        let why = "its laps are shuffled one by one: `shuffle` stands before `repeat`";
+        Way { index: Err(Barrier { at: id, why }), whole: None, ..way }
+    }
+
+    fn reading(&mut self, source: OpId) -> &mut Reading {
+        self.moved.sources.get_mut(&source).expect("sources come before what reads them")
+    }
+
+    /// Whether no record can go in a `map`.
+    fn keeps_all(&self, op: &Op) -> bool {
+        !lets_go(op, self.catalog)
+    }
+}
+
+impl Way {
+    /// No operator above `at` can move into a source.
+    fn barred(at: OpId, why: &'static str) -> Self {
+        let barrier = Barrier { at, why };
+        Self { index: Err(barrier), laps: Err(barrier), whole: None }
+    }
+}

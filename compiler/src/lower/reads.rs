@@ -1,0 +1,220 @@
+//! Reading apart from computing: what waits for a file becomes a stage of its own, done by threads
+//! that are there to wait.
+//!
+//! A group is cut at the first values that need a file: filters that need none go before, so that
+//! no file of a record that goes is opened; what was read travels on as a column. Only what would
+//! be read in any case is read ahead; what hangs on a condition is read where it stands, unless
+//! all of the conditional value is cheap.
+
+use super::{
+    catalog::Catalog,
+    graft::{live, live_columns},
+    group::{Group, output_roots},
+};
+use crate::estimate::cost;
+use plan::{DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, Records};
+
+/// How often a group is cut: files whose names stand in files, and so on.
+const CUTS_MAX: usize = 8;
+/// Work that readers may do besides, in nanoseconds a record.
+const ASIDE_NS_MAX: f64 = 2_000.0;
+
+/// The group in parts, of which some only read.
+pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
+    let (mut parts, mut rest) = (Vec::new(), group);
+    for _ in 0..CUTS_MAX {
+        let n_before = filters_before(&rest, catalog);
+        if ahead(&rest, n_before, catalog).is_empty() {
+            break;
+        }
+        if n_before > 0 {
+            let (first, then) = after_filters(&rest, n_before);
+            parts.push(first);
+            rest = then;
+        }
+        let found = ahead(&rest, 0, catalog);
+        let (reading, then) = read_first(&rest, &found);
+        parts.push(reading);
+        rest = then;
+    }
+    match parts.last_mut() {
+        Some(last) if passes_on(&rest) => pass_on(last, &rest),
+        _ => parts.push(rest),
+    }
+    parts
+}
+
+/// A value that is read ahead, and what becomes of a record where that fails.
+struct Ahead {
+    value: ExprId,
+    policy: Policy,
+}
+
+/// How many filters are asked before one that needs a file.
+fn filters_before(group: &Group, catalog: &Catalog) -> usize {
+    let reads = |keep| any_reads(&group.graph, keep, catalog);
+    group.filters.iter().take_while(|it| !reads(it.keep)).count()
+}
+
+fn any_reads(graph: &Graph, root: ExprId, catalog: &Catalog) -> bool {
+    let live = live(graph, &[root], &[]);
+    graph.iter().any(|(id, expr, _)| live[id.row()] && is_read(expr, catalog))
+}
+
+fn is_read(expr: &Expr, catalog: &Catalog) -> bool {
+    matches!(expr, Expr::Call { function, .. } if catalog.has_effect(function, "reads"))
+}
+
+/// What is read for the first filter after `n_before`, or for the outputs.
+fn ahead(group: &Group, n_before: usize, catalog: &Catalog) -> Vec<Ahead> {
+    let roots = match (group.filters.get(n_before), &group.outputs) {
+        (Some(filter), _) => vec![filter.keep],
+        (None, Records::Counted { count, .. }) => vec![*count],
+        (None, outputs) => output_roots(outputs),
+    };
+    let graph = &group.graph;
+    let live = live(graph, &roots, &[]);
+    let wanted = graph.iter().map(|(id, ..)| id);
+    let wanted = wanted.filter(|it| live[it.row()] && is_wanted(graph, *it, catalog));
+    let certain: Vec<Ahead> = wanted
+        .filter_map(|value| {
+            let policy = certain(graph, &roots, value)?.unwrap_or(group.on_fault);
+            Some(Ahead { value, policy })
+        })
+        .collect();
+    let others: Vec<ExprId> = certain.iter().map(|it| it.value).collect();
+    certain.into_iter().filter(|it| !needs_any(graph, it.value, &others)).collect()
+}
+
+/// Whether a node is to be read ahead: it reads, or it is cheap and reads on a condition.
+fn is_wanted(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
+    match graph.expr(id) {
+        Expr::Select(..)
+        | Expr::Stack { .. }
+        | Expr::Else { otherwise: Otherwise::Value(_), .. } => {
+            any_reads(graph, id, catalog) && cost::aside(graph, id, catalog) <= ASIDE_NS_MAX
+        }
+        expr => is_read(expr, catalog),
+    }
+}
+
+fn needs_any(graph: &Graph, id: ExprId, others: &[ExprId]) -> bool {
+    let live = live(graph, &[id], &[]);
+    others.iter().any(|it| *it != id && live[it.row()])
+}
+
+/// Whether `value` is needed for every record; then the policy that is said there of its faults, where
+/// one is.
+fn certain(graph: &Graph, roots: &[ExprId], value: ExprId) -> Option<Option<Policy>> {
+    let needs = always(graph, value);
+    let mut at = *roots.iter().find(|it| needs[it.row()])?;
+    let mut policy = None;
+    while at != value {
+        at = match graph.expr(at) {
+            Expr::Select(condition, ..) if needs[condition.row()] => *condition,
+            Expr::Select(_, a, _) => *a,
+            Expr::Stack { count, .. } => *count,
+            Expr::Else { value, otherwise } => {
+                policy = match otherwise {
+                    Otherwise::Policy(own) => Some(*own),
+                    Otherwise::Value(_) => policy,
+                };
+                *value
+            }
+            expr => {
+                let mut next = None;
+                expr.needs(|it| next = next.or(needs[it.row()].then_some(it)));
+                next.expect("what always needs a value has a part that does")
+            }
+        };
+    }
+    Some(policy)
+}
+
+/// The nodes that cannot be found without `value`. What has another value where it fails can.
+fn always(graph: &Graph, value: ExprId) -> Vec<bool> {
+    let mut always = vec![false; graph.len()];
+    for (id, expr, _) in graph.iter() {
+        let needs = |it: &ExprId| always[it.row()];
+        always[id.row()] = match expr {
+            _ if id == value => true,
+            Expr::Select(condition, a, b) => needs(condition) || needs(a) && needs(b),
+            Expr::Stack { count, .. } => needs(count),
+            Expr::Else { otherwise: Otherwise::Value(_), .. } => false,
+            expr => {
+                let mut any = false;
+                expr.needs(|it| any |= needs(&it));
+                any
+            }
+        };
+    }
+    always
+}
+
+/// Cuts after the first `n` filters.
+fn after_filters(group: &Group, n: usize) -> (Group, Group) {
+    let (before, after) = group.filters.split_at(n);
+    let roots: Vec<ExprId> =
+        after.iter().map(|it| it.keep).chain(output_roots(&group.outputs)).collect();
+    let columns = live_columns(&group.graph, &live(&group.graph, &roots, &[]));
+    let carried: Vec<ExprId> = columns.into_values().collect();
+    let fields = fields(group, &carried);
+    (group.before(before, &carried, fields.clone()), group.after(after, &carried, fields))
+}
+
+/// Cuts behind what is read ahead.
+fn read_first(group: &Group, found: &[Ahead]) -> (Group, Group) {
+    let values: Vec<ExprId> = found.iter().map(|it| it.value).collect();
+    let live = live(&group.graph, &group.roots(), &values);
+    let mut columns = live_columns(&group.graph, &live);
+    columns.extend(names(&group.graph, &values));
+    let carried: Vec<ExprId> = columns.into_values().chain(values).collect();
+    let fields = fields(group, &carried);
+
+    let mut guarded = group.clone();
+    let written: Vec<ExprId> = carried
+        .iter()
+        .map(|&id| match found.iter().find(|it| it.value == id) {
+            Some(it) if it.policy != group.on_fault => guarded.guard(id, it.policy),
+            _ => id,
+        })
+        .collect();
+    let mut reading = guarded.before(&[], &written, fields.clone());
+    reading.reads = true;
+    (reading, group.after(&group.filters, &carried, fields))
+}
+
+/// Columns of text that say which file is read: they travel on, so that messages can name it.
+fn names(graph: &Graph, values: &[ExprId]) -> Vec<(u32, ExprId)> {
+    let live = live(graph, values, &[]);
+    let is_text = |id: &ExprId| graph.ty(*id).dtype() == Some(DType::Str);
+    live_columns(graph, &live).into_iter().filter(|(_, id)| is_text(id)).collect()
+}
+
+/// The columns that carry these nodes: fields keep their names, what is computed has a hidden one.
+fn fields(group: &Group, carried: &[ExprId]) -> Vec<Field> {
+    let name = |id: ExprId| match group.graph.expr(id) {
+        Expr::Column(i) => group.inputs[*i as usize].name.clone(),
+        _ => format!("${id}"),
+    };
+    carried.iter().map(|&id| Field { name: name(id), ty: group.graph.ty(id).clone() }).collect()
+}
+
+/// Whether nothing is left but to choose among columns.
+fn passes_on(group: &Group) -> bool {
+    let is_column = |it: &ExprId| matches!(group.graph.expr(*it), Expr::Column(_));
+    group.filters.is_empty() && group.single().is_some_and(|it| it.iter().all(is_column))
+}
+
+/// Lets `part` write what `rest` would only choose.
+fn pass_on(part: &mut Group, rest: &Group) {
+    let (Some(written), Some(chosen)) = (part.single(), rest.single()) else {
+        unreachable!("both write one record for each")
+    };
+    let chosen = chosen.iter().map(|&it| match rest.graph.expr(it) {
+        Expr::Column(i) => written[*i as usize],
+        _ => unreachable!("the rest chooses among columns"),
+    });
+    part.outputs = Records::Listed(vec![chosen.collect()]);
+    part.fields.clone_from(&rest.fields);
+}

@@ -1,0 +1,96 @@
+//! The operators that a program has a form of its own for: the source or the stage before does
+//! what they say. They are known by name here, and nowhere else.
+
+use super::catalog::Catalog;
+use plan::{Arg, Entry, Op, OpKind};
+
+/// What an operator means to the compiler.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Role {
+    /// A source.
+    Source,
+    /// `map`, `with`.
+    Map,
+    /// `where`.
+    Where,
+    /// `flat_map`.
+    FlatMap,
+    /// `shuffle` without a window: a permutation of the index.
+    Permute,
+    /// `shuffle(window: n)`.
+    ShuffleWithin(u64),
+    /// The first `n` records.
+    Take(u64),
+    /// All but the first `n` records.
+    Skip(u64),
+    /// So many times over; `None` is for ever.
+    Repeat(Option<u64>),
+    /// So many rows a batch; `plain` where every row is a record as it is.
+    Batch { size: u64, plain: bool },
+    /// Records side by side: streams must stay aligned.
+    Zip,
+    /// `length` records as one, the next one `hop` later.
+    Windows { length: u64, hop: u64 },
+    /// Records of several streams, in one stream.
+    Merge,
+    /// Any other.
+    Other,
+}
+
+/// What `op` means to the compiler.
+pub(crate) fn role(op: &Op, catalog: &Catalog) -> Role {
+    match &op.kind {
+        OpKind::Source { .. } => Role::Source,
+        OpKind::Map { .. } => Role::Map,
+        OpKind::Where { .. } => Role::Where,
+        OpKind::FlatMap { .. } => Role::FlatMap,
+        OpKind::Operator { entry, args, .. } => operator(entry, args, op.inputs.len(), catalog),
+    }
+}
+
+/// What the operator `entry` means to the compiler, on so many inputs.
+pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, catalog: &Catalog) -> Role {
+    match catalog.operator(entry) {
+        Some(entry) => named(entry, args, (n_inputs, catalog)),
+        None => Role::Other,
+    }
+}
+
+fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) -> Role {
+    let count = |name| catalog.argument(entry, args, name).and_then(whole);
+    let given = |name| catalog.argument(entry, args, name).is_some_and(|it| !is_nothing(it));
+    match entry.name() {
+        "shuffle" => count("window").map_or(Role::Permute, Role::ShuffleWithin),
+        "take" => count("n").map_or(Role::Other, Role::Take),
+        "skip" => count("n").map_or(Role::Other, Role::Skip),
+        "repeat" => Role::Repeat(count("n")),
+        "batch" => {
+            let plain = !["by", "tokens", "pad", "multiple", "bounds"].into_iter().any(given);
+            Role::Batch { size: count("size").unwrap_or(1), plain: plain && given("size") }
+        }
+        "windows" => {
+            let length = count("length").unwrap_or(1).max(1);
+            Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
+        }
+        "zip" => Role::Zip,
+        _ if n_inputs > 1 => Role::Merge,
+        _ => Role::Other,
+    }
+}
+
+fn whole(arg: &Arg) -> Option<u64> {
+    match arg {
+        Arg::Int(it) => u64::try_from(*it).ok(),
+        Arg::Float(it) if it.fract() == 0.0 && *it >= 0.0 => Some(*it as u64),
+        _ => None,
+    }
+}
+
+fn is_nothing(arg: &Arg) -> bool {
+    match arg {
+        Arg::None => true,
+        Arg::Record(all) => all.is_empty(),
+        Arg::List(all) => all.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,66 @@
+//! How many records travel together.
+//!
+//! A chunk should be large enough that its hop from stage to stage (0.1 µs, `speed.md`) is lost in
+//! what is done to it, and small enough that it stays in a core's cache and that all cores have
+//! some. So it is of about 256 KiB and at most 2 ms; files and pictures come four at a time. A
+//! chunk keeps its records from a source or operator up to the next, so all stages between agree.
+
+use super::catalog::Catalog;
+use crate::estimate::flow::{Flow, flows};
+use plan::{Code, IdVec, Index, Stage, StageId};
+
+/// Bytes of a chunk, about: half of a core's second-level cache.
+const CHUNK_BYTES: f64 = 262_144.0;
+/// Time for a chunk in one stage, about.
+const CHUNK_NS: f64 = 2e6;
+/// Records of a chunk of small ones: more make nothing faster.
+const ROWS_MAX: f64 = 8192.0;
+/// Records of a chunk of large ones.
+const ROWS_MIN: f64 = 4.0;
+/// Bytes of a chunk, at most, unless one record has more.
+const CHUNK_BYTES_MAX: f64 = 8_388_608.0;
+
+/// Chooses the rows of all stages.
+pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog) {
+    let flows = flows(stages, catalog);
+    let mut heads: Vec<StageId> = Vec::new();
+    let mut needs: IdVec<StageId, Need> = IdVec::new();
+    for (id, stage) in stages.iter() {
+        let begins = !matches!(stage.code, Code::Transform(_));
+        let head = if begins { id } else { heads[stage.inputs[0].row()] };
+        heads.push(head);
+        needs.push(Need { records: 1.0, bytes: 0.0, ns: 0.0 });
+        needs[head].add(&flows[id], begins);
+    }
+    for id in stages.ids() {
+        stages[id].rows = needs[heads[id.row()]].rows();
+    }
+}
+
+/// What the records of one chunk need, up to the next operator.
+#[derive(Clone, Copy)]
+struct Need {
+    /// Records at the last stage for each at the first.
+    records: f64,
+    /// The most bytes at any stage, for each record at the first.
+    bytes: f64,
+    /// The most time in any stage.
+    ns: f64,
+}
+
+impl Need {
+    fn add(&mut self, flow: &Flow, begins: bool) {
+        if !begins {
+            self.ns = self.ns.max(self.records * flow.ns);
+            self.records *= flow.makes.max(1.0);
+        }
+        self.bytes = self.bytes.max(self.records * flow.bytes().value);
+    }
+
+    fn rows(self) -> u32 {
+        let wanted = (CHUNK_BYTES / self.bytes).min(CHUNK_NS / self.ns.max(1.0));
+        let allowed = (CHUNK_BYTES_MAX / self.bytes).max(1.0);
+        let rows = wanted.clamp(ROWS_MIN, ROWS_MAX).min(allowed);
+        1 << (rows as u32).ilog2()
+    }
+}

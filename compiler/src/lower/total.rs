@@ -1,0 +1,64 @@
+//! Which expressions can fail on a record, and which let it go.
+
+use super::catalog::Catalog;
+use plan::{Binary, Const, Expr, ExprId, Extent, Graph, Index, Otherwise, Policy, Type};
+
+/// Whether the node `id` by itself can fail on a record; what it needs is not asked.
+pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
+    match graph.expr(id) {
+        Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) => false,
+        Expr::Unary(..) | Expr::Cast(..) => false,
+        Expr::Call { function, .. } => {
+            ["fails", "reads"].into_iter().any(|it| catalog.has_effect(function, it))
+                || catalog.function(function).is_none()
+        }
+        Expr::Binary(op, a, b) => {
+            divides_by_zero(graph, *op, *b) || !broadcast(graph.ty(*a), graph.ty(*b))
+        }
+        Expr::Select(c, a, b) => {
+            let fits = |it: ExprId| {
+                graph.ty(*c).shape() == Some(&[]) || broadcast(graph.ty(*c), graph.ty(it))
+            };
+            !fits(*a)
+                || !fits(*b)
+                || (graph.ty(*c).shape() != Some(&[]) && !broadcast(graph.ty(*a), graph.ty(*b)))
+        }
+        Expr::Stack { .. } | Expr::Else { .. } => true,
+    }
+}
+
+/// Whether one of the `live` nodes can fail.
+pub(crate) fn any_can_fail(graph: &Graph, live: &[bool], catalog: &Catalog) -> bool {
+    graph.iter().any(|(id, ..)| live[id.row()] && can_fail(graph, id, catalog))
+}
+
+/// Whether one of the `live` nodes says of a faulty record what `policy` recognises.
+pub(crate) fn any_policy(graph: &Graph, live: &[bool], policy: fn(&Policy) -> bool) -> bool {
+    graph.iter().any(|(id, expr, _)| match expr {
+        Expr::Else { otherwise: Otherwise::Policy(it), .. } => live[id.row()] && policy(it),
+        _ => false,
+    })
+}
+
+/// Whole numbers fail by zero; a constant that is not zero shows that it does not happen.
+fn divides_by_zero(graph: &Graph, op: Binary, divisor: ExprId) -> bool {
+    if !matches!(op, Binary::FloorDiv | Binary::Rem) {
+        return false;
+    }
+    let whole = graph.ty(divisor).dtype().is_none_or(|it| !it.is_float());
+    let never_zero = match graph.expr(divisor) {
+        Expr::Const(Const::Ints(_, _, all)) => !all.contains(&0),
+        _ => false,
+    };
+    whole && !never_zero
+}
+
+/// Whether two values go together in every record: NumPy's rule on what the types say.
+fn broadcast(a: &Type, b: &Type) -> bool {
+    let (Some(a), Some(b)) = (a.shape(), b.shape()) else { return false };
+    let one = Extent::Known(1);
+    a.iter().rev().zip(b.iter().rev()).all(|(a, b)| match (a, b) {
+        (Extent::Unknown, _) | (_, Extent::Unknown) => *a == one || *b == one,
+        _ => a == b || *a == one || *b == one,
+    })
+}

@@ -1,0 +1,224 @@
+//! Fields that no later step needs are not computed.
+
+use super::{Pass, Proposal, rebuild};
+use crate::lower::{
+    align::values,
+    catalog::Catalog,
+    graft::{live, live_columns},
+    role::{Role, role},
+};
+use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
+
+pub(super) const PASS: Pass = Pass {
+    name: "dead-fields",
+    doc: "A field that no later step needs is not computed, and does not travel.",
+    propose,
+};
+
+fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
+    let needs = Needs::of(plan, catalog);
+    let dropped: Vec<String> =
+        plan.ops.iter().flat_map(|(id, op)| computed_and_dropped(op, &needs.fields[id])).collect();
+    let why = match &dropped[..] {
+        // What only does not travel is not worth a word.
+        [] => String::new(),
+        [one] => format!("{one}: nothing needs it"),
+        all => format!("{}: nothing needs them", all.join(", ")),
+    };
+    needs.dropped().map(|plan| Proposal { plan, why })
+}
+
+/// The plan without fields that nothing needs, if there are any.
+pub(super) fn without_dead(plan: &Plan, catalog: &Catalog) -> Option<Plan> {
+    Needs::of(plan, catalog).dropped()
+}
+
+/// Which fields of each operator's output something needs.
+struct Needs<'a> {
+    plan: &'a Plan,
+    catalog: &'a Catalog,
+    fields: IdVec<OpId, Vec<bool>>,
+}
+
+impl<'a> Needs<'a> {
+    fn of(plan: &'a Plan, catalog: &'a Catalog) -> Self {
+        let fields = plan.ops.iter().map(|(_, op)| vec![op.inputs.is_empty(); op.output.len()]);
+        let mut needs = Self { plan, catalog, fields: fields.collect() };
+        needs.fields[plan.root].fill(true);
+        for (id, op) in plan.ops.iter().rev() {
+            needs.ask(id, op);
+        }
+        for (id, op) in plan.ops.iter() {
+            needs.let_through(id, op);
+        }
+        needs
+    }
+
+    /// The plan without the others, if there are any.
+    fn dropped(&self) -> Option<Plan> {
+        let all_kept = self.fields.rows().iter().flatten().all(|it| *it);
+        let ops = self.plan.ops.iter().map(|(id, op)| {
+            let input = op.inputs.first().map_or(&[][..], |it| &self.fields[*it]);
+            without(op, &self.fields[id], input)
+        });
+        (!all_kept).then(|| Plan { ops: ops.collect(), ..self.plan.clone() })
+    }
+
+    /// What hands its fields on hands on all that flow in.
+    fn let_through(&mut self, id: OpId, op: &Op) {
+        if !matches!(op.kind, OpKind::Where { .. } | OpKind::Operator { .. }) {
+            return;
+        }
+        for (i, &input) in op.inputs.iter().enumerate() {
+            for (place, field) in self.plan.ops[input].output.iter().enumerate() {
+                let kept = self.fields[input][place];
+                let same = op.output.iter().position(|it| is_same(op, i, (&it.name, &field.name)));
+                if let Some(same) = same.filter(|_| kept) {
+                    self.fields[id][same] = true;
+                }
+            }
+        }
+    }
+
+    /// Marks what `op` needs of its inputs.
+    fn ask(&mut self, id: OpId, op: &Op) {
+        let kept = self.fields[id].clone();
+        match &op.kind {
+            OpKind::Source { .. } => {}
+            OpKind::Map { .. } | OpKind::FlatMap { .. } => {
+                self.ask_columns(op, &kept_values(op, &kept));
+            }
+            OpKind::Where { keep } => {
+                self.ask_columns(op, &[*keep]);
+                self.ask_same(op, &kept);
+            }
+            OpKind::Operator { .. } if self.is_by_field(op) => {
+                self.ask_columns(op, &values(op));
+                self.ask_same(op, &kept);
+                self.ask_named(op);
+            }
+            OpKind::Operator { .. } => {
+                op.inputs.iter().for_each(|it| self.fields[*it].fill(true));
+            }
+        }
+    }
+
+    fn ask_columns(&mut self, op: &Op, values: &[ExprId]) {
+        let Some(&input) = op.inputs.first() else { return };
+        let live = live(&op.graph, values, &[]);
+        for column in live_columns(&op.graph, &live).into_keys() {
+            self.fields[input][column as usize] = true;
+        }
+    }
+
+    /// The inputs' fields of the names that are needed of the output.
+    fn ask_same(&mut self, op: &Op, kept: &[bool]) {
+        for (field, _) in op.output.iter().zip(kept).filter(|(_, kept)| **kept) {
+            for (i, &input) in op.inputs.iter().enumerate() {
+                let mut fields = self.plan.ops[input].output.iter();
+                let place = fields.position(|it| is_same(op, i, (&field.name, &it.name)));
+                if let Some(place) = place {
+                    self.fields[input][place] = true;
+                }
+            }
+        }
+    }
+
+    /// Fields that arguments name, such as `pad: { boxes: 0.0 }`.
+    fn ask_named(&mut self, op: &Op) {
+        let OpKind::Operator { args, .. } = &op.kind else { return };
+        let records = args.iter().filter_map(|it| match it {
+            Arg::Record(all) => Some(all),
+            _ => None,
+        });
+        let names: Vec<&str> = records.flatten().map(|it| it.0.as_str()).collect();
+        let named = |field: &str| {
+            names.iter().any(|it| {
+                field == *it || field.strip_prefix(it).is_some_and(|it| it.starts_with('.'))
+            })
+        };
+        for &input in &op.inputs {
+            let fields = &self.plan.ops[input].output;
+            fields
+                .iter()
+                .zip(&mut self.fields[input])
+                .for_each(|(field, kept)| *kept |= named(&field.name));
+        }
+    }
+
+    /// Whether a field that leaves an operator is made of the inputs' fields of its name alone.
+    fn is_by_field(&self, op: &Op) -> bool {
+        let hands_on = matches!(
+            role(op, self.catalog),
+            Role::Permute
+                | Role::ShuffleWithin(_)
+                | Role::Take(_)
+                | Role::Skip(_)
+                | Role::Repeat(_)
+        );
+        let OpKind::Operator { entry, .. } = &op.kind else { return false };
+        hands_on || self.catalog.operator(entry).is_some_and(|it| it.has(Property::FieldWise))
+    }
+}
+
+/// Whether the field `name` that leaves `op` is the field `inner` of its input `i`: under its own
+/// name, or with the stream's name before it.
+fn is_same(op: &Op, i: usize, (name, inner): (&str, &str)) -> bool {
+    let OpKind::Operator { names, .. } = &op.kind else { return name == inner };
+    let prefix = names.get(i).and_then(|it| name.strip_prefix(it.as_str()));
+    name == inner || prefix.and_then(|it| it.strip_prefix('.')) == Some(inner)
+}
+
+/// The values of the fields that are kept.
+fn kept_values(op: &Op, kept: &[bool]) -> Vec<ExprId> {
+    match &op.kind {
+        OpKind::Map { outputs } => chosen(outputs, kept),
+        OpKind::FlatMap { records: Records::Listed(lists) } => {
+            lists.iter().flat_map(|it| chosen(it, kept)).collect()
+        }
+        OpKind::FlatMap { records: Records::Counted { count, outputs, .. } } => {
+            [*count].into_iter().chain(chosen(outputs, kept)).collect()
+        }
+        _ => values(op),
+    }
+}
+
+fn chosen<T: Clone>(all: &[T], kept: &[bool]) -> Vec<T> {
+    all.iter().zip(kept).filter(|(_, kept)| **kept).map(|(it, _)| it.clone()).collect()
+}
+
+/// The fields that `op` computes and nobody needs, for people.
+fn computed_and_dropped(op: &Op, kept: &[bool]) -> Vec<String> {
+    let OpKind::Map { outputs } = &op.kind else { return Vec::new() };
+    let is_column = |it: &ExprId| matches!(op.graph.expr(*it), Expr::Column(_));
+    let fields = op.output.iter().zip(outputs).zip(kept);
+    fields
+        .filter(|((_, value), kept)| !**kept && !is_column(value))
+        .map(|((field, _), _)| format!("`{}` of {}", field.name, op.step))
+        .collect()
+}
+
+/// `op` with the fields that are kept, on an input with those that it keeps.
+fn without(op: &Op, kept: &[bool], input: &[bool]) -> Op {
+    let mut op = op.clone();
+    op.output = chosen(&op.output, kept);
+    match &mut op.kind {
+        OpKind::Map { outputs } => *outputs = chosen(outputs, kept),
+        OpKind::FlatMap { records: Records::Listed(lists) } => {
+            lists.iter_mut().for_each(|it| *it = chosen(it, kept));
+        }
+        OpKind::FlatMap { records: Records::Counted { outputs, .. } } => {
+            *outputs = chosen(outputs, kept);
+        }
+        _ => {}
+    }
+    let mut next = 0;
+    let numbers: Vec<u32> = input
+        .iter()
+        .map(|kept| {
+            next += u32::from(*kept);
+            next.saturating_sub(1)
+        })
+        .collect();
+    rebuild::renumbered(&op, &numbers)
+}

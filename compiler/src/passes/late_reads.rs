@@ -1,0 +1,137 @@
+//! A file is read when it is used (`language.md`, principle 3): not before an operator that holds
+//! records, or lets some go.
+//!
+//! `files` gives a record its bytes at once. Where a `shuffle(window:)`, a `sample` or a `take` comes
+//! before the step that uses them, that step reads them itself, and only the path travels.
+
+use super::{Pass, Proposal, dead_fields, rebuild};
+use crate::lower::{
+    align::values,
+    catalog::Catalog,
+    graft::{Graft, live, live_columns},
+    index::moved,
+};
+use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Type};
+
+pub(super) const PASS: Pass = Pass {
+    name: "late-reads",
+    doc: "A file is read by the step that uses it, after operators that hold records or let some go.",
+    propose,
+};
+
+fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
+    let (moved, _) = moved(plan, catalog);
+    for (id, op) in plan.ops.iter() {
+        for read in reads(id, op, catalog) {
+            let works = |it: OpId| !moved.gone.contains(&it);
+            let Some(user) = user(plan, &read, works) else { continue };
+            let Some(changed) = read_there(plan, &read, user) else { continue };
+            let plan = dead_fields::without_dead(&changed, catalog).unwrap_or(changed);
+            let step = &plan.ops[user].step;
+            let why = format!("{step} reads `{}` itself, where it is used", read.field.name);
+            return Some(Proposal { plan, why });
+        }
+    }
+    None
+}
+
+/// A field that is the content of a file.
+struct Read<'a> {
+    /// The `map` that reads it.
+    at: OpId,
+    field: &'a Field,
+    value: ExprId,
+}
+
+fn reads<'a>(at: OpId, op: &'a Op, catalog: &Catalog) -> Vec<Read<'a>> {
+    let OpKind::Map { outputs } = &op.kind else { return Vec::new() };
+    let is_read = |id: ExprId| match op.graph.expr(id) {
+        Expr::Call { function, draw: None, .. } => catalog.has_effect(function, "reads"),
+        _ => false,
+    };
+    let all = op.output.iter().zip(outputs).filter(|(_, id)| is_read(**id));
+    all.map(|(field, &value)| Read { at, field, value }).collect()
+}
+
+/// The `map` that uses the field first, where an operator that works on streams lies between.
+fn user(plan: &Plan, read: &Read<'_>, works: impl Fn(OpId) -> bool) -> Option<OpId> {
+    let (mut id, mut between) = (read.at, false);
+    loop {
+        let (reader, op) = plan.ops.iter().find(|(_, it)| it.inputs.contains(&id))?;
+        let uses = uses(op, place(plan, id, read.field)?);
+        match &op.kind {
+            OpKind::Map { .. } => return (between && uses).then_some(reader),
+            OpKind::Where { .. } if !uses => {}
+            OpKind::Operator { .. } if !uses && op.output == plan.ops[id].output => {
+                between |= works(reader);
+            }
+            _ => return None,
+        }
+        id = reader;
+    }
+}
+
+/// Which column of what leaves `id` the field is.
+fn place(plan: &Plan, id: OpId, field: &Field) -> Option<u32> {
+    let place = plan.ops[id].output.iter().position(|it| it == field)?;
+    u32::try_from(place).ok()
+}
+
+fn uses(op: &Op, column: u32) -> bool {
+    let live = live(&op.graph, &values(op), &[]);
+    live_columns(&op.graph, &live).contains_key(&column)
+}
+
+/// The plan where `user` computes what `read` gave it.
+fn read_there(plan: &Plan, read: &Read<'_>, user: OpId) -> Option<Plan> {
+    let (op, from) = (&plan.ops[user], &plan.ops[read.at]);
+    let input = *op.inputs.first()?;
+    let column = place(plan, input, read.field)?;
+    let mut graph = Graph::default();
+    let value = recomputed(plan, (read, from), input, &mut graph)?;
+    let value = match from.on_fault == op.on_fault {
+        true => value,
+        false => guarded(&mut graph, value, from),
+    };
+
+    let mut graft = Graft::new(&op.graph, &mut graph);
+    for (i, id) in live_columns(&op.graph, &live(&op.graph, &values(op), &[])) {
+        if i == column {
+            graft.put(id, value);
+        }
+    }
+    let old = values(op);
+    let new = graft.copy(&old);
+    let changed = rebuild::on_graph(op, graph, &old.into_iter().zip(new).collect());
+    let mut ops: IdVec<OpId, Op> = plan.ops.clone();
+    ops[user] = changed;
+    Some(Plan { ops, ..plan.clone() })
+}
+
+/// What `read` computes, from the columns that leave `input`: each must be handed on to there.
+fn recomputed(
+    plan: &Plan,
+    (read, from): (&Read<'_>, &Op),
+    input: OpId,
+    graph: &mut Graph,
+) -> Option<ExprId> {
+    let OpKind::Map { outputs } = &from.kind else { return None };
+    let live = live(&from.graph, &[read.value], &[]);
+    let columns: Vec<(ExprId, ExprId)> = live_columns(&from.graph, &live)
+        .into_values()
+        .map(|id| {
+            let handed_on = outputs.iter().position(|it| *it == id)?;
+            let column = place(plan, input, &from.output[handed_on])?;
+            let ty: Type = from.graph.ty(id).clone();
+            Some((id, graph.add(Expr::Column(column), ty)))
+        })
+        .collect::<Option<_>>()?;
+    let mut graft = Graft::new(&from.graph, graph);
+    columns.into_iter().for_each(|(old, new)| graft.put(old, new));
+    Some(graft.copy(&[read.value])[0])
+}
+
+fn guarded(graph: &mut Graph, value: ExprId, from: &Op) -> ExprId {
+    let ty = graph.ty(value).clone();
+    graph.add(Expr::Else { value, otherwise: Otherwise::Policy(from.on_fault) }, ty)
+}

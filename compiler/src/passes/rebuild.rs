@@ -1,0 +1,56 @@
+//! Operators on other graphs: what every rewrite of expressions needs.
+
+use crate::lower::{
+    align::values,
+    graft::{Graft, live, live_columns},
+};
+use plan::{Arg, ExprId, Graph, Index, Op, OpKind, Records};
+use std::collections::HashMap;
+
+/// `op` without nodes that nothing needs, where column `i` is called `numbers[i]`.
+pub(super) fn renumbered(op: &Op, numbers: &[u32]) -> Op {
+    let old = values(op);
+    let mut graph = Graph::default();
+    let mut graft = Graft::keeping_vars(&op.graph, &mut graph);
+    for (i, id) in live_columns(&op.graph, &live(&op.graph, &old, &[])) {
+        graft.cut(id, numbers.get(i as usize).copied().unwrap_or(i));
+    }
+    let new = graft.copy(&old);
+    on_graph(op, graph, &old.into_iter().zip(new).collect())
+}
+
+/// `op` on `graph`, where its values are called otherwise.
+pub(super) fn on_graph(op: &Op, graph: Graph, new: &HashMap<ExprId, ExprId>) -> Op {
+    let mut op = Op { graph, ..op.clone() };
+    let rename = |it: &mut ExprId| *it = new[it];
+    match &mut op.kind {
+        OpKind::Map { outputs } => outputs.iter_mut().for_each(rename),
+        OpKind::Where { keep } => rename(keep),
+        OpKind::FlatMap { records: Records::Listed(lists) } => {
+            lists.iter_mut().flatten().for_each(rename);
+        }
+        OpKind::FlatMap { records: Records::Counted { count, outputs, .. } } => {
+            [count].into_iter().chain(outputs).for_each(rename);
+        }
+        OpKind::Source { args, .. } | OpKind::Operator { args, .. } => {
+            args.iter_mut().for_each(|it| {
+                if let Arg::Expr(id) = it {
+                    rename(id);
+                }
+            });
+        }
+    }
+    op
+}
+
+/// How many nodes and values need each node of an operator's graph, of those that are needed at all.
+pub(super) fn users(op: &Op, live: &[bool]) -> Vec<u32> {
+    let mut users = vec![0; op.graph.len()];
+    values(op).iter().for_each(|it| users[it.row()] += 1);
+    for (id, expr, _) in op.graph.iter() {
+        if live[id.row()] {
+            expr.needs(|it| users[it.row()] += 1);
+        }
+    }
+    users
+}

@@ -1,0 +1,203 @@
+//! From a program that was read to one that runs: check, rewrite, lower.
+
+use crate::{Loaded, SourceFile, errors, machine, samples};
+use compiler::{
+    Inputs, Request,
+    ast::DeclarationKind,
+    explain::{Explanation, explain, plan_text},
+    lower::lower,
+    passes::{self, Optimised, optimise},
+    registry::Registry,
+};
+use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pipelines of a file that `check` lowers; all of them are checked.
+const LOWERED_MAX: usize = 64;
+
+/// What is asked of a program.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The pipeline; the only one, or the one that no other uses, if not said.
+    pub pipeline: Option<String>,
+    /// Values of `param`s.
+    pub params: BTreeMap<String, String>,
+    /// Names of passes that are left out.
+    pub without: Vec<String>,
+    /// Threads that will compute; all cores if not said.
+    pub workers: Option<usize>,
+}
+
+/// A pipeline that can be run.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The plan as it is written.
+    pub written: Plan,
+    /// The plan that is run, what it will cost, and how it came about.
+    pub optimised: Optimised,
+    /// What runs.
+    pub program: Program,
+    /// The files of the program, for messages.
+    pub files: Vec<SourceFile>,
+    /// What is allowed, and probably not meant.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles one pipeline of `loaded`.
+///
+/// # Errors
+/// All that is wrong with the program, by file and place; warnings too.
+pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Diagnostic>> {
+    let (plan, diagnostics) = checked(loaded, settings, true);
+    let Some(written) = plan else { return Err(diagnostics) };
+    match lowered(loaded, &written, settings) {
+        Ok((optimised, program)) => Ok(Compiled {
+            written,
+            optimised,
+            program,
+            files: loaded.files.clone(),
+            warnings: diagnostics,
+        }),
+        Err(found) => Err(sorted(diagnostics.into_iter().chain(found))),
+    }
+}
+
+/// All that is to be said about `loaded`: every pipeline of it, whatever its parameters will be.
+pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
+    let (_, mut diagnostics) = checked(loaded, settings, false);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return diagnostics;
+    }
+    let names = pipelines(loaded).into_iter().take(LOWERED_MAX);
+    for name in names.filter(|it| settings.pipeline.as_ref().is_none_or(|only| only == it)) {
+        let settings = Settings { pipeline: Some(name), ..settings.clone() };
+        let (plan, found) = checked(loaded, &settings, false);
+        diagnostics.extend(found);
+        let failed = plan.map(|it| lowered(loaded, &it, &settings).err());
+        diagnostics.extend(failed.flatten().into_iter().flatten());
+    }
+    sorted(diagnostics)
+}
+
+/// The pipelines of the main file that can be run, in its order.
+pub fn pipelines(loaded: &Loaded) -> Vec<String> {
+    let main = loaded.trees.first().into_iter().flat_map(|it| &it.declarations);
+    main.filter_map(|it| match &it.kind {
+        DeclarationKind::Pipeline(it) if it.formals.is_none() => Some(it.name.text.clone()),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Every code that a message can have, with its long story, by number.
+pub fn codes() -> Vec<&'static CodeInfo> {
+    let mut codes: Vec<_> = compiler::codes().chain(errors::CODES).collect();
+    codes.sort_by_key(|it| it.id);
+    codes
+}
+
+/// The names of the passes that rewrite plans.
+pub fn pass_names() -> impl Iterator<Item = &'static str> {
+    passes::PASSES.iter().map(|it| it.name)
+}
+
+impl Compiled {
+    /// What `explain` shows.
+    pub fn explanation(&self) -> Explanation {
+        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span))
+    }
+
+    /// The plan that is run, with every expression.
+    pub fn plan_text(&self) -> String {
+        plan_text(&self.optimised.plan, &|span| label(&self.files, span))
+    }
+}
+
+/// Checks the program; the plan is there where nothing is wrong and it is clear which is meant.
+fn checked(
+    loaded: &Loaded,
+    settings: &Settings,
+    needs_params: bool,
+) -> (Option<Plan>, Vec<Diagnostic>) {
+    let request = Request {
+        files: &loaded.trees,
+        imports: &loaded.imports,
+        pipeline: settings.pipeline.as_deref(),
+        params: &settings.params,
+        needs_params,
+        inputs: &Probe,
+    };
+    let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
+    let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);
+    let all: Vec<_> = loaded.diagnostics.iter().cloned().chain(found).chain(sets).collect();
+    let broken = all.iter().any(Diagnostic::is_error);
+    (plan.filter(|_| !broken), sorted(all))
+}
+
+fn lowered(
+    loaded: &Loaded,
+    written: &Plan,
+    settings: &Settings,
+) -> Result<(Optimised, Program), Vec<Diagnostic>> {
+    let library = stdlib::library();
+    let workers = settings.workers.unwrap_or_else(machine::cores);
+    let cores = u32::try_from(workers).unwrap_or(u32::MAX);
+    let made_for = passes::Settings { cores, without: &settings.without };
+    let optimised = optimise(written.clone(), &library, &made_for)?;
+    let program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
+    Ok((optimised, program))
+}
+
+fn sample_mistake(op: &Op) -> Option<Diagnostic> {
+    let OpKind::Source { args, .. } = &op.kind else { return None };
+    samples::mistake(args).map(|why| errors::sample_set(&why, op.at))
+}
+
+/// By file and place, each once.
+fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = BTreeSet::new();
+    let mut all: Vec<_> = diagnostics.into_iter().collect();
+    all.retain(|it| seen.insert((it.code, it.span, it.message.clone())));
+    all.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
+    all
+}
+
+/// What the inputs say of themselves.
+struct Probe;
+
+impl Inputs for Probe {
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String> {
+        stdlib::probe(source, args).map_err(|it| it.to_string())
+    }
+}
+
+/// A place in a program's files, counted from 1; columns are characters.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Place {
+    /// The file, as it was named.
+    pub path: String,
+    /// The line.
+    pub line: usize,
+    /// The character of the line.
+    pub column: usize,
+}
+
+/// Where `span` begins; none where it is in no file of the program.
+pub fn place(files: &[SourceFile], span: Span) -> Option<Place> {
+    let file = files.get(usize::from(span.file.0))?;
+    let before = file.text.get(..span.start as usize)?;
+    let line_start = before.rfind('\n').map_or(0, |it| it + 1);
+    Some(Place {
+        path: file.path.clone(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    })
+}
+
+/// The same as text: `aug.pipe:12:8`.
+fn label(files: &[SourceFile], span: Span) -> String {
+    match place(files, span) {
+        Some(Place { path, line, column }) => format!("{path}:{line}:{column}"),
+        None => "the library".to_owned(),
+    }
+}

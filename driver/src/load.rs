@@ -1,0 +1,320 @@
+//! Reads a program: the main file, and the files that it uses.
+
+use crate::errors;
+use compiler::{
+    ast::{self, DeclarationKind},
+    syntax::{self, SOURCE_MAX},
+};
+use plan::{Diagnostic, FileId, Span};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Files of a program.
+const FILES_MAX: usize = 256;
+/// Files that cannot be read, and are stood in for; about what is wanted of more, more is said.
+const STAND_INS_MAX: usize = 256;
+/// Names that a message lists.
+const NAMES_MAX: usize = 5;
+
+/// A file of a program, for showing places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its path, as it was named.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// A program as it was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The files, by their [`FileId`]; the main one first.
+    pub files: Vec<SourceFile>,
+    /// Their trees.
+    pub trees: Vec<ast::File>,
+    /// The file that each `use` names, by the place of its text.
+    pub imports: BTreeMap<Span, FileId>,
+    /// What is wrong so far.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The file.
+    pub path: String,
+    /// Why, in a few words.
+    pub why: String,
+    /// What to do, where something can be said.
+    pub help: Option<String>,
+}
+
+impl Loaded {
+    /// Reads the program of `path`. Mistakes in it, and files that are missing, are among its messages.
+    ///
+    /// # Errors
+    /// The main file itself cannot be read.
+    pub fn read(path: &Path) -> Result<Self, Unreadable> {
+        let text = read_text(path).map_err(|why| Unreadable {
+            path: path.display().to_string(),
+            help: (why == NOT_THERE).then(|| beside(path)),
+            why,
+        })?;
+        Ok(Self::from_text(path, text))
+    }
+
+    /// Reads the program `text`, which need not be in a file; what it uses is looked for beside `path`.
+    pub fn from_text(path: &Path, text: String) -> Self {
+        let mut reading = Reading {
+            loaded: Self {
+                files: Vec::new(),
+                trees: Vec::new(),
+                imports: BTreeMap::new(),
+                diagnostics: Vec::new(),
+            },
+            known: HashMap::new(),
+            open: Vec::new(),
+        };
+        reading.file(path, text);
+        reading.loaded
+    }
+
+    /// Whether some message is a mistake.
+    pub fn is_broken(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+struct Reading {
+    loaded: Loaded,
+    /// Files that were read, by their path without links.
+    known: HashMap<PathBuf, FileId>,
+    /// The files whose uses are being read, each used by the one before.
+    open: Vec<PathBuf>,
+}
+
+impl Reading {
+    fn file(&mut self, path: &Path, text: String) -> FileId {
+        let id = self.next_id();
+        let (tree, diagnostics) = syntax::parse(&text, id);
+        let uses: Vec<ast::Use> = tree
+            .declarations
+            .iter()
+            .filter_map(|it| match &it.kind {
+                DeclarationKind::Use(used) if !it.broken => Some(used.clone()),
+                _ => None,
+            })
+            .collect();
+        self.loaded.files.push(SourceFile { path: path.display().to_string(), text });
+        self.loaded.trees.push(tree);
+        self.loaded.diagnostics.extend(diagnostics);
+
+        let identity = identity(path);
+        self.known.insert(identity.clone(), id);
+        self.open.push(identity);
+        for it in uses {
+            let used = path.parent().unwrap_or(Path::new("")).join(&it.from.value);
+            let file = match self.used(&used, &it.from) {
+                Ok(file) => file,
+                Err(diagnostic) => {
+                    self.loaded.diagnostics.push(*diagnostic);
+                    let Some(file) = self.stand_in(&used, &it) else { continue };
+                    file
+                }
+            };
+            self.loaded.imports.insert(it.from.span, file);
+        }
+        self.open.pop();
+        id
+    }
+
+    /// A file with the names that are wanted of one that cannot be read.
+    fn stand_in(&mut self, path: &Path, wanted: &ast::Use) -> Option<FileId> {
+        let id = Some(self.next_id()).filter(|it| usize::from(it.0) < STAND_INS_MAX + FILES_MAX)?;
+        let declarations = wanted.names.iter().flat_map(unknown).collect();
+        self.loaded
+            .files
+            .push(SourceFile { path: path.display().to_string(), text: String::new() });
+        self.loaded.trees.push(ast::File { id, edition: None, declarations });
+        Some(id)
+    }
+
+    fn next_id(&self) -> FileId {
+        FileId(u16::try_from(self.loaded.files.len()).expect("files are few"))
+    }
+
+    fn used(&mut self, path: &Path, from: &ast::Text) -> Result<FileId, Box<Diagnostic>> {
+        let identity = identity(path);
+        if self.open.contains(&identity) {
+            return Err(Box::new(errors::use_cycle(&from.value, from.span)));
+        }
+        if let Some(id) = self.known.get(&identity) {
+            return Ok(*id);
+        }
+        if self.known.len() == FILES_MAX {
+            return Err(Box::new(errors::too_many_files(FILES_MAX, from.span)));
+        }
+        let shown = path.display().to_string();
+        let text = read_text(path).map_err(|why| match why.as_str() {
+            NOT_THERE => Box::new(errors::no_such_file(&shown, beside(path), from.span)),
+            why => Box::new(errors::unreadable_file(&shown, why, from.span)),
+        })?;
+        Ok(self.file(path, text))
+    }
+}
+
+/// What is known of a name that comes from a file which cannot be read: that it is there. So
+/// nothing more is said about it.
+fn unknown(name: &ast::Name) -> [ast::Declaration; 2] {
+    let value = ast::Expr { kind: ast::ExprKind::Broken, span: name.span, bracketed: false };
+    let (formals, effects) = (Vec::new(), Vec::new());
+    let signature = ast::Signature { name: name.clone(), formals, effects, result: None };
+    let named = DeclarationKind::Const(ast::Const { name: name.clone(), value: value.clone() });
+    let called = DeclarationKind::Fn(ast::Function { signature, body: value });
+    [named, called].map(|kind| ast::Declaration {
+        docs: Vec::new(),
+        kind,
+        span: name.span,
+        broken: true,
+    })
+}
+
+/// What tells a file from another, however it is named.
+fn identity(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+const NOT_THERE: &str = "it is not there";
+
+/// The text of a program's file, or why it is none.
+pub fn read_text(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|it| reason(&it))?;
+    if file.metadata().is_ok_and(|it| it.is_dir()) {
+        return Err("it is a folder".to_owned());
+    }
+    text(file)
+}
+
+/// The text that `from` gives, or why it is none.
+pub fn text(from: impl Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    from.take(SOURCE_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|it| reason(&it))?;
+    if bytes.len() > SOURCE_MAX {
+        return Err(format!("it has more than {} MiB", SOURCE_MAX >> 20));
+    }
+    String::from_utf8(bytes).map_err(|it| {
+        let at = it.utf8_error().valid_up_to();
+        format!("it is no text in UTF-8 (byte {at})")
+    })
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => NOT_THERE.to_owned(),
+        io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// What to say where a program is missing: which ones are there.
+fn beside(path: &Path) -> String {
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(folder) else {
+        return format!("there is no folder `{}`", folder.display());
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|it| it.file_name().to_string_lossy().into_owned())
+        .filter(|it| it.ends_with(".pipe"))
+        .collect();
+    names.sort();
+    let place = match folder.to_str() {
+        Some(".") => "this folder".to_owned(),
+        _ => format!("`{}`", folder.display()),
+    };
+    let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+    let shown: Vec<String> = names.iter().take(NAMES_MAX).map(|it| format!("`{it}`")).collect();
+    match shown.as_slice() {
+        [] => format!("{place} holds no `.pipe` file"),
+        _ => format!("{place} holds {}{more}", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let folder =
+                std::env::temp_dir().join(format!("pipec-load-{}-{name}", std::process::id()));
+            for (file, text) in files {
+                let path = folder.join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(folder)
+        }
+
+        fn messages(&self) -> Vec<(u16, &'static str, String)> {
+            let loaded = Loaded::read(&self.0.join("main.pipe")).unwrap();
+            let all = loaded.diagnostics.iter();
+            all.map(|it| (it.span.file.0, it.code.id, it.help.clone().unwrap_or_default()))
+                .collect()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_used_twice_is_read_once() {
+        let files = [
+            ("main.pipe", "use f from \"a/x.pipe\"\nuse g from \"a/y.pipe\"\n"),
+            ("a/x.pipe", "use g from \"y.pipe\"\nfn f(x) = g(x)\n"),
+            ("a/y.pipe", "fn g(x) = x\n"),
+        ];
+        let folder = Folder::new("twice", &files);
+        let loaded = Loaded::read(&folder.0.join("main.pipe")).unwrap();
+        assert_eq!(loaded.diagnostics, []);
+        let files: Vec<u16> = loaded.imports.values().map(|it| it.0).collect();
+        assert_eq!((loaded.files.len(), files), (3, vec![1, 2, 2]));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_where_it_is_named() {
+        let files = [
+            ("main.pipe", "use f from \"a.pipe\"\nuse g from \"gone.pipe\"\nuse h from \"sub\"\n"),
+            ("a.pipe", "use x from \"main.pipe\"\nfn f(x) = x\n"),
+            ("sub/b.pipe", ""),
+        ];
+        let folder = Folder::new("broken", &files);
+        let messages = folder.messages();
+        let codes: Vec<_> = messages.iter().map(|it| (it.0, it.1)).collect();
+        assert_eq!(codes, [(1, "PC0203"), (0, "PC0201"), (0, "PC0202")]);
+        assert!(messages[1].2.ends_with("holds `a.pipe`, `main.pipe`"), "{messages:?}");
+    }
+
+    #[test]
+    fn a_missing_or_huge_main_file_is_no_program() {
+        let folder = Folder::new("main", &[("huge.pipe", &"#".repeat(SOURCE_MAX + 1))]);
+        let read = |name: &str| Loaded::read(&folder.0.join(name)).unwrap_err();
+        assert_eq!(read("main.pipe").why, "it is not there");
+        assert!(read("main.pipe").help.unwrap().ends_with("holds `huge.pipe`"));
+        assert_eq!(read("huge.pipe").why, "it has more than 1 MiB");
+        assert_eq!(
+            read("no/such.pipe").help.unwrap(),
+            format!("there is no folder `{}`", folder.0.join("no").display())
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! Runs a compiled pipeline into a sink, counts, and says how far it is.
+//!
+//! One thread more than the runtime's own may be there: it shows the progress ten times a second,
+//! from figures behind a mutex, and ends when the run does.
+
+mod summary;
+
+pub use summary::{Loss, StageSummary, Summary};
+
+use crate::{Compiled, SampleProgress, Sink, machine, samples};
+use plan::{DType, Field, Program};
+use runtime::{Chunk, Failure, Stopper};
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Between two looks at the progress.
+const TICK: Duration = Duration::from_millis(100);
+/// Reader threads, whatever the cores.
+const READERS: std::ops::RangeInclusive<usize> = 2..=8;
+
+/// How a pipeline is run.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// All that is random follows from it.
+    pub seed: u64,
+    /// Passes over the data.
+    pub epochs: u32,
+    /// Batches to be given at the most; records, where the pipeline ends without `batch`.
+    pub limit: Option<u64>,
+    /// Threads that compute.
+    pub workers: usize,
+    /// Bytes that the run may take.
+    pub memory: u64,
+    /// Records of a chunk, in place of what the plan says: the output is the same.
+    pub chunk_rows: Option<usize>,
+}
+
+impl Default for RunOptions {
+    /// One epoch, seed 0, all cores, a quarter of the memory.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            epochs: 1,
+            limit: None,
+            workers: machine::cores(),
+            memory: machine::default_memory(),
+            chunk_rows: None,
+        }
+    }
+}
+
+/// Stops a run from another thread: of a signal, of a user interface.
+#[derive(Clone, Default)]
+pub struct Stop {
+    state: Arc<Mutex<StopState>>,
+}
+
+#[derive(Default)]
+struct StopState {
+    requested: bool,
+    stopper: Option<Stopper>,
+}
+
+impl Stop {
+    /// Asks the run to end, at once. Gives whether there was something to be stopped: not where
+    /// nothing runs, or where it was asked for before.
+    pub fn request(&self) -> bool {
+        let mut state = locked(&self.state);
+        let first = !state.requested;
+        state.requested = true;
+        match &state.stopper {
+            Some(stopper) if first => {
+                stopper.stop();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether somebody has asked.
+    pub fn is_requested(&self) -> bool {
+        locked(&self.state).requested
+    }
+
+    fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {
+        let mut state = locked(&self.state);
+        state.stopper = stopper;
+        if state.requested { Err(Failure::Stopped) } else { Ok(()) }
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// Since the run began.
+    pub elapsed: Duration,
+    /// Until the first chunk came.
+    pub first: Option<Duration>,
+    /// The epoch of the last chunk.
+    pub epoch: u32,
+    /// Batches that have come; records, where the pipeline ends without `batch`.
+    pub outputs: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The share of the run that is done, where its length is known: 0 to 1.
+    pub done: Option<f64>,
+}
+
+/// Who looks on.
+pub struct Watch<'a> {
+    /// What may stop the run.
+    pub stop: Stop,
+    /// Told ten times a second how far the run is.
+    pub progress: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
+    /// Told of each picture of a sample set that is made first.
+    pub sample: &'a mut dyn FnMut(&SampleProgress),
+}
+
+/// What came of a run.
+pub struct Outcome {
+    /// What was done, also where the run ended early.
+    pub summary: Summary,
+    /// Why it ended early, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Runs `compiled` into `sink`.
+pub fn run(
+    compiled: &Compiled,
+    options: &RunOptions,
+    sink: &mut dyn Sink,
+    watch: Watch<'_>,
+) -> Outcome {
+    match start(compiled, options, watch.sample) {
+        Ok(run) => {
+            let consumer = Consumer {
+                program: &compiled.program,
+                limit: options.limit,
+                shared: Shared::default(),
+                since: Instant::now(),
+            };
+            consumer.watched(run, sink, watch)
+        }
+        Err(failure) => {
+            let summary = Summary::of(&compiled.program, &Progress::default(), None);
+            Outcome { summary, failure: Some(failure) }
+        }
+    }
+}
+
+fn start(
+    compiled: &Compiled,
+    options: &RunOptions,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<runtime::Run, Failure> {
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, sample)?;
+    let options = runtime::Options {
+        seed: options.seed,
+        workers: options.workers,
+        readers: options.workers.clamp(*READERS.start(), *READERS.end()),
+        memory: options.memory,
+        epochs: 0..options.epochs,
+        chunk_rows: options.chunk_rows,
+    };
+    runtime::start(&program, &stdlib::Kernels, &options)
+}
+
+/// Takes what comes out of a run.
+struct Consumer<'a> {
+    program: &'a Program,
+    limit: Option<u64>,
+    shared: Shared,
+    since: Instant,
+}
+
+/// What the thread that shows the progress sees.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<Seen>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct Seen {
+    progress: Progress,
+    over: bool,
+}
+
+impl Consumer<'_> {
+    fn watched(self, mut run: runtime::Run, sink: &mut dyn Sink, watch: Watch<'_>) -> Outcome {
+        let failure = thread::scope(|scope| {
+            if let Some(tell) = watch.progress {
+                let (shared, since) = (&self.shared, self.since);
+                scope.spawn(move || shared.show(since, tell));
+            }
+            let failure = self.consume(&mut run, sink, &watch.stop).err();
+            locked(&self.shared.state).over = true;
+            self.shared.ended.notify_all();
+            failure
+        });
+        // Whoever asks to stop from now on means the process.
+        let _ = watch.stop.arm(None);
+        let mut progress = locked(&self.shared.state).progress.clone();
+        progress.elapsed = self.since.elapsed();
+        let stats = run.stats();
+        let summary = Summary::of(self.program, &progress, Some(&stats));
+        Outcome { summary, failure }
+    }
+
+    fn consume(
+        &self,
+        run: &mut runtime::Run,
+        sink: &mut dyn Sink,
+        stop: &Stop,
+    ) -> Result<(), Failure> {
+        stop.arm(Some(run.stopper()))?;
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        while left > 0 {
+            let Some(chunk) = run.next() else { break };
+            let mut chunk = chunk?;
+            if chunk.rows as u64 > left {
+                chunk = chunk.cut(0..left as usize);
+            }
+            left -= chunk.rows as u64;
+            sink.take(&chunk)?;
+            self.count(&chunk);
+        }
+        sink.finish()
+    }
+
+    fn count(&self, chunk: &Chunk) {
+        let records = match self.program.batched {
+            true => rows_of_batches(&self.program.output, chunk),
+            false => chunk.rows,
+        };
+        let mut seen = locked(&self.shared.state);
+        let progress = &mut seen.progress;
+        progress.first.get_or_insert_with(|| self.since.elapsed());
+        progress.epoch = chunk.epoch;
+        progress.outputs += chunk.rows as u64;
+        progress.records += records as u64;
+        progress.bytes += chunk.columns.iter().map(|it| it.bytes() as u64).sum::<u64>();
+        progress.done = self.limit.map(|it| progress.outputs as f64 / it as f64);
+    }
+}
+
+impl Shared {
+    /// Tells how far the run is, until it is over.
+    fn show(&self, since: Instant, tell: &mut (dyn FnMut(&Progress) + Send)) {
+        let mut seen = locked(&self.state);
+        while !seen.over {
+            seen = self.ended.wait_timeout(seen, TICK).unwrap_or_else(PoisonError::into_inner).0;
+            if seen.over {
+                return;
+            }
+            let progress = Progress { elapsed: since.elapsed(), ..seen.progress.clone() };
+            drop(seen);
+            tell(&progress);
+            seen = locked(&self.state);
+        }
+    }
+}
+
+/// Records in the batches of `chunk`: those that `tail: mask` filled it up with are none.
+fn rows_of_batches(fields: &[Field], chunk: &Chunk) -> usize {
+    let mut columns = fields.iter().zip(&chunk.columns);
+    let is_mask = |it: &Field| {
+        it.name == "valid"
+            && it.ty.dtype() == Some(DType::Bool)
+            && it.ty.shape().map(<[_]>::len) == Some(1)
+    };
+    let rows = 0..chunk.rows;
+    if let Some((_, mask)) = columns.clone().find(|(it, _)| is_mask(it)) {
+        let valid = |row: usize| mask.row(row).as_text().iter().filter(|it| **it != 0).count();
+        return rows.map(valid).sum();
+    }
+    let has_axis = |it: &Field| {
+        it.ty.dtype().is_some_and(|it| !it.is_text())
+            && it.ty.shape().is_some_and(|it| !it.is_empty())
+    };
+    match columns.find(|(it, _)| has_axis(it)) {
+        Some((_, column)) => rows.map(|it| column.row(it).shape()[0]).sum(),
+        None => chunk.rows,
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

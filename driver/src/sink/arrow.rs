@@ -1,0 +1,204 @@
+//! An Arrow IPC stream: one record batch for each batch, its rows the rows of the batch.
+//!
+//! Tensors of known extents are `arrow.fixed_shape_tensor`, those of unknown extents lists, or
+//! `arrow.variable_shape_tensor` from two axes on. Where the fields of a batch do not share their
+//! first axis, a row is a whole batch. What leaves a pipeline without `batch` comes in pieces
+//! that depend on the records alone (`pieces.rs`). Arrow has no `bf16`: its bits go as `uint16`,
+//! and the field says so.
+
+mod arrays;
+
+use super::{Sink, pieces::Pieces};
+use arrays::{Form, Rows};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Field, Schema};
+use plan::{DType, Extent, Program, Type};
+use runtime::{Chunk, Failure};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
+
+/// Writes an Arrow IPC stream.
+pub struct ArrowStream<W: Write> {
+    writer: StreamWriter<W>,
+    schema: Arc<Schema>,
+    forms: Vec<Form>,
+    /// Whether the rows are those of a batch, along its first axis.
+    rows_of_batches: bool,
+    /// Where each record that leaves is a batch, none.
+    pieces: Option<Pieces>,
+}
+
+impl<W: Write> ArrowStream<W> {
+    /// Writes the schema of what `program` gives.
+    ///
+    /// # Errors
+    /// It cannot be written, or a tensor has more elements than Arrow can count.
+    pub fn open(out: W, program: &Program) -> Result<Self, Failure> {
+        let rows_of_batches = program.batched && shared_axis(&program.output);
+        let (mut fields, mut forms) = (Vec::new(), Vec::new());
+        for field in &program.output {
+            let (dtype, mut shape) = tensor(&field.ty);
+            if rows_of_batches {
+                shape = &shape[1..];
+            }
+            let form = Form::of(dtype, shape).ok_or_else(|| too_large(field))?;
+            let arrow = Field::new(&field.name, form.data_type(), false);
+            fields.push(arrow.with_metadata(form.metadata()));
+            forms.push(form);
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let writer = StreamWriter::try_new(out, &schema).map_err(failure)?;
+        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
+        Ok(Self { writer, schema, forms, rows_of_batches, pieces })
+    }
+}
+
+impl<W: Write> Sink for ArrowStream<W> {
+    fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        let Self { writer, schema, forms, rows_of_batches, pieces } = self;
+        let mut out = Out { writer, schema, forms };
+        match pieces {
+            Some(pieces) => pieces.push(chunk, &mut |piece| out.write(piece, None)),
+            None if *rows_of_batches => {
+                (0..chunk.rows).try_for_each(|it| out.write(chunk, Some(it)))
+            }
+            None => out.write(chunk, None),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        let Self { writer, schema, forms, pieces, .. } = self;
+        if let Some(pieces) = pieces {
+            let mut out = Out { writer, schema, forms };
+            pieces.finish(&mut |piece| out.write(piece, None))?;
+        }
+        self.writer.finish().map_err(failure)
+    }
+}
+
+struct Out<'a, W> {
+    writer: &'a mut StreamWriter<W>,
+    schema: &'a Arc<Schema>,
+    forms: &'a [Form],
+}
+
+impl<W: Write> Out<'_, W> {
+    /// Writes the records of `chunk`, or the rows of the batch that its record `batch` is.
+    fn write(&mut self, chunk: &Chunk, batch: Option<usize>) -> Result<(), Failure> {
+        let columns = chunk.columns.iter().zip(self.forms);
+        let arrays: Result<Vec<ArrayRef>, ArrowError> =
+            columns.map(|(column, form)| form.array(&Rows { column, batch })).collect();
+        let rows = RecordBatch::try_new(self.schema.clone(), arrays.map_err(failure)?);
+        rows.and_then(|it| self.writer.write(&it)).map_err(failure)?;
+        // Who reads may wait for just these.
+        self.writer.flush().map_err(failure)
+    }
+}
+
+/// The dtype and the extents of a column.
+fn tensor(ty: &Type) -> (DType, &[Extent]) {
+    let both = ty.dtype().zip(ty.shape());
+    both.expect("what leaves a pipeline has flat fields")
+}
+
+/// Whether all fields have the same first axis: that of the batch.
+fn shared_axis(fields: &[plan::Field]) -> bool {
+    let first = |it: &plan::Field| {
+        let (dtype, shape) = tensor(&it.ty);
+        shape.first().filter(|_| !dtype.is_text()).cloned()
+    };
+    let mut axes = fields.iter().map(first);
+    let Some(Some(axis)) = axes.next() else { return false };
+    axes.all(|it| it.as_ref() == Some(&axis))
+}
+
+fn too_large(field: &plan::Field) -> Failure {
+    let detail =
+        format!("`{field}` has more elements than Arrow can count: write it with `--out DIR`");
+    Failure::Data { label: String::new(), detail }
+}
+
+/// What an error of the writer is: a reader who has gone is no error.
+fn failure(error: ArrowError) -> Failure {
+    match error {
+        ArrowError::IoError(_, error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Failure::Stopped
+        }
+        ArrowError::IoError(_, error) => Failure::Io {
+            path: "-".to_owned(),
+            detail: format!("the output cannot be written: {error}"),
+        },
+        other => Failure::Data {
+            label: String::new(),
+            detail: format!("the output is no Arrow table: {other}"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::folder::tests::{program, texts};
+    use runtime::{ChunkBuilder, Pool, Tensor};
+
+    #[test]
+    fn fields_of_a_batch_share_its_axis_or_are_whole() {
+        let field = |name: &str, shape: &[u64]| plan::Field {
+            name: name.to_owned(),
+            ty: Type::tensor(DType::F32, shape),
+        };
+        assert!(shared_axis(&[field("image", &[8, 3]), field("label", &[8])]));
+        assert!(!shared_axis(&[field("image", &[8, 3]), field("keep", &[])]));
+        assert!(!shared_axis(&[field("image", &[8, 3]), field("other", &[7])]));
+        assert!(!shared_axis(&[]));
+    }
+
+    #[test]
+    fn the_same_records_give_the_same_bytes_whatever_the_chunks() {
+        let stream = |rows: usize| {
+            let mut bytes = Vec::new();
+            let all: Vec<String> = (0..5000).map(|it| "é".repeat(it % 7)).collect();
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            let mut sink =
+                ArrowStream::open(&mut bytes, &program(&texts(&[], 0).0, false)).unwrap();
+            for part in all.chunks(rows) {
+                sink.take(&texts(part, 0).1).unwrap();
+            }
+            sink.finish().unwrap();
+            drop(sink);
+            bytes
+        };
+        assert!(stream(5000).len() > 5000 * 8);
+        assert_eq!(stream(5000), stream(311));
+    }
+
+    #[test]
+    fn a_batch_is_a_record_batch() {
+        let fields = [
+            plan::Field { name: "x".into(), ty: Type::tensor(DType::F32, &[2, 3]) },
+            plan::Field { name: "odd".into(), ty: Type::tensor(DType::Bool, &[2]) },
+        ];
+        let mut chunk = ChunkBuilder::new(&fields, 1, 0, &Pool::default());
+        chunk.ids.push_scalar(0_u64);
+        chunk.columns[0].push(&Tensor::new(&[2, 3], &[0_f32, 1., 2., 3., 4., 5.]));
+        chunk.columns[1].push(&Tensor::new(&[2], &[false, true]));
+        let mut bytes = Vec::new();
+        let mut sink = ArrowStream::open(&mut bytes, &program(&fields, true)).unwrap();
+        sink.take(&chunk.finish()).unwrap();
+        sink.finish().unwrap();
+        drop(sink);
+
+        let mut read = arrow_ipc::reader::StreamReader::try_new(&bytes[..], None).unwrap();
+        let batch = read.next().unwrap().unwrap();
+        assert_eq!((batch.num_rows(), read.next().is_none()), (2, true));
+        let tensor = &batch.schema().field(0).metadata().clone();
+        assert_eq!(
+            tensor.get("ARROW:extension:metadata").map(|it| it.as_ref()),
+            Some("{\"shape\":[3]}")
+        );
+        assert_eq!(format!("{:?}", batch.column(1)), "BooleanArray\n[\n  false,\n  true,\n]");
+    }
+}

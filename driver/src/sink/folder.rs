@@ -1,0 +1,478 @@
+//! A folder of `.npy` files: `DIR/<field>/00000012.npy` is a field of batch 12.
+//!
+//! Batches are numbered over all epochs. What leaves a pipeline without `batch` is written in
+//! pieces that depend on the records alone (`pieces.rs`). Text is JSON, a line a record
+//! (`.jsonl`). Records of different extents are their elements one after the other, and
+//! `DIR/<field>.shape/` says the extents of each. `DIR/pipec.json` says what is there.
+//!
+//! A file is written under another name and renamed, so that a file that is there is whole. An
+//! earlier output in the folder is removed first, and only what its `pipec.json` names; a folder
+//! that holds anything else is refused.
+
+use super::{Sink, npy, pieces::Pieces};
+use plan::{DType, Field, Program, Type};
+use runtime::{Chunk, Column, Failure, Tensor};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    mem,
+    path::{Component, Path, PathBuf},
+};
+
+/// What says that a folder is an output, and of what.
+const MANIFEST: &str = "pipec.json";
+/// The number of this layout.
+const FORMAT: u32 = 1;
+
+/// Writes a folder of `.npy` files.
+pub struct Folder {
+    folder: PathBuf,
+    fields: Vec<Field>,
+    /// Where each record that leaves is a batch, none.
+    pieces: Option<Pieces>,
+    manifest: Manifest,
+    begun: bool,
+    /// The output that is in the folder already.
+    earlier: Option<Manifest>,
+}
+
+/// What is in the folder; an identical run writes an identical one.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    pipeline: String,
+    /// Whether a file holds a batch, or else a piece of the records.
+    batched: bool,
+    fields: Vec<Written>,
+    /// How many files each field has.
+    files: u64,
+    /// Whether the run came to its end.
+    complete: bool,
+}
+
+/// How a field is written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    form: Form,
+}
+
+/// What the files of a field are.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    /// One array a file.
+    Array,
+    /// The elements of all records, and their extents beside them.
+    Ragged,
+    /// JSON, a line a record.
+    Lines,
+}
+
+impl Folder {
+    /// The folder for what `program` gives; an earlier output in it goes when the first batch comes.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or holds what pipec did not write.
+    pub fn open(folder: &Path, program: &Program) -> Result<Self, Failure> {
+        fs::create_dir_all(folder)
+            .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
+        let earlier = earlier(folder)?;
+        let written = |field: &Field| Written {
+            name: field.name.clone(),
+            ty: field.ty.to_string(),
+            form: Form::of(&field.ty, program.batched),
+        };
+        let manifest = Manifest {
+            format: FORMAT,
+            pipeline: program.name.clone(),
+            batched: program.batched,
+            fields: program.output.iter().map(written).collect(),
+            files: 0,
+            complete: false,
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            fields: program.output.clone(),
+            pieces: (!program.batched).then(|| Pieces::new(&program.output)),
+            manifest,
+            begun: false,
+            earlier,
+        })
+    }
+
+    /// Makes room: not before there is something to be written, so that a run which fails at once
+    /// takes nothing away.
+    fn begin(&mut self) -> Result<(), Failure> {
+        if mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        for folder in self.earlier.take().iter().flat_map(|it| it.folders(&self.folder)) {
+            clear(&folder)?;
+        }
+        for folder in self.manifest.folders(&self.folder) {
+            fs::create_dir_all(&folder)
+                .map_err(|it| failure(&folder, "the folder cannot be made", &it))?;
+        }
+        self.manifest.write(&self.folder)
+    }
+}
+
+impl Sink for Folder {
+    fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.begin()?;
+        let Self { folder, fields, pieces, manifest, .. } = self;
+        let mut files = Files { folder, fields, manifest };
+        match pieces {
+            Some(pieces) => pieces.push(chunk, &mut |piece| files.piece(piece)),
+            None => (0..chunk.rows).try_for_each(|row| files.batch(chunk, row)),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.begin()?;
+        let Self { folder, fields, pieces, manifest, .. } = self;
+        let mut files = Files { folder, fields, manifest };
+        if let Some(pieces) = pieces {
+            pieces.finish(&mut |piece| files.piece(piece))?;
+        }
+        manifest.complete = true;
+        manifest.write(folder)
+    }
+}
+
+/// Writes the files of one number.
+struct Files<'a> {
+    folder: &'a Path,
+    fields: &'a [Field],
+    manifest: &'a mut Manifest,
+}
+
+impl Files<'_> {
+    /// A batch: one record of `chunk`.
+    fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
+        for (field, column) in self.fields.iter().zip(&chunk.columns) {
+            let value = column.row(row);
+            if column.dtype().is_text() {
+                self.write(&field.name, "jsonl", &mut |out| line(out, field, &value))?;
+            } else {
+                self.write(&field.name, "npy", &mut |out| {
+                    out.write_all(&npy::header(value.dtype(), value.shape()))?;
+                    elements(out, &value)
+                })?;
+            }
+        }
+        self.manifest.files += 1;
+        Ok(())
+    }
+
+    /// Some records.
+    fn piece(&mut self, piece: &Chunk) -> Result<(), Failure> {
+        for (field, column) in self.fields.iter().zip(&piece.columns) {
+            match Form::of(&field.ty, false) {
+                Form::Array => self.write(&field.name, "npy", &mut |out| array(out, column))?,
+                Form::Ragged => {
+                    self.write(&field.name, "npy", &mut |out| values(out, column))?;
+                    let shape = shape_folder(&field.name);
+                    self.write(&shape, "npy", &mut |out| shapes(out, column))?;
+                }
+                Form::Lines => self.write(&field.name, "jsonl", &mut |out| {
+                    (0..column.rows()).try_for_each(|it| line(out, field, &column.row(it)))
+                })?,
+            }
+        }
+        self.manifest.files += 1;
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        folder: &str,
+        extension: &str,
+        content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let name = format!("{:08}.{extension}", self.manifest.files);
+        write_whole(&self.folder.join(folder).join(name), content)
+    }
+}
+
+impl Form {
+    fn of(ty: &Type, batched: bool) -> Self {
+        match ty.dtype() {
+            Some(DType::Str) => Self::Lines,
+            Some(DType::Bytes) => Self::Ragged,
+            _ if batched || ty.fixed().is_some() => Self::Array,
+            _ => Self::Ragged,
+        }
+    }
+}
+
+impl Manifest {
+    /// The folders of the fields.
+    fn folders(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for field in &self.fields {
+            folders.push(folder.join(&field.name));
+            if field.form == Form::Ragged {
+                folders.push(folder.join(shape_folder(&field.name)));
+            }
+        }
+        folders
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Failure> {
+        write_whole(&folder.join(MANIFEST), &mut |out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        })
+    }
+}
+
+fn shape_folder(field: &str) -> String {
+    format!("{field}.shape")
+}
+
+/// All rows, of the same extents, as one array.
+fn array(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let mut shape = vec![column.rows()];
+    shape.extend(column.shape().into_iter().flat_map(|it| it.iter()));
+    out.write_all(&npy::header(column.dtype(), &shape))?;
+    match column.stacked() {
+        Some(all) => elements(out, &all),
+        None => (0..column.rows()).try_for_each(|it| elements(out, &column.row(it))),
+    }
+}
+
+/// The elements of all rows, one after the other.
+fn values(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let n_elements = column.bytes() / column.dtype().size();
+    out.write_all(&npy::header(column.dtype(), &[n_elements]))?;
+    (0..column.rows()).try_for_each(|it| elements(out, &column.row(it)))
+}
+
+/// The extents of each row: `i64[rows, axes]`.
+fn shapes(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let axes = if column.rows() == 0 { 0 } else { column.row(0).shape().len() };
+    out.write_all(&npy::header(DType::I64, &[column.rows(), axes]))?;
+    for row in 0..column.rows() {
+        for &extent in column.row(row).shape() {
+            out.write_all(&(extent as i64).to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
+    if let Some(bytes) = value.as_bytes() {
+        return out.write_all(bytes);
+    }
+    let mut bytes = vec![0; value.bytes()];
+    value.copy_to(&mut bytes);
+    out.write_all(&bytes)
+}
+
+/// A text as a line of JSON; what came as JSON is there already.
+fn line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
+    match field.ty {
+        Type::Untyped => out.write_all(value.as_text())?,
+        _ => serde_json::to_writer(&mut *out, value.as_str())?,
+    }
+    out.write_all(b"\n")
+}
+
+/// Writes a file that is either whole or not there.
+fn write_whole(
+    path: &Path,
+    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".part");
+    let draft = PathBuf::from(draft);
+    let written = File::create(&draft).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.flush()
+    });
+    written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {
+        // The first error is told; what cannot be removed either is named as what it is.
+        let _ = fs::remove_file(&draft);
+        failure(path, "it cannot be written", &error)
+    })
+}
+
+/// The output that is in `folder`; fails where something else is.
+fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
+    let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
+    match fs::read_to_string(folder.join(MANIFEST)) {
+        Ok(text) => {
+            let manifest: Manifest = serde_json::from_str(&text).map_err(|_| occupied(folder))?;
+            let plain = manifest.fields.iter().all(|it| is_plain(&it.name));
+            if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_empty = fs::read_dir(folder).map_err(unreadable)?.next().is_none();
+            if is_empty { Ok(None) } else { Err(occupied(folder)) }
+        }
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+/// Whether a field's name names a folder right here, whoever has written it down.
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
+/// Removes the numbered files of a field, and its folder where nothing else is in it.
+fn clear(folder: &Path) -> Result<(), Failure> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(is_ours) {
+            fs::remove_file(entry.path()).map_err(|it| {
+                failure(&entry.path(), "the earlier output cannot be removed", &it)
+            })?;
+        }
+    }
+    // It fails where something else is in it, which stays.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// Whether a file in a field's folder is of an output: `00000012.npy`, perhaps broken off.
+fn is_ours(name: &str) -> bool {
+    let name = name.strip_suffix(".part").unwrap_or(name);
+    let number = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".jsonl"));
+    number.is_some_and(|it| it.len() >= 8 && it.bytes().all(|it| it.is_ascii_digit()))
+}
+
+fn occupied(folder: &Path) -> Failure {
+    Failure::Io {
+        path: folder.display().to_string(),
+        detail: "the folder holds files that are not the output of a run; \
+                 name one that is new or empty"
+            .to_owned(),
+    }
+}
+
+fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull => "; free some space, or name a folder on another disk",
+        io::ErrorKind::PermissionDenied => "; name a folder that may be written",
+        _ => "",
+    };
+    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use plan::{Extent, FORMAT, IdVec};
+    use runtime::{ChunkBuilder, Pool};
+
+    /// Records with a text, and that text's length as a scalar.
+    pub(in crate::sink) fn texts(all: &[&str], epoch: u32) -> (Vec<Field>, Chunk) {
+        let fields = vec![
+            Field { name: "text".into(), ty: Type::scalar(DType::Str) },
+            Field { name: "len".into(), ty: Type::scalar(DType::I32) },
+        ];
+        let mut chunk = ChunkBuilder::new(&fields, all.len(), epoch, &Pool::default());
+        for text in all {
+            chunk.ids.push_scalar(0_u64);
+            chunk.columns[0].push_text(text.as_bytes());
+            chunk.columns[1].push_scalar(text.len() as i32);
+        }
+        (fields, chunk.finish())
+    }
+
+    pub(in crate::sink) fn program(output: &[Field], batched: bool) -> Program {
+        let (name, output) = ("main".to_owned(), output.to_vec());
+        Program { format: FORMAT, name, stages: IdVec::new(), output, batched }
+    }
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("pipec-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&folder);
+            Self(folder)
+        }
+
+        fn files(&self) -> Vec<String> {
+            let mut files = Vec::new();
+            for field in fs::read_dir(&self.0).unwrap().flatten() {
+                let name = field.file_name().into_string().unwrap();
+                match fs::read_dir(field.path()) {
+                    Ok(all) => files.extend(
+                        all.flatten().map(|it| format!("{name}/{}", it.file_name().display())),
+                    ),
+                    Err(_) => files.push(name),
+                }
+            }
+            files.sort();
+            files
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn records_become_pieces_and_a_shorter_run_leaves_no_rest() {
+        let scratch = Scratch::new("pieces");
+        let many = vec!["a \"b\"\n"; 5000];
+        for (all, expected) in [(&many[..], 2), (&many[..3], 1)] {
+            let (fields, chunk) = texts(all, 0);
+            let mut sink = Folder::open(&scratch.0, &program(&fields, false)).unwrap();
+            sink.take(&chunk).unwrap();
+            sink.finish().unwrap();
+            assert_eq!(scratch.files().len(), 1 + 2 * expected, "{:?}", scratch.files());
+        }
+        let lines = fs::read_to_string(scratch.0.join("text/00000000.jsonl")).unwrap();
+        assert_eq!(lines, "\"a \\\"b\\\"\\n\"\n".repeat(3));
+        let array = fs::read(scratch.0.join("len/00000000.npy")).unwrap();
+        assert_eq!(array[128..], [6, 0, 0, 0, 6, 0, 0, 0, 6, 0, 0, 0]);
+        assert!(
+            fs::read_to_string(scratch.0.join(MANIFEST)).unwrap().contains("\"complete\": true")
+        );
+    }
+
+    #[test]
+    fn records_of_different_extents_say_their_extents() {
+        let scratch = Scratch::new("ragged");
+        let ty = Type::Tensor { dtype: DType::U16, shape: vec![Extent::Unknown] };
+        let fields = [Field { name: "x".into(), ty }];
+        let mut chunk = ChunkBuilder::new(&fields, 2, 0, &Pool::default());
+        for row in [&[1_u16, 2][..], &[3]] {
+            chunk.ids.push_scalar(0_u64);
+            chunk.columns[0].push(&Tensor::new(&[row.len()], row));
+        }
+        let mut sink = Folder::open(&scratch.0, &program(&fields, false)).unwrap();
+        sink.take(&chunk.finish()).unwrap();
+        sink.finish().unwrap();
+        let elements = |path: &str| fs::read(scratch.0.join(path)).unwrap()[128..].to_vec();
+        assert_eq!(elements("x/00000000.npy"), [1, 0, 2, 0, 3, 0]);
+        assert_eq!(
+            elements("x.shape/00000000.npy"),
+            [2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+        );
+    }
+
+    #[test]
+    fn a_folder_of_other_files_is_refused() {
+        let scratch = Scratch::new("refused");
+        fs::create_dir_all(&scratch.0).unwrap();
+        fs::write(scratch.0.join("thesis.txt"), "").unwrap();
+        let (fields, _) = texts(&[], 0);
+        let Err(error) = Folder::open(&scratch.0, &program(&fields, true)) else { panic!("taken") };
+        assert!(error.to_string().contains("new or empty"), "{error}");
+        assert_eq!(scratch.files(), ["thesis.txt"]);
+    }
+}

@@ -1,0 +1,294 @@
+//! What can be said on the command line.
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const STYLES: styling::Styles = styling::Styles::styled()
+    .header(styling::AnsiColor::Yellow.on_default().bold())
+    .usage(styling::AnsiColor::Yellow.on_default().bold())
+    .literal(styling::AnsiColor::Green.on_default())
+    .placeholder(styling::AnsiColor::Cyan.on_default());
+
+/// Compiles and runs input pipelines for machine learning.
+#[derive(Parser)]
+#[command(
+    name = "pipec",
+    version,
+    arg_required_else_help = true,
+    styles = STYLES,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  pipec check train.pipe                       find every mistake, read no data
+  pipec run train.pipe train --limit 100       run 100 batches, see how fast they come
+  pipec run train.pipe --out batches/          write each batch as .npy files
+  pipec explain train.pipe train               what will be run, and what it costs
+  pipec explain PC0123                         the long story of a message
+
+Exit codes: 0 fine, 1 the program has errors, 2 wrong usage, 3 too many records failed,
+4 a saved state does not fit, 5 reading or writing failed, 130 interrupted."
+)]
+pub(crate) struct Cli {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Whether messages are coloured; `auto` looks at the terminal and at NO_COLOR.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_possible_values = true, display_order = 100)]
+    pub(crate) color: ColorChoice,
+}
+
+/// A command with its arguments.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Finds every mistake of programs without reading any data.
+    Check(CheckArgs),
+    /// Puts programs into their one form.
+    Fmt(FmtArgs),
+    /// Runs a pipeline.
+    Run(RunArgs),
+    /// Shows what a pipeline will do and cost, or the long story of a message.
+    Explain(ExplainArgs),
+    /// Makes sample data, so that nothing need be downloaded.
+    #[command(subcommand)]
+    Sample(SampleCommand),
+    /// Prints the completions of a shell.
+    Completions(CompletionsArgs),
+}
+
+/// `check`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec check train.pipe
+  pipec check pipelines/              every .pipe file below a folder
+  pipec check train.pipe --json       the messages as a JSON array")]
+pub(crate) struct CheckArgs {
+    /// Programs, or folders of such.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Gives a parameter a value.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Prints the messages as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `fmt`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec fmt train.pipe                rewrites the file
+  pipec fmt --check pipelines/        exit code 1 if a file is not in its form, for CI
+  pipec fmt --diff train.pipe         shows what would change
+  pipec fmt - < train.pipe            from stdin to stdout, for editors")]
+pub(crate) struct FmtArgs {
+    /// Programs, or folders of such; `-` is stdin.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Changes nothing; names the files that are not in their form.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Changes nothing; prints what would change.
+    #[arg(long)]
+    pub(crate) diff: bool,
+}
+
+/// The program that a command is about.
+#[derive(Args)]
+pub(crate) struct ProgramArgs {
+    /// The pipeline; not needed where there is one, or one that no other uses.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Gives a parameter a value.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Threads that compute; all cores if not said.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) workers: Option<u16>,
+    /// Leaves out a rewrite, by its name in `explain`.
+    #[arg(long, value_name = "REWRITE")]
+    pub(crate) without: Vec<String>,
+}
+
+/// `run`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec run train.pipe train --set data=/data/imagenet
+  pipec run train.pipe train --limit 100               100 batches, then the summary
+  pipec run train.pipe val --out val/                  val/image/00000000.npy, val/label/…
+  pipec run train.pipe val --out - | python train.py   an Arrow IPC stream
+
+The same program, data and seed give the same batches for any number of workers.")]
+pub(crate) struct RunArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Ends after so many batches; records, where the pipeline ends without `batch`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Passes over the data.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: u32,
+    /// What all random numbers follow from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Where the output goes: `null` for nowhere, a folder, or `-` for Arrow on stdout.
+    #[arg(long, value_name = "null|DIR|-", default_value = "null")]
+    pub(crate) out: PathBuf,
+    /// Prints the summary as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Records of a chunk: for tests that it changes nothing.
+    #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) chunk_rows: Option<u32>,
+}
+
+/// `explain`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec explain train.pipe train
+  pipec explain train.pipe train --emit plan     every operator with every expression
+  pipec explain train.pipe train --json          for scripts
+  pipec explain PC0123                           the long story of a message
+  pipec explain input-type                       the same by its name
+
+Costs marked `~` are assumed, others are measured.")]
+pub(crate) struct ExplainArgs {
+    /// The program, or the code of a message.
+    #[arg(value_name = "FILE|CODE")]
+    pub(crate) target: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Shows one of the forms that a program goes through.
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) emit: Option<Form>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A form of a program.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// The text in its one form.
+    Source,
+    /// What was written, as a tree.
+    Ast,
+    /// The operators with every expression, as they are run.
+    Plan,
+    /// What is expected of each step.
+    Estimate,
+    /// The stages that run.
+    Program,
+}
+
+/// `sample`.
+#[derive(Subcommand)]
+pub(crate) enum SampleCommand {
+    /// Makes natural-looking labelled JPEGs in class folders.
+    #[command(after_help = "\
+Examples:
+  pipec sample images photos/ --count 2000
+  pipec run train.pipe --set data=photos
+
+A program can also name a set itself, `files(\"sample:images?count=2000\")`: it is made on
+first use, in the user's cache folder.")]
+    Images(ImagesArgs),
+}
+
+/// `sample images`.
+#[derive(Args)]
+pub(crate) struct ImagesArgs {
+    /// Where the class folders go.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// How many pictures.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) count: u64,
+    /// Which pictures.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Prints what was made as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `completions`.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  pipec completions bash > ~/.local/share/bash-completion/completions/pipec")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// `name=value`.
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is written `name=value`")?;
+    if name.is_empty() {
+        return Err("there is no name before the `=`".to_owned());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A size in bytes, with its unit.
+fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 9] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("B", 1),
+    ];
+    const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB";
+    let (number, unit) = UNITS
+        .iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
+        .ok_or(WANTED)?;
+    let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
+    let bytes = number * unit as f64;
+    // Large enough for any machine, and exact in a float.
+    if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(WANTED.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("2GiB"), Ok(2 << 30));
+        assert_eq!(size("1.5 kB"), Ok(1500));
+        for wrong in ["2", "GiB", "2gib", "-1GiB", "nanGiB", "1e99GB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_may_hold_equals_signs() {
+        assert_eq!(setting("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(setting("a").is_err() && setting("=b").is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! `pipec explain`: what a pipeline will do and cost; the long story of a message.
+
+use super::{compiled, print_json};
+use crate::{
+    Exit,
+    args::{ExplainArgs, Form},
+    messages,
+    talk::Talk,
+};
+use driver::{Compiled, Loaded};
+use plan::CodeInfo;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// Explains what `args` names.
+pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
+    if let Some(exit) = code(args, talk)? {
+        return Ok(exit);
+    }
+    match args.emit {
+        Some(Form::Source | Form::Ast) => written(args, talk),
+        _ => match compiled(&args.target, &args.program, talk) {
+            Ok(compiled) => planned(args, &compiled),
+            Err(exit) => Ok(exit),
+        },
+    }
+}
+
+/// The story of a message, where a code is named rather than a file.
+fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
+    let Some(name) = args.target.to_str().filter(|it| !Path::new(it).exists()) else {
+        return Ok(None);
+    };
+    let codes = driver::codes();
+    if let Some(code) = codes.iter().find(|it| it.id.eq_ignore_ascii_case(name) || it.name == name)
+    {
+        if args.json {
+            print_json(code)?;
+        } else {
+            story(code)?;
+        }
+        return Ok(Some(Exit::Fine));
+    }
+    if !looks_like_code(name) {
+        return Ok(None);
+    }
+    let help = "a code is `PC` and four digits, such as PC0123; it stands before each message";
+    talk.error(&format!("there is no message `{name}`"), Some(help));
+    Ok(Some(Exit::Usage))
+}
+
+fn looks_like_code(name: &str) -> bool {
+    let digits = name.strip_prefix("PC").or_else(|| name.strip_prefix("pc"));
+    digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
+}
+
+/// Prints a code with its long story, its paragraphs in lines of a width that is read easily.
+fn story(code: &CodeInfo) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} {}\n", code.id, code.name)?;
+    for line in code.long.trim_end().lines() {
+        match line.starts_with("    ") {
+            true => writeln!(out, "{line}")?,
+            false => out.write_all(wrapped(line, 80).as_bytes())?,
+        }
+    }
+    Ok(())
+}
+
+fn wrapped(line: &str, width: usize) -> String {
+    let (mut text, mut column) = (String::new(), 0);
+    for word in line.split(' ') {
+        let len = word.chars().count();
+        if column > 0 && column + 1 + len > width {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += len;
+    }
+    text.push('\n');
+    text
+}
+
+/// The forms that need no plan.
+fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
+    let loaded = match Loaded::read(&args.target) {
+        Ok(loaded) => loaded,
+        Err(it) => return Ok(messages::unreadable(talk, &it)),
+    };
+    if loaded.is_broken() {
+        return Ok(messages::conclude(talk, &loaded.files, &loaded.diagnostics));
+    }
+    let text = match args.emit {
+        Some(Form::Ast) => driver::dump(&loaded.trees[0]),
+        _ => driver::format(&loaded.files[0].text).unwrap_or_default(),
+    };
+    match args.json {
+        true => print_json(&text)?,
+        false => io::stdout().write_all(text.as_bytes())?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// The forms that a plan has.
+fn planned(args: &ExplainArgs, compiled: &Compiled) -> io::Result<Exit> {
+    let mut out = io::stdout().lock();
+    match (args.emit, args.json) {
+        (None, false) => out.write_all(compiled.explanation().text().as_bytes())?,
+        (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
+        (Some(Form::Program), false) => {
+            out.write_all(driver::program_text(&compiled.program).as_bytes())?;
+        }
+        (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
+        (Some(Form::Program), true) => print_json(&compiled.program)?,
+        (Some(Form::Estimate), _) => print_json(&compiled.optimised.estimate)?,
+        (_, true) => print_json(&compiled.explanation())?,
+        (Some(Form::Source | Form::Ast), false) => unreachable!("these need no plan"),
+    }
+    Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), "one two\nthree\n");
+        assert_eq!(wrapped("", 7), "\n");
+        assert_eq!(wrapped("incompressible", 7), "incompressible\n");
+    }
+
+    #[test]
+    fn codes_are_told_from_files() {
+        assert!(looks_like_code("PC0123") && looks_like_code("pc9"));
+        assert!(
+            !looks_like_code("PC") && !looks_like_code("train.pipe") && !looks_like_code("PCx")
+        );
+    }
+}

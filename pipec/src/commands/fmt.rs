@@ -1,0 +1,75 @@
+//! `pipec fmt`: programs in their one form.
+
+use super::paths::programs;
+use crate::{Exit, args::FmtArgs, diff, figures::things, messages, talk::Talk};
+use driver::{SourceFile, Unreadable};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// What stands for stdin.
+const STDIN: &str = "-";
+
+/// Formats the programs that `args` names, or says what would change.
+pub(super) fn run(args: &FmtArgs, talk: &Talk) -> io::Result<Exit> {
+    let programs = match programs(&args.paths, talk) {
+        Ok(programs) => programs,
+        Err(exit) => return Ok(exit),
+    };
+    let (mut exit, mut n_changed) = (Exit::Fine, 0_u64);
+    for path in &programs {
+        let outcome = one(path, args, talk)?;
+        n_changed += u64::from(outcome == Ok(true));
+        match outcome {
+            Err(it) => exit = it,
+            Ok(true) if (args.check || args.diff) && exit == Exit::Fine => exit = Exit::Errors,
+            Ok(_) => {}
+        }
+    }
+    if programs != [PathBuf::from(STDIN)] {
+        let verb = if args.check || args.diff { "would be changed" } else { "changed" };
+        let all = things(programs.len() as u64, "file", "files");
+        talk.say(&format!("{} of {all} {verb}", crate::figures::count(n_changed)));
+    }
+    Ok(exit)
+}
+
+/// Formats one program, and gives whether it was in another form.
+fn one(path: &Path, args: &FmtArgs, talk: &Talk) -> io::Result<Result<bool, Exit>> {
+    let from_stdin = path == Path::new(STDIN);
+    let shown = if from_stdin { "stdin".to_owned() } else { path.display().to_string() };
+    let read = if from_stdin { driver::text(io::stdin()) } else { driver::read_text(path) };
+    let text = match read {
+        Ok(text) => text,
+        Err(why) => {
+            let unreadable = Unreadable { path: shown, why, help: None };
+            return Ok(Err(messages::unreadable(talk, &unreadable)));
+        }
+    };
+    let formatted = match driver::format(&text) {
+        Ok(formatted) => formatted,
+        Err(diagnostics) => {
+            let files = [SourceFile { path: shown, text }];
+            messages::print(talk, &files, &diagnostics);
+            return Ok(Err(Exit::Errors));
+        }
+    };
+
+    let changed = formatted != text;
+    let mut out = io::stdout().lock();
+    if args.diff {
+        out.write_all(diff::unified(&shown, &text, &formatted).as_bytes())?;
+    } else if args.check {
+        if changed {
+            writeln!(out, "{shown}")?;
+        }
+    } else if from_stdin {
+        out.write_all(formatted.as_bytes())?;
+    } else if changed && let Err(error) = fs::write(path, formatted) {
+        talk.error(&format!("`{shown}` cannot be written: {error}"), None);
+        return Ok(Err(Exit::Io));
+    }
+    Ok(Ok(changed))
+}

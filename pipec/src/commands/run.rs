@@ -1,0 +1,156 @@
+//! `pipec run`: a pipeline, how far it is, what came of it.
+
+mod report;
+
+use super::{compiled, print_json};
+use crate::{Exit, args::RunArgs, talk::Talk};
+use driver::{
+    Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Sink, Stop, Watch,
+};
+use runtime::Failure;
+use std::{
+    io::{self, IsTerminal, Write},
+    mem,
+    path::Path,
+    process,
+};
+
+/// Runs the pipeline that `args` names.
+pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
+    if let Some(exit) = wrong_output(args, talk) {
+        return Ok(exit);
+    }
+    let stop = Stop::default();
+    stop_on_signals(stop.clone(), talk.terminal);
+    let compiled = match compiled(&args.file, &args.program, talk) {
+        Ok(compiled) => compiled,
+        Err(exit) => return Ok(exit),
+    };
+    let mut sink = match sink(&args.out, &compiled) {
+        Ok(sink) => sink,
+        Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
+    };
+    let running = Running { args, compiled: &compiled, stop: stop.clone(), talk };
+    let outcome = running.watched(&mut *sink);
+
+    report::summary(talk, &outcome);
+    if args.json {
+        print_json(&outcome.summary)?;
+    }
+    Ok(match &outcome.failure {
+        None => Exit::Fine,
+        Some(Failure::Stopped) if stop.is_requested() => Exit::Interrupted,
+        // Who reads the output has seen enough.
+        Some(Failure::Stopped) => Exit::Fine,
+        Some(failure) => report::failure(talk, &outcome.summary.pipeline, failure),
+    })
+}
+
+/// What is wrong with the place for the output, which is known before anything is read.
+fn wrong_output(args: &RunArgs, talk: &Talk) -> Option<Exit> {
+    if args.out != Path::new("-") {
+        return None;
+    }
+    if args.json {
+        let help = "write the batches into a folder, or leave one of them out";
+        talk.error("`--out -` and `--json` would both write to stdout", Some(help));
+        return Some(Exit::Usage);
+    }
+    if io::stdout().is_terminal() {
+        let help = "send it to a program (`| python train.py`) or a file (`> batches.arrow`)";
+        talk.error("an Arrow stream is not for a terminal", Some(help));
+        return Some(Exit::Usage);
+    }
+    None
+}
+
+/// The first signal stops the run, the second one the process.
+fn stop_on_signals(stop: Stop, terminal: bool) {
+    let stopping = move || {
+        if stop.request() {
+            if terminal {
+                let _ = writeln!(io::stderr(), "\nstopping; once more ends at once");
+            }
+        } else {
+            process::exit(Exit::Interrupted as i32);
+        }
+    };
+    // It fails only where a handler is set already; then signals end the process as ever.
+    let _ = ctrlc::set_handler(stopping);
+}
+
+fn sink(out: &Path, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
+    match out.to_str() {
+        Some("null") => Ok(Box::new(Discard)),
+        Some("-") => stream(compiled),
+        _ => Ok(Box::new(Folder::open(out, &compiled.program)?)),
+    }
+}
+
+fn stream(compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
+    let out = io::BufWriter::with_capacity(1 << 16, stdout());
+    Ok(Box::new(driver::ArrowStream::open(out, &compiled.program)?))
+}
+
+/// Stdout without the line buffer that looks for line ends in what are images.
+#[cfg(unix)]
+fn stdout() -> Box<dyn Write> {
+    use std::os::fd::AsFd;
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(own) => Box::new(std::fs::File::from(own)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+#[cfg(not(unix))]
+fn stdout() -> Box<dyn Write> {
+    Box::new(io::stdout())
+}
+
+/// A run while somebody may look on.
+struct Running<'a> {
+    args: &'a RunArgs,
+    compiled: &'a Compiled,
+    stop: Stop,
+    talk: &'a Talk,
+}
+
+impl Running<'_> {
+    fn watched(self, sink: &mut dyn Sink) -> Outcome {
+        let Self { args, compiled, stop, talk } = self;
+        let line = report::Line {
+            pipeline: &compiled.program.name,
+            batched: compiled.program.batched,
+            epochs: args.epochs,
+        };
+        let mut show = |it: &Progress| talk.passing(&line.progress(it));
+        let mut told = false;
+        let mut sample = |it: &SampleProgress| {
+            if !mem::replace(&mut told, true) {
+                talk.say(&report::sample_begins(it));
+            }
+            talk.passing(&format!("{} of {} pictures", it.made, it.count));
+            if it.made == it.count {
+                talk.passed();
+            }
+        };
+        let progress: Option<&mut (dyn FnMut(&Progress) + Send)> =
+            if talk.terminal { Some(&mut show) } else { None };
+        let watch = Watch { stop, progress, sample: &mut sample };
+        let outcome = driver::run(compiled, &options(args), sink, watch);
+        talk.passed();
+        outcome
+    }
+}
+
+fn options(args: &RunArgs) -> RunOptions {
+    let usual = RunOptions::default();
+    RunOptions {
+        seed: args.seed,
+        epochs: args.epochs,
+        limit: args.limit,
+        workers: args.program.workers.map_or(usual.workers, usize::from),
+        memory: args.memory.unwrap_or(usual.memory),
+        chunk_rows: args.chunk_rows.map(|it| it as usize),
+    }
+}

@@ -1,0 +1,165 @@
+//! What a run says: how far it is, what came of it, why it ended.
+
+use crate::{
+    Exit,
+    figures::{bytes, count, percent, rate, things, time},
+    talk::{Style, Talk},
+};
+use driver::{Loss, Outcome, Progress, SampleProgress, StageSummary, Summary};
+use runtime::Failure;
+
+/// The line that is rewritten while it runs.
+pub(super) struct Line<'a> {
+    pub(super) pipeline: &'a str,
+    pub(super) batched: bool,
+    pub(super) epochs: u32,
+}
+
+impl Line<'_> {
+    /// How far the run is.
+    pub(super) fn progress(&self, it: &Progress) -> String {
+        let elapsed = it.elapsed.as_secs_f64();
+        let Some(first) = it.first else {
+            let what = if self.batched { "batch" } else { "record" };
+            return format!("{}: waiting for the first {what}, {}", self.pipeline, time(elapsed));
+        };
+        // From the first batch on, unless that was most of the time.
+        let since = (elapsed - first.as_secs_f64()).max(elapsed / 2.0).max(1e-3);
+        let mut parts = Vec::new();
+        if self.batched {
+            parts.push(things(it.outputs, "batch", "batches"));
+        }
+        parts.push(things(it.records, "record", "records"));
+        parts.push(rate(it.records as f64 / since, ""));
+        parts.push(format!("{}/s", bytes(it.bytes as f64 / since)));
+        if self.epochs > 1 {
+            parts.push(format!("epoch {} of {}", it.epoch + 1, self.epochs));
+        }
+        if let Some(done) = it.done.filter(|it| *it > 0.0) {
+            parts.push(percent(done));
+            parts.push(format!("{} left", time((elapsed * (1.0 / done - 1.0)).max(0.0))));
+        }
+        format!("{}: {}", self.pipeline, parts.join(", "))
+    }
+}
+
+/// That a sample set is made first.
+pub(super) fn sample_begins(it: &SampleProgress) -> String {
+    format!("making {} sample pictures in `{}`, once", count(it.count), it.folder.display())
+}
+
+/// What came of a run.
+pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
+    let summary = &outcome.summary;
+    if outcome.failure.is_some() && summary.records == 0 {
+        return;
+    }
+    let name = talk.styled(Style::Strong, &format!("{}:", summary.pipeline));
+    let stopped = if outcome.failure.is_some() { ", then stopped" } else { "" };
+    talk.say(&format!("{name} {} in {}{stopped}", amount(summary), time(summary.seconds)));
+    for (what, text) in rows(summary) {
+        talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
+    }
+    for (code, loss) in &summary.lost {
+        lost(talk, code, loss);
+    }
+}
+
+fn amount(it: &Summary) -> String {
+    let records = things(it.records, "record", "records");
+    match it.batches {
+        Some(n) => format!("{}, {records}", things(n, "batch", "batches")),
+        None => records,
+    }
+}
+
+fn rows(it: &Summary) -> Vec<(&'static str, String)> {
+    let speed = rate(it.records_per_second, " records");
+    let speed = format!("{speed}, {}/s", bytes(it.bytes_per_second));
+    let mut rows = vec![("rate", speed)];
+    if let Some(first) = it.first_batch_seconds {
+        let what = if it.batches.is_some() { "first batch" } else { "first record" };
+        rows.push((what, format!("after {}", time(first))));
+    }
+    rows.push(("consumer", format!("waited {} of the time", percent(it.stall_share))));
+    if let Some(stage) = it.busiest() {
+        rows.push(("busiest", busiest(stage)));
+    }
+    if let Some(peak) = it.memory_peak {
+        rows.push(("memory", format!("{} at most", bytes(peak as f64))));
+    }
+    rows
+}
+
+fn busiest(stage: &StageSummary) -> String {
+    let StageSummary { steps, label, busy_share, .. } = stage;
+    let steps = match steps.as_slice() {
+        [] => "the executor".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} … {last}"),
+    };
+    format!("{steps} ({label}), {} of the work", percent(*busy_share))
+}
+
+fn lost(talk: &Talk, code: &str, loss: &Loss) {
+    let head = talk.styled(Style::Warning, &format!("{:<12}", "lost"));
+    talk.say(&format!("  {head} {}: {code}", things(loss.records, "record", "records")));
+    for example in &loss.examples {
+        talk.say(&format!("  {:<12} {example}", ""));
+    }
+    if loss.records > loss.examples.len() as u64 {
+        talk.say(&format!("  {:<12} …", ""));
+    }
+}
+
+/// Says why a run ended early, and gives how the process ends.
+pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
+    match failure {
+        Failure::Record { label, record, fault } => {
+            let message = format!("`{pipeline}` ended at a record that cannot be used");
+            let help = "`else skip` leaves such records out, `else another` takes another one's place; \
+                        `else` and a value stands for what failed";
+            talk.error(&message, None);
+            let fault_text = format!("{} ({})", fault.detail, fault.code);
+            for (what, text) in [("record", record), ("step", label), ("why", &fault_text)] {
+                talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<7}"))));
+            }
+            talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
+            Exit::Budget
+        }
+        Failure::Budget { .. } | Failure::Data { .. } => {
+            talk.error(&failure.to_string(), None);
+            Exit::Budget
+        }
+        Failure::Program(_) => {
+            talk.error(&failure.to_string(), None);
+            Exit::Errors
+        }
+        Failure::Io { .. } => {
+            talk.error(&failure.to_string(), None);
+            Exit::Io
+        }
+        Failure::Stopped => Exit::Interrupted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_line_says_how_far_it_is() {
+        let mut it = Progress { elapsed: Duration::from_secs(3), ..Progress::default() };
+        let line = Line { pipeline: "p", batched: true, epochs: 2 };
+        assert_eq!(line.progress(&it), "p: waiting for the first batch, 3.0 s");
+        it.first = Some(Duration::from_secs(1));
+        it.outputs = 20;
+        it.records = 2560;
+        it.bytes = 80_000_000;
+        it.done = Some(0.25);
+        let expected =
+            "p: 20 batches, 2 560 records, 1 280/s, 40 MB/s, epoch 1 of 2, 25 %, 9.0 s left";
+        assert_eq!(line.progress(&it), expected);
+    }
+}

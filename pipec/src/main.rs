@@ -1,0 +1,44 @@
+//! The command line: what it prints is for people on stderr, data on stdout.
+
+mod args;
+mod commands;
+mod diff;
+mod figures;
+mod messages;
+mod talk;
+
+use args::Cli;
+use clap::Parser;
+use std::{io, process::ExitCode};
+use talk::Talk;
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is well.
+    Fine = 0,
+    /// The program has errors, or `fmt --check` would change something.
+    Errors = 1,
+    /// The command was not given as it should be.
+    Usage = 2,
+    /// Records failed, more than the program allows.
+    Budget = 3,
+    /// Reading or writing failed.
+    Io = 5,
+    /// The user has stopped it.
+    Interrupted = 130,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let talk = Talk::new(cli.color);
+    let exit = commands::run(&cli.command, &talk).unwrap_or_else(|error| {
+        // Who reads the output has seen enough.
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Exit::Fine;
+        }
+        talk.error(&format!("the output cannot be written: {error}"), None);
+        Exit::Io
+    });
+    ExitCode::from(exit as u8)
+}

@@ -1,0 +1,171 @@
+//! What is known about an entry of the library without running it.
+
+use crate::{Arg, Binary, Const, DType, Field, Graph, Type, Unary};
+
+/// A function, an operator or a source, as the compiler sees it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The signature, in the language itself, with its effects:
+    /// `resize(image: t[h, w, c], height: int, width: int = height) -> t[height, width, c]`.
+    pub signature: &'static str,
+    /// What it does, in Markdown, with a runnable example; for messages, hover and the reference.
+    pub doc: &'static str,
+    /// Goes up when the output for the same input changes: part of every cache's key.
+    pub version: u32,
+    /// What it costs, before anything has been measured.
+    pub cost: Cost,
+    /// What rewrites may rely on.
+    pub properties: &'static [Property],
+    /// Where the expression language has a node of its own for it; then it has no kernel.
+    pub intrinsic: Option<Intrinsic>,
+    /// The type of the result, where the signature cannot say it.
+    pub result: Option<fn(&Applied<'_>) -> Result<Type, String>>,
+    /// Of an operator or a source: the fields that leave it, where not those of its first input.
+    pub fields: Option<fn(&Applied<'_>) -> Result<Vec<Field>, String>>,
+}
+
+/// An entry on its arguments, as far as the compiler knows them.
+#[derive(Debug)]
+pub struct Applied<'a> {
+    /// One for each parameter, in order; defaults are filled in.
+    pub args: &'a [Arg],
+    /// The values of the record among the arguments.
+    pub graph: &'a Graph,
+    /// Of an operator: the fields of each input.
+    pub inputs: &'a [Vec<Field>],
+    /// Of an operator with several inputs given as a record: their names.
+    pub names: &'a [String],
+    /// Of a source: what was found out about the files that it names.
+    pub found: &'a [Field],
+}
+
+/// Processor time: nanoseconds a call, a byte read and a byte written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Whatever the sizes.
+    pub ns_call: f64,
+    /// For each byte of the first argument.
+    pub ns_byte_in: f64,
+    /// For each byte of the result.
+    pub ns_byte_out: f64,
+    /// Bytes of a result whose size the type does not tell, for each byte of the first argument.
+    pub bytes_out_per_in: f64,
+}
+
+impl Cost {
+    /// A fixed price a call.
+    pub const fn call(ns_call: f64) -> Self {
+        Self { ns_call, ns_byte_in: 0.0, ns_byte_out: 0.0, bytes_out_per_in: 1.0 }
+    }
+
+    /// The same and a price for each byte written.
+    pub const fn out(ns_call: f64, ns_byte_out: f64) -> Self {
+        Self { ns_byte_out, ..Self::call(ns_call) }
+    }
+}
+
+/// What a rewrite may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    /// Each element of the result depends on the element at the same place alone.
+    Pointwise,
+    /// As `Pointwise`, but constants differ along the last axis, the channels.
+    PointwiseByChannel,
+    /// Moves elements, and computes nothing: a view.
+    Moves,
+    /// The result is a part of the first argument.
+    Crops,
+    /// Another function gives a part of the result without making all of it.
+    Fuses(&'static Fused),
+    /// Of an operator: works on each record alone, and keeps their order.
+    RecordWise,
+    /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all
+    /// in the same way, so that a field which nobody needs can be left out before it.
+    FieldWise,
+    /// Of an operator: needs the index of its source, so it runs there.
+    NeedsIndex,
+    /// Of a source: can be read in any order.
+    Indexed,
+}
+
+/// A form of a function `f` that makes only a part of its result; `f` takes one value, and its other
+/// parameters have their defaults.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fused {
+    /// The function that takes the part: `part(f(x), …)`,
+    pub part: &'static str,
+    /// and the one that makes it at once: `into(x, …)` is the same, for the same arguments.
+    pub into: &'static str,
+    /// What may be asked of the whole: `asked(f(x))`,
+    pub asked: &'static str,
+    /// and who answers it without making the whole: `answer(x)`.
+    pub answer: &'static str,
+}
+
+/// A node of the expression language under a function's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intrinsic {
+    /// On one value.
+    Unary(Unary),
+    /// On two values.
+    Binary(Binary),
+    /// To another dtype.
+    Cast(DType),
+}
+
+impl Entry {
+    /// The name under which it is called.
+    pub fn name(&self) -> &'static str {
+        let end = self.signature.find('(').unwrap_or(self.signature.len());
+        &self.signature[..end]
+    }
+
+    /// The first sentence of its doc.
+    pub fn summary(&self) -> &'static str {
+        self.doc.trim().lines().next().unwrap_or_default().trim()
+    }
+
+    /// Whether rewrites may rely on `property`.
+    pub fn has(&self, property: Property) -> bool {
+        self.properties.contains(&property)
+    }
+}
+
+impl Applied<'_> {
+    /// The type of the `i`-th argument, where it is a value.
+    pub fn ty(&self, i: usize) -> Option<Type> {
+        match &self.args[i] {
+            Arg::Expr(id) => Some(self.graph.ty(*id).clone()),
+            _ => None,
+        }
+    }
+
+    /// The `i`-th argument, where it is a whole number that the compiler knows.
+    pub fn int(&self, i: usize) -> Option<i64> {
+        match &self.args[i] {
+            Arg::Int(it) => Some(*it),
+            Arg::Expr(id) => match self.graph.expr(*id) {
+                crate::Expr::Const(Const::Ints(_, shape, it)) if shape.is_empty() => {
+                    it.first().copied()
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Everything that a program can call, as the compiler sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Library {
+    /// What works on values.
+    pub functions: &'static [&'static Entry],
+    /// What works on streams.
+    pub operators: &'static [&'static Entry],
+    /// What streams come from.
+    pub sources: &'static [&'static Entry],
+    /// What is said in the language itself: file name and text.
+    pub written: &'static [(&'static str, &'static str)],
+    /// Names that later versions bring, and what each will do.
+    pub later: &'static [(&'static str, &'static str)],
+}

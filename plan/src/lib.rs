@@ -1,0 +1,21 @@
+//! What the other crates talk about: types, plans, programs, costs, diagnostics.
+//!
+//! Nothing here compiles or runs anything.
+
+mod diagnostic;
+mod entry;
+mod expr;
+mod ids;
+mod lineage;
+mod plan;
+mod program;
+mod types;
+
+pub use diagnostic::*;
+pub use entry::{Applied, Cost, Entry, Fused, Intrinsic, Library, Property};
+pub use expr::{Arg, Binary, Const, Draw, Expr, Graph, Otherwise, Policy, Unary};
+pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
+pub use lineage::{hash, mix};
+pub use plan::{Op, OpKind, Plan, Records};
+pub use program::{Code, FORMAT, Program, Stage, Transform};
+pub use types::{Commas, DType, Extent, Field, Type};

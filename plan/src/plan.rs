@@ -1,0 +1,95 @@
+//! The checked pipeline: a tree of operators.
+
+use crate::{Arg, ExprId, Field, Graph, IdVec, OpId, Policy, Span, VarId};
+use serde::{Deserialize, Serialize};
+
+/// A checked pipeline. Every operator stands after those that it reads from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The pipeline's name in the file.
+    pub name: String,
+    /// The operators, sources first.
+    pub ops: IdVec<OpId, Op>,
+    /// The one whose records leave the pipeline.
+    pub root: OpId,
+}
+
+/// An operator in its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Op {
+    /// What it does.
+    pub kind: OpKind,
+    /// What it reads, in order. Sources read nothing; `zip`, `mix`, `concat` read several.
+    pub inputs: Vec<OpId>,
+    /// The expressions that it computes; `Column(i)` is field `i` of the first input.
+    pub graph: Graph,
+    /// The fields that leave it, flat: nested records are dotted names.
+    pub output: Vec<Field>,
+    /// Where it is written: the step's stable name, such as `train.map#1` (`semantics.md`, 12).
+    pub step: String,
+    /// Hash of the chain of calls from the pipeline to it: names its own draws.
+    pub place: u64,
+    /// Where it is written.
+    pub at: Span,
+    /// What becomes of a record that fails in it, where no `else` inside says otherwise.
+    pub on_fault: Policy,
+}
+
+/// What an operator does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum OpKind {
+    /// Where records come from.
+    Source {
+        /// Its name in the library.
+        entry: String,
+        /// One for each parameter.
+        args: Vec<Arg>,
+    },
+    /// `map` and `with`: the record becomes these values, one for each field of the output.
+    Map {
+        /// The values.
+        outputs: Vec<ExprId>,
+    },
+    /// The record stays where this is true.
+    Where {
+        /// A scalar `bool`.
+        keep: ExprId,
+    },
+    /// One record becomes several.
+    FlatMap {
+        /// The records that it becomes.
+        records: Records,
+    },
+    /// An operator of the library. Arguments of the record are `Arg::Expr` of the graph.
+    Operator {
+        /// Its name in the library.
+        entry: String,
+        /// One for each parameter after the inputs.
+        args: Vec<Arg>,
+        /// Names of the inputs, where they were given as a record.
+        names: Vec<String>,
+    },
+}
+
+/// The records that one becomes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Records {
+    /// As many as are written.
+    Listed(Vec<Vec<ExprId>>),
+    /// As many as are counted.
+    Counted {
+        /// How many, a scalar i64.
+        count: ExprId,
+        /// What `outputs` call the number, from 0.
+        var: VarId,
+        /// The values of one of them.
+        outputs: Vec<ExprId>,
+    },
+}
+
+impl Plan {
+    /// The fields that leave the pipeline.
+    pub fn output(&self) -> &[Field] {
+        &self.ops[self.root].output
+    }
+}

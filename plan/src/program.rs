@@ -1,0 +1,98 @@
+//! What runs: stages that hand chunks of records to each other.
+//!
+//! A program knows nothing of the source text but labels, and nothing of the machine: workers
+//! and queues are found when it starts. Kernels are named, never pointed at (`semantics.md`, 15).
+
+use crate::{Arg, ExprId, Field, Graph, IdVec, Policy, Records, StageId};
+use serde::{Deserialize, Serialize};
+
+/// The number of this form; a program of another form is refused.
+pub const FORMAT: u32 = 1;
+
+/// A pipeline that can be run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Always [`FORMAT`].
+    pub format: u32,
+    /// The pipeline's name.
+    pub name: String,
+    /// The stages, each after those that it reads from; the last one's records are the output.
+    pub stages: IdVec<StageId, Stage>,
+    /// Fields that leave the pipeline: the last stage's, without its hidden columns.
+    pub output: Vec<Field>,
+    /// Whether each record that leaves is a batch.
+    pub batched: bool,
+}
+
+/// A part of the pipeline that runs as one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// What it does.
+    pub code: Code,
+    /// What it reads, in order.
+    pub inputs: Vec<StageId>,
+    /// The columns of the chunks that leave it. Names that begin with `$` are hidden.
+    pub columns: Vec<Field>,
+    /// The steps of the program that it does, as they are called in the plan.
+    pub steps: Vec<String>,
+    /// Where the first of them is written, for messages: `aug.pipe:12:8`.
+    pub label: String,
+    /// Records of the chunks that it makes, as far as it is free to choose.
+    pub rows: u32,
+}
+
+/// What a stage does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Code {
+    /// Makes records.
+    Source {
+        /// Its name in the library.
+        entry: String,
+        /// One for each parameter.
+        args: Vec<Arg>,
+        /// Names the source in the lineage of its records.
+        place: u64,
+        /// Shuffles of its index, each by its place, the first one innermost.
+        shuffles: Vec<u64>,
+        /// The records of each pass: `skip`, then at most `take`; applied before the shuffles.
+        skip: u64,
+        /// See `skip`.
+        take: Option<u64>,
+        /// How often it is passed through within an epoch; `None` is for ever.
+        laps: Option<u64>,
+    },
+    /// Computes each record alone; chunks in any order, by any worker.
+    Transform(Transform),
+    /// An operator of the library; arguments of the record are `Arg::Column`.
+    Operator {
+        /// Its name in the library.
+        entry: String,
+        /// One for each parameter after the inputs.
+        args: Vec<Arg>,
+        /// Names of the inputs, where they were given as a record.
+        names: Vec<String>,
+        /// Names its own draws.
+        place: u64,
+    },
+}
+
+/// A computation on each record alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Transform {
+    /// The expressions; `Column(i)` is column `i` of the input.
+    pub graph: Graph,
+    /// Scalars of `bool`, in order: a record goes at the first that is false.
+    pub filters: Vec<ExprId>,
+    /// One value for each column of the output, of one record or of several.
+    pub outputs: Records,
+    /// What becomes of a record that fails where no `else` says otherwise.
+    pub on_fault: Policy,
+    /// Whether it waits for files rather than computes: done by the reader threads.
+    pub reads: bool,
+    /// Computed a whole chunk at a time: every node is total and cheap.
+    pub vector: bool,
+    /// Rows of the batch that the outputs are written into, where they are.
+    pub into_batch: Option<u64>,
+    /// Where another record of the source comes from: the stages from the source to here.
+    pub another: Vec<StageId>,
+}

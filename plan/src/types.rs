@@ -1,0 +1,218 @@
+//! What a value is: dtypes, extents, tensors, records, lists.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The type of one element of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum DType {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    /// Text, UTF-8.
+    Str,
+    /// Bytes without a meaning of their own, such as a file's.
+    Bytes,
+}
+
+impl DType {
+    /// All of them, as they are written in the language.
+    pub const ALL: [(DType, &'static str); 15] = [
+        (DType::Bool, "bool"),
+        (DType::U8, "u8"),
+        (DType::U16, "u16"),
+        (DType::U32, "u32"),
+        (DType::U64, "u64"),
+        (DType::I8, "i8"),
+        (DType::I16, "i16"),
+        (DType::I32, "i32"),
+        (DType::I64, "i64"),
+        (DType::F16, "f16"),
+        (DType::BF16, "bf16"),
+        (DType::F32, "f32"),
+        (DType::F64, "f64"),
+        (DType::Str, "str"),
+        (DType::Bytes, "bytes"),
+    ];
+
+    /// The dtype that is written `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, it)| *it == name).map(|(it, _)| *it)
+    }
+
+    /// As it is written in the language.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Bytes of one element; 1 for text and bytes, which are counted in bytes.
+    pub fn size(self) -> usize {
+        match self {
+            Self::Bool | Self::U8 | Self::I8 | Self::Str | Self::Bytes => 1,
+            Self::U16 | Self::I16 | Self::F16 | Self::BF16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Whether values are text or bytes, of any length.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Str | Self::Bytes)
+    }
+
+    /// Whether it is one of the floating-point types.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
+    }
+
+    /// Whether it is one of the integer types.
+    pub fn is_int(self) -> bool {
+        !self.is_float() && !self.is_text() && self != Self::Bool
+    }
+
+    /// Whether it has a sign.
+    pub fn is_signed(self) -> bool {
+        self.is_float() || matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How long one axis of a tensor is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Extent {
+    /// So long, in every record.
+    Known(u64),
+    /// As long as every other axis of that name in the same record.
+    Named(String),
+    /// Any length, free to differ from record to record.
+    Unknown,
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(n) => write!(f, "{n}"),
+            Self::Named(name) => f.write_str(name),
+            Self::Unknown => f.write_str("?"),
+        }
+    }
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Type {
+    /// A tensor; a scalar has no axes.
+    Tensor {
+        /// Of each element.
+        dtype: DType,
+        /// The axes, outermost first.
+        shape: Vec<Extent>,
+    },
+    /// Named fields, in order.
+    Record(Vec<Field>),
+    /// Data that came without a type, as JSON text; `as` says what they are.
+    Untyped,
+}
+
+/// A named value of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Field {
+    /// As it is written, dotted where records are nested.
+    pub name: String,
+    /// What it holds.
+    pub ty: Type,
+}
+
+impl Type {
+    /// A tensor without axes.
+    pub fn scalar(dtype: DType) -> Self {
+        Self::Tensor { dtype, shape: Vec::new() }
+    }
+
+    /// A tensor whose every extent is known.
+    pub fn tensor(dtype: DType, shape: &[u64]) -> Self {
+        Self::Tensor { dtype, shape: shape.iter().map(|&it| Extent::Known(it)).collect() }
+    }
+
+    /// The dtype of a tensor; untyped data are text.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Self::Tensor { dtype, .. } => Some(*dtype),
+            Self::Untyped => Some(DType::Str),
+            Self::Record(_) => None,
+        }
+    }
+
+    /// The axes of a tensor.
+    pub fn shape(&self) -> Option<&[Extent]> {
+        match self {
+            Self::Tensor { shape, .. } => Some(shape),
+            Self::Untyped => Some(&[]),
+            Self::Record(_) => None,
+        }
+    }
+
+    /// The extents, where every one is known and values are not text.
+    pub fn fixed(&self) -> Option<Vec<usize>> {
+        let (dtype, shape) = (self.dtype()?, self.shape()?);
+        let extent = |it: &Extent| match it {
+            Extent::Known(n) => usize::try_from(*n).ok(),
+            _ => None,
+        };
+        if dtype.is_text() { None } else { shape.iter().map(extent).collect() }
+    }
+
+    /// Bytes of one value, where that is the same for every record.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        let size = self.dtype()?.size();
+        self.fixed()?.iter().try_fold(size, |bytes, &it| bytes.checked_mul(it))
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor { dtype, shape } if shape.is_empty() => write!(f, "{dtype}"),
+            Self::Tensor { dtype, shape } => write!(f, "{dtype}[{}]", Commas(shape)),
+            Self::Record(fields) => write!(f, "{{ {} }}", Commas(fields)),
+            Self::Untyped => f.write_str("untyped"),
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.ty)
+    }
+}
+
+/// Shows things with commas between them.
+pub struct Commas<'a, T>(pub &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Commas<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, it) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{it}")?;
+        }
+        Ok(())
+    }
+}

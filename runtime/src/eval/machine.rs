@@ -1,0 +1,393 @@
+//! Evaluates nodes on demand: each at most once for a record, and only what is needed.
+//!
+//! A value is a view into a column, a constant, or the register of a node, which keeps its
+//! memory from record to record. The lifetimes of such views are shorter than they say: a
+//! [`Value`] is good until the machine goes on to the next record, or, for nodes inside a
+//! loop, to its next turn. Nothing outside this folder sees one.
+
+use super::{
+    arith, convert,
+    nodes::{Applied, Code, Node, Slot},
+};
+use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, mix};
+use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
+
+/// A tensor that is good until the next record; see above.
+pub(super) type Value = Tensor<'static>;
+
+/// Why a value could not be found.
+#[derive(Debug, Clone)]
+pub(super) enum Stop {
+    /// It is faulty, and nothing has been said about it yet.
+    Fault(Fault),
+    /// It is faulty, and the program says what becomes of the record.
+    Policy(Fault, Policy),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// What the nodes of a record, or of a whole chunk, are computed from.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) chunk: &'a Chunk,
+    /// The record; none to compute all at once, scalars as tensors of one axis.
+    pub(super) row: Option<usize>,
+}
+
+/// The memory of one worker.
+pub(super) struct Machine {
+    registers: Vec<Register>,
+    stack: Vec<Value>,
+    vars: Vec<i64>,
+    /// Goes up with each record: what was found for another is void.
+    turn: u64,
+}
+
+struct Register {
+    scratch: Option<Scratch>,
+    found: Option<Result<Value, Stop>>,
+    turn: u64,
+}
+
+/// Makes a tensor of shorter life a [`Value`].
+fn value(tensor: Tensor<'_>) -> Value {
+    // SAFETY: the module's header says how long it is good for, and its users keep to it.
+    unsafe { std::mem::transmute::<Tensor<'_>, Value>(tensor) }
+}
+
+impl Machine {
+    pub(super) fn new(nodes: &IdVec<ExprId, Node>, n_vars: u32) -> Self {
+        let register = || Register { scratch: Some(Scratch::new()), found: None, turn: 0 };
+        Self {
+            registers: nodes.ids().map(|_| register()).collect(),
+            stack: Vec::new(),
+            vars: vec![0; n_vars as usize],
+            turn: 0,
+        }
+    }
+
+    /// Forgets what was found: another record comes.
+    pub(super) fn next_record(&mut self) {
+        self.turn += 1;
+        self.stack.clear();
+    }
+
+    /// Sets a loop's variable, and forgets what was found for its other values.
+    pub(super) fn set(&mut self, nodes: &IdVec<ExprId, Node>, var: VarId, to: i64) {
+        self.vars[var.row()] = to;
+        for (id, node) in nodes.iter() {
+            if node.vars.contains(&var) {
+                self.registers[id.row()].found = None;
+            }
+        }
+    }
+
+    /// The value of the node `id`.
+    pub(super) fn find(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+    ) -> Result<Value, Stop> {
+        let register = &self.registers[id.row()];
+        if register.turn == self.turn
+            && let Some(found) = &register.found
+        {
+            return found.clone();
+        }
+        let found = self.compute(nodes, subject, id);
+        let register = &mut self.registers[id.row()];
+        (register.found, register.turn) = (Some(found.clone()), self.turn);
+        found
+    }
+
+    fn compute(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+    ) -> Result<Value, Stop> {
+        match &nodes[id].code {
+            Code::Column(i) => Ok(column(subject, *i)),
+            Code::Const(it) => Ok(value(it.tensor())),
+            Code::Select(condition, a, b) if subject.row.is_some() => {
+                match self.choice(nodes, subject, *condition)? {
+                    Some(chosen) => self.find(nodes, subject, if chosen { *a } else { *b }),
+                    None => self.into_register(nodes, subject, id),
+                }
+            }
+            Code::Else { value, otherwise } => match self.find(nodes, subject, *value) {
+                Err(Stop::Fault(fault)) => match otherwise {
+                    Otherwise::Value(other) => self.find(nodes, subject, *other),
+                    Otherwise::Policy(policy) => Err(Stop::Policy(fault, *policy)),
+                },
+                found => found,
+            },
+            Code::Call(Applied { kernel: Kernel::View(view), args, lists, .. })
+                if subject.row.is_some() =>
+            {
+                let base = self.push(nodes, subject, args)?;
+                let found = view(&Args { tensors: &self.stack[base..], lists });
+                let found = found.map(value);
+                self.stack.truncate(base);
+                Ok(found?)
+            }
+            _ => self.into_register(nodes, subject, id),
+        }
+    }
+
+    /// The branch that a scalar condition chooses; none where it is decided element by element.
+    fn choice(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        condition: ExprId,
+    ) -> Result<Option<bool>, Stop> {
+        let found = self.find(nodes, subject, condition)?;
+        Ok(found.shape().is_empty().then(|| found.first::<bool>()))
+    }
+
+    fn into_register(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+    ) -> Result<Value, Stop> {
+        let taken = self.registers[id.row()].scratch.take();
+        let mut scratch = taken.expect("a node does not need itself");
+        let written = self.write(nodes, subject, id, &mut Out::grow(&mut scratch));
+        let found = written.map(|()| value(scratch.tensor()));
+        self.registers[id.row()].scratch = Some(scratch);
+        found
+    }
+
+    /// Writes the value of the node `id`, computed in place where nobody else needs it.
+    pub(super) fn find_into(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let register = &self.registers[id.row()];
+        let found = register.turn == self.turn && register.found.is_some();
+        let shared = nodes[id].users > 1 || found;
+        match &nodes[id].code {
+            _ if shared => Ok(out.copy(&self.find(nodes, subject, id)?)?),
+            Code::Select(condition, a, b) if subject.row.is_some() => {
+                match self.choice(nodes, subject, *condition)? {
+                    Some(chosen) => {
+                        self.find_into(nodes, subject, if chosen { *a } else { *b }, out)
+                    }
+                    None => self.write(nodes, subject, id, out),
+                }
+            }
+            Code::Else { value, otherwise } => match self.find_into(nodes, subject, *value, out) {
+                Err(Stop::Fault(fault)) => match otherwise {
+                    Otherwise::Value(other) => self.find_into(nodes, subject, *other, out),
+                    Otherwise::Policy(policy) => Err(Stop::Policy(fault, *policy)),
+                },
+                written => written,
+            },
+            Code::Column(_)
+            | Code::Const(_)
+            | Code::Call(Applied { kernel: Kernel::View(_), .. }) => {
+                Ok(out.copy(&self.find(nodes, subject, id)?)?)
+            }
+            _ => self.write(nodes, subject, id, out),
+        }
+    }
+
+    /// Computes a node that writes its value.
+    fn write(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        match &nodes[id].code {
+            Code::Epoch => out.scalar(i64::from(subject.chunk.epoch))?,
+            Code::Var(var) => out.scalar(self.vars[var.row()])?,
+            Code::Call(call) if subject.row.is_some() => self.call(nodes, subject, call, out)?,
+            Code::Call(call) => {
+                let (dtype, _) = nodes[id].fixed.expect("a chunk at once is of scalars");
+                self.call_each(nodes, subject, call, (dtype, out))?;
+            }
+            Code::Unary(op, a) => arith::unary(*op, &self.find(nodes, subject, *a)?, out)?,
+            Code::Binary(op, a, b) => {
+                let (a, b) = (self.find(nodes, subject, *a)?, self.find(nodes, subject, *b)?);
+                arith::binary(*op, [&a, &b], out)?;
+            }
+            Code::Cast(to, a) => convert::cast(*to, &self.find(nodes, subject, *a)?, out)?,
+            Code::Select(condition, a, b) => {
+                let condition = self.find(nodes, subject, *condition)?;
+                let (a, b) = (self.find(nodes, subject, *a)?, self.find(nodes, subject, *b)?);
+                arith::select(&condition, [&a, &b], out)?;
+            }
+            Code::Stack { count, var, body } => {
+                self.stack(nodes, subject, (*count, *var, *body), out)?;
+            }
+            Code::Column(_) | Code::Const(_) | Code::Else { .. } => {
+                out.copy(&self.find(nodes, subject, id)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        call: &Applied,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let base = self.push(nodes, subject, &call.args)?;
+        let row = subject.row.expect("a call is made for one record");
+        let mut draws = self.draws(call, subject.chunk, row);
+        let args = Args { tensors: &self.stack[base..], lists: &call.lists };
+        let written = apply(&call.kernel, &mut draws, &args, out);
+        self.stack.truncate(base);
+        Ok(written?)
+    }
+
+    /// A call for each record of the chunk; arguments with an axis more have one element for each.
+    fn call_each(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        call: &Applied,
+        (dtype, out): (DType, &mut Out<'_>),
+    ) -> Result<(), Stop> {
+        let base = self.push(nodes, subject, &call.args)?;
+        let rows = subject.chunk.rows;
+        let room = out.room(dtype, Shape::new(&[rows]))?;
+        let mut args = self.stack[base..].to_vec();
+        let each: Vec<bool> = call
+            .args
+            .iter()
+            .zip(&args)
+            .map(|(slot, it)| matches!(slot, Slot::Value(_)) && !it.shape().is_empty())
+            .collect();
+        for (row, room) in room.chunks_exact_mut(dtype.size()).enumerate() {
+            for ((to, &each), from) in args.iter_mut().zip(&each).zip(&self.stack[base..]) {
+                *to = if each { from.element(row) } else { *from };
+            }
+            let mut draws = self.draws(call, subject.chunk, row);
+            let args = Args { tensors: &args, lists: &call.lists };
+            apply(&call.kernel, &mut draws, &args, &mut Out::slot(dtype, Shape::new(&[]), room))?;
+        }
+        self.stack.truncate(base);
+        Ok(())
+    }
+
+    fn draws(&self, call: &Applied, chunk: &Chunk, row: usize) -> Philox {
+        let lineage = |id, var: &VarId| mix(id, self.vars[var.row()] as u64);
+        let id = call.vars.iter().fold(chunk.ids()[row], lineage);
+        Philox::new(call.key, id, chunk.epoch)
+    }
+
+    /// Finds the arguments, and leaves them on the stack; gives where they begin.
+    fn push(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        args: &[Slot],
+    ) -> Result<usize, Stop> {
+        let base = self.stack.len();
+        for arg in args {
+            let found = match arg {
+                Slot::Value(id) => self.find(nodes, subject, *id),
+                Slot::Known(it) => Ok(value(it.tensor())),
+                Slot::Nothing => Ok(Tensor::nothing()),
+            };
+            match found {
+                Ok(it) => self.stack.push(it),
+                Err(stop) => {
+                    self.stack.truncate(base);
+                    return Err(stop);
+                }
+            }
+        }
+        Ok(base)
+    }
+
+    fn stack(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        (count, var, body): (ExprId, VarId, ExprId),
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let count = self.find(nodes, subject, count)?.int().max(0);
+        let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX));
+        for i in 0..count {
+            self.set(nodes, var, i);
+            all.push(&self.find(nodes, subject, body)?)?;
+        }
+        all.write(nodes[body].fixed, out)
+    }
+}
+
+fn apply(
+    kernel: &Kernel,
+    draws: &mut Philox,
+    args: &Args<'_>,
+    out: &mut Out<'_>,
+) -> Result<(), Fault> {
+    match kernel {
+        Kernel::Compute(compute) => compute(args, out),
+        Kernel::Draw(draw) => draw(draws, args, out),
+        Kernel::View(view) => out.copy(&view(args)?),
+    }
+}
+
+fn column(subject: Subject<'_>, i: usize) -> Value {
+    let column = &subject.chunk.columns[i];
+    value(match subject.row {
+        Some(row) => column.row(row),
+        None => column.stacked().expect("a chunk at once is of scalars"),
+    })
+}
+
+/// The turns of a loop, one after the other.
+struct Stacked {
+    count: usize,
+    like: Option<(DType, Shape)>,
+    bytes: Vec<u8>,
+}
+
+impl Stacked {
+    fn new(count: usize) -> Self {
+        Self { count, like: None, bytes: Vec::new() }
+    }
+
+    fn push(&mut self, value: &Value) -> Result<(), Fault> {
+        let shape = Shape::new(value.shape());
+        let (_, first) = *self.like.get_or_insert((value.dtype(), shape));
+        if first != shape {
+            let detail = format!("elements of the extents {first:?} and {shape:?} do not stack");
+            return Err(Fault::new("extents", detail));
+        }
+        let start = self.bytes.len();
+        if (start + value.bytes()).max(self.count) > crate::VALUE_BYTES_MAX {
+            return Err(Fault::new("too-large", format!("{} elements are too many", self.count)));
+        }
+        self.bytes.resize(start + value.bytes(), 0);
+        value.copy_to(&mut self.bytes[start..]);
+        Ok(())
+    }
+
+    fn write(self, fixed: Option<(DType, Shape)>, out: &mut Out<'_>) -> Result<(), Stop> {
+        let Some((dtype, shape)) = self.like.or(fixed) else {
+            return Err(Fault::new("empty", "an empty list has no extents of its own").into());
+        };
+        let extents: Vec<usize> = [self.count].iter().chain(shape.iter()).copied().collect();
+        out.room(dtype, Shape::new(&extents))?.copy_from_slice(&self.bytes);
+        Ok(())
+    }
+}

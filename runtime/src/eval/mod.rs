@@ -1,0 +1,495 @@
+//! Evaluates the expressions of a stage over the records of a chunk.
+
+mod arith;
+mod convert;
+mod machine;
+mod nodes;
+mod number;
+
+use crate::{
+    Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
+    Shape, Source, mix,
+};
+use machine::{Machine, Stop, Subject};
+use nodes::Node;
+use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId};
+use std::{slice, sync::Arc};
+
+/// What a transform needs from outside when it is made.
+pub(crate) struct Surroundings<'a> {
+    /// The library.
+    pub(crate) kernels: &'a dyn Kernels,
+    /// The seed of the run.
+    pub(crate) seed: u64,
+    /// Where its columns come from.
+    pub(crate) pool: &'a Pool,
+    /// The source of each stage that is one, by the stage's number.
+    pub(crate) sources: &'a [Option<Arc<dyn Source>>],
+}
+
+/// The stage of a program that computes each record alone, made ready to run.
+pub(crate) struct Compiled {
+    label: String,
+    nodes: IdVec<ExprId, Node>,
+    n_vars: u32,
+    filters: Vec<ExprId>,
+    outputs: Records,
+    columns: Vec<Field>,
+    on_fault: Policy,
+    vector: bool,
+    spare: Option<Spare>,
+    spare_key: u64,
+    pool: Pool,
+}
+
+/// A worker's own memory for one stage.
+pub(crate) struct Registers {
+    machine: Machine,
+    /// Of the stages that other records come through.
+    chain: Vec<Registers>,
+}
+
+/// How often another record is tried before the run ends.
+const ATTEMPTS_MAX: usize = 100;
+
+/// Rows of a batch that a chunk's values are written into: one buffer for each column.
+#[derive(Debug, Clone)]
+pub(crate) struct Destination {
+    /// The batch's columns; others write other rows of them meanwhile.
+    pub(crate) columns: Arc<Vec<Arc<Buffer>>>,
+    /// The row of the first record.
+    pub(crate) row: usize,
+    /// Rows that the batch has in all.
+    pub(crate) rows: usize,
+}
+
+/// A record that went, or was replaced.
+#[derive(Debug, Clone)]
+pub(crate) struct Lost {
+    /// Its id.
+    pub(crate) id: u64,
+    /// Why.
+    pub(crate) fault: Fault,
+    /// The share of all records that may go the same way.
+    pub(crate) most: f64,
+}
+
+/// Where other records come from, for a slot whose own is faulty.
+pub(crate) struct Spare {
+    /// The source.
+    pub(crate) source: Arc<dyn Source>,
+    /// Its numbers: the records `first..first + len`.
+    pub(crate) first: u64,
+    /// See `first`.
+    pub(crate) len: u64,
+    /// The columns that the source makes.
+    pub(crate) columns: Vec<Field>,
+    /// The transforms between the source and this one, in order.
+    pub(crate) chain: Vec<Arc<Compiled>>,
+}
+
+impl Compiled {
+    /// Makes the transform of `stage` ready.
+    pub(crate) fn new(
+        stage: &Stage,
+        transform: &Transform,
+        spare: Option<Spare>,
+        around: &Surroundings<'_>,
+    ) -> Result<Self, Failure> {
+        let mut nodes = nodes::prepare(&transform.graph, around)?;
+        let outputs = transform.outputs.clone();
+        each_output(&outputs, |id| nodes[id].users += 1);
+        transform.filters.iter().for_each(|&id| nodes[id].users += 1);
+        Ok(Self {
+            label: stage.label.clone(),
+            nodes,
+            n_vars: transform.graph.n_vars,
+            filters: transform.filters.clone(),
+            outputs,
+            columns: stage.columns.clone(),
+            on_fault: transform.on_fault,
+            vector: transform.vector,
+            spare,
+            spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
+            pool: around.pool.clone(),
+        })
+    }
+
+    /// Memory for one worker.
+    pub(crate) fn registers(&self) -> Registers {
+        let chain = self.spare.iter().flat_map(|it| &it.chain).map(|it| it.registers()).collect();
+        Registers { machine: Machine::new(&self.nodes, self.n_vars), chain }
+    }
+
+    /// The records that become of those of `chunk`, in order; into `to` where that is given.
+    ///
+    /// With a destination the rows of the result are as many as those of `chunk`.
+    pub(crate) fn run(
+        &self,
+        registers: &mut Registers,
+        chunk: &Chunk,
+        to: Option<&Destination>,
+        lost: &mut Vec<Lost>,
+    ) -> Result<Chunk, Failure> {
+        match (self.vector, to) {
+            (true, _) => self.run_at_once(&mut registers.machine, chunk, to),
+            (false, Some(to)) => self.run_into(registers, chunk, to, lost),
+            (false, None) => self.run_each(registers, chunk, lost),
+        }
+    }
+
+    /// Record by record, into a new chunk.
+    fn run_each(
+        &self,
+        registers: &mut Registers,
+        chunk: &Chunk,
+        lost: &mut Vec<Lost>,
+    ) -> Result<Chunk, Failure> {
+        let mut out = ChunkBuilder::new(&self.columns, chunk.rows, chunk.epoch, &self.pool);
+        for row in 0..chunk.rows {
+            let kept = out.rows();
+            self.with_policy(registers, (chunk, row), lost, |machine, subject| {
+                let appended = self.append(machine, subject, &mut out);
+                if appended.is_err() {
+                    out.truncate(kept);
+                }
+                appended
+            })?;
+        }
+        Ok(out.finish())
+    }
+
+    /// Record by record, each into its row of a batch.
+    fn run_into(
+        &self,
+        registers: &mut Registers,
+        chunk: &Chunk,
+        to: &Destination,
+        lost: &mut Vec<Lost>,
+    ) -> Result<Chunk, Failure> {
+        let Records::Listed(lists) = &self.outputs else {
+            unreachable!("a batch is written into by a map")
+        };
+        let mut ids = Builder::new(&plan::Type::scalar(DType::U64), chunk.rows, &self.pool);
+        for row in 0..chunk.rows {
+            let kept = ids.rows();
+            self.with_policy(registers, (chunk, row), lost, |machine, subject| {
+                ids.truncate(kept);
+                for (column, &id) in lists[0].iter().enumerate() {
+                    let mut out = self.slot(to, column, row, 1, &[]);
+                    machine.find_into(&self.nodes, subject, id, &mut out)?;
+                }
+                ids.push_scalar(subject.id());
+                Ok(())
+            })?;
+            assert_eq!(ids.rows(), kept + 1, "the compiler batches in place only what cannot go");
+        }
+        Ok(self.batch_rows(chunk, to, ids.finish()))
+    }
+
+    /// The rows of a batch that `chunk` has become.
+    fn batch_rows(&self, chunk: &Chunk, to: &Destination, ids: Column) -> Chunk {
+        let columns = self.columns.iter().zip(to.columns.iter()).map(|(field, values)| {
+            let (dtype, shape) = fixed(field);
+            let whole = Column::fixed(dtype, shape, to.rows, values.clone());
+            whole.cut(to.row..to.row + chunk.rows)
+        });
+        Chunk { rows: chunk.rows, epoch: chunk.epoch, ids, columns: columns.collect() }
+    }
+
+    /// Room for the values of `column` from record `row` on, for `rows` records with `axes`.
+    fn slot<'a>(
+        &self,
+        to: &'a Destination,
+        column: usize,
+        row: usize,
+        rows: usize,
+        axes: &[usize],
+    ) -> Out<'a> {
+        let (dtype, shape) = fixed(&self.columns[column]);
+        let each = shape.elements() * dtype.size();
+        let all: Vec<usize> = axes.iter().chain(shape.iter()).copied().collect();
+        // SAFETY: rows of a batch belong to the chunk that they were given to, and to one worker.
+        let room = unsafe {
+            let first = to.columns[column].as_ptr().add((to.row + row) * each);
+            slice::from_raw_parts_mut(first.as_ptr(), rows * each)
+        };
+        Out::slot(dtype, Shape::new(&all), room)
+    }
+
+    /// Appends what becomes of one record: nothing where a filter says so.
+    fn append(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Stop> {
+        for &filter in &self.filters {
+            if !machine.find(&self.nodes, subject, filter)?.first::<bool>() {
+                return Ok(());
+            }
+        }
+        match &self.outputs {
+            Records::Listed(lists) if lists.len() == 1 => {
+                self.append_one(machine, subject, &lists[0], (subject.id(), out))
+            }
+            Records::Listed(lists) => lists.iter().zip(0..).try_for_each(|(list, copy)| {
+                self.append_one(machine, subject, list, (mix(subject.id(), copy), out))
+            }),
+            Records::Counted { count, var, outputs } => {
+                self.append_counted(machine, subject, (*count, *var, outputs), out)
+            }
+        }
+    }
+
+    fn append_counted(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        (count, var, outputs): (ExprId, VarId, &[ExprId]),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Stop> {
+        for copy in 0..machine.find(&self.nodes, subject, count)?.int().max(0) {
+            machine.set(&self.nodes, var, copy);
+            let id = mix(subject.id(), copy as u64);
+            self.append_one(machine, subject, outputs, (id, out))?;
+        }
+        Ok(())
+    }
+
+    fn append_one(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        outputs: &[ExprId],
+        (id, out): (u64, &mut ChunkBuilder),
+    ) -> Result<(), Stop> {
+        for (column, &output) in out.columns.iter_mut().zip(outputs) {
+            machine.find_into(&self.nodes, subject, output, &mut Out::row(column))?;
+        }
+        out.ids.push_scalar(id);
+        Ok(())
+    }
+
+    /// Computes a record, and does as the program says where it is faulty.
+    fn with_policy(
+        &self,
+        registers: &mut Registers,
+        (chunk, row): (&Chunk, usize),
+        lost: &mut Vec<Lost>,
+        mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Failure> {
+        registers.machine.next_record();
+        let subject = Subject { chunk, row: Some(row) };
+        let Err(stop) = compute(&mut registers.machine, subject) else { return Ok(()) };
+        let (fault, policy) = match stop {
+            Stop::Fault(fault) => (fault, self.on_fault),
+            Stop::Policy(fault, policy) => (fault, policy),
+        };
+        let id = subject.id();
+        match policy {
+            Policy::Fail => Err(self.failure(chunk, row, fault)),
+            Policy::Skip { most } => {
+                lost.push(Lost { id, fault, most });
+                Ok(())
+            }
+            Policy::Another { most } => {
+                lost.push(Lost { id, fault: fault.clone(), most });
+                self.replace(registers, (chunk, row, fault), compute)
+            }
+        }
+    }
+
+    /// Fills the slot of a faulty record: others are drawn by its id until one can be computed.
+    fn replace(
+        &self,
+        registers: &mut Registers,
+        (chunk, row, fault): (&Chunk, usize, Fault),
+        mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
+    ) -> Result<(), Failure> {
+        let spare = self.spare.as_ref().expect("the compiler gives `another` its source");
+        let mut draws = Philox::new(self.spare_key, chunk.ids()[row], chunk.epoch);
+        for _ in 0..ATTEMPTS_MAX {
+            let number = spare.first + draws.below(spare.len.max(1));
+            let other = spare.record(number, chunk.epoch, &mut registers.chain, &self.pool)?;
+            registers.machine.next_record();
+            let subject = Subject { chunk: &other, row: Some(0) };
+            if other.rows == 1 && compute(&mut registers.machine, subject).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(self.failure(chunk, row, fault))
+    }
+
+    fn failure(&self, chunk: &Chunk, row: usize, fault: Fault) -> Failure {
+        Failure::Record { label: self.label.clone(), record: name_of(chunk, row), fault }
+    }
+
+    /// All records at once: every node is a scalar, total and cheap.
+    fn run_at_once(
+        &self,
+        machine: &mut Machine,
+        chunk: &Chunk,
+        to: Option<&Destination>,
+    ) -> Result<Chunk, Failure> {
+        let Records::Listed(lists) = &self.outputs else {
+            unreachable!("a chunk at once is not multiplied")
+        };
+        machine.next_record();
+        let subject = Subject { chunk, row: None };
+        let done = match to {
+            Some(to) => self.at_once_into(machine, subject, &lists[0], to),
+            None => self.at_once(machine, subject, &lists[0]),
+        };
+        done.map_err(|stop| {
+            let (Stop::Fault(fault) | Stop::Policy(fault, _)) = stop;
+            Failure::Program(format!("{}: a total computation failed: {fault}", self.label))
+        })
+    }
+
+    fn at_once_into(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        outputs: &[ExprId],
+        to: &Destination,
+    ) -> Result<Chunk, Stop> {
+        let rows = subject.chunk.rows;
+        for (column, &id) in outputs.iter().enumerate() {
+            let mut out = self.slot(to, column, 0, rows, &[rows]);
+            self.fill(machine, subject, id, &mut out)?;
+        }
+        Ok(self.batch_rows(subject.chunk, to, subject.chunk.ids.clone()))
+    }
+
+    fn at_once(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        outputs: &[ExprId],
+    ) -> Result<Chunk, Stop> {
+        let chunk = subject.chunk;
+        let mut columns = Vec::with_capacity(outputs.len());
+        for (field, &id) in self.columns.iter().zip(outputs) {
+            columns.push(match &self.nodes[id].code {
+                nodes::Code::Column(i) => chunk.columns[*i].clone(),
+                _ => {
+                    let mut column = Builder::new(&field.ty, chunk.rows, &self.pool);
+                    let (dtype, _) = fixed(field);
+                    let room = column.scalars(chunk.rows);
+                    let mut out = Out::slot(dtype, Shape::new(&[chunk.rows]), room);
+                    self.fill(machine, subject, id, &mut out)?;
+                    column.finish()
+                }
+            });
+        }
+        let all = Chunk { rows: chunk.rows, epoch: chunk.epoch, ids: chunk.ids.clone(), columns };
+        match self.kept(machine, subject)? {
+            Some(kept) if kept.len() < chunk.rows => {
+                let mut out =
+                    ChunkBuilder::new(&self.columns, kept.len(), chunk.epoch, &self.pool);
+                out.gather(&all, &kept);
+                Ok(out.finish())
+            }
+            _ => Ok(all),
+        }
+    }
+
+    /// Writes one value for each record, also where one serves all.
+    fn fill(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        id: ExprId,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        if self.nodes[id].varies {
+            return machine.find_into(&self.nodes, subject, id, out);
+        }
+        let one = machine.find(&self.nodes, subject, id)?;
+        let (dtype, rows) = (one.dtype(), subject.chunk.rows);
+        let bytes = one.as_bytes().expect("a scalar has no gaps");
+        let room = out.room(dtype, Shape::new(&[rows]))?;
+        room.chunks_exact_mut(bytes.len()).for_each(|it| it.copy_from_slice(bytes));
+        Ok(())
+    }
+
+    /// The records that every filter keeps; none where there is no filter.
+    fn kept(&self, machine: &mut Machine, subject: Subject<'_>) -> Result<Option<Vec<u32>>, Stop> {
+        let mut kept: Option<Vec<u32>> = None;
+        for &filter in &self.filters {
+            let found = machine.find(&self.nodes, subject, filter)?;
+            let keep = found.as_slice::<bool>().expect("filters are booleans without gaps");
+            let keeps = |row: usize| keep[if keep.len() == 1 { 0 } else { row }];
+            let mut next = vec![0; subject.chunk.rows];
+            let mut n = 0;
+            match kept {
+                None => (0..subject.chunk.rows).for_each(|row| {
+                    next[n] = row as u32;
+                    n += usize::from(keeps(row));
+                }),
+                Some(rows) => rows.into_iter().for_each(|row| {
+                    next[n] = row;
+                    n += usize::from(keeps(row as usize));
+                }),
+            }
+            next.truncate(n);
+            kept = Some(next);
+        }
+        Ok(kept)
+    }
+}
+
+impl Spare {
+    /// The record `number`, taken through the stages up to the faulty one; none where one filters it.
+    fn record(
+        &self,
+        number: u64,
+        epoch: u32,
+        chain: &mut [Registers],
+        pool: &Pool,
+    ) -> Result<Chunk, Failure> {
+        let mut out = ChunkBuilder::new(&self.columns, 1, epoch, pool);
+        self.source.fetch(&[number], &mut out)?;
+        let mut chunk = out.finish();
+        for (compiled, registers) in self.chain.iter().zip(chain) {
+            let mut lost = Vec::new();
+            match compiled.run(registers, &chunk, None, &mut lost) {
+                Ok(next) => chunk = next,
+                // A record that cannot be read here cannot take another's place.
+                Err(Failure::Record { .. }) => return Ok(chunk.cut(0..0)),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(chunk)
+    }
+}
+
+impl Subject<'_> {
+    /// The id of the record.
+    fn id(&self) -> u64 {
+        self.chunk.ids()[self.row.expect("a record has an id, a chunk has many")]
+    }
+}
+
+/// A record as a person would name it: its path or text, where it has one, else its id.
+fn name_of(chunk: &Chunk, row: usize) -> String {
+    let named = chunk.columns.iter().find(|it| it.dtype() == DType::Str);
+    let text = named.map(|it| it.row(row).as_str()).filter(|it| it.len() <= 1024);
+    text.map_or_else(|| format!("record {:016x}", chunk.ids()[row]), |it| format!("`{it}`"))
+}
+
+fn fixed(field: &Field) -> (DType, Shape) {
+    let shape = field.ty.fixed().expect("the compiler batches in place only fixed extents");
+    (field.ty.dtype().expect("columns hold tensors"), Shape::new(&shape))
+}
+
+fn each_output(outputs: &Records, mut visit: impl FnMut(ExprId)) {
+    match outputs {
+        Records::Listed(lists) => lists.iter().flatten().for_each(|&id| visit(id)),
+        Records::Counted { count, outputs, .. } => {
+            visit(*count);
+            outputs.iter().for_each(|&id| visit(id));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The nodes of a graph, made ready: kernels bound, constants laid out.
+
+use super::Surroundings;
+use crate::{Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
+use plan::{Arg, Binary, Const, DType, Expr, ExprId, Graph, IdVec, Otherwise, Type, Unary, VarId};
+use std::{ops::Range, sync::Arc};
+
+/// A node, ready to be evaluated.
+pub(super) struct Node {
+    pub(super) code: Code,
+    /// Dtype and extents of the value, where the type fixes them.
+    pub(super) fixed: Option<(DType, Shape)>,
+    /// How many other nodes and outputs need it.
+    pub(super) users: u32,
+    /// The loop variables that its value changes with.
+    pub(super) vars: Vec<VarId>,
+    /// Whether it has a value for each record rather than one for all.
+    pub(super) varies: bool,
+}
+
+pub(super) enum Code {
+    Column(usize),
+    Epoch,
+    Var(VarId),
+    Const(Scratch),
+    Call(Applied),
+    Unary(Unary, ExprId),
+    Binary(Binary, ExprId, ExprId),
+    Cast(DType, ExprId),
+    Select(ExprId, ExprId, ExprId),
+    Stack { count: ExprId, var: VarId, body: ExprId },
+    Else { value: ExprId, otherwise: Otherwise },
+}
+
+/// A function on its arguments.
+pub(super) struct Applied {
+    pub(super) kernel: Kernel,
+    pub(super) args: Vec<Slot>,
+    pub(super) lists: Vec<(usize, Range<usize>)>,
+    pub(super) key: u64,
+    pub(super) vars: Vec<VarId>,
+}
+
+/// Where an argument's tensor comes from.
+pub(super) enum Slot {
+    Value(ExprId),
+    Known(Scratch),
+    Nothing,
+}
+
+/// Makes the nodes of `graph` ready.
+pub(super) fn prepare(
+    graph: &Graph,
+    around: &Surroundings<'_>,
+) -> Result<IdVec<ExprId, Node>, Failure> {
+    let mut nodes: IdVec<ExprId, Node> = IdVec::new();
+    for (_, expr, ty) in graph.iter() {
+        let mut vars = match expr {
+            Expr::Var(var) => vec![*var],
+            Expr::Call { draw: Some(draw), .. } => draw.vars.clone(),
+            _ => Vec::new(),
+        };
+        let mut varies = matches!(expr, Expr::Column(_) | Expr::Call { .. });
+        expr.needs(|id| {
+            nodes[id].users += 1;
+            varies |= nodes[id].varies;
+            vars.extend(&nodes[id].vars);
+        });
+        if let Expr::Stack { var: own, .. } = expr {
+            vars.retain(|it| it != own);
+        }
+        vars.sort_unstable();
+        vars.dedup();
+        let code = code(graph, expr, ty, around)?;
+        let fixed = ty.dtype().zip(ty.fixed().map(|it| Shape::new(&it)));
+        nodes.push(Node { code, fixed, users: 0, vars, varies });
+    }
+    Ok(nodes)
+}
+
+fn code(graph: &Graph, expr: &Expr, ty: &Type, around: &Surroundings<'_>) -> Result<Code, Failure> {
+    Ok(match expr {
+        Expr::Column(i) => Code::Column(*i as usize),
+        Expr::Epoch => Code::Epoch,
+        Expr::Var(var) => Code::Var(*var),
+        Expr::Const(value) => Code::Const(constant(value)),
+        Expr::Call { function, args, draw } => {
+            let (place, vars) =
+                draw.as_ref().map_or((0, Vec::new()), |it| (it.place, it.vars.clone()));
+            let kernel = kernel(graph, function, args, ty, around)?;
+            let (args, lists) = slots(args);
+            Code::Call(Applied { kernel, args, lists, key: mix(around.seed, place), vars })
+        }
+        Expr::Unary(op, a) => Code::Unary(*op, *a),
+        Expr::Binary(op, a, b) => Code::Binary(*op, *a, *b),
+        Expr::Cast(to, a) => Code::Cast(*to, *a),
+        Expr::Select(c, a, b) => Code::Select(*c, *a, *b),
+        Expr::Stack { count, var, body } => Code::Stack { count: *count, var: *var, body: *body },
+        Expr::Else { value, otherwise } => {
+            Code::Else { value: *value, otherwise: otherwise.clone() }
+        }
+    })
+}
+
+fn kernel(
+    graph: &Graph,
+    function: &str,
+    args: &[Arg],
+    result: &Type,
+    around: &Surroundings<'_>,
+) -> Result<Kernel, Failure> {
+    let unknown = || {
+        let detail =
+            format!("this build has no function `{function}`; the program needs a newer one");
+        Failure::Program(detail)
+    };
+    let build = around.kernels.function(function).ok_or_else(unknown)?;
+    let types: Vec<Option<Type>> = args
+        .iter()
+        .map(|it| match it {
+            Arg::Expr(id) => Some(graph.ty(*id).clone()),
+            _ => None,
+        })
+        .collect();
+    let sources: Vec<Arc<dyn Source>> = args.iter().flat_map(|it| sources(it, around)).collect();
+    build(&Call { args, types: &types, result, sources: &sources })
+}
+
+fn sources(arg: &Arg, around: &Surroundings<'_>) -> Vec<Arc<dyn Source>> {
+    let Arg::Sources(stages) = arg else { return Vec::new() };
+    stages.iter().filter_map(|&it| around.sources.get(it as usize)?.clone()).collect()
+}
+
+/// One slot for each parameter; the values of lists stand behind them.
+fn slots(args: &[Arg]) -> (Vec<Slot>, Vec<(usize, Range<usize>)>) {
+    let mut slots: Vec<Slot> = args.iter().map(slot).collect();
+    let mut lists = Vec::new();
+    for (i, arg) in args.iter().enumerate() {
+        if let Arg::Exprs(values) = arg {
+            let start = slots.len();
+            slots.extend(values.iter().map(|it| Slot::Value(*it)));
+            lists.push((i, start..slots.len()));
+        }
+    }
+    (slots, lists)
+}
+
+fn slot(arg: &Arg) -> Slot {
+    match arg {
+        Arg::Expr(id) => Slot::Value(*id),
+        Arg::Bool(it) => Slot::Known(elements(&[], &[*it])),
+        Arg::Int(it) => Slot::Known(elements(&[], &[*it])),
+        Arg::Float(it) => Slot::Known(elements(&[], &[*it])),
+        Arg::Interval(low, high) => Slot::Known(elements(&[2], &[*low, *high])),
+        Arg::Text(it) | Arg::Word(it) => Slot::Known(text(DType::Str, it.as_bytes())),
+        Arg::List(all) => list(all).map_or(Slot::Nothing, Slot::Known),
+        Arg::None
+        | Arg::Record(_)
+        | Arg::Exprs(_)
+        | Arg::Type(_)
+        | Arg::Column(_)
+        | Arg::Sources(_) => Slot::Nothing,
+    }
+}
+
+/// A list of numbers: i64 where all are whole, else f64.
+fn list(all: &[Arg]) -> Option<Scratch> {
+    let ints: Option<Vec<i64>> =
+        all.iter().map(|it| if let Arg::Int(it) = it { Some(*it) } else { None }).collect();
+    if let Some(ints) = ints {
+        return Some(elements(&[ints.len()], &ints));
+    }
+    let float = |it: &Arg| match it {
+        Arg::Int(it) => Some(*it as f64),
+        Arg::Float(it) => Some(*it),
+        _ => None,
+    };
+    let floats: Vec<f64> = all.iter().map(float).collect::<Option<_>>()?;
+    Some(elements(&[floats.len()], &floats))
+}
+
+fn elements<T: crate::Element>(shape: &[usize], all: &[T]) -> Scratch {
+    let mut scratch = Scratch::new();
+    Out::grow(&mut scratch).copy(&Tensor::new(shape, all)).expect("constants are small");
+    scratch
+}
+
+fn text(dtype: DType, bytes: &[u8]) -> Scratch {
+    let mut scratch = Scratch::new();
+    Out::grow(&mut scratch).text(dtype, bytes).expect("constants are small");
+    scratch
+}
+
+fn constant(value: &Const) -> Scratch {
+    let extents = |shape: &[u64]| shape.iter().map(|&it| it as usize).collect::<Vec<_>>();
+    let (dtype, wide) = match value {
+        Const::Text(dtype, bytes) => return text(*dtype, bytes),
+        Const::Floats(dtype, shape, all) => (*dtype, elements(&extents(shape), all)),
+        Const::Ints(dtype, shape, all) => (*dtype, elements(&extents(shape), all)),
+    };
+    let mut scratch = Scratch::new();
+    let cast = super::convert::cast(dtype, &wide.tensor(), &mut Out::grow(&mut scratch));
+    cast.expect("constants are small");
+    scratch
+}

@@ -1,0 +1,326 @@
+//! Runs a program: threads take the tasks of its stages, chunks of records come out in order.
+//!
+//! `state.rs` says what may run and what follows from it, `task.rs` does the work, `node.rs` is
+//! what they talk about, `build.rs` makes it all from a program.
+
+mod build;
+mod cut;
+mod flow;
+mod losses;
+mod node;
+mod operate;
+mod state;
+mod stats;
+mod supply;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use losses::LostRecord;
+pub use stats::{StageStats, Stats};
+
+use crate::{Chunk, Failure, Kernels};
+use node::{Class, Item};
+use plan::Program;
+use state::{Calls, State};
+use std::{
+    any::Any,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    thread,
+    time::Instant,
+};
+
+// Who owns what. A stage becomes one node, an operator with a parallel step two. The nodes form
+// a tree whose root is the output. All that threads share is the `State` behind one mutex. To
+// work, a thread takes a job out of the state (the input chunk, and what a serial node keeps from
+// call to call, moves into the job), lets the lock go, computes, and brings the outcome back. So
+// no code of the library ever runs under the lock, and what a job has nobody else has.
+//
+// Order. A node whose tasks run in any order draws a number for each when the task is taken,
+// which is in the order of its input; outcomes go on in the order of these numbers (`Ring`). A
+// serial node has at most one task at a time. So what is in `Node::out`, and whatever is decided
+// when something gets there (an epoch's end, a failure, a budget), is the same whatever the
+// threads do. The end of an epoch and a failure travel as marks between the chunks: what was
+// computed before a failure is delivered before it, and the first in the order of the stream wins.
+//
+// Bounds. A node begins a task only while it has room (`Node::has_room`): few chunks, and few
+// bytes, begun or waiting for the next node. A node that holds nothing always has room.
+//
+// No deadlock. Assume that no task is running and that nothing waits for the consumer. Then every
+// ring is empty, since its first outcome would have gone on, and the root's `out` is empty. A node
+// that holds nothing has room, and needs but the next item of the one input that it wants. Either
+// that is there, and the node can go on; or that input holds nothing too, and the same is asked
+// of it. This ends at a source, which needs nothing. (A direct batch is begun only while few are
+// under way, see `Cut`; but on the way down to it all nodes were found empty, and so no batch is
+// under way.) So some thread has something to do until the root has given its last mark.
+//
+// Who wakes whom. Whoever changes the state asks it, before he lets the lock go, whom to call
+// (`State::calls`): a sleeping thread of a class that has a task ready, and the consumer if there
+// is something for it. A called thread takes a task and asks again, so that one call after the
+// other wakes as many as there are tasks. Nobody sleeps without having looked under the lock.
+//
+// Stop. `stopped` is set under the lock, and everybody is called: the consumer's `next` returns
+// at once, threads end after the task that they are at, and `Drop` joins them. A task that panics
+// becomes a failure of its chunk; should the state itself break, `broken` ends the run.
+
+/// How a program is run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// All that is random follows from it.
+    pub seed: u64,
+    /// Threads that compute; at least one is started.
+    pub workers: usize,
+    /// Threads that wait for files; at least one is started where there is something to read.
+    pub readers: usize,
+    /// Bytes that the run may take, with the batch that the consumer holds.
+    pub memory: u64,
+    /// The epochs, one after the other.
+    pub epochs: Range<u32>,
+    /// Records of a chunk, in place of what the program says: the output is the same.
+    pub chunk_rows: Option<usize>,
+}
+
+/// Makes a program ready to run; reads no record and starts no thread (`semantics.md`, 26).
+///
+/// Fails where the program names what this build does not have, or refuses its arguments.
+pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Result<Run, Failure> {
+    let nodes = build::nodes(program, kernels, options)?;
+    let kept = build::kept_columns(program);
+    let readers = nodes.iter().any(|it| it.class == Class::Reader);
+    let shared = Shared {
+        state: Mutex::new(State::new(nodes, options.epochs.clone())),
+        tasks: Default::default(),
+        output: Condvar::new(),
+    };
+    Ok(Run {
+        shared: Arc::new(shared),
+        stages: build::titles(program),
+        kept,
+        to_start: [options.workers.max(1), if readers { options.readers.max(1) } else { 0 }],
+        threads: Vec::new(),
+        phase: if options.epochs.is_empty() { Phase::Over } else { Phase::Ready },
+        epochs_left: options.epochs.len(),
+    })
+}
+
+/// A program that runs. Dropped, it stops, and leaves no thread behind.
+pub struct Run {
+    shared: Arc<Shared>,
+    stages: Vec<stats::Title>,
+    /// The columns that leave, where some are hidden.
+    kept: Option<Vec<usize>>,
+    /// How many threads of each class.
+    to_start: [usize; Class::COUNT],
+    threads: Vec<thread::JoinHandle<()>>,
+    phase: Phase,
+    epochs_left: usize,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Ready,
+    Running,
+    Over,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Where threads of each class wait for a task.
+    tasks: [Condvar; Class::COUNT],
+    /// Where the consumer waits for a chunk.
+    output: Condvar,
+}
+
+impl Iterator for Run {
+    type Item = Result<Chunk, Failure>;
+
+    /// The next chunk of the output; a batch is a chunk of one record.
+    ///
+    /// Starts the threads when it is called first. After a failure, and after the last epoch,
+    /// there is nothing more.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.phase == Phase::Ready {
+            self.phase = Phase::Running;
+            if let Err(failure) = self.start_threads() {
+                return Some(Err(self.fail(failure)));
+            }
+        }
+        while self.phase == Phase::Running {
+            match self.shared.next_item() {
+                Item::Chunk(parcel) => return Some(Ok(self.without_hidden(parcel.chunk))),
+                Item::Failed(failure) => return Some(Err(self.fail(failure))),
+                Item::End => self.end_epoch(),
+            }
+        }
+        None
+    }
+}
+
+impl Run {
+    /// What can stop the run from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// What the run has done so far.
+    pub fn stats(&self) -> Stats {
+        stats::take(&self.stages, &self.shared.lock())
+    }
+
+    fn start_threads(&mut self) -> Result<(), Failure> {
+        for (class, n_threads) in Class::ALL.into_iter().zip(self.to_start) {
+            for number in 0..n_threads {
+                let shared = self.shared.clone();
+                let thread = thread::Builder::new()
+                    .name(format!("{} {number}", class.name()))
+                    .spawn(move || shared.work_guarded(class))
+                    .map_err(|error| Failure::Io {
+                        path: format!("{} {number}", class.name()),
+                        detail: format!("the thread cannot be started: {error}"),
+                    })?;
+                self.threads.push(thread);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_epoch(&mut self) {
+        self.epochs_left -= 1;
+        if self.epochs_left == 0 {
+            self.end();
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) -> Failure {
+        self.end();
+        failure
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Over;
+        self.shared.stop();
+    }
+
+    fn without_hidden(&self, mut chunk: Chunk) -> Chunk {
+        if let Some(kept) = &self.kept {
+            chunk.columns = kept.iter().map(|&it| chunk.columns[it].clone()).collect();
+        }
+        chunk
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.shared.stop();
+        for thread in self.threads.drain(..) {
+            // It ends with an error only if it panicked, and then `broken` has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Stops a run, from any thread; does nothing once the run is gone.
+#[derive(Clone)]
+pub struct Stopper {
+    shared: Weak<Shared>,
+}
+
+impl Stopper {
+    /// Ends the run: `next` returns [`Failure::Stopped`], also where it is waiting.
+    pub fn stop(&self) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.stop();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next item of the output.
+    fn next_item(&self) -> Item {
+        let mut state = self.lock();
+        let mut waiting_since = None;
+        let item = loop {
+            if let Some(item) = state.next_output() {
+                break item;
+            }
+            waiting_since.get_or_insert_with(Instant::now);
+            state.consumer_waits = true;
+            state = self.output.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        if let Some(since) = waiting_since {
+            state.stalled += since.elapsed();
+        }
+        let calls = state.calls();
+        drop(state);
+        self.call(calls);
+        item
+    }
+
+    /// What a thread does from its start to its end.
+    fn work(&self, class: Class) {
+        let mut memory = task::Memory::default();
+        let mut state = self.lock();
+        while !state.stopped {
+            let Some(job) = state.take_job(class) else {
+                state = self.sleep(state, class);
+                continue;
+            };
+            let calls = state.calls();
+            drop(state);
+            self.call(calls);
+            let outcome = job.run(&mut memory);
+            state = self.lock();
+            state.finish(outcome);
+        }
+    }
+
+    fn sleep<'a>(&self, mut state: MutexGuard<'a, State>, class: Class) -> MutexGuard<'a, State> {
+        state.sleeping[class as usize] += 1;
+        // What was finished last may be for somebody else.
+        let calls = state.calls();
+        self.call(calls);
+        let mut state =
+            self.tasks[class as usize].wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.woke(class);
+        state
+    }
+
+    /// Works, and ends the run should the executor itself be broken: it must not hang.
+    fn work_guarded(&self, class: Class) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class))) {
+            self.lock().broken = Some(bug("the executor", &*panic));
+            self.stop();
+        }
+    }
+
+    fn call(&self, calls: Calls) {
+        for (condition, called) in self.tasks.iter().zip(calls.tasks) {
+            if called {
+                condition.notify_one();
+            }
+        }
+        if calls.output {
+            self.output.notify_one();
+        }
+    }
+
+    fn stop(&self) {
+        self.lock().stopped = true;
+        self.tasks.iter().for_each(Condvar::notify_all);
+        self.output.notify_all();
+    }
+}
+
+/// The failure that a panic is.
+fn bug(whose: &str, panic: &(dyn Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+    Failure::Program(format!("{whose} panicked, which is a bug of pipec: {text}"))
+}

@@ -1,0 +1,314 @@
+//! From a program to the nodes that run it.
+
+use super::{
+    Options,
+    cut::Cut,
+    losses::Losses,
+    node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
+    operate::{Maker, Operating},
+    stats::Title,
+    supply::Supply,
+    task,
+};
+use crate::{
+    Failure, Kernels, Pool, Source, SourceCall, Wants,
+    eval::{Compiled, Spare, Surroundings},
+    mix,
+};
+use plan::{Code, FORMAT, Field, Index, Program, Stage, Transform};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Bytes of batches that may wait for the consumer, where there is more than one.
+const OUTPUT_BYTES: usize = 16 << 20;
+/// Chunks that may wait for the consumer.
+const OUTPUT_ITEMS: usize = 64;
+
+/// The nodes of `program`, each after those that it reads.
+pub(super) fn nodes(
+    program: &Program,
+    kernels: &dyn Kernels,
+    options: &Options,
+) -> Result<Vec<Node>, Failure> {
+    verify(program)?;
+    let n_stages = program.stages.len();
+    let mut build = Build {
+        program,
+        kernels,
+        options,
+        pool: Pool::default(),
+        sources: vec![None; n_stages],
+        compiled: vec![None; n_stages],
+        last_nodes: Vec::new(),
+        nodes: Vec::new(),
+    };
+    for (id, stage) in program.stages.iter() {
+        build.stage(id.row(), stage).map_err(|it| task::at(it, &stage.label))?;
+        build.last_nodes.push(build.nodes.len() - 1);
+    }
+    build.finish();
+    Ok(build.nodes)
+}
+
+/// What the stages are called.
+pub(super) fn titles(program: &Program) -> Vec<Title> {
+    let title = |it: &Stage| Title { steps: it.steps.clone(), label: it.label.clone() };
+    program.stages.rows().iter().map(title).collect()
+}
+
+/// The columns of the output, where the last stage has others too, whose names begin with `$`.
+pub(super) fn kept_columns(program: &Program) -> Option<Vec<usize>> {
+    let columns = &program.stages.rows().last()?.columns;
+    let kept: Vec<_> =
+        (0..columns.len()).filter(|&it| !columns[it].name.starts_with('$')).collect();
+    (kept.len() < columns.len()).then_some(kept)
+}
+
+/// Sees to it that the program is a tree of stages: it may come from a file.
+fn verify(program: &Program) -> Result<(), Failure> {
+    let wrong = |what: String| Err(Failure::Program(format!("the program is damaged: {what}")));
+    if program.format != FORMAT {
+        let found = program.format;
+        return wrong(format!("its form is {found}, and this build reads form {FORMAT}"));
+    }
+    let mut n_readers = vec![0; program.stages.len()];
+    for (id, stage) in program.stages.iter() {
+        let inputs_fit = match stage.code {
+            Code::Source { .. } => stage.inputs.is_empty(),
+            Code::Transform(_) => stage.inputs.len() == 1,
+            Code::Operator { .. } => true,
+        };
+        if !inputs_fit || stage.inputs.iter().any(|&it| it >= id) {
+            return wrong(format!("stage {id} has wrong inputs"));
+        }
+        stage.inputs.iter().for_each(|it| n_readers[it.row()] += 1);
+    }
+    match n_readers.split_last() {
+        Some((0, rest)) if rest.iter().all(|&it| it == 1) => Ok(()),
+        Some(_) => wrong("its stages are not a tree".into()),
+        None => wrong("it has no stage".into()),
+    }
+}
+
+struct Build<'a> {
+    program: &'a Program,
+    kernels: &'a dyn Kernels,
+    options: &'a Options,
+    pool: Pool,
+    /// By stage.
+    sources: Vec<Option<Arc<dyn Source>>>,
+    /// By stage.
+    compiled: Vec<Option<Arc<Compiled>>>,
+    /// The node that ends each stage.
+    last_nodes: Vec<usize>,
+    nodes: Vec<Node>,
+}
+
+impl Build<'_> {
+    fn stage(&mut self, id: usize, stage: &Stage) -> Result<(), Failure> {
+        match &stage.code {
+            Code::Source { .. } => {
+                let source = self.source(stage)?;
+                self.sources[id] = Some(source.clone());
+                let class = if source.waits() { Class::Reader } else { Class::Worker };
+                let kind = self.supply(stage, source);
+                self.push(id, class, kind);
+            }
+            Code::Transform(transform) => {
+                let class = if transform.reads { Class::Reader } else { Class::Worker };
+                let kind = self.transform(id, stage, transform)?;
+                self.push(id, class, kind);
+            }
+            Code::Operator { .. } => {
+                let (operating, finishes_apart) = self.operator(stage)?;
+                self.push(id, Class::Worker, Kind::Operator(operating));
+                if finishes_apart {
+                    let serial = self.nodes.last_mut().expect("it was just made");
+                    serial.is_last = false;
+                    self.push(id, Class::Worker, Kind::Finish);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self, stage: &Stage) -> usize {
+        self.options.chunk_rows.unwrap_or(stage.rows as usize).max(1)
+    }
+
+    fn source(&self, stage: &Stage) -> Result<Arc<dyn Source>, Failure> {
+        let Code::Source { entry, args, place, .. } = &stage.code else {
+            unreachable!("the stage is a source")
+        };
+        let make = self.kernels.source(entry).ok_or_else(|| unknown("source", entry))?;
+        make(&SourceCall { args, columns: &stage.columns, place: *place })
+    }
+
+    fn supply(&self, stage: &Stage, source: Arc<dyn Source>) -> Kind {
+        let Code::Source { shuffles, skip, take, laps, .. } = &stage.code else {
+            unreachable!("the stage is a source")
+        };
+        let in_order = shuffles.is_empty() && source.stream().is_some();
+        let supply = Arc::new(Supply {
+            source,
+            columns: stage.columns.clone(),
+            shuffles: shuffles.iter().map(|it| mix(self.options.seed, *it)).collect(),
+            skip: *skip,
+            take: *take,
+            laps: *laps,
+            rows: self.rows(stage),
+            pool: self.pool.clone(),
+        });
+        match in_order {
+            true => Kind::Stream { supply, cursor: None },
+            false => Kind::Fetch(Fetch { supply, pass_len: None, given: 0 }),
+        }
+    }
+
+    fn transform(
+        &mut self,
+        id: usize,
+        stage: &Stage,
+        transform: &Transform,
+    ) -> Result<Kind, Failure> {
+        let spare = self.spare(id, transform)?;
+        let around = Surroundings {
+            kernels: self.kernels,
+            seed: self.options.seed,
+            pool: &self.pool,
+            sources: &self.sources,
+        };
+        let compiled = Arc::new(Compiled::new(stage, transform, spare, &around)?);
+        self.compiled[id] = Some(compiled.clone());
+        let cut = match transform.into_batch {
+            None => None,
+            Some(rows) => {
+                let cut = Cut::new(rows, &stage.columns, self.options.memory, &self.pool);
+                let why = "a batch is too large, or has columns of unknown size";
+                Some(cut.ok_or_else(|| Failure::Program(why.into()))?)
+            }
+        };
+        Ok(Kind::Transform { compiled, cut })
+    }
+
+    /// Where records come from that replace faulty ones.
+    fn spare(&self, id: usize, transform: &Transform) -> Result<Option<Spare>, Failure> {
+        let Some((from, through)) = transform.another.split_first() else { return Ok(None) };
+        let damaged = || Failure::Program("the program is damaged: `another` of no source".into());
+        let stage = self.program.stages.get(*from).ok_or_else(damaged)?;
+        let source = self.sources[from.row()].clone().ok_or_else(damaged)?;
+        let Code::Source { skip, take, .. } = &stage.code else { return Err(damaged()) };
+        let rest = source.len()?.saturating_sub(*skip);
+        let through = through.iter().filter(|it| it.row() != id);
+        let chain = through.map(|it| self.compiled.get(it.row()).cloned().flatten());
+        Ok(Some(Spare {
+            source,
+            first: *skip,
+            len: take.map_or(rest, |it| it.min(rest)),
+            columns: stage.columns.clone(),
+            chain: chain.collect::<Option<_>>().ok_or_else(damaged)?,
+        }))
+    }
+
+    fn operator(&self, stage: &Stage) -> Result<(Operating, bool), Failure> {
+        let Code::Operator { entry, args, names, place } = &stage.code else {
+            unreachable!("the stage is an operator")
+        };
+        let build = self.kernels.operator(entry).ok_or_else(|| unknown("operator", entry))?;
+        let columns_of = |it: &plan::StageId| self.program.stages[*it].columns.clone();
+        let mut maker = Maker {
+            build,
+            args: args.clone(),
+            names: names.clone(),
+            inputs: stage.inputs.iter().map(columns_of).collect(),
+            columns: stage.columns.clone(),
+            key: mix(self.options.seed, *place),
+            rows: self.rows(stage),
+            pool: self.pool.clone(),
+            finishes_apart: true,
+        };
+        // Made once before the run, so that what it refuses is said now.
+        let first = maker.open(self.options.epochs.start)?;
+        maker.finishes_apart = first.has_finish();
+        let finishes_apart = maker.finishes_apart;
+        let ended = vec![false; stage.inputs.len()];
+        let maker = Arc::new(maker);
+        Ok((Operating { maker, opened: None, wants: Wants::Nothing, ended }, finishes_apart))
+    }
+
+    fn push(&mut self, stage: usize, class: Class, kind: Kind) {
+        let Stage { inputs, label, columns, .. } = &self.program.stages.rows()[stage];
+        let inputs = match kind {
+            Kind::Finish => vec![self.nodes.len() - 1],
+            _ => inputs.iter().map(|it| self.last_nodes[it.row()]).collect(),
+        };
+        let mut sources: Vec<usize> =
+            inputs.iter().flat_map(|&it| self.nodes[it].sources.iter().copied()).collect();
+        if matches!(kind, Kind::Fetch(_) | Kind::Stream { .. }) {
+            sources.push(self.nodes.len());
+        }
+        let limit = self.limit(stage, class, columns);
+        self.nodes.push(Node {
+            stage,
+            label: label.as_str().into(),
+            is_last: true,
+            kind,
+            class,
+            inputs,
+            below: Vec::new(),
+            sources,
+            limit,
+            epoch: 0,
+            is_busy: false,
+            is_stuck: false,
+            ring: Ring::default(),
+            out: VecDeque::new(),
+            out_bytes: 0,
+            losses: Losses::default(),
+            measured: Measured::default(),
+        });
+    }
+
+    fn limit(&self, stage: usize, class: Class, columns: &[Field]) -> Limit {
+        let threads = match class {
+            Class::Worker => self.options.workers.max(1),
+            Class::Reader => self.options.readers.max(1),
+        };
+        let row_bytes: usize = columns.iter().filter_map(|it| it.ty.fixed_bytes()).sum();
+        let rows = self.rows(&self.program.stages.rows()[stage]);
+        Limit {
+            items: 2 * threads + 2,
+            bytes: 0,
+            chunk_bytes: (row_bytes + 8).saturating_mul(rows),
+        }
+    }
+
+    /// Says who stands below whom, and shares the memory out.
+    fn finish(&mut self) {
+        let root = self.nodes.len() - 1;
+        for id in (0..=root).rev() {
+            let mut below = self.nodes[id].below.clone();
+            below.push(id);
+            for input in self.nodes[id].inputs.clone() {
+                self.nodes[input].below = below.clone();
+            }
+        }
+        // Half is for what waits; the rest for batches, for operators, for what is being written.
+        let share = usize::try_from(self.options.memory / 2).unwrap_or(usize::MAX) / (root + 1);
+        for node in &mut self.nodes {
+            node.limit.bytes = share;
+            if matches!(node.kind, Kind::Transform { cut: Some(_), .. }) {
+                // Direct batches are bounded by their number, and so are the pieces of them.
+                (node.limit.bytes, node.limit.items) = (usize::MAX, usize::MAX);
+            }
+        }
+        let output = &mut self.nodes[root].limit;
+        output.items = output.items.max(OUTPUT_ITEMS);
+        if self.program.batched {
+            output.bytes = output.bytes.min(OUTPUT_BYTES);
+        }
+    }
+}
+
+fn unknown(what: &str, name: &str) -> Failure {
+    Failure::Program(format!("this build has no {what} `{name}`"))
+}

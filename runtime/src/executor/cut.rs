@@ -1,0 +1,113 @@
+//! Direct batches: chunks are cut where a batch ends, and written into its rows.
+
+use super::node::Parcel;
+use crate::{Buffer, Chunk, Pool, eval::Destination};
+use plan::Field;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Bytes of a batch, far more than any memory.
+const BYTES_MAX: usize = 1 << 48;
+
+/// How far the batches of a transform are. It gives its pieces in order, under the lock.
+pub(super) struct Cut {
+    /// Records of a batch.
+    rows: usize,
+    /// Bytes of a record, for each column.
+    row_bytes: Arc<[usize]>,
+    /// Batches that may be under way, from their first piece until they leave the pipeline.
+    most: usize,
+    pool: Pool,
+    /// What is left of the chunk that was cut last.
+    rest: Option<Chunk>,
+    /// The batch that the next piece goes into, and its first free row.
+    open: Option<(Arc<Batch>, usize)>,
+    /// Batches whose pieces have not all been taken by the next node.
+    begun: Vec<Weak<Batch>>,
+}
+
+/// The memory of a batch, claimed by the first piece that is computed.
+///
+/// Whoever works on a piece holds it, and then its parcel, so that it tells whether the batch is
+/// under way.
+#[derive(Default)]
+pub(super) struct Batch(OnceLock<Arc<Vec<Arc<Buffer>>>>);
+
+/// A chunk that lies within one batch.
+pub(super) struct Piece {
+    pub(super) chunk: Chunk,
+    pub(super) batch: Arc<Batch>,
+    /// Where its first record goes.
+    row: usize,
+    rows: usize,
+    row_bytes: Arc<[usize]>,
+    pool: Pool,
+}
+
+impl Cut {
+    /// Batches of `rows` records; `None` where a column has no fixed size, or one beyond reason.
+    pub(super) fn new(rows: u64, columns: &[Field], memory: u64, pool: &Pool) -> Option<Self> {
+        let rows = usize::try_from(rows.max(1)).ok()?;
+        let row_bytes: Arc<[usize]> =
+            columns.iter().map(|it| it.ty.fixed_bytes()).collect::<Option<_>>()?;
+        let batch_bytes = row_bytes.iter().try_fold(0_usize, |bytes, &it| {
+            bytes.checked_add(it.checked_mul(rows)?).filter(|it| *it <= BYTES_MAX)
+        })?;
+        // Two under way and the consumer's, or one where memory is short.
+        let most = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
+        let (rest, open, begun) = (None, None, Vec::new());
+        Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun })
+    }
+
+    /// Whether a chunk is being cut.
+    pub(super) fn has_rest(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// Whether the next piece may be given; `below` is what is under way behind the transform.
+    pub(super) fn may_give(&self, below: impl FnOnce() -> usize) -> bool {
+        let begun = || self.begun.iter().filter(|it| it.strong_count() > 0).count();
+        self.open.is_some() || begun() + below() < self.most
+    }
+
+    /// The next piece, of the rest or, where there is none, of `next`.
+    pub(super) fn give(&mut self, next: impl FnOnce() -> Chunk) -> Piece {
+        let chunk = self.rest.take().unwrap_or_else(next);
+        let (batch, row) = self.open.take().unwrap_or_else(|| (self.begin(), 0));
+        let taken = chunk.rows.min(self.rows - row);
+        if taken < chunk.rows {
+            self.rest = Some(chunk.cut(taken..chunk.rows));
+        }
+        if row + taken < self.rows {
+            self.open = Some((batch.clone(), row + taken));
+        }
+        let chunk = if taken < chunk.rows { chunk.cut(0..taken) } else { chunk };
+        let (row_bytes, pool) = (self.row_bytes.clone(), self.pool.clone());
+        Piece { chunk, batch, row, rows: self.rows, row_bytes, pool }
+    }
+
+    /// The epoch is over: the next one begins with a new batch.
+    pub(super) fn close(&mut self) {
+        (self.rest, self.open) = (None, None);
+    }
+
+    fn begin(&mut self) -> Arc<Batch> {
+        let batch = Arc::new(Batch::default());
+        self.begun.retain(|it| it.strong_count() > 0);
+        self.begun.push(Arc::downgrade(&batch));
+        batch
+    }
+}
+
+impl Piece {
+    /// The rows that it is written into.
+    pub(super) fn destination(&self) -> Destination {
+        let buffers = || self.row_bytes.iter().map(|it| Arc::new(self.pool.buffer(it * self.rows)));
+        let columns = self.batch.0.get_or_init(|| Arc::new(buffers().collect())).clone();
+        Destination { columns, row: self.row, rows: self.rows }
+    }
+
+    /// What it became.
+    pub(super) fn into_parcel(self, chunk: Chunk) -> Parcel {
+        Parcel { batch: Some(self.batch), ..Parcel::new(chunk) }
+    }
+}

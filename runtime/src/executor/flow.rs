@@ -1,0 +1,273 @@
+//! What follows when a task ends: outcomes go on in order, epochs end, failures stop what is
+//! behind them, and what nobody needs any more is dropped.
+
+use super::{
+    node::{Done, Fetch, Item, Kind, Parcel},
+    operate::{Operating, Step},
+    state::State,
+    supply::{Cursor, Drawn},
+    task::{Outcome, Product, Slot},
+};
+use crate::{Failure, Wants, eval::Lost};
+
+/// Records that losses are held against in an epoch that never ends, until more have come.
+const ENDLESS: u64 = 1 << 20;
+
+impl State {
+    /// Takes the outcome of a task.
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        let Outcome { node: id, slot, bytes_in, busy, result } = outcome;
+        self.in_flight -= bytes_in;
+        let node = &mut self.nodes[id];
+        node.measured.busy += busy;
+        node.measured.tasks += 1;
+        node.measured.active -= 1;
+        match slot {
+            Slot::Ring(number) => self.finish_parallel(id, number, result),
+            Slot::Serial(epoch) => {
+                node.is_busy = false;
+                self.finish_serial(id, epoch, result);
+            }
+        }
+        self.settle();
+    }
+
+    fn finish_parallel(&mut self, id: usize, number: u64, result: Result<Product, Failure>) {
+        let done = match result {
+            Ok(Product::Done(done)) => done,
+            Ok(_) => unreachable!("other products are those of serial tasks"),
+            Err(failure) => Done { item: Item::Failed(failure), ..Done::default() },
+        };
+        self.arrive(done.item.bytes());
+        match self.nodes[id].ring.put(number, done) {
+            Some(unwanted) => self.in_flight -= unwanted.item.bytes(),
+            None => self.commit(id),
+        }
+    }
+
+    fn finish_serial(&mut self, id: usize, epoch: u32, result: Result<Product, Failure>) {
+        // That of a cancelled epoch is dropped with all that the task held.
+        let is_wanted = self.nodes[id].epoch == epoch;
+        match result {
+            Ok(Product::Counted(len)) => {
+                if let Kind::Fetch(fetch) = &mut self.nodes[id].kind {
+                    fetch.pass_len = Some(len);
+                }
+            }
+            Ok(Product::Drawn(drawn, cursor)) if is_wanted => self.finish_draw(id, drawn, cursor),
+            Ok(Product::Step(step)) if is_wanted => self.finish_step(id, step),
+            Err(failure) if is_wanted => self.send(id, Item::Failed(failure)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn finish_draw(&mut self, id: usize, drawn: Drawn, kept: Box<Cursor>) {
+        if drawn.chunk.rows > 0 {
+            self.send_new(id, Parcel::new(drawn.chunk));
+        }
+        if drawn.is_last {
+            self.nodes[id].epoch += 1;
+            self.send(id, Item::End);
+        } else if let Kind::Stream { cursor, .. } = &mut self.nodes[id].kind {
+            *cursor = Some(kept);
+        }
+    }
+
+    fn finish_step(&mut self, id: usize, step: Step) {
+        let Step { opened, wants, parcels, failure } = step;
+        parcels.into_iter().for_each(|it| self.send_new(id, it));
+        let Kind::Operator(operating) = &mut self.nodes[id].kind else {
+            unreachable!("steps are those of operators")
+        };
+        match failure {
+            Some(failure) => self.send(id, Item::Failed(failure)),
+            None if wants == Wants::Nothing => {
+                self.give_up(id);
+                self.send(id, Item::End);
+            }
+            None => {
+                if let Err(failure) = operating.keep(opened, wants) {
+                    self.send(id, Item::Failed(failure));
+                }
+            }
+        }
+    }
+
+    /// Moves marks on as far as they go; to be done after every change.
+    pub(super) fn settle(&mut self) {
+        while (0..self.nodes.len()).filter(|&id| self.move_mark(id)).count() > 0 {}
+    }
+
+    /// Moves a mark from the input of a node to its output, or lets a source end its epoch.
+    fn move_mark(&mut self, id: usize) -> bool {
+        let node = &self.nodes[id];
+        if node.is_busy || node.is_stuck || node.epoch >= self.end {
+            return false;
+        }
+        let front = |input: usize| self.nodes[node.inputs[input]].out.front();
+        let from = match &node.kind {
+            Kind::Fetch(fetch) if fetch.left() == Some(0) => None,
+            Kind::Transform { cut: Some(cut), .. } if cut.has_rest() => return false,
+            Kind::Transform { .. } | Kind::Finish => match front(0) {
+                Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
+                _ => return false,
+            },
+            Kind::Operator(Operating { opened: Some(_), wants: Wants::Input(input), .. }) => {
+                match front(*input) {
+                    Some(Item::Failed(_)) => Some(node.inputs[*input]),
+                    _ => return false,
+                }
+            }
+            Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
+        };
+        if !node.has_room() {
+            return false;
+        }
+        let mark = from.and_then(|it| self.nodes[it].pop()).unwrap_or(Item::End);
+        self.put_mark(id, mark);
+        true
+    }
+
+    /// Puts a mark behind all that a node has begun.
+    fn put_mark(&mut self, id: usize, mark: Item) {
+        let node = &mut self.nodes[id];
+        if matches!(mark, Item::End) {
+            node.begin_epoch();
+        }
+        node.ring.push_mark(mark);
+        self.commit(id);
+    }
+
+    /// Lets outcomes go on whose turn it is.
+    fn commit(&mut self, id: usize) {
+        while !self.nodes[id].is_stuck
+            && let Some(done) = self.nodes[id].ring.pop_done()
+        {
+            self.go_on(id, done);
+        }
+    }
+
+    fn go_on(&mut self, id: usize, done: Done) {
+        let Done { item, failure, entered, lost } = done;
+        let over = self.count_losses(id, &item, entered, lost);
+        match item {
+            Item::Chunk(parcel) if over.is_some() || parcel.chunk.rows == 0 => {
+                self.in_flight -= parcel.bytes;
+                over.or(failure).into_iter().for_each(|it| self.send(id, Item::Failed(it)));
+            }
+            Item::Chunk(_) | Item::Failed(_) => {
+                self.send(id, item);
+                failure.into_iter().for_each(|it| self.send(id, Item::Failed(it)));
+            }
+            Item::End => {
+                over.into_iter().for_each(|it| self.send(id, Item::Failed(it)));
+                self.nodes[id].losses.close();
+                self.send(id, Item::End);
+            }
+        }
+    }
+
+    /// Counts lost records; the failure that follows if there are too many.
+    fn count_losses(
+        &mut self,
+        id: usize,
+        item: &Item,
+        entered: u64,
+        lost: Vec<Lost>,
+    ) -> Option<Failure> {
+        let node = &mut self.nodes[id];
+        node.losses.add(entered, lost, &node.label);
+        if node.losses.is_empty() {
+            return None;
+        }
+        let expected = match item {
+            Item::End => Some(0),
+            Item::Chunk(_) => self.records_expected(id),
+            Item::Failed(_) => None,
+        };
+        let node = &self.nodes[id];
+        let detail = node.losses.exceeded(expected?)?;
+        Some(Failure::Budget { label: node.label.to_string(), detail })
+    }
+
+    /// Against how many records losses are held before the end of an epoch, if at all.
+    ///
+    /// It is the same at each chunk, whenever threads come to it: the length of a source is
+    /// known before its first chunk comes, that of one among several need not be.
+    fn records_expected(&self, id: usize) -> Option<u64> {
+        let sources = &self.nodes[id].sources;
+        let supply_of = |source: &usize| match &self.nodes[*source].kind {
+            Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => supply,
+            _ => unreachable!("it is a source"),
+        };
+        if let [source] = sources[..]
+            && let Kind::Fetch(Fetch { supply, pass_len: Some(pass_len), .. }) =
+                &self.nodes[source].kind
+        {
+            return Some(pass_len.saturating_mul(supply.laps.unwrap_or(1)));
+        }
+        let is_endless = sources.iter().any(|it| supply_of(it).laps.is_none());
+        is_endless.then_some(ENDLESS)
+    }
+
+    fn send_new(&mut self, id: usize, parcel: Parcel) {
+        self.arrive(parcel.bytes);
+        self.send(id, Item::Chunk(parcel));
+    }
+
+    /// Puts an item where the next node finds it.
+    fn send(&mut self, id: usize, item: Item) {
+        let node = &mut self.nodes[id];
+        if let Item::Chunk(parcel) = &item {
+            node.out_bytes += parcel.bytes;
+            node.measured.chunk(parcel);
+        }
+        node.is_stuck |= matches!(item, Item::Failed(_));
+        node.out.push_back(item);
+    }
+
+    fn arrive(&mut self, bytes: usize) {
+        self.in_flight += bytes;
+        self.in_flight_peak = self.in_flight_peak.max(self.in_flight);
+    }
+
+    /// Begins the next epoch of a node that needs no more of its inputs in this one.
+    fn give_up(&mut self, id: usize) {
+        let node = &mut self.nodes[id];
+        let epoch = node.epoch;
+        let going: Vec<_> = node.begin_epoch().into_iter().map(|it| node.inputs[it]).collect();
+        going.into_iter().for_each(|it| self.cancel(it, epoch));
+    }
+
+    /// Drops all of `epoch` that a node has not yet handed on; it goes on with the next one.
+    fn cancel(&mut self, id: usize, epoch: u32) {
+        self.nodes[id].is_stuck = false;
+        if !self.drop_to_end(id) {
+            // It has not come to the end of this epoch, and so must not go on with it.
+            debug_assert_eq!(self.nodes[id].epoch, epoch);
+            self.nodes[id].losses.close();
+            self.give_up(id);
+        }
+        self.commit(id);
+    }
+
+    /// Drops what comes before the next end of an epoch, and the end; whether there was one.
+    fn drop_to_end(&mut self, id: usize) -> bool {
+        let node = &mut self.nodes[id];
+        while let Some(item) = node.pop() {
+            self.in_flight -= item.bytes();
+            if matches!(item, Item::End) {
+                return true;
+            }
+        }
+        while let Some(slot) = node.ring.drop_first() {
+            let Some(done) = slot else { continue };
+            self.in_flight -= done.item.bytes();
+            if matches!(done.item, Item::End) {
+                node.losses.close();
+                return true;
+            }
+        }
+        false
+    }
+}

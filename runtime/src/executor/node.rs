@@ -1,0 +1,289 @@
+//! What the executor's state is made of: nodes, and what travels between them.
+
+use super::{
+    cut::{Batch, Cut},
+    losses::Losses,
+    operate::Operating,
+    supply::{Cursor, Places, Supply},
+    task::Work,
+};
+use crate::{
+    Chunk, Failure, Finish,
+    eval::{Compiled, Lost},
+};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+/// A stage, or the parallel step of one.
+pub(super) struct Node {
+    /// The stage that it is, or is a part of.
+    pub(super) stage: usize,
+    /// Where the stage is written.
+    pub(super) label: Arc<str>,
+    /// Whether what leaves it leaves the stage.
+    pub(super) is_last: bool,
+    pub(super) kind: Kind,
+    pub(super) class: Class,
+    /// The nodes that it reads, in order.
+    pub(super) inputs: Vec<usize>,
+    /// The nodes that its chunks go through after it, down to the root.
+    pub(super) below: Vec<usize>,
+    /// The sources that its chunks come from.
+    pub(super) sources: Vec<usize>,
+    pub(super) limit: Limit,
+    /// The epoch of what it takes next.
+    pub(super) epoch: u32,
+    /// Of a serial node, or a source that is being opened: whether a task is running.
+    pub(super) is_busy: bool,
+    /// A failure has gone out, and nothing follows it in its epoch.
+    pub(super) is_stuck: bool,
+    pub(super) ring: Ring,
+    /// Complete and in order, for the next node.
+    pub(super) out: VecDeque<Item>,
+    pub(super) out_bytes: usize,
+    pub(super) losses: Losses,
+    pub(super) measured: Measured,
+}
+
+/// What a node does.
+pub(super) enum Kind {
+    /// A source that is asked for numbers, in any order.
+    Fetch(Fetch),
+    /// A source that is read through. The cursor is gone while a task has it.
+    Stream { supply: Arc<Supply>, cursor: Option<Box<Cursor>> },
+    /// A transform, maybe into batches.
+    Transform { compiled: Arc<Compiled>, cut: Option<Cut> },
+    /// What an operator does in order.
+    Operator(Operating),
+    /// What an operator leaves to do in any order.
+    Finish,
+}
+
+/// A source, and how far it is.
+pub(super) struct Fetch {
+    pub(super) supply: Arc<Supply>,
+    /// Records of a pass, once it has been asked.
+    pub(super) pass_len: Option<u64>,
+    /// Records of this epoch that tasks have been given.
+    pub(super) given: u64,
+}
+
+/// The threads that a node's tasks are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Computes.
+    Worker,
+    /// Waits for files.
+    Reader,
+}
+
+/// What may be begun or wait for the next node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) items: usize,
+    pub(super) bytes: usize,
+    /// Bytes of a chunk, by the types, as long as there was none.
+    pub(super) chunk_bytes: usize,
+}
+
+/// What goes from node to node.
+#[derive(Default)]
+pub(super) enum Item {
+    Chunk(Parcel),
+    /// Nothing more comes in this epoch.
+    #[default]
+    End,
+    /// Nothing more comes in this epoch, for this reason.
+    Failed(Failure),
+}
+
+/// A chunk, and what is to be known about it.
+pub(super) struct Parcel {
+    pub(super) chunk: Chunk,
+    pub(super) bytes: usize,
+    /// The batch that it was written into, until the next node takes it.
+    #[expect(dead_code, reason = "that it is held tells that the batch is under way")]
+    pub(super) batch: Option<Arc<Batch>>,
+    /// What is to be done to it next, with its number.
+    pub(super) finish: Option<(Finish, u64)>,
+}
+
+/// What a node has done so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Measured {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) busy: Duration,
+    pub(super) tasks: u64,
+    pub(super) active: usize,
+    /// Bytes of its largest chunk.
+    pub(super) chunk_bytes: usize,
+}
+
+/// Tasks begun, in order; each outcome waits here for those before it.
+#[derive(Default)]
+pub(super) struct Ring {
+    first: u64,
+    slots: VecDeque<Option<Done>>,
+}
+
+/// The outcome of a task, or a mark between such.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) item: Item,
+    /// What stopped it after that.
+    pub(super) failure: Option<Failure>,
+    /// Records that went into it.
+    pub(super) entered: u64,
+    pub(super) lost: Vec<Lost>,
+}
+
+impl Node {
+    /// Whether one more task may begin.
+    pub(super) fn has_room(&self) -> bool {
+        let begun = self.ring.len() + usize::from(self.is_busy);
+        let held = begun + self.out.len();
+        let largest = self.measured.chunk_bytes;
+        let each = if largest > 0 { largest } else { self.limit.chunk_bytes };
+        let bytes = (begun + 1).saturating_mul(each).saturating_add(self.out_bytes);
+        held == 0 || held < self.limit.items && bytes <= self.limit.bytes
+    }
+
+    /// Takes the first item that waits for the next node.
+    pub(super) fn pop(&mut self) -> Option<Item> {
+        let item = self.out.pop_front()?;
+        self.out_bytes -= item.bytes();
+        Some(item)
+    }
+
+    /// Turns to the next epoch; the inputs whose end it has not come to.
+    pub(super) fn begin_epoch(&mut self) -> Vec<usize> {
+        self.epoch += 1;
+        match &mut self.kind {
+            Kind::Fetch(fetch) => fetch.given = 0,
+            Kind::Stream { cursor, .. } => *cursor = None,
+            Kind::Transform { cut, .. } => cut.iter_mut().for_each(Cut::close),
+            Kind::Operator(operating) => return operating.close(),
+            Kind::Finish => {}
+        }
+        (0..self.inputs.len()).collect()
+    }
+
+    /// Chunks that it has begun, and those that wait for the next node.
+    pub(super) fn held(&self) -> usize {
+        self.ring.len() + self.out.len() + usize::from(self.is_busy)
+    }
+}
+
+impl Measured {
+    /// Counts a chunk that goes on.
+    pub(super) fn chunk(&mut self, parcel: &Parcel) {
+        self.records += parcel.chunk.rows as u64;
+        self.bytes += parcel.bytes as u64;
+        self.chunk_bytes = self.chunk_bytes.max(parcel.bytes);
+    }
+}
+
+impl Fetch {
+    /// The next task: to ask how many there are, then to make a chunk.
+    pub(super) fn give(&mut self, epoch: u32) -> Work {
+        let supply = self.supply.clone();
+        let Some(pass_len) = self.pass_len else { return Work::Count(supply) };
+        let first = self.given;
+        self.given += (supply.rows as u64).min(supply.epoch_len(pass_len) - first);
+        Work::Fetch(supply, Places { places: first..self.given, pass_len, epoch })
+    }
+
+    /// Records of an epoch that no task has been given.
+    pub(super) fn left(&self) -> Option<u64> {
+        Some(self.supply.epoch_len(self.pass_len?) - self.given)
+    }
+}
+
+impl Class {
+    pub(super) const COUNT: usize = 2;
+    pub(super) const ALL: [Self; Self::COUNT] = [Self::Worker, Self::Reader];
+
+    /// What its threads are called; Linux shows 15 bytes.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Worker => "pipec worker",
+            Self::Reader => "pipec reader",
+        }
+    }
+}
+
+impl Item {
+    /// Bytes of a chunk; a mark has none.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Chunk(parcel) => parcel.bytes,
+            Self::End | Self::Failed(_) => 0,
+        }
+    }
+
+    /// The chunk, or nothing at the end.
+    pub(super) fn into_chunk(self) -> Option<Chunk> {
+        match self {
+            Self::Chunk(parcel) => Some(parcel.chunk),
+            Self::End => None,
+            Self::Failed(_) => unreachable!("failures go on without a task"),
+        }
+    }
+
+    /// The chunk, where it was seen that it is one.
+    pub(super) fn into_parcel(self) -> Parcel {
+        match self {
+            Self::Chunk(parcel) => parcel,
+            Self::End | Self::Failed(_) => unreachable!("marks go on without a task"),
+        }
+    }
+}
+
+impl Parcel {
+    pub(super) fn new(chunk: Chunk) -> Self {
+        Self { bytes: chunk.bytes(), chunk, batch: None, finish: None }
+    }
+}
+
+impl Ring {
+    /// Outcomes that have not gone on.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The number of a new task.
+    pub(super) fn begin(&mut self) -> u64 {
+        self.slots.push_back(None);
+        self.first + self.slots.len() as u64 - 1
+    }
+
+    /// Puts a mark behind the tasks that have begun.
+    pub(super) fn push_mark(&mut self, item: Item) {
+        self.slots.push_back(Some(Done { item, ..Done::default() }));
+    }
+
+    /// Keeps the outcome of a task; gives it back where nobody waits for it any more.
+    pub(super) fn put(&mut self, number: u64, done: Done) -> Option<Done> {
+        match number.checked_sub(self.first) {
+            Some(at) => {
+                self.slots[at as usize] = Some(done);
+                None
+            }
+            None => Some(done),
+        }
+    }
+
+    /// The first outcome, if it is there.
+    pub(super) fn pop_done(&mut self) -> Option<Done> {
+        let done = self.slots.front_mut()?.take()?;
+        self.drop_first();
+        Some(done)
+    }
+
+    /// Takes the first slot away, whether its task is done or not.
+    pub(super) fn drop_first(&mut self) -> Option<Option<Done>> {
+        let slot = self.slots.pop_front()?;
+        self.first += 1;
+        Some(slot)
+    }
+}

@@ -1,0 +1,164 @@
+//! What all threads share, and which tasks may begin; `flow.rs` says what follows when one ends.
+//!
+//! The argument that this is right stands above `Options`, in `executor.rs`.
+
+use super::{
+    node::{Class, Item, Kind, Node},
+    operate::Operating,
+    task::{Job, Slot, Work},
+};
+use crate::{Failure, Wants};
+use std::{ops::Range, time::Duration};
+
+/// The nodes of a run, and who is waiting.
+pub(super) struct State {
+    /// Each after those that it reads; the last one is the output.
+    pub(super) nodes: Vec<Node>,
+    /// The nodes by their distance from the output, for each class.
+    order: [Vec<usize>; Class::COUNT],
+    /// The first epoch that is not run.
+    pub(super) end: u32,
+    pub(super) stopped: bool,
+    /// Why the executor itself cannot go on.
+    pub(super) broken: Option<Failure>,
+    /// Threads that wait for a task.
+    pub(super) sleeping: [usize; Class::COUNT],
+    /// Those of them that were called and have not come yet.
+    called: [usize; Class::COUNT],
+    pub(super) consumer_waits: bool,
+    /// How long the consumer has waited.
+    pub(super) stalled: Duration,
+    /// Bytes of chunks that wait, or that tasks are reading.
+    pub(super) in_flight: usize,
+    pub(super) in_flight_peak: usize,
+}
+
+/// Whom to wake.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Calls {
+    pub(super) tasks: [bool; Class::COUNT],
+    pub(super) output: bool,
+}
+
+impl State {
+    pub(super) fn new(mut nodes: Vec<Node>, epochs: Range<u32>) -> Self {
+        nodes.iter_mut().for_each(|it| it.epoch = epochs.start);
+        let of = |class: Class| {
+            let mut ids: Vec<_> = (0..nodes.len()).filter(|&it| nodes[it].class == class).collect();
+            ids.sort_by_key(|&it| nodes[it].below.len());
+            ids
+        };
+        Self {
+            order: Class::ALL.map(of),
+            nodes,
+            end: epochs.end,
+            stopped: false,
+            broken: None,
+            sleeping: [0; Class::COUNT],
+            called: [0; Class::COUNT],
+            consumer_waits: false,
+            stalled: Duration::ZERO,
+            in_flight: 0,
+            in_flight_peak: 0,
+        }
+    }
+
+    /// The next item of the output, if it is there.
+    pub(super) fn next_output(&mut self) -> Option<Item> {
+        if let Some(failure) = self.broken.take() {
+            return Some(Item::Failed(failure));
+        }
+        if self.stopped {
+            return Some(Item::Failed(Failure::Stopped));
+        }
+        let item = self.nodes.last_mut()?.pop()?;
+        self.in_flight -= item.bytes();
+        self.settle();
+        Some(item)
+    }
+
+    /// The task for a thread of `class` that is nearest to the output.
+    pub(super) fn take_job(&mut self, class: Class) -> Option<Job> {
+        let id = self.order[class as usize].iter().copied().find(|&it| self.is_ready(it))?;
+        let job = self.begin(id);
+        self.nodes[id].measured.active += 1;
+        self.settle();
+        Some(job)
+    }
+
+    /// Whom to wake after a change.
+    pub(super) fn calls(&mut self) -> Calls {
+        let mut calls = Calls::default();
+        for class in Class::ALL.map(|it| it as usize) {
+            let idle = self.sleeping[class] > self.called[class];
+            calls.tasks[class] = idle && self.order[class].iter().any(|&it| self.is_ready(it));
+            self.called[class] += usize::from(calls.tasks[class]);
+        }
+        let has_output = self.nodes.last().is_some_and(|it| !it.out.is_empty());
+        calls.output = self.consumer_waits && has_output;
+        self.consumer_waits &= !calls.output;
+        calls
+    }
+
+    /// A thread that slept is awake.
+    pub(super) fn woke(&mut self, class: Class) {
+        self.sleeping[class as usize] -= 1;
+        // One that woke without a call takes another's; that one is called once more, no harm.
+        self.called[class as usize] = self.called[class as usize].saturating_sub(1);
+    }
+
+    /// Whether a task of the node may begin.
+    fn is_ready(&self, id: usize) -> bool {
+        let node = &self.nodes[id];
+        if node.is_busy || node.is_stuck || node.epoch >= self.end {
+            return false;
+        }
+        let has_work = match &node.kind {
+            Kind::Fetch(fetch) => fetch.left() != Some(0),
+            Kind::Stream { .. } => true,
+            Kind::Finish | Kind::Transform { cut: None, .. } => self.has_chunk(node.inputs[0]),
+            Kind::Transform { cut: Some(cut), .. } => {
+                (cut.has_rest() || self.has_chunk(node.inputs[0]))
+                    && cut.may_give(|| node.below.iter().map(|&it| self.nodes[it].held()).sum())
+            }
+            Kind::Operator(Operating { opened: None, .. }) => true,
+            Kind::Operator(Operating { wants: Wants::Nothing, .. }) => false,
+            Kind::Operator(Operating { wants: Wants::Input(input), .. }) => {
+                let front = self.nodes[node.inputs[*input]].out.front();
+                front.is_some_and(|it| !matches!(it, Item::Failed(_)))
+            }
+        };
+        has_work && node.has_room()
+    }
+
+    fn has_chunk(&self, id: usize) -> bool {
+        matches!(self.nodes[id].out.front(), Some(Item::Chunk(_)))
+    }
+
+    /// Begins a task of the node, which is ready.
+    fn begin(&mut self, id: usize) -> Job {
+        let (above, rest) = self.nodes.split_at_mut(id);
+        let node = &mut rest[0];
+        let (epoch, mut bytes_in) = (node.epoch, 0);
+        let mut next = |input: usize| {
+            let item = above[node.inputs[input]].pop().expect("the node is ready");
+            bytes_in = item.bytes();
+            item
+        };
+        let work = match &mut node.kind {
+            Kind::Fetch(fetch) => fetch.give(epoch),
+            Kind::Stream { supply, cursor, .. } => Work::Draw(supply.clone(), cursor.take(), epoch),
+            Kind::Transform { compiled, cut: None } => {
+                Work::Compute(compiled.clone(), next(0).into_parcel().chunk)
+            }
+            Kind::Transform { compiled, cut: Some(cut) } => {
+                Work::Place(compiled.clone(), cut.give(|| next(0).into_parcel().chunk))
+            }
+            Kind::Finish => Work::Finish(next(0).into_parcel()),
+            Kind::Operator(operating) => operating.give(next, epoch),
+        };
+        node.is_busy = work.is_serial();
+        let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin()) };
+        Job { node: id, slot, label: node.label.clone(), bytes_in, work }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a run has done so far.
+
+use super::{
+    losses::{KEPT, LostRecord},
+    state::State,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// What a run has done so far, from its start.
+#[derive(Debug, Clone, Default)]
+pub struct Stats {
+    /// The stages of the program, in its order.
+    pub stages: Vec<StageStats>,
+    /// How long `next` has waited for a chunk.
+    pub stalled: Duration,
+    /// Records that were skipped or replaced, by the code of their fault.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// The first of them, at most 100, stage by stage.
+    pub lost_records: Vec<LostRecord>,
+    /// Bytes of the chunks that wait between stages or are being read by a task.
+    ///
+    /// What operators keep from chunk to chunk, and what tasks are writing, is not in it.
+    pub in_flight: u64,
+    /// The most that `in_flight` ever was.
+    pub in_flight_peak: u64,
+}
+
+/// What a stage has done so far.
+#[derive(Debug, Clone, Default)]
+pub struct StageStats {
+    /// The steps of the program that it does.
+    pub steps: Vec<String>,
+    /// Where the first of them is written.
+    pub label: String,
+    /// Records that have left it.
+    pub records: u64,
+    /// Bytes that have left it.
+    pub bytes: u64,
+    /// Time that threads have spent in its tasks, by the wall clock.
+    pub busy: Duration,
+    /// Tasks that have ended.
+    pub tasks: u64,
+    /// Threads that are at it now.
+    pub active: usize,
+    /// Chunks that are begun, or wait for the next stage.
+    pub held: usize,
+}
+
+/// What a stage is called.
+pub(super) struct Title {
+    pub(super) steps: Vec<String>,
+    pub(super) label: String,
+}
+
+/// The figures of now.
+pub(super) fn take(titles: &[Title], state: &State) -> Stats {
+    let stage = |title: &Title| StageStats {
+        steps: title.steps.clone(),
+        label: title.label.clone(),
+        ..StageStats::default()
+    };
+    let mut stats = Stats {
+        stages: titles.iter().map(stage).collect(),
+        stalled: state.stalled,
+        in_flight: state.in_flight as u64,
+        in_flight_peak: state.in_flight_peak as u64,
+        ..Stats::default()
+    };
+    for node in &state.nodes {
+        let stage = &mut stats.stages[node.stage];
+        stage.busy += node.measured.busy;
+        stage.tasks += node.measured.tasks;
+        stage.active += node.measured.active;
+        stage.held += node.held();
+        if node.is_last {
+            stage.records += node.measured.records;
+            stage.bytes += node.measured.bytes;
+        }
+        for (code, count) in &node.losses.counts {
+            *stats.lost.entry(code).or_default() += count;
+        }
+        let room = KEPT - stats.lost_records.len();
+        stats.lost_records.extend(node.losses.first.iter().take(room).cloned());
+    }
+    stats
+}

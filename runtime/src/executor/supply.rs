@@ -1,0 +1,178 @@
+//! Sources: which record comes when, and how chunks of them are made.
+
+use crate::{Builder, Chunk, ChunkBuilder, Failure, Permutation, Pool, Source, Stream, mix};
+use plan::{DType, Field, Type};
+use std::{ops::Range, sync::Arc};
+
+/// A source with what the program says about it.
+pub(super) struct Supply {
+    pub(super) source: Arc<dyn Source>,
+    pub(super) columns: Vec<Field>,
+    /// Keys of the shuffles, hashes of seed and place, the first one innermost.
+    pub(super) shuffles: Vec<u64>,
+    /// Records of each pass that are left out at its begin.
+    pub(super) skip: u64,
+    /// At most so many records of each pass after them.
+    pub(super) take: Option<u64>,
+    /// Passes of an epoch; `None` is for ever.
+    pub(super) laps: Option<u64>,
+    /// Records of a chunk.
+    pub(super) rows: usize,
+    pub(super) pool: Pool,
+}
+
+/// Where a source that is read in order is, within an epoch; by default at its begin.
+#[derive(Default)]
+pub(super) struct Cursor {
+    stream: Option<Box<dyn Stream>>,
+    lap: u64,
+    /// Records of this lap, without those that were left out.
+    lap_rows: u64,
+}
+
+/// Places of an epoch, whose passes have `pass_len` records each.
+pub(super) struct Places {
+    pub(super) places: Range<u64>,
+    pub(super) pass_len: u64,
+    pub(super) epoch: u32,
+}
+
+/// A chunk of a stream.
+pub(super) struct Drawn {
+    pub(super) chunk: Chunk,
+    /// Whether nothing follows in this epoch.
+    pub(super) is_last: bool,
+}
+
+/// The laps that the records of a chunk belong to: each with its records, in order.
+type Laps = Vec<(u64, Range<usize>)>;
+
+impl Supply {
+    /// Records of one pass.
+    pub(super) fn pass_len(&self) -> Result<u64, Failure> {
+        let rest = self.source.len()?.saturating_sub(self.skip);
+        Ok(self.take.map_or(rest, |it| it.min(rest)))
+    }
+
+    /// Records of an epoch.
+    pub(super) fn epoch_len(&self, pass_len: u64) -> u64 {
+        match self.laps {
+            Some(laps) => pass_len.saturating_mul(laps),
+            None if pass_len == 0 => 0,
+            None => u64::MAX,
+        }
+    }
+
+    /// The records at these places.
+    pub(super) fn fetch(&self, at: &Places) -> Result<Chunk, Failure> {
+        let Places { places, pass_len, epoch } = at;
+        let mut numbers = Vec::with_capacity((places.end - places.start) as usize);
+        let (mut laps, mut place) = (Laps::new(), places.start);
+        while place < places.end {
+            let (lap, first) = (place / pass_len, place % pass_len);
+            let len = (pass_len - first).min(places.end - place);
+            laps.push((lap, numbers.len()..numbers.len() + len as usize));
+            let pass = self.pass(*pass_len, mix(u64::from(*epoch), lap));
+            numbers.extend((first..first + len).map(pass));
+            place += len;
+        }
+        let mut out = ChunkBuilder::new(&self.columns, numbers.len(), *epoch, &self.pool);
+        self.source.fetch(&numbers, &mut out)?;
+        if out.rows() != numbers.len() {
+            let (found, asked) = (out.rows(), numbers.len());
+            let detail = format!("a source gave {found} of {asked} records, a bug of pipec");
+            return Err(Failure::Program(detail));
+        }
+        Ok(self.as_copies(out.finish(), &laps))
+    }
+
+    /// Which record stands at a place of one pass.
+    fn pass(&self, len: u64, lap: u64) -> impl Fn(u64) -> u64 {
+        // The outermost shuffle says which record of the one below it stands here, and so on.
+        let outermost_first = self.shuffles.iter().rev();
+        let shuffles: Vec<_> =
+            outermost_first.map(|key| Permutation::new(len, mix(*key, lap))).collect();
+        let skip = self.skip;
+        move |place| skip + shuffles.iter().fold(place, |at, shuffle| shuffle.at(at))
+    }
+
+    /// Gives the records of later laps ids of their own: copies of those of the first.
+    fn as_copies(&self, chunk: Chunk, laps: &Laps) -> Chunk {
+        if laps.iter().all(|(lap, _)| *lap == 0) {
+            return chunk;
+        }
+        let mut ids = Builder::new(&Type::scalar(DType::U64), chunk.rows, &self.pool);
+        for (lap, rows) in laps {
+            for &id in &chunk.ids()[rows.clone()] {
+                ids.push_scalar(if *lap == 0 { id } else { mix(id, *lap) });
+            }
+        }
+        Chunk { ids: ids.finish(), ..chunk }
+    }
+
+    /// The next records of a source that is read in order.
+    pub(super) fn draw(&self, cursor: &mut Cursor, epoch: u32) -> Result<Drawn, Failure> {
+        let mut out = ChunkBuilder::new(&self.columns, self.rows, epoch, &self.pool);
+        let (mut laps, mut is_last) = (Laps::new(), false);
+        while out.rows() < self.rows && !is_last {
+            let before = out.rows();
+            is_last = !self.open_lap(cursor)? || self.draw_some(cursor, &mut out)?;
+            laps.push((cursor.lap, before..out.rows()));
+            if cursor.stream.is_none() {
+                cursor.lap += 1;
+            }
+        }
+        let chunk = self.as_copies(out.finish(), &laps);
+        Ok(Drawn { chunk, is_last })
+    }
+
+    /// Opens the next pass where none is open; `false` where there is none.
+    fn open_lap(&self, cursor: &mut Cursor) -> Result<bool, Failure> {
+        if cursor.stream.is_some() {
+            return Ok(true);
+        }
+        if self.laps.is_some_and(|it| cursor.lap >= it) || self.take == Some(0) {
+            return Ok(false);
+        }
+        let none = || Failure::Program("a source can be read once only, a bug of pipec".into());
+        let mut stream = self.source.stream().ok_or_else(none)?;
+        let mut left = self.skip;
+        while left > 0 {
+            let rows = left.min(self.rows as u64) as usize;
+            let mut skipped = ChunkBuilder::new(&self.columns, rows, 0, &self.pool);
+            stream.next(rows, &mut skipped)?;
+            if skipped.rows() == 0 {
+                break;
+            }
+            left -= skipped.rows() as u64;
+        }
+        (cursor.stream, cursor.lap_rows) = (Some(stream), 0);
+        Ok(true)
+    }
+
+    /// Reads on; closes the pass at its end. Whether the source is empty, so that no pass helps.
+    fn draw_some(&self, cursor: &mut Cursor, out: &mut ChunkBuilder) -> Result<bool, Failure> {
+        let left = self.take.map_or(u64::MAX, |it| it - cursor.lap_rows);
+        let rows = (self.rows - out.rows()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let before = out.rows();
+        if let Some(stream) = cursor.stream.as_mut().filter(|_| rows > 0) {
+            stream.next(rows, out)?;
+        }
+        let found = out.rows() - before;
+        cursor.lap_rows += found as u64;
+        if found > 0 {
+            return Ok(false);
+        }
+        cursor.stream = None;
+        Ok(cursor.lap_rows == 0)
+    }
+}
+
+impl Places {
+    /// Some of them.
+    pub(super) fn cut(&self, rows: Range<usize>) -> Self {
+        let first = self.places.start;
+        let places = first + rows.start as u64..first + rows.end as u64;
+        Self { places, ..*self }
+    }
+}

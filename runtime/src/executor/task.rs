@@ -1,0 +1,217 @@
+//! A task: one chunk's work of one node, done without the lock.
+
+use super::{
+    bug,
+    cut::Piece,
+    node::{Done, Item, Parcel},
+    operate::{Maker, Opened, Step},
+    supply::{Cursor, Drawn, Places, Supply},
+};
+use crate::{
+    Chunk, Failure,
+    eval::{Compiled, Destination, Lost, Registers},
+};
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A task that a thread has taken.
+pub(super) struct Job {
+    pub(super) node: usize,
+    pub(super) slot: Slot,
+    pub(super) label: Arc<str>,
+    /// Bytes of the chunk that it reads.
+    pub(super) bytes_in: usize,
+    pub(super) work: Work,
+}
+
+/// Where the outcome is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Slot {
+    /// The number in the node's ring.
+    Ring(u64),
+    /// By a serial node, if it is still in this epoch.
+    Serial(u32),
+}
+
+/// What is to be done.
+pub(super) enum Work {
+    /// Asks a source how many records it has.
+    Count(Arc<Supply>),
+    /// Fetches records of a source.
+    Fetch(Arc<Supply>, Places),
+    /// Reads a source on.
+    Draw(Arc<Supply>, Option<Box<Cursor>>, u32),
+    /// Computes a transform.
+    Compute(Arc<Compiled>, Chunk),
+    /// Computes a transform into the rows of a batch.
+    Place(Arc<Compiled>, Piece),
+    /// Does the parallel step of an operator.
+    Finish(Parcel),
+    /// Makes an operator, or gives it the next chunk of an input or its end.
+    Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Option<Chunk>)>, u32),
+}
+
+/// What came of a task.
+pub(super) struct Outcome {
+    pub(super) node: usize,
+    pub(super) slot: Slot,
+    pub(super) bytes_in: usize,
+    pub(super) busy: Duration,
+    pub(super) result: Result<Product, Failure>,
+}
+
+/// What a task makes.
+pub(super) enum Product {
+    Done(Done),
+    Counted(u64),
+    Drawn(Drawn, Box<Cursor>),
+    Step(Step),
+}
+
+/// A thread's own memory, by node.
+#[derive(Default)]
+pub(super) struct Memory {
+    registers: Vec<Option<Registers>>,
+}
+
+impl Job {
+    /// Does it. A panic of a kernel is a failure, and a bug.
+    pub(super) fn run(self, memory: &mut Memory) -> Outcome {
+        let Self { node, slot, label, bytes_in, work } = self;
+        let begin = Instant::now();
+        let run = AssertUnwindSafe(|| work.run(memory.of(node)));
+        let result = catch_unwind(run).unwrap_or_else(|panic| {
+            // What it has left in the registers is not to be trusted.
+            memory.registers[node] = None;
+            Err(bug(&format!("the step at {label}"), &*panic))
+        });
+        let result = result.map_err(|it| at(it, &label));
+        Outcome { node, slot, bytes_in, busy: begin.elapsed(), result }
+    }
+}
+
+/// Says where a failure happened, where it does not say so itself.
+pub(super) fn at(failure: Failure, stage: &str) -> Failure {
+    match failure {
+        Failure::Data { label, detail } if label.is_empty() => {
+            Failure::Data { label: stage.to_string(), detail }
+        }
+        other => other,
+    }
+}
+
+impl Memory {
+    fn of(&mut self, node: usize) -> &mut Option<Registers> {
+        if self.registers.len() <= node {
+            self.registers.resize_with(node + 1, || None);
+        }
+        &mut self.registers[node]
+    }
+}
+
+impl Work {
+    /// Whether a node has one such task at a time.
+    pub(super) fn is_serial(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::Draw(..) | Self::Step(..))
+    }
+
+    fn run(self, registers: &mut Option<Registers>) -> Result<Product, Failure> {
+        match self {
+            Self::Count(supply) => supply.pass_len().map(Product::Counted),
+            Self::Fetch(supply, places) => fetch(&supply, &places),
+            Self::Draw(supply, cursor, epoch) => {
+                let mut cursor = cursor.unwrap_or_default();
+                let drawn = supply.draw(&mut cursor, epoch)?;
+                Ok(Product::Drawn(drawn, cursor))
+            }
+            Self::Compute(compiled, chunk) => {
+                let registers = registers.get_or_insert_with(|| compiled.registers());
+                compute(&compiled, registers, &chunk, None).map(|it| done(it, Parcel::new))
+            }
+            Self::Place(compiled, piece) => {
+                let registers = registers.get_or_insert_with(|| compiled.registers());
+                let to = piece.destination();
+                let computed = compute(&compiled, registers, &piece.chunk, Some(&to))?;
+                Ok(done(computed, |chunk| piece.into_parcel(chunk)))
+            }
+            Self::Finish(parcel) => match parcel.finish {
+                Some((finish, number)) => {
+                    let item = Item::Chunk(Parcel::new(finish(parcel.chunk, number)?));
+                    Ok(Product::Done(Done { item, ..Done::default() }))
+                }
+                None => Ok(Product::Done(Done { item: Item::Chunk(parcel), ..Done::default() })),
+            },
+            Self::Step(maker, opened, input, epoch) => {
+                maker.step(opened, input, epoch).map(Product::Step)
+            }
+        }
+    }
+}
+
+/// What a transform made of a chunk, and what stopped it.
+struct Computed {
+    chunk: Chunk,
+    failure: Option<Failure>,
+    entered: usize,
+    lost: Vec<Lost>,
+}
+
+fn done(computed: Computed, parcel: impl FnOnce(Chunk) -> Parcel) -> Product {
+    let Computed { chunk, failure, entered, lost } = computed;
+    let item = Item::Chunk(parcel(chunk));
+    Product::Done(Done { item, failure, entered: entered as u64, lost })
+}
+
+fn fetch(supply: &Supply, at: &Places) -> Result<Product, Failure> {
+    let chunk = supply.fetch(at);
+    let rows = (at.places.end - at.places.start) as usize;
+    let some = |rows: Range<usize>| supply.fetch(&at.cut(rows));
+    let (chunk, failure) = up_to_failure(chunk, rows, some)?;
+    Ok(Product::Done(Done { item: Item::Chunk(Parcel::new(chunk)), failure, ..Done::default() }))
+}
+
+fn compute(
+    compiled: &Compiled,
+    registers: &mut Registers,
+    chunk: &Chunk,
+    to: Option<&Destination>,
+) -> Result<Computed, Failure> {
+    let mut lost = Vec::new();
+    let whole = compiled.run(registers, chunk, to, &mut lost);
+    let some = |rows: Range<usize>| {
+        lost.clear();
+        let to = to.map(|it| Destination { row: it.row + rows.start, ..it.clone() });
+        compiled.run(registers, &chunk.cut(rows), to.as_ref(), &mut lost)
+    };
+    let (computed, failure) = up_to_failure(whole, chunk.rows, some)?;
+    Ok(Computed { chunk: computed, failure, entered: chunk.rows, lost })
+}
+
+/// What there is of a chunk before the first record that fails, and its failure.
+///
+/// So what comes before a failure does not depend on how the records were cut into chunks. The
+/// records are tried one by one, only after a failure; should none fail then, the first failure
+/// stands for the whole chunk.
+fn up_to_failure(
+    whole: Result<Chunk, Failure>,
+    rows: usize,
+    mut some: impl FnMut(Range<usize>) -> Result<Chunk, Failure>,
+) -> Result<(Chunk, Option<Failure>), Failure> {
+    let failure = match whole {
+        Ok(chunk) => return Ok((chunk, None)),
+        Err(failure) => failure,
+    };
+    for row in 0..rows {
+        if let Err(failure) = some(row..row + 1) {
+            return match row {
+                0 => Err(failure),
+                _ => Ok((some(0..row)?, Some(failure))),
+            };
+        }
+    }
+    Err(failure)
+}

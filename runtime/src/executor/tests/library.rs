@@ -1,0 +1,565 @@
+//! A small library for the tests, and programs that use it.
+
+use crate::{
+    Build, BuildOperator, BuildSource, Chunk, ChunkBuilder, Failure, Fault, Kernel, Kernels,
+    Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, mix,
+};
+use plan::{
+    Arg, Code, DType, Expr, Field, Graph, IdVec, Index, Policy, Program, Records, Stage, StageId,
+    Transform, Type,
+};
+use std::sync::{
+    Arc, Condvar, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+pub(super) struct Library;
+
+impl Kernels for Library {
+    fn function(&self, name: &str) -> Option<Build> {
+        match name {
+            "burn" => Some(|_| Ok(burn())),
+            "fail_at" => Some(|_| Ok(fail_at())),
+            "fail_each" => Some(|_| Ok(fail_each())),
+            "panic_at" => Some(|_| Ok(panic_at())),
+            _ => None,
+        }
+    }
+
+    fn operator(&self, name: &str) -> Option<BuildOperator> {
+        match name {
+            "rechunk" => {
+                Some(|call| Ok(serial(Rechunk { call: Kept::of(call), out: None, over: false })))
+            }
+            "twice" => Some(|call| Ok(twice(call))),
+            "take" => Some(|call| Ok(serial(Take(int(call.args, 0) as usize)))),
+            "cat" => Some(|call| Ok(serial(Cat { n: call.inputs.len(), at: 0 }))),
+            "zip" => {
+                Some(|call| Ok(serial(Zip { call: Kept::of(call), held: vec![None; 2], next: 0 })))
+            }
+            "batch" => Some(|call| {
+                let rows = int(call.args, 0) as usize;
+                Ok(serial(BatchOf { call: Kept::of(call), rows, held: None, over: false }))
+            }),
+            "greedy" => Some(|_| Ok(serial(Greedy))),
+            _ => None,
+        }
+    }
+
+    fn source(&self, name: &str) -> Option<BuildSource> {
+        match name {
+            "numbers" => Some(|call| Ok(Arc::new(Numbers::of(call)))),
+            "streamed" => Some(|call| Ok(Arc::new(Streamed(Numbers::of(call))))),
+            "read" => Some(|call| Ok(Arc::new(Read(Numbers::of(call))))),
+            "torn" => Some(|call| Ok(Arc::new(Torn(Numbers::of(call), int(call.args, 1) as u64)))),
+            "gated" => Some(|_| Ok(Arc::new(Gated))),
+            _ => None,
+        }
+    }
+}
+
+fn int(args: &[Arg], i: usize) -> i64 {
+    match args[i] {
+        Arg::Int(it) => it,
+        _ => unreachable!("the tests give numbers"),
+    }
+}
+
+/// Takes longer for some numbers than for others, so that chunks overtake each other.
+fn burn() -> Kernel {
+    Kernel::compute(|args, out| {
+        let x = args.int(0);
+        let turns = mix(7, x as u64) % 8 * args.int(1) as u64;
+        std::hint::black_box((0..turns).fold(x as u64, mix));
+        out.scalar::<i64>(3 * x + 1)
+    })
+}
+
+fn fail_at() -> Kernel {
+    Kernel::compute(|args, out| match args.int(0) {
+        x if x == args.int(1) => Err(Fault::new("told", format!("{x} was to fail"))),
+        x => out.scalar::<i64>(x),
+    })
+}
+
+fn fail_each() -> Kernel {
+    Kernel::compute(|args, out| match args.int(0) {
+        x if x % args.int(1) == 0 => Err(Fault::new("told", format!("{x} was to fail"))),
+        x => out.scalar::<i64>(x),
+    })
+}
+
+fn panic_at() -> Kernel {
+    Kernel::compute(|args, out| {
+        assert_ne!(args.int(0), args.int(1), "it was told to");
+        out.scalar::<i64>(args.int(0))
+    })
+}
+
+fn serial(operator: impl Operator + 'static) -> Running {
+    Running { serial: Box::new(operator), parallel: None }
+}
+
+/// What an operator keeps of its call.
+struct Kept {
+    columns: Vec<Field>,
+    rows: usize,
+    epoch: u32,
+    pool: crate::Pool,
+}
+
+impl Kept {
+    fn of(call: &OperatorCall<'_>) -> Self {
+        let (columns, pool) = (call.columns.to_vec(), call.pool.clone());
+        Self { columns, rows: call.rows, epoch: call.epoch, pool }
+    }
+
+    fn builder(&self) -> ChunkBuilder {
+        ChunkBuilder::new(&self.columns, self.rows, self.epoch, &self.pool)
+    }
+}
+
+/// Records that [`Rechunk`] makes a chunk of, whatever the size of other chunks.
+const RECHUNKED: usize = 16;
+
+/// Chunks of another size.
+struct Rechunk {
+    call: Kept,
+    out: Option<ChunkBuilder>,
+    over: bool,
+}
+
+impl Operator for Rechunk {
+    fn wants(&self) -> Wants {
+        if self.over { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        for row in 0..chunk.as_ref().map_or(0, |it| it.rows) {
+            let builder = self.out.get_or_insert_with(|| self.call.builder());
+            builder.append(chunk.as_ref().unwrap(), row..row + 1);
+            if builder.rows() == RECHUNKED {
+                out.extend(self.out.take().map(ChunkBuilder::finish));
+            }
+        }
+        if chunk.is_none() {
+            self.over = true;
+            out.extend(self.out.take().map(ChunkBuilder::finish));
+        }
+        Ok(())
+    }
+}
+
+/// Doubles, in the parallel step; fails there at a number.
+fn twice(call: &OperatorCall<'_>) -> Running {
+    let (kept, bad) = (Kept::of(call), int(call.args, 0));
+    let over = call.epoch == u32::MAX;
+    let step = move |chunk: Chunk, _| {
+        let mut out = ChunkBuilder::new(&kept.columns, chunk.rows, kept.epoch, &kept.pool);
+        for (row, &id) in chunk.ids().iter().enumerate() {
+            let x = chunk.columns[0].row(row).int();
+            if x == bad {
+                return Err(Failure::Data { label: String::new(), detail: format!("{x} is bad") });
+            }
+            out.ids.push_scalar(id);
+            out.columns[0].push_scalar(2 * x);
+        }
+        Ok(out.finish())
+    };
+    let serial = Rechunk { call: Kept::of(call), out: None, over };
+    Running { serial: Box::new(serial), parallel: Some(Arc::new(step)) }
+}
+
+struct Take(usize);
+
+impl Operator for Take {
+    fn wants(&self) -> Wants {
+        if self.0 == 0 { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let rows = chunk.as_ref().map_or(0, |it| it.rows.min(self.0));
+        self.0 = if chunk.is_some() { self.0 - rows } else { 0 };
+        out.extend(chunk.map(|it| it.cut(0..rows)));
+        Ok(())
+    }
+}
+
+/// One input after the other.
+struct Cat {
+    n: usize,
+    at: usize,
+}
+
+impl Operator for Cat {
+    fn wants(&self) -> Wants {
+        if self.at < self.n { Wants::Input(self.at) } else { Wants::Nothing }
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        assert_eq!(input, self.at);
+        self.at += usize::from(chunk.is_none());
+        out.extend(chunk);
+        Ok(())
+    }
+}
+
+/// The sum of two inputs; ends with the shorter one.
+struct Zip {
+    call: Kept,
+    held: Vec<Option<Chunk>>,
+    next: usize,
+}
+
+impl Operator for Zip {
+    fn wants(&self) -> Wants {
+        if self.next == 2 { Wants::Nothing } else { Wants::Input(self.next) }
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        if chunk.is_none() {
+            self.next = 2;
+            return Ok(());
+        }
+        self.held[input] = chunk;
+        if let [Some(a), Some(b)] = &self.held[..] {
+            let rows = a.rows.min(b.rows);
+            let mut sums = self.call.builder();
+            for row in 0..rows {
+                sums.ids.push_scalar(mix(a.ids()[row], b.ids()[row]));
+                sums.columns[0]
+                    .push_scalar(a.columns[0].row(row).int() + b.columns[0].row(row).int());
+            }
+            out.push(sums.finish());
+            for held in &mut self.held {
+                *held = held.take().map(|it| it.cut(rows..it.rows)).filter(|it| it.rows > 0);
+            }
+        }
+        self.next = if self.held[0].is_none() { 0 } else { 1 };
+        Ok(())
+    }
+}
+
+/// Batches; those that lie in their rows already are not copied. What is left at the end goes.
+struct BatchOf {
+    call: Kept,
+    rows: usize,
+    held: Option<Chunk>,
+    over: bool,
+}
+
+/// Batches that were made without a copy, by all tests together.
+pub(super) static DIRECT: AtomicUsize = AtomicUsize::new(0);
+
+impl BatchOf {
+    fn one(&self, chunk: &Chunk) -> Chunk {
+        let mut out = self.call.builder();
+        out.ids.push_scalar(chunk.ids().iter().fold(0, |a, &b| mix(a, b)));
+        match chunk.columns[0].as_one_row() {
+            Some(row) => out.columns[0].append(&row, 0..1),
+            None => out.columns[0].push(&chunk.columns[0].stacked().unwrap()),
+        }
+        out.finish()
+    }
+
+    fn join(&self, held: Chunk, next: &Chunk) -> Chunk {
+        let mut all = ChunkBuilder::new(&[number()], 0, held.epoch, &self.call.pool);
+        all.append(&held, 0..held.rows);
+        all.append(next, 0..next.rows);
+        let joined = held.columns[0].joined(&next.columns[0]);
+        DIRECT.fetch_add(usize::from(joined.is_some()), Ordering::Relaxed);
+        let copied = all.finish();
+        let columns = joined.map_or_else(|| copied.columns.clone(), |it| vec![it]);
+        Chunk { columns, ..copied }
+    }
+}
+
+impl Operator for BatchOf {
+    fn wants(&self) -> Wants {
+        if self.over { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let Some(chunk) = chunk else {
+            self.over = true;
+            return Ok(());
+        };
+        let mut all = match self.held.take() {
+            Some(held) => self.join(held, &chunk),
+            None => chunk,
+        };
+        while all.rows >= self.rows {
+            out.push(self.one(&all.cut(0..self.rows)));
+            all = all.cut(self.rows..all.rows);
+        }
+        self.held = Some(all).filter(|it| it.rows > 0);
+        Ok(())
+    }
+}
+
+/// Wants more than there is.
+struct Greedy;
+
+impl Operator for Greedy {
+    fn wants(&self) -> Wants {
+        Wants::Input(0)
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        out.extend(chunk);
+        Ok(())
+    }
+}
+
+/// The whole numbers from 0.
+struct Numbers {
+    n: u64,
+    place: u64,
+}
+
+impl Numbers {
+    fn of(call: &SourceCall<'_>) -> Self {
+        Self { n: int(call.args, 0) as u64, place: call.place }
+    }
+}
+
+impl Source for Numbers {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(self.n)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        for &number in numbers {
+            assert!(number < self.n);
+            out.ids.push_scalar(mix(self.place, number));
+            out.columns[0].push_scalar(number as i64);
+        }
+        Ok(())
+    }
+}
+
+/// The same, to be read in order, in portions of its own.
+struct Streamed(Numbers);
+
+impl Source for Streamed {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        self.0.fetch(numbers, out)
+    }
+
+    fn stream(&self) -> Option<Box<dyn Stream>> {
+        Some(Box::new(Reading { from: Numbers { ..self.0 }, next: 0 }))
+    }
+}
+
+struct Reading {
+    from: Numbers,
+    next: u64,
+}
+
+impl Stream for Reading {
+    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let first = self.next;
+        self.next = self.from.n.min(first + rows.min(5) as u64);
+        self.from.fetch(&(first..self.next).collect::<Vec<_>>(), out)
+    }
+}
+
+/// The same, by the reader threads.
+struct Read(Numbers);
+
+impl Source for Read {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        self.0.fetch(numbers, out)
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}
+
+/// Cannot be read at one number.
+struct Torn(Numbers, u64);
+
+impl Source for Torn {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        if numbers.contains(&self.1) {
+            return Err(Failure::Io { path: self.1.to_string(), detail: "it is torn".into() });
+        }
+        self.0.fetch(numbers, out)
+    }
+}
+
+/// Gives nothing before the gate is opened.
+struct Gated;
+
+/// Whether the gate is open, and who waits for that.
+pub(super) static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+impl Source for Gated {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(1)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let open = GATE.0.lock().unwrap();
+        drop(GATE.1.wait_while(open, |it| !*it).unwrap());
+        Numbers { n: 1, place: 0 }.fetch(numbers, out)
+    }
+}
+
+fn number() -> Field {
+    Field { name: "i".into(), ty: Type::scalar(DType::I64) }
+}
+
+/// A program in the making.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) stages: IdVec<StageId, Stage>,
+    batched: bool,
+}
+
+impl Draft {
+    fn push(&mut self, code: Code, inputs: &[StageId]) -> StageId {
+        let n = self.stages.len();
+        self.stages.push(Stage {
+            code,
+            inputs: inputs.to_vec(),
+            columns: vec![number()],
+            steps: vec![format!("s{n}")],
+            label: format!("t.pipe:{n}:1"),
+            rows: 16,
+        })
+    }
+
+    pub(super) fn source(&mut self, entry: &str, args: &[i64]) -> StageId {
+        let code = Code::Source {
+            entry: entry.into(),
+            args: args.iter().map(|it| Arg::Int(*it)).collect(),
+            place: 1000 + self.stages.len() as u64,
+            shuffles: Vec::new(),
+            skip: 0,
+            take: None,
+            laps: Some(1),
+        };
+        self.push(code, &[])
+    }
+
+    /// A source with `(shuffles, skip, take, laps)`.
+    pub(super) fn cut_source(
+        &mut self,
+        (entry, args): (&str, &[i64]),
+        (order, from, most, times): (&[u64], u64, Option<u64>, Option<u64>),
+    ) -> StageId {
+        let id = self.source(entry, args);
+        let Code::Source { shuffles, skip, take, laps, .. } = &mut self.stages[id].code else {
+            unreachable!("it is a source")
+        };
+        (*shuffles, *skip, *take, *laps) = (order.to_vec(), from, most, times);
+        id
+    }
+
+    /// `function(i, k)` of each record.
+    pub(super) fn map(&mut self, function: &str, k: i64, input: StageId) -> StageId {
+        let mut graph = Graph::default();
+        let ty = Type::scalar(DType::I64);
+        let column = graph.add(Expr::Column(0), ty.clone());
+        let args = vec![Arg::Expr(column), Arg::Int(k)];
+        let value = graph.add(Expr::Call { function: function.into(), args, draw: None }, ty);
+        let transform = Transform {
+            graph,
+            filters: Vec::new(),
+            outputs: Records::Listed(vec![vec![value]]),
+            on_fault: Policy::Fail,
+            reads: false,
+            vector: false,
+            into_batch: None,
+            another: Vec::new(),
+        };
+        self.push(Code::Transform(transform), &[input])
+    }
+
+    pub(super) fn transform(&mut self, id: StageId) -> &mut Transform {
+        match &mut self.stages[id].code {
+            Code::Transform(it) => it,
+            _ => unreachable!("it is a transform"),
+        }
+    }
+
+    pub(super) fn operator(&mut self, entry: &str, args: &[i64], inputs: &[StageId]) -> StageId {
+        let args = args.iter().map(|it| Arg::Int(*it)).collect();
+        let place = 2000 + self.stages.len() as u64;
+        let columns = self.stages[inputs[0]].columns.clone();
+        let code = Code::Operator { entry: entry.into(), args, names: Vec::new(), place };
+        let id = self.push(code, inputs);
+        self.stages[id].columns = columns;
+        id
+    }
+
+    /// Batches of `n`, written in place where the input is a transform that loses nothing.
+    pub(super) fn batch(&mut self, n: u64, input: StageId) -> StageId {
+        if let Code::Transform(it) = &mut self.stages[input].code {
+            it.into_batch = (it.on_fault == Policy::Fail).then_some(n);
+        }
+        let id = self.operator("batch", &[n as i64], &[input]);
+        self.stages[id].columns[0].ty = Type::tensor(DType::I64, &[n]);
+        self.batched = true;
+        id
+    }
+
+    pub(super) fn program(self) -> Program {
+        let last = self.stages.rows().last().unwrap();
+        Program {
+            format: plan::FORMAT,
+            name: "t".into(),
+            output: last.columns.clone(),
+            batched: self.batched,
+            stages: self.stages,
+        }
+    }
+
+    pub(super) fn last(&self) -> StageId {
+        StageId::new(self.stages.len() - 1)
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong while a program runs: with one record, or with the run.
+
+use std::{borrow::Cow, fmt};
+
+/// A record that could not be computed: data, not a bug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The stable name of what happened, such as `image-truncated`.
+    pub code: &'static str,
+    /// What was found, in one sentence.
+    pub detail: Cow<'static, str>,
+}
+
+impl Fault {
+    /// A fault of the kind `code`.
+    pub fn new(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.detail, self.code)
+    }
+}
+
+/// Why a run ended before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// A record failed, and the program has no other use for it.
+    Record {
+        /// Where the step is written.
+        label: String,
+        /// The record, as a person would name it.
+        record: String,
+        /// What was wrong with it.
+        fault: Fault,
+    },
+    /// More records failed than the program allows.
+    Budget {
+        /// Where the step is written.
+        label: String,
+        /// How many failed, of how many, and the share that may.
+        detail: String,
+    },
+    /// The data do not fit the program, beyond one record: unequal lengths of a `zip`.
+    Data {
+        /// Where the step is written; empty where the stage's own will do.
+        label: String,
+        /// What was found, and what to do.
+        detail: String,
+    },
+    /// Reading or writing failed.
+    Io {
+        /// The file or folder.
+        path: String,
+        /// What was tried and what came of it.
+        detail: String,
+    },
+    /// The program cannot run on this build: a kernel is unknown, a form is too new.
+    Program(String),
+    /// The consumer or the user asked for it.
+    Stopped,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record { label, record, fault } => write!(f, "{label}: {record}: {fault}"),
+            Self::Budget { label, detail } | Self::Data { label, detail } if !label.is_empty() => {
+                write!(f, "{label}: {detail}")
+            }
+            Self::Budget { detail, .. } | Self::Data { detail, .. } => f.write_str(detail),
+            Self::Io { path, detail } => write!(f, "`{path}`: {detail}"),
+            Self::Program(detail) => f.write_str(detail),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

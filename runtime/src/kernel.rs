@@ -1,0 +1,254 @@
+//! What a function of the library gives the runtime: a kernel for one call.
+
+use crate::{Builder, Element, Failure, Fault, Philox, Shape, Source, Tensor, buffer::Scratch};
+use plan::{Arg, DType, Type};
+use std::{ops::Range, slice, sync::Arc};
+
+/// The code for one call of a function, for one record at a time.
+///
+/// It uses one thread, and may be called by several at once.
+pub enum Kernel {
+    /// Computes a value, and writes it where it will live.
+    Compute(Compute),
+    /// Finds a value within its first argument, and copies nothing.
+    View(View),
+    /// Draws random numbers: the same for the same seed, epoch, record and place.
+    Draw(DrawFn),
+}
+
+/// Reads the arguments, writes the result.
+pub type Compute = Box<dyn Fn(&Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
+/// Finds the result within the arguments.
+pub type View = Box<dyn for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync>;
+/// Draws the result.
+pub type DrawFn =
+    Box<dyn Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
+
+impl Kernel {
+    /// A kernel that computes.
+    pub fn compute(
+        f: impl Fn(&Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Compute(Box::new(f))
+    }
+
+    /// A kernel that finds a view.
+    pub fn view(
+        f: impl for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::View(Box::new(f))
+    }
+
+    /// A kernel that draws.
+    pub fn draw(
+        f: impl Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Draw(Box::new(f))
+    }
+}
+
+/// What is known of a call when its kernel is made.
+pub struct Call<'a> {
+    /// One for each parameter of the signature, in order.
+    pub args: &'a [Arg],
+    /// The types of those that are values of the record.
+    pub types: &'a [Option<Type>],
+    /// The type of the result.
+    pub result: &'a Type,
+    /// The sources that an argument of `Arg::Sources` names.
+    pub sources: &'a [Arc<dyn Source>],
+}
+
+impl Call<'_> {
+    /// The word given for parameter `i`; the checker has seen to it that there is one.
+    pub fn word(&self, i: usize) -> &str {
+        match &self.args[i] {
+            Arg::Word(it) | Arg::Text(it) => it,
+            other => unreachable!("argument {i} was checked to be a word, not {other:?}"),
+        }
+    }
+
+    /// Whether parameter `i` is `true`.
+    pub fn bool(&self, i: usize) -> bool {
+        matches!(self.args[i], Arg::Bool(true))
+    }
+
+    /// Whether parameter `i` was left out and has no default.
+    pub fn absent(&self, i: usize) -> bool {
+        matches!(self.args[i], Arg::None)
+    }
+
+    /// The numbers of a list, or the one number, known when the kernel is made.
+    pub fn floats(&self, i: usize) -> Option<Vec<f64>> {
+        floats(&self.args[i])
+    }
+
+    /// The dtype of argument `i`, a value of the record.
+    pub fn dtype(&self, i: usize) -> Option<DType> {
+        self.types[i].as_ref().and_then(Type::dtype)
+    }
+}
+
+fn floats(arg: &Arg) -> Option<Vec<f64>> {
+    match arg {
+        Arg::Int(it) => Some(vec![*it as f64]),
+        Arg::Float(it) => Some(vec![*it]),
+        Arg::Interval(low, high) => Some(vec![*low, *high]),
+        Arg::List(all) => all.iter().map(|it| floats(it)?.first().copied()).collect(),
+        _ => None,
+    }
+}
+
+/// The arguments of one call, for one record.
+///
+/// Every parameter has its place: numbers, lists of numbers and intervals that the compiler
+/// knew come as tensors too (i64 or f64), so that a kernel need not ask which it is. What is
+/// no value (words, what was left out) is [`Tensor::nothing`].
+pub struct Args<'a> {
+    pub(crate) tensors: &'a [Tensor<'a>],
+    pub(crate) lists: &'a [(usize, Range<usize>)],
+}
+
+impl<'a> Args<'a> {
+    /// Arguments for the tests of kernels: one tensor for each parameter.
+    pub fn of(tensors: &'a [Tensor<'a>]) -> Self {
+        Self { tensors, lists: &[] }
+    }
+
+    /// The same, where some parameters take lists: their numbers, and where in `tensors` they lie.
+    pub fn with_lists(tensors: &'a [Tensor<'a>], lists: &'a [(usize, Range<usize>)]) -> Self {
+        Self { tensors, lists }
+    }
+
+    /// The value of parameter `i`.
+    pub fn tensor(&self, i: usize) -> Tensor<'a> {
+        self.tensors[i]
+    }
+
+    /// The values of parameter `i`, which takes a list of values.
+    pub fn list(&self, i: usize) -> &'a [Tensor<'a>] {
+        let range = self.lists.iter().find(|(it, _)| *it == i).map(|(_, it)| it.clone());
+        range.map_or(&[], |it| &self.tensors[it])
+    }
+
+    /// The whole number that parameter `i` is.
+    pub fn int(&self, i: usize) -> i64 {
+        self.tensors[i].int()
+    }
+
+    /// The number that parameter `i` is.
+    pub fn float(&self, i: usize) -> f64 {
+        self.tensors[i].number()
+    }
+
+    /// Both ends of the interval that parameter `i` is.
+    pub fn interval(&self, i: usize) -> (f64, f64) {
+        let ends = self.tensors[i];
+        (ends.element(0).number(), ends.element(1).number())
+    }
+
+    /// The whole number that parameter `i` is, as a size from 1 to `most`.
+    pub fn size(&self, i: usize, most: usize) -> Result<usize, Fault> {
+        let found = self.int(i);
+        let size = usize::try_from(found).ok().filter(|it| (1..=most).contains(it));
+        size.ok_or_else(|| Fault::new("size", format!("{found} is not a size from 1 to {most}")))
+    }
+}
+
+/// Bytes that one value may have.
+pub const VALUE_BYTES_MAX: usize = 1 << 30;
+
+/// Where a kernel writes its result: a row of the batch, or a register.
+pub struct Out<'a> {
+    place: Place<'a>,
+}
+
+enum Place<'a> {
+    /// Exactly this room: the type has fixed extents.
+    Slot { dtype: DType, shape: Shape, room: &'a mut [u8] },
+    /// As much as it takes.
+    Grow(&'a mut Scratch),
+    /// A new row of a column; the one before, where the result was begun already.
+    Row { column: &'a mut Builder, rows: usize },
+}
+
+impl<'a> Out<'a> {
+    /// Room of fixed extents.
+    pub fn slot(dtype: DType, shape: Shape, room: &'a mut [u8]) -> Self {
+        debug_assert_eq!(room.len(), shape.elements() * dtype.size());
+        Self { place: Place::Slot { dtype, shape, room } }
+    }
+
+    /// A register, which grows.
+    pub fn grow(register: &'a mut Scratch) -> Self {
+        Self { place: Place::Grow(register) }
+    }
+
+    /// The next row of a column.
+    pub fn row(column: &'a mut Builder) -> Self {
+        let rows = column.rows();
+        Self { place: Place::Row { column, rows } }
+    }
+
+    /// Room for the elements of the result in C order; what it holds is not defined.
+    ///
+    /// The dtype is the type's; the extents must be the type's where it fixes them.
+    pub fn tensor<T: Element>(&mut self, shape: &[usize]) -> Result<&mut [T], Fault> {
+        let room = self.room(T::DTYPE, Shape::new(shape))?;
+        // SAFETY: rooms are aligned for their dtype, and hold that many elements.
+        Ok(unsafe {
+            slice::from_raw_parts_mut(room.as_mut_ptr().cast(), room.len() / size_of::<T>())
+        })
+    }
+
+    /// Writes a scalar.
+    pub fn scalar<T: Element>(&mut self, value: T) -> Result<(), Fault> {
+        self.tensor::<T>(&[])?[0] = value;
+        Ok(())
+    }
+
+    /// Writes text or bytes.
+    pub fn text(&mut self, dtype: DType, bytes: &[u8]) -> Result<(), Fault> {
+        self.room(dtype, Shape::new(&[bytes.len()]))?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Writes a copy of `tensor`, in C order.
+    pub fn copy(&mut self, tensor: &Tensor<'_>) -> Result<(), Fault> {
+        tensor.copy_to(self.room(tensor.dtype(), Shape::new(tensor.shape()))?);
+        Ok(())
+    }
+
+    /// Room for a tensor of any dtype, as bytes.
+    pub fn room(&mut self, dtype: DType, shape: Shape) -> Result<&mut [u8], Fault> {
+        match &mut self.place {
+            Place::Slot { dtype: fixed, shape: expected, room } => {
+                assert_eq!(*fixed, dtype, "a kernel writes the dtype of its type");
+                same_extents(shape, *expected)?;
+                Ok(room)
+            }
+            Place::Grow(register) => register.claim(dtype, shape),
+            Place::Row { column, rows } => {
+                assert_eq!(column.dtype(), dtype, "a kernel writes the dtype of its type");
+                same_extents(shape, column.fixed().unwrap_or(shape))?;
+                if shape.elements().saturating_mul(dtype.size()) > VALUE_BYTES_MAX {
+                    let detail =
+                        format!("a {dtype}{shape:?} has more than {VALUE_BYTES_MAX} bytes");
+                    return Err(Fault::new("too-large", detail));
+                }
+                column.truncate(*rows);
+                Ok(column.room(shape))
+            }
+        }
+    }
+}
+
+fn same_extents(found: Shape, expected: Shape) -> Result<(), Fault> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Fault::new("extents", format!("the extents are {found:?}, and {expected:?} are needed")))
+}
+
+/// Makes the kernel of one call; what it refuses is a failure of the run.
+pub type Build = fn(&Call<'_>) -> Result<Kernel, Failure>;

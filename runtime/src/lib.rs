@@ -1,0 +1,27 @@
+//! Programs to batches: threads, buffers, evaluation.
+//!
+//! The runtime has never heard of source text: a step's place is an opaque label.
+
+mod buffer;
+mod column;
+mod eval;
+mod executor;
+mod fault;
+mod kernel;
+pub mod os;
+mod random;
+mod source;
+mod tensor;
+
+pub use buffer::{Buffer, Pool, SPARE, Scratch};
+pub use column::{Builder, Chunk, ChunkBuilder, Column};
+pub use executor::{LostRecord, Options, Run, StageStats, Stats, Stopper, start};
+pub use fault::{Failure, Fault};
+pub use kernel::{Args, Build, Call, Kernel, Out, VALUE_BYTES_MAX};
+pub use plan::mix;
+pub use random::{Permutation, Philox, philox4x32_10};
+pub use source::{
+    BuildOperator, BuildSource, Finish, Kernels, Operator, OperatorCall, Running, Source, SourceCall,
+    Stream, Wants,
+};
+pub use tensor::{Element, MAX_RANK, Shape, Tensor};

@@ -1,0 +1,122 @@
+//! What a source of the library gives the runtime: records by index, or in order.
+
+use crate::{Chunk, ChunkBuilder, Failure};
+use plan::{Arg, Field};
+use std::sync::Arc;
+
+/// Where records come from. It opens nothing before it is asked for a record.
+pub trait Source: Send + Sync {
+    /// How many records there are. Sources that must be read to know it read now, once.
+    fn len(&self) -> Result<u64, Failure>;
+
+    /// Appends the records of these numbers, each below `len`, with their ids.
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure>;
+
+    /// The records in order, for sources whose index is dearer than reading them once.
+    fn stream(&self) -> Option<Box<dyn Stream>> {
+        None
+    }
+
+    /// Whether `fetch` waits for files, so that reader threads do it.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// The record of this number, as a person would name it: a path, or a file and a line.
+    fn describe(&self, number: u64) -> String {
+        format!("record {number}")
+    }
+
+    /// The sorted names of the folders of its files, and so the classes of its records.
+    fn classes(&self) -> &[String] {
+        &[]
+    }
+}
+
+/// The records of a source, in order.
+pub trait Stream: Send {
+    /// Appends at most `rows` records; none at the end.
+    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure>;
+}
+
+/// What is known when a source is made.
+pub struct SourceCall<'a> {
+    /// One for each parameter of the signature.
+    pub args: &'a [Arg],
+    /// The columns that it makes.
+    pub columns: &'a [Field],
+    /// Names the source in the lineage: ids are `mix(place, hash of the key)`.
+    pub place: u64,
+}
+
+/// Makes a source.
+pub type BuildSource = fn(&SourceCall<'_>) -> Result<Arc<dyn Source>, Failure>;
+
+/// What an operator of the library gives the runtime: a machine that is fed chunks in order.
+///
+/// It is called by one thread at a time, though not always the same one.
+pub trait Operator: Send {
+    /// The input whose next chunk it needs, or that it is done for this epoch.
+    fn wants(&self) -> Wants;
+
+    /// Takes the next chunk of `input`, or its end, and appends what follows from it to `out`.
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure>;
+}
+
+/// What an operator can use next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wants {
+    /// The next chunk of this input, or its end.
+    Input(usize),
+    /// Nothing: all of its output of this epoch is out. Inputs that go on are stopped.
+    Nothing,
+}
+
+/// Done to each chunk that leaves an operator, by any worker: what need not be done in order.
+pub type Finish = Arc<dyn Fn(Chunk, u64) -> Result<Chunk, Failure> + Send + Sync>;
+
+/// An operator, made for one epoch.
+pub struct Running {
+    /// What must be done in order.
+    pub serial: Box<dyn Operator>,
+    /// What need not, on the chunk and its number.
+    pub parallel: Option<Finish>,
+}
+
+/// What is known when an operator is made.
+pub struct OperatorCall<'a> {
+    /// One for each parameter after the inputs; those of the record are `Arg::Column`.
+    pub args: &'a [Arg],
+    /// Names of the inputs, where they were given as a record.
+    pub names: &'a [String],
+    /// The columns of each input.
+    pub inputs: &'a [Vec<Field>],
+    /// The columns that leave it.
+    pub columns: &'a [Field],
+    /// The key of its draws in this epoch: hash of seed, place and epoch.
+    pub key: u64,
+    /// The epoch.
+    pub epoch: u32,
+    /// Records of the chunks that it makes, as far as it is free to choose.
+    pub rows: usize,
+    /// Where its buffers come from.
+    pub pool: &'a crate::Pool,
+}
+
+/// Makes an operator for one epoch.
+pub type BuildOperator = fn(&OperatorCall<'_>) -> Result<Running, Failure>;
+
+/// The library, as the runtime asks it.
+pub trait Kernels: Sync {
+    /// Makes the kernels of the function called `name`.
+    fn function(&self, name: &str) -> Option<crate::Build>;
+    /// Makes the operator called `name`.
+    fn operator(&self, name: &str) -> Option<BuildOperator>;
+    /// Makes the source called `name`.
+    fn source(&self, name: &str) -> Option<BuildSource>;
+}

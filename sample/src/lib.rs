@@ -1,0 +1,45 @@
+//! Makes natural-looking labelled JPEGs, so that nothing need be downloaded.
+//!
+//! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
+//! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that
+//! what is measured on the set holds for the real one. Picture *i* depends on the seed and on
+//! *i* alone: neither the number of pictures nor the number of threads changes it.
+//! [`parse`] and [`cached`] serve sources that name a set instead of files.
+
+mod camera;
+mod canvas;
+mod chance;
+mod encode;
+mod noise;
+mod photo;
+mod request;
+mod scene;
+mod set;
+
+pub use request::{Request, cached, parse};
+pub use set::{Error, Images, Summary, images};
+
+use libjpeg_turbo_rs::JpegError;
+
+use crate::canvas::Canvas;
+use crate::chance::Chance;
+use crate::scene::{SCENES, Sketch};
+
+/// The version of what is drawn; it changes whenever a picture's bytes do.
+pub const VERSION: u32 = 1;
+
+/// The names of the classes, sorted: a class is its name's place in this list.
+pub fn classes() -> impl ExactSizeIterator<Item = &'static str> {
+    SCENES.iter().map(|it| it.name)
+}
+
+/// One picture of a set: the JPEG's bytes.
+fn picture(seed: u64, index: u64, class: usize) -> Result<Vec<u8>, JpegError> {
+    let photo = photo::draw(seed, index);
+    let chance = Chance::new(seed, index);
+    let texture = 0.43 + 1.7 * photo.detail;
+    let mut sketch = Sketch { canvas: Canvas::new(photo.width, photo.height), chance, texture };
+    (SCENES[class].draw)(&mut sketch);
+    let samples = camera::expose(&sketch.canvas, &photo, &mut sketch.chance);
+    encode::encode(&photo, &samples)
+}

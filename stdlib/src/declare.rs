@@ -1,0 +1,71 @@
+//! The form in which a file of the library states what its entry is.
+
+/// States what a function is; `fn build(&Call) -> Result<Kernel, Failure>` follows.
+///
+/// Fields of [`plan::Entry`] that are left out have the value for "nothing special".
+macro_rules! function {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+        /// The entry of this file.
+        pub(crate) static ENTRY: $crate::Function = $crate::Function {
+            entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
+            build: Some(build),
+        };
+    };
+}
+
+/// States what a function is that the expression language itself computes.
+macro_rules! intrinsic {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+        $crate::Function {
+            entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
+            build: None,
+        }
+    };
+}
+
+/// States what an operator is; `fn build(&OperatorCall) -> Result<Running, Failure>` follows.
+macro_rules! operator {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+        /// The entry of this file.
+        pub(crate) static ENTRY: $crate::Operator = $crate::Operator {
+            entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
+            build,
+        };
+    };
+}
+
+/// States what a source is; `fn build(&SourceCall) -> Result<Arc<dyn Source>, Failure>` follows.
+macro_rules! source {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+        /// The entry of this file.
+        pub(crate) static ENTRY: $crate::Source = $crate::Source {
+            entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
+            build,
+        };
+    };
+}
+
+macro_rules! entry {
+    ($doc:expr, $signature:literal, $($field:ident: $value:expr),*) => {
+        plan::Entry {
+            $($field: $value,)*
+            ..$crate::declare::plain($signature, $doc)
+        }
+    };
+}
+
+pub(crate) use {entry, function, intrinsic, operator, source};
+
+/// An entry without anything special.
+pub(crate) const fn plain(signature: &'static str, doc: &'static str) -> plan::Entry {
+    plan::Entry {
+        signature,
+        doc,
+        version: 1,
+        cost: plan::Cost::call(20.0),
+        properties: &[],
+        intrinsic: None,
+        result: None,
+        fields: None,
+    }
+}

@@ -1,0 +1,49 @@
+//! `encode_webp`: pixels to a lossless WebP.
+
+use super::picture;
+use crate::prelude::*;
+use image_webp::{ColorType, WebPEncoder};
+
+/// The longest side that the format has, in pixels.
+const SIDE_MAX: usize = 16_384;
+
+function! {
+    /// Encodes a picture as a lossless WebP.
+    ///
+    /// Pictures have 1 channel (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGBA); others are a fault,
+    /// `channels`. A side that is not from 1 to 16 384 is one, `size`. `decode_webp` gives the same
+    /// pixels again.
+    ///
+    /// ```pipe
+    /// range(2) |> map { file: encode_webp(plasma(i, 40, 60)) }    # { file: bytes }
+    /// ```
+    "encode_webp(image: u8[h, w, c]) fails -> bytes",
+    // Assumed: 3.3 ns a byte of pixels (photographs, one core of a Sapphire Rapids at 2.3 GHz).
+    cost: Cost { ns_call: 10_000.0, ns_byte_in: 3.3, ns_byte_out: 0.0, bytes_out_per_in: 0.6 },
+    result: Some(|it| picture::encoded_type(it, &[DType::U8], &[1, 2, 3, 4])),
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::compute(|args, out| {
+        let image = args.tensor(0);
+        let (size, channels) = picture::sides(&image, SIDE_MAX)?;
+        let colour = match channels {
+            1 => ColorType::L8,
+            2 => ColorType::La8,
+            3 => ColorType::Rgb8,
+            4 => ColorType::Rgba8,
+            n => {
+                let detail = format!("a WebP has 1 to 4 channels, the picture {n}");
+                return Err(Fault::new("channels", detail));
+            }
+        };
+        let mut file = Vec::new();
+        let [width, height] = [size.width, size.height].map(|it| it as u32);
+        let encoder = WebPEncoder::new(&mut file);
+        let written =
+            picture::packed(&image, |pixels| encoder.encode(pixels, width, height, colour));
+        written
+            .map_err(|it| Fault::new("encode", format!("the picture cannot be a WebP: {it}")))?;
+        out.text(DType::Bytes, &file)
+    }))
+}

@@ -1,0 +1,100 @@
+//! `draw_resized_crop`: which part of a picture a training step sees.
+
+use super::short_size::side;
+use crate::prelude::*;
+use runtime::Philox;
+
+function! {
+    /// Draws a part of a picture of this shape: row, column, height and width.
+    ///
+    /// It is torchvision's `RandomResizedCrop` (Szegedy et al., "Going deeper with convolutions",
+    /// CVPR 2015): a share of the area evenly from `area`, a proportion of width to height from
+    /// `aspect`, evenly in its logarithm, and a place evenly among those where that fits. After ten
+    /// parts that do not fit it is the middle one, as large as the proportion allows.
+    /// `random_resized_crop` crops so.
+    ///
+    /// ```pipe
+    /// range(2) |> map { part: draw_resized_crop(plasma(i, 40, 60).shape, 0.08..1.0, 3/4..4/3) }    # { part: i64[4] }
+    /// ```
+    "draw_resized_crop(shape: i64[n], area: interval, aspect: interval) random -> i64[4]",
+    // Assumed: two square roots, two logarithms and an exponential.
+    cost: Cost::call(150.0),
+}
+
+/// How often a part is drawn before the middle one is taken.
+const TRIES: usize = 10;
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::draw(|random, args, out| {
+        let shape = args.tensor(0);
+        let sides = [0, 1].map(|it| side(&shape, it));
+        let part = part(sides, args.interval(1), args.interval(2), random);
+        out.tensor::<i64>(&[4])?.copy_from_slice(&part);
+        Ok(())
+    }))
+}
+
+fn part(sides: [i64; 2], area: (f64, f64), aspect: (f64, f64), random: &mut Philox) -> [i64; 4] {
+    let logs = (libm::log(aspect.0), libm::log(aspect.1));
+    for _ in 0..TRIES {
+        let share = random.uniform(area.0, area.1);
+        let proportion = libm::exp(random.uniform(logs.0, logs.1));
+        let size = sized(sides, share, proportion);
+        if size[0] > 0 && size[1] > 0 && size[0] <= sides[0] && size[1] <= sides[1] {
+            let start = [0, 1].map(|it| random.below((sides[it] - size[it]) as u64 + 1) as i64);
+            return [start[0], start[1], size[0], size[1]];
+        }
+    }
+    let size = middle(sides, aspect);
+    [(sides[0] - size[0]) / 2, (sides[1] - size[1]) / 2, size[0], size[1]]
+}
+
+/// Height and width of a part of this share of the area and this proportion.
+fn sized(sides: [i64; 2], share: f64, proportion: f64) -> [i64; 2] {
+    let area = (sides[0] * sides[1]) as f64 * share;
+    [area / proportion, area * proportion].map(|it| it.sqrt().round_ties_even() as i64)
+}
+
+/// Height and width of the largest part whose proportion lies in `aspect`.
+fn middle([height, width]: [i64; 2], aspect: (f64, f64)) -> [i64; 2] {
+    let proportion = width as f64 / height as f64;
+    if proportion < aspect.0 {
+        [((width as f64 / aspect.0).round_ties_even() as i64).clamp(0, height), width]
+    } else if proportion > aspect.1 {
+        [height, ((height as f64 * aspect.1).round_ties_even() as i64).clamp(0, width)]
+    } else {
+        [height, width]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_torchvision() {
+        // torchvision 0.29.2, v2.RandomResizedCrop.make_params, its draws replaced by these.
+        assert_eq!(sized([300, 400], 0.5, 1.0), [245, 245]);
+        assert_eq!(sized([300, 400], 0.08, 0.75), [113, 85]);
+        assert_eq!(sized([375, 500], 0.3, 4.0 / 3.0), [205, 274]);
+    }
+
+    #[test]
+    fn parts_lie_within_the_picture_and_keep_their_bounds() {
+        for id in 0..1000 {
+            let [y, x, height, width] =
+                part([300, 400], (0.08, 1.0), (0.75, 4.0 / 3.0), &mut Philox::new(7, id, 0));
+            assert!(y >= 0 && x >= 0 && y + height <= 300 && x + width <= 400);
+            let (share, proportion) =
+                ((height * width) as f64 / 12e4, width as f64 / height as f64);
+            assert!((0.075..=1.0).contains(&share) && (0.73..1.36).contains(&proportion));
+        }
+    }
+
+    #[test]
+    fn what_never_fits_is_the_middle() {
+        let mut random = Philox::new(1, 2, 3);
+        assert_eq!(part([10, 100], (1.0, 1.0), (0.75, 4.0 / 3.0), &mut random), [0, 43, 10, 13]);
+        assert_eq!(part([100, 10], (1.0, 1.0), (0.75, 4.0 / 3.0), &mut random), [43, 0, 13, 10]);
+    }
+}

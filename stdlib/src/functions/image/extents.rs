@@ -1,0 +1,21 @@
+//! What the results of picture functions share: the picture's type, and sides that are checked.
+
+use super::SIDE_MAX;
+use crate::prelude::*;
+
+/// The dtype and the three axes of the picture that a function is called on.
+pub(super) fn picture(call: &Applied<'_>) -> Result<(DType, [Extent; 3]), String> {
+    let wrong = |found: String| format!("a picture has three axes, and this is {found}");
+    let image = call.ty(0).ok_or_else(|| wrong("no tensor".into()))?;
+    let axes = image.shape().and_then(|it| <[Extent; 3]>::try_from(it.to_vec()).ok());
+    image.dtype().zip(axes).ok_or_else(|| wrong(format!("`{image}`")))
+}
+
+/// The extent that argument `i` is, where the compiler knows it.
+pub(super) fn side(call: &Applied<'_>, i: usize) -> Result<Extent, String> {
+    match call.int(i) {
+        None => Ok(Extent::Unknown),
+        Some(it) if (1..=SIDE_MAX as i64).contains(&it) => Ok(Extent::Known(it as u64)),
+        Some(it) => Err(format!("{it} is no side of a picture, which is from 1 to {SIDE_MAX}")),
+    }
+}

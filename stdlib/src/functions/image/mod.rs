@@ -1,0 +1,54 @@
+//! Functions that change pictures: `u8[h, w, c]` and floats.
+
+mod adjust_brightness;
+mod adjust_colors;
+mod adjust_contrast;
+mod adjust_hue;
+mod adjust_saturation;
+mod channels_first;
+mod channels_last;
+mod crop;
+mod draw_crop;
+mod draw_jitter;
+mod draw_resized_crop;
+mod extents;
+mod flip_x;
+mod flip_y;
+mod gaussian_blur;
+mod grayscale;
+mod normalize;
+mod pad;
+mod plasma;
+mod resize;
+mod short_size;
+#[cfg(test)]
+mod testing;
+
+use crate::Function;
+
+/// The longest side that a picture can be given.
+const SIDE_MAX: usize = 65_536;
+
+/// All of them.
+pub(crate) static ALL: &[&Function] = &[
+    &adjust_brightness::ENTRY,
+    &adjust_colors::ENTRY,
+    &adjust_contrast::ENTRY,
+    &adjust_hue::ENTRY,
+    &adjust_saturation::ENTRY,
+    &channels_first::ENTRY,
+    &channels_last::ENTRY,
+    &crop::ENTRY,
+    &draw_crop::ENTRY,
+    &draw_jitter::ENTRY,
+    &draw_resized_crop::ENTRY,
+    &flip_x::ENTRY,
+    &flip_y::ENTRY,
+    &gaussian_blur::ENTRY,
+    &grayscale::ENTRY,
+    &normalize::ENTRY,
+    &pad::ENTRY,
+    &plasma::ENTRY,
+    &resize::ENTRY,
+    &short_size::ENTRY,
+];

@@ -1,0 +1,44 @@
+//! `extent`: how long one axis of a tensor is.
+
+use super::shapes::{axis_at, axis_of, numbers_of};
+use crate::prelude::*;
+
+function! {
+    /// How long axis `axis` of a tensor is; `x.shape[axis]` is short for it.
+    ///
+    /// An axis below 0 counts from the last. Which one is meant is known before the run, so that
+    /// this, unlike `shape(x)[axis]`, cannot fail.
+    ///
+    /// ```pipe
+    /// range(2) |> map { width: extent(plasma(i, 4, 6), 1) }    # { width: i64 }
+    /// ```
+    "extent(x: any, axis: int) -> i64",
+    cost: Cost::call(4.0),
+    result: Some(|applied| {
+        axis_of(applied, 1, numbers_of(applied, 0)?.1.len())?;
+        Ok(Type::scalar(DType::I64))
+    }),
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::compute(|args, out| {
+        let x = args.tensor(0);
+        let axis = axis_at(args.int(1), x.shape().len());
+        out.scalar(x.shape()[axis] as i64)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{Trial, Value};
+    use super::*;
+
+    #[test]
+    fn counts_from_either_end() {
+        let x = Tensor::new(&[2, 3], &[0_u8; 6]);
+        let run = |axis| Trial::of(&ENTRY).value(x).arg(Arg::Int(axis));
+        assert_eq!(run(0).run(), Ok(Value::of(&[], &[2_i64])));
+        assert_eq!(run(-1).run(), Ok(Value::of(&[], &[3_i64])));
+        assert!(run(2).refused().contains("no axis 2"));
+    }
+}

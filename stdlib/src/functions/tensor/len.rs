@@ -1,0 +1,61 @@
+//! `len`: how long a value is.
+
+use super::shapes::tensor_of;
+use crate::prelude::*;
+
+function! {
+    /// How many elements the first axis of a tensor has, or how many characters a text.
+    ///
+    /// Of `bytes` it is the number of bytes, of a `str` that of Unicode code points, as in Python.
+    /// A single number has no length.
+    ///
+    /// ```pipe
+    /// range(2) |> map { n: len("Grüße"), rows: len(plasma(i, 4, 6)) }    # { n: i64, rows: i64 }
+    /// ```
+    "len(x: any) -> i64",
+    cost: Cost::call(5.0),
+    result: Some(result),
+}
+
+fn result(applied: &Applied<'_>) -> Result<Type, String> {
+    let (dtype, shape) = tensor_of(applied, 0)?;
+    if shape.is_empty() && !dtype.is_text() {
+        return Err("a single number has no length".into());
+    }
+    Ok(Type::scalar(DType::I64))
+}
+
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    let characters = call.dtype(0) == Some(DType::Str);
+    Ok(Kernel::compute(move |args, out| {
+        let x = args.tensor(0);
+        let n = if characters { count_characters(x.as_text()) } else { x.shape()[0] };
+        out.scalar(n as i64)
+    }))
+}
+
+/// Each character of UTF-8 begins with a byte that is no continuation.
+fn count_characters(text: &[u8]) -> usize {
+    text.iter().filter(|&&it| it as i8 >= -64).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{Trial, Value};
+    use super::*;
+
+    #[test]
+    fn characters_bytes_and_rows_are_counted() {
+        let run = |x: Tensor<'_>| Trial::of(&ENTRY).value(x).run();
+        let long = |n: i64| Ok(Value::of(&[], &[n]));
+        for text in ["", "abc", "Grüße", "日本語 🦀"] {
+            let characters = text.chars().count() as i64;
+            assert_eq!(run(Tensor::text(DType::Str, text.as_bytes())), long(characters));
+            let bytes = text.len() as i64;
+            assert_eq!(run(Tensor::text(DType::Bytes, text.as_bytes())), long(bytes));
+        }
+        assert_eq!(run(Tensor::new(&[2, 3], &[0_u8; 6])), long(2));
+        let number = Trial::of(&ENTRY).value(Tensor::new(&[], &[1_u8])).refused();
+        assert!(number.contains("no length"), "{number}");
+    }
+}

@@ -1,0 +1,271 @@
+//! `as_type`: untyped data as a value of a type; what `x as f32[n]` becomes.
+
+use super::json::{self, Scan, shown};
+use crate::prelude::*;
+use half::{bf16, f16};
+use runtime::{Element, MAX_RANK};
+
+function! {
+    /// Untyped data as a value of the type `to`; `x as f32[n]` is short for it.
+    ///
+    /// A single number or `bool` becomes a scalar, a string `str` (or `bytes`, its UTF-8), lists in
+    /// lists a tensor. They must be of one length each (`json-shape`); extents of the type that are
+    /// numbers, or names that stand twice in it, are checked, others are free. An empty list has 0
+    /// for the extents that the type leaves open. Integers must be exact and within the dtype
+    /// (`3.0` is 3, `3.5` is none), floats are rounded to the nearest, `null` is nothing
+    /// (`json-type`).
+    ///
+    /// ```pipe
+    /// range(2) |> map { x: parse_json("[[1, 2], [3, 4]]") as f32[n, 2] }    # { x: f32[n, 2] }
+    /// ```
+    "as_type(x: untyped, to: type) fails -> any",
+    // Assumed: three nanoseconds a byte, read twice.
+    cost: Cost { ns_byte_in: 6.0, ..Cost::call(40.0) },
+    result: Some(result),
+}
+
+fn result(applied: &Applied<'_>) -> Result<Type, String> {
+    match &applied.args[1] {
+        Arg::Type(Type::Tensor { dtype, shape }) if dtype.is_text() && !shape.is_empty() => {
+            Err(format!("tensors of `{dtype}` cannot be read yet: take one text at a time"))
+        }
+        Arg::Type(Type::Tensor { shape, .. }) if shape.len() > MAX_RANK => {
+            Err(format!("a tensor has at most {MAX_RANK} axes"))
+        }
+        Arg::Type(ty @ Type::Tensor { .. }) => Ok(ty.clone()),
+        Arg::Type(Type::Untyped) => Err("this is untyped as it is".into()),
+        _ => Err("a record is taken field by field: `{ a: row[\"a\"] as i32 }`".into()),
+    }
+}
+
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    let Arg::Type(Type::Tensor { dtype, shape }) = call.args[1].clone() else {
+        unreachable!("the result was checked to be a tensor")
+    };
+    macro_rules! by_dtype {
+        ($($name:ident: $ty:ty),+) => {
+            match dtype {
+                DType::Str | DType::Bytes => Kernel::compute(move |args, out| {
+                    out.text(dtype, json::string(args.tensor(0).as_str())?.as_bytes())
+                }),
+                $(DType::$name => Kernel::compute(move |args, out| {
+                    read::<$ty>(args.tensor(0).as_str(), &shape, out)
+                }),)+
+            }
+        };
+    }
+    Ok(by_dtype!(
+        Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
+        F16: f16, BF16: bf16, F32: f32, F64: f64
+    ))
+}
+
+/// Reads lists in lists: once for their lengths, once for the numbers.
+fn read<T: Word>(json: &str, axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
+    let mut found = [None; MAX_RANK];
+    let found = &mut found[..axes.len()];
+    measure(&mut Scan::new(json), found)?;
+    let extents = agreed(axes, found)?;
+
+    let mut scan = Scan::new(json);
+    for to in out.tensor::<T>(&extents[..axes.len()])? {
+        while scan.closes(b'[') || scan.closes(b']') || scan.closes(b',') {}
+        let word = scan.word()?;
+        *to = T::read(word).ok_or_else(|| {
+            Fault::new("json-type", format!("{} is no `{}`", shown(word), T::DTYPE))
+        })?;
+    }
+    Ok(())
+}
+
+/// Finds the length of lists in lists, as deep as there are axes.
+fn measure(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault> {
+    let Some((extent, inner)) = found.split_first_mut() else {
+        return scan.word().map(|_| ()).map_err(|it| Fault::new("json-type", it.detail));
+    };
+    scan.open(b'[', "a list").map_err(|it| Fault::new("json-type", it.detail))?;
+    let mut n = 0;
+    let mut more = !scan.closes(b']');
+    while more {
+        n += 1;
+        measure(scan, inner)?;
+        more = scan.goes_on(b']')?;
+    }
+    if let Some(before) = extent.replace(n).filter(|it| *it != n) {
+        let detail = format!("lists beside each other have {before} and {n} elements");
+        return Err(Fault::new("json-shape", detail));
+    }
+    Ok(())
+}
+
+/// The extents that were found, if they are those of the type.
+fn agreed(axes: &[Extent], found: &[Option<usize>]) -> Result<[usize; MAX_RANK], Fault> {
+    let mut extents = [0; MAX_RANK];
+    for (axis, (wanted, found)) in axes.iter().zip(found).enumerate() {
+        // The axis whose extent this one must have.
+        let twin = axes[..axis].iter().position(|it| it == wanted);
+        let expected = match wanted {
+            Extent::Known(n) => Some(*n as usize),
+            Extent::Named(_) => twin.map(|it| extents[it]),
+            Extent::Unknown => None,
+        };
+        let extent = found.or(expected).unwrap_or(0);
+        if expected.is_some_and(|it| it != extent) {
+            let expected = expected.unwrap_or_default();
+            let detail = format!("axis {axis} has {extent} elements, and {expected} are needed");
+            return Err(Fault::new("json-shape", detail));
+        }
+        extents[axis] = extent;
+    }
+    Ok(extents)
+}
+
+/// An element that a number, `true` or `false` of JSON can say.
+trait Word: Element {
+    fn read(word: &str) -> Option<Self>;
+}
+
+impl Word for bool {
+    fn read(word: &str) -> Option<Self> {
+        word.parse().ok()
+    }
+}
+
+macro_rules! integers {
+    ($($ty:ty),+) => {$(
+        impl Word for $ty {
+            fn read(word: &str) -> Option<Self> {
+                word.parse().ok().or_else(|| whole(word)?.try_into().ok())
+            }
+        }
+    )+};
+}
+integers!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+/// A whole number that is written as a float, such as `3.0`, as far as floats are exact.
+fn whole(word: &str) -> Option<i64> {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    let number: f64 = word.contains(['.', 'e', 'E']).then(|| word.parse().ok())??;
+    (number.fract() == 0.0 && number.abs() <= EXACT_MAX).then_some(number as i64)
+}
+
+macro_rules! floats {
+    ($($ty:ty: $read:expr);+) => {$(
+        impl Word for $ty {
+            fn read(word: &str) -> Option<Self> {
+                ($read)(word)
+            }
+        }
+    )+};
+}
+// The narrow ones through f32, as everywhere.
+floats! {
+    f16: |it: &str| it.parse().ok().map(f16::from_f32);
+    bf16: |it: &str| it.parse().ok().map(bf16::from_f32);
+    f32: |it: &str| it.parse().ok();
+    f64: |it: &str| it.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tensor::trial::{Trial, Value};
+
+    fn trial<'a>(json: &'a str, dtype: DType, shape: &[Extent]) -> Trial<'a> {
+        let ty = Type::Tensor { dtype, shape: shape.to_vec() };
+        Trial::of(&ENTRY).untyped(json).arg(Arg::Type(ty))
+    }
+
+    fn named(name: &str) -> Extent {
+        Extent::Named(name.into())
+    }
+
+    #[test]
+    fn scalars() {
+        let run = |json, dtype| trial(json, dtype, &[]).run();
+        assert_eq!(run(" 255 ", DType::U8), Ok(Value::of(&[], &[255_u8])));
+        assert_eq!(run("-3.0e2", DType::I16), Ok(Value::of(&[], &[-300_i16])));
+        assert_eq!(run("18446744073709551615", DType::U64), Ok(Value::of(&[], &[u64::MAX])));
+        assert_eq!(
+            run("9007199254740993", DType::I64),
+            Ok(Value::of(&[], &[9_007_199_254_740_993_i64]))
+        );
+        assert_eq!(run("0.1", DType::F32), Ok(Value::of(&[], &[0.1_f32])));
+        assert_eq!(run("-Infinity", DType::F64), Ok(Value::of(&[], &[f64::NEG_INFINITY])));
+        assert_eq!(run("0.5", DType::F16), Ok(Value::of(&[], &[f16::from_f32(0.5)])));
+        assert_eq!(run("true", DType::Bool), Ok(Value::of(&[], &[true])));
+        assert_eq!(run(r#""a\nb""#, DType::Str), Ok(Value::text("a\nb")));
+        assert_eq!(run(r#""é""#, DType::Bytes), Ok(Value::bytes("é".as_bytes())));
+    }
+
+    #[test]
+    fn what_is_something_else_is_a_fault() {
+        let cases = [
+            ("256", DType::U8),
+            ("-1", DType::U64),
+            ("3.5", DType::I32),
+            ("1e300", DType::I64),
+            ("null", DType::F32),
+            ("true", DType::I32),
+            ("1", DType::Bool),
+            ("\"1\"", DType::I32),
+            ("[1]", DType::I32),
+            ("{}", DType::F32),
+            ("NaN", DType::I32),
+        ];
+        for (json, dtype) in cases {
+            assert_eq!(
+                trial(json, dtype, &[]).run().unwrap_err().code,
+                "json-type",
+                "{json} as {dtype}"
+            );
+        }
+        for json in ["1", "null", "[\"a\"]"] {
+            assert_eq!(
+                trial(json, DType::Str, &[]).run().unwrap_err().code,
+                "json-syntax",
+                "{json}"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_in_lists_are_tensors() {
+        let run = |json, shape: &[Extent]| trial(json, DType::F32, shape).run();
+        let (n, two) = (named("n"), Extent::Known(2));
+        let values = [1_f32, 2., 3., 4., 5., 6.];
+        let json = " [[1, 2], [3.0,4e0] ,[5,6] ] ";
+        assert_eq!(run(json, &[n.clone(), two.clone()]), Ok(Value::of(&[3, 2], &values)));
+        assert_eq!(run(json, &[Extent::Unknown, Extent::Unknown]), Ok(Value::of(&[3, 2], &values)));
+        assert_eq!(run("[]", &[n.clone(), two.clone()]), Ok(Value::of::<f32>(&[0, 2], &[])));
+        assert_eq!(run("[]", &[n.clone(), Extent::Unknown]), Ok(Value::of::<f32>(&[0, 0], &[])));
+        assert_eq!(run("[[], []]", &[two, n]), Ok(Value::of::<f32>(&[2, 0], &[])));
+        assert_eq!(
+            run("[[[7]]]", &[Extent::Unknown, Extent::Unknown, Extent::Unknown]),
+            Ok(Value::of(&[1, 1, 1], &[7_f32]))
+        );
+    }
+
+    #[test]
+    fn lists_that_do_not_fit_are_faults() {
+        let code = |json, shape: &[Extent]| trial(json, DType::I64, shape).run().unwrap_err().code;
+        let any = [Extent::Unknown, Extent::Unknown];
+        assert_eq!(code("[[1, 2], [3]]", &any), "json-shape");
+        assert_eq!(code("[1, 2, 3]", &[Extent::Known(2)]), "json-shape");
+        assert_eq!(code("[]", &[Extent::Known(2)]), "json-shape");
+        assert_eq!(code("[[1, 2]]", &[named("n"), named("n")]), "json-shape");
+        assert_eq!(code("[1]", &any), "json-type");
+        assert_eq!(code("[[[1]]]", &any), "json-type");
+        assert_eq!(code("[1, 2", &any[..1]), "json-syntax");
+        assert_eq!(code("[1 2]", &any[..1]), "json-syntax");
+        assert_eq!(code("[1, null]", &any[..1]), "json-type");
+    }
+
+    #[test]
+    fn some_types_cannot_be_read() {
+        assert!(trial("[]", DType::Str, &[Extent::Unknown]).refused().contains("one text"));
+        assert!(trial("[]", DType::U8, &vec![Extent::Unknown; 7]).refused().contains("6 axes"));
+        let record = Arg::Type(Type::Record(Vec::new()));
+        assert!(Trial::of(&ENTRY).untyped("{}").arg(record).refused().contains("field by field"));
+    }
+}

@@ -1,0 +1,35 @@
+//! `folder_of`: the folder of a path.
+
+use super::paths::split;
+use crate::prelude::*;
+
+function! {
+    /// The path of the folder that a path lies in.
+    ///
+    /// Empty for a path without a folder; the name alone is `folder_name_of(path)`. Folders are
+    /// parted by `/`, as in Python's `pathlib`. Nothing is read or copied.
+    ///
+    /// ```pipe
+    /// range(2) |> map { part: folder_of("masks/7.png") }    # { part: str }
+    /// ```
+    "folder_of(path: str) -> str",
+    cost: Cost::call(15.0),
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::view(|args| {
+        let path = args.tensor(0).as_str();
+        Ok(Tensor::text(DType::Str, split(path).0.as_bytes()))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tensor::trial::{Trial, Value};
+
+    #[test]
+    fn of_a_path() {
+        assert_eq!(Trial::of(&ENTRY).text("masks/7.png").run(), Ok(Value::text("masks")));
+    }
+}

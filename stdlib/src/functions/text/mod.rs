@@ -1,0 +1,72 @@
+//! Functions on text, paths and untyped data.
+
+mod as_type;
+mod class_of;
+mod contains;
+mod ends_with;
+mod extension_of;
+mod folder_of;
+mod hash;
+mod json;
+mod lower;
+mod name_of;
+mod parse_float;
+mod parse_int;
+mod parse_json;
+mod paths;
+mod read_file;
+mod read_text;
+mod reading;
+mod replace;
+mod sibling;
+mod starts_with;
+mod stem_of;
+mod strip;
+mod substring;
+mod text_concat;
+mod text_eq;
+mod text_in;
+mod text_lt;
+mod text_of;
+mod to_str;
+mod untyped_at;
+mod untyped_field;
+mod upper;
+
+use crate::Function;
+
+/// All of them.
+pub(crate) static ALL: &[&Function] = &[
+    // Text.
+    &contains::ENTRY,
+    &ends_with::ENTRY,
+    &hash::ENTRY,
+    &lower::ENTRY,
+    &parse_float::ENTRY,
+    &parse_int::ENTRY,
+    &replace::ENTRY,
+    &starts_with::ENTRY,
+    &strip::ENTRY,
+    &substring::ENTRY,
+    &text_concat::ENTRY,
+    &text_eq::ENTRY,
+    &text_in::ENTRY,
+    &text_lt::ENTRY,
+    &text_of::ENTRY,
+    &to_str::ENTRY,
+    &upper::ENTRY,
+    // Paths and files.
+    &class_of::ENTRY,
+    &extension_of::ENTRY,
+    &folder_of::ENTRY,
+    &name_of::ENTRY,
+    &read_file::ENTRY,
+    &read_text::ENTRY,
+    &sibling::ENTRY,
+    &stem_of::ENTRY,
+    // Untyped data.
+    &as_type::ENTRY,
+    &parse_json::ENTRY,
+    &untyped_at::ENTRY,
+    &untyped_field::ENTRY,
+];

@@ -1,0 +1,49 @@
+//! `read_text`: a whole file as text.
+
+use super::reading::{checked, read_into};
+use crate::prelude::*;
+
+function! {
+    /// The text of a file, which must be UTF-8.
+    ///
+    /// At most 1 GiB; nothing is cut off at its ends (`strip`). Faults name the path:
+    /// `file-missing`, `file-too-large`, `utf-8`, and `file-unreadable` where it is no file,
+    /// reading fails, or the file changes meanwhile.
+    ///
+    /// ```pipe
+    /// range(2) |> map { text: read_text("LICENSE") else "" }    # { text: str }
+    /// ```
+    "read_text(path: str) reads fails -> str",
+    // Assumed: as `read_file`, and a tenth of a nanosecond a byte for the check.
+    cost: Cost::out(6000.0, 0.17),
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::compute(|args, out| {
+        let path = args.tensor(0).as_str();
+        let bytes = read_into(path, DType::Str, out)?;
+        let named = |it: Fault| Fault::new(it.code, format!("`{path}`: {}", it.detail));
+        checked(bytes).map(|_| ()).map_err(named)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tensor::trial::{Trial, Value};
+    use std::fs;
+
+    #[test]
+    fn only_utf8() {
+        let path = std::env::temp_dir().join(format!("pipec-read-text-{}", std::process::id()));
+        let run = || Trial::of(&ENTRY).text(path.to_str().unwrap()).run();
+        fs::write(&path, "Grüße\n").unwrap();
+        assert_eq!(run(), Ok(Value::text("Grüße\n")));
+        fs::write(&path, b"abc\xff").unwrap();
+        let fault = run().unwrap_err();
+        assert_eq!(fault.code, "utf-8");
+        assert!(fault.detail.contains("pipec-read-text"), "{fault}");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(run().unwrap_err().code, "file-missing");
+    }
+}

@@ -1,0 +1,44 @@
+//! `upper`: a text in upper case.
+
+use crate::prelude::*;
+
+function! {
+    /// A text in upper case.
+    ///
+    /// By Unicode's full mapping, which does not ask for a language; `ß` becomes `SS`.
+    ///
+    /// ```pipe
+    /// range(2) |> map { text: upper("Photo.JPG") }    # { text: str }
+    /// ```
+    "upper(text: str) -> str",
+    // Assumed: half a nanosecond a byte.
+    cost: Cost { ns_byte_in: 0.5, ..Cost::call(15.0) },
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::compute(|args, out| {
+        let text = args.tensor(0);
+        let bytes = text.as_text();
+        if !bytes.is_ascii() {
+            return out.text(DType::Str, text.as_str().to_uppercase().as_bytes());
+        }
+        let room = out.room(DType::Str, Shape::new(&[bytes.len()]))?;
+        room.copy_from_slice(bytes);
+        room.make_ascii_uppercase();
+        Ok(())
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::tensor::trial::{Trial, Value};
+
+    #[test]
+    fn every_letter() {
+        let run = |text| Trial::of(&ENTRY).text(text).run();
+        assert_eq!(run("aB1.Z"), Ok(Value::text("AB1.Z")));
+        assert_eq!(run("Größe"), Ok(Value::text("GRÖSSE")));
+        assert_eq!(run(""), Ok(Value::text("")));
+    }
+}

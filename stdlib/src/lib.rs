@@ -1,0 +1,132 @@
+//! The library: one file for each function, operator or source.
+//!
+//! To add a function, write `functions/SUBJECT/NAME.rs` and add its name to the two lists of
+//! `functions/SUBJECT/mod.rs`. The file states the signature, documents the function with a
+//! runnable example, says what it costs, and holds its code and its tests; all else is derived
+//! from it: the checks of the compiler, the reference, the editor's word lists, and the runs
+//! of its examples. What can be said in the language is said there: `pipe/*.pipe`.
+
+mod declare;
+pub mod listing;
+pub mod text_scan;
+mod functions;
+mod operators;
+mod pixels;
+mod sources;
+
+pub use sources::probe;
+
+use plan::{Entry, Library};
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// A function: what the compiler is told, and what the runtime is given.
+pub struct Function {
+    /// What the compiler is told.
+    pub entry: Entry,
+    /// Makes the kernel of one call; nothing where the expression language computes it.
+    pub build: Option<runtime::Build>,
+}
+
+/// An operator: what the compiler is told, and what the runtime is given.
+pub struct Operator {
+    /// What the compiler is told.
+    pub entry: Entry,
+    /// Makes the operator for one epoch.
+    pub build: runtime::BuildOperator,
+}
+
+/// A source: what the compiler is told, and what the runtime is given.
+pub struct Source {
+    /// What the compiler is told.
+    pub entry: Entry,
+    /// Makes the source.
+    pub build: runtime::BuildSource,
+}
+
+/// What is said in the language itself: file name and text.
+static WRITTEN: &[(&str, &str)] = &[
+    ("core.pipe", include_str!("../pipe/core.pipe")),
+    ("image.pipe", include_str!("../pipe/image.pipe")),
+    ("sources.pipe", include_str!("../pipe/sources.pipe")),
+];
+
+/// Names that later versions bring, and what each will do.
+static LATER: &[(&str, &str)] = &[
+    ("tfrecord", "`tfrecord` reads TensorFlow's record files; it comes with the formats"),
+    ("tar", "`tar` reads tar shards; it comes with the formats"),
+    ("hdf5", "`hdf5` reads HDF5 files; it comes with the formats"),
+    ("parquet", "`parquet` reads Parquet files; it comes with the formats"),
+    ("documents", "`documents` reads texts from JSON Lines, Parquet or text files; it comes with the text library"),
+    ("tokenize", "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library"),
+    ("pack", "`pack` fills sequences of one length; it comes with the text library"),
+    ("join", "`join` adds the fields of another stream by a key; it comes with the formats"),
+    ("count", "`count` counts the records of a stream by a key; it comes with the formats"),
+    ("decode_audio", "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it comes with the audio library"),
+    ("log_mel", "`log_mel` computes a log-mel spectrogram; it comes with the audio library"),
+    ("mask_time", "`mask_time` blanks a stretch of time (SpecAugment); it comes with the audio library"),
+    ("mask_frequency", "`mask_frequency` blanks a band of frequencies (SpecAugment); it comes with the audio library"),
+    ("video_frames", "`video_frames` decodes a video; it comes with the video library"),
+    ("rasterize", "`rasterize` draws outlines as masks; it comes with the detection library"),
+    ("resize_all", "`resize_all` resizes a picture with its boxes and masks; it comes with the detection library"),
+    ("ssd_random_crop", "`ssd_random_crop` is the crop of the SSD paper; it comes with the detection library"),
+    ("random_box", "`random_box` draws the box of CutMix; it comes with the detection library"),
+    ("box_mask", "`box_mask` is true within a box; it comes with the detection library"),
+    ("box_area", "`box_area` is a box's share of a picture; it comes with the detection library"),
+    ("autocontrast", "`autocontrast` stretches the grey levels; it comes with RandAugment"),
+    ("equalize", "`equalize` flattens the histogram; it comes with RandAugment"),
+    ("rotate", "`rotate` turns a picture; it comes with RandAugment"),
+    ("shear_x", "`shear_x` shears a picture; it comes with RandAugment"),
+    ("posterize", "`posterize` drops bits; it comes with RandAugment"),
+    ("solarize", "`solarize` inverts bright pixels; it comes with RandAugment"),
+];
+
+static FUNCTIONS: LazyLock<BTreeMap<&str, &Function>> = LazyLock::new(|| {
+    use functions::{codec, image, random, tensor, text};
+    let all = [codec::ALL, image::ALL, random::ALL, tensor::ALL, text::ALL];
+    all.into_iter().flatten().map(|it| (it.entry.name(), *it)).collect()
+});
+
+static OPERATORS: LazyLock<BTreeMap<&str, &Operator>> =
+    LazyLock::new(|| operators::ALL.iter().map(|it| (it.entry.name(), *it)).collect());
+
+static SOURCES: LazyLock<BTreeMap<&str, &Source>> =
+    LazyLock::new(|| sources::ALL.iter().map(|it| (it.entry.name(), *it)).collect());
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library {
+    functions: FUNCTIONS.values().map(|it| &it.entry).collect::<Vec<_>>().leak(),
+    operators: OPERATORS.values().map(|it| &it.entry).collect::<Vec<_>>().leak(),
+    sources: SOURCES.values().map(|it| &it.entry).collect::<Vec<_>>().leak(),
+    written: WRITTEN,
+    later: LATER,
+});
+
+/// What the compiler is told about everything that can be called; sorted by name.
+pub fn library() -> Library {
+    *LIBRARY
+}
+
+/// The library, as the runtime asks it.
+pub struct Kernels;
+
+impl runtime::Kernels for Kernels {
+    fn function(&self, name: &str) -> Option<runtime::Build> {
+        FUNCTIONS.get(name)?.build
+    }
+
+    fn operator(&self, name: &str) -> Option<runtime::BuildOperator> {
+        OPERATORS.get(name).map(|it| it.build)
+    }
+
+    fn source(&self, name: &str) -> Option<runtime::BuildSource> {
+        SOURCES.get(name).map(|it| it.build)
+    }
+}
+
+/// What an entry's file needs.
+mod prelude {
+    pub(crate) use crate::declare::{function, intrinsic, operator, source};
+    pub(crate) use plan::{Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Property, Type};
+    pub(crate) use runtime::{
+        Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, Tensor,
+    };
+}

@@ -1,0 +1,353 @@
+//! Lists the files that a pattern names: `files("{data}/**/*.{jpg,jpeg}")`.
+//!
+//! A pattern is read once ([`Pattern::parse`]), its folders are walked in natural order and the names
+//! are kept in one arena ([`Listing`]): 12 bytes and the name for each file. No file is opened.
+
+mod glob;
+mod missing;
+mod natural;
+mod parse;
+mod pattern;
+mod walk;
+
+use std::fmt;
+use std::fs;
+
+pub use natural::natural_order;
+pub use pattern::{Pattern, PatternError};
+
+/// Files that one listing may hold: 3 GiB beside the names.
+const FILES_MAX: usize = 1 << 28;
+
+/// Lists the files of one pattern, in natural order.
+///
+/// # Errors
+/// No file matches, a folder cannot be read, a name that matches is not UTF-8.
+pub fn list(pattern: &Pattern) -> Result<Listing, ListError> {
+    list_all(std::slice::from_ref(pattern))
+}
+
+/// Lists the files of several patterns: in the order of the patterns, each in natural order.
+///
+/// A file that several patterns name is listed once, where the first of them has it. Every pattern
+/// must match something.
+///
+/// # Errors
+/// Those of [`list`], for any of the patterns.
+pub fn list_all(patterns: &[Pattern]) -> Result<Listing, ListError> {
+    let mut listing = Listing::default();
+
+    for (number, pattern) in patterns.iter().enumerate() {
+        listing.roots.push(pattern.root().to_owned());
+        let mut shelf = Shelf { listing: &mut listing, earlier: &patterns[..number], matched: 0 };
+        walk::walk(pattern, &mut shelf)?;
+        if shelf.matched == 0 {
+            return Err(missing::explain(pattern));
+        }
+    }
+
+    listing.sort_classes();
+    Ok(listing)
+}
+
+/// The files of a source in their order, and the classes that their folders make.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The folder before each pattern's first wildcard.
+    roots: Vec<String>,
+    /// File names, one after the other; `name_ends` cuts them.
+    names: String,
+    name_ends: Vec<u64>,
+    /// The folder of each file.
+    folder_of: Vec<u32>,
+    /// Folders' paths below their root, one after the other.
+    folder_paths: String,
+    folders: Vec<Folder>,
+    classes: Vec<Box<str>>,
+}
+
+/// A folder that holds a listed file.
+#[derive(Debug)]
+struct Folder {
+    start: u64,
+    len: u32,
+    /// Which root it lies below, which is also the pattern's number.
+    root: u32,
+    class: u32,
+}
+
+impl Listing {
+    /// Number of files.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.name_ends.len()
+    }
+
+    /// Whether there is no file, which is so only for an empty list of patterns.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.name_ends.is_empty()
+    }
+
+    /// Writes the path of file `i` into `into`, replacing what it held.
+    pub fn path(&self, i: usize, into: &mut String) {
+        let folder = self.folder(i);
+        into.clear();
+        into.push_str(&self.roots[folder.root as usize]);
+        self.append_below_root(i, into);
+    }
+
+    /// Writes the key of file `i`, its path below the pattern's first wildcard, into `into`.
+    ///
+    /// From the second pattern of a list on, the pattern's number (from 1) and `//` stand before it,
+    /// so that files of one name below two roots stay two records. No path holds `//`.
+    pub fn key(&self, i: usize, into: &mut String) {
+        let root = self.folder(i).root;
+        into.clear();
+        if root > 0 {
+            into.push_str(&root.to_string());
+            into.push_str("//");
+        }
+        self.append_below_root(i, into);
+    }
+
+    /// The name of file `i` without its folder.
+    #[must_use]
+    pub fn name(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.name_ends[i - 1] };
+        &self.names[start as usize..self.name_ends[i] as usize]
+    }
+
+    /// The name of the folder that holds file `i`; `.` for the current one.
+    #[must_use]
+    pub fn folder_name(&self, i: usize) -> &str {
+        self.name_of_folder(self.folder(i))
+    }
+
+    /// The distinct names of the files' folders, in natural order.
+    #[must_use]
+    pub fn classes(&self) -> &[Box<str>] {
+        &self.classes
+    }
+
+    /// The index of file `i`'s folder name among [`Listing::classes`].
+    #[must_use]
+    pub fn class(&self, i: usize) -> u32 {
+        self.folder(i).class
+    }
+
+    /// Hands key and size in bytes of each file to `visit`, in order: what a fingerprint is made of.
+    ///
+    /// # Errors
+    /// A file is no longer there.
+    pub fn each_size(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), ListError> {
+        let (mut path, mut key) = (String::new(), String::new());
+
+        for i in 0..self.len() {
+            self.path(i, &mut path);
+            self.key(i, &mut key);
+            let found = fs::metadata(&path).map_err(|why| ListError::unreadable(&path, &why))?;
+            visit(&key, found.len());
+        }
+        Ok(())
+    }
+
+    fn append_below_root(&self, i: usize, into: &mut String) {
+        let folder = self.path_of_folder(self.folder(i));
+        for part in [folder, self.name(i)] {
+            if !into.is_empty() && !into.ends_with('/') && !part.is_empty() {
+                into.push('/');
+            }
+            into.push_str(part);
+        }
+    }
+
+    fn folder(&self, i: usize) -> &Folder {
+        &self.folders[self.folder_of[i] as usize]
+    }
+
+    fn path_of_folder(&self, folder: &Folder) -> &str {
+        &self.folder_paths[folder.start as usize..][..folder.len as usize]
+    }
+
+    fn name_of_folder<'a>(&'a self, folder: &Folder) -> &'a str {
+        let root = self.roots[folder.root as usize].as_str();
+        match self.path_of_folder(folder) {
+            "" => last_component(root),
+            below => last_component(below),
+        }
+    }
+
+    fn sort_classes(&mut self) {
+        let mut names: Vec<&str> = self.folders.iter().map(|it| self.name_of_folder(it)).collect();
+        names.sort_unstable_by(|a, b| natural_order(a, b));
+        names.dedup();
+
+        let place = |name: &str| names.partition_point(|it| natural_order(it, name).is_lt()) as u32;
+        let classes: Vec<u32> =
+            self.folders.iter().map(|it| place(self.name_of_folder(it))).collect();
+        let names = names.into_iter().map(Box::from).collect();
+
+        self.classes = names;
+        for (folder, class) in self.folders.iter_mut().zip(classes) {
+            folder.class = class;
+        }
+    }
+}
+
+/// Takes in the files of one pattern as the walk finds them.
+struct Shelf<'a> {
+    listing: &'a mut Listing,
+    /// The patterns before this one: what they name is there already.
+    earlier: &'a [Pattern],
+    /// Files that the pattern named, with those that were there already.
+    matched: usize,
+}
+
+impl Shelf<'_> {
+    /// Opens a folder, given by its path below the root, for [`Shelf::file`].
+    fn folder(&mut self, below_root: &str) -> u32 {
+        let listing = &mut *self.listing;
+        listing.folders.push(Folder {
+            start: listing.folder_paths.len() as u64,
+            len: below_root.len() as u32,
+            root: listing.roots.len() as u32 - 1,
+            class: 0,
+        });
+        listing.folder_paths.push_str(below_root);
+        listing.folders.len() as u32 - 1
+    }
+
+    fn file(&mut self, folder: u32, name: &str) -> Result<(), ListError> {
+        let listing = &mut *self.listing;
+        if listing.len() == FILES_MAX {
+            return Err(ListError::too_many(&listing.roots[listing.roots.len() - 1]));
+        }
+
+        self.matched += 1;
+        listing.names.push_str(name);
+        listing.name_ends.push(listing.names.len() as u64);
+        listing.folder_of.push(folder);
+        if !self.earlier.is_empty() {
+            self.drop_repeated();
+        }
+        Ok(())
+    }
+
+    /// Takes the newest file back if an earlier pattern names it too.
+    fn drop_repeated(&mut self) {
+        let listing = &mut *self.listing;
+        let newest = listing.len() - 1;
+        let mut path = String::new();
+        listing.path(newest, &mut path);
+
+        if self.earlier.iter().any(|it| it.matches(&path)) {
+            let start = listing.names.len() - listing.name(newest).len();
+            listing.names.truncate(start);
+            listing.name_ends.pop();
+            listing.folder_of.pop();
+        }
+    }
+}
+
+/// Why no listing came about: a sentence, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListError {
+    /// What kind of mistake it is.
+    pub kind: ListErrorKind,
+    /// The file, folder or pattern that it is about.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+/// The kinds of [`ListError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListErrorKind {
+    /// The pattern names no file.
+    NoMatch,
+    /// A folder or link cannot be read, or went away meanwhile.
+    Unreadable,
+    /// A name is not UTF-8, as a `str` must be.
+    NotText,
+    /// More files, or more linked folders, than a listing may hold.
+    TooMany,
+}
+
+impl ListError {
+    fn unreadable(path: &str, why: &std::io::Error) -> ListError {
+        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        let help = match why.kind() {
+            NotFound => {
+                "it went away while the files were listed: list a folder that nobody changes"
+            }
+            PermissionDenied => "give the user who runs this the right to read it (`chmod +rx`)",
+            _ => "see that the disk is there and sound",
+        };
+        ListError {
+            kind: ListErrorKind::Unreadable,
+            path: path.to_owned(),
+            message: format!("`{path}` cannot be read: {why}"),
+            help: help.to_owned(),
+        }
+    }
+
+    fn not_text(path: &str) -> ListError {
+        ListError {
+            kind: ListErrorKind::NotText,
+            path: path.to_owned(),
+            message: format!("the name of `{path}` is not UTF-8, as every path must be"),
+            help: "rename it (`convmv -t utf8` does many at once), or leave it out of the pattern"
+                .to_owned(),
+        }
+    }
+
+    fn lost_link(path: &str) -> ListError {
+        ListError {
+            kind: ListErrorKind::Unreadable,
+            path: path.to_owned(),
+            message: format!("the link `{path}` points to nothing"),
+            help: "bring back what it points to, or take the link away".to_owned(),
+        }
+    }
+
+    fn too_many(path: &str) -> ListError {
+        ListError {
+            kind: ListErrorKind::TooMany,
+            path: path.to_owned(),
+            message: format!("there are more than {FILES_MAX} files below `{path}`"),
+            help: "name fewer with the pattern, or pack them into shards".to_owned(),
+        }
+    }
+
+    fn too_many_links(path: &str, most: usize) -> ListError {
+        ListError {
+            kind: ListErrorKind::TooMany,
+            path: path.to_owned(),
+            message: format!("`{path}` is the {most}th linked folder: links may lead in a circle"),
+            help: "name the folders that hold the files without going through links".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ListError {}
+
+/// What stands after the last `/`; `.` for nothing, `/` for the file system's root.
+fn last_component(path: &str) -> &str {
+    match path.rsplit('/').next() {
+        _ if path == "/" => "/",
+        None | Some("") => ".",
+        Some(name) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Says why a pattern stands for no file: a folder that is not there or is spelt otherwise, files in
+//! other folders, files with another extension.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::glob::extension_start;
+use super::natural::natural_order;
+use super::pattern::Pattern;
+use super::{ListError, ListErrorKind};
+
+/// Entries that are looked at for a good answer.
+const SURVEY_MAX: usize = 50_000;
+/// Distinct names and extensions that are kept of them.
+const NAMES_MAX: usize = 2_000;
+/// Names that an answer lists.
+const SHOWN_MAX: usize = 5;
+
+/// The error for a pattern without files, after a look around.
+pub(super) fn explain(pattern: &Pattern) -> ListError {
+    let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
+    let help = match (pattern.plain_file(), root.is_dir()) {
+        (Some(file), true) if root.join(file).is_dir() => {
+            let folder = pattern.text();
+            format!(
+                "`{folder}` is a folder: `{folder}/*` are its files, `{folder}/**/*.jpg` those of a kind"
+            )
+        }
+        (Some(file), true) => beside(Path::new(pattern.root()), file),
+        (_, true) => below(root, pattern),
+        (_, false) => missing_folder(root),
+    };
+    ListError {
+        kind: ListErrorKind::NoMatch,
+        path: pattern.text().to_owned(),
+        message: format!("no file matches `{}`", pattern.text()),
+        help,
+    }
+}
+
+/// What to say where the root itself is missing: which part of it is not there.
+fn missing_folder(root: &Path) -> String {
+    if let Some(file) = root.ancestors().find(|it| it.is_file()) {
+        return format!("`{}` is a file, not a folder", file.display());
+    }
+
+    let there =
+        root.ancestors().skip(1).find(|it| it.exists() || *it == Path::new("")).unwrap_or(root);
+    let rest = root.strip_prefix(there).unwrap_or(root);
+    let first = rest.components().next().map(|it| it.as_os_str().to_string_lossy().into_owned());
+    let first = first.unwrap_or_default();
+
+    let advice = match first.as_str() {
+        "~" => "; `~` is not filled in here: write the home folder out".to_owned(),
+        _ => format!("; {}", beside(there, &first)),
+    };
+    format!("there is no folder `{}`{advice}", there.join(&first).display())
+}
+
+/// What to say where a name is missing in a folder.
+fn beside(folder: &Path, name: &str) -> String {
+    let mut names: Vec<String> = fs::read_dir(or_current(folder))
+        .into_iter()
+        .flat_map(|entries| entries.flatten().take(SURVEY_MAX))
+        .map(|it| it.file_name().to_string_lossy().into_owned())
+        .filter(|it| !it.starts_with('.'))
+        .collect();
+    if let Some(near) = closest(name, names.iter().map(String::as_str)) {
+        return format!("did you mean `{}`?", folder.join(near).display());
+    }
+
+    names.sort_unstable_by(|a, b| natural_order(a, b));
+    let place = shown_folder(folder);
+    match names.len() {
+        0 => format!("{place} is empty"),
+        n_names => {
+            format!("{place} holds {}", enumerate(&names[..n_names.min(SHOWN_MAX)], n_names))
+        }
+    }
+}
+
+/// What to say where the root is there and nothing below it matches.
+fn below(root: &Path, pattern: &Pattern) -> String {
+    let found = Survey::of(root, pattern);
+    let place = shown_folder(root);
+    let seen = || found.folders.iter().map(String::as_str);
+    for folder in pattern.named_folders().filter(|it| !found.folders.contains(*it)) {
+        if let Some(near) = closest(folder, seen()) {
+            return format!("no folder below {place} is called `{folder}`; did you mean `{near}`?");
+        }
+    }
+
+    let about = if found.cut { "at least " } else { "" };
+    if found.fitting > 0 {
+        let (files, lie) = (files(found.fitting), if found.fitting == 1 { "lies" } else { "lie" });
+        return format!(
+            "{about}{files} of such a name {lie} in other folders below {place}: \
+             `**/` finds them at any depth"
+        );
+    }
+    match found.extensions.iter().max_by_key(|(_, count)| **count) {
+        Some((extension, count)) if extension.is_empty() => {
+            format!("below {place} there are {about}{} without an extension", files(*count))
+        }
+        Some((extension, count)) => {
+            format!("below {place} there are {about}{} that end in `.{extension}`", files(*count))
+        }
+        None => format!("{place} and the folders in it hold no files"),
+    }
+}
+
+/// What lies below a folder, as far as a bounded look goes.
+#[derive(Default)]
+struct Survey {
+    /// Files by extension, as it is written.
+    extensions: BTreeMap<String, usize>,
+    folders: BTreeSet<String>,
+    /// Files whose name matches the pattern's last component.
+    fitting: usize,
+    n_entries: usize,
+    /// Whether there is more than was looked at.
+    cut: bool,
+}
+
+impl Survey {
+    fn of(root: &Path, pattern: &Pattern) -> Survey {
+        let mut survey = Survey::default();
+        let mut waiting = vec![root.to_owned()];
+
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                survey.n_entries += 1;
+                if survey.n_entries > SURVEY_MAX {
+                    survey.cut = true;
+                    return survey;
+                }
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.starts_with('.') {
+                    continue;
+                }
+                if entry.file_type().is_ok_and(|it| it.is_dir()) {
+                    waiting.push(entry.path());
+                    survey.add_folder(name);
+                } else {
+                    survey.add_file(&name, pattern);
+                }
+            }
+        }
+        survey
+    }
+
+    fn add_folder(&mut self, name: String) {
+        if self.folders.len() < NAMES_MAX {
+            self.folders.insert(name);
+        }
+    }
+
+    fn add_file(&mut self, name: &str, pattern: &Pattern) {
+        self.fitting += usize::from(pattern.takes_name(name));
+        let extension = &name[extension_start(name)..];
+        if let Some(count) = self.extensions.get_mut(extension) {
+            *count += 1;
+        } else if self.extensions.len() < NAMES_MAX {
+            self.extensions.insert(extension.to_owned(), 1);
+        }
+    }
+}
+
+fn files(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "file" } else { "files" })
+}
+
+fn enumerate(shown: &[String], n_names: usize) -> String {
+    let list = shown.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
+    match n_names - shown.len() {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
+}
+
+fn shown_folder(folder: &Path) -> String {
+    if or_current(folder) != Path::new(".") {
+        return format!("`{}`", folder.display());
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    format!("the current folder, `{}`,", here.display())
+}
+
+fn or_current(folder: &Path) -> &Path {
+    if folder == Path::new("") { Path::new(".") } else { folder }
+}
+
+/// The name that is most like `wanted`, if it differs in a third of its characters at most.
+fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let most = (wanted.chars().count() / 3).max(1);
+    let near = names.map(|it| (distance(wanted, it), it)).filter(|&(far, _)| far <= most);
+    near.min().map(|(_, name)| name)
+}
+
+/// The letters to add, drop, change or swap with the next one to get from `a` to `b`, case aside
+/// ("optimal string alignment").
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().collect();
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}

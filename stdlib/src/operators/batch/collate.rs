@@ -1,0 +1,171 @@
+//! Rows of a group as one record: a view where they lie right, else a copy, padded.
+
+use super::super::{
+    group::{HELD_BYTES_MAX, check_held, failure},
+    order::lineage,
+};
+use super::terms::{Lane, Tail, Terms};
+use plan::{DType, Field, Type};
+use runtime::{Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, Shape, Tensor};
+
+/// Makes the batch of a group.
+pub(super) struct Collate {
+    /// For each field of the batch, what it is made of; `valid` is made of nothing.
+    lanes: Vec<(Field, Option<(usize, Lane)>)>,
+    /// Rows that every batch is filled up to.
+    rows: Option<usize>,
+    pool: Pool,
+}
+
+impl Collate {
+    /// For the batches of a call.
+    pub(super) fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
+        let source = |field: &Field| {
+            let lane = terms.lanes.iter().find(|it| it.field.name == field.name)?;
+            let column = call.inputs[0].iter().position(|it| it.name == field.name)?;
+            Some((column, lane.clone()))
+        };
+        Self {
+            lanes: call.columns.iter().map(|it| (it.clone(), source(it))).collect(),
+            rows: terms.size.filter(|_| terms.tail == Tail::Mask),
+            pool: call.pool.clone(),
+        }
+    }
+
+    /// The batch of the rows of `chunk`; hidden columns stay behind.
+    pub(super) fn batch(&self, chunk: &Chunk) -> Result<Chunk, Failure> {
+        let rows = self.rows.unwrap_or(chunk.rows);
+        let mut columns = Vec::with_capacity(self.lanes.len());
+        for (field, source) in &self.lanes {
+            columns.push(match source {
+                Some((at, lane)) => {
+                    lane.collated(&chunk.columns[*at], rows, &field.ty, &self.pool)?
+                }
+                None => self.valid(chunk.rows, rows),
+            });
+        }
+        let mut ids = Builder::new(&Type::scalar(DType::U64), 1, &self.pool);
+        ids.push_scalar(lineage(chunk.ids()));
+        Ok(Chunk { rows: 1, epoch: chunk.epoch, ids: ids.finish(), columns })
+    }
+
+    fn valid(&self, filled: usize, rows: usize) -> Column {
+        let ty = Type::tensor(DType::Bool, &[rows as u64]);
+        let mut valid = Builder::new(&ty, 1, &self.pool);
+        let room = valid.room(Shape::new(&[rows]));
+        room[..filled].fill(1);
+        room[filled..].fill(0);
+        valid.finish()
+    }
+}
+
+impl Lane {
+    /// The column as one row of `rows` rows.
+    fn collated(
+        &self,
+        column: &Column,
+        rows: usize,
+        ty: &Type,
+        pool: &Pool,
+    ) -> Result<Column, Failure> {
+        let as_it_is = rows == column.rows() && self.multiples.is_empty();
+        if let Some(whole) = column.as_one_row().filter(|_| as_it_is) {
+            return Ok(whole);
+        }
+        let row = self.row_extents(column)?;
+        let bytes = row.elements().saturating_mul(rows).saturating_mul(column.dtype().size());
+        check_held(bytes, &format!("`{}` in one batch", self.field.name))?;
+        debug_assert!(bytes <= HELD_BYTES_MAX);
+
+        let extents: Vec<usize> = [rows].into_iter().chain(row.iter().copied()).collect();
+        let mut out = Builder::new(ty, 1, pool);
+        let room = out.room(Shape::new(&extents));
+        if !fill_all(column, &row, rows, room) {
+            self.fill(room);
+            fill_each(column, &row, room);
+        }
+        Ok(out.finish())
+    }
+
+    /// The extents that every row will have.
+    fn row_extents(&self, column: &Column) -> Result<Shape, Failure> {
+        let mut extents = match column.shape() {
+            Some(shape) => *shape,
+            None => self.extents_of_all(column)?,
+        }
+        .to_vec();
+        for (extent, multiple) in extents.iter_mut().zip(&self.multiples) {
+            *extent = extent.next_multiple_of(*multiple);
+        }
+        Ok(Shape::new(&extents))
+    }
+
+    fn extents_of_all(&self, column: &Column) -> Result<Shape, Failure> {
+        let mut most = column.row(0).shape().to_vec();
+        for row in 1..column.rows() {
+            let row = column.row(row);
+            if self.pad.is_none() && row.shape() != most {
+                let (name, a, b) = (&self.field.name, &most, row.shape());
+                return Err(failure(format!(
+                    "`{name}` has the extents {a:?} in one record of a batch and {b:?} in another: fill it up with `pad: {{ {name}: 0 }}`, or make all the same size before"
+                )));
+            }
+            for (most, extent) in most.iter_mut().zip(row.shape()) {
+                *most = (*most).max(*extent);
+            }
+        }
+        Ok(Shape::new(&most))
+    }
+
+    fn fill(&self, room: &mut [u8]) {
+        match &self.pad {
+            Some(pad) if pad.iter().any(|it| *it != 0) => {
+                room.chunks_exact_mut(pad.len()).for_each(|it| it.copy_from_slice(pad));
+            }
+            _ => room.fill(0),
+        }
+    }
+}
+
+/// Writes rows that fill `room` without a gap, at once; says whether they are such.
+fn fill_all(column: &Column, row: &Shape, rows: usize, room: &mut [u8]) -> bool {
+    let stacked = column.stacked().filter(|it| it.shape()[1..] == row[..] && rows == column.rows());
+    match stacked.and_then(|it| it.as_bytes()) {
+        Some(bytes) => room.copy_from_slice(bytes),
+        None => return false,
+    }
+    true
+}
+
+/// Writes row after row at the beginning of its place, whose extents are `row`.
+fn fill_each(column: &Column, row: &Shape, room: &mut [u8]) {
+    let each = row.elements() * column.dtype().size();
+    for (i, place) in room.chunks_exact_mut(each.max(1)).take(column.rows()).enumerate() {
+        place_row(&column.row(i), row, place);
+    }
+}
+
+/// Writes `tensor` into the corner of `place`, whose extents are `row` and not less.
+fn place_row(tensor: &Tensor<'_>, row: &Shape, place: &mut [u8]) {
+    let (shape, size) = (tensor.shape(), tensor.dtype().size());
+    let bytes = tensor.as_bytes().expect("rows of a column have no gaps");
+    // Axes behind the last one that differs move together.
+    let outer = (0..row.len()).rev().find(|it| shape[*it] != row[*it]).unwrap_or(0);
+    let run = shape[outer.min(shape.len())..].iter().product::<usize>() * size;
+    if run == 0 || bytes.is_empty() {
+        return;
+    }
+    let strides = row.strides(size);
+    let mut at = [0; MAX_RANK];
+    for run in bytes.chunks_exact(run) {
+        let to: usize = (0..outer).map(|it| at[it] * strides[it] as usize).sum();
+        place[to..to + run.len()].copy_from_slice(run);
+        for axis in (0..outer).rev() {
+            at[axis] += 1;
+            if at[axis] < shape[axis] {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+}

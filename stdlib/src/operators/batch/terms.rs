@@ -1,0 +1,260 @@
+//! What a call of `batch` asks for, checked: the same for the compiler and for the run.
+
+use super::super::arguments::{int, named, number, numbers, size, visible, word};
+use plan::{Arg, DType, Extent, Field, Type};
+use runtime::MAX_RANK;
+
+/// Where `by` stands among the arguments.
+pub(super) const BY: usize = 3;
+/// Elements that `multiple` may round an extent up to.
+const MULTIPLE_MAX: i64 = 1 << 20;
+/// Intervals that `bounds` may make.
+const BOUNDS_MAX: usize = 1024;
+
+/// What becomes of records that are too few for a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Tail {
+    Drop,
+    Keep,
+    Mask,
+}
+
+/// A call of `batch`.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// Rows of a full batch; the most of them where there are `tokens`.
+    pub(super) size: Option<usize>,
+    pub(super) tail: Tail,
+    /// How the fields that a program sees are batched.
+    pub(super) lanes: Vec<Lane>,
+    /// The type of `by`, where it was given.
+    pub(super) by: Option<Type>,
+    /// The upper ends of the intervals of `by`, rising.
+    pub(super) bounds: Vec<f64>,
+    pub(super) tokens: Option<usize>,
+    /// A mistake in the names of `pad` or `multiple`, for the compiler alone: fields that nobody
+    /// reads are gone when it runs.
+    pub(super) unknown: Option<String>,
+}
+
+/// How one field is batched.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    pub(super) field: Field,
+    /// The element that short rows are filled up with.
+    pub(super) pad: Option<Vec<u8>>,
+    /// For each axis of a row, what its extent is a multiple of; empty where that is 1 for all.
+    pub(super) multiples: Vec<usize>,
+}
+
+impl Terms {
+    /// Reads and checks the arguments for a stream of these fields.
+    pub(super) fn read(args: &[Arg], fields: &[Field], by: Option<&Type>) -> Result<Self, String> {
+        let [rows, tail, pad, _, bounds, tokens, multiple] = args else {
+            return Err("`batch` has seven parameters".to_owned());
+        };
+        let tail = match word(tail) {
+            "keep" => Tail::Keep,
+            "mask" => Tail::Mask,
+            _ => Tail::Drop,
+        };
+        let mut lanes =
+            visible(fields).into_iter().map(Lane::new).collect::<Result<Vec<_>, _>>()?;
+        let mut unknown = None;
+        for (name, value) in named(pad) {
+            match lane(&mut lanes, &name, "pad") {
+                Ok(lane) => lane.pad = Some(element(value, &lane.field)?),
+                Err(why) => unknown = Some(why),
+            }
+        }
+        for (name, value) in named(multiple) {
+            match lane(&mut lanes, &name, "multiple") {
+                Ok(lane) => lane.multiples = lane.multiples_of(value)?,
+                Err(why) => unknown = Some(why),
+            }
+        }
+        let terms = Self {
+            size: size(rows, "size", 1)?,
+            tail,
+            lanes,
+            by: by.cloned(),
+            bounds: numbers(bounds),
+            tokens: size(tokens, "tokens", 1)?,
+            unknown,
+        };
+        terms.check()?;
+        Ok(terms)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let rising = self.bounds.windows(2).all(|it| it[0] < it[1]);
+        let problem = match (self.size, self.tokens) {
+            (None, None) => Some("how many rows a batch has must be said: `batch(32)`"),
+            (_, Some(_)) if self.by.is_none() => {
+                Some("`tokens` needs `by`, which says how long a record is: `by: len(ids)`")
+            }
+            (_, Some(_)) if self.tail == Tail::Mask => Some(
+                "`tokens` makes batches of any number of rows, so that none can be filled up: leave out `tail: mask`",
+            ),
+            _ if !self.bounds.is_empty() && self.by.is_none() => {
+                Some("`bounds` needs `by`, which says what is compared with them: `by: len(ids)`")
+            }
+            _ if !rising => Some("`bounds` must rise"),
+            _ if self.bounds.len() > BOUNDS_MAX => Some("there are more than 1024 `bounds`"),
+            _ => None,
+        };
+        match problem {
+            Some(problem) => Err(problem.to_owned()),
+            None => self.by.as_ref().map_or(Ok(()), |by| self.check_by(by)),
+        }
+    }
+
+    fn check_by(&self, by: &Type) -> Result<(), String> {
+        let dtype = by.dtype().filter(|_| by.fixed().is_some_and(|it| it.is_empty()));
+        let measured = !self.bounds.is_empty() || self.tokens.is_some();
+        match dtype {
+            Some(DType::Bool) if measured => {
+                Err("`by` is a `bool`, and `bounds` and `tokens` need a number".to_owned())
+            }
+            Some(dtype) if dtype.is_float() && !measured => Err(format!(
+                "`by` is `{dtype}`, and records can only be equal by whole numbers: give `bounds`"
+            )),
+            Some(_) => Ok(()),
+            None => {
+                Err(format!("`by` is `{by}`, and must be one number or `bool` for each record"))
+            }
+        }
+    }
+
+    /// The fields of a batch.
+    pub(super) fn fields(&self) -> Result<Vec<Field>, String> {
+        if let Some(unknown) = &self.unknown {
+            return Err(unknown.clone());
+        }
+        let rows = match self.size {
+            Some(rows) if self.tokens.is_none() && self.tail != Tail::Keep => {
+                Extent::Known(rows as u64)
+            }
+            _ => Extent::Unknown,
+        };
+        let mut fields: Vec<Field> = self.lanes.iter().map(|it| it.batched(&rows)).collect();
+        if self.tail == Tail::Mask {
+            if fields.iter().any(|it| it.name == "valid") {
+                return Err(
+                    "`tail: mask` adds a field `valid`, and there is one: give it another name"
+                        .to_owned(),
+                );
+            }
+            let ty = Type::Tensor { dtype: DType::Bool, shape: vec![rows] };
+            fields.push(Field { name: "valid".to_owned(), ty });
+        }
+        Ok(fields)
+    }
+}
+
+fn lane<'a>(lanes: &'a mut [Lane], name: &str, parameter: &str) -> Result<&'a mut Lane, String> {
+    let known: Vec<_> = lanes.iter().map(|it| format!("`{}`", it.field.name)).collect();
+    let found = lanes.iter_mut().find(|it| it.field.name == name);
+    found.ok_or_else(|| {
+        format!("`{parameter}` names `{name}`, and the fields are {}", known.join(", "))
+    })
+}
+
+impl Lane {
+    fn new(field: Field) -> Result<Self, String> {
+        let (name, ty) = (&field.name, &field.ty);
+        match ty {
+            Type::Tensor { dtype, .. } if dtype.is_text() => Err(format!(
+                "`{name}` is `{dtype}`, and rows of a batch must be as long as each other: leave it out with `map`, or make numbers of it"
+            )),
+            Type::Tensor { shape, .. } if shape.len() == MAX_RANK => {
+                Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"))
+            }
+            Type::Tensor { .. } => Ok(Self { field, pad: None, multiples: Vec::new() }),
+            _ => Err(format!("`{name}` is `{ty}`: say what it is with `as` before `batch`")),
+        }
+    }
+
+    fn shape(&self) -> &[Extent] {
+        self.field.ty.shape().unwrap_or_default()
+    }
+
+    fn multiples_of(&self, value: &Arg) -> Result<Vec<usize>, String> {
+        let (name, axes) = (&self.field.name, self.shape().len());
+        if self.pad.is_none() {
+            return Err(format!(
+                "`multiple` makes `{name}` longer, and what with is not said: `pad: {{ {name}: 0 }}`"
+            ));
+        }
+        let all = match value {
+            Arg::List(all) => all.iter().map(int).collect(),
+            one => vec![int(one); axes],
+        };
+        if all.len() != axes {
+            return Err(format!(
+                "`multiple` has {} numbers for the {axes} axes of `{name}`",
+                all.len()
+            ));
+        }
+        let fits = |it: Option<i64>| it.filter(|it| (1..=MULTIPLE_MAX).contains(it));
+        let all: Option<Vec<usize>> =
+            all.into_iter().map(|it| fits(it).map(|it| it as usize)).collect();
+        let all = all.ok_or(format!("`multiple` must be whole numbers in 1..{MULTIPLE_MAX}"))?;
+        Ok(if all.iter().all(|it| *it == 1) { Vec::new() } else { all })
+    }
+
+    /// The field with an axis more.
+    fn batched(&self, rows: &Extent) -> Field {
+        let multiple = |axis: usize| self.multiples.get(axis).map_or(1, |it| *it as u64);
+        let extent = |(axis, it): (usize, &Extent)| match it {
+            Extent::Known(n) => Extent::Known(n.next_multiple_of(multiple(axis))),
+            Extent::Named(name) if self.pad.is_none() => Extent::Named(name.clone()),
+            _ => Extent::Unknown,
+        };
+        let inner = self.shape().iter().enumerate().map(extent);
+        let shape = [rows.clone()].into_iter().chain(inner).collect();
+        let dtype = self.field.ty.dtype().expect("it is a tensor");
+        Field { name: self.field.name.clone(), ty: Type::Tensor { dtype, shape } }
+    }
+}
+
+/// The bytes of `value` as an element of the field.
+fn element(value: &Arg, field: &Field) -> Result<Vec<u8>, String> {
+    let dtype = field.ty.dtype().expect("it is a tensor");
+    let wrong = || {
+        let Field { name, .. } = field;
+        format!("`pad` must say an element of `{name}`, a `{dtype}`")
+    };
+    match (value, dtype) {
+        (Arg::Bool(it), DType::Bool) => Ok(vec![u8::from(*it)]),
+        (_, DType::Bool) => match int(value) {
+            Some(it @ 0..=1) => Ok(vec![it as u8]),
+            _ => Err(wrong()),
+        },
+        _ if dtype.is_float() => number(value).map(|it| float_bytes(it, dtype)).ok_or_else(wrong),
+        _ => int(value).and_then(|it| int_bytes(it, dtype)).ok_or_else(wrong),
+    }
+}
+
+fn float_bytes(it: f64, dtype: DType) -> Vec<u8> {
+    match dtype {
+        DType::F16 => half::f16::from_f64(it).to_ne_bytes().to_vec(),
+        DType::BF16 => half::bf16::from_f64(it).to_ne_bytes().to_vec(),
+        DType::F32 => (it as f32).to_ne_bytes().to_vec(),
+        _ => it.to_ne_bytes().to_vec(),
+    }
+}
+
+fn int_bytes(it: i64, dtype: DType) -> Option<Vec<u8>> {
+    let bytes = match dtype {
+        DType::U8 => u8::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::U16 => u16::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::U32 => u32::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::U64 => u64::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::I8 => i8::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::I16 => i16::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        DType::I32 => i32::try_from(it).ok()?.to_ne_bytes().to_vec(),
+        _ => it.to_ne_bytes().to_vec(),
+    };
+    Some(bytes)
+}

@@ -1,0 +1,337 @@
+use super::super::{model::*, order::lineage};
+use super::*;
+use std::slice::from_ref;
+
+/// The arguments of a call; left out where not said.
+fn args(said: &[(usize, Arg)]) -> Vec<Arg> {
+    let mut all = vec![Arg::None; 7];
+    all[1] = Arg::Word("drop".to_owned());
+    for (at, arg) in said {
+        all[*at] = arg.clone();
+    }
+    all
+}
+
+fn tail(word: &str) -> (usize, Arg) {
+    (1, Arg::Word(word.to_owned()))
+}
+
+fn record(entries: &[(&str, Arg)]) -> Arg {
+    Arg::Record(entries.iter().map(|(name, arg)| ((*name).to_owned(), arg.clone())).collect())
+}
+
+fn ints(all: &[i64]) -> Arg {
+    Arg::List(all.iter().map(|it| Arg::Int(*it)).collect())
+}
+
+/// Records of fixed extents.
+fn plain(rows: usize) -> Table {
+    table(&[("i", "i64"), ("x", "f32[2, 2]")], rows, |it| {
+        vec![Value::scalar(it as i64), Value::new(&[2, 2], &[it as f32, 1.0, 2.0, 3.0])]
+    })
+}
+
+fn length(it: usize) -> usize {
+    it * 7 % 11
+}
+
+/// Records with `ids` of free length and a hidden column that says which.
+fn ragged(rows: usize) -> Table {
+    table(&[("ids", "i32[n]"), ("boxes", "u8[n, 2]"), ("$0", "i64")], rows, |it| {
+        let ids: Vec<i32> = (1..=length(it) as i32).collect();
+        let boxes = vec![it as u8; length(it) * 2];
+        vec![
+            Value::new(&[length(it)], &ids),
+            Value::new(&[length(it), 2], &boxes),
+            Value::scalar(length(it) as i64),
+        ]
+    })
+}
+
+/// The value in the corner of one of these extents, `pad` elsewhere.
+fn padded(value: &Value, shape: &[usize], pad: &[u8]) -> Value {
+    let mut bytes: Vec<u8> = pad.repeat(shape.iter().product());
+    let row = value.shape.iter().skip(1).product::<usize>() * pad.len();
+    let wide = shape.iter().skip(1).product::<usize>() * pad.len();
+    assert_eq!(row, wide, "only the first axis is padded here");
+    bytes[..value.bytes.len()].copy_from_slice(&value.bytes);
+    Value { dtype: value.dtype, shape: shape.to_vec(), bytes }
+}
+
+/// A batch of records whose first `fields` fields are padded along the first axis.
+fn batch_of(rows: &[&Record], pads: &[Vec<u8>], multiple: usize) -> Record {
+    let ids: Vec<u64> = rows.iter().map(|it| it.id).collect();
+    let values = pads.iter().enumerate().map(|(field, pad)| {
+        let longest = rows.iter().map(|it| it.values[field].shape[0]).max().unwrap();
+        let mut shape = rows[0].values[field].shape.clone();
+        shape[0] = longest.next_multiple_of(multiple);
+        let all: Vec<_> = rows.iter().map(|it| padded(&it.values[field], &shape, pad)).collect();
+        Value::stacked(&all)
+    });
+    Record { id: lineage(&ids), values: values.collect() }
+}
+
+fn stacked(rows: &[Record]) -> Record {
+    let ids: Vec<u64> = rows.iter().map(|it| it.id).collect();
+    let column = |it: usize| Value::stacked(rows.iter().map(|row| &row.values[it]));
+    Record { id: lineage(&ids), values: (0..rows[0].values.len()).map(column).collect() }
+}
+
+#[test]
+fn rows_are_stacked() {
+    for size in [1, 7, 50, 100, 101] {
+        let input = plain(100);
+        let call = |word| args(&[(0, Arg::Int(size as i64)), tail(word)]);
+        let dropped = input.chunks_exact(size).map(stacked).collect();
+        check(&ENTRY, &call("drop"), from_ref(&input), dropped);
+        let kept = input.chunks(size).map(stacked).collect();
+        check(&ENTRY, &call("keep"), &[input], kept);
+    }
+}
+
+#[test]
+fn the_last_batch_is_filled_up() {
+    let input = plain(10);
+    let masked = input.chunks(4).map(|rows| {
+        let mut batch = stacked(rows);
+        let mut valid = [true; 4];
+        valid[rows.len()..].fill(false);
+        for value in &mut batch.values {
+            value.bytes.resize(value.bytes.len() / rows.len() * 4, 0);
+            value.shape[0] = 4;
+        }
+        batch.values.push(Value::new(&[4], &valid));
+        batch
+    });
+    let masked = masked.collect();
+    check(&ENTRY, &args(&[(0, Arg::Int(4)), tail("mask")]), &[input], masked);
+}
+
+#[test]
+fn short_rows_are_padded() {
+    let input = ragged(40);
+    let pads = record(&[("ids", Arg::Int(-1)), ("boxes", Arg::Float(9.0))]);
+    let multiple = record(&[("ids", Arg::Int(4)), ("boxes", ints(&[4, 1]))]);
+    let call = args(&[(0, Arg::Int(8)), (2, pads), (6, multiple)]);
+    let fields =
+        Case { entry: &ENTRY, args: &call, names: &[], inputs: from_ref(&input) }.output().unwrap();
+    assert_eq!(fields, [field("ids", "i32[8, ?]"), field("boxes", "u8[8, ?, 2]")]);
+
+    let pads = [(-1_i32).to_ne_bytes().to_vec(), vec![9]];
+    let expected =
+        input.chunks_exact(8).map(|it| batch_of(&it.iter().collect::<Vec<_>>(), &pads, 4));
+    let expected = expected.collect();
+    check(&ENTRY, &call, &[input], expected);
+}
+
+#[test]
+fn an_inner_axis_is_padded_row_by_row() {
+    let input = table(&[("x", "u8[?, ?]")], 2, |it| {
+        if it == 0 {
+            vec![Value::new(&[2, 1], &[1_u8, 2])]
+        } else {
+            vec![Value::new(&[1, 3], &[3_u8, 4, 5])]
+        }
+    });
+    let call = args(&[(0, Arg::Int(2)), (2, record(&[("x", Arg::Int(7))]))]);
+    let bytes = [1, 7, 7, 2, 7, 7, 3, 4, 5, 7, 7, 7_u8];
+    let id = lineage(&[input[0].id, input[1].id]);
+    let expected = Record { id, values: vec![Value::new(&[2, 2, 3], &bytes)] };
+    check(&ENTRY, &call, &[input], vec![expected]);
+}
+
+#[test]
+fn rows_that_differ_need_padding() {
+    let failure = run(&ENTRY, &args(&[(0, Arg::Int(8))]), &[ragged(40)], 3).unwrap_err();
+    assert!(failure.to_string().contains("`pad: { ids: 0 }`"), "{failure}");
+    let same = table(&[("x", "u8[?]")], 4, |it| vec![Value::new(&[2], &[it as u8, 1])]);
+    let expected = same.chunks(2).map(stacked).collect();
+    check(&ENTRY, &args(&[(0, Arg::Int(2))]), &[same], expected);
+}
+
+/// Records of a block, rows of a batch, whether a short one stays.
+struct Limits {
+    block: usize,
+    size: usize,
+    keep: bool,
+}
+
+/// Buckets on lists: what `kind` says goes together, `full` says when a batch is.
+fn bucketed<'a>(
+    input: &'a [Record],
+    limits: Limits,
+    kind: impl Fn(usize) -> usize,
+    full: impl Fn(&[&'a Record], &'a Record) -> bool,
+) -> Vec<Vec<&'a Record>> {
+    let Limits { block, size, keep } = limits;
+    let mut out = Vec::new();
+    for block in input.chunks(block) {
+        let mut buckets = vec![Vec::new(); 20];
+        for record in block {
+            let bucket = &mut buckets[kind(record.values[0].shape[0])];
+            if full(bucket, record) {
+                out.push(std::mem::take(bucket));
+            }
+            bucket.push(record);
+            if bucket.len() == size {
+                out.push(std::mem::take(bucket));
+            }
+        }
+        out.extend(buckets.into_iter().filter(|it| keep && !it.is_empty()));
+    }
+    out
+}
+
+fn zero_pads() -> ((usize, Arg), [Vec<u8>; 2]) {
+    ((2, record(&[("ids", Arg::Int(0)), ("boxes", Arg::Int(0))])), [vec![0; 4], vec![0]])
+}
+
+#[test]
+fn records_are_sorted_into_buckets() {
+    let (pad, pads) = zero_pads();
+    for word in ["drop", "keep"] {
+        let call = args(&[
+            (0, Arg::Int(3)),
+            tail(word),
+            pad.clone(),
+            (3, Arg::Column(2)),
+            (4, ints(&[2, 5])),
+        ]);
+        let kind = |it| {
+            if it <= 2 {
+                0
+            } else if it <= 5 {
+                1
+            } else {
+                2
+            }
+        };
+        let input = ragged(1500);
+        let groups = bucketed(
+            &input,
+            Limits { block: 64 * 3 * 3, size: 3, keep: word == "keep" },
+            kind,
+            |_, _| false,
+        );
+        let expected = groups.iter().map(|it| batch_of(it, &pads, 1)).collect();
+        check(&ENTRY, &call, from_ref(&input), expected);
+    }
+}
+
+#[test]
+fn equal_keys_go_together() {
+    let (pad, pads) = zero_pads();
+    let call = args(&[(0, Arg::Int(2)), tail("keep"), pad, (3, Arg::Column(2))]);
+    let input = ragged(2500);
+    let groups =
+        bucketed(&input, Limits { block: 64 * 2 * 16, size: 2, keep: true }, |it| it, |_, _| false);
+    let expected = groups.iter().map(|it| batch_of(it, &pads, 1)).collect();
+    check(&ENTRY, &call, from_ref(&input), expected);
+}
+
+#[test]
+fn tokens_end_a_batch() {
+    let (pad, pads) = zero_pads();
+    let longest = |rows: &[&Record]| rows.iter().map(|it| it.values[0].shape[0]).max().unwrap_or(0);
+    let full = |rows: &[&Record], next: &Record| {
+        !rows.is_empty() && (rows.len() + 1) * longest(rows).max(next.values[0].shape[0]) > 24
+    };
+    let input = ragged(1500);
+
+    let call = args(&[(5, Arg::Int(24)), pad.clone(), (3, Arg::Column(2))]);
+    let groups =
+        bucketed(&input, Limits { block: usize::MAX, size: usize::MAX, keep: true }, |_| 0, full);
+    let expected = groups.iter().map(|it| batch_of(it, &pads, 1)).collect();
+    check(&ENTRY, &call, from_ref(&input), expected);
+
+    let bounds = (4, ints(&[3, 9]));
+    let call = args(&[(5, Arg::Int(24)), (0, Arg::Int(6)), pad, (3, Arg::Column(2)), bounds]);
+    let kind = |it| {
+        if it <= 3 {
+            0
+        } else if it <= 9 {
+            1
+        } else {
+            2
+        }
+    };
+    let groups =
+        bucketed(&input, Limits { block: 64 * (6 + 2 + 2), size: 6, keep: true }, kind, full);
+    let expected = groups.iter().map(|it| batch_of(it, &pads, 1)).collect();
+    check(&ENTRY, &call, from_ref(&input), expected);
+}
+
+#[test]
+fn a_record_that_is_too_long_is_alone() {
+    let (pad, pads) = zero_pads();
+    let input = ragged(5);
+    let call = args(&[(5, Arg::Int(1)), pad, (3, Arg::Column(2))]);
+    let expected = input.iter().map(|it| batch_of(&[it], &pads, 1)).collect();
+    check(&ENTRY, &call, from_ref(&input), expected);
+}
+
+#[test]
+fn mistakes_are_found_before_the_run() {
+    let by = (3, Arg::Column(2));
+    let size = (0, Arg::Int(4));
+    let cases: Vec<(Vec<Arg>, Table, &str)> = vec![
+        (args(&[]), plain(1), "how many rows"),
+        (args(from_ref(&size)), records(1), "`name` is `str`"),
+        (args(&[(0, Arg::Int(0))]), plain(1), "`size` is 0"),
+        (args(&[(5, Arg::Int(9))]), plain(1), "needs `by`"),
+        (args(&[size.clone(), (4, ints(&[1]))]), plain(1), "needs `by`"),
+        (args(&[size.clone(), by.clone(), (4, ints(&[2, 1]))]), ragged(1), "must rise"),
+        (args(&[(5, Arg::Int(9)), by, tail("mask")]), ragged(1), "leave out `tail: mask`"),
+        (args(&[size.clone(), (3, Arg::Column(0))]), ragged(1), "`by` is `i32[n]`"),
+        (
+            args(&[size.clone(), (2, record(&[("y", Arg::Int(0))]))]),
+            plain(1),
+            "the fields are `i`, `x`",
+        ),
+        (
+            args(&[size.clone(), (2, record(&[("i", Arg::Float(0.5))]))]),
+            plain(1),
+            "an element of `i`",
+        ),
+        (args(&[size.clone(), (6, record(&[("x", Arg::Int(8))]))]), plain(1), "`pad: { x: 0 }`"),
+    ];
+    for (args, input, message) in cases {
+        let found = refused(&ENTRY, &args, &[input]);
+        assert!(found.contains(message), "{found} instead of {message}");
+    }
+}
+
+/// Rows that were written into one buffer are not copied.
+#[test]
+fn neighbours_become_a_batch_where_they_lie() {
+    use runtime::{OperatorCall, Pool};
+    let (input, pool) = (plain(8), Pool::default());
+    let call = args(&[(0, Arg::Int(4))]);
+    let case = Case { entry: &ENTRY, args: &call, names: &[], inputs: from_ref(&input) };
+    let columns = case.output().unwrap();
+    let mut out = ChunkBuilder::new(&input.fields, 8, 0, &pool);
+    for row in 0..8_i64 {
+        out.ids.push_scalar(row as u64);
+        out.columns[0].push_scalar(row);
+        out.columns[1].push(&Tensor::new(&[2, 2], &[row as f32; 4]));
+    }
+    let chunk = out.finish();
+    let mut running = build(&OperatorCall {
+        args: &args(&[(0, Arg::Int(4))]),
+        names: &[],
+        inputs: &[input.fields],
+        columns: &columns,
+        key: 0,
+        epoch: 0,
+        rows: 1,
+        pool: &pool,
+    })
+    .unwrap();
+    let mut groups = Vec::new();
+    for row in 0..8 {
+        running.serial.push(0, Some(chunk.cut(row..row + 1)), &mut groups).unwrap();
+    }
+    let batch = running.parallel.unwrap()(groups.remove(1), 1).unwrap();
+    assert_eq!(batch.columns[1].row(0).shape(), [4, 2, 2]);
+    assert_eq!(batch.columns[1].row(0).as_ptr(), chunk.columns[1].row(4).as_ptr());
+}

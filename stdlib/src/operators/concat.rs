@@ -1,0 +1,89 @@
+//! `concat`: one stream after the other.
+
+use super::alike::{Columns, same_fields};
+use crate::prelude::*;
+use runtime::{Operator, OperatorCall, Running, Wants};
+
+operator! {
+    /// Lets the records of the first stream through, then those of the second, and so on.
+    ///
+    /// All have the same fields, in whatever order; an extent that is not the same in all is
+    /// `?` in the result. A stream is opened when the one before it has ended.
+    ///
+    /// ```pipe
+    /// concat([range(10), range(5) |> map { i: i + 100 }])    # { i: i64 }
+    /// ```
+    "concat(streams: streams) -> stream",
+    cost: Cost::call(0.1),    // Assumed: chunks pass as they are.
+    fields: Some(same_fields),
+}
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let serial = Concat { columns: Columns::new(call), at: 0, inputs: call.inputs.len() };
+    Ok(Running { serial: Box::new(serial), parallel: None })
+}
+
+struct Concat {
+    columns: Columns,
+    /// The input whose turn it is.
+    at: usize,
+    inputs: usize,
+}
+
+impl Operator for Concat {
+    fn wants(&self) -> Wants {
+        if self.at == self.inputs { Wants::Nothing } else { Wants::Input(self.at) }
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        match chunk {
+            Some(chunk) => out.push(self.columns.of(input, chunk)),
+            None => self.at += 1,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    #[test]
+    fn streams_follow_each_other() {
+        let inputs = [records(20), records(0), records(33)];
+        let expected = inputs.iter().flat_map(|it| it.to_vec()).collect();
+        check(&ENTRY, &[], &inputs, expected);
+    }
+
+    #[test]
+    fn fields_find_their_columns() {
+        let one = table(&[("a", "i64"), ("b", "f32[2]")], 3, |it| {
+            vec![Value::scalar(it as i64), Value::new(&[2], &[0.5_f32, 1.5])]
+        });
+        let mut two = table(&[("b", "f32[3]"), ("a", "i64")], 3, |it| {
+            vec![Value::new(&[3], &[0.5_f32, 1.5, 2.5]), Value::scalar(it as i64)]
+        });
+        let fields =
+            Case { entry: &ENTRY, args: &[], names: &[], inputs: &[one.clone(), two.clone()] }
+                .output()
+                .unwrap();
+        assert_eq!(fields, [field("a", "i64"), field("b", "f32[?]")]);
+
+        let mut expected = one.to_vec();
+        expected.extend(two.records.iter().cloned().map(|mut it| {
+            it.values.reverse();
+            it
+        }));
+        check(&ENTRY, &[], &[one.clone(), two.clone()], expected);
+        two.fields[1] = field("a", "i32");
+        assert!(refused(&ENTRY, &[], &[one.clone(), two.clone()]).contains("`a` is `i64`"));
+        two.fields[1] = field("c", "i64");
+        assert!(refused(&ENTRY, &[], &[one, two]).contains("stream 2 has none"));
+    }
+}

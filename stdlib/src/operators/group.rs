@@ -1,0 +1,156 @@
+//! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
+
+use plan::{DType, Field, Type};
+use runtime::{Builder, Chunk, Column, Failure, OperatorCall, Pool};
+use std::ops::Range;
+
+/// Bytes of records that one operator may hold.
+pub(super) const HELD_BYTES_MAX: usize = 4 << 30;
+
+/// Fails where an operator would hold more than it may.
+pub(super) fn check_held(bytes: usize, what: &str) -> Result<(), Failure> {
+    if bytes <= HELD_BYTES_MAX {
+        return Ok(());
+    }
+    let most = HELD_BYTES_MAX >> 30;
+    let detail = format!(
+        "{what} takes more than {most} GiB: make it smaller, or put it before what makes the records large"
+    );
+    Err(failure(detail))
+}
+
+/// What does not fit the program; the stage has a label of its own.
+pub(super) fn failure(detail: impl Into<String>) -> Failure {
+    Failure::Data { label: String::new(), detail: detail.into() }
+}
+
+/// Rows that will travel together.
+///
+/// Each column stays a view as long as its rows are neighbours in memory, which rows that were
+/// written into a batch are; else it is copied.
+pub(super) struct Group {
+    fields: Vec<Field>,
+    pool: Pool,
+    rows: usize,
+    epoch: u32,
+    /// The ids, then the columns; none where there is no row.
+    runs: Vec<Run>,
+}
+
+enum Run {
+    View(Column),
+    Copy(Builder),
+}
+
+impl Group {
+    /// A group of records of the call's first input.
+    pub(super) fn new(call: &OperatorCall<'_>) -> Self {
+        Self::of(&call.inputs[0], call)
+    }
+
+    /// A group of records of these fields.
+    pub(super) fn of(fields: &[Field], call: &OperatorCall<'_>) -> Self {
+        let id = Field { name: "$id".to_owned(), ty: Type::scalar(DType::U64) };
+        let fields = [id].into_iter().chain(fields.iter().cloned()).collect();
+        Self { fields, pool: call.pool.clone(), rows: 0, epoch: call.epoch, runs: Vec::new() }
+    }
+
+    /// How many rows are in it.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes that its rows take.
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = |it: &Run| match it {
+            Run::View(column) => column.bytes(),
+            Run::Copy(builder) => builder.bytes(),
+        };
+        self.runs.iter().map(bytes).sum()
+    }
+
+    /// Takes rows of `chunk` in; there will be about `room` in all.
+    pub(super) fn add(&mut self, chunk: &Chunk, rows: Range<usize>, room: usize) {
+        if rows.is_empty() {
+            return;
+        }
+        let columns = [&chunk.ids].into_iter().chain(&chunk.columns);
+        if self.runs.is_empty() {
+            self.runs = columns.map(|it| Run::View(it.cut(rows.clone()))).collect();
+        } else {
+            for ((run, column), field) in self.runs.iter_mut().zip(columns).zip(&self.fields) {
+                run.add(&column.cut(rows.clone()), || Builder::new(&field.ty, room, &self.pool));
+            }
+        }
+        self.rows += rows.len();
+    }
+
+    /// The rows as one chunk, if there are any; the group is empty then.
+    pub(super) fn finish(&mut self) -> Option<Chunk> {
+        let mut columns = self.runs.drain(..).map(Run::finish);
+        let ids = columns.next()?;
+        let rows = std::mem::take(&mut self.rows);
+        Some(Chunk { rows, epoch: self.epoch, ids, columns: columns.collect() })
+    }
+}
+
+impl Run {
+    fn add(&mut self, more: &Column, builder: impl FnOnce() -> Builder) {
+        match self {
+            Self::Copy(builder) => builder.append(more, 0..more.rows()),
+            Self::View(column) => {
+                *self = match column.joined(more) {
+                    Some(both) => Self::View(both),
+                    None => {
+                        let mut copy = builder();
+                        copy.append(column, 0..column.rows());
+                        copy.append(more, 0..more.rows());
+                        Self::Copy(copy)
+                    }
+                };
+            }
+        }
+    }
+
+    fn finish(self) -> Column {
+        match self {
+            Self::View(column) => column,
+            Self::Copy(builder) => builder.finish(),
+        }
+    }
+}
+
+/// Cuts what flows through it into chunks of `rows` records, the first one of `first`.
+pub(super) struct Regroup {
+    group: Group,
+    rows: usize,
+    next: usize,
+    what: &'static str,
+}
+
+impl Regroup {
+    /// Groups of `rows` rows, the first of `first`; `what` names one, for messages.
+    pub(super) fn new(group: Group, first: usize, rows: usize, what: &'static str) -> Self {
+        Self { group, rows, next: first, what }
+    }
+
+    /// Takes a chunk in, and appends the groups that it fills.
+    pub(super) fn push(&mut self, chunk: &Chunk, out: &mut Vec<Chunk>) -> Result<(), Failure> {
+        let mut from = 0;
+        while from < chunk.rows {
+            let rows = (self.next - self.group.rows()).min(chunk.rows - from);
+            self.group.add(chunk, from..from + rows, self.next);
+            from += rows;
+            if self.group.rows() == self.next {
+                self.next = self.rows;
+                out.extend(self.group.finish());
+            }
+        }
+        check_held(self.group.bytes(), self.what)
+    }
+
+    /// The rows that did not fill a group.
+    pub(super) fn rest(&mut self) -> Option<Chunk> {
+        self.group.finish()
+    }
+}

@@ -1,0 +1,396 @@
+//! `mix`: records of several streams among each other, in proportion.
+
+mod shares;
+
+use self::shares::{BLOCK, Shares};
+use super::{
+    alike::{Columns, input_name, same_fields},
+    arguments::{number, word},
+    group::{check_held, failure},
+    order::shuffle,
+};
+use crate::prelude::*;
+use runtime::{Builder, Operator, OperatorCall, Philox, Pool, Running, Wants};
+use std::{collections::VecDeque, sync::Arc};
+
+operator! {
+    /// Takes records from several streams, from each in proportion to its weight.
+    ///
+    /// The stream that each record comes from is drawn in blocks of 1 024 records: within a
+    /// block every stream has its exact share (what is left over is carried to the next block,
+    /// so that after any number of blocks a stream is less than a record away from its weight
+    /// for each stream that there is), and the block is shuffled, anew each epoch. Within a
+    /// stream the order stays.
+    ///
+    /// `weights` is a record with the streams' names, or a list where the streams are a list;
+    /// without it all weigh the same. They need not add up to 1. At the end of a stream,
+    /// `at_end` says what happens: `stop` ends with it, `drop` goes on with the others in their
+    /// proportion, `repeat` begins it again, and so never ends.
+    ///
+    /// ```pipe
+    /// mix({ low: range(10), high: range(10) |> map { i: i + 100 } }, weights: { low: 3, high: 1 })    # { i: i64 }
+    /// ```
+    "mix(streams: streams, weights: record = none, at_end: stop | repeat | drop = stop) -> stream",
+    // Assumed: 3 ns for the draw, two copies of the record.
+    cost: Cost { ns_call: 5.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
+    fields: Some(fields),
+}
+
+fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
+    weights(&applied.args[0], applied.names, applied.inputs.len())?;
+    same_fields(applied)
+}
+
+/// The weight of each stream.
+fn weights(arg: &Arg, names: &[String], streams: usize) -> Result<Vec<f64>, String> {
+    let all = match arg {
+        Arg::None => vec![1.0; streams],
+        Arg::List(all) if all.len() == streams => {
+            all.iter().map(weight).collect::<Result<_, _>>()?
+        }
+        Arg::List(all) => {
+            return Err(format!("there are {} weights for {streams} streams", all.len()));
+        }
+        Arg::Record(entries) => {
+            if let Some((name, _)) = entries.iter().find(|(it, _)| !names.contains(it)) {
+                return Err(format!(
+                    "there is a weight for `{name}`, which is none of the streams"
+                ));
+            }
+            let of = |name: &String| match entries.iter().find(|(it, _)| it == name) {
+                Some((_, arg)) => weight(arg),
+                None => Err(format!("stream `{name}` has no weight")),
+            };
+            names.iter().map(of).collect::<Result<_, _>>()?
+        }
+        _ => return Err("`weights` must be a record of numbers, or a list of them".to_owned()),
+    };
+    if streams > BLOCK {
+        return Err(format!("`mix` takes at most {BLOCK} streams"));
+    }
+    let some = all.iter().any(|it| *it > 0.0);
+    some.then_some(all).ok_or_else(|| "one of the weights must be more than 0".to_owned())
+}
+
+fn weight(arg: &Arg) -> Result<f64, String> {
+    let found = number(arg).ok_or("a weight must be a number that is known before the run")?;
+    let fits = found.is_finite() && found >= 0.0;
+    fits.then_some(found).ok_or_else(|| format!("a weight is {found}, and must be 0 or more"))
+}
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let weights = weights(&call.args[0], call.names, call.inputs.len());
+    let shares = Shares::new(&weights.map_err(Failure::Program)?);
+    let at_end = match word(&call.args[1]) {
+        "repeat" => AtEnd::Repeat,
+        "drop" => AtEnd::Drop,
+        _ => AtEnd::Stop,
+    };
+    let branch = |it| Branch { name: input_name(call.names, it), ..Branch::default() };
+    let branches: Vec<_> = (0..call.inputs.len()).map(branch).collect();
+    let plan =
+        Plan { shares, key: call.key, epoch: call.epoch, blocks: 0, slots: Vec::new(), at: 0 };
+    let mut serial = Mix {
+        columns: Columns::new(call),
+        fields: call.columns.to_vec(),
+        pool: call.pool.clone(),
+        rows: call.rows.clamp(1, BLOCK),
+        epoch: call.epoch,
+        at_end,
+        branches,
+        plan,
+        run: 0,
+        last: false,
+        done: false,
+    };
+    serial.next_run();
+
+    let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
+    let shuffled = move |mut chunk: Chunk, _| {
+        let order = chunk.columns.pop().expect("the order travels behind the columns");
+        let mut out = ChunkBuilder::new(&fields, chunk.rows, chunk.epoch, &pool);
+        out.gather(&chunk, order.as_slice::<u32>().expect("an order is u32"));
+        Ok(out.finish())
+    };
+    Ok(Running { serial: Box::new(serial), parallel: Some(Arc::new(shuffled)) })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum AtEnd {
+    Stop,
+    /// The compiler makes the streams endless, so that none ends here.
+    Repeat,
+    Drop,
+}
+
+/// The streams that the records of the present block come from, in order.
+struct Plan {
+    shares: Shares,
+    key: u64,
+    epoch: u32,
+    blocks: u64,
+    /// One for each record of the block.
+    slots: Vec<u16>,
+    /// Slots that are done.
+    at: usize,
+}
+
+impl Plan {
+    /// The slots that are left, of a new block where there is none; empty when no stream is left.
+    fn left(&mut self) -> &[u16] {
+        while self.at == self.slots.len() && self.shares.any() {
+            self.slots = self.shares.block();
+            shuffle(&mut self.slots, &mut Philox::new(self.key, self.blocks, self.epoch));
+            self.blocks += 1;
+            self.at = 0;
+        }
+        &self.slots[self.at..]
+    }
+
+    /// Goes on without `branch` from slot `from` on, counted from the first that is left.
+    fn without(&mut self, branch: usize, from: usize) {
+        let kept = self.slots.split_off(self.at + from);
+        self.slots.extend(kept.into_iter().filter(|it| usize::from(*it) != branch));
+        self.shares.end(branch);
+    }
+}
+
+#[derive(Default)]
+struct Branch {
+    name: String,
+    held: VecDeque<Chunk>,
+    /// Rows held.
+    rows: usize,
+    /// Rows that the run needs.
+    need: usize,
+    /// Rows that came out.
+    given: u64,
+    ended: bool,
+}
+
+/// Collects the records of a run of slots, branch after branch; `parallel` puts them in order.
+struct Mix {
+    columns: Columns,
+    fields: Vec<Field>,
+    pool: Pool,
+    /// Records of a run.
+    rows: usize,
+    epoch: u32,
+    at_end: AtEnd,
+    branches: Vec<Branch>,
+    plan: Plan,
+    /// Slots of the present run.
+    run: usize,
+    /// Whether nothing comes after this run.
+    last: bool,
+    done: bool,
+}
+
+impl Operator for Mix {
+    fn wants(&self) -> Wants {
+        if self.done {
+            return Wants::Nothing;
+        }
+        let lacking = self.branches.iter().position(|it| it.rows < it.need);
+        Wants::Input(lacking.expect("a run that lacks nothing has been let go"))
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        match chunk {
+            Some(chunk) if chunk.rows > 0 => {
+                self.branches[input].take_in(self.columns.of(input, chunk));
+            }
+            Some(_) => {}
+            None => self.end(input)?,
+        }
+        while !self.done && self.branches.iter().all(|it| it.rows >= it.need) {
+            out.extend(self.emit());
+            self.next_run();
+        }
+        check_held(self.held(), "what `mix` holds of its streams")
+    }
+}
+
+impl Mix {
+    /// Plans the next run of slots.
+    fn next_run(&mut self) {
+        self.run = self.plan.left().len().min(self.rows);
+        self.done = self.last || self.run == 0;
+        self.count();
+    }
+
+    /// Counts what the run needs of each branch.
+    fn count(&mut self) {
+        self.branches.iter_mut().for_each(|it| it.need = 0);
+        for slot in &self.plan.slots[self.plan.at..self.plan.at + self.run] {
+            self.branches[usize::from(*slot)].need += 1;
+        }
+    }
+
+    /// A branch has ended before it gave what the run needs.
+    fn end(&mut self, input: usize) -> Result<(), Failure> {
+        let branch = &mut self.branches[input];
+        branch.ended = true;
+        let (name, rows) = (branch.name.clone(), branch.rows);
+        match self.at_end {
+            AtEnd::Repeat if branch.given == 0 && rows == 0 => {
+                return Err(failure(format!("{name} has no records, so it cannot be repeated")));
+            }
+            AtEnd::Repeat => {
+                return Err(Failure::Program(format!("{name} was not made endless")));
+            }
+            AtEnd::Stop => {
+                self.run = self.slot_without(input, rows);
+                self.last = true;
+            }
+            AtEnd::Drop => {
+                let from = self.slot_without(input, rows);
+                self.plan.without(input, from);
+                self.run = self.plan.left().len().min(self.rows);
+                self.done = self.run == 0;
+            }
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// The first slot of the run for which a branch that has `rows` rows has none.
+    fn slot_without(&self, branch: usize, rows: usize) -> usize {
+        let slots = self.plan.slots[self.plan.at..].iter().enumerate();
+        let mut own = slots.filter(|(_, it)| usize::from(**it) == branch);
+        own.nth(rows).map_or(self.run, |(at, _)| at)
+    }
+
+    /// The records of the run, branch after branch, with the order that they belong in.
+    fn emit(&mut self) -> Option<Chunk> {
+        let slots = &self.plan.slots[self.plan.at..self.plan.at + self.run];
+        let order = in_order(slots, self.branches.iter().map(|it| it.need), &self.pool);
+        self.plan.at += self.run;
+
+        let mut out = ChunkBuilder::new(&self.fields, self.run, self.epoch, &self.pool);
+        self.branches.iter_mut().for_each(|it| it.give(&mut out));
+        let mut chunk = out.finish();
+        chunk.columns.push(order);
+        (chunk.rows > 0).then_some(chunk)
+    }
+
+    fn held(&self) -> usize {
+        self.branches.iter().flat_map(|it| &it.held).map(Chunk::bytes).sum()
+    }
+}
+
+/// Where the record of each slot stands when the branches' records follow each other.
+fn in_order(slots: &[u16], needs: impl Iterator<Item = usize>, pool: &Pool) -> runtime::Column {
+    let mut starts: Vec<u32> = Vec::new();
+    let mut next = 0;
+    for need in needs {
+        starts.push(next);
+        next += need as u32;
+    }
+    let mut order = Builder::new(&Type::scalar(DType::U32), slots.len(), pool);
+    for (to, slot) in order.scalars_of::<u32>(slots.len()).iter_mut().zip(slots) {
+        let start = &mut starts[usize::from(*slot)];
+        *to = *start;
+        *start += 1;
+    }
+    order.finish()
+}
+
+impl Branch {
+    fn take_in(&mut self, chunk: Chunk) {
+        self.rows += chunk.rows;
+        self.held.push_back(chunk);
+    }
+
+    /// Appends the records that the run needs.
+    fn give(&mut self, out: &mut ChunkBuilder) {
+        self.rows -= self.need;
+        self.given += self.need as u64;
+        while self.need > 0 {
+            let chunk = self.held.pop_front().expect("the rows that it counted");
+            let rows = chunk.rows.min(self.need);
+            out.append(&chunk, 0..rows);
+            self.need -= rows;
+            if rows < chunk.rows {
+                self.held.push_front(chunk.cut(rows..chunk.rows));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    /// Slot by slot, on lists.
+    fn mixed(inputs: &[Table], weights: &[f64], drop: bool) -> Vec<Record> {
+        let mut shares = Shares::new(weights);
+        let (mut next, mut out) = (vec![0; inputs.len()], Vec::new());
+        for block in 0.. {
+            if !shares.any() {
+                break;
+            }
+            let mut slots = shares.block();
+            shuffle(&mut slots, &mut Philox::new(KEY, block, EPOCH));
+            for slot in slots.into_iter().map(usize::from) {
+                if let Some(record) = inputs[slot].get(next[slot]) {
+                    out.push(record.clone());
+                    next[slot] += 1;
+                } else if drop {
+                    shares.end(slot);
+                } else {
+                    return out;
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn streams_mix_slot_by_slot() {
+        let inputs = [records(700), records(300), records(2000)];
+        let weights = [0.7, 0.2, 0.1];
+        let list = Arg::List(weights.iter().map(|it| Arg::Float(*it)).collect());
+        for drop in [false, true] {
+            let word = Arg::Word(if drop { "drop" } else { "stop" }.to_owned());
+            let expected = mixed(&inputs, &weights, drop);
+            assert!(if drop { expected.len() == 3000 } else { expected.len() > 900 });
+            check(&ENTRY, &[list.clone(), word], &inputs, expected);
+        }
+    }
+
+    #[test]
+    fn empty_streams_end_it_or_go() {
+        let inputs = [records(0), records(5)];
+        let word = |it: &str| [Arg::None, Arg::Word(it.to_owned())];
+        check(&ENTRY, &word("drop"), &inputs, inputs[1].to_vec());
+        check(&ENTRY, &word("drop"), &inputs[..1], Vec::new());
+        let failure = run(&ENTRY, &word("repeat"), &inputs, 0).unwrap_err();
+        assert!(failure.to_string().contains("no records"));
+    }
+
+    #[test]
+    fn weights_are_checked() {
+        let two = [records(1), records(1)];
+        let stop = Arg::Word("stop".to_owned());
+        let list = |all: &[i64]| Arg::List(all.iter().map(|it| Arg::Int(*it)).collect());
+        for (weights, message) in [
+            (list(&[1]), "1 weights for 2"),
+            (list(&[0, 0]), "more than 0"),
+            (list(&[1, -1]), "is -1"),
+        ] {
+            assert!(refused(&ENTRY, &[weights, stop.clone()], &two).contains(message));
+        }
+        let record = Arg::Record(vec![("a".to_owned(), Arg::Int(1))]);
+        let found = Case { entry: &ENTRY, args: &[record, stop], names: &["a", "b"], inputs: &two }
+            .output()
+            .unwrap_err();
+        assert!(found.contains("`b` has no weight"));
+    }
+}

@@ -1,0 +1,277 @@
+//! What the tests of operators share: records as plain values, and operators run on them.
+//!
+//! Every operator is run over random cuts of the same input, and must give the records that an
+//! obvious function on a list gives, ids and all.
+
+use crate::{Operator, prelude::*};
+use runtime::{Builder, Finish, OperatorCall, Philox, Pool, Wants, mix};
+use std::{collections::VecDeque, fmt, ops::Deref};
+
+/// The key of every run.
+pub(super) const KEY: u64 = 0x5EED;
+/// The epoch of every run.
+pub(super) const EPOCH: u32 = 3;
+
+/// A value: dtype, extents, bytes in C order.
+#[derive(Clone, PartialEq)]
+pub(super) struct Value {
+    pub(super) dtype: DType,
+    pub(super) shape: Vec<usize>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A record: its id and its fields.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Record {
+    pub(super) id: u64,
+    pub(super) values: Vec<Value>,
+}
+
+/// Records of the same fields.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) fields: Vec<Field>,
+    pub(super) records: Vec<Record>,
+}
+
+impl Deref for Table {
+    type Target = [Record];
+    fn deref(&self) -> &[Record] {
+        &self.records
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}{:?}", self.dtype, self.shape, self.bytes)
+    }
+}
+
+impl Value {
+    /// The value that a tensor is.
+    pub(super) fn of(tensor: &Tensor<'_>) -> Self {
+        let mut bytes = vec![0; tensor.bytes()];
+        tensor.copy_to(&mut bytes);
+        Self { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), bytes }
+    }
+
+    /// A tensor of these elements.
+    pub(super) fn new<T: runtime::Element>(shape: &[usize], elements: &[T]) -> Self {
+        Self::of(&Tensor::new(shape, elements))
+    }
+
+    pub(super) fn scalar<T: runtime::Element>(value: T) -> Self {
+        Self::new(&[], &[value])
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::of(&Tensor::text(DType::Str, text.as_bytes()))
+    }
+
+    /// Values of one type as one with an axis more.
+    pub(super) fn stacked<'a>(all: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut all = all.into_iter().peekable();
+        let first = (*all.peek().expect("there is a value to stack")).clone();
+        let (mut rows, mut bytes) = (0, Vec::new());
+        for it in all {
+            assert_eq!(it.shape, first.shape);
+            bytes.extend(&it.bytes);
+            rows += 1;
+        }
+        let shape = [rows].iter().chain(&first.shape).copied().collect();
+        Self { dtype: first.dtype, shape, bytes }
+    }
+}
+
+/// A field of this type, as the language writes it: `f32[2, ?]`.
+pub(super) fn field(name: &str, ty: &str) -> Field {
+    let (dtype, shape) = ty.strip_suffix(']').and_then(|it| it.split_once('[')).unwrap_or((ty, ""));
+    let extent = |it: &str| match it.trim() {
+        "?" => Extent::Unknown,
+        it => it.parse().map_or_else(|_| Extent::Named(it.to_owned()), Extent::Known),
+    };
+    let shape = shape.split(',').filter(|it| !it.is_empty()).map(extent).collect();
+    let ty = Type::Tensor { dtype: DType::named(dtype).expect("a dtype"), shape };
+    Field { name: name.to_owned(), ty }
+}
+
+/// Records from what each number gives.
+pub(super) fn table(
+    fields: &[(&str, &str)],
+    rows: usize,
+    of: impl Fn(usize) -> Vec<Value>,
+) -> Table {
+    let fields = fields.iter().map(|(name, ty)| field(name, ty)).collect();
+    let record = |it: usize| Record { id: mix(77, it as u64), values: of(it) };
+    Table { fields, records: (0..rows).map(record).collect() }
+}
+
+/// Records with a field of every kind: scalar, fixed extents, text, free extents.
+pub(super) fn records(rows: usize) -> Table {
+    let fields = [("i", "i64"), ("x", "f32[3]"), ("name", "str"), ("ids", "i32[?, 2]")];
+    table(&fields, rows, |it| {
+        let long: Vec<i32> = (0..it as i32 % 5 * 2).collect();
+        vec![
+            Value::scalar(it as i64),
+            Value::new(&[3], &[it as f32, 0.5, -1.0]),
+            Value::text(&"record".repeat(it % 4)),
+            Value::new(&[it % 5, 2], &long),
+        ]
+    })
+}
+
+/// A call of an operator.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) entry: &'a Operator,
+    pub(super) args: &'a [Arg],
+    /// Names of the inputs; none where they are a list.
+    pub(super) names: &'a [&'a str],
+    pub(super) inputs: &'a [Table],
+}
+
+/// Checks that the operator makes `expected` of any cut of the inputs.
+pub(super) fn check(entry: &Operator, args: &[Arg], inputs: &[Table], expected: Vec<Record>) {
+    Case { entry, args, names: &[], inputs }.check(expected);
+}
+
+/// What the checker is told is wrong.
+pub(super) fn refused(entry: &Operator, args: &[Arg], inputs: &[Table]) -> String {
+    Case { entry, args, names: &[], inputs }.output().expect_err("the checker refuses it")
+}
+
+/// The records that leave the operator, for the cut of the input that `cut` names.
+pub(super) fn run(
+    entry: &Operator,
+    args: &[Arg],
+    inputs: &[Table],
+    cut: u64,
+) -> Result<Vec<Record>, Failure> {
+    Case { entry, args, names: &[], inputs }.run(cut)
+}
+
+impl Case<'_> {
+    /// Checks that the operator makes `expected` of any cut of the inputs.
+    pub(super) fn check(&self, expected: Vec<Record>) {
+        for cut in 0..8 {
+            let found = self.run(cut).expect("it runs");
+            let first = found.iter().zip(&expected).position(|(found, it)| found != it);
+            if let Some(at) = first {
+                panic!("cut {cut}, record {at}: {:?} instead of {:?}", found[at], expected[at]);
+            }
+            assert_eq!(found.len(), expected.len(), "cut {cut} of {}", self.entry.entry.name());
+        }
+    }
+
+    /// The fields that leave the operator.
+    pub(super) fn output(&self) -> Result<Vec<Field>, String> {
+        let (names, inputs) = (self.names(), self.fields());
+        let graph = plan::Graph::default();
+        let args = self.args;
+        let applied = Applied { args, graph: &graph, inputs: &inputs, names: &names, found: &[] };
+        self.entry.entry.fields.map_or_else(|| Ok(inputs[0].clone()), |it| it(&applied))
+    }
+
+    fn run(&self, cut: u64) -> Result<Vec<Record>, Failure> {
+        let columns = self.output().expect("the checker admits it");
+        let running = (self.entry.build)(&OperatorCall {
+            args: self.args,
+            names: &self.names(),
+            inputs: &self.fields(),
+            columns: &columns,
+            key: KEY,
+            epoch: EPOCH,
+            rows: [1, 7, 64, 1000][cut as usize % 4],
+            pool: &Pool::default(),
+        })?;
+        let inputs = self.inputs.iter().enumerate();
+        let inputs = inputs.map(|(i, it)| it.chunks_of(mix(cut, i as u64)));
+        let chunks = drive(running.serial, inputs.collect())?;
+        finish(chunks, running.parallel.as_ref(), &columns)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.names.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    fn fields(&self) -> Vec<Vec<Field>> {
+        self.inputs.iter().map(|it| it.fields.clone()).collect()
+    }
+}
+
+fn drive(
+    mut serial: Box<dyn runtime::Operator>,
+    mut inputs: Vec<VecDeque<Chunk>>,
+) -> Result<Vec<Chunk>, Failure> {
+    let (mut out, mut ended) = (Vec::new(), vec![false; inputs.len()]);
+    while let Wants::Input(i) = serial.wants() {
+        assert!(!ended[i], "nothing comes after the end");
+        let chunk = inputs[i].pop_front();
+        ended[i] = chunk.is_none();
+        serial.push(i, chunk, &mut out)?;
+    }
+    Ok(out)
+}
+
+fn finish(
+    chunks: Vec<Chunk>,
+    parallel: Option<&Finish>,
+    columns: &[Field],
+) -> Result<Vec<Record>, Failure> {
+    let mut found = Vec::new();
+    for (number, chunk) in chunks.into_iter().enumerate() {
+        let chunk = match parallel {
+            Some(finish) => finish(chunk, number as u64)?,
+            None => chunk,
+        };
+        assert_eq!(chunk.columns.len(), columns.len(), "it has the columns of its type");
+        for row in 0..chunk.rows {
+            let values: Vec<_> = chunk.columns.iter().map(|it| Value::of(&it.row(row))).collect();
+            values.iter().zip(columns).for_each(|(value, field)| fits(value, field));
+            found.push(Record { id: chunk.ids()[row], values });
+        }
+    }
+    Ok(found)
+}
+
+fn fits(value: &Value, field: &Field) {
+    assert_eq!(Some(value.dtype), field.ty.dtype(), "{field}");
+    let Some(shape) = field.ty.shape().filter(|_| !value.dtype.is_text()) else { return };
+    assert_eq!(value.shape.len(), shape.len(), "{field}: {value:?}");
+    for (found, extent) in value.shape.iter().zip(shape) {
+        assert!(!matches!(extent, Extent::Known(n) if *n != *found as u64), "{field}: {value:?}");
+    }
+}
+
+impl Table {
+    /// The records in chunks: empty ones, neighbours in the same memory, and others.
+    fn chunks_of(&self, seed: u64) -> VecDeque<Chunk> {
+        let (mut random, pool) = (Philox::new(seed, 0, 0), Pool::default());
+        let largest = [1, 3, 10, 40, 1000][seed as usize % 5];
+        let mut chunks = VecDeque::new();
+        let mut from = 0;
+        while from < self.records.len() {
+            let rows = (random.below(largest + 1) as usize).min(self.records.len() - from);
+            let whole = self.chunk(&self.records[from..from + rows], &pool);
+            let middle = random.below(rows as u64 + 1) as usize;
+            chunks.extend([whole.cut(0..middle), whole.cut(middle..rows)]);
+            from += rows;
+        }
+        chunks
+    }
+
+    fn chunk(&self, records: &[Record], pool: &Pool) -> Chunk {
+        let mut out = ChunkBuilder::new(&self.fields, records.len(), EPOCH, pool);
+        for record in records {
+            out.ids.push_scalar(record.id);
+            for (to, value) in out.columns.iter_mut().zip(&record.values) {
+                push(to, value);
+            }
+        }
+        out.finish()
+    }
+}
+
+fn push(to: &mut Builder, value: &Value) {
+    to.room(Shape::new(&value.shape)).copy_from_slice(&value.bytes);
+}

@@ -1,0 +1,119 @@
+//! `shuffle`: records in another order each epoch.
+
+use super::{
+    alike::Columns,
+    arguments::size,
+    group::{Group, Regroup},
+    order::order,
+};
+use crate::prelude::*;
+use runtime::{Operator, OperatorCall, Philox, Running, Wants, mix};
+use std::sync::Arc;
+
+operator! {
+    /// Puts the records into a random order, another one each epoch.
+    ///
+    /// Without a window it is a permutation of the source's index: every order of the whole
+    /// data set is possible, and nothing is held. So it needs a source that can be read in any
+    /// order, and nothing but `map`, `with` and `where` between the two.
+    ///
+    /// `shuffle(window: n)` is for everything else. It cuts the stream into blocks of `n`
+    /// records, at places that differ from epoch to epoch (the first block is shorter), and
+    /// permutes each block, every order being equally likely. A record moves by `n / 3` places
+    /// on average, and by less than `n`. It holds one block: where records are large, shuffle
+    /// before they are decoded. A window has at most 2²⁴ records and 4 GiB.
+    ///
+    /// ```pipe
+    /// range(1_000) |> where i % 3 == 0 |> shuffle(window: 64)    # { i: i64 }
+    /// ```
+    "shuffle(stream: stream, window: int = none) -> stream",
+    // Assumed: 3 ns for the permutation, 1 for each copy of a small column.
+    cost: Cost { ns_call: 4.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
+    properties: &[Property::NeedsIndex],    // Without a window.
+    fields: Some(|applied| size(&applied.args[0], "window", 1).map(|_| applied.inputs[0].clone())),
+}
+
+/// Sets the draw of the phase apart from those of the blocks: its own key, from the name's bytes.
+const PHASE: u64 = u64::from_le_bytes(*b"phase\0\0\0");
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let Some(window) = size(&call.args[0], "window", 1).map_err(Failure::Program)? else {
+        let why = "`shuffle` was not made a permutation of its source: it needs a `window` here";
+        return Err(Failure::Program(why.to_owned()));
+    };
+    let phase = Philox::new(mix(call.key, PHASE), 0, call.epoch).below(window as u64) as usize;
+    let first = if phase == 0 { window } else { phase };
+    let blocks = Regroup::new(Group::new(call), first, window, "the window of a `shuffle`");
+
+    let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
+    let (key, columns) = (call.key, Columns::new(call));
+    let permute = move |chunk: Chunk, number: u64| {
+        let mut out = ChunkBuilder::new(&fields, chunk.rows, chunk.epoch, &pool);
+        out.gather(&columns.of(0, chunk.clone()), &order(key, number, chunk.epoch, chunk.rows));
+        Ok(out.finish())
+    };
+    let serial = Box::new(Shuffle { blocks, done: false });
+    Ok(Running { serial, parallel: Some(Arc::new(permute)) })
+}
+
+/// Cuts blocks; `parallel` permutes them, each by its number.
+struct Shuffle {
+    blocks: Regroup,
+    done: bool,
+}
+
+impl Operator for Shuffle {
+    fn wants(&self) -> Wants {
+        if self.done { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        match chunk {
+            Some(chunk) => self.blocks.push(&chunk, out),
+            None => {
+                self.done = true;
+                out.extend(self.blocks.rest());
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    /// Fisher and Yates, block by block, on a list.
+    fn shuffled(input: &[Record], window: usize) -> Vec<Record> {
+        let phase = Philox::new(mix(KEY, PHASE), 0, EPOCH).below(window as u64) as usize;
+        let (first, rest) = input.split_at(phase.min(input.len()));
+        let blocks = [first].into_iter().filter(|it| !it.is_empty()).chain(rest.chunks(window));
+        let permuted = |(number, block): (usize, &[Record])| {
+            let order = order(KEY, number as u64, EPOCH, block.len());
+            order.into_iter().map(|it| block[it as usize].clone()).collect::<Vec<_>>()
+        };
+        blocks.enumerate().flat_map(permuted).collect()
+    }
+
+    #[test]
+    fn blocks_are_permuted() {
+        for (rows, window) in [(0, 4), (1, 4), (100, 1), (100, 16), (100, 99), (50, 1000)] {
+            let input = records(rows);
+            let expected = shuffled(&input, window);
+            check(&ENTRY, &[Arg::Int(window as i64)], &[input], expected);
+        }
+    }
+
+    #[test]
+    fn it_says_what_it_cannot_do() {
+        assert!(refused(&ENTRY, &[Arg::Int(0)], &[records(1)]).contains("`window` is 0"));
+        let failure = run(&ENTRY, &[Arg::None], &[records(1)], 1).unwrap_err();
+        assert!(failure.to_string().contains("needs a `window`"));
+    }
+}

@@ -1,0 +1,67 @@
+//! `take`: the first records of a stream.
+
+use super::{alike::Columns, arguments::count};
+use crate::prelude::*;
+use runtime::{Operator, OperatorCall, Running, Wants};
+
+operator! {
+    /// Lets the first `n` records through, and ends the stream.
+    ///
+    /// A stream of fewer records passes whole. What comes after is not computed.
+    ///
+    /// ```pipe
+    /// range(100) |> take(10)    # { i: i64 }
+    /// ```
+    "take(stream: stream, n: int) -> stream",
+    cost: Cost::call(0.1),    // Assumed: a chunk is cut, no record is touched.
+    fields: Some(|applied| count(&applied.args[0], "n").map(|_| applied.inputs[0].clone())),
+}
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let left = count(&call.args[0], "n").map_err(Failure::Program)?;
+    Ok(Running { serial: Box::new(Take { columns: Columns::new(call), left }), parallel: None })
+}
+
+struct Take {
+    columns: Columns,
+    /// Records that may still pass.
+    left: u64,
+}
+
+impl Operator for Take {
+    fn wants(&self) -> Wants {
+        if self.left == 0 { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let Some(chunk) = chunk else {
+            self.left = 0;
+            return Ok(());
+        };
+        let rows = self.left.min(chunk.rows as u64) as usize;
+        self.left -= rows as u64;
+        let chunk = self.columns.of(0, chunk);
+        out.push(if rows == chunk.rows { chunk } else { chunk.cut(0..rows) });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    #[test]
+    fn it_is_the_start_of_the_stream() {
+        for n in [0, 1, 99, 100, 101] {
+            let input = records(100);
+            let expected = input.iter().take(n).cloned().collect();
+            check(&ENTRY, &[Arg::Int(n as i64)], &[input], expected);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! `windows`: stretches of successive records.
+
+use super::{
+    alike::Columns,
+    arguments::size,
+    group::{Group, check_held},
+    order::lineage,
+};
+use crate::prelude::*;
+use runtime::{Builder, Column, MAX_RANK, Operator, OperatorCall, Running, Wants};
+use std::sync::Arc;
+
+operator! {
+    /// Makes one record of each `length` successive ones: every field gets an axis more.
+    ///
+    /// The next one begins `hop` records later; `hop` is `length` unless said, so that windows
+    /// lie end to end. Records at the end that fill no window are left out. Fields must have
+    /// known extents. It holds one window.
+    ///
+    /// ```pipe
+    /// range(100) |> windows(length: 8, hop: 4)    # { i: i64[8] }
+    /// ```
+    "windows(stream: stream, length: int, hop: int = length) -> stream",
+    // Assumed: 0.2 ns for each byte copied.
+    cost: Cost::out(20.0, 0.2),
+    fields: Some(fields),
+}
+
+fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
+    let (length, _) = steps(applied.args)?;
+    let mut fields = applied.inputs[0].clone();
+    for field in &mut fields {
+        let (name, ty) = (&field.name, &field.ty);
+        let Some(extents) = ty.fixed() else {
+            return Err(format!(
+                "`{name}` is `{ty}`, and a window needs extents that are known: leave it out with `map`"
+            ));
+        };
+        if extents.len() == MAX_RANK {
+            return Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"));
+        }
+        let extents = [length].into_iter().chain(extents).map(|it| it as u64);
+        let dtype = ty.dtype().expect("it has extents");
+        field.ty = Type::tensor(dtype, &extents.collect::<Vec<_>>());
+    }
+    Ok(fields)
+}
+
+fn steps(args: &[Arg]) -> Result<(usize, usize), String> {
+    let length = size(&args[0], "length", 1)?.ok_or("`length` must be known")?;
+    Ok((length, size(&args[1], "hop", 1)?.unwrap_or(length)))
+}
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let (length, hop) = steps(call.args).map_err(Failure::Program)?;
+    let windows = call.rows.max(1);
+    let rows = hop.saturating_mul(windows - 1).saturating_add(length);
+    let serial = Windows { group: Group::new(call), skip: 0, rows, length, hop, done: false };
+
+    let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
+    let columns = Columns::new(call);
+    let overlap = move |chunk: Chunk, _| {
+        let chunk = columns.of(0, chunk);
+        let count = (chunk.rows - length) / hop + 1;
+        let starts = (0..count).map(|it| it * hop);
+        let mut out = ChunkBuilder::new(&fields, count, chunk.epoch, &pool);
+        for start in starts {
+            let rows = start..start + length;
+            out.ids.push_scalar(lineage(&chunk.ids()[rows.clone()]));
+            for (to, from) in out.columns.iter_mut().zip(&chunk.columns) {
+                push_window(to, &from.cut(rows.clone()));
+            }
+        }
+        Ok(out.finish())
+    };
+    Ok(Running { serial: Box::new(serial), parallel: Some(Arc::new(overlap)) })
+}
+
+fn push_window(to: &mut Builder, rows: &Column) {
+    to.push(&rows.stacked().expect("the checker admits fixed extents with room for an axis"));
+}
+
+/// Cuts stretches of rows that hold several windows each; `parallel` makes the windows.
+struct Windows {
+    group: Group,
+    /// Rows that lie between two windows, and go.
+    skip: usize,
+    /// Rows of a whole stretch.
+    rows: usize,
+    length: usize,
+    hop: usize,
+    done: bool,
+}
+
+impl Operator for Windows {
+    fn wants(&self) -> Wants {
+        if self.done { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let Some(chunk) = chunk else {
+            self.done = true;
+            out.extend(self.group.finish().filter(|it| it.rows >= self.length));
+            return Ok(());
+        };
+        let mut from = 0;
+        while from < chunk.rows {
+            let gone = self.skip.min(chunk.rows - from);
+            self.skip -= gone;
+            from += gone;
+            let rows = (self.rows - self.group.rows()).min(chunk.rows - from);
+            self.group.add(&chunk, from..from + rows, self.rows);
+            from += rows;
+            if self.group.rows() == self.rows {
+                self.emit(out);
+            }
+        }
+        check_held(self.group.bytes(), "the window of `windows`")
+    }
+}
+
+impl Windows {
+    /// Lets a stretch go, and keeps the rows that the next window shares with it.
+    fn emit(&mut self, out: &mut Vec<Chunk>) {
+        let Some(whole) = self.group.finish() else { return };
+        let shared = self.length.saturating_sub(self.hop);
+        self.skip = self.hop.saturating_sub(self.length);
+        self.group.add(&whole, whole.rows - shared..whole.rows, self.rows);
+        out.push(whole);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    fn rows(n: usize) -> Table {
+        table(&[("i", "i64"), ("x", "u8[2]")], n, |it| {
+            vec![Value::scalar(it as i64), Value::new(&[2], &[it as u8, 7])]
+        })
+    }
+
+    fn windowed(input: &[Record], length: usize, hop: usize) -> Vec<Record> {
+        let starts = (0..input.len()).step_by(hop).filter(|it| it + length <= input.len());
+        let window = |start: usize| {
+            let all = &input[start..start + length];
+            let ids: Vec<_> = all.iter().map(|it| it.id).collect();
+            let values = (0..2).map(|it| Value::stacked(all.iter().map(|row| &row.values[it])));
+            Record { id: lineage(&ids), values: values.collect() }
+        };
+        starts.map(window).collect()
+    }
+
+    #[test]
+    fn windows_overlap_or_leave_gaps() {
+        for (length, hop) in [(1, 1), (4, 4), (5, 2), (3, 7), (10, 1), (200, 1)] {
+            let args = [Arg::Int(length as i64), Arg::Int(hop as i64)];
+            let input = rows(100);
+            let expected = windowed(&input, length, hop);
+            check(&ENTRY, &args, &[input], expected);
+        }
+    }
+
+    #[test]
+    fn extents_must_be_known() {
+        assert!(
+            refused(&ENTRY, &[Arg::Int(4), Arg::None], &[records(1)]).contains("`name` is `str`")
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! `zip`: records of several streams side by side.
+
+use super::{alike::input_name, arguments::visible, group::failure};
+use crate::prelude::*;
+use runtime::{Builder, Column, Operator, OperatorCall, Pool, Running, Wants, mix};
+use std::sync::Arc;
+
+operator! {
+    /// Makes one record of the first records of all streams, one of the second ones, and so on.
+    ///
+    /// Given as a record, the streams' names stand before their fields: `source.text`. Given as
+    /// a list, the fields must have names of their own. Streams of different lengths are an
+    /// error of the run; `take` makes them equal where that is meant.
+    ///
+    /// ```pipe
+    /// zip({ a: range(3), b: range(3) |> map { i: i * i } })    # { a.i: i64, b.i: i64 }
+    /// ```
+    "zip(streams: streams) -> stream",
+    cost: Cost::call(3.0),    // Assumed: an id is mixed for each stream after the first.
+    fields: Some(fields),
+}
+
+fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
+    let mut all: Vec<Field> = Vec::new();
+    for (input, fields) in applied.inputs.iter().enumerate() {
+        for mut field in visible(fields) {
+            field.name = name_of(applied.names, input, &field);
+            if all.iter().any(|it| it.name == field.name) {
+                let name = field.name;
+                return Err(format!(
+                    "two streams have a field `{name}`: name the streams, `zip({{ a: …, b: … }})`"
+                ));
+            }
+            all.push(field);
+        }
+    }
+    Ok(all)
+}
+
+/// What a field of an input is called in the result.
+fn name_of(names: &[String], input: usize, field: &Field) -> String {
+    names.get(input).map_or(field.name.clone(), |it| format!("{it}.{}", field.name))
+}
+
+fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let input = |input: usize| {
+        let place = |name: &str| {
+            call.inputs[input].iter().position(|it| name_of(call.names, input, it) == name)
+        };
+        let columns = call.columns.iter().filter_map(|it| place(&it.name)).collect();
+        Input { columns, held: None, ended: false }
+    };
+    let inputs = (0..call.inputs.len()).map(input).collect();
+    let names = (0..call.inputs.len()).map(|it| input_name(call.names, it)).collect();
+    let serial = Zip { names, inputs, rows: 0 };
+
+    let (others, pool) = (call.inputs.len().saturating_sub(1), call.pool.clone());
+    let name_pairs = move |mut chunk: Chunk, _| {
+        let ids = chunk.columns.split_off(chunk.columns.len() - others);
+        chunk.ids = ids.iter().fold(chunk.ids, |ids, other| mixed_ids(&ids, other, &pool));
+        Ok(chunk)
+    };
+    Ok(Running { serial: Box::new(serial), parallel: Some(Arc::new(name_pairs)) })
+}
+
+/// `mix(a, b)` of each pair.
+fn mixed_ids(a: &Column, b: &Column, pool: &Pool) -> Column {
+    let (a, b) =
+        (a.as_slice::<u64>().expect("ids are u64"), b.as_slice::<u64>().expect("so are these"));
+    let mut out = Builder::new(&Type::scalar(DType::U64), a.len(), pool);
+    let to = out.scalars_of::<u64>(a.len());
+    for ((to, &a), &b) in to.iter_mut().zip(a).zip(b) {
+        *to = mix(a, b);
+    }
+    out.finish()
+}
+
+/// Cuts the inputs alike. Ids of all inputs but the first travel as columns, for `parallel`.
+struct Zip {
+    names: Vec<String>,
+    inputs: Vec<Input>,
+    /// Records that were made.
+    rows: u64,
+}
+
+struct Input {
+    /// Which of its columns are passed on.
+    columns: Vec<usize>,
+    /// Records that wait for the other inputs; never an empty chunk.
+    held: Option<Chunk>,
+    ended: bool,
+}
+
+impl Operator for Zip {
+    /// At the end of one input, every other one must show that it ends too.
+    fn wants(&self) -> Wants {
+        let next = self.inputs.iter().position(|it| it.held.is_none() && !it.ended);
+        next.map_or(Wants::Nothing, Wants::Input)
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        match chunk {
+            None => self.inputs[input].ended = true,
+            Some(chunk) => self.inputs[input].held = Some(chunk).filter(|it| it.rows > 0),
+        }
+        self.check_lengths()?;
+        while let Some(rows) = self.rows_of_all() {
+            out.push(self.side_by_side(rows));
+            self.rows += rows as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Zip {
+    fn check_lengths(&self) -> Result<(), Failure> {
+        let ended = self.inputs.iter().position(|it| it.ended && it.held.is_none());
+        let goes_on = self.inputs.iter().position(|it| it.held.is_some());
+        let (Some(ended), Some(goes_on)) = (ended, goes_on) else { return Ok(()) };
+        let (a, b, rows) = (&self.names[ended], &self.names[goes_on], self.rows);
+        Err(failure(format!(
+            "{a} ends after {rows} records, and {b} goes on: `zip` needs streams of the same length; `take` makes them so"
+        )))
+    }
+
+    /// Rows that every input has, if there are any.
+    fn rows_of_all(&self) -> Option<usize> {
+        let rows = |it: &Input| it.held.as_ref().map_or(0, |it| it.rows);
+        self.inputs.iter().map(rows).min().filter(|it| *it > 0)
+    }
+
+    fn side_by_side(&mut self, rows: usize) -> Chunk {
+        let mut parts = self.inputs.iter_mut().map(|it| it.cut(rows));
+        let mut whole = parts.next().expect("`zip` has a stream at least");
+        let mut ids = Vec::new();
+        for part in parts {
+            whole.columns.extend(part.columns);
+            ids.push(part.ids);
+        }
+        whole.columns.extend(ids);
+        whole
+    }
+}
+
+impl Input {
+    fn cut(&mut self, rows: usize) -> Chunk {
+        let held = self.held.take().expect("every input has rows");
+        if held.rows > rows {
+            self.held = Some(held.cut(rows..held.rows));
+        }
+        let mut part = held.cut(0..rows);
+        part.columns = self.columns.iter().map(|&it| part.columns[it].clone()).collect();
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::*;
+    use super::*;
+
+    #[test]
+    fn records_stand_side_by_side() {
+        let inputs = [records(50), records(50), records(50)];
+        let expected = (0..50).map(|it| {
+            let [a, b, c] = [0, 1, 2].map(|input| inputs[input][it].clone());
+            let id = mix(mix(a.id, b.id), c.id);
+            Record { id, values: [a.values, b.values, c.values].concat() }
+        });
+        let names = &["a", "b", "c"];
+        let case = Case { entry: &ENTRY, args: &[], names, inputs: &inputs };
+        case.check(expected.collect());
+        Case { names: &names[..1], inputs: &inputs[..1], ..case }.check(inputs[0].to_vec());
+    }
+
+    #[test]
+    fn lengths_must_agree() {
+        for (a, b) in [(10, 11), (11, 10), (0, 1)] {
+            for cut in 0..8 {
+                let inputs = [records(a), table(&[("j", "u8")], b, |_| vec![Value::scalar(1_u8)])];
+                let failure = run(&ENTRY, &[], &inputs, cut).unwrap_err().to_string();
+                assert!(failure.contains(&format!("ends after {} records", a.min(b))), "{failure}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_must_differ() {
+        assert!(refused(&ENTRY, &[], &[records(1), records(1)]).contains("a field `i`"));
+    }
+}

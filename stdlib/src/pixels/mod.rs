@@ -1,0 +1,19 @@
+//! Picture kernels on plain memory, shared by the functions of `functions/image`.
+
+pub(crate) mod blur;
+pub(crate) mod border;
+pub(crate) mod colour;
+pub(crate) mod eight;
+pub(crate) mod nearest;
+pub(crate) mod normalize;
+pub(crate) mod picture;
+pub(crate) mod resample;
+mod room;
+pub(crate) mod taps;
+mod tiers;
+mod transpose;
+pub(crate) mod wide;
+
+pub(crate) use picture::{Picture, packed};
+pub(crate) use room::with_room;
+pub(crate) use tiers::tiers;

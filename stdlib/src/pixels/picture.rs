@@ -1,0 +1,90 @@
+//! A picture somewhere in memory whose pixels lie side by side within each row.
+
+use runtime::{Element, Tensor};
+use std::{marker::PhantomData, slice};
+
+/// A picture `[height, width, channels]`; rows may lie apart, or upside down.
+#[derive(Clone, Copy)]
+pub(crate) struct Picture<'a, T> {
+    first: *const u8,
+    stride: isize,
+    /// Rows.
+    pub(crate) height: usize,
+    /// Pixels of a row.
+    pub(crate) width: usize,
+    /// Values of a pixel.
+    pub(crate) channels: usize,
+    life: PhantomData<&'a [T]>,
+}
+
+impl<'a, T: Element> Picture<'a, T> {
+    /// The picture that `tensor` is, where its pixels lie side by side.
+    pub(crate) fn of(tensor: &Tensor<'a>) -> Option<Self> {
+        (tensor.dtype() == T::DTYPE).then(|| Self::of_parts(tensor, 1)).flatten()
+    }
+
+    /// The same, each element of which is `parts` values.
+    fn of_parts(tensor: &Tensor<'a>, parts: usize) -> Option<Self> {
+        let (&[height, width, channels], &[stride, pixel, channel]) =
+            (tensor.shape(), tensor.strides())
+        else {
+            return None;
+        };
+        let size = tensor.dtype().size() as isize;
+        let side_by_side =
+            (channels <= 1 || channel == size) && (width <= 1 || pixel == channels as isize * size);
+        let (first, channels) = (tensor.as_ptr(), channels * parts);
+        let picture = Self { first, stride, height, width, channels, life: PhantomData };
+        (side_by_side || tensor.elements() == 0).then_some(picture)
+    }
+
+    /// Values of a row.
+    pub(crate) fn row_len(&self) -> usize {
+        self.width * self.channels
+    }
+
+    /// The values of row `y`.
+    #[inline(always)]
+    pub(crate) fn row(&self, y: usize) -> &'a [T] {
+        assert!(y < self.height, "a row lies within its picture");
+        // SAFETY: the tensor that this was made of holds these values for 'a, aligned.
+        unsafe {
+            let row = self.first.offset(self.stride * y as isize);
+            slice::from_raw_parts(row.cast(), self.row_len())
+        }
+    }
+
+    /// All rows, from the top.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &'a [T]> + '_ {
+        (0..self.height).map(|y| self.row(y))
+    }
+}
+
+/// The picture that `tensor` is; one whose pixels lie apart is copied into `room`.
+pub(crate) fn packed<'a, T: Element + Default>(
+    tensor: &Tensor<'a>,
+    room: &'a mut Vec<T>,
+) -> Picture<'a, T> {
+    Picture::of(tensor).unwrap_or_else(|| {
+        room.resize(tensor.elements(), T::default());
+        // SAFETY: the values are plain bytes.
+        let bytes = unsafe {
+            slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), size_of_val(&room[..]))
+        };
+        tensor.copy_to(bytes);
+        let copy = Tensor::new(tensor.shape(), &room[..]);
+        Picture::of(&copy).expect("a copy has its pixels side by side")
+    })
+}
+
+/// The same for a picture of any dtype, its pixels as bytes.
+pub(crate) fn packed_bytes<'a>(tensor: &Tensor<'a>, room: &'a mut Vec<u8>) -> Picture<'a, u8> {
+    let size = tensor.dtype().size();
+    Picture::of_parts(tensor, size).unwrap_or_else(|| {
+        room.resize(tensor.bytes(), 0);
+        tensor.copy_to(room);
+        let [height, width, channels] = [0, 1, 2].map(|it| tensor.shape()[it]);
+        let copy = Tensor::new(&[height, width, channels * size], &room[..]);
+        Picture::of(&copy).expect("a copy has its pixels side by side")
+    })
+}

@@ -1,0 +1,123 @@
+//! The files that a source names: listed when they are first asked for, and then kept.
+
+use crate::listing::{ListError, Listing, Pattern, list_all};
+use plan::Arg;
+use runtime::{Failure, mix};
+use std::{path::PathBuf, sync::OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The files of one or more patterns, and the folder names among them.
+pub(super) struct Listed {
+    patterns: Vec<Pattern>,
+    found: OnceLock<Result<Found, Failure>>,
+}
+
+/// What the patterns named.
+pub(super) struct Found {
+    /// The files.
+    pub(super) listing: Listing,
+    /// The sorted names of their folders.
+    pub(super) classes: Vec<String>,
+}
+
+impl Listed {
+    /// The files of a pattern, or of a list of them; nothing is looked at yet.
+    pub(super) fn new(arg: &Arg) -> Result<Self, String> {
+        let patterns = match arg {
+            Arg::Text(one) => vec![pattern(one)?],
+            Arg::List(all) if !all.is_empty() => {
+                let texts = all.iter().map(|it| match it {
+                    Arg::Text(text) => pattern(text),
+                    _ => Err("a list of patterns must hold text only".to_owned()),
+                });
+                texts.collect::<Result<_, _>>()?
+            }
+            _ => return Err("the files must be named by text, `\"data/**/*.jpg\"`".to_owned()),
+        };
+        Ok(Self { patterns, found: OnceLock::new() })
+    }
+
+    /// The files; listed now, where they were not yet.
+    pub(super) fn found(&self) -> Result<&Found, Failure> {
+        let found = self.found.get_or_init(|| {
+            let listing = list_all(&self.patterns).map_err(unlisted)?;
+            let classes = listing.classes().iter().map(ToString::to_string).collect();
+            Ok(Found { listing, classes })
+        });
+        found.as_ref().map_err(Clone::clone)
+    }
+
+    /// The folder names, where the files are listed or can be.
+    pub(super) fn classes(&self) -> &[String] {
+        self.found().map_or(&[], |it| &it.classes)
+    }
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::parse(text).map_err(|why| format!("{} in `{text}`: {}", why.message, why.help))
+}
+
+fn unlisted(why: ListError) -> Failure {
+    let ListError { path, message, help, .. } = why;
+    let message = message.strip_prefix(&format!("`{path}` ")).unwrap_or(&message);
+    Failure::Io { detail: format!("{message}: {help}"), path }
+}
+
+impl Found {
+    /// The path of file `number`.
+    pub(super) fn path(&self, number: usize) -> PathBuf {
+        let mut path = String::new();
+        self.listing.path(number, &mut path);
+        PathBuf::from(path)
+    }
+
+    /// Names file `number` in the lineage: by its path below the first wildcard, so that a data
+    /// set that moves stays the same.
+    pub(super) fn key(&self, number: usize, scratch: &mut String) -> u64 {
+        self.listing.key(number, scratch);
+        xxh3_64(scratch.as_bytes())
+    }
+
+    /// The ids of whole files.
+    pub(super) fn id(&self, place: u64, number: usize, scratch: &mut String) -> u64 {
+        mix(place, self.key(number, scratch))
+    }
+}
+
+/// Folders of small files for the tests of sources.
+#[cfg(test)]
+pub(super) mod folder {
+    use std::{env, fs, path::PathBuf, process};
+
+    /// A folder that goes with the test.
+    pub(in super::super) struct Folder(PathBuf);
+
+    impl Folder {
+        /// Files by their paths below the folder; `name` is the test's own.
+        pub(in super::super) fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let root = env::temp_dir().join(format!("pipec-{}-{name}", process::id()));
+            for (path, text) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(root)
+        }
+
+        /// A pattern below it.
+        pub(in super::super) fn pattern(&self, below: &str) -> plan::Arg {
+            plan::Arg::Text(self.path(below))
+        }
+
+        /// A path below it.
+        pub(in super::super) fn path(&self, below: &str) -> String {
+            format!("{}/{below}", self.0.display())
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `range`: numbers.
+
+use crate::prelude::*;
+use runtime::{Source, SourceCall, mix};
+use std::sync::Arc;
+
+source! {
+    /// The whole numbers from 0 up to, and without, `n`.
+    ///
+    /// ```pipe
+    /// range(10)    # { i: i64 }
+    /// ```
+    "range(n: int) -> stream",
+    cost: Cost::call(2.0),    // Assumed: an id is mixed, two words are written.
+    properties: &[Property::Indexed],
+    fields: Some(|applied| {
+        length(&applied.args[0])?;
+        Ok(vec![Field { name: "i".to_owned(), ty: Type::scalar(DType::I64) }])
+    }),
+}
+
+fn length(arg: &Arg) -> Result<u64, String> {
+    match arg {
+        Arg::Int(n) if *n >= 0 => Ok(*n as u64),
+        Arg::Int(n) => Err(format!("`n` is {n}, and must not be less than 0")),
+        _ => Err("`n` must be a whole number that is known before the run".to_owned()),
+    }
+}
+
+fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
+    let len = length(&call.args[0]).map_err(Failure::Program)?;
+    Ok(Arc::new(Numbers { len, place: call.place }))
+}
+
+struct Numbers {
+    len: u64,
+    place: u64,
+}
+
+impl Source for Numbers {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(self.len)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let ids = out.ids.scalars_of::<u64>(numbers.len());
+        for (to, number) in ids.iter_mut().zip(numbers) {
+            *to = mix(self.place, *number);
+        }
+        for column in &mut out.columns {
+            let values = column.scalars_of::<i64>(numbers.len());
+            for (to, number) in values.iter_mut().zip(numbers) {
+                *to = *number as i64;
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, number: u64) -> String {
+        format!("number {number}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::Pool;
+
+    #[test]
+    fn numbers_come_in_any_order() {
+        let fields = [Field { name: "i".to_owned(), ty: Type::scalar(DType::I64) }];
+        let call = SourceCall { args: &[Arg::Int(10)], columns: &fields, place: 7 };
+        let source = build(&call).unwrap();
+        let mut out = ChunkBuilder::new(&fields, 2, 0, &Pool::default());
+        source.fetch(&[9, 3], &mut out).unwrap();
+        let chunk = out.finish();
+        assert_eq!(source.len(), Ok(10));
+        assert_eq!(chunk.columns[0].as_slice::<i64>(), Some(&[9, 3][..]));
+        assert_eq!(chunk.ids(), [mix(7, 9), mix(7, 3)]);
+    }
+
+    #[test]
+    fn there_are_no_fewer_than_none() {
+        assert_eq!(length(&Arg::Int(0)), Ok(0));
+        assert!(length(&Arg::Int(-1)).unwrap_err().contains("`n` is -1"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a record ends.
+
+use memchr::{memchr, memchr_iter, memchr2};
+
+use super::RecordFault;
+
+/// Bytes that a record may have, with its line end.
+pub const RECORD_MAX: usize = 64 * 1024 * 1024;
+
+/// What a file's records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Lines, which end in `\n` or `\r\n`; the last may do without.
+    Lines,
+    /// CSV records (RFC 4180): lines too, but fields between quotes may hold line ends. Blank lines are
+    /// not records.
+    Csv {
+        /// What stands between two fields.
+        delimiter: u8,
+    },
+}
+
+/// Where the record ends that begins at a place, if it does so in what has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Behind the line end, after so many lines.
+    At { end: usize, n_lines: u32 },
+    /// Later; `quoted` if inside quotes.
+    Later { quoted: bool },
+}
+
+impl Framing {
+    /// Cuts the first record out of `raw` and takes its line end away.
+    #[must_use]
+    pub fn content<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+        match self.end(raw) {
+            End::At { end, .. } => trim(&raw[..end]),
+            End::Later { .. } => raw,
+        }
+    }
+
+    /// Whether a record without any bytes counts.
+    pub(super) fn counts_blank(self) -> bool {
+        self == Framing::Lines
+    }
+
+    pub(super) fn end(self, bytes: &[u8]) -> End {
+        let (start, n_lines) = match self {
+            Framing::Lines => (0, 0),
+            Framing::Csv { delimiter } => match skip_quotes(bytes, delimiter) {
+                Ok(skipped) => skipped,
+                Err(end) => return end,
+            },
+        };
+        match memchr(b'\n', &bytes[start..]) {
+            Some(at) => End::At { end: start + at + 1, n_lines: n_lines + 1 },
+            None => End::Later { quoted: false },
+        }
+    }
+
+    /// The mistake of a record that has no end within [`RECORD_MAX`], or within the file.
+    pub(super) fn endless(quoted: bool) -> RecordFault {
+        if quoted {
+            let help =
+                "close it with `\"`; a quote in a field that begins with one is written `\"\"`";
+            return RecordFault::new("a quote in the record that begins here is not closed", help);
+        }
+        let message = format!("the line is longer than {} MiB", RECORD_MAX >> 20);
+        RecordFault::new(
+            message,
+            "see that this is a text file; larger records belong into binary formats",
+        )
+    }
+}
+
+/// Goes past the last field between quotes in the first record: where that ends, and the line ends
+/// inside of quotes so far.
+fn skip_quotes(bytes: &[u8], delimiter: u8) -> Result<(usize, u32), End> {
+    let (mut at, mut n_lines) = (0, 0);
+
+    while let Some(found) = memchr2(b'"', b'\n', &bytes[at..]).map(|it| at + it) {
+        if bytes[found] == b'\n' {
+            break;
+        }
+        at = found + 1;
+        // Elsewhere than at the start of a field, a quote is a character like any other.
+        if found == 0 || bytes[found - 1] == delimiter {
+            let inside = closing_quote(&bytes[at..]).ok_or(End::Later { quoted: true })?;
+            n_lines += memchr_iter(b'\n', &bytes[at..at + inside]).count() as u32;
+            at += inside + 1;
+        }
+    }
+    Ok((at, n_lines))
+}
+
+/// The quote that closes a field, of the bytes behind the one that opens it. A doubled one does not.
+pub(super) fn closing_quote(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let quote = at + memchr(b'"', &bytes[at..])?;
+        if bytes.get(quote + 1) != Some(&b'"') {
+            return Some(quote);
+        }
+        at = quote + 2;
+    }
+}
+
+/// Takes away `\n` or `\r\n`.
+pub(super) fn trim(line: &[u8]) -> &[u8] {
+    let Some(line) = line.strip_suffix(b"\n") else { return line };
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// What may stand in front of a file in UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The bytes of the mark in front of a file that says it is UTF-8; one that says UTF-16 is a fault.
+pub(super) fn byte_order_mark(bytes: &[u8]) -> Result<usize, RecordFault> {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        let help = "turn it into UTF-8: `iconv -f utf-16 -t utf-8`";
+        return Err(RecordFault::new("the file is UTF-16", help));
+    }
+    Ok(if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 })
+}

@@ -1,0 +1,301 @@
+//! Reads files of text from front to end, in blocks of whole records.
+//!
+//! What a block holds depends on where it begins and on nothing else, so that a reader set to the
+//! position of a block gives that block again.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark, trim};
+use super::{RecordFault, TextError, csv};
+
+/// Bytes that a block has, unless one record has more.
+const BLOCK: usize = 1024 * 1024;
+
+/// Reads records in order, without an index.
+///
+/// It holds one block, 1 MiB, and so much more as the longest record needs. A byte order mark in front
+/// of a file is dropped.
+#[derive(Debug)]
+pub struct RecordReader {
+    files: Arc<[PathBuf]>,
+    framing: Framing,
+    /// Bytes of a block.
+    block: usize,
+    /// The header that each file begins with, for CSV that has one.
+    header: Option<Vec<String>>,
+    header_due: bool,
+    input: Option<File>,
+    /// Where the next record is.
+    position: Position,
+    buffer: Vec<u8>,
+    /// The place in the buffer of the next record.
+    at: usize,
+    /// Whether the buffer's end is the file's.
+    at_end: bool,
+    spans: Vec<Span>,
+}
+
+/// The place of a record: what a reader needs to go on from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The file, by its number.
+    pub file: u32,
+    /// Bytes before it in the file.
+    pub offset: u64,
+    /// Lines before it in the file.
+    pub line: u64,
+}
+
+/// A record inside a block, without its line end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte in the block.
+    pub start: u32,
+    /// The byte behind its last.
+    pub end: u32,
+    /// Lines of the block before it.
+    pub line: u32,
+}
+
+/// Some records of one file, in order. It lasts until the next is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'r> {
+    /// Where it begins.
+    pub position: Position,
+    /// Its bytes, line ends and all.
+    pub bytes: &'r [u8],
+    /// Its records; never none.
+    pub records: &'r [Span],
+}
+
+impl<'r> Block<'r> {
+    /// The bytes of record `i`, without its line end.
+    #[must_use]
+    pub fn record(&self, i: usize) -> &'r [u8] {
+        let span = self.records[i];
+        &self.bytes[span.start as usize..span.end as usize]
+    }
+
+    /// The number of the line, from 1, in which record `i` begins.
+    #[must_use]
+    pub fn line(&self, i: usize) -> u64 {
+        self.position.line + u64::from(self.records[i].line) + 1
+    }
+
+    /// The byte of the file at which record `i` begins.
+    #[must_use]
+    pub fn offset(&self, i: usize) -> u64 {
+        self.position.offset + u64::from(self.records[i].start)
+    }
+}
+
+impl RecordReader {
+    /// Reads the lines of the files.
+    #[must_use]
+    pub fn lines(files: impl Into<Arc<[PathBuf]>>) -> RecordReader {
+        RecordReader::new(files.into(), Framing::Lines, None)
+    }
+
+    /// Reads the records of CSV files that are laid out alike. Their headers, which must be alike too,
+    /// are not among them.
+    #[must_use]
+    pub fn csv(files: impl Into<Arc<[PathBuf]>>, table: &csv::Table) -> RecordReader {
+        RecordReader::new(files.into(), table.framing(), table.header())
+    }
+
+    /// Reads in blocks of another size, so that small files have many.
+    #[cfg(test)]
+    pub(super) fn with_blocks_of(mut self, n_bytes: usize) -> RecordReader {
+        self.block = n_bytes;
+        self
+    }
+
+    fn new(files: Arc<[PathBuf]>, framing: Framing, header: Option<Vec<String>>) -> RecordReader {
+        RecordReader {
+            files,
+            framing,
+            block: BLOCK,
+            header,
+            header_due: false,
+            input: None,
+            position: Position::default(),
+            buffer: Vec::new(),
+            at: 0,
+            at_end: false,
+            spans: Vec::new(),
+        }
+    }
+
+    /// The files that it reads.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The place of the next record, for [`RecordReader::resume`].
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Goes on from a position that a reader of the same files gave.
+    pub fn resume(&mut self, position: Position) {
+        self.input = None;
+        self.position = position;
+    }
+
+    /// Reads the next block; none after the last file.
+    ///
+    /// # Errors
+    /// A file cannot be read, a record is longer than [`RECORD_MAX`], a quote is not closed, or a header
+    /// differs from the table's. After an error, the reader stands where it stood before.
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, TextError> {
+        while self.position.file < self.files.len() as u32 {
+            if self.input.is_none() {
+                self.open()?;
+            }
+
+            let position = self.position;
+            let start = self.cut()?;
+            if self.header_due && !self.spans.is_empty() {
+                self.take_header(position, start)?;
+            }
+            if !self.spans.is_empty() {
+                let bytes = &self.buffer[start..self.at];
+                return Ok(Some(Block { position, bytes, records: &self.spans }));
+            }
+            if self.at_end && self.at == self.buffer.len() {
+                self.input = None;
+                self.position = Position { file: position.file + 1, offset: 0, line: 0 };
+            }
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self) -> Result<(), TextError> {
+        let Position { file, offset, line } = self.position;
+        let path = &self.files[file as usize];
+        let open = || {
+            let mut input = File::open(path)?;
+            if offset > 0 {
+                input.seek(SeekFrom::Start(offset))?;
+            }
+            Ok(input)
+        };
+        self.input = Some(open().map_err(|why| TextError::unreadable(path, &why))?);
+        self.buffer.clear();
+        (self.at, self.at_end) = (0, false);
+        self.header_due = line == 0 && self.header.is_some();
+
+        if offset == 0 {
+            self.fill(self.block.max(BYTE_ORDER_MARK.len()))?;
+            self.skip_byte_order_mark()?;
+        }
+        Ok(())
+    }
+
+    fn skip_byte_order_mark(&mut self) -> Result<(), TextError> {
+        match byte_order_mark(&self.buffer) {
+            Ok(n_bytes) => {
+                (self.at, self.position.offset) = (n_bytes, n_bytes as u64);
+                Ok(())
+            }
+            Err(fault) => {
+                self.input = None;
+                Err(self.fault(0, fault))
+            }
+        }
+    }
+
+    /// Cuts the next block into spans and moves behind it; returns its place in the buffer.
+    fn cut(&mut self) -> Result<usize, TextError> {
+        let mut window = self.block;
+        loop {
+            self.fill(window)?;
+            self.spans.clear();
+            let bytes = &self.buffer[self.at..self.buffer.len().min(self.at + window)];
+            let is_last = self.at_end && self.at + bytes.len() == self.buffer.len();
+            let cut = cut(bytes, self.framing, is_last, &mut self.spans);
+
+            if cut.end > 0 || is_last && cut.open.is_none() {
+                let start = self.at;
+                self.at += cut.end;
+                self.position.offset += cut.end as u64;
+                self.position.line += u64::from(cut.n_lines);
+                return Ok(start);
+            }
+            if is_last || window >= RECORD_MAX {
+                return Err(self.fault(0, Framing::endless(cut.open == Some(true))));
+            }
+            window *= 2;
+        }
+    }
+
+    /// Reads until `window` bytes lie in the buffer from `at` on, or the file ends.
+    fn fill(&mut self, window: usize) -> Result<(), TextError> {
+        if self.at_end || self.buffer.len() - self.at >= window {
+            return Ok(());
+        }
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        self.buffer.shrink_to(self.block);
+
+        let input = self.input.as_mut().expect("a file is open while records are cut");
+        let wanted = window - self.buffer.len();
+        self.buffer.reserve_exact(wanted);
+        let read = input.by_ref().take(wanted as u64).read_to_end(&mut self.buffer);
+        let path = &self.files[self.position.file as usize];
+        let found = read.map_err(|why| TextError::unreadable(path, &why))?;
+        self.at_end = found < wanted;
+        Ok(())
+    }
+
+    /// Compares the header in front of the block with the table's, and takes it out.
+    fn take_header(&mut self, position: Position, start: usize) -> Result<(), TextError> {
+        let first = self.spans.remove(0);
+        let header = &self.buffer[start..][first.start as usize..first.end as usize];
+        let line = u64::from(first.line);
+        let expected = self.header.as_deref().unwrap_or_default();
+        if let Err(fault) = csv::check_header(header, self.framing, expected) {
+            self.resume(Position { file: position.file, offset: 0, line: 0 });
+            return Err(self.fault(line, fault));
+        }
+        self.header_due = false;
+        Ok(())
+    }
+
+    /// An error in the line that comes so many after the next record's.
+    fn fault(&self, further: u64, fault: RecordFault) -> TextError {
+        let path: &Path = &self.files[self.position.file as usize];
+        TextError::at_line(path, self.position.line + further + 1, fault)
+    }
+}
+
+/// How far bytes could be cut into records.
+struct Cut {
+    end: usize,
+    n_lines: u32,
+    /// Whether something is left, and if so, whether inside quotes.
+    open: Option<bool>,
+}
+
+/// Cuts bytes into records; what is left at the end of a file is one, if no quote is open.
+fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Vec<Span>) -> Cut {
+    let (mut at, mut line) = (0, 0);
+    while at < bytes.len() {
+        let (end, n_lines) = match framing.end(&bytes[at..]) {
+            End::At { end, n_lines } => (at + end, n_lines),
+            End::Later { quoted: false } if is_last => (bytes.len(), 1),
+            End::Later { quoted } => return Cut { end: at, n_lines: line, open: Some(quoted) },
+        };
+        let content = trim(&bytes[at..end]).len();
+        if content > 0 || framing.counts_blank() {
+            spans.push(Span { start: at as u32, end: (at + content) as u32, line });
+        }
+        (at, line) = (end, line + n_lines);
+    }
+    Cut { end: at, n_lines: line, open: None }
+}

@@ -1,0 +1,32 @@
+//! Runs every case under `suite/`, every example, and the checks of the tree itself.
+//!
+//! A case is a `.pipe` file whose folder says what to do with it, and whose last comment block,
+//! under `####`, is what must come out. `UPDATE=1 cargo test -p tests` writes what does come out
+//! into the file.
+
+#[path = "suite/cases.rs"]
+mod cases;
+#[path = "suite/entries.rs"]
+mod entries;
+#[path = "suite/output.rs"]
+mod output;
+#[path = "suite/tidy.rs"]
+mod tidy;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let mut trials = cases::trials();
+    trials.extend(entries::trials());
+    trials.extend(tidy::trials());
+    trials.sort_by(|a, b| a.name().cmp(b.name()));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// A named check.
+fn trial(
+    name: impl Into<String>,
+    check: impl FnOnce() -> Result<(), libtest_mimic::Failed> + Send + 'static,
+) -> Trial {
+    Trial::test(name, check)
+}

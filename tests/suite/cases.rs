@@ -1,0 +1,127 @@
+//! Programs, and what must come of them.
+
+use crate::{output, trial};
+use compiler::format::format;
+use driver::{Loaded, Settings, SourceFile};
+use libtest_mimic::{Failed, Trial};
+use plan::Diagnostic;
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// What separates a case from what is expected of it.
+const RULE: &str = "\n####\n";
+
+type Check = fn(&Path, &str) -> Result<String, String>;
+
+/// A check for each case of each folder, and for each example.
+pub(crate) fn trials() -> Vec<Trial> {
+    let folders: [(&str, Check); 4] =
+        [("errors", errors), ("explain", explain), ("fmt", formatted), ("run", run)];
+    let mut trials = Vec::new();
+    for (folder, check) in folders {
+        for path in files(&suite().join(folder)) {
+            let name = format!("{folder}/{}", stem(&path));
+            trials.push(trial(name, move || case(&path, check)));
+        }
+    }
+    for path in files(&suite().join("../../examples")) {
+        let name = format!("examples/{}", stem(&path));
+        trials.push(trial(name, move || example(&path)));
+    }
+    trials
+}
+
+/// The folder of the cases.
+pub(crate) fn suite() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("suite")
+}
+
+/// The `.pipe` files of a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|it| it.flatten().map(|it| it.path()).collect());
+    let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
+    paths.retain(|it| it.extension().is_some_and(|it| it == "pipe"));
+    paths.sort();
+    paths
+}
+
+fn case(path: &Path, check: Check) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let (source, expected) = text.split_once(RULE).unwrap_or((text.trim_end(), ""));
+    let found = check(path, &format!("{source}\n"))?;
+    let found: String = found.lines().map(|it| format!("# {it}").trim_end().to_owned() + "\n").collect();
+    if found == expected {
+        return Ok(());
+    }
+    if env::var_os("UPDATE").is_some() {
+        fs::write(path, format!("{source}{RULE}{found}"))?;
+        return Ok(());
+    }
+    Err(format!("expected:\n{expected}\nfound:\n{found}\nUPDATE=1 accepts what was found").into())
+}
+
+fn loaded(path: &Path, source: &str) -> Loaded {
+    Loaded::from_text(path, source.to_owned())
+}
+
+/// The messages, each at its text.
+fn errors(path: &Path, source: &str) -> Result<String, String> {
+    let loaded = loaded(path, source);
+    match driver::compile(&loaded, &Settings::default()) {
+        Ok(_) => Err("the case must not compile".to_owned()),
+        Err(all) => Ok(all.iter().map(|it| line(&loaded.files, it)).collect()),
+    }
+}
+
+/// A message in two lines.
+pub(crate) fn line(files: &[SourceFile], it: &Diagnostic) -> String {
+    let text = files.get(usize::from(it.span.file.0)).map_or("", |file| it.span.text(&file.text));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = files.first().map_or(0, |file| {
+        file.text[..(it.span.start as usize).min(file.text.len())].lines().count().max(1)
+    });
+    let help = it.help.as_ref().map(|it| format!("  help: {it}\n")).unwrap_or_default();
+    format!("{} at `{text}` in line {line}: {}\n{help}", it.code, it.message)
+}
+
+fn compiled(path: &Path, source: &str) -> Result<driver::Compiled, String> {
+    let loaded = loaded(path, source);
+    driver::compile(&loaded, &Settings { workers: Some(2), ..Settings::default() })
+        .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect())
+}
+
+fn run(path: &Path, source: &str) -> Result<String, String> {
+    output::of(&compiled(path, source)?)
+}
+
+fn explain(path: &Path, source: &str) -> Result<String, String> {
+    let text = compiled(path, source)?.explanation().text();
+    let folder = format!("{}/", path.parent().unwrap_or(Path::new("")).display());
+    Ok(text.replace(&folder, ""))
+}
+
+fn formatted(_: &Path, source: &str) -> Result<String, String> {
+    let once = format(source).map_err(|it| format!("{it:?}"))?;
+    let twice = format(&once).map_err(|it| format!("{it:?}"))?;
+    if once == twice { Ok(once) } else { Err(format!("not the same again:\n{twice}")) }
+}
+
+/// An example is formatted, and each of its pipelines compiles.
+fn example(path: &Path) -> Result<(), Failed> {
+    let source = fs::read_to_string(path)?;
+    let loaded = loaded(path, &source);
+    let messages = driver::check(&loaded, &Settings::default());
+    if !messages.is_empty() {
+        return Err(messages.iter().map(|it| line(&loaded.files, it)).collect::<String>().into());
+    }
+    if format(&source).ok().as_deref() != Some(&source) {
+        return Err("it is not as `pipec fmt` has it".into());
+    }
+    Ok(())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,79 @@
+//! The library: every entry's signature is read, its example runs, its name is listed; every
+//! message's wrong example gives that message.
+
+use crate::{cases::line, output, trial};
+use driver::{Loaded, Settings};
+use libtest_mimic::{Failed, Trial};
+use plan::Entry;
+use std::path::Path;
+
+/// A check for each example in the docs of an entry, and for each code.
+pub(crate) fn trials() -> Vec<Trial> {
+    let library = stdlib::library();
+    let all = [library.functions, library.operators, library.sources];
+    let mut trials = Vec::new();
+    for entry in all.into_iter().flatten() {
+        for (i, example) in examples(entry.doc).into_iter().enumerate() {
+            let name = format!("doc/{}/{i}", entry.name());
+            trials.push(trial(name, move || check_example(&example)));
+        }
+        trials.push(trial(format!("doc/{}", entry.name()), move || documented(entry)));
+    }
+    for code in driver::codes() {
+        trials.push(trial(format!("codes/{}", code.id), move || check_code(code.id, code.long)));
+    }
+    trials
+}
+
+/// An entry says what it is, shows how it is called, and has a signature that can be read.
+fn documented(entry: &Entry) -> Result<(), Failed> {
+    compiler::syntax::parse_signature(entry.signature).map_err(|it| format!("{it:?}"))?;
+    if entry.summary().is_empty() || !entry.doc.contains("```pipe") {
+        return Err(format!("`{}` lacks a summary or an example", entry.name()).into());
+    }
+    Ok(())
+}
+
+/// The `pipe` blocks of a doc that can be run.
+fn examples(doc: &str) -> Vec<String> {
+    let blocks = doc.split("```pipe\n").skip(1);
+    blocks.filter_map(|it| it.split_once("```")).map(|(it, _)| it.trim().to_owned()).collect()
+}
+
+/// The comment at the end of an example states the type of the record that leaves it.
+fn check_example(example: &str) -> Result<(), Failed> {
+    let source = format!("edition 2026\npipeline example =\n{example}\n");
+    let loaded = Loaded::from_text(Path::new("example.pipe"), source);
+    let compiled = driver::compile(&loaded, &Settings::default())
+        .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect::<String>())?;
+    let stated = example.rsplit('#').next().map(str::trim).unwrap_or_default();
+    let fields: Vec<String> = compiled.program.output.iter().map(ToString::to_string).collect();
+    let found = format!("{{ {} }}", fields.join(", "));
+    if stated != found {
+        return Err(format!("states {stated}, is {found}").into());
+    }
+    let output = output::of(&compiled)?;
+    if output.contains("failed:") { Err(output.into()) } else { Ok(()) }
+}
+
+/// The wrong example of a code gives that code and no other, the right one none.
+fn check_code(id: &str, long: &str) -> Result<(), Failed> {
+    let Some((_, rest)) = long.split_once("\n\nWrong:\n\n") else { return Ok(()) };
+    let (wrong, right) = rest.split_once("\n\nRight:\n\n").ok_or("a wrong example has a right one")?;
+    let codes = |text: &str| {
+        let text: String = text.lines().map(|it| format!("{}\n", it.trim_start())).collect();
+        let loaded = Loaded::from_text(Path::new("example.pipe"), text);
+        let found = driver::check(&loaded, &Settings::default());
+        let codes: Vec<&str> = found.iter().map(|it| it.code.id).collect();
+        let shown: String = found.iter().map(|it| line(&loaded.files, it)).collect();
+        (codes, shown)
+    };
+    let (found, shown) = codes(wrong);
+    if found.is_empty() || found.iter().any(|it| *it != id) {
+        return Err(format!("the wrong example gives:\n{shown}").into());
+    }
+    // The right example may name files that are not there.
+    let (found, shown) = codes(right);
+    let unreadable = found.iter().all(|it| *it == "PC0136");
+    if unreadable { Ok(()) } else { Err(format!("the right example gives:\n{shown}").into()) }
+}
