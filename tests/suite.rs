@@ -8,6 +8,10 @@
 mod cases;
 #[path = "suite/entries.rs"]
 mod entries;
+#[path = "suite/generated.rs"]
+mod generated;
+#[path = "suite/language.rs"]
+mod language;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/tidy.rs"]
@@ -18,6 +22,8 @@ use libtest_mimic::{Arguments, Trial};
 fn main() {
     let mut trials = cases::trials();
     trials.extend(entries::trials());
+    trials.extend(generated::trials());
+    trials.extend(language::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();

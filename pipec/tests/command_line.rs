@@ -197,7 +197,7 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
     let folder = Folder::new("usage", &[("a.pipe", program), ("n.pipe", NUMBERS)]);
     let run = |args: &[&str]| folder.run(&[&["run"], args].concat());
     run(&["b.pipe"]).ends(5, &["`b.pipe` cannot be read", "this folder holds `a.pipe`, `n.pipe`"]);
-    run(&["a.pipe"]).ends(2, &["PC0164", "`a`", "`b`"]);
+    run(&["n.pipe"]).ends(2, &["PC0164", "`train`", "`each`"]);
     run(&["a.pipe", "c"]).ends(2, &["no pipeline `c`"]);
     run(&["a.pipe", "a"]).ends(2, &["PC0161", "`data` is not set", "--set data=…"]);
     run(&["a.pipe", "a", "--set", "dta=x"])

@@ -97,9 +97,12 @@ fn run(path: &Path, source: &str) -> Result<String, String> {
 }
 
 fn explain(path: &Path, source: &str) -> Result<String, String> {
-    let text = compiled(path, source)?.explanation().text();
-    let folder = format!("{}/", path.parent().unwrap_or(Path::new("")).display());
-    Ok(text.replace(&folder, ""))
+    let mut compiled = compiled(path, source)?;
+    // A table is as wide as what stands in it: not as wide as the path to this checkout.
+    for file in &mut compiled.files {
+        file.path = stem(Path::new(&file.path)) + ".pipe";
+    }
+    Ok(compiled.explanation().text())
 }
 
 fn formatted(_: &Path, source: &str) -> Result<String, String> {

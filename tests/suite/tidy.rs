@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("stdlib", &["plan", "runtime"]),
     ("sample", &[]),
     ("driver", &["plan", "compiler", "runtime", "stdlib", "sample"]),
-    ("pipec", &["plan", "driver"]),
+    ("pipec", &["plan", "runtime", "sample", "driver"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
 ];
 

@@ -24,8 +24,10 @@ impl<'a> Checker<'a> {
                 Ok(val) => val,
                 Err(refusal) => self.refuse(refusal, op.sign(), (a, b), a_at.to(b_at)),
             },
-            // A list beside `+` is a list that goes on: `ids + [EOS]`.
-            (Val::List(_), _) | (_, Val::List(_)) if op == BinaryOp::Add => {
+            // A list beside a sequence is a sequence that goes on: `ids + [EOS]`.
+            (Val::List(_), other) | (other, Val::List(_))
+                if op == BinaryOp::Add && self.is_sequence(other) =>
+            {
                 self.joined_lists((a, a_at), (b, b_at))
             }
             _ if op == BinaryOp::Add && self.is_text(a) && self.is_text(b) => {
@@ -47,6 +49,18 @@ impl<'a> Checker<'a> {
 
     fn is_text(&self, val: &Val) -> bool {
         self.dtype(val) == Some(DType::Str)
+    }
+
+    /// Whether it is a list, or a tensor of one axis whose length the type does not tell.
+    fn is_sequence(&self, val: &Val) -> bool {
+        match val {
+            Val::List(_) => true,
+            Val::Expr(id) => matches!(
+                self.ty(*id).shape(),
+                Some([Extent::Unknown | Extent::Named(_)])
+            ),
+            _ => false,
+        }
     }
 
     fn joined_lists(&mut self, (a, a_at): (&Val, Span), (b, b_at): (&Val, Span)) -> Val {

@@ -45,8 +45,27 @@ impl<'a> Checker<'a> {
         if name == "one_of" {
             return self.call_one_of(call, piped, env);
         }
-        self.arguments_alone(call, env);
+        // On a stream the arguments may speak of fields that cannot be known.
+        match &piped {
+            None => call.args.iter().for_each(|it| drop(self.value(&it.value, env))),
+            Some((val, _)) if !val.has_stream() && !val.is_broken() => {
+                call.args.iter().for_each(|it| drop(self.value(&it.value, env)));
+            }
+            Some(_) => self.arguments_alone(call, env),
+        }
         self.unknown_call(call, piped, env)
+    }
+
+    /// Whether a name is that of a function and of no operator.
+    pub(super) fn is_function(&self, name: &str, env: &Env<'_>) -> bool {
+        let declared = self.names.called.get(&(env.file, name)).or(self.names.library.get(name));
+        match declared {
+            Some(it) => matches!(it.kind, DeclarationKind::Fn(_) | DeclarationKind::Extern(_)),
+            None => {
+                self.registry.get(name, EntryKind::Operator).is_none()
+                    && self.registry.get(name, EntryKind::Function).is_some()
+            }
+        }
     }
 
     /// Looks for mistakes within the arguments of a call that cannot be made.
@@ -71,8 +90,12 @@ impl<'a> Checker<'a> {
         let mut near: Vec<&str> = self.registry.names().collect();
         near.extend(self.names.called.keys().filter(|it| it.0 == env.file).map(|it| it.1));
         near.extend(self.names.library.keys());
-        let on_stream = matches!(piped, Some((Val::Stream(_), _)));
-        let diagnostic = errors::unknown_function(&call.name, &near, on_stream);
+        let kind = match piped {
+            Some((Val::Stream(_), _)) => "operator",
+            Some((Val::Broken, _)) => "operator or function",
+            _ => "function",
+        };
+        let diagnostic = errors::unknown_function(&call.name, &near, kind);
         self.report(diagnostic)
     }
 

@@ -17,7 +17,9 @@ impl<'a> Checker<'a> {
                 self.alone(declaration);
             }
         }
-        let chosen = self.chosen(files)?;
+        let slips = files.iter().flat_map(|it| &it.declarations).any(|it| it.broken);
+        let fine = !slips && !self.diagnostics.iter().any(plan::Diagnostic::is_error);
+        let chosen = self.chosen(files, fine)?;
         let mut plan = None;
         for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
             for declaration in &file.declarations {
@@ -223,7 +225,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The pipeline to be planned, where it is clear which; by the place of its declaration.
-    fn chosen(&mut self, files: &[ast::File]) -> Option<Option<Span>> {
+    ///
+    /// That it is not clear is said only where nothing else is wrong.
+    fn chosen(&mut self, files: &[ast::File], fine: bool) -> Option<Option<Span>> {
         let main = files.first()?;
         let pipelines: Vec<&ast::Declaration> = main
             .declarations
@@ -245,7 +249,7 @@ impl<'a> Checker<'a> {
             pipelines.iter().filter(|it| !used.contains(&name_of(it))).collect();
         match ends.as_slice() {
             [one] => Some(Some(one.span)),
-            _ if !self.request.needs_params => Some(None),
+            _ if !self.request.needs_params || !fine => Some(None),
             [] if pipelines.is_empty() => {
                 self.report(errors::no_pipeline(at));
                 Some(None)

@@ -209,7 +209,8 @@ impl<'a> Checker<'a> {
                 None
             }
             other => {
-                self.report(errors::not_whole(other.kind(), at));
+                let shown = self.shown(other);
+                self.report(errors::not_whole(&shown, at));
                 None
             }
         }

@@ -220,6 +220,11 @@ impl<'a> Checker<'a> {
     fn shown(&self, val: &Val) -> String {
         match val {
             Val::Expr(id) => format!("`{}`", self.graph.ty(*id)),
+            Val::Known(Known::Text(it)) if it.len() <= 32 => format!("`\"{it}\"`"),
+            Val::Known(Known::Number(it)) => match it.size {
+                Size::Int(value) => format!("`{value}`"),
+                Size::Float(value) => format!("`{value}`"),
+            },
             other => other.kind().to_owned(),
         }
     }

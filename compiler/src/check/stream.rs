@@ -55,7 +55,7 @@ impl<'a> Checker<'a> {
             output,
             step: step(env.pipeline, each.kind.word(), self.names.ordinal(each.at)),
             place: env.place,
-            at: each.at.to(each.body.span),
+            at: self.shown_place(each.at.to(each.body.span)),
             on_fault: Policy::Fail,
         });
         self.note_writers(op, input, &written, env.place, each.kind);

@@ -79,6 +79,14 @@ impl<'a> Checker<'a> {
 
     /// `lhs |> stage`, of a stream or of a value.
     fn pipe(&mut self, lhs: &ast::Expr, stage: &ast::Stage, env: &mut Env<'_>) -> Val {
+        if let (ast::ExprKind::Pipe { lhs: before, stage: ast::Stage::Each(each) }, ast::Stage::Call(call)) =
+            (&lhs.kind, stage)
+            && matches!(each.kind, ast::EachKind::Map | ast::EachKind::With)
+            && self.is_function(&call.name.text, env)
+            && matches!(self.value(before, env), Val::Stream(_))
+        {
+            return self.report(errors::function_on_stream(call));
+        }
         let left = self.value(lhs, env);
         match (left, stage) {
             (Val::Stream(input), ast::Stage::Each(each)) => self.each(input, each, env),

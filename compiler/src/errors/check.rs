@@ -115,8 +115,7 @@ pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
 
 // ---- calls
 
-pub(crate) fn unknown_function(name: &Name, near: &[&str], on_stream: bool) -> Diagnostic {
-    let kind = if on_stream { "operator" } else { "function" };
+pub(crate) fn unknown_function(name: &Name, near: &[&str], kind: &str) -> Diagnostic {
     let message = format!("there is no {kind} `{}`", name.text);
     let diagnostic = Diagnostic::error(codes::UNKNOWN_FUNCTION.code(), name.span, message);
     match nearest(&name.text, near) {

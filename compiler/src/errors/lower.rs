@@ -35,8 +35,8 @@ const MISALIGNS: CodeInfo = CodeInfo {
     name: "skip-misaligns",
     long: "`zip` puts the first records of all streams side by side, then the second ones. A record that is skipped in one \
            stream only would move all that follow it beside the wrong ones. Compute what can fail after the `zip`: then \
-           the pair goes.\n\nWrong:\n\n    pipeline p = zip({ a: a |> where coin(0.5) |> map f(x), b: b }) else skip\n\n\
-           Right:\n\n    pipeline p = zip({ a: a, b: b }) |> map { y: f(a.x), b.z } else skip\n",
+           the pair goes.\n\nWrong:\n\n    pipeline p = zip({ a: range(9) |> map { x: 6 // i }, b: range(9) }) else skip\n\n\
+           Right:\n\n    pipeline p = zip({ a: range(9), b: range(9) }) |> map { x: 6 // a.i, i: b.i } else skip\n",
 };
 
 const TOO_LARGE: CodeInfo = CodeInfo {

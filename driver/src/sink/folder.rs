@@ -5,9 +5,9 @@
 //! (`.jsonl`). Records of different extents are their elements one after the other, and
 //! `DIR/<field>.shape/` says the extents of each. `DIR/pipec.json` says what is there.
 //!
-//! A file is written under another name and renamed, so that a file that is there is whole. An
-//! earlier output in the folder is removed first, and only what its `pipec.json` names; a folder
-//! that holds anything else is refused.
+//! A file is written under another name and renamed, so that what is there is whole. An earlier
+//! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
+//! folder that holds anything else is refused.
 
 use super::{Sink, npy, pieces::Pieces};
 use plan::{DType, Field, Program, Type};

@@ -2,7 +2,7 @@
 
 use super::{
     Options,
-    cut::Cut,
+    cut::{Cut, Pieces},
     losses::Losses,
     node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
     operate::{Maker, Operating},
@@ -187,7 +187,7 @@ impl Build<'_> {
                 Some(cut.ok_or_else(|| Failure::Program(why.into()))?)
             }
         };
-        Ok(Kind::Transform { compiled, cut })
+        Ok(Kind::Transform { compiled, pieces: Pieces::new(self.rows(stage)), cut })
     }
 
     /// Where records come from that replace faulty ones.

@@ -1,4 +1,4 @@
-//! Direct batches: chunks are cut where a batch ends, and written into its rows.
+//! Chunks are cut: into pieces that are worth a task, and where a direct batch ends.
 
 use super::node::Parcel;
 use crate::{Buffer, Chunk, Pool, eval::Destination};
@@ -7,6 +7,41 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of a batch, far more than any memory.
 const BYTES_MAX: usize = 1 << 48;
+
+/// The pieces of a chunk that is larger than a task should be, such as a window that was shuffled.
+pub(super) struct Pieces {
+    /// Records of a piece, at the most.
+    rows: usize,
+    /// What is left of the chunk that was cut last.
+    rest: Option<Chunk>,
+}
+
+impl Pieces {
+    /// Pieces of about `rows` records: a chunk of less than twice as many is left whole.
+    pub(super) fn new(rows: usize) -> Self {
+        Self { rows, rest: None }
+    }
+
+    /// Whether a chunk is being cut.
+    pub(super) fn has_rest(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// The next piece, of the rest or, where there is none, of `next`.
+    pub(super) fn give(&mut self, next: impl FnOnce() -> Chunk) -> Chunk {
+        let chunk = self.rest.take().unwrap_or_else(next);
+        if chunk.rows < 2 * self.rows {
+            return chunk;
+        }
+        self.rest = Some(chunk.cut(self.rows..chunk.rows));
+        chunk.cut(0..self.rows)
+    }
+
+    /// The epoch is over.
+    pub(super) fn close(&mut self) {
+        self.rest = None;
+    }
+}
 
 /// How far the batches of a transform are. It gives its pieces in order, under the lock.
 pub(super) struct Cut {

@@ -2,6 +2,7 @@
 //! behind them, and what nobody needs any more is dropped.
 
 use super::{
+    cut::Cut,
     node::{Done, Fetch, Item, Kind, Parcel},
     operate::{Operating, Step},
     state::State,
@@ -107,7 +108,11 @@ impl State {
         let front = |input: usize| self.nodes[node.inputs[input]].out.front();
         let from = match &node.kind {
             Kind::Fetch(fetch) if fetch.left() == Some(0) => None,
-            Kind::Transform { cut: Some(cut), .. } if cut.has_rest() => return false,
+            Kind::Transform { pieces, cut, .. }
+                if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
+            {
+                return false;
+            }
             Kind::Transform { .. } | Kind::Finish => match front(0) {
                 Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
                 _ => return false,

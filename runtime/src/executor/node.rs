@@ -1,7 +1,7 @@
 //! What the executor's state is made of: nodes, and what travels between them.
 
 use super::{
-    cut::{Batch, Cut},
+    cut::{Batch, Cut, Pieces},
     losses::Losses,
     operate::Operating,
     supply::{Cursor, Places, Supply},
@@ -51,7 +51,7 @@ pub(super) enum Kind {
     /// A source that is read through. The cursor is gone while a task has it.
     Stream { supply: Arc<Supply>, cursor: Option<Box<Cursor>> },
     /// A transform, maybe into batches.
-    Transform { compiled: Arc<Compiled>, cut: Option<Cut> },
+    Transform { compiled: Arc<Compiled>, pieces: Pieces, cut: Option<Cut> },
     /// What an operator does in order.
     Operator(Operating),
     /// What an operator leaves to do in any order.
@@ -161,7 +161,10 @@ impl Node {
         match &mut self.kind {
             Kind::Fetch(fetch) => fetch.given = 0,
             Kind::Stream { cursor, .. } => *cursor = None,
-            Kind::Transform { cut, .. } => cut.iter_mut().for_each(Cut::close),
+            Kind::Transform { pieces, cut, .. } => {
+                pieces.close();
+                cut.iter_mut().for_each(Cut::close);
+            }
             Kind::Operator(operating) => return operating.close(),
             Kind::Finish => {}
         }

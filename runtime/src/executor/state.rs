@@ -3,6 +3,7 @@
 //! The argument that this is right stands above `Options`, in `executor.rs`.
 
 use super::{
+    cut::Cut,
     node::{Class, Item, Kind, Node},
     operate::Operating,
     task::{Job, Slot, Work},
@@ -116,10 +117,12 @@ impl State {
         let has_work = match &node.kind {
             Kind::Fetch(fetch) => fetch.left() != Some(0),
             Kind::Stream { .. } => true,
-            Kind::Finish | Kind::Transform { cut: None, .. } => self.has_chunk(node.inputs[0]),
-            Kind::Transform { cut: Some(cut), .. } => {
-                (cut.has_rest() || self.has_chunk(node.inputs[0]))
-                    && cut.may_give(|| node.below.iter().map(|&it| self.nodes[it].held()).sum())
+            Kind::Finish => self.has_chunk(node.inputs[0]),
+            Kind::Transform { pieces, cut, .. } => {
+                let held = || node.below.iter().map(|&it| self.nodes[it].held()).sum();
+                let has_rest = pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest);
+                (has_rest || self.has_chunk(node.inputs[0]))
+                    && cut.as_ref().is_none_or(|it| it.may_give(held))
             }
             Kind::Operator(Operating { opened: None, .. }) => true,
             Kind::Operator(Operating { wants: Wants::Nothing, .. }) => false,
@@ -148,11 +151,12 @@ impl State {
         let work = match &mut node.kind {
             Kind::Fetch(fetch) => fetch.give(epoch),
             Kind::Stream { supply, cursor, .. } => Work::Draw(supply.clone(), cursor.take(), epoch),
-            Kind::Transform { compiled, cut: None } => {
-                Work::Compute(compiled.clone(), next(0).into_parcel().chunk)
-            }
-            Kind::Transform { compiled, cut: Some(cut) } => {
-                Work::Place(compiled.clone(), cut.give(|| next(0).into_parcel().chunk))
+            Kind::Transform { compiled, pieces, cut } => {
+                let mut next = || pieces.give(|| next(0).into_parcel().chunk);
+                match cut {
+                    None => Work::Compute(compiled.clone(), next()),
+                    Some(cut) => Work::Place(compiled.clone(), cut.give(&mut next)),
+                }
             }
             Kind::Finish => Work::Finish(next(0).into_parcel()),
             Kind::Operator(operating) => operating.give(next, epoch),

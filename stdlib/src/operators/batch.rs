@@ -48,6 +48,7 @@ operator! {
     // Assumed: rows are copied once, at memory's speed; where they were written into the batch
     // they are not copied at all.
     cost: Cost::out(50.0, 0.1),
+    properties: &[Property::FieldWise],
     fields: Some(fields),
 }
 

@@ -15,6 +15,7 @@ operator! {
     /// ```
     "concat(streams: streams) -> stream",
     cost: Cost::call(0.1),    // Assumed: chunks pass as they are.
+    properties: &[Property::FieldWise],
     fields: Some(same_fields),
 }
 

@@ -17,6 +17,7 @@ operator! {
     /// ```
     "zip(streams: streams) -> stream",
     cost: Cost::call(3.0),    // Assumed: an id is mixed for each stream after the first.
+    properties: &[Property::FieldWise],
     fields: Some(fields),
 }
 

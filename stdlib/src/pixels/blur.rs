@@ -59,11 +59,15 @@ fn gaussian(size: usize, sigma: f64, weights: &mut Vec<f32>) {
 
 /// A row with `reach` pixels more at both ends, mirrored.
 fn widen<T: Level>(row: &[T], channels: usize, reach: usize, line: &mut [f32]) {
-    let width = row.len() / channels;
-    for (x, to) in line.chunks_exact_mut(channels).enumerate() {
-        let from = Border::Reflect.at(x as i64 - reach as i64, width).expect("it has no end");
-        let pixel = &row[from * channels..][..channels];
-        to.iter_mut().zip(pixel).for_each(|(to, it)| *to = it.value() as f32);
+    let (width, edge) = (row.len() / channels, reach * channels);
+    let (before, rest) = line.split_at_mut(edge);
+    let (middle, after) = rest.split_at_mut(row.len());
+    middle.iter_mut().zip(row).for_each(|(to, it)| *to = it.value() as f32);
+    for (side, start) in [(before, -(reach as i64)), (after, width as i64)] {
+        for (i, to) in side.chunks_exact_mut(channels).enumerate() {
+            let from = Border::Reflect.at(start + i as i64, width).expect("it has no end");
+            to.copy_from_slice(&middle[from * channels..][..channels]);
+        }
     }
 }
 

@@ -96,49 +96,79 @@ tiers! {
     fn turn_hue(pixels: &mut [[u8; 3]], turn: u8) = turn_hue_body
 }
 
+/// Pixels whose hues are turned at a time, each step for all of them.
+const PIXELS: usize = 32;
+
 #[inline(always)]
 fn turn_hue_body(pixels: &mut [[u8; 3]], turn: u8) {
-    for pixel in pixels {
-        let [hue, saturation, value] = hsv(*pixel);
-        *pixel = rgb(hue.wrapping_add(turn), saturation, value);
+    let (blocks, rest) = pixels.as_chunks_mut();
+    blocks.iter_mut().for_each(|it| turn_block(it, turn));
+    let mut last = [[0; 3]; PIXELS];
+    last[..rest.len()].copy_from_slice(rest);
+    turn_block(&mut last, turn);
+    rest.copy_from_slice(&last[..rest.len()]);
+}
+
+#[inline(always)]
+fn turn_block(pixels: &mut [[u8; 3]; PIXELS], turn: u8) {
+    let mut planes = [[0; PIXELS]; 3];
+    for (i, pixel) in pixels.iter().enumerate() {
+        [planes[0][i], planes[1][i], planes[2][i]] = *pixel;
+    }
+    let [first, second, third] = &mut planes;
+    for i in 0..PIXELS {
+        let [hue, saturation, value] = hsv([first[i], second[i], third[i]]);
+        [first[i], second[i], third[i]] = rgb(hue.wrapping_add(turn), saturation, value);
+    }
+    for (i, pixel) in pixels.iter_mut().enumerate() {
+        *pixel = [planes[0][i], planes[1][i], planes[2][i]];
     }
 }
 
-/// Hue, saturation and value in 8 bits; widths of floats as in Pillow, so that bits agree.
+/// Hue, saturation and value in 8 bits; widths of floats as in Pillow, so that bits agree. There
+/// is no branch in it, so that many pixels are computed at once.
 #[inline(always)]
 fn hsv([r, g, b]: [u8; 3]) -> [u8; 3] {
     let (most, least) = (r.max(g).max(b), r.min(g).min(b));
-    let range = f32::from(most - least);
-    let share = if range == 0.0 { 0.0 } else { range / f32::from(most) };
-    let [rc, gc, bc] = [r, g, b].map(|it| f32::from(most - it) / range.max(1.0));
-    let hue = if r == most {
-        bc - gc
-    } else if g == most {
-        (2.0 + f64::from(rc) - f64::from(bc)) as f32
-    } else {
-        (4.0 + f64::from(gc) - f64::from(rc)) as f32
-    };
+    // A grey has no hue, and 0 by any number stays 0.
+    let range = f32::from((most - least).max(1));
+    let share = f32::from(most - least) / f32::from(most.max(1));
+    let [rc, gc, bc] = [r, g, b].map(|it| f32::from(most - it) / range);
+    let from_green = (2.0 + f64::from(rc) - f64::from(bc)) as f32;
+    let from_blue = (4.0 + f64::from(gc) - f64::from(rc)) as f32;
+    let hue = if g == most { from_green } else { from_blue };
+    let hue = if r == most { bc - gc } else { hue };
     let turn = f64::from(hue) / 6.0 + 1.0;
     let turn = (if turn >= 1.0 { turn - 1.0 } else { turn }) as f32;
-    [(f64::from(turn) * 255.0) as u8, (f64::from(share) * 255.0) as u8, most]
+    [whole(f64::from(turn) * 255.0), whole(f64::from(share) * 255.0), most]
+}
+
+/// Towards zero to a whole level; the number lies in 0..256.
+#[inline(always)]
+fn whole(number: f64) -> u8 {
+    number as i32 as u8
 }
 
 #[inline(always)]
 fn rgb(hue: u8, saturation: u8, value: u8) -> [u8; 3] {
     let six = f64::from(hue) * 6.0 / 255.0;
-    let sector = six as u8;
+    let sector = whole(six);
     let past = (six - f64::from(sector)) as f32;
     let (v, s) = (f64::from(value), (f64::from(saturation) / 255.0) as f32);
-    let rounded = |share: f64| (v * (1.0 - share) + 0.5) as u8;
+    let rounded = |share: f64| whole(v * (1.0 - share) + 0.5);
     let low = rounded(f64::from(s));
     let falling = rounded(f64::from(s * past));
     let rising = rounded(f64::from(s) * (1.0 - f64::from(past)));
-    match sector {
-        0 | 6 => [value, rising, low],
-        1 => [falling, value, low],
-        2 => [low, value, rising],
-        3 => [low, falling, value],
-        4 => [rising, low, value],
-        _ => [value, low, falling],
-    }
+
+    // Over the sixths of the circle every colour is high, falls, is low twice, rises, is high.
+    let at = |sector: u8| {
+        let level = if sector == 1 { falling } else { value };
+        let level = if sector == 4 { rising } else { level };
+        if sector == 2 || sector == 3 { low } else { level }
+    };
+    let turned = |by: u8| {
+        let sector = sector + by;
+        at(if sector >= 6 { sector - 6 } else { sector })
+    };
+    [turned(0), turned(4), turned(2)]
 }

@@ -102,7 +102,12 @@ tiers! {
 }
 
 #[inline(always)]
-fn resample_body<const WIDE: bool>(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) {
+fn resample_body<const WIDE: bool>(
+    image: &Picture<'_, u8>,
+    axes: Axes<'_>,
+    room: &mut Room,
+    out: &mut [u8],
+) {
     let width = axes.columns.map_or(image.width, |it| it.windows.len());
     let len = width * image.channels;
     if len == 0 {

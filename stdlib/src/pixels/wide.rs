@@ -10,8 +10,18 @@ use runtime::Element;
 pub(crate) trait Level: Element + Default {
     /// Its value.
     fn value(self) -> f64;
-    /// The level nearest to a value.
+    /// The level nearest to a value, of two equally near the even one.
     fn nearest(value: f64) -> Self;
+}
+
+/// Added to a number below 2⁵¹, it leaves no room for a fraction: the sum is rounded, and to the
+/// even of two equally near numbers, by the addition itself. Unlike a call of `round_ties_even`
+/// that is done to many numbers at once on any processor.
+const NO_FRACTION: f64 = 1.5 * (1_u64 << 52) as f64;
+
+#[inline(always)]
+fn rounded(value: f64) -> f64 {
+    (value + NO_FRACTION) - NO_FRACTION
 }
 
 impl Level for u8 {
@@ -21,7 +31,7 @@ impl Level for u8 {
     }
     #[inline(always)]
     fn nearest(value: f64) -> Self {
-        value.round_ties_even() as Self
+        rounded(value) as Self
     }
 }
 
@@ -32,7 +42,7 @@ impl Level for u16 {
     }
     #[inline(always)]
     fn nearest(value: f64) -> Self {
-        value.round_ties_even() as Self
+        rounded(value) as Self
     }
 }
 

@@ -15,8 +15,8 @@ function! {
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_colors(draw_jitter(0.4, 0.4, 0.4, 0.1)) }    # { image: u8[4, 6, 3] }
     /// ```
     "adjust_colors(image: u8[h, w, c], steps: f64[n, 2]) -> u8[h, w, c]",
-    // Assumed: 6 ns a level, most of it for the hue.
-    cost: Cost::out(400.0, 6.0),
+    // Assumed: 4 ns a level, most of it for the hue.
+    cost: Cost::out(400.0, 4.0),
     result: Some(result),
 }
 

@@ -5,6 +5,8 @@ mod adjust_colors;
 mod adjust_contrast;
 mod adjust_hue;
 mod adjust_saturation;
+mod box_area;
+mod box_mask;
 mod channels_first;
 mod channels_last;
 mod crop;
@@ -19,6 +21,7 @@ mod grayscale;
 mod normalize;
 mod pad;
 mod plasma;
+mod random_box;
 mod resize;
 mod short_size;
 #[cfg(test)]
@@ -36,6 +39,8 @@ pub(crate) static ALL: &[&Function] = &[
     &adjust_contrast::ENTRY,
     &adjust_hue::ENTRY,
     &adjust_saturation::ENTRY,
+    &box_area::ENTRY,
+    &box_mask::ENTRY,
     &channels_first::ENTRY,
     &channels_last::ENTRY,
     &crop::ENTRY,
@@ -49,6 +54,7 @@ pub(crate) static ALL: &[&Function] = &[
     &normalize::ENTRY,
     &pad::ENTRY,
     &plasma::ENTRY,
+    &random_box::ENTRY,
     &resize::ENTRY,
     &short_size::ENTRY,
 ];

@@ -80,7 +80,9 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         let shape = Shape::new(&[height + top + bottom, width + left + right, channels]);
         let room = out.room(image.dtype(), shape)?;
         let frame = Frame { border, top: top as i64, left: left as i64, level };
-        with_room(&ROOM, image.bytes(), |copy| frame.write(&packed_bytes(&image, copy), right, room));
+        with_room(&ROOM, image.bytes(), |copy| {
+            frame.write(&packed_bytes(&image, copy), right, room);
+        });
         Ok(())
     }))
 }

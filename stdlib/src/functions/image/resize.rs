@@ -37,7 +37,7 @@ function! {
     /// range(2) |> map { image: plasma(i, 40, 60) |> resize(20, 30) }    # { image: u8[20, 30, 3] }
     /// ```
     "resize(image: t[h, w, c], height: int, width: int = height, method: nearest | bilinear | bicubic | area = bilinear, antialias: bool = true, like: pillow | opencv | tf = pillow) fails -> t[height, width, c]",
-    // Assumed: 30 us for tables, 0.25 ns a byte read, 0.2 ns a byte written.
+    // Assumed: 10 us for tables, 0.25 ns a byte read, 0.2 ns a byte written.
     cost: Cost { ns_byte_in: 0.25, ..Cost::out(10_000.0, 0.2) },
     result: Some(result),
 }

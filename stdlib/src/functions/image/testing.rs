@@ -8,7 +8,7 @@ use runtime::{Element, Philox, Scratch};
 #[derive(Clone)]
 pub(crate) enum Value {
     /// Shape, and elements in C order.
-    Tensor(DType, Vec<usize>, Vec<u64>, usize),
+    Tensor(DType, Vec<usize>, Vec<u64>),
     /// What is known before the run.
     Known(Arg),
 }
@@ -23,7 +23,7 @@ impl Value {
             let to = words.as_mut_ptr().cast::<T>();
             std::ptr::copy_nonoverlapping(elements.as_ptr(), to, elements.len());
         }
-        Self::Tensor(T::DTYPE, shape.to_vec(), words, size_of_val(elements))
+        Self::Tensor(T::DTYPE, shape.to_vec(), words)
     }
 
     /// One of the words of a parameter.
@@ -34,7 +34,7 @@ impl Value {
     /// What a kernel is given in its place.
     fn tensor(&self) -> Tensor<'_> {
         match self {
-            Self::Tensor(dtype, shape, words, _) => {
+            Self::Tensor(dtype, shape, words) => {
                 let data = std::ptr::NonNull::from(&words[..]).cast();
                 // SAFETY: `new` put the elements there, aligned for any dtype.
                 unsafe { Tensor::from_raw(*dtype, Shape::new(shape), data) }

@@ -1,0 +1,276 @@
+//! What is derived from the library, and must be as fresh as it: the reference `docs/OPERATORS.md`,
+//! and `editor/words.json`, the word lists from which editors colour and complete.
+
+use crate::{cases::suite, trial};
+use compiler::ast::{Declaration, DeclarationKind, PolicyKind, Unit};
+use libtest_mimic::{Failed, Trial};
+use plan::{Cost, DType, Entry, FileId, Library};
+use std::{collections::BTreeMap, env, fmt::Write, fs};
+
+/// Columns of a signature in one line.
+const COLUMNS: usize = 100;
+
+/// The grammar, which knows the words of the language.
+const GRAMMAR: &str = include_str!("../../compiler/src/grammar.pest");
+
+const HEAD: &str = "\
+# The library
+
+What a program can call: everything here is generated from the library itself, and its examples are run by the tests. A \
+signature names the parameters, their types and defaults, then the effects, then the result. A lower-case name for a \
+dtype or an extent (`t`, `h`) stands for whatever is given, the same wherever it comes again; `?` for what is not known \
+before the run. `map`, `with`, `where` and `flat_map` are words of the language: `LANGUAGE.md`.
+
+The comment behind an example is the type of the records that leave it. Costs are assumed (`~`) until they are measured, \
+a core's time.
+";
+
+/// The checks of what is generated.
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("generated/operators", || fresh("docs/OPERATORS.md", &reference())),
+        trial("generated/words", || fresh("editor/words.json", &words())),
+    ]
+}
+
+/// The file says what it would say if it were written now.
+fn fresh(name: &str, text: &str) -> Result<(), Failed> {
+    let path = suite().join("../..").join(name);
+    if fs::read_to_string(&path).is_ok_and(|it| it == text) {
+        return Ok(());
+    }
+    if env::var_os("UPDATE").is_none() {
+        return Err(format!("`{name}` is stale: UPDATE=1 cargo test -p tests writes it").into());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    Ok(fs::write(path, text)?)
+}
+
+/// What the reference says about a name.
+struct Described {
+    name: String,
+    signature: String,
+    doc: String,
+    /// Effects and cost, or where it is written.
+    notes: String,
+}
+
+impl Described {
+    fn of(entry: &Entry) -> Self {
+        let effects = effects(entry.signature);
+        Self {
+            name: entry.name().to_owned(),
+            signature: laid_out(entry.signature),
+            doc: unindented(entry.doc),
+            notes: format!("{}Cost {}.", effects, cost(&entry.cost)),
+        }
+    }
+
+    /// What is said in the language itself.
+    fn written(file: &str, text: &str, it: &Declaration) -> Self {
+        Self {
+            name: it.name().map(|it| it.text.clone()).unwrap_or_default(),
+            signature: laid_out(&head(text, it)),
+            doc: it.doc(),
+            notes: format!("Written in the language: `stdlib/pipe/{file}`."),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "### {}\n\n```pipe\n{}\n```\n\n{}\n\n{}\n",
+            self.name,
+            self.signature,
+            self.doc.trim(),
+            self.notes
+        )
+    }
+}
+
+/// Sections by title, each sorted by name.
+type Sections = BTreeMap<String, Vec<Described>>;
+
+/// The text of `docs/OPERATORS.md`.
+fn reference() -> String {
+    let sections = sections(&stdlib::library());
+    let mut text = format!("{HEAD}\n{}", contents(&sections));
+    for (title, entries) in &sections {
+        write!(text, "\n## {title}\n").expect("a text can be written to");
+        for entry in entries {
+            write!(text, "\n{}", entry.text()).expect("a text can be written to");
+        }
+    }
+    text + &later(&stdlib::library())
+}
+
+fn sections(library: &Library) -> Sections {
+    let mut sections = Sections::new();
+    let mut add = |title: &str, it| sections.entry(title.to_owned()).or_default().push(it);
+    for entry in library.functions {
+        add(&format!("Functions: {}", subject(entry)), Described::of(entry));
+    }
+    library.operators.iter().for_each(|it| add("Operators", Described::of(it)));
+    library.sources.iter().for_each(|it| add("Sources", Described::of(it)));
+    for (file, text) in library.written {
+        let title = match file.trim_end_matches(".pipe") {
+            "sources" => "Sources".to_owned(),
+            subject => format!("Functions: {subject}"),
+        };
+        declarations(text).iter().for_each(|it| add(&title, Described::written(file, text, it)));
+    }
+    sections.values_mut().for_each(|it| it.sort_by(|a, b| a.name.cmp(&b.name)));
+    sections
+}
+
+/// The folder whose files state the entry.
+fn subject(entry: &Entry) -> String {
+    let functions = suite().join("../../stdlib/src/functions");
+    let stated = format!("\"{}\"", entry.signature);
+    let folders = fs::read_dir(functions).into_iter().flatten().flatten();
+    let found = folders.filter(|folder| {
+        let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        files
+            .into_iter()
+            .any(|it| fs::read_to_string(it.path()).is_ok_and(|it| it.contains(&stated)))
+    });
+    let names = found.map(|it| it.file_name().to_string_lossy().into_owned());
+    // Two folders may state one by the same signature; the library has one of them.
+    names.min().unwrap_or_else(|| "core".to_owned())
+}
+
+/// A line of links for each section.
+fn contents(sections: &Sections) -> String {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut text = String::new();
+    for (title, entries) in sections {
+        let links = entries.iter().map(|it| {
+            // Of headings alike the later ones get a number.
+            let before = seen.entry(&it.name).or_default();
+            *before += 1;
+            match *before - 1 {
+                0 => format!("[{0}](#{0})", it.name),
+                n => format!("[{0}](#{0}-{n})", it.name),
+            }
+        });
+        let links: Vec<String> = links.collect();
+        writeln!(text, "- **{title}**: {}", links.join(", ")).expect("a text can be written to");
+    }
+    text
+}
+
+fn later(library: &Library) -> String {
+    let mut rows: Vec<String> = library.later.iter().map(|it| format!("- {}\n", it.1)).collect();
+    rows.sort();
+    format!("\n## Names that come later\n\n{}", rows.concat())
+}
+
+fn declarations(text: &str) -> Vec<Declaration> {
+    compiler::syntax::parse(text, FileId::default()).0.declarations
+}
+
+/// What stands before the `=` of a declaration, in one line.
+fn head(text: &str, it: &Declaration) -> String {
+    let body = match &it.kind {
+        DeclarationKind::Fn(it) => it.body.span,
+        DeclarationKind::Pipeline(it) => it.body.span,
+        DeclarationKind::Const(it) => it.value.span,
+        _ => it.span,
+    };
+    let head = text[it.span.start as usize..body.start as usize].trim_end();
+    let words: Vec<&str> = head.trim_end_matches('=').split_whitespace().collect();
+    words.join(" ").replace("( ", "(")
+}
+
+/// A signature, each parameter in its own line where it is long.
+fn laid_out(signature: &str) -> String {
+    let ends = signature.find('(').zip(signature.rfind(')'));
+    let Some((open, close)) = ends.filter(|_| signature.chars().count() > COLUMNS) else {
+        return signature.to_owned();
+    };
+    let mut text = format!("{}(\n    ", &signature[..open]);
+    let mut depth = 0;
+    for letter in signature[open + 1..close].chars() {
+        depth += i32::from("([{".contains(letter)) - i32::from(")]}".contains(letter));
+        text.push(letter);
+        if letter == ',' && depth == 0 {
+            text.push_str("\n   ");
+        }
+    }
+    format!("{text},\n{}", &signature[close..])
+}
+
+/// The effects of a signature, as a sentence.
+fn effects(signature: &str) -> String {
+    let Ok(it) = compiler::syntax::parse_signature(signature) else { return String::new() };
+    let words: Vec<String> = it.effects.iter().map(|it| format!("`{}`", it.kind.word())).collect();
+    if words.is_empty() { String::new() } else { format!("Effects: {}. ", words.join(", ")) }
+}
+
+fn cost(it: &Cost) -> String {
+    let prices =
+        [("call", it.ns_call), ("byte read", it.ns_byte_in), ("byte written", it.ns_byte_out)];
+    let charged = prices.into_iter().filter(|it| it.1 > 0.0);
+    let mut parts: Vec<String> =
+        charged.map(|(what, ns)| format!("{} a {what}", time(ns))).collect();
+    if it.bytes_out_per_in != 1.0 {
+        parts.push(format!("{} bytes written for each read", it.bytes_out_per_in));
+    }
+    if parts.is_empty() { "~0".to_owned() } else { format!("~{}", parts.join(", ")) }
+}
+
+fn time(ns: f64) -> String {
+    match ns {
+        1e6.. => format!("{} ms", ns / 1e6),
+        1e3.. => format!("{} µs", ns / 1e3),
+        _ => format!("{ns} ns"),
+    }
+}
+
+/// A doc without the space behind each `///`.
+fn unindented(doc: &str) -> String {
+    doc.lines().map(|it| it.strip_prefix(' ').unwrap_or(it).trim_end().to_owned() + "\n").collect()
+}
+
+/// The text of `editor/words.json`: a list for each kind of word, sorted.
+fn words() -> String {
+    let library = stdlib::library();
+    let (sources, functions): (Vec<_>, Vec<_>) =
+        library.written.iter().partition(|it| it.0 == "sources.pipe");
+    let names = |entries: &[&Entry]| entries.iter().map(|it| it.name().to_owned()).collect();
+    let with = |entries, written: Vec<&(&str, &str)>| -> Vec<String> {
+        let mut all: Vec<String> = names(entries);
+        let declared = written.iter().flat_map(|it| declarations(it.1));
+        all.extend(declared.filter_map(|it| it.name().map(|it| it.text.clone())));
+        all
+    };
+    let policies = [PolicyKind::Skip, PolicyKind::Another, PolicyKind::Fail];
+    let lists = [
+        ("keywords", keywords()),
+        ("functions", with(library.functions, functions)),
+        ("operators", names(library.operators)),
+        ("sources", with(library.sources, sources)),
+        ("dtypes", DType::ALL.iter().map(|it| it.1.to_owned()).collect()),
+        ("units", Unit::names().map(str::to_owned).collect()),
+        ("policies", policies.iter().map(|it| it.word().to_owned()).collect()),
+    ];
+    let lists: Vec<String> = lists.into_iter().map(|(kind, words)| list(kind, words)).collect();
+    format!("{{\n{}\n}}\n", lists.join(",\n"))
+}
+
+/// A list of words, which need no escapes.
+fn list(kind: &str, mut words: Vec<String>) -> String {
+    words.sort();
+    words.dedup();
+    let words: Vec<String> = words.iter().map(|it| format!("    \"{it}\"")).collect();
+    format!("  \"{kind}\": [\n{}\n  ]", words.join(",\n"))
+}
+
+/// The words that no name can be, and those that are words of the language in their place.
+fn keywords() -> Vec<String> {
+    let rules = GRAMMAR.split("\n\n").flat_map(|it| it.split("}\n"));
+    let named = |it: &str| ["keyword", "effect ", "kw_"].iter().any(|word| it.starts_with(word));
+    let bodies = rules.filter(|it| named(it)).flat_map(|it| it.split('"').skip(1).step_by(2));
+    bodies.map(str::to_owned).collect()
+}

@@ -1,0 +1,92 @@
+//! The programs in the documents: each is read, checked and formatted.
+
+use crate::{
+    cases::{line, suite},
+    trial,
+};
+use compiler::format::format;
+use driver::{Loaded, Settings};
+use libtest_mimic::{Failed, Trial};
+use std::{fs, path::Path};
+
+/// What a program in a document may be told: it calls what comes later, names files that are not
+/// there, or leaves a `param` to whoever runs it.
+const ALLOWED: [&str; 4] = ["PC0108", "PC0136", "PC0161", "PC0201"];
+
+/// A check for each document with programs.
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![trial("docs/language", language), trial("docs/readme", readme)]
+}
+
+fn language() -> Result<(), Failed> {
+    let text = document("docs/LANGUAGE.md").ok_or("`docs/LANGUAGE.md` is there")?;
+    let blocks = blocks(&text);
+    let under = |heading: &str| -> Vec<&str> {
+        blocks.iter().filter(|it| it.heading == heading).map(|it| it.text.as_str()).collect()
+    };
+    let (forms, programs) = (under("Forms"), under("Programs that must work"));
+    if forms.is_empty() || programs.len() < 8 {
+        return Err(format!("{} forms and {} programs", forms.len(), programs.len()).into());
+    }
+    // The first program is the file that another one uses.
+    fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("00_imagenet.pipe"), programs[0])?;
+    all(forms.into_iter().chain(programs))
+}
+
+fn readme() -> Result<(), Failed> {
+    let blocks = blocks(&document("README.md").unwrap_or_default());
+    all(blocks.iter().filter(|it| it.tag == "pipe").map(|it| it.text.as_str()))
+}
+
+fn document(name: &str) -> Option<String> {
+    fs::read_to_string(suite().join("../..").join(name)).ok()
+}
+
+/// A fenced block of a document.
+struct Block {
+    /// The heading of the second rank that it stands under.
+    heading: String,
+    /// What is written behind the fence.
+    tag: String,
+    text: String,
+}
+
+/// The fenced blocks of a document, in order; within one, `##` is no heading.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut heading = "";
+    let mut open: Option<Block> = None;
+    for line in text.lines() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(tag)) => {
+                let (heading, tag) = (heading.to_owned(), tag.to_owned());
+                open = Some(Block { heading, tag, text: String::new() });
+            }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(block), None) => block.text += &format!("{line}\n"),
+            (None, None) => heading = line.strip_prefix("## ").unwrap_or(heading),
+        }
+    }
+    blocks
+}
+
+fn all<'t>(programs: impl IntoIterator<Item = &'t str>) -> Result<(), Failed> {
+    let wrong: String = programs.into_iter().filter_map(|it| sound(it).err()).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
+
+/// The program has no mistake of its own, and its form is settled by formatting it once.
+fn sound(program: &str) -> Result<(), String> {
+    let begins = program.lines().take(3).collect::<Vec<_>>().join("\n");
+    let wrong = |what: String| format!("{begins}\n…\n{what}\n");
+    let once = format(program).map_err(|it| wrong(format!("{it:?}")))?;
+    if format(&once).ok().as_ref() != Some(&once) {
+        return Err(wrong("formatting it again changes it".to_owned()));
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("program.pipe");
+    let loaded = Loaded::from_text(&path, program.to_owned());
+    let messages = driver::check(&loaded, &Settings::default());
+    let not_allowed = messages.iter().filter(|it| !ALLOWED.contains(&it.code.id));
+    let shown: String = not_allowed.map(|it| line(&loaded.files, it)).collect();
+    if shown.is_empty() { Ok(()) } else { Err(wrong(shown)) }
+}
