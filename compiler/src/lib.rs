@@ -1,16 +1,16 @@
 //! Text to plan to program; opens no file, starts no thread, reads no clock.
 
 pub mod ast;
+mod check;
 mod errors;
-pub mod format;
-pub mod syntax;
 pub mod estimate;
 pub mod explain;
+pub mod format;
 pub mod lower;
 pub mod passes;
-pub mod verify;
-mod check;
 pub mod registry;
+pub mod syntax;
+pub mod verify;
 
 pub use check::{Inputs, Request};
 use plan::{Diagnostic, Plan};
@@ -20,7 +20,10 @@ use plan::{Diagnostic, Plan};
 /// No plan is given where there is an error among the messages, or where no pipeline was asked
 /// for and it is not clear which is meant.
 #[must_use]
-pub fn check(request: &Request<'_>, registry: &registry::Registry) -> (Option<Plan>, Vec<Diagnostic>) {
+pub fn check(
+    request: &Request<'_>,
+    registry: &registry::Registry,
+) -> (Option<Plan>, Vec<Diagnostic>) {
     check::check(request, registry)
 }
 

@@ -2,6 +2,11 @@
 
 use crate::{Arg, Binary, Const, DType, Field, Graph, Type, Unary};
 
+/// Finds the type of a result, or says in one sentence what is wrong with the call.
+pub type ResultType = fn(&Applied<'_>) -> Result<Type, String>;
+/// Finds the fields that leave an operator or a source, or says what is wrong with the call.
+pub type FieldTypes = fn(&Applied<'_>) -> Result<Vec<Field>, String>;
+
 /// A function, an operator or a source, as the compiler sees it.
 #[derive(Debug)]
 pub struct Entry {
@@ -19,9 +24,9 @@ pub struct Entry {
     /// Where the expression language has a node of its own for it; then it has no kernel.
     pub intrinsic: Option<Intrinsic>,
     /// The type of the result, where the signature cannot say it.
-    pub result: Option<fn(&Applied<'_>) -> Result<Type, String>>,
+    pub result: Option<ResultType>,
     /// Of an operator or a source: the fields that leave it, where not those of its first input.
-    pub fields: Option<fn(&Applied<'_>) -> Result<Vec<Field>, String>>,
+    pub fields: Option<FieldTypes>,
 }
 
 /// An entry on its arguments, as far as the compiler knows them.

@@ -12,7 +12,9 @@ mod program;
 mod types;
 
 pub use diagnostic::*;
-pub use entry::{Applied, Cost, Entry, Fused, Intrinsic, Library, Property};
+pub use entry::{
+    Applied, Cost, Entry, FieldTypes, Fused, Intrinsic, Library, Property, ResultType,
+};
 pub use expr::{Arg, Binary, Const, Draw, Expr, Graph, Otherwise, Policy, Unary};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};

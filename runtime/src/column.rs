@@ -120,7 +120,7 @@ impl Column {
     pub fn as_one_row(&self) -> Option<Self> {
         let shape = self.stacked_shape()?;
         let rows = self.rows.len();
-        let whole = rows > 0 && self.rows.start % rows == 0;
+        let whole = rows > 0 && self.rows.start.is_multiple_of(rows);
         let row = if whole { self.rows.start / rows } else { return None };
         Some(Self { extents: Extents::Fixed(shape), rows: row..row + 1, ..self.clone() })
     }

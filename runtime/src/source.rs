@@ -5,6 +5,7 @@ use plan::{Arg, Field};
 use std::sync::Arc;
 
 /// Where records come from. It opens nothing before it is asked for a record.
+#[expect(clippy::len_without_is_empty, reason = "finding the length may read every file")]
 pub trait Source: Send + Sync {
     /// How many records there are. Sources that must be read to know it read now, once.
     fn len(&self) -> Result<u64, Failure>;

@@ -7,12 +7,12 @@
 //! of its examples. What can be said in the language is said there: `pipe/*.pipe`.
 
 mod declare;
-pub mod listing;
-pub mod text_scan;
 mod functions;
+pub mod listing;
 mod operators;
 mod pixels;
 mod sources;
+pub mod text_scan;
 
 pub use sources::probe;
 
@@ -56,19 +56,40 @@ static LATER: &[(&str, &str)] = &[
     ("tar", "`tar` reads tar shards; it comes with the formats"),
     ("hdf5", "`hdf5` reads HDF5 files; it comes with the formats"),
     ("parquet", "`parquet` reads Parquet files; it comes with the formats"),
-    ("documents", "`documents` reads texts from JSON Lines, Parquet or text files; it comes with the text library"),
-    ("tokenize", "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library"),
+    (
+        "documents",
+        "`documents` reads texts from JSON Lines, Parquet or text files; it comes with the text library",
+    ),
+    (
+        "tokenize",
+        "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library",
+    ),
     ("pack", "`pack` fills sequences of one length; it comes with the text library"),
     ("join", "`join` adds the fields of another stream by a key; it comes with the formats"),
     ("count", "`count` counts the records of a stream by a key; it comes with the formats"),
-    ("decode_audio", "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it comes with the audio library"),
+    (
+        "decode_audio",
+        "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it comes with the audio library",
+    ),
     ("log_mel", "`log_mel` computes a log-mel spectrogram; it comes with the audio library"),
-    ("mask_time", "`mask_time` blanks a stretch of time (SpecAugment); it comes with the audio library"),
-    ("mask_frequency", "`mask_frequency` blanks a band of frequencies (SpecAugment); it comes with the audio library"),
+    (
+        "mask_time",
+        "`mask_time` blanks a stretch of time (SpecAugment); it comes with the audio library",
+    ),
+    (
+        "mask_frequency",
+        "`mask_frequency` blanks a band of frequencies (SpecAugment); it comes with the audio library",
+    ),
     ("video_frames", "`video_frames` decodes a video; it comes with the video library"),
     ("rasterize", "`rasterize` draws outlines as masks; it comes with the detection library"),
-    ("resize_all", "`resize_all` resizes a picture with its boxes and masks; it comes with the detection library"),
-    ("ssd_random_crop", "`ssd_random_crop` is the crop of the SSD paper; it comes with the detection library"),
+    (
+        "resize_all",
+        "`resize_all` resizes a picture with its boxes and masks; it comes with the detection library",
+    ),
+    (
+        "ssd_random_crop",
+        "`ssd_random_crop` is the crop of the SSD paper; it comes with the detection library",
+    ),
     ("autocontrast", "`autocontrast` stretches the grey levels; it comes with RandAugment"),
     ("equalize", "`equalize` flattens the histogram; it comes with RandAugment"),
     ("rotate", "`rotate` turns a picture; it comes with RandAugment"),

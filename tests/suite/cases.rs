@@ -51,7 +51,8 @@ fn case(path: &Path, check: Check) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let (source, expected) = text.split_once(RULE).unwrap_or((text.trim_end(), ""));
     let found = check(path, &format!("{source}\n"))?;
-    let found: String = found.lines().map(|it| format!("# {it}").trim_end().to_owned() + "\n").collect();
+    let found: String =
+        found.lines().map(|it| format!("# {it}").trim_end().to_owned() + "\n").collect();
     if found == expected {
         return Ok(());
     }

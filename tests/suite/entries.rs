@@ -63,7 +63,8 @@ fn check_example(example: &str) -> Result<(), Failed> {
 /// The wrong example of a code gives that code and no other, the right one none.
 fn check_code(id: &str, long: &str) -> Result<(), Failed> {
     let Some((_, rest)) = long.split_once("\n\nWrong:\n\n") else { return Ok(()) };
-    let (wrong, right) = rest.split_once("\n\nRight:\n\n").ok_or("a wrong example has a right one")?;
+    let (wrong, right) =
+        rest.split_once("\n\nRight:\n\n").ok_or("a wrong example has a right one")?;
     let codes = |text: &str| {
         let text: String = text.lines().map(|it| format!("{}\n", it.trim_start())).collect();
         let loaded = Loaded::from_text(Path::new("example.pipe"), text);
@@ -81,5 +82,9 @@ fn check_code(id: &str, long: &str) -> Result<(), Failed> {
     // The right example may name what is not there.
     let (found, shown) = codes(right);
     let fine = found.iter().all(|it| ["PC0136", "PC0201"].contains(it)) || id < "PC0100";
-    if fine && !found.contains(&id) { Ok(()) } else { Err(format!("the right example gives:\n{shown}").into()) }
+    if fine && !found.contains(&id) {
+        Ok(())
+    } else {
+        Err(format!("the right example gives:\n{shown}").into())
+    }
 }

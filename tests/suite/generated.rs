@@ -64,7 +64,7 @@ impl Described {
             name: entry.name().to_owned(),
             signature: laid_out(entry.signature),
             doc: unindented(entry.doc),
-            notes: format!("{}Cost {}.", effects, cost(&entry.cost)),
+            notes: format!("{effects}Cost {}.", cost(&entry.cost)),
         }
     }
 
@@ -130,10 +130,8 @@ fn subject(entry: &Entry) -> String {
     let stated = format!("\"{}\"", entry.signature);
     let folders = fs::read_dir(functions).into_iter().flatten().flatten();
     let found = folders.filter(|folder| {
-        let files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-        files
-            .into_iter()
-            .any(|it| fs::read_to_string(it.path()).is_ok_and(|it| it.contains(&stated)))
+        let mut files = fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        files.any(|it| fs::read_to_string(it.path()).is_ok_and(|it| it.contains(&stated)))
     });
     let names = found.map(|it| it.file_name().to_string_lossy().into_owned());
     // Two folders may state one by the same signature; the library has one of them.

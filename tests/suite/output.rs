@@ -26,13 +26,15 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
 }
 
 fn run(compiled: &Compiled, (workers, chunk_rows): (usize, Option<usize>)) -> String {
-    let options = Options { seed: 1, workers, readers: 2, memory: 1 << 30, epochs: 0..2, chunk_rows };
-    let mut records = Records { fields: &compiled.program.output, n: 0, hash: 0, shown: String::new() };
+    let options =
+        Options { seed: 1, workers, readers: 2, memory: 1 << 30, epochs: 0..2, chunk_rows };
+    let mut records =
+        Records { fields: &compiled.program.output, n: 0, hash: 0, shown: String::new() };
     let mut run = match runtime::start(&compiled.program, &stdlib::Kernels, &options) {
         Ok(run) => run,
         Err(failure) => return format!("failed: {failure}\n"),
     };
-    while let Some(next) = run.next() {
+    for next in run.by_ref() {
         match next {
             Ok(chunk) => (0..chunk.rows).for_each(|row| records.add(&chunk, row)),
             Err(failure) => return format!("{}failed: {failure}\n", records.text()),

@@ -88,7 +88,8 @@ pub(super) fn known_arg(val: &Val) -> Option<Arg> {
             Size::Float(it) => Arg::Float(it),
         },
         Val::Interval(low, high) => {
-            let (Val::Known(Known::Number(low)), Val::Known(Known::Number(high))) = (&**low, &**high)
+            let (Val::Known(Known::Number(low)), Val::Known(Known::Number(high))) =
+                (&**low, &**high)
             else {
                 return None;
             };
@@ -115,7 +116,8 @@ pub(super) fn constant_list(all: &[Val], like: Option<DType>) -> Option<(Const, 
             Size::Float(_) => None,
         })
         .collect();
-    let ty = |dtype| Type::Tensor { dtype, shape: shape.iter().map(|it| Extent::Known(*it)).collect() };
+    let ty =
+        |dtype| Type::Tensor { dtype, shape: shape.iter().map(|it| Extent::Known(*it)).collect() };
     match (whole, like) {
         (Some(ints), like) if !like.is_some_and(DType::is_float) => {
             let dtype = like.filter(|it| it.is_int()).unwrap_or(DType::I64);

@@ -1,9 +1,6 @@
 //! Arithmetic, comparison and logic on values of the record.
 
-use super::{
-    Checker, Known, Val, known,
-    known::Refusal,
-};
+use super::{Checker, Known, Val, known, known::Refusal};
 use crate::{
     ast::{BinaryOp, CompareOp, UnaryOp},
     errors::check as errors,
@@ -55,10 +52,9 @@ impl<'a> Checker<'a> {
     fn is_sequence(&self, val: &Val) -> bool {
         match val {
             Val::List(_) => true,
-            Val::Expr(id) => matches!(
-                self.ty(*id).shape(),
-                Some([Extent::Unknown | Extent::Named(_)])
-            ),
+            Val::Expr(id) => {
+                matches!(self.ty(*id).shape(), Some([Extent::Unknown | Extent::Named(_)]))
+            }
             _ => false,
         }
     }
@@ -68,8 +64,8 @@ impl<'a> Checker<'a> {
             return Val::List(x.iter().chain(y).cloned().collect());
         }
         let like = self.met_dtype(a).or(self.met_dtype(b));
-        let Some(x) = self.to_node(a, like, a_at) else { return Val::Broken };
-        let Some(y) = self.to_node(b, like, b_at) else { return Val::Broken };
+        let Some(x) = self.node_of(a, like, a_at) else { return Val::Broken };
+        let Some(y) = self.node_of(b, like, b_at) else { return Val::Broken };
         self.library_call("concat", vec![Arg::Exprs(vec![x, y]), Arg::Int(0)], a_at.to(b_at))
     }
 
@@ -120,8 +116,8 @@ impl<'a> Checker<'a> {
             return self.report(errors::fraction_meets_whole(whole, at));
         }
         let like = if op == BinaryOp::Div { like.map(float_of) } else { like };
-        let Some(x) = self.to_node(a, like, a_at) else { return Val::Broken };
-        let Some(y) = self.to_node(b, like, b_at) else { return Val::Broken };
+        let Some(x) = self.node_of(a, like, a_at) else { return Val::Broken };
+        let Some(y) = self.node_of(b, like, b_at) else { return Val::Broken };
         let Some((x, y)) = self.same_dtype((x, a_at), (y, b_at), op == BinaryOp::Div) else {
             return Val::Broken;
         };
@@ -147,8 +143,8 @@ impl<'a> Checker<'a> {
             return if first { a.clone() } else { b.clone() };
         }
         let like = self.met(a, b);
-        let Some(x) = self.to_node(a, like, a_at) else { return Val::Broken };
-        let Some(y) = self.to_node(b, like, b_at) else { return Val::Broken };
+        let Some(x) = self.node_of(a, like, a_at) else { return Val::Broken };
+        let Some(y) = self.node_of(b, like, b_at) else { return Val::Broken };
         let Some(pair) = self.same_dtype((x, a_at), (y, b_at), false) else { return Val::Broken };
         self.binary_node(op, pair, a_at.to(b_at))
     }
@@ -213,7 +209,7 @@ impl<'a> Checker<'a> {
                 None => Val::Broken,
             },
             (UnaryOp::Neg, _) => {
-                let Some(id) = self.to_node(a, None, at) else { return Val::Broken };
+                let Some(id) = self.node_of(a, None, at) else { return Val::Broken };
                 match self.ty(id).dtype() {
                     Some(dtype) if can_reckon(dtype) => self.intrinsic_unary(Unary::Neg, id),
                     Some(dtype) => self.report(errors::small_arithmetic(dtype, "-", at)),
@@ -250,8 +246,8 @@ impl<'a> Checker<'a> {
                 {
                     return self.report(errors::fraction_meets_whole(whole, a_at.to(b_at)));
                 }
-                let Some(x) = self.to_node(a, like, a_at) else { return Val::Broken };
-                let Some(y) = self.to_node(b, like, b_at) else { return Val::Broken };
+                let Some(x) = self.node_of(a, like, a_at) else { return Val::Broken };
+                let Some(y) = self.node_of(b, like, b_at) else { return Val::Broken };
                 let Some((x, y)) = self.same_dtype((x, a_at), (y, b_at), false) else {
                     return Val::Broken;
                 };
@@ -272,8 +268,8 @@ impl<'a> Checker<'a> {
             CompareOp::Le => (b, a, true),
             CompareOp::Ge => (a, b, true),
         };
-        let Some(x) = self.to_node(a, None, at) else { return Val::Broken };
-        let Some(y) = self.to_node(b, None, at) else { return Val::Broken };
+        let Some(x) = self.node_of(a, None, at) else { return Val::Broken };
+        let Some(y) = self.node_of(b, None, at) else { return Val::Broken };
         let equal = matches!(op, CompareOp::Eq | CompareOp::Ne);
         let function = if equal { "text_eq" } else { "text_lt" };
         let found = self.library_call(function, vec![Arg::Expr(x), Arg::Expr(y)], at);
@@ -326,7 +322,7 @@ impl<'a> Checker<'a> {
     pub(super) fn join_texts(&mut self, pieces: &[Val], at: Span) -> Val {
         let mut ids = Vec::new();
         for piece in pieces {
-            let Some(id) = self.to_node(piece, None, at) else { return Val::Broken };
+            let Some(id) = self.node_of(piece, None, at) else { return Val::Broken };
             if self.ty(id).dtype() != Some(DType::Str) {
                 let shown = self.shown(&Val::Expr(id));
                 return self.report(errors::not_text(&shown, at));

@@ -123,7 +123,8 @@ impl<'a> Checker<'a> {
         };
         let Some(given) = self.bind(formals, call, piped) else { return Val::Broken };
         let place = self.place(&call.name, env);
-        let inner = format!("{}.{}#{}", env.pipeline, call.name.text, self.names.ordinal(call.name.span));
+        let inner =
+            format!("{}.{}#{}", env.pipeline, call.name.text, self.names.ordinal(call.name.span));
         let mut callee = Env::new(declaration.span.file, place, &inner);
         let Some(params) = self.params(formals, &given, (env, &callee)) else { return Val::Broken };
         callee.scopes.push(Scope::Params(params));
@@ -168,7 +169,9 @@ impl<'a> Checker<'a> {
             {
                 Val::Known(Known::Word(name.clone()))
             }
-            (_, ast::ExprKind::Name(name)) if name == "none" && formal.span.file.0 >= LIBRARY_FILES => {
+            (_, ast::ExprKind::Name(name))
+                if name == "none" && formal.span.file.0 >= LIBRARY_FILES =>
+            {
                 Val::Known(Known::Word(name.clone()))
             }
             _ => self.value(expr, env),
@@ -197,7 +200,7 @@ impl<'a> Checker<'a> {
                 if extents.is_empty() && plan::DType::named(name).is_some() =>
             {
                 let like = plan::DType::named(name);
-                self.to_node(&val, like, at).map_or(Val::Broken, Val::Expr)
+                self.node_of(&val, like, at).map_or(Val::Broken, Val::Expr)
             }
             (Kind::Tensor(..), Val::Expr(id)) => {
                 let signature = one_formal(formal);
@@ -344,7 +347,7 @@ impl<'a> Checker<'a> {
             (Intrinsic::Cast(to), [(a, at)]) => self.cast_to(a, to, *at, call),
             (Intrinsic::Unary(op), [(a, at)]) => {
                 let float = !matches!(op, plan::Unary::Abs | plan::Unary::Neg | plan::Unary::Not);
-                let Some(id) = self.to_node(a, None, *at) else { return Val::Broken };
+                let Some(id) = self.node_of(a, None, *at) else { return Val::Broken };
                 let Some(dtype) = self.ty(id).dtype().filter(|it| it.is_float() || it.is_int())
                 else {
                     let ty = self.ty(id);
@@ -369,9 +372,9 @@ impl<'a> Checker<'a> {
             && to.is_float()
         {
             let float = Val::float(it.as_f64());
-            return self.to_node(&float, Some(to), at).map_or(Val::Broken, Val::Expr);
+            return self.node_of(&float, Some(to), at).map_or(Val::Broken, Val::Expr);
         }
-        let Some(id) = self.to_node(a, None, at) else { return Val::Broken };
+        let Some(id) = self.node_of(a, None, at) else { return Val::Broken };
         match self.ty(id).dtype() {
             Some(dtype) if !dtype.is_text() => Val::Expr(self.cast(id, to)),
             _ => {
@@ -458,7 +461,9 @@ impl<'a> Checker<'a> {
         let ty = match found.entry.result {
             Some(result) => match result(&self.applied(&args)) {
                 Ok(ty) => ty,
-                Err(why) => return self.report(errors::refused(&found.signature.name.text, &why, at)),
+                Err(why) => {
+                    return self.report(errors::refused(&found.signature.name.text, &why, at));
+                }
             },
             None => match found.signature.result.as_ref().and_then(|it| self.result(it, &vars)) {
                 Some(ty) => ty,

@@ -163,14 +163,14 @@ impl<'a> Checker<'a> {
         });
         let found = match (given, default) {
             (Some(text), default) => self.given_param(it, &text, default.map(|it| it.0)),
-            (None, Some((val, at))) if super::args::known_arg(&val).is_none() && !val.is_broken() => {
+            (None, Some((val, at)))
+                if super::args::known_arg(&val).is_none() && !val.is_broken() =>
+            {
                 let shown = self.shown(&val);
                 self.report(errors::const_of(&it.name.text, &shown, at))
             }
             (None, Some((val, _))) => val,
-            (None, None) if self.request.needs_params => {
-                self.report(errors::param_unset(&it.name))
-            }
+            (None, None) if self.request.needs_params => self.report(errors::param_unset(&it.name)),
             (None, None) => Val::Broken,
         };
         self.consts.insert(at, found.clone());
@@ -267,12 +267,22 @@ fn parsed_value(text: &str, at: Span) -> Option<ast::Expr> {
     let (file, diagnostics) = crate::syntax::parse(&format!("const VALUE = {text}"), at.file);
     match file.declarations.as_slice() {
         [ast::Declaration { kind: DeclarationKind::Const(it), broken: false, .. }]
-            if diagnostics.is_empty() =>
+            if diagnostics.is_empty() && is_plain(&it.value) =>
         {
             Some(ast::Expr { span: at, ..it.value.clone() })
         }
         _ => None,
     }
+}
+
+/// Whether a value names and calls nothing.
+fn is_plain(expr: &ast::Expr) -> bool {
+    let mut plain = true;
+    walk(expr, &mut |it| {
+        plain &=
+            !matches!(it.kind, ast::ExprKind::Name(_) | ast::ExprKind::Call(_) | ast::ExprKind::It);
+    });
+    plain
 }
 
 /// The names that a pipeline's body mentions.

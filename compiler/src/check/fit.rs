@@ -96,14 +96,14 @@ impl<'a> Checker<'a> {
             }
             (Kind::Values, Val::List(all)) => self.nodes(all, None, at).map(Arg::Exprs),
             (Kind::Values, Val::Counted { .. } | Val::Expr(_)) => {
-                self.to_node(val, None, at).map(Arg::Expr)
+                self.node_of(val, None, at).map(Arg::Expr)
             }
             (Kind::Any | Kind::Untyped | Kind::Tensor(..), _) => {
                 let like = match kind(formal.type_.as_ref()) {
                     Kind::Tensor(name, _) => DType::named(name),
                     _ => None,
                 };
-                self.to_node(val, like, at).map(Arg::Expr)
+                self.node_of(val, like, at).map(Arg::Expr)
             }
             (wanted, _) => {
                 let shown = self.shown(val);
@@ -133,7 +133,8 @@ impl<'a> Checker<'a> {
                 (Kind::Tensor(name, extents), Arg::Expr(id)) => {
                     let ty = self.ty(*id);
                     if let Err(wanted) = unify_tensor(name, extents, &ty, &mut vars) {
-                        let diagnostic = errors::input_type(&signature.name.text, formal, &ty, &wanted, at);
+                        let diagnostic =
+                            errors::input_type(&signature.name.text, formal, &ty, &wanted, at);
                         self.report(diagnostic);
                         return None;
                     }

@@ -2,7 +2,7 @@
 
 use super::{Checker, Env, Known, Val};
 use crate::{ast, errors::check as errors};
-use plan::{Arg, DType, Extent, ExprId, Span, Type};
+use plan::{Arg, DType, ExprId, Extent, Span, Type};
 
 impl<'a> Checker<'a> {
     /// `base.name`
@@ -152,13 +152,7 @@ impl<'a> Checker<'a> {
         self.library_call("take_at", vec![Arg::Expr(id), arg], at)
     }
 
-    fn slice(
-        &mut self,
-        val: Val,
-        [from, to]: [Option<Val>; 2],
-        at: Span,
-        axis: &mut usize,
-    ) -> Val {
+    fn slice(&mut self, val: Val, [from, to]: [Option<Val>; 2], at: Span, axis: &mut usize) -> Val {
         let Val::Expr(id) = val else {
             if let Val::List(all) = &val {
                 let Some(id) = self.list_node(all, None, at) else { return Val::Broken };

@@ -28,13 +28,11 @@ impl<'a> Checker<'a> {
                 }
                 _ => self.over_counted_interval(body, var, (&low, &high, over.span), env),
             },
-            Val::Counted { count, var: turn, body: each } => {
-                self.in_loop(turn, |it| {
-                    let mut inner = env.with(Scope::Var(var.text.clone(), *each));
-                    let found = it.value(body, &mut inner);
-                    counted(count, turn, found)
-                })
-            }
+            Val::Counted { count, var: turn, body: each } => self.in_loop(turn, |it| {
+                let mut inner = env.with(Scope::Var(var.text.clone(), *each));
+                let found = it.value(body, &mut inner);
+                counted(count, turn, found)
+            }),
             Val::Expr(id) => self.over_tensor(body, var, (id, over.span), env),
             other => {
                 let shown = self.shown(&other);
@@ -72,7 +70,7 @@ impl<'a> Checker<'a> {
         let one = Val::int(1);
         let wide = self.binary(ast::BinaryOp::Sub, (high, at), (low, at), at);
         let count = self.binary(ast::BinaryOp::Add, (&wide, at), (&one, at), at);
-        let Some(count) = self.to_node(&count, Some(DType::I64), at) else { return Val::Broken };
+        let Some(count) = self.node_of(&count, Some(DType::I64), at) else { return Val::Broken };
         let count = self.cast(count, DType::I64);
         let turn = self.graph.var();
         let turn_node = self.node(Expr::Var(turn), Type::scalar(DType::I64));
@@ -122,7 +120,12 @@ impl<'a> Checker<'a> {
     }
 
     /// A tensor of a list: a constant, or what `stack` makes.
-    pub(super) fn list_node(&mut self, all: &[Val], like: Option<DType>, at: Span) -> Option<ExprId> {
+    pub(super) fn list_node(
+        &mut self,
+        all: &[Val],
+        like: Option<DType>,
+        at: Span,
+    ) -> Option<ExprId> {
         if let Some((constant, ty)) = super::args::constant_list(all, like) {
             return Some(self.node(Expr::Const(constant), ty));
         }
@@ -140,11 +143,12 @@ impl<'a> Checker<'a> {
         like: Option<DType>,
         at: Span,
     ) -> Option<Vec<ExprId>> {
-        let met = all.iter().filter(|it| matches!(it, Val::Expr(_))).filter_map(|it| self.dtype(it));
+        let met =
+            all.iter().filter(|it| matches!(it, Val::Expr(_))).filter_map(|it| self.dtype(it));
         let like = met.reduce(|a, b| super::arith::promoted(a, b).unwrap_or(a)).or(like);
         let mut ids = Vec::with_capacity(all.len());
         for val in all {
-            let id = self.to_node(val, like, at)?;
+            let id = self.node_of(val, like, at)?;
             ids.push(like.map_or(id, |it| self.cast(id, it)));
         }
         Some(ids)
@@ -158,7 +162,7 @@ impl<'a> Checker<'a> {
         body: &Val,
         at: Span,
     ) -> Option<ExprId> {
-        let body = self.to_node(body, None, at)?;
+        let body = self.node_of(body, None, at)?;
         let ty = self.ty(body);
         let (Some(dtype), Some(inner)) = (ty.dtype(), ty.shape()) else { return None };
         if dtype.is_text() {
@@ -237,12 +241,17 @@ impl<'a> Checker<'a> {
     }
 
     /// How many windows fit: `(len - length) // hop + 1`, at least none.
-    fn window_count(&mut self, len: ExprId, (length, hop): (&Val, &Val), at: Span) -> Option<ExprId> {
+    fn window_count(
+        &mut self,
+        len: ExprId,
+        (length, hop): (&Val, &Val),
+        at: Span,
+    ) -> Option<ExprId> {
         use ast::BinaryOp::{Add, FloorDiv, Sub};
         let rest = self.binary(Sub, (&Val::Expr(len), at), (length, at), at);
         let hops = self.binary(FloorDiv, (&rest, at), (hop, at), at);
         let all = self.binary(Add, (&hops, at), (&Val::int(1), at), at);
-        self.to_node(&all, Some(DType::I64), at)
+        self.node_of(&all, Some(DType::I64), at)
     }
 
     fn window(&mut self, val: &Val, (start, end, length): (&Val, &Val, &Val), at: Span) -> Val {

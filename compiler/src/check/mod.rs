@@ -160,16 +160,12 @@ impl<'a> Checker<'a> {
         self.graph.add(expr, ty)
     }
 
-    fn call_node(&mut self, function: &str, args: Vec<Arg>, ty: Type) -> ExprId {
-        self.node(Expr::Call { function: function.to_owned(), args, draw: None }, ty)
-    }
-
     fn ty(&self, id: ExprId) -> Type {
         self.graph.ty(id).clone()
     }
 
     /// A node for a value: numbers meet `like`, or are i64 and f32 where nothing is met.
-    fn to_node(&mut self, val: &Val, like: Option<DType>, at: Span) -> Option<ExprId> {
+    fn node_of(&mut self, val: &Val, like: Option<DType>, at: Span) -> Option<ExprId> {
         match val {
             val if val.is_broken() => None,
             Val::Expr(id) => Some(*id),
@@ -185,7 +181,9 @@ impl<'a> Checker<'a> {
 
     fn constant(&mut self, known: &Known, like: Option<DType>) -> ExprId {
         let (value, dtype) = match known {
-            Known::Bool(it) => (Const::Ints(DType::Bool, vec![], vec![i64::from(*it)]), DType::Bool),
+            Known::Bool(it) => {
+                (Const::Ints(DType::Bool, vec![], vec![i64::from(*it)]), DType::Bool)
+            }
             Known::Text(it) | Known::Word(it) => {
                 (Const::Text(DType::Str, it.clone().into_bytes()), DType::Str)
             }

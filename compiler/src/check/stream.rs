@@ -29,7 +29,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks an operator's expressions in a graph of their own.
-    fn in_graph<R>(&mut self, input: Option<OpId>, check: impl FnOnce(&mut Self) -> R) -> (R, Graph) {
+    fn in_graph<R>(
+        &mut self,
+        input: Option<OpId>,
+        check: impl FnOnce(&mut Self) -> R,
+    ) -> (R, Graph) {
         let graph = std::mem::take(&mut self.graph);
         let loops = std::mem::take(&mut self.loops);
         let outer = std::mem::replace(&mut self.input, input);
@@ -194,10 +198,14 @@ impl<'a> Checker<'a> {
                     continue;
                 };
                 outputs.extend(ids);
-                output.extend(fields.into_iter().map(|it| Field { name: format!("{name}.{}", it.name), ..it }));
+                output.extend(
+                    fields
+                        .into_iter()
+                        .map(|it| Field { name: format!("{name}.{}", it.name), ..it }),
+                );
                 continue;
             }
-            match self.to_node(val, None, at) {
+            match self.node_of(val, None, at) {
                 Some(id) => {
                     outputs.push(id);
                     output.push(Field { name: name.clone(), ty: self.ty(id) });
@@ -230,7 +238,8 @@ impl<'a> Checker<'a> {
             Ok(fields) => fields,
             Err(why) => return self.report(errors::input_unreadable(&why, call.span)),
         };
-        let applied = Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &fields };
+        let applied =
+            Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &fields };
         let output = match found.entry.fields.map(|it| it(&applied)) {
             Some(Ok(output)) => output,
             Some(Err(why)) => return self.report(errors::refused(name, &why, call.span)),
@@ -302,7 +311,8 @@ impl<'a> Checker<'a> {
         env: &Env<'_>,
     ) -> Val {
         let name = found.entry.name();
-        let fields: Vec<Vec<Field>> = inputs.iter().map(|it| self.ops[*it].output.clone()).collect();
+        let fields: Vec<Vec<Field>> =
+            inputs.iter().map(|it| self.ops[*it].output.clone()).collect();
         let applied =
             Applied { args: &args, graph: &graph, inputs: &fields, names: &names, found: &[] };
         let output = match found.entry.fields.map(|it| it(&applied)) {
@@ -413,7 +423,7 @@ impl<'a> Checker<'a> {
         let record = self.record_of(input);
         let mut inner = env.with(Scope::Record(record, Some(input)));
         let val = self.value(expr, &mut inner);
-        let id = self.to_node(&val, None, expr.span)?;
+        let id = self.node_of(&val, None, expr.span)?;
         if self.ty(id).dtype().is_some_and(DType::is_text) || !self.ty(id).shape()?.is_empty() {
             let shown = self.shown(&Val::Expr(id));
             self.report(errors::each_scalar(&shown, expr.span));
@@ -439,7 +449,10 @@ impl<'a> Checker<'a> {
         }
         if let (Kind::Words(words), ast::ExprKind::Name(name)) =
             (kind(formal.type_.as_ref()), &expr.kind)
-            && !env.scopes.iter().any(|it| matches!(it, Scope::Params(all) if all.iter().any(|(it, _)| it == name)))
+            && !env
+                .scopes
+                .iter()
+                .any(|it| matches!(it, Scope::Params(all) if all.iter().any(|(it, _)| it == name)))
             && !self.names.named.contains_key(&(env.file, name.as_str()))
         {
             self.report(errors::not_one_of(name, words, expr.span));

@@ -74,7 +74,10 @@ impl Unit {
     }
 
     pub(crate) fn times(self, other: Self, sign: i8) -> Self {
-        Self { seconds: self.seconds + sign * other.seconds, bytes: self.bytes + sign * other.bytes }
+        Self {
+            seconds: self.seconds + sign * other.seconds,
+            bytes: self.bytes + sign * other.bytes,
+        }
     }
 }
 

@@ -79,8 +79,10 @@ impl<'a> Checker<'a> {
 
     /// `lhs |> stage`, of a stream or of a value.
     fn pipe(&mut self, lhs: &ast::Expr, stage: &ast::Stage, env: &mut Env<'_>) -> Val {
-        if let (ast::ExprKind::Pipe { lhs: before, stage: ast::Stage::Each(each) }, ast::Stage::Call(call)) =
-            (&lhs.kind, stage)
+        if let (
+            ast::ExprKind::Pipe { lhs: before, stage: ast::Stage::Each(each) },
+            ast::Stage::Call(call),
+        ) = (&lhs.kind, stage)
             && matches!(each.kind, ast::EachKind::Map | ast::EachKind::With)
             && self.is_function(&call.name.text, env)
             && matches!(self.value(before, env), Val::Stream(_))
@@ -102,13 +104,7 @@ impl<'a> Checker<'a> {
     }
 
     /// `map` and `with` on a single record: how a `fn` names a part.
-    fn each_of_one(
-        &mut self,
-        left: Val,
-        at: Span,
-        each: &ast::Each,
-        env: &mut Env<'_>,
-    ) -> Val {
+    fn each_of_one(&mut self, left: Val, at: Span, each: &ast::Each, env: &mut Env<'_>) -> Val {
         let Val::Record(fields) = left else {
             let shown = self.shown(&left);
             return self.report(errors::each_of_no_record(each.kind, each.at, &shown, at));
@@ -128,12 +124,7 @@ impl<'a> Checker<'a> {
     }
 
     /// `lhs else otherwise`, of a stream or of a value.
-    fn or_else(
-        &mut self,
-        lhs: &ast::Expr,
-        otherwise: &ast::Otherwise,
-        env: &mut Env<'_>,
-    ) -> Val {
+    fn or_else(&mut self, lhs: &ast::Expr, otherwise: &ast::Otherwise, env: &mut Env<'_>) -> Val {
         let left = self.value(lhs, env);
         let otherwise = match otherwise {
             ast::Otherwise::Policy(policy) => Otherwise::Policy(self.policy(policy, env)),
@@ -147,17 +138,17 @@ impl<'a> Checker<'a> {
                 self.rescue(op, policy);
                 Val::Stream(op)
             }
-            (left, otherwise) => self.else_of(&left, otherwise, lhs.span),
+            (left, otherwise) => self.else_of(&left, otherwise),
         }
     }
 
     /// A policy on a value, or on each field of a record.
-    fn else_of(&mut self, left: &Val, otherwise: Otherwise, at: Span) -> Val {
+    fn else_of(&mut self, left: &Val, otherwise: Otherwise) -> Val {
         match left {
             Val::Record(fields) => {
-                let each = fields.iter().map(|(name, it)| {
-                    (name.clone(), self.else_of(it, otherwise.clone(), at))
-                });
+                let each = fields
+                    .iter()
+                    .map(|(name, it)| (name.clone(), self.else_of(it, otherwise.clone())));
                 Val::Record(each.collect())
             }
             Val::Expr(value) => {
@@ -185,8 +176,8 @@ impl<'a> Checker<'a> {
             }
             _ => {
                 let like = self.dtype(left);
-                let Some(value) = self.to_node(left, None, at) else { return Val::Broken };
-                let Some(other) = self.to_node(other, like, other_at) else { return Val::Broken };
+                let Some(value) = self.node_of(left, None, at) else { return Val::Broken };
+                let Some(other) = self.node_of(other, like, other_at) else { return Val::Broken };
                 let Some(ty) = self.joined((value, at), (other, other_at)) else {
                     return Val::Broken;
                 };
@@ -236,7 +227,7 @@ impl<'a> Checker<'a> {
 
     /// A node of booleans.
     pub(super) fn condition(&mut self, val: &Val, at: Span) -> Option<ExprId> {
-        let id = self.to_node(val, None, at)?;
+        let id = self.node_of(val, None, at)?;
         if self.ty(id).dtype() == Some(DType::Bool) {
             return Some(id);
         }
@@ -260,10 +251,7 @@ impl<'a> Checker<'a> {
                     let Some((_, other)) = others.iter().find(|(it, _)| it == name) else {
                         return self.report(errors::branches_differ(a_at, b_at));
                     };
-                    all.push((
-                        name.clone(),
-                        self.select(decides, (value, a_at), (other, b_at)),
-                    ));
+                    all.push((name.clone(), self.select(decides, (value, a_at), (other, b_at))));
                 }
                 if others.len() != fields.len() {
                     return self.report(errors::branches_differ(a_at, b_at));
@@ -281,8 +269,8 @@ impl<'a> Checker<'a> {
         (b, b_at): (&Val, Span),
     ) -> Val {
         let like = self.met(a, b);
-        let Some(a) = self.to_node(a, like, a_at) else { return Val::Broken };
-        let Some(b) = self.to_node(b, like, b_at) else { return Val::Broken };
+        let Some(a) = self.node_of(a, like, a_at) else { return Val::Broken };
+        let Some(b) = self.node_of(b, like, b_at) else { return Val::Broken };
         let scalar = self.ty(decides).shape().is_some_and(<[_]>::is_empty);
         let ty = if scalar {
             self.joined((a, a_at), (b, b_at))
@@ -330,16 +318,20 @@ impl<'a> Checker<'a> {
         }
         match ends {
             (Val::Broken, _) | (_, Val::Broken) => Val::Broken,
-            (Val::Known(Known::Number(_)) | Val::Expr(_), Val::Known(Known::Number(_)) | Val::Expr(_)) => {
-                Val::Interval(Box::new(a), Box::new(b))
-            }
+            (
+                Val::Known(Known::Number(_)) | Val::Expr(_),
+                Val::Known(Known::Number(_)) | Val::Expr(_),
+            ) => Val::Interval(Box::new(a), Box::new(b)),
             _ => self.report(errors::interval_of(a.kind(), b.kind(), a_at.to(b_at))),
         }
     }
 }
 
 /// The fields of `fields`, with those of `more` written over or behind them.
-pub(super) fn merged(mut fields: Vec<(String, Val)>, more: Vec<(String, Val)>) -> Vec<(String, Val)> {
+pub(super) fn merged(
+    mut fields: Vec<(String, Val)>,
+    more: Vec<(String, Val)>,
+) -> Vec<(String, Val)> {
     for (name, value) in more {
         match fields.iter_mut().find(|(it, _)| *it == name) {
             Some((_, old)) => *old = value,

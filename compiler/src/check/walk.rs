@@ -13,7 +13,9 @@ pub(crate) fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Bool(_)
         | ExprKind::Broken => {}
         ExprKind::List(all) => all.iter().for_each(|it| walk(it, visit)),
-        ExprKind::Comprehension { body, over, .. } => [body, over].into_iter().for_each(|it| walk(it, visit)),
+        ExprKind::Comprehension { body, over, .. } => {
+            [body, over].into_iter().for_each(|it| walk(it, visit));
+        }
         ExprKind::Record(all) => all.iter().for_each(|it| walk(&it.value, visit)),
         ExprKind::Call(call) => call.args.iter().for_each(|it| walk(&it.value, visit)),
         ExprKind::Pipe { lhs, stage } => {
@@ -30,13 +32,13 @@ pub(crate) fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
             }
         }
         ExprKind::Binary { lhs, rhs, .. } | ExprKind::Compare { lhs, rhs, .. } => {
-            [lhs, rhs].into_iter().for_each(|it| walk(it, visit))
+            [lhs, rhs].into_iter().for_each(|it| walk(it, visit));
         }
         ExprKind::In { value, set, .. } => [value, set].into_iter().for_each(|it| walk(it, visit)),
         ExprKind::Interval { from, to } => [from, to].into_iter().for_each(|it| walk(it, visit)),
         ExprKind::Unary { operand, .. } => walk(operand, visit),
         ExprKind::If { cond, then, otherwise } => {
-            [cond, then, otherwise].into_iter().for_each(|it| walk(it, visit))
+            [cond, then, otherwise].into_iter().for_each(|it| walk(it, visit));
         }
         ExprKind::Index { base, places } => {
             walk(base, visit);

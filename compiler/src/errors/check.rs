@@ -21,7 +21,8 @@ pub(crate) fn declared_twice(name: &Name, first: Span) -> Diagnostic {
 
 pub(crate) fn field_twice(name: &Name) -> Diagnostic {
     let message = format!("`{}` is given twice", name.text);
-    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message).help("leave one of them out")
+    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message)
+        .help("leave one of them out")
 }
 
 pub(crate) fn not_declared_there(name: &Name, file: &str) -> Diagnostic {
@@ -215,7 +216,8 @@ pub(crate) fn input_type(
     wanted: &str,
     at: Span,
 ) -> Diagnostic {
-    let message = format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
+    let message =
+        format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
     let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
     if *found == Type::Untyped {
         return diagnostic.help("say what the data are: `x as bytes`");
@@ -252,7 +254,12 @@ pub(crate) fn source_on_stream(call: &Call) -> Diagnostic {
     Diagnostic::error(codes::SOURCE_ON_STREAM.code(), call.span, message)
 }
 
-pub(crate) fn each_of_no_record(kind: EachKind, at: Span, shown: &str, value_at: Span) -> Diagnostic {
+pub(crate) fn each_of_no_record(
+    kind: EachKind,
+    at: Span,
+    shown: &str,
+    value_at: Span,
+) -> Diagnostic {
     let message = format!("`{}` works on a stream or a record, and here is {shown}", kind.word());
     Diagnostic::error(codes::NO_RECORD.code(), at, message).also(value_at, "this has no fields")
 }
@@ -264,12 +271,14 @@ pub(crate) fn each_of_no_stream(kind: EachKind, at: Span) -> Diagnostic {
 
 pub(crate) fn with_no_record(at: Span, shown: &str) -> Diagnostic {
     let message = format!("`with` adds the fields of a record, and here is {shown}");
-    Diagnostic::error(codes::NO_RECORD.code(), at, message).help("name the field: `with { name: … }`")
+    Diagnostic::error(codes::NO_RECORD.code(), at, message)
+        .help("name the field: `with { name: … }`")
 }
 
 pub(crate) fn map_to_no_record(at: Span, shown: &str) -> Diagnostic {
     let message = format!("a stream carries records, and here is {shown}");
-    Diagnostic::error(codes::NO_RECORD.code(), at, message).help("name the field: `map { name: … }`")
+    Diagnostic::error(codes::NO_RECORD.code(), at, message)
+        .help("name the field: `map { name: … }`")
 }
 
 pub(crate) fn flat_map_of(shown: &str, at: Span) -> Diagnostic {
@@ -283,12 +292,17 @@ pub(crate) fn stream_in_record(at: Span) -> Diagnostic {
 }
 
 pub(crate) fn stream_else_value(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::NOT_A_VALUE.code(), at, "a stream has no value to stand in for a record")
-        .help("write `else skip`, `else another` or `else fail`, or put the `else` inside the brackets")
+    Diagnostic::error(
+        codes::NOT_A_VALUE.code(),
+        at,
+        "a stream has no value to stand in for a record",
+    )
+    .help("write `else skip`, `else another` or `else fail`, or put the `else` inside the brackets")
 }
 
 pub(crate) fn not_streams(shown: &str, many: bool, at: Span) -> Diagnostic {
-    let wanted = if many { "streams are wanted, such as `{ a: x, b: y }`," } else { "a stream is wanted" };
+    let wanted =
+        if many { "streams are wanted, such as `{ a: x, b: y }`," } else { "a stream is wanted" };
     Diagnostic::error(codes::NOT_A_STREAM.code(), at, format!("{wanted} and here is {shown}"))
 }
 
@@ -325,7 +339,11 @@ pub(crate) fn no_such_param(name: &str, params: &[&str], at: Span) -> Diagnostic
     }
 }
 
-pub(crate) fn param_kind(name: &Name, text: &str, default: Option<&crate::check::Val>) -> Diagnostic {
+pub(crate) fn param_kind(
+    name: &Name,
+    text: &str,
+    default: Option<&crate::check::Val>,
+) -> Diagnostic {
     let wanted = default.map_or("a number, a truth value or text in quotes", |it| it.kind());
     let message = format!("`{}` is {wanted}, and is set to `{text}`", name.text);
     Diagnostic::error(codes::PARAM_VALUE.code(), name.span, message)
@@ -344,7 +362,8 @@ pub(crate) fn no_pipeline(at: Span) -> Diagnostic {
 pub(crate) fn which_pipeline(names: &[String], at: Span) -> Diagnostic {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = format!("which pipeline is meant? The file has {}", quoted(&names));
-    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message).help("say its name behind the file's")
+    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message)
+        .help("say its name behind the file's")
 }
 
 pub(crate) fn no_such_pipeline(name: &str, names: &[String], at: Span) -> Diagnostic {
@@ -381,7 +400,8 @@ fn distance(a: &str, b: &str) -> usize {
     for i in 1..=a.len() {
         for j in 1..=b.len() {
             let change = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            let mut best =
+                (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(rows[i - 2][j - 2] + 1);
             }

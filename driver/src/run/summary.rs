@@ -113,7 +113,10 @@ impl StageSummary {
 fn losses(counts: &BTreeMap<&'static str, u64>, first: &[LostRecord]) -> BTreeMap<String, Loss> {
     let examples = |code: &str| {
         let of_code = first.iter().filter(|it| it.fault.code == code);
-        of_code.take(EXAMPLES).map(|it| format!("{}: {}", it.label, it.fault.detail)).collect()
+        of_code
+            .take(EXAMPLES)
+            .map(|it| format!("{}: {}: {}", it.label, it.record, it.fault.detail))
+            .collect()
     };
     let loss = |code: &str, n: u64| Loss { records: n, examples: examples(code) };
     counts.iter().map(|(code, n)| ((*code).to_owned(), loss(code, *n))).collect()

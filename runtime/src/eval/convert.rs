@@ -38,7 +38,7 @@ pub(super) fn cast(to: DType, a: &Tensor<'_>, out: &mut Out<'_>) -> Result<(), F
         (DType::I64, DType::F32) => map(a, out.tensor(shape)?, |it: i64| it as f32),
         (DType::I64, DType::F64) => map(a, out.tensor(shape)?, |it: i64| it as f64),
         (DType::I64, DType::I32) => {
-            map(a, out.tensor(shape)?, |it: i64| <i32 as Convert>::from_i128(it.into()))
+            map(a, out.tensor(shape)?, |it: i64| <i32 as Convert>::from_i128(it.into()));
         }
         (DType::I32, DType::I64) => map(a, out.tensor(shape)?, |it: i32| i64::from(it)),
         (DType::I32, DType::F32) => map(a, out.tensor(shape)?, |it: i32| it as f32),

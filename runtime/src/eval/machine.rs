@@ -117,7 +117,7 @@ impl Machine {
             Code::Select(condition, a, b) if subject.row.is_some() => {
                 match self.choice(nodes, subject, *condition)? {
                     Some(chosen) => self.find(nodes, subject, if chosen { *a } else { *b }),
-                    None => self.into_register(nodes, subject, id),
+                    None => self.in_register(nodes, subject, id),
                 }
             }
             Code::Else { value, otherwise } => match self.find(nodes, subject, *value) {
@@ -136,7 +136,7 @@ impl Machine {
                 self.stack.truncate(base);
                 Ok(found?)
             }
-            _ => self.into_register(nodes, subject, id),
+            _ => self.in_register(nodes, subject, id),
         }
     }
 
@@ -151,7 +151,7 @@ impl Machine {
         Ok(found.shape().is_empty().then(|| found.first::<bool>()))
     }
 
-    fn into_register(
+    fn in_register(
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,

@@ -68,6 +68,8 @@ pub(crate) struct Destination {
 pub(crate) struct Lost {
     /// Its id.
     pub(crate) id: u64,
+    /// As a person would name it.
+    pub(crate) record: String,
     /// Why.
     pub(crate) fault: Fault,
     /// The share of all records that may go the same way.
@@ -286,15 +288,15 @@ impl Compiled {
             Stop::Fault(fault) => (fault, self.on_fault),
             Stop::Policy(fault, policy) => (fault, policy),
         };
-        let id = subject.id();
+        let (id, record) = (subject.id(), name_of(chunk, row));
         match policy {
             Policy::Fail => Err(self.failure(chunk, row, fault)),
             Policy::Skip { most } => {
-                lost.push(Lost { id, fault, most });
+                lost.push(Lost { id, record, fault, most });
                 Ok(())
             }
             Policy::Another { most } => {
-                lost.push(Lost { id, fault: fault.clone(), most });
+                lost.push(Lost { id, record, fault: fault.clone(), most });
                 self.replace(registers, (chunk, row, fault), compute)
             }
         }
@@ -386,8 +388,7 @@ impl Compiled {
         let all = Chunk { rows: chunk.rows, epoch: chunk.epoch, ids: chunk.ids.clone(), columns };
         match self.kept(machine, subject)? {
             Some(kept) if kept.len() < chunk.rows => {
-                let mut out =
-                    ChunkBuilder::new(&self.columns, kept.len(), chunk.epoch, &self.pool);
+                let mut out = ChunkBuilder::new(&self.columns, kept.len(), chunk.epoch, &self.pool);
                 out.gather(&all, &kept);
                 Ok(out.finish())
             }

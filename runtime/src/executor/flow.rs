@@ -7,7 +7,7 @@ use super::{
     operate::{Operating, Step},
     state::State,
     supply::{Cursor, Drawn},
-    task::{Outcome, Product, Slot},
+    task::{Outcome, Product, Slot, at},
 };
 use crate::{Failure, Wants, eval::Lost};
 
@@ -81,7 +81,10 @@ impl State {
             unreachable!("steps are those of operators")
         };
         match failure {
-            Some(failure) => self.send(id, Item::Failed(failure)),
+            Some(failure) => {
+                let failure = at(failure, &self.nodes[id].label);
+                self.send(id, Item::Failed(failure));
+            }
             None if wants == Wants::Nothing => {
                 self.give_up(id);
                 self.send(id, Item::End);

@@ -11,6 +11,8 @@ pub(super) const KEPT: usize = 100;
 pub struct LostRecord {
     /// Its id.
     pub id: u64,
+    /// As a person would name it: its path, where it has one.
+    pub record: String,
     /// What was wrong with it.
     pub fault: Fault,
     /// Where the step that it failed in is written.
@@ -33,21 +35,22 @@ pub(super) struct Losses {
 struct Share {
     most: f64,
     lost: u64,
-    first: Fault,
+    first: (String, Fault),
 }
 
 impl Losses {
     /// Counts what came of a chunk.
     pub(super) fn add(&mut self, entered: u64, lost: Vec<Lost>, label: &Arc<str>) {
         self.entered += entered;
-        for Lost { id, fault, most } in lost {
+        for Lost { id, record, fault, most } in lost {
             *self.counts.entry(fault.code).or_default() += 1;
             if self.first.len() < KEPT {
-                self.first.push(LostRecord { id, fault: fault.clone(), label: label.clone() });
+                let (fault, label) = (fault.clone(), label.clone());
+                self.first.push(LostRecord { id, record: record.clone(), fault, label });
             }
             match self.shares.iter_mut().find(|it| it.most.to_bits() == most.to_bits()) {
                 Some(share) => share.lost += 1,
-                None => self.shares.push(Share { most, lost: 1, first: fault }),
+                None => self.shares.push(Share { most, lost: 1, first: (record, fault) }),
             }
         }
     }
@@ -77,14 +80,14 @@ impl Losses {
 
 impl Share {
     fn message(&self, records: u64) -> String {
-        let Self { most, lost, first } = self;
+        let Self { most, lost, first: (record, first) } = self;
         let share = *lost as f64 / records.max(1) as f64;
         // One digit, rounded up, so that it would have been enough.
         let digit = 10_f64.powf(share.log10().floor());
         let enough = (share / digit).ceil() * digit;
         format!(
             "{lost} of {records} records failed, and the share that may is {most}; the first: \
-             {first}; mend the data, or allow more, as in `else skip(most: {enough:.0e})`"
+             {record}: {first}; mend the data, or allow more, as in `else skip(most: {enough:.0e})`"
         )
     }
 }
@@ -94,7 +97,8 @@ mod tests {
     use super::*;
 
     fn lose(n: u64, of: u64, most: f64) -> Losses {
-        let lost = |id| Lost { id, fault: Fault::new("torn", "it is torn"), most };
+        let torn = || Fault::new("torn", "it is torn");
+        let lost = |id| Lost { id, record: "`a.jpg`".into(), fault: torn(), most };
         let mut losses = Losses::default();
         losses.add(of, (0..n).map(lost).collect(), &"a.pipe:1:1".into());
         losses
@@ -107,7 +111,7 @@ mod tests {
         assert_eq!(lose(2, 10, 1e-3).exceeded(2000), None);
         assert_eq!(
             lose(2, 1000, 1e-3).exceeded(0).unwrap(),
-            "2 of 1000 records failed, and the share that may is 0.001; the first: it is torn \
+            "2 of 1000 records failed, and the share that may is 0.001; the first: `a.jpg`: it is torn \
              (torn); mend the data, or allow more, as in `else skip(most: 2e-3)`"
         );
     }

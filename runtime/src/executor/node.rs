@@ -45,6 +45,7 @@ pub(super) struct Node {
 }
 
 /// What a node does.
+#[expect(clippy::large_enum_variant, reason = "there are as many as stages")]
 pub(super) enum Kind {
     /// A source that is asked for numbers, in any order.
     Fetch(Fetch),

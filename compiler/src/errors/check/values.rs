@@ -5,7 +5,11 @@ use crate::{ast::Name, check::Unit};
 use plan::{DType, Diagnostic, Span, Type};
 
 pub(crate) fn not_a_value(kind: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::NOT_A_VALUE.code(), at, format!("a value is wanted, and here is {kind}"))
+    Diagnostic::error(
+        codes::NOT_A_VALUE.code(),
+        at,
+        format!("a value is wanted, and here is {kind}"),
+    )
 }
 
 pub(crate) fn not_a_condition(at: Span, shown: &str) -> Diagnostic {
@@ -72,7 +76,8 @@ pub(crate) fn small_arithmetic(dtype: DType, sign: &str, at: Span) -> Diagnostic
 
 pub(crate) fn fraction_meets_whole(dtype: DType, at: Span) -> Diagnostic {
     let message = format!("a fraction meets `{dtype}`, which holds whole numbers");
-    Diagnostic::error(codes::FRACTION.code(), at, message).help("make a float of it first: `f32(x)`")
+    Diagnostic::error(codes::FRACTION.code(), at, message)
+        .help("make a float of it first: `f32(x)`")
 }
 
 pub(crate) fn extents_differ(types: &[Type], at: Span) -> Diagnostic {
@@ -130,16 +135,28 @@ pub(crate) fn no_elements(shown: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn untyped_index(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::INDEX.code(), at, "untyped data are indexed by a text or a whole number")
-        .help("such as `row[\"label\"]`")
+    Diagnostic::error(
+        codes::INDEX.code(),
+        at,
+        "untyped data are indexed by a text or a whole number",
+    )
+    .help("such as `row[\"label\"]`")
 }
 
 pub(crate) fn too_many_places(ty: &Type, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::INDEX.code(), at, format!("`{ty}` has fewer axes than places are given"))
+    Diagnostic::error(
+        codes::INDEX.code(),
+        at,
+        format!("`{ty}` has fewer axes than places are given"),
+    )
 }
 
 pub(crate) fn gather_first_axis(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::INDEX.code(), at, "elements are chosen by a tensor on the first axis only")
+    Diagnostic::error(
+        codes::INDEX.code(),
+        at,
+        "elements are chosen by a tensor on the first axis only",
+    )
 }
 
 pub(crate) fn not_whole(shown: &str, at: Span) -> Diagnostic {
