@@ -43,6 +43,11 @@ impl Pieces {
     }
 }
 
+/// Bytes of small batches that may be under way together.
+const SMALL_BYTES: usize = 8 << 20;
+/// Small batches that may be under way together.
+const SMALL_MAX: usize = 64;
+
 /// How far the batches of a transform are. It gives its pieces in order, under the lock.
 pub(super) struct Cut {
     /// Records of a batch.
@@ -87,8 +92,9 @@ impl Cut {
         let batch_bytes = row_bytes.iter().try_fold(0_usize, |bytes, &it| {
             bytes.checked_add(it.checked_mul(rows)?).filter(|it| *it <= BYTES_MAX)
         })?;
-        // Two under way and the consumer's, or one where memory is short.
-        let most = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
+        // Two under way and the consumer's, or one where memory is short; small ones by their bytes.
+        let large = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
+        let most = (SMALL_BYTES / batch_bytes.max(1)).clamp(large, SMALL_MAX);
         let (rest, open, begun) = (None, None, Vec::new());
         Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun })
     }

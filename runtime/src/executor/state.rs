@@ -9,7 +9,13 @@ use super::{
     task::{Job, Slot, Work},
 };
 use crate::{Failure, Wants};
-use std::{ops::Range, time::Duration};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+/// For how long the consumer is not woken again for a little.
+const CALL_PAUSE: Duration = Duration::from_micros(200);
 
 /// The nodes of a run, and who is waiting.
 pub(super) struct State {
@@ -27,6 +33,8 @@ pub(super) struct State {
     /// Those of them that were called and have not come yet.
     called: [usize; Class::COUNT],
     pub(super) consumer_waits: bool,
+    /// When the consumer was woken last.
+    output_called: Option<Instant>,
     /// How long the consumer has waited.
     pub(super) stalled: Duration,
     /// Bytes of chunks that wait, or that tasks are reading.
@@ -58,6 +66,7 @@ impl State {
             sleeping: [0; Class::COUNT],
             called: [0; Class::COUNT],
             consumer_waits: false,
+            output_called: None,
             stalled: Duration::ZERO,
             in_flight: 0,
             in_flight_peak: 0,
@@ -95,10 +104,25 @@ impl State {
             calls.tasks[class] = idle && self.order[class].iter().any(|&it| self.is_ready(it));
             self.called[class] += usize::from(calls.tasks[class]);
         }
-        let has_output = self.nodes.last().is_some_and(|it| !it.out.is_empty());
-        calls.output = self.consumer_waits && has_output;
-        self.consumer_waits &= !calls.output;
+        calls.output = self.consumer_waits && self.is_worth_a_call();
+        if calls.output {
+            self.consumer_waits = false;
+            self.output_called = Some(Instant::now());
+        }
         calls
+    }
+
+    /// Whether the consumer is to be woken for what there is.
+    ///
+    /// Waking it costs more than a small batch: one that was woken just now waits until there are
+    /// some more. While a task is at work there will be another call, so nothing is left lying.
+    fn is_worth_a_call(&self) -> bool {
+        let Some(node) = self.nodes.last().filter(|it| !it.out.is_empty()) else { return false };
+        let is_mark = !matches!(node.out.back(), Some(Item::Chunk(_)));
+        let is_half =
+            2 * node.out.len() >= node.limit.items || 2 * node.out_bytes >= node.limit.bytes;
+        let is_rested = self.output_called.is_none_or(|it| it.elapsed() >= CALL_PAUSE);
+        is_mark || is_half || is_rested || self.nodes.iter().all(|it| it.measured.active == 0)
     }
 
     /// A thread that slept is awake.
