@@ -12,7 +12,8 @@ pub(crate) mod pieces;
 mod strays;
 pub(crate) mod tokens;
 
-pub use crate::errors::syntax::CODES;
+#[cfg(test)]
+pub(crate) use crate::errors::syntax::CODES;
 pub use highlight::{Kind, highlight};
 pub use parser::{parse, parse_signature, parse_value};
 

@@ -141,6 +141,7 @@ pub fn run(
             let consumer = Consumer {
                 program: &compiled.program,
                 limit: options.limit,
+                epochs: options.epochs,
                 shared: Shared::default(),
                 since: Instant::now(),
             };
@@ -175,6 +176,7 @@ fn start(
 struct Consumer<'a> {
     program: &'a Program,
     limit: Option<u64>,
+    epochs: u32,
     shared: Shared,
     since: Instant,
 }
@@ -221,6 +223,7 @@ impl Consumer<'_> {
     ) -> Result<(), Failure> {
         stop.arm(Some(run.stopper()))?;
         let mut left = self.limit.unwrap_or(u64::MAX);
+        let (mut given, mut next_look) = (None, Duration::ZERO);
         while left > 0 {
             let Some(chunk) = run.next() else { break };
             let mut chunk = chunk?;
@@ -229,12 +232,16 @@ impl Consumer<'_> {
             }
             left -= chunk.rows as u64;
             sink.take(&chunk)?;
-            self.count(&chunk);
+            if self.limit.is_none() && self.since.elapsed() >= next_look {
+                given = run.stats().epochs_given.map(|it| it / f64::from(self.epochs));
+                next_look = self.since.elapsed() + TICK;
+            }
+            self.count(&chunk, given);
         }
         sink.finish()
     }
 
-    fn count(&self, chunk: &Chunk) {
+    fn count(&self, chunk: &Chunk, given: Option<f64>) {
         let records = match self.program.batched {
             true => rows_of_batches(&self.program.output, chunk),
             false => chunk.rows,
@@ -246,7 +253,7 @@ impl Consumer<'_> {
         progress.outputs += chunk.rows as u64;
         progress.records += records as u64;
         progress.bytes += chunk.columns.iter().map(|it| it.bytes() as u64).sum::<u64>();
-        progress.done = self.limit.map(|it| progress.outputs as f64 / it as f64);
+        progress.done = self.limit.map(|it| progress.outputs as f64 / it as f64).or(given);
     }
 }
 

@@ -3,7 +3,7 @@
 mod codes;
 mod python;
 
-pub use codes::CODES;
+pub(crate) use codes::CODES;
 pub(crate) use python::*;
 
 use plan::{Diagnostic, Span};

@@ -43,7 +43,7 @@ impl Pieces {
     }
 }
 
-/// Bytes of small batches that may be under way together.
+/// Bytes of small batches that may be under way together, within an eighth of the memory.
 const SMALL_BYTES: usize = 8 << 20;
 /// Small batches that may be under way together.
 const SMALL_MAX: usize = 64;
@@ -94,7 +94,8 @@ impl Cut {
         })?;
         // Two under way and the consumer's, or one where memory is short; small ones by their bytes.
         let large = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
-        let most = (SMALL_BYTES / batch_bytes.max(1)).clamp(large, SMALL_MAX);
+        let room = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(SMALL_BYTES);
+        let most = (room / batch_bytes.max(1)).clamp(large, SMALL_MAX);
         let (rest, open, begun) = (None, None, Vec::new());
         Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun })
     }

@@ -2,6 +2,7 @@
 
 use super::{
     losses::{KEPT, LostRecord},
+    node::Kind,
     state::State,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -11,6 +12,9 @@ use std::{collections::BTreeMap, time::Duration};
 pub struct Stats {
     /// The stages of the program, in its order.
     pub stages: Vec<StageStats>,
+    /// Epochs that the sources have given out, from epoch 0, with the part of the one that they are
+    /// at; of the source that is least far. None where a source's length is not known.
+    pub epochs_given: Option<f64>,
     /// How long `next` has waited for a chunk.
     pub stalled: Duration,
     /// Records that were skipped or replaced, by the code of their fault.
@@ -52,6 +56,24 @@ pub(super) struct Title {
     pub(super) label: String,
 }
 
+/// How far the source is that is least far.
+fn epochs_given(state: &State) -> Option<f64> {
+    let mut least: Option<f64> = None;
+    for node in &state.nodes {
+        let far = match &node.kind {
+            Kind::Fetch(fetch) => {
+                let len = fetch.supply.epoch_len(fetch.pass_len?);
+                let given = fetch.given as f64 / len.max(1) as f64;
+                f64::from(node.epoch) + if len == u64::MAX { return None } else { given }
+            }
+            Kind::Stream { .. } => return None,
+            _ => continue,
+        };
+        least = Some(least.map_or(far, |it| it.min(far)));
+    }
+    least
+}
+
 /// The figures of now.
 pub(super) fn take(titles: &[Title], state: &State) -> Stats {
     let stage = |title: &Title| StageStats {
@@ -61,6 +83,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
     };
     let mut stats = Stats {
         stages: titles.iter().map(stage).collect(),
+        epochs_given: epochs_given(state),
         stalled: state.stalled,
         in_flight: state.in_flight as u64,
         in_flight_peak: state.in_flight_peak as u64,

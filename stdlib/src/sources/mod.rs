@@ -1,9 +1,9 @@
 //! Where records come from: one file for each source.
 
 mod csv;
-mod files;
 mod jsonl;
 mod lines;
+mod paths;
 mod range;
 
 mod listed;
@@ -15,7 +15,7 @@ use runtime::Failure;
 
 /// All of them.
 pub(crate) static ALL: &[&Source] =
-    &[&csv::ENTRY, &files::ENTRY, &jsonl::ENTRY, &lines::ENTRY, &range::ENTRY];
+    &[&csv::ENTRY, &jsonl::ENTRY, &lines::ENTRY, &paths::ENTRY, &range::ENTRY];
 
 /// The fields that a source finds in its files, for `Applied::found`: those of `csv`.
 ///

@@ -1,23 +1,5 @@
 //! The codes of the checker, and the long story of each.
 
-use plan::CodeInfo;
-
-/// A constant for each row, and the table of all.
-macro_rules! codes {
-    ($($id:literal $const:ident $name:literal $text:literal $(wrong $wrong:literal right $right:literal)?)*) => {
-        $(
-            pub(crate) const $const: CodeInfo = CodeInfo {
-                id: $id,
-                name: $name,
-                long: concat!($text $(, "\n\nWrong:\n\n    ", $wrong, "\n\nRight:\n\n    ", $right, "\n")?),
-            };
-        )*
-
-        /// All of them, by number.
-        pub(crate) static CODES: &[CodeInfo] = &[$($const),*];
-    };
-}
-
 codes! {
     "PC0101" DECLARED_TWICE "declared-twice"
     "Two declarations of one file have the same name, or a record, a call or a head gives one name twice. Names \

@@ -1,24 +1,5 @@
 //! The codes of the syntax, and the long story of each.
 
-use plan::CodeInfo;
-
-/// A constant for each row, and the table of all. The wrong example of a row gets the row's code and no other,
-/// the right one none: a test tries them.
-macro_rules! codes {
-    ($($id:literal $const:ident $name:literal $text:literal $(wrong $wrong:literal right $right:literal)?)*) => {
-        $(
-            pub(crate) const $const: CodeInfo = CodeInfo {
-                id: $id,
-                name: $name,
-                long: concat!($text $(, "\n\nWrong:\n\n    ", $wrong, "\n\nRight:\n\n    ", $right, "\n")?),
-            };
-        )*
-
-        /// The codes of all messages about syntax, by number.
-        pub static CODES: &[CodeInfo] = &[$($const),*];
-    };
-}
-
 codes! {
     "PC0001" UNEXPECTED "unexpected"
     "The text cannot be read beyond the marked place: what stands there does not go with what stands before it. \

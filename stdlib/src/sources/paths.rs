@@ -1,4 +1,4 @@
-//! `files`: one record for each file that a pattern names.
+//! `paths`: one record for each file that a pattern names.
 
 use super::listed::Listed;
 use crate::prelude::*;
@@ -6,18 +6,13 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// The files that a pattern names, in natural order: `a2.jpg` before `a10.jpg`.
+    /// The paths of the files that a pattern names, in natural order; `files` reads them too.
     ///
-    /// In a pattern `*` is any part of a name, `**` any folders, `{a,b}` one of several,
-    /// `{000..099}` a number; extensions are compared without regard to case. A list of patterns
-    /// is their files, one pattern after the other. That no file matches is an error.
-    ///
-    /// The record has the file's `path`, and its `bytes`, which are read when they are used:
-    /// `where` on the path opens no file. What names the record in draws is the path below the
-    /// pattern's first wildcard, so that a data set can be moved.
+    /// What names the record in draws is the path below the pattern's first wildcard, so that a
+    /// data set can be moved. Patterns are those of `files`.
     ///
     /// ```pipe no_run
-    /// files("data/**/*.{jpg,jpeg}")    # { path: str, bytes: bytes }
+    /// paths("data/**/*.{jpg,jpeg}")    # { path: str }
     /// ```
     "paths(pattern: text) -> stream",
     cost: Cost::call(150.0),    // Assumed: two paths are put together, one is hashed.
