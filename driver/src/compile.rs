@@ -1,6 +1,6 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
-use crate::{Loaded, SourceFile, errors, machine, samples};
+use crate::{Loaded, SourceFile, State, errors, machine, samples};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
@@ -26,6 +26,8 @@ pub struct Settings {
     pub without: Vec<String>,
     /// Threads that will compute; all cores if not said.
     pub workers: Option<usize>,
+    /// What the run will go on from: the plan is rewritten as it was then.
+    pub state: Option<State>,
 }
 
 /// A pipeline that can be run.
@@ -50,15 +52,26 @@ pub struct Compiled {
 pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Diagnostic>> {
     let (plan, diagnostics) = checked(loaded, settings, true);
     let Some(written) = plan else { return Err(diagnostics) };
-    match lowered(loaded, &written, settings) {
-        Ok((optimised, program)) => Ok(Compiled {
-            written,
-            optimised,
-            program,
-            files: loaded.files.clone(),
-            warnings: diagnostics,
-        }),
-        Err(found) => Err(sorted(diagnostics.into_iter().chain(found))),
+    let (optimised, program) = match lowered(loaded, &written, settings) {
+        Ok(lowered) => lowered,
+        Err(found) => return Err(sorted(diagnostics.into_iter().chain(found))),
+    };
+    let files = loaded.files.clone();
+    let compiled = Compiled { written, optimised, program, files, warnings: diagnostics };
+    Ok(match &settings.state {
+        Some(state) if !state.is_about(&compiled) => as_it_was(loaded, compiled, settings, state),
+        _ => compiled,
+    })
+}
+
+/// The same with those rewrites alone that the plan of `state` has gone through, where it can be
+/// run with them.
+fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State) -> Compiled {
+    let others = pass_names().filter(|it| state.rewrites().iter().all(|kept| kept != it));
+    let settings = Settings { without: others.map(str::to_owned).collect(), ..settings.clone() };
+    match lowered(loaded, &now.written, &settings) {
+        Ok((optimised, program)) => Compiled { optimised, program, ..now },
+        Err(_) => now,
     }
 }
 

@@ -2,18 +2,23 @@
 
 mod compile;
 mod errors;
+mod identity;
 mod load;
 mod machine;
 mod run;
 mod samples;
 mod sink;
+mod state;
+mod whole;
 
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use identity::{PlanHash, plan_hash};
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use run::{Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run};
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;
-pub use sink::{Discard, Folder, Sink};
+pub use sink::{Discard, Folder, Sink, Written};
+pub use state::{State, StateFile};

@@ -3,14 +3,21 @@
 //! One thread more than the runtime's own may be there: it shows the progress ten times a second,
 //! from figures behind a mutex, and ends when the run does.
 
+mod quarantine;
+mod saver;
 mod summary;
 
 pub use summary::{Loss, StageSummary, Summary};
 
-use crate::{Compiled, SampleProgress, Sink, machine, samples};
+use crate::{
+    Compiled, SampleProgress, Sink, Written, machine, samples,
+    state::{Identity, State, StateFile},
+};
 use plan::{DType, Field, Program};
-use runtime::{Chunk, Failure, Stopper};
+use runtime::{Chunk, Failure, Position, Stopper};
+use saver::Saver;
 use std::{
+    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -36,6 +43,12 @@ pub struct RunOptions {
     pub memory: u64,
     /// Records of a chunk, in place of what the plan says: the output is the same.
     pub chunk_rows: Option<usize>,
+    /// Where the state is kept: the run goes on from it, and writes it.
+    pub state: Option<StateFile>,
+    /// The file that tells of every record that was skipped or replaced.
+    pub quarantine: Option<PathBuf>,
+    /// Records that may be lost in all; beyond them the run ends.
+    pub most_lost: Option<u64>,
 }
 
 impl Default for RunOptions {
@@ -48,6 +61,9 @@ impl Default for RunOptions {
             workers: machine::cores(),
             memory: machine::default_memory(),
             chunk_rows: None,
+            state: None,
+            quarantine: None,
+            most_lost: None,
         }
     }
 }
@@ -136,16 +152,17 @@ pub fn run(
     sink: &mut dyn Sink,
     watch: Watch<'_>,
 ) -> Outcome {
-    match start(compiled, options, watch.sample) {
-        Ok(run) => {
+    match start(compiled, options, sink, watch.sample) {
+        Ok(Started { run, saver, before }) => {
             let consumer = Consumer {
                 program: &compiled.program,
                 limit: options.limit,
+                before,
                 epochs: options.epochs,
                 shared: Shared::default(),
                 since: Instant::now(),
             };
-            consumer.watched(run, sink, watch)
+            consumer.watched(run, saver, sink, watch)
         }
         Err(failure) => {
             let summary = Summary::of(&compiled.program, &Progress::default(), None);
@@ -154,28 +171,63 @@ pub fn run(
     }
 }
 
+/// A run that is ready.
+struct Started {
+    run: runtime::Run,
+    saver: Option<Saver>,
+    /// What an earlier run has given, which this one goes on from.
+    before: u64,
+}
+
 fn start(
     compiled: &Compiled,
     options: &RunOptions,
+    sink: &mut dyn Sink,
     sample: &mut dyn FnMut(&SampleProgress),
-) -> Result<runtime::Run, Failure> {
+) -> Result<Started, Failure> {
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, sample)?;
-    let options = runtime::Options {
+    let earlier = match &options.state {
+        Some(file) => State::read(&file.path)?,
+        None => None,
+    };
+    let mut identity = Identity::new(compiled, options.seed);
+    let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
+    let first = resume.as_ref().map_or(0, |it| it.epoch);
+    let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
         readers: options.workers.clamp(*READERS.start(), *READERS.end()),
         memory: options.memory,
-        epochs: 0..options.epochs,
+        epochs: first..options.epochs.max(first),
         chunk_rows: options.chunk_rows,
+        resume,
+        told_of_losses: options.quarantine.is_some(),
+        most_lost: options.most_lost,
     };
-    runtime::start(&program, &stdlib::Kernels, &options)
+    let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;
+    if options.state.is_some() {
+        identity.inputs(run.fingerprints()?);
+    }
+    let mut before = 0;
+    if let Some(state) = &earlier {
+        identity.check_inputs(state)?;
+        sink.resume(Written { outputs: state.outputs, files: state.written })?;
+        before = state.outputs;
+    }
+    if let Some(path) = &options.quarantine {
+        run.on_lost(quarantine::open(path, earlier.is_some())?);
+    }
+    let saver = options.state.clone().map(|file| Saver::new(file, identity));
+    Ok(Started { run, saver, before })
 }
 
 /// Takes what comes out of a run.
 struct Consumer<'a> {
     program: &'a Program,
     limit: Option<u64>,
+    /// What an earlier run has given.
+    before: u64,
     epochs: u32,
     shared: Shared,
     since: Instant,
@@ -195,13 +247,22 @@ struct Seen {
 }
 
 impl Consumer<'_> {
-    fn watched(self, mut run: runtime::Run, sink: &mut dyn Sink, watch: Watch<'_>) -> Outcome {
+    fn watched(
+        self,
+        mut run: runtime::Run,
+        mut saver: Option<Saver>,
+        sink: &mut dyn Sink,
+        watch: Watch<'_>,
+    ) -> Outcome {
         let failure = thread::scope(|scope| {
             if let Some(tell) = watch.progress {
                 let (shared, since) = (&self.shared, self.since);
                 scope.spawn(move || shared.show(since, tell));
             }
-            let failure = self.consume(&mut run, sink, &watch.stop).err();
+            let consumed = self.consume(&mut run, &mut saver, sink, &watch.stop);
+            // Also of a run that ends early: it goes on from where it stood.
+            let saved = saver.as_mut().map_or(Ok(()), Saver::save);
+            let failure = consumed.and(saved).err();
             locked(&self.shared.state).over = true;
             self.shared.ended.notify_all();
             failure
@@ -211,18 +272,21 @@ impl Consumer<'_> {
         let mut progress = locked(&self.shared.state).progress.clone();
         progress.elapsed = self.since.elapsed();
         let stats = run.stats();
-        let summary = Summary::of(self.program, &progress, Some(&stats));
+        let mut summary = Summary::of(self.program, &progress, Some(&stats));
+        summary.resumed_at = (self.before > 0).then_some(self.before);
         Outcome { summary, failure }
     }
 
     fn consume(
         &self,
         run: &mut runtime::Run,
+        saver: &mut Option<Saver>,
         sink: &mut dyn Sink,
         stop: &Stop,
     ) -> Result<(), Failure> {
         stop.arm(Some(run.stopper()))?;
-        let mut left = self.limit.unwrap_or(u64::MAX);
+        let mut left = self.limit.map_or(u64::MAX, |it| it.saturating_sub(self.before));
+        let (mut outputs, mut rows) = (self.before, 0);
         let (mut given, mut next_look) = (None, Duration::ZERO);
         while left > 0 {
             let Some(chunk) = run.next() else { break };
@@ -230,15 +294,27 @@ impl Consumer<'_> {
             if chunk.rows as u64 > left {
                 chunk = chunk.cut(0..left as usize);
             }
-            left -= chunk.rows as u64;
+            rows = chunk.rows;
+            left -= rows as u64;
             sink.take(&chunk)?;
+            if let Some(saver) = saver {
+                let written = sink.written();
+                if let Some(safe) = written.outputs.checked_sub(outputs) {
+                    saver.stand(run.position_after(safe as usize), written)?;
+                }
+                outputs += rows as u64;
+            }
             if self.limit.is_none() && self.since.elapsed() >= next_look {
                 given = run.stats().epochs_given.map(|it| it / f64::from(self.epochs));
                 next_look = self.since.elapsed() + TICK;
             }
             self.count(&chunk, given);
         }
-        sink.finish()
+        sink.finish()?;
+        match saver {
+            Some(saver) if rows > 0 => saver.stand(end_of(run, rows, left), sink.written()),
+            _ => Ok(()),
+        }
     }
 
     fn count(&self, chunk: &Chunk, given: Option<f64>) {
@@ -272,6 +348,11 @@ impl Shared {
             seen = locked(&self.state);
         }
     }
+}
+
+/// Where a run stands that has come to its end, by itself or by its limit.
+fn end_of(run: &runtime::Run, rows: usize, left: u64) -> Position {
+    run.position_after(if left == 0 { rows } else { 0 })
 }
 
 /// Records in the batches of `chunk`: those that `tail: mask` filled it up with are none.

@@ -20,6 +20,15 @@ pub trait Sink {
     /// What could not be written, and why.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure>;
 
+    /// What is safe of all that came, where it matters to a saved state.
+    fn written(&self) -> Written;
+
+    /// Goes on with what an earlier run has written; to be said before anything is taken.
+    ///
+    /// # Errors
+    /// It is not there.
+    fn resume(&mut self, written: Written) -> Result<(), Failure>;
+
     /// Takes note that all has come: not called where the run fails or is stopped.
     ///
     /// # Errors
@@ -27,11 +36,33 @@ pub trait Sink {
     fn finish(&mut self) -> Result<(), Failure>;
 }
 
+/// What a sink has done with what it was given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Batches that are where they belong; records, where the pipeline ends without `batch`.
+    pub outputs: u64,
+    /// Files of each field, of a sink of files.
+    pub files: u64,
+}
+
 /// Drops what it is given: for measuring.
-pub struct Discard;
+#[derive(Default)]
+pub struct Discard {
+    outputs: u64,
+}
 
 impl Sink for Discard {
-    fn take(&mut self, _: &Chunk) -> Result<(), Failure> {
+    fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        self.outputs += chunk.rows as u64;
+        Ok(())
+    }
+
+    fn written(&self) -> Written {
+        Written { outputs: self.outputs, files: 0 }
+    }
+
+    fn resume(&mut self, written: Written) -> Result<(), Failure> {
+        self.outputs = written.outputs;
         Ok(())
     }
 

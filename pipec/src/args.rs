@@ -2,7 +2,7 @@
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Yellow.on_default().bold())
@@ -121,6 +121,7 @@ Examples:
   pipec run train.pipe train --limit 100               100 batches, then the summary
   pipec run train.pipe val --out val/                  val/image/00000000.npy, val/label/…
   pipec run train.pipe val --out - | python train.py   an Arrow IPC stream
+  pipec run train.pipe train --epochs 90 --state s.json   once more after a crash: it goes on
 
 The same program, data and seed give the same batches for any number of workers.")]
 pub(crate) struct RunArgs {
@@ -144,6 +145,18 @@ pub(crate) struct RunArgs {
     /// Where the output goes: `null` for nowhere, a folder, or `-` for Arrow on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
+    /// Keeps where the run stands in a file; goes on from there if the file is there already.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// How often the state is written at most, such as 500ms or 10s.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time, requires = "state")]
+    pub(crate) state_every: Duration,
+    /// Ends the run once more than so many records have failed, whatever each step allows.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_errors: Option<u64>,
+    /// Writes a line of JSON for every record that was skipped or replaced.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) quarantine: Option<PathBuf>,
     /// Prints the summary as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
@@ -243,6 +256,18 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// A time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+    const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
+    let (number, unit) = UNITS
+        .iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
+        .ok_or(WANTED)?;
+    let seconds = number.trim().parse::<f64>().map_err(|_| WANTED)? * unit;
+    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
+}
+
 /// A size in bytes, with its unit.
 fn size(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 9] = [
@@ -283,6 +308,15 @@ mod tests {
         assert_eq!(size("1.5 kB"), Ok(1500));
         for wrong in ["2", "GiB", "2gib", "-1GiB", "nanGiB", "1e99GB"] {
             assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("2 min"), Ok(Duration::from_secs(120)));
+        for wrong in ["2", "s", "-1s", "nans", "1e99h"] {
+            assert!(time(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Records failed, more than the program allows.
     Budget = 3,
+    /// A saved state does not fit.
+    State = 4,
     /// Reading or writing failed.
     Io = 5,
     /// The user has stopped it.

@@ -9,6 +9,8 @@ mod flow;
 mod losses;
 mod node;
 mod operate;
+mod position;
+mod resume;
 mod state;
 mod stats;
 mod supply;
@@ -17,10 +19,11 @@ mod task;
 mod tests;
 
 pub use losses::LostRecord;
+pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{Chunk, Failure, Kernels};
-use node::{Class, Item};
+use crate::{Chunk, Failure, Fingerprint, Kernels};
+use node::{Class, Item, Parcel};
 use plan::Program;
 use state::{Calls, State};
 use std::{
@@ -80,17 +83,45 @@ pub struct Options {
     pub epochs: Range<u32>,
     /// Records of a chunk, in place of what the program says: the output is the same.
     pub chunk_rows: Option<usize>,
+    /// Where an earlier run of the same program has stood, in the first of the epochs.
+    pub resume: Option<Position>,
+    /// Whether [`Run::on_lost`] will be told of every lost record.
+    pub told_of_losses: bool,
+    /// Records that may be lost in all; beyond them the run ends.
+    pub most_lost: Option<u64>,
+}
+
+impl Default for Options {
+    /// One epoch, seed 0, one worker, 1 GiB.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            workers: 1,
+            readers: 1,
+            memory: 1 << 30,
+            epochs: 0..1,
+            chunk_rows: None,
+            resume: None,
+            told_of_losses: false,
+            most_lost: None,
+        }
+    }
 }
 
 /// Makes a program ready to run; reads no record and starts no thread (`semantics.md`, 26).
 ///
 /// Fails where the program names what this build does not have, or refuses its arguments.
 pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Result<Run, Failure> {
+    if let Some(position) = &options.resume
+        && position.epoch != options.epochs.start
+    {
+        return Err(Failure::State("it is that of another epoch".to_owned()));
+    }
     let nodes = build::nodes(program, kernels, options)?;
     let kept = build::kept_columns(program);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let shared = Shared {
-        state: Mutex::new(State::new(nodes, options.epochs.clone())),
+        state: Mutex::new(State::new(nodes, options.epochs.clone(), options.most_lost)),
         tasks: Default::default(),
         output: Condvar::new(),
     };
@@ -102,6 +133,8 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         threads: Vec::new(),
         phase: if options.epochs.is_empty() { Phase::Over } else { Phase::Ready },
         epochs_left: options.epochs.len(),
+        position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
+        on_lost: None,
     })
 }
 
@@ -116,7 +149,13 @@ pub struct Run {
     threads: Vec<thread::JoinHandle<()>>,
     phase: Phase,
     epochs_left: usize,
+    /// Where what was delivered last has begun.
+    position: Position,
+    on_lost: Option<OnLost>,
 }
+
+/// Is told of records that were skipped or replaced, each once, those of a step in their order.
+pub type OnLost = Box<dyn FnMut(Vec<LostRecord>) -> Result<(), Failure> + Send>;
 
 /// How far a run is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,6 +163,12 @@ enum Phase {
     Ready,
     Running,
     Over,
+}
+
+/// What the consumer gets.
+struct Next {
+    item: Option<Item>,
+    lost: Vec<LostRecord>,
 }
 
 struct Shared {
@@ -149,10 +194,15 @@ impl Iterator for Run {
             }
         }
         while self.phase == Phase::Running {
-            match self.shared.next_item() {
-                Item::Chunk(parcel) => return Some(Ok(self.without_hidden(parcel.chunk))),
-                Item::Failed(failure) => return Some(Err(self.fail(failure))),
-                Item::End => self.end_epoch(),
+            let Next { item, lost } = self.shared.next_item();
+            if let Err(failure) = self.tell(lost) {
+                return Some(Err(self.fail(failure)));
+            }
+            match item {
+                Some(Item::Chunk(parcel)) => return Some(Ok(self.deliver(parcel))),
+                Some(Item::Failed(failure)) => return Some(Err(self.fail(failure))),
+                Some(Item::End) => self.end_epoch(),
+                None => {}
             }
         }
         None
@@ -168,6 +218,40 @@ impl Run {
     /// What the run has done so far.
     pub fn stats(&self) -> Stats {
         stats::take(&self.stages, &self.shared.lock())
+    }
+
+    /// Where the run stands after the first `rows` records of the chunk that `next` has given
+    /// last: to go on from there, see [`Options::resume`].
+    pub fn position_after(&self, rows: usize) -> Position {
+        Position { epoch: self.position.epoch, at: self.position.at.plus(rows as u64) }
+    }
+
+    /// What the files of the sources are, in the order of the program; looks at each file.
+    ///
+    /// # Errors
+    /// A file is not there, or a folder cannot be read.
+    pub fn fingerprints(&self) -> Result<Vec<Fingerprint>, Failure> {
+        let sources = self.shared.lock().sources();
+        sources.iter().filter_map(|it| it.fingerprint().transpose()).collect()
+    }
+
+    /// Tells `told` of every record that is skipped or replaced, on the thread that calls `next`;
+    /// to be said before the first call, and in [`Options::told_of_losses`]. What it returns ends
+    /// the run.
+    pub fn on_lost(&mut self, told: OnLost) {
+        self.on_lost = Some(told);
+    }
+
+    fn tell(&mut self, lost: Vec<LostRecord>) -> Result<(), Failure> {
+        match &mut self.on_lost {
+            Some(told) if !lost.is_empty() => told(lost),
+            _ => Ok(()),
+        }
+    }
+
+    fn deliver(&mut self, parcel: Parcel) -> Chunk {
+        self.position = Position { epoch: parcel.chunk.epoch, at: parcel.at };
+        self.without_hidden(parcel.chunk)
     }
 
     fn start_threads(&mut self) -> Result<(), Failure> {
@@ -189,6 +273,7 @@ impl Run {
 
     fn end_epoch(&mut self) {
         self.epochs_left -= 1;
+        self.position = Position::start(self.position.epoch + 1);
         if self.epochs_left == 0 {
             self.end();
         }
@@ -242,13 +327,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next item of the output.
-    fn next_item(&self) -> Item {
+    /// Waits for the next item of the output, or for many losses.
+    fn next_item(&self) -> Next {
         let mut state = self.lock();
         let mut waiting_since = None;
-        let item = loop {
-            if let Some(item) = state.next_output() {
-                break item;
+        let next = loop {
+            let item = state.next_output();
+            if item.is_some() || state.has_much_to_tell() {
+                break Next { item, lost: state.take_untold() };
             }
             waiting_since.get_or_insert_with(Instant::now);
             state.consumer_waits = true;
@@ -260,7 +346,7 @@ impl Shared {
         let calls = state.calls();
         drop(state);
         self.call(calls);
-        item
+        next
     }
 
     /// What a thread does from its start to its end.

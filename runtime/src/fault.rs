@@ -59,6 +59,8 @@ pub enum Failure {
     },
     /// The program cannot run on this build: a kernel is unknown, a form is too new.
     Program(String),
+    /// A saved state does not fit: it is damaged, or the program or its inputs have changed.
+    State(String),
     /// The consumer or the user asked for it.
     Stopped,
 }
@@ -73,6 +75,7 @@ impl fmt::Display for Failure {
             Self::Budget { detail, .. } | Self::Data { detail, .. } => f.write_str(detail),
             Self::Io { path, detail } => write!(f, "`{path}`: {detail}"),
             Self::Program(detail) => f.write_str(detail),
+            Self::State(detail) => write!(f, "the saved state does not fit: {detail}"),
             Self::Stopped => f.write_str("stopped"),
         }
     }

@@ -15,13 +15,13 @@ mod tensor;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
-pub use executor::{LostRecord, Options, Run, StageStats, Stats, Stopper, start};
+pub use executor::{LostRecord, OnLost, Options, Position, Run, StageStats, Stats, Stopper, start};
 pub use fault::{Failure, Fault};
 pub use kernel::{Args, Build, Call, Compute, DrawFn, Kernel, Out, VALUE_BYTES_MAX, View};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{
-    BuildOperator, BuildSource, Finish, Kernels, Operator, OperatorCall, Running, Source,
-    SourceCall, Stream, Wants,
+    BuildOperator, BuildSource, Fingerprint, Finish, Kernels, Mark, Operator, OperatorCall,
+    Running, Source, SourceCall, Stream, Wants,
 };
 pub use tensor::{Element, MAX_RANK, Shape, Tensor};

@@ -18,6 +18,13 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// What the inputs are, so that it is seen when they have changed (`semantics.md`, 14).
+    ///
+    /// Looks at each file, where there are such; none where there is nothing outside the program.
+    fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
+        Ok(None)
+    }
+
     /// Whether `fetch` waits for files, so that reader threads do it.
     fn waits(&self) -> bool {
         false
@@ -38,6 +45,29 @@ pub trait Source: Send + Sync {
 pub trait Stream: Send {
     /// Appends at most `rows` records; none at the end.
     fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure>;
+
+    /// Where the next record stands, in a few numbers; none where it can only be come to by
+    /// reading.
+    fn place(&self) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// Goes to a place that `place` has given, on a stream that was just made.
+    fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
+        let _ = place;
+        Err(Failure::State("the source cannot be read from there on".to_owned()))
+    }
+}
+
+/// What a source's inputs are: each file's name below the pattern's root, and its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Of all names and sizes, in order: XXH3, 128 bits.
+    pub hash: u128,
+    /// Files.
+    pub files: u64,
+    /// Bytes of them together.
+    pub bytes: u64,
 }
 
 /// What is known when a source is made.
@@ -67,6 +97,26 @@ pub trait Operator: Send {
         chunk: Option<Chunk>,
         out: &mut Vec<Chunk>,
     ) -> Result<(), Failure>;
+
+    /// A point, passed in the last `push`, from which the operator could begin again; the last one
+    /// if there were several.
+    ///
+    /// An operator that never gives one is run again from the begin of the epoch when a run is
+    /// resumed.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+}
+
+/// A point at which an operator holds nothing but a few numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Chunks that were in `out` when the point was passed.
+    pub chunks: usize,
+    /// The numbers, for [`OperatorCall::state`].
+    pub state: Vec<u64>,
+    /// For each input, the last records given that come after the point; none is 0 for all.
+    pub ahead: Vec<u64>,
 }
 
 /// What an operator can use next.
@@ -103,6 +153,8 @@ pub struct OperatorCall<'a> {
     pub key: u64,
     /// The epoch.
     pub epoch: u32,
+    /// The state of the [`Mark`] at which it begins again; none at the begin of the epoch.
+    pub state: Option<&'a [u64]>,
     /// Records of the chunks that it makes, as far as it is free to choose.
     pub rows: usize,
     /// Where its buffers come from.

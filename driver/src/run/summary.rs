@@ -21,6 +21,9 @@ pub struct Summary {
     pub records: u64,
     /// Bytes that came out.
     pub bytes: u64,
+    /// Batches that an earlier run had given, from which this one went on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<u64>,
     /// From the start to the end.
     pub seconds: f64,
     /// From the start to the first batch.
@@ -78,6 +81,7 @@ impl Summary {
             batches: program.batched.then_some(progress.outputs),
             records: progress.records,
             bytes: progress.bytes,
+            resumed_at: None,
             seconds,
             first_batch_seconds: progress.first.as_ref().map(Duration::as_secs_f64),
             records_per_second: rate(progress.records),

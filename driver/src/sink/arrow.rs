@@ -8,7 +8,7 @@
 
 mod arrays;
 
-use super::{Sink, pieces::Pieces};
+use super::{Sink, Written, pieces::Pieces};
 use arrays::{Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
@@ -29,6 +29,8 @@ pub struct ArrowStream<W: Write> {
     rows_of_batches: bool,
     /// Where each record that leaves is a batch, none.
     pieces: Option<Pieces>,
+    /// Outputs that are in the stream.
+    outputs: u64,
 }
 
 impl<W: Write> ArrowStream<W> {
@@ -52,21 +54,37 @@ impl<W: Write> ArrowStream<W> {
         let schema = Arc::new(Schema::new(fields));
         let writer = StreamWriter::try_new(out, &schema).map_err(failure)?;
         let pieces = (!program.batched).then(|| Pieces::new(&program.output));
-        Ok(Self { writer, schema, forms, rows_of_batches, pieces })
+        Ok(Self { writer, schema, forms, rows_of_batches, pieces, outputs: 0 })
     }
 }
 
 impl<W: Write> Sink for ArrowStream<W> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let Self { writer, schema, forms, rows_of_batches, pieces } = self;
+        let Self { writer, schema, forms, rows_of_batches, pieces, outputs } = self;
         let mut out = Out { writer, schema, forms };
+        if pieces.is_none() {
+            *outputs += chunk.rows as u64;
+        }
         match pieces {
-            Some(pieces) => pieces.push(chunk, &mut |piece| out.write(piece, None)),
+            Some(pieces) => pieces.push(chunk, &mut |piece| {
+                *outputs += piece.rows as u64;
+                out.write(piece, None)
+            }),
             None if *rows_of_batches => {
                 (0..chunk.rows).try_for_each(|it| out.write(chunk, Some(it)))
             }
             None => out.write(chunk, None),
         }
+    }
+
+    fn written(&self) -> Written {
+        Written { outputs: self.outputs, files: 0 }
+    }
+
+    /// The stream begins with what comes next.
+    fn resume(&mut self, written: Written) -> Result<(), Failure> {
+        self.outputs = written.outputs;
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

@@ -9,13 +9,14 @@
 //! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
 //! folder that holds anything else is refused.
 
-use super::{Sink, npy, pieces::Pieces};
+use super::{Sink, Written, npy, pieces::Pieces};
+use crate::whole::{self, failure};
 use plan::{DType, Field, Program, Type};
 use runtime::{Chunk, Column, Failure, Tensor};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Write},
+    fs,
+    io::{self, Write},
     mem,
     path::{Component, Path, PathBuf},
 };
@@ -35,6 +36,8 @@ pub struct Folder {
     begun: bool,
     /// The output that is in the folder already.
     earlier: Option<Manifest>,
+    /// Outputs that are in whole files.
+    outputs: u64,
 }
 
 /// What is in the folder; an identical run writes an identical one.
@@ -44,7 +47,7 @@ struct Manifest {
     pipeline: String,
     /// Whether a file holds a batch, or else a piece of the records.
     batched: bool,
-    fields: Vec<Written>,
+    fields: Vec<FieldForm>,
     /// How many files each field has.
     files: u64,
     /// Whether the run came to its end.
@@ -52,8 +55,8 @@ struct Manifest {
 }
 
 /// How a field is written.
-#[derive(Serialize, Deserialize)]
-struct Written {
+#[derive(PartialEq, Serialize, Deserialize)]
+struct FieldForm {
     name: String,
     #[serde(rename = "type")]
     ty: String,
@@ -81,7 +84,7 @@ impl Folder {
         fs::create_dir_all(folder)
             .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
         let earlier = earlier(folder)?;
-        let written = |field: &Field| Written {
+        let written = |field: &Field| FieldForm {
             name: field.name.clone(),
             ty: field.ty.to_string(),
             form: Form::of(&field.ty, program.batched),
@@ -101,6 +104,7 @@ impl Folder {
             manifest,
             begun: false,
             earlier,
+            outputs: 0,
         })
     }
 
@@ -113,23 +117,68 @@ impl Folder {
         for folder in self.earlier.take().iter().flat_map(|it| it.folders(&self.folder)) {
             clear(&folder)?;
         }
+        // What says whose folder it is comes first, so that a run that is killed leaves one that
+        // can be used again.
+        self.manifest.write(&self.folder)?;
         for folder in self.manifest.folders(&self.folder) {
             fs::create_dir_all(&folder)
                 .map_err(|it| failure(&folder, "the folder cannot be made", &it))?;
         }
-        self.manifest.write(&self.folder)
+        Ok(())
+    }
+}
+
+impl Folder {
+    /// Sees to it that the files that a saved state counts on are there.
+    fn check_earlier(&self, files: u64) -> Result<(), Failure> {
+        let folder = self.folder.display();
+        let lacks = |what: String| Err(Failure::State(format!("the folder `{folder}` {what}")));
+        let Some(earlier) = &self.earlier else {
+            return match files {
+                0 => Ok(()),
+                _ => lacks("holds no output: name the one that the run has begun".to_owned()),
+            };
+        };
+        if earlier.fields != self.manifest.fields || earlier.pipeline != self.manifest.pipeline {
+            return lacks("holds the output of another pipeline".to_owned());
+        }
+        let Some(last) = files.checked_sub(1) else { return Ok(()) };
+        for FieldForm { name, form, .. } in &earlier.fields {
+            let file = format!("{last:08}.{}", form.extension());
+            if !self.folder.join(name).join(&file).exists() {
+                return lacks(format!("lacks `{name}/{file}`, which the run has written"));
+            }
+        }
+        Ok(())
     }
 }
 
 impl Sink for Folder {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, .. } = self;
+        let Self { folder, fields, pieces, manifest, outputs, .. } = self;
         let mut files = Files { folder, fields, manifest };
         match pieces {
-            Some(pieces) => pieces.push(chunk, &mut |piece| files.piece(piece)),
-            None => (0..chunk.rows).try_for_each(|row| files.batch(chunk, row)),
+            Some(pieces) => pieces.push(chunk, &mut |piece| {
+                *outputs += piece.rows as u64;
+                files.piece(piece)
+            }),
+            None => {
+                *outputs += chunk.rows as u64;
+                (0..chunk.rows).try_for_each(|row| files.batch(chunk, row))
+            }
         }
+    }
+
+    fn written(&self) -> Written {
+        Written { outputs: self.outputs, files: self.manifest.files }
+    }
+
+    fn resume(&mut self, written: Written) -> Result<(), Failure> {
+        let Written { outputs, files } = written;
+        self.check_earlier(files)?;
+        (self.begun, self.outputs, self.manifest.files) = (true, outputs, files);
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
@@ -195,11 +244,18 @@ impl Files<'_> {
         content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let name = format!("{:08}.{extension}", self.manifest.files);
-        write_whole(&self.folder.join(folder).join(name), content)
+        whole::write(&self.folder.join(folder).join(name), "it", content)
     }
 }
 
 impl Form {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Array | Self::Ragged => "npy",
+            Self::Lines => "jsonl",
+        }
+    }
+
     fn of(ty: &Type, batched: bool) -> Self {
         match ty.dtype() {
             Some(DType::Str) => Self::Lines,
@@ -224,7 +280,7 @@ impl Manifest {
     }
 
     fn write(&self, folder: &Path) -> Result<(), Failure> {
-        write_whole(&folder.join(MANIFEST), &mut |out| {
+        whole::write(&folder.join(MANIFEST), "it", &mut |out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
             out.write_all(b"\n")
         })
@@ -283,26 +339,6 @@ fn line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()
     out.write_all(b"\n")
 }
 
-/// Writes a file that is either whole or not there.
-fn write_whole(
-    path: &Path,
-    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".part");
-    let draft = PathBuf::from(draft);
-    let written = File::create(&draft).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        content(&mut out)?;
-        out.flush()
-    });
-    written.and_then(|()| fs::rename(&draft, path)).map_err(|error| {
-        // The first error is told; what cannot be removed either is named as what it is.
-        let _ = fs::remove_file(&draft);
-        failure(path, "it cannot be written", &error)
-    })
-}
-
 /// The output that is in `folder`; fails where something else is.
 fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
     let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
@@ -313,8 +349,10 @@ fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
             if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let is_empty = fs::read_dir(folder).map_err(unreadable)?.next().is_none();
-            if is_empty { Ok(None) } else { Err(occupied(folder)) }
+            // A draft of what says whose folder it is may be left of a run that was killed.
+            let is_draft = |it: &fs::DirEntry| it.file_name() == whole::draft_of(MANIFEST).as_str();
+            let mut entries = fs::read_dir(folder).map_err(unreadable)?.flatten();
+            if entries.all(|it| is_draft(&it)) { Ok(None) } else { Err(occupied(folder)) }
         }
         Err(error) => Err(unreadable(error)),
     }
@@ -356,15 +394,6 @@ fn occupied(folder: &Path) -> Failure {
                  name one that is new or empty"
             .to_owned(),
     }
-}
-
-fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
-    let remedy = match error.kind() {
-        io::ErrorKind::StorageFull => "; free some space, or name a folder on another disk",
-        io::ErrorKind::PermissionDenied => "; name a folder that may be written",
-        _ => "",
-    };
-    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `pipec explain`: what a pipeline will do and cost; the long story of a message.
 
-use super::{compiled, print_json};
+use super::{compiled, print_json, settings};
 use crate::{
     Exit,
     args::{ExplainArgs, Form},
@@ -21,7 +21,7 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     }
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
-        _ => match compiled(&args.target, &args.program, talk) {
+        _ => match compiled(&args.target, settings(&args.program), talk) {
             Ok(compiled) => planned(args, &compiled),
             Err(exit) => Ok(exit),
         },

@@ -39,15 +39,15 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
 }
 
 /// Reads and compiles a program; what is wrong with it has been said.
-fn compiled(file: &Path, program: &ProgramArgs, talk: &Talk) -> Result<Compiled, Exit> {
+fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Exit> {
     let loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
     let passes: Vec<&str> = driver::pass_names().collect();
-    if let Some(unknown) = program.without.iter().find(|it| !passes.contains(&it.as_str())) {
+    if let Some(unknown) = settings.without.iter().find(|it| !passes.contains(&it.as_str())) {
         let help = format!("the rewrites are {}", passes.join(", "));
         talk.error(&format!("there is no rewrite `{unknown}`"), Some(&help));
         return Err(Exit::Usage);
     }
-    let compiled = driver::compile(&loaded, &settings(program))
+    let compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
     messages::print(talk, &compiled.files, &compiled.warnings);
     Ok(compiled)
@@ -59,6 +59,7 @@ fn settings(program: &ProgramArgs) -> Settings {
         params: program.set.iter().cloned().collect(),
         without: program.without.clone(),
         workers: program.workers.map(usize::from),
+        state: None,
     }
 }
 

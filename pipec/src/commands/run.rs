@@ -2,10 +2,11 @@
 
 mod report;
 
-use super::{compiled, print_json};
+use super::{compiled, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Sink, Stop, Watch,
+    Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
+    State, StateFile, Stop, Watch,
 };
 use runtime::Failure;
 use std::{
@@ -22,7 +23,11 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     }
     let stop = Stop::default();
     stop_on_signals(stop.clone(), talk.terminal);
-    let compiled = match compiled(&args.file, &args.program, talk) {
+    let state = match args.state.as_deref().map_or(Ok(None), State::read) {
+        Ok(state) => state,
+        Err(failure) => return Ok(report::failure(talk, "run", &failure)),
+    };
+    let compiled = match compiled(&args.file, Settings { state, ..settings(&args.program) }, talk) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
@@ -81,7 +86,7 @@ fn stop_on_signals(stop: Stop, terminal: bool) {
 
 fn sink(out: &Path, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     match out.to_str() {
-        Some("null") => Ok(Box::new(Discard)),
+        Some("null") => Ok(Box::new(Discard::default())),
         Some("-") => stream(compiled),
         _ => Ok(Box::new(Folder::open(out, &compiled.program)?)),
     }
@@ -152,5 +157,8 @@ fn options(args: &RunArgs) -> RunOptions {
         workers: args.program.workers.map_or(usual.workers, usize::from),
         memory: args.memory.unwrap_or(usual.memory),
         chunk_rows: args.chunk_rows.map(|it| it as usize),
+        state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
+        quarantine: args.quarantine.clone(),
+        most_lost: args.max_errors,
     }
 }

@@ -3,9 +3,10 @@
 use super::{
     Options,
     cut::{Cut, Pieces},
-    losses::Losses,
+    losses::{Losses, Name},
     node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
     operate::{Maker, Operating},
+    resume,
     stats::Title,
     supply::Supply,
     task,
@@ -15,7 +16,7 @@ use crate::{
     eval::{Compiled, Spare, Surroundings},
     mix,
 };
-use plan::{Code, FORMAT, Field, Index, Program, Stage, Transform};
+use plan::{Code, FORMAT, Field, Index, Program, Records, Stage, Transform};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Bytes of batches that may wait for the consumer, where there is more than one.
@@ -46,7 +47,15 @@ pub(super) fn nodes(
         build.last_nodes.push(build.nodes.len() - 1);
     }
     build.finish();
-    Ok(build.nodes)
+    let Build { mut nodes, last_nodes, .. } = build;
+    nodes.iter_mut().for_each(|it| it.epoch = options.epochs.start);
+    if let Some(position) = &options.resume {
+        resume::resume(&mut nodes, &last_nodes, position)?;
+    }
+    if options.told_of_losses {
+        nodes.iter_mut().for_each(|it| it.losses.untold = Some(Vec::new()));
+    }
+    Ok(nodes)
 }
 
 /// What the stages are called.
@@ -187,7 +196,9 @@ impl Build<'_> {
                 Some(cut.ok_or_else(|| Failure::Program(why.into()))?)
             }
         };
-        Ok(Kind::Transform { compiled, pieces: Pieces::new(self.rows(stage)), cut })
+        let single = matches!(&transform.outputs, Records::Listed(lists) if lists.len() == 1);
+        let pieces = Pieces::new(self.rows(stage));
+        Ok(Kind::Transform { compiled, pieces, cut, single })
     }
 
     /// Where records come from that replace faulty ones.
@@ -222,6 +233,7 @@ impl Build<'_> {
             inputs: stage.inputs.iter().map(columns_of).collect(),
             columns: stage.columns.clone(),
             key: mix(self.options.seed, *place),
+            resume: None,
             rows: self.rows(stage),
             pool: self.pool.clone(),
             finishes_apart: true,
@@ -236,7 +248,7 @@ impl Build<'_> {
     }
 
     fn push(&mut self, stage: usize, class: Class, kind: Kind) {
-        let Stage { inputs, label, columns, .. } = &self.program.stages.rows()[stage];
+        let Stage { inputs, label, columns, steps, .. } = &self.program.stages.rows()[stage];
         let inputs = match kind {
             Kind::Finish => vec![self.nodes.len() - 1],
             _ => inputs.iter().map(|it| self.last_nodes[it.row()]).collect(),
@@ -249,7 +261,7 @@ impl Build<'_> {
         let limit = self.limit(stage, class, columns);
         self.nodes.push(Node {
             stage,
-            label: label.as_str().into(),
+            name: Name { label: label.as_str().into(), step: span_of(steps).into() },
             is_last: true,
             kind,
             class,
@@ -263,6 +275,8 @@ impl Build<'_> {
             ring: Ring::default(),
             out: VecDeque::new(),
             out_bytes: 0,
+            drop: 0,
+            since: None,
             losses: Losses::default(),
             measured: Measured::default(),
         });
@@ -306,6 +320,15 @@ impl Build<'_> {
         if self.program.batched {
             output.bytes = output.bytes.min(OUTPUT_BYTES);
         }
+    }
+}
+
+/// The first and the last of the steps of a stage.
+fn span_of(steps: &[String]) -> String {
+    match steps {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} … {last}"),
     }
 }
 

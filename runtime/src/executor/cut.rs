@@ -1,19 +1,34 @@
 //! Chunks are cut: into pieces that are worth a task, and where a direct batch ends.
 
-use super::node::Parcel;
+use super::{node::Parcel, position::At};
 use crate::{Buffer, Chunk, Pool, eval::Destination};
 use plan::Field;
-use std::sync::{Arc, OnceLock, Weak};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock, Weak},
+};
 
 /// Bytes of a batch, far more than any memory.
 const BYTES_MAX: usize = 1 << 48;
+
+/// Records, and the place of the first of them.
+pub(super) struct Stretch {
+    pub(super) chunk: Chunk,
+    pub(super) at: At,
+}
+
+impl Stretch {
+    fn cut(&self, rows: Range<usize>) -> Self {
+        Self { at: self.at.plus(rows.start as u64), chunk: self.chunk.cut(rows) }
+    }
+}
 
 /// The pieces of a chunk that is larger than a task should be, such as a window that was shuffled.
 pub(super) struct Pieces {
     /// Records of a piece, at the most.
     rows: usize,
     /// What is left of the chunk that was cut last.
-    rest: Option<Chunk>,
+    rest: Option<Stretch>,
 }
 
 impl Pieces {
@@ -28,13 +43,13 @@ impl Pieces {
     }
 
     /// The next piece, of the rest or, where there is none, of `next`.
-    pub(super) fn give(&mut self, next: impl FnOnce() -> Chunk) -> Chunk {
-        let chunk = self.rest.take().unwrap_or_else(next);
-        if chunk.rows < 2 * self.rows {
-            return chunk;
+    pub(super) fn give(&mut self, next: impl FnOnce() -> Stretch) -> Stretch {
+        let whole = self.rest.take().unwrap_or_else(next);
+        if whole.chunk.rows < 2 * self.rows {
+            return whole;
         }
-        self.rest = Some(chunk.cut(self.rows..chunk.rows));
-        chunk.cut(0..self.rows)
+        self.rest = Some(whole.cut(self.rows..whole.chunk.rows));
+        whole.cut(0..self.rows)
     }
 
     /// The epoch is over.
@@ -58,7 +73,7 @@ pub(super) struct Cut {
     most: usize,
     pool: Pool,
     /// What is left of the chunk that was cut last.
-    rest: Option<Chunk>,
+    rest: Option<Stretch>,
     /// The batch that the next piece goes into, and its first free row.
     open: Option<(Arc<Batch>, usize)>,
     /// Batches whose pieces have not all been taken by the next node.
@@ -112,19 +127,20 @@ impl Cut {
     }
 
     /// The next piece, of the rest or, where there is none, of `next`.
-    pub(super) fn give(&mut self, next: impl FnOnce() -> Chunk) -> Piece {
-        let chunk = self.rest.take().unwrap_or_else(next);
+    pub(super) fn give(&mut self, next: impl FnOnce() -> Stretch) -> (Piece, At) {
+        let whole = self.rest.take().unwrap_or_else(next);
         let (batch, row) = self.open.take().unwrap_or_else(|| (self.begin(), 0));
-        let taken = chunk.rows.min(self.rows - row);
-        if taken < chunk.rows {
-            self.rest = Some(chunk.cut(taken..chunk.rows));
+        let rows = whole.chunk.rows;
+        let taken = rows.min(self.rows - row);
+        if taken < rows {
+            self.rest = Some(whole.cut(taken..rows));
         }
         if row + taken < self.rows {
             self.open = Some((batch.clone(), row + taken));
         }
-        let chunk = if taken < chunk.rows { chunk.cut(0..taken) } else { chunk };
+        let Stretch { chunk, at } = if taken < rows { whole.cut(0..taken) } else { whole };
         let (row_bytes, pool) = (self.row_bytes.clone(), self.pool.clone());
-        Piece { chunk, batch, row, rows: self.rows, row_bytes, pool }
+        (Piece { chunk, batch, row, rows: self.rows, row_bytes, pool }, at)
     }
 
     /// The epoch is over: the next one begins with a new batch.

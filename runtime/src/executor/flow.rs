@@ -5,6 +5,7 @@ use super::{
     cut::Cut,
     node::{Done, Fetch, Item, Kind, Parcel},
     operate::{Operating, Step},
+    position::{At, Point},
     state::State,
     supply::{Cursor, Drawn},
     task::{Outcome, Product, Slot, at},
@@ -64,7 +65,8 @@ impl State {
 
     fn finish_draw(&mut self, id: usize, drawn: Drawn, kept: Box<Cursor>) {
         if drawn.chunk.rows > 0 {
-            self.send_new(id, Parcel::new(drawn.chunk));
+            let at = At::new(Point::Stream(drawn.from));
+            self.send_new(id, Parcel { at, ..Parcel::new(drawn.chunk) });
         }
         if drawn.is_last {
             self.nodes[id].epoch += 1;
@@ -82,7 +84,7 @@ impl State {
         };
         match failure {
             Some(failure) => {
-                let failure = at(failure, &self.nodes[id].label);
+                let failure = at(failure, &self.nodes[id].name.label);
                 self.send(id, Item::Failed(failure));
             }
             None if wants == Wants::Nothing => {
@@ -149,13 +151,17 @@ impl State {
     /// Lets outcomes go on whose turn it is.
     fn commit(&mut self, id: usize) {
         while !self.nodes[id].is_stuck
-            && let Some(done) = self.nodes[id].ring.pop_done()
+            && let Some((at, done)) = self.nodes[id].ring.pop_done()
         {
-            self.go_on(id, done);
+            self.go_on(id, at, done);
         }
     }
 
-    fn go_on(&mut self, id: usize, done: Done) {
+    fn go_on(&mut self, id: usize, at: At, mut done: Done) {
+        let at = self.nodes[id].place_of(at, &done);
+        if let Item::Chunk(parcel) = &mut done.item {
+            parcel.at = at;
+        }
         let Done { item, failure, entered, lost } = done;
         let over = self.count_losses(id, &item, entered, lost);
         match item {
@@ -184,9 +190,12 @@ impl State {
         lost: Vec<Lost>,
     ) -> Option<Failure> {
         let node = &mut self.nodes[id];
-        node.losses.add(entered, lost, &node.label);
+        node.losses.add(entered, lost, &node.name);
         if node.losses.is_empty() {
             return None;
+        }
+        if let Some(failure) = self.too_many_lost(id) {
+            return Some(failure);
         }
         let expected = match item {
             Item::End => Some(0),
@@ -195,7 +204,15 @@ impl State {
         };
         let node = &self.nodes[id];
         let detail = node.losses.exceeded(expected?)?;
-        Some(Failure::Budget { label: node.label.to_string(), detail })
+        Some(Failure::Budget { label: node.name.label.to_string(), detail })
+    }
+
+    fn too_many_lost(&self, id: usize) -> Option<Failure> {
+        let most = self.most_lost?;
+        let lost: u64 = self.nodes.iter().map(|it| it.losses.total).sum();
+        let label = self.nodes[id].name.label.to_string();
+        let detail = format!("{lost} records failed, and {most} may: mend the data, or allow more");
+        (lost > most).then_some(Failure::Budget { label, detail })
     }
 
     /// Against how many records losses are held before the end of an epoch, if at all.
@@ -224,13 +241,21 @@ impl State {
     }
 
     /// Puts an item where the next node finds it.
-    fn send(&mut self, id: usize, item: Item) {
+    fn send(&mut self, id: usize, mut item: Item) {
         let node = &mut self.nodes[id];
-        if let Item::Chunk(parcel) = &item {
-            node.out_bytes += parcel.bytes;
-            node.measured.chunk(parcel);
+        match &mut item {
+            Item::Chunk(parcel) => {
+                node.count_since(parcel);
+                node.measured.chunk(parcel);
+                if !node.drop_from(parcel) {
+                    self.in_flight -= parcel.bytes;
+                    return;
+                }
+                node.out_bytes += parcel.bytes;
+            }
+            Item::Failed(_) => node.is_stuck = true,
+            Item::End => node.end_output(),
         }
-        node.is_stuck |= matches!(item, Item::Failed(_));
         node.out.push_back(item);
     }
 
@@ -254,6 +279,7 @@ impl State {
             // It has not come to the end of this epoch, and so must not go on with it.
             debug_assert_eq!(self.nodes[id].epoch, epoch);
             self.nodes[id].losses.close();
+            self.nodes[id].end_output();
             self.give_up(id);
         }
         self.commit(id);
@@ -269,10 +295,11 @@ impl State {
             }
         }
         while let Some(slot) = node.ring.drop_first() {
-            let Some(done) = slot else { continue };
+            let Some(done) = slot.done else { continue };
             self.in_flight -= done.item.bytes();
             if matches!(done.item, Item::End) {
                 node.losses.close();
+                node.end_output();
                 return true;
             }
         }

@@ -17,6 +17,15 @@ pub struct LostRecord {
     pub fault: Fault,
     /// Where the step that it failed in is written.
     pub label: Arc<str>,
+    /// The step; the first and the last one, where several run as one.
+    pub step: Arc<str>,
+}
+
+/// What a stage is called where records of it are lost.
+#[derive(Clone)]
+pub(super) struct Name {
+    pub(super) label: Arc<str>,
+    pub(super) step: Arc<str>,
 }
 
 /// The losses of a stage.
@@ -26,6 +35,10 @@ pub(super) struct Losses {
     entered: u64,
     /// Losses of this epoch, for each share that may be lost.
     shares: Vec<Share>,
+    /// Losses of all epochs.
+    pub(super) total: u64,
+    /// Losses that nobody has been told of, where somebody is told.
+    pub(super) untold: Option<Vec<LostRecord>>,
     /// By the code of the fault, of all epochs.
     pub(super) counts: BTreeMap<&'static str, u64>,
     /// The first ones, of all epochs.
@@ -40,19 +53,52 @@ struct Share {
 
 impl Losses {
     /// Counts what came of a chunk.
-    pub(super) fn add(&mut self, entered: u64, lost: Vec<Lost>, label: &Arc<str>) {
+    pub(super) fn add(&mut self, entered: u64, lost: Vec<Lost>, name: &Name) {
         self.entered += entered;
+        self.total += lost.len() as u64;
         for Lost { id, record, fault, most } in lost {
             *self.counts.entry(fault.code).or_default() += 1;
+            let lost = || {
+                let (record, fault) = (record.clone(), fault.clone());
+                let Name { label, step } = name.clone();
+                LostRecord { id, record, fault, label, step }
+            };
             if self.first.len() < KEPT {
-                let (fault, label) = (fault.clone(), label.clone());
-                self.first.push(LostRecord { id, record: record.clone(), fault, label });
+                self.first.push(lost());
             }
+            self.untold.iter_mut().for_each(|it| it.push(lost()));
             match self.shares.iter_mut().find(|it| it.most.to_bits() == most.to_bits()) {
                 Some(share) => share.lost += 1,
                 None => self.shares.push(Share { most, lost: 1, first: (record, fault) }),
             }
         }
+    }
+
+    /// What is known of this epoch and of all, to be written down.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        if self.entered == 0 && self.total == 0 {
+            return Vec::new();
+        }
+        let shares = self.shares.iter().flat_map(|it| [it.most.to_bits(), it.lost]);
+        [self.entered, self.total].into_iter().chain(shares).collect()
+    }
+
+    /// Goes on from what `numbers` said.
+    pub(super) fn resume(&mut self, numbers: &[u64]) {
+        let [entered, total, shares @ ..] = numbers else { return };
+        (self.entered, self.total) = (*entered, *total);
+        let earlier = || Fault::new("earlier", "it failed before the run was resumed");
+        let share = |it: &[u64]| Share {
+            most: f64::from_bits(it[0]),
+            lost: it[1],
+            first: ("a record".to_owned(), earlier()),
+        };
+        self.shares = shares.chunks_exact(2).map(share).collect();
+    }
+
+    /// Losses that nobody has been told of.
+    pub(super) fn n_untold(&self) -> usize {
+        self.untold.as_ref().map_or(0, Vec::len)
     }
 
     /// Whether none was lost in this epoch.
@@ -100,7 +146,11 @@ mod tests {
         let torn = || Fault::new("torn", "it is torn");
         let lost = |id| Lost { id, record: "`a.jpg`".into(), fault: torn(), most };
         let mut losses = Losses::default();
-        losses.add(of, (0..n).map(lost).collect(), &"a.pipe:1:1".into());
+        losses.add(
+            of,
+            (0..n).map(lost).collect(),
+            &Name { label: "a.pipe:1:1".into(), step: "a.map#1".into() },
+        );
         losses
     }
 

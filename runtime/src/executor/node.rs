@@ -1,9 +1,10 @@
 //! What the executor's state is made of: nodes, and what travels between them.
 
 use super::{
-    cut::{Batch, Cut, Pieces},
-    losses::Losses,
+    cut::{Batch, Cut, Pieces, Stretch},
+    losses::{Losses, Name},
     operate::Operating,
+    position::{At, Point},
     supply::{Cursor, Places, Supply},
     task::Work,
 };
@@ -17,8 +18,8 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 pub(super) struct Node {
     /// The stage that it is, or is a part of.
     pub(super) stage: usize,
-    /// Where the stage is written.
-    pub(super) label: Arc<str>,
+    /// What the stage is called.
+    pub(super) name: Name,
     /// Whether what leaves it leaves the stage.
     pub(super) is_last: bool,
     pub(super) kind: Kind,
@@ -40,6 +41,10 @@ pub(super) struct Node {
     /// Complete and in order, for the next node.
     pub(super) out: VecDeque<Item>,
     pub(super) out_bytes: usize,
+    /// Records to be dropped that left it before the run was resumed.
+    pub(super) drop: u64,
+    /// Of the last node of an operator: its last point, and the records that left it since.
+    pub(super) since: Option<(Arc<Point>, u64)>,
     pub(super) losses: Losses,
     pub(super) measured: Measured,
 }
@@ -52,7 +57,13 @@ pub(super) enum Kind {
     /// A source that is read through. The cursor is gone while a task has it.
     Stream { supply: Arc<Supply>, cursor: Option<Box<Cursor>> },
     /// A transform, maybe into batches.
-    Transform { compiled: Arc<Compiled>, pieces: Pieces, cut: Option<Cut> },
+    Transform {
+        compiled: Arc<Compiled>,
+        pieces: Pieces,
+        cut: Option<Cut>,
+        /// Whether a record becomes one at the most.
+        single: bool,
+    },
     /// What an operator does in order.
     Operator(Operating),
     /// What an operator leaves to do in any order.
@@ -101,6 +112,8 @@ pub(super) enum Item {
 pub(super) struct Parcel {
     pub(super) chunk: Chunk,
     pub(super) bytes: usize,
+    /// Where its first record stands.
+    pub(super) at: At,
     /// The batch that it was written into, until the next node takes it.
     #[expect(dead_code, reason = "that it is held tells that the batch is under way")]
     pub(super) batch: Option<Arc<Batch>>,
@@ -124,7 +137,13 @@ pub(super) struct Measured {
 #[derive(Default)]
 pub(super) struct Ring {
     first: u64,
-    slots: VecDeque<Option<Done>>,
+    slots: VecDeque<Waiting>,
+}
+
+/// A task that was begun: where its input stands, and what came of it.
+pub(super) struct Waiting {
+    pub(super) at: At,
+    pub(super) done: Option<Done>,
 }
 
 /// The outcome of a task, or a mark between such.
@@ -172,6 +191,48 @@ impl Node {
         (0..self.inputs.len()).collect()
     }
 
+    /// Where what came of a task stands, whose input stands at `at`.
+    pub(super) fn place_of(&self, at: At, done: &Done) -> At {
+        let (Kind::Transform { single, .. }, Item::Chunk(parcel)) = (&self.kind, &done.item) else {
+            return at;
+        };
+        let all_came = parcel.chunk.rows as u64 == done.entered;
+        let same = *single && all_came && done.lost.is_empty() && done.failure.is_none();
+        At::new(Point::Transform { input: at, same, losses: self.losses.numbers() })
+    }
+
+    /// Counts the records that left an operator since its last point, where this is its last node.
+    pub(super) fn count_since(&mut self, parcel: &mut Parcel) {
+        let is_operator = matches!(self.kind, Kind::Operator(_) | Kind::Finish);
+        if !is_operator || !self.is_last {
+            return;
+        }
+        let counted = match self.since.take() {
+            Some((point, counted)) if Arc::ptr_eq(&point, &parcel.at.point) => counted,
+            _ => 0,
+        };
+        parcel.at.skip = counted;
+        self.since = Some((parcel.at.point.clone(), counted + parcel.chunk.rows as u64));
+    }
+
+    /// Cuts off what was delivered before the run was resumed; whether something is left.
+    pub(super) fn drop_from(&mut self, parcel: &mut Parcel) -> bool {
+        let rows = parcel.chunk.rows;
+        if self.drop == 0 || !self.is_last {
+            return true;
+        }
+        let gone = self.drop.min(rows as u64);
+        self.drop -= gone;
+        parcel.chunk = parcel.chunk.cut(gone as usize..rows);
+        parcel.at.skip += gone;
+        parcel.chunk.rows > 0
+    }
+
+    /// Nothing more leaves it in this epoch.
+    pub(super) fn end_output(&mut self) {
+        (self.drop, self.since) = (0, None);
+    }
+
     /// Chunks that it has begun, and those that wait for the next node.
     pub(super) fn held(&self) -> usize {
         self.ring.len() + self.out.len() + usize::from(self.is_busy)
@@ -193,13 +254,13 @@ impl Fetch {
         let supply = self.supply.clone();
         let Some(pass_len) = self.pass_len else { return Work::Count(supply) };
         let first = self.given;
-        self.given += (supply.rows as u64).min(supply.epoch_len(pass_len) - first);
+        self.given += (supply.rows as u64).min(supply.epoch_len(pass_len).saturating_sub(first));
         Work::Fetch(supply, Places { places: first..self.given, pass_len, epoch })
     }
 
     /// Records of an epoch that no task has been given.
     pub(super) fn left(&self) -> Option<u64> {
-        Some(self.supply.epoch_len(self.pass_len?) - self.given)
+        Some(self.supply.epoch_len(self.pass_len?).saturating_sub(self.given))
     }
 }
 
@@ -225,10 +286,10 @@ impl Item {
         }
     }
 
-    /// The chunk, or nothing at the end.
-    pub(super) fn into_chunk(self) -> Option<Chunk> {
+    /// The chunk and its place, or nothing at the end.
+    pub(super) fn into_stretch(self) -> Option<Stretch> {
         match self {
-            Self::Chunk(parcel) => Some(parcel.chunk),
+            Self::Chunk(parcel) => Some(parcel.into_stretch()),
             Self::End => None,
             Self::Failed(_) => unreachable!("failures go on without a task"),
         }
@@ -244,8 +305,14 @@ impl Item {
 }
 
 impl Parcel {
+    /// The chunk and its place.
+    pub(super) fn into_stretch(self) -> Stretch {
+        Stretch { chunk: self.chunk, at: self.at }
+    }
+
+    /// A chunk whose place is said later.
     pub(super) fn new(chunk: Chunk) -> Self {
-        Self { bytes: chunk.bytes(), chunk, batch: None, finish: None }
+        Self { bytes: chunk.bytes(), chunk, at: At::start(), batch: None, finish: None }
     }
 }
 
@@ -255,22 +322,23 @@ impl Ring {
         self.slots.len()
     }
 
-    /// The number of a new task.
-    pub(super) fn begin(&mut self) -> u64 {
-        self.slots.push_back(None);
+    /// The number of a new task on what stands at `at`.
+    pub(super) fn begin(&mut self, at: At) -> u64 {
+        self.slots.push_back(Waiting { at, done: None });
         self.first + self.slots.len() as u64 - 1
     }
 
     /// Puts a mark behind the tasks that have begun.
     pub(super) fn push_mark(&mut self, item: Item) {
-        self.slots.push_back(Some(Done { item, ..Done::default() }));
+        let done = Some(Done { item, ..Done::default() });
+        self.slots.push_back(Waiting { at: At::start(), done });
     }
 
     /// Keeps the outcome of a task; gives it back where nobody waits for it any more.
     pub(super) fn put(&mut self, number: u64, done: Done) -> Option<Done> {
         match number.checked_sub(self.first) {
             Some(at) => {
-                self.slots[at as usize] = Some(done);
+                self.slots[at as usize].done = Some(done);
                 None
             }
             None => Some(done),
@@ -278,14 +346,14 @@ impl Ring {
     }
 
     /// The first outcome, if it is there.
-    pub(super) fn pop_done(&mut self) -> Option<Done> {
-        let done = self.slots.front_mut()?.take()?;
-        self.drop_first();
-        Some(done)
+    pub(super) fn pop_done(&mut self) -> Option<(At, Done)> {
+        self.slots.front()?.done.as_ref()?;
+        let Waiting { at, done } = self.drop_first()?;
+        Some((at, done?))
     }
 
     /// Takes the first slot away, whether its task is done or not.
-    pub(super) fn drop_first(&mut self) -> Option<Option<Done>> {
+    pub(super) fn drop_first(&mut self) -> Option<Waiting> {
         let slot = self.slots.pop_front()?;
         self.first += 1;
         Some(slot)

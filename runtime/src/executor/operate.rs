@@ -1,14 +1,16 @@
 //! Operators of the library: made anew for each epoch, fed in order.
 
 use super::{
+    cut::Stretch,
     node::{Item, Parcel},
+    position::{At, Point},
     task::Work,
 };
 use crate::{
-    BuildOperator, Chunk, Failure, Finish, Operator, OperatorCall, Pool, Running, Wants, mix,
+    BuildOperator, Chunk, Failure, Finish, Mark, Operator, OperatorCall, Pool, Running, Wants, mix,
 };
 use plan::{Arg, Field};
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 /// The node of an operator.
 pub(super) struct Operating {
@@ -30,6 +32,8 @@ pub(super) struct Maker {
     pub(super) columns: Vec<Field>,
     /// Hash of seed and place.
     pub(super) key: u64,
+    /// Where it begins, in the epoch in which the run is resumed.
+    pub(super) resume: Option<Resume>,
     pub(super) rows: usize,
     pub(super) pool: Pool,
     /// Whether a node of its own does the parallel step.
@@ -42,6 +46,26 @@ pub(super) struct Opened {
     finish: Option<Finish>,
     /// Chunks that have left it.
     number: u64,
+    /// Its last point.
+    point: Arc<Point>,
+    inputs: Vec<Given>,
+}
+
+/// What an operator was given of an input, as far as it may have to be given it again.
+#[derive(Default)]
+struct Given {
+    /// The chunks: the place of each, and its records. The last one stays.
+    chunks: VecDeque<(At, u64)>,
+    ended: bool,
+}
+
+/// Where an operator begins when a run is resumed.
+#[derive(Clone)]
+pub(super) struct Resume {
+    pub(super) epoch: u32,
+    pub(super) state: Vec<u64>,
+    pub(super) number: u64,
+    pub(super) inputs: Vec<At>,
 }
 
 /// What came of a step of an operator.
@@ -55,8 +79,9 @@ pub(super) struct Step {
 }
 
 impl Maker {
-    /// Makes the operator for `epoch`.
+    /// Makes the operator for `epoch`, at its begin or where a run is resumed.
     pub(super) fn open(&self, epoch: u32) -> Result<Opened, Failure> {
+        let resume = self.resume.as_ref().filter(|it| it.epoch == epoch);
         let Running { serial, parallel } = (self.build)(&OperatorCall {
             args: &self.args,
             names: &self.names,
@@ -64,17 +89,26 @@ impl Maker {
             columns: &self.columns,
             key: mix(self.key, u64::from(epoch)),
             epoch,
+            state: resume.map(|it| it.state.as_slice()),
             rows: self.rows,
             pool: &self.pool,
         })?;
-        Ok(Opened { serial, finish: parallel, number: 0 })
+        let (point, inputs) = match resume.cloned() {
+            Some(Resume { state, number, inputs, .. }) => {
+                let given = inputs.iter().map(Given::at).collect();
+                (Point::Operator { state, number, inputs }, given)
+            }
+            None => (Point::Start, self.inputs.iter().map(|_| Given::default()).collect()),
+        };
+        let number = resume.map_or(0, |it| it.number);
+        Ok(Opened { serial, finish: parallel, number, point: Arc::new(point), inputs })
     }
 
     /// Opens the operator, or gives it the next chunk of an input or its end.
     pub(super) fn step(
         &self,
         opened: Option<Box<Opened>>,
-        input: Option<(usize, Option<Chunk>)>,
+        input: Option<(usize, Option<Stretch>)>,
         epoch: u32,
     ) -> Result<Step, Failure> {
         let mut opened = match opened {
@@ -83,15 +117,21 @@ impl Maker {
         };
         let mut chunks = Vec::new();
         let pushed = match input {
-            Some((input, chunk)) => opened.serial.push(input, chunk, &mut chunks),
+            Some((input, given)) => opened.push(input, given, &mut chunks),
             None => Ok(()),
         };
-        chunks.retain(|it| it.rows > 0);
+        let mut mark = opened.serial.mark();
         let mut parcels = Vec::with_capacity(chunks.len());
-        let finished = chunks.into_iter().try_for_each(|chunk| {
-            parcels.push(self.parcel(&mut opened, chunk)?);
+        let finished = chunks.into_iter().enumerate().try_for_each(|(at, chunk)| {
+            if let Some(mark) = mark.take_if(|it| it.chunks <= at) {
+                opened.pass(mark);
+            }
+            if chunk.rows > 0 {
+                parcels.push(self.parcel(&mut opened, chunk)?);
+            }
             Ok(())
         });
+        mark.into_iter().for_each(|it| opened.pass(it));
         let (wants, failure) = (opened.serial.wants(), finished.and(pushed).err());
         let goes_on = failure.is_none() && wants != Wants::Nothing;
         Ok(Step { opened: goes_on.then_some(opened), wants, parcels, failure })
@@ -100,17 +140,73 @@ impl Maker {
     fn parcel(&self, opened: &mut Opened, chunk: Chunk) -> Result<Parcel, Failure> {
         let number = opened.number;
         opened.number += 1;
-        Ok(match &opened.finish {
+        let parcel = match &opened.finish {
             None => Parcel::new(chunk),
             Some(finish) if self.finishes_apart => {
                 Parcel { finish: Some((finish.clone(), number)), ..Parcel::new(chunk) }
             }
             Some(finish) => Parcel::new(finish(chunk, number)?),
-        })
+        };
+        Ok(Parcel { at: At { point: opened.point.clone(), skip: 0 }, ..parcel })
+    }
+}
+
+impl Given {
+    /// What is to be given from `at` on.
+    fn at(at: &At) -> Self {
+        match &*at.point {
+            Point::Ended => Self { ended: true, ..Self::default() },
+            _ => Self { chunks: VecDeque::from([(at.clone(), 0)]), ended: false },
+        }
+    }
+
+    /// Where the record stands before the last `ahead` ones; forgets what is before it.
+    fn place(&mut self, ahead: u64) -> At {
+        if self.ended && ahead == 0 {
+            self.chunks.clear();
+            return At::new(Point::Ended);
+        }
+        let given: u64 = self.chunks.iter().map(|it| it.1).sum();
+        let mut behind = given.saturating_sub(ahead);
+        while self.chunks.len() > 1 && self.chunks[0].1 <= behind {
+            behind -= self.chunks[0].1;
+            self.chunks.pop_front();
+        }
+        // What is cut off counts no more.
+        match self.chunks.front_mut() {
+            Some((at, rows)) => {
+                *at = at.plus(behind);
+                *rows -= behind;
+                at.clone()
+            }
+            None => At::start(),
+        }
     }
 }
 
 impl Opened {
+    fn push(
+        &mut self,
+        input: usize,
+        given: Option<Stretch>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let Some(Stretch { chunk, at }) = given else {
+            self.inputs[input].ended = true;
+            return self.serial.push(input, None, out);
+        };
+        self.inputs[input].chunks.push_back((at, chunk.rows as u64));
+        self.serial.push(input, Some(chunk), out)
+    }
+
+    /// Passes a point, after the chunks that have left it so far.
+    fn pass(&mut self, Mark { state, ahead, .. }: Mark) {
+        let ahead = |input: usize| ahead.get(input).copied().unwrap_or(0);
+        let inputs = self.inputs.iter_mut().enumerate().map(|(i, it)| it.place(ahead(i)));
+        let inputs = inputs.collect();
+        self.point = Arc::new(Point::Operator { state, number: self.number, inputs });
+    }
+
     /// Whether it has a step that need not be done in order.
     pub(super) fn has_finish(&self) -> bool {
         self.finish.is_some()
@@ -121,7 +217,7 @@ impl Operating {
     /// The next task: to make the operator, or to feed it with the `next` item of an input.
     pub(super) fn give(&mut self, next: impl FnOnce(usize) -> Item, epoch: u32) -> Work {
         let input = match (&self.opened, self.wants) {
-            (Some(_), Wants::Input(input)) => Some((input, next(input).into_chunk())),
+            (Some(_), Wants::Input(input)) => Some((input, next(input).into_stretch())),
             _ => None,
         };
         if let Some((input, None)) = input {

@@ -3,19 +3,25 @@
 //! The argument that this is right stands above `Options`, in `executor.rs`.
 
 use super::{
-    cut::Cut,
-    node::{Class, Item, Kind, Node},
+    cut::{Cut, Stretch},
+    losses::LostRecord,
+    node::{Class, Fetch, Item, Kind, Node},
     operate::Operating,
+    position::{At, Point},
     task::{Job, Slot, Work},
 };
-use crate::{Failure, Wants};
+use crate::{Failure, Source, Wants};
 use std::{
     ops::Range,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// For how long the consumer is not woken again for a little.
 const CALL_PAUSE: Duration = Duration::from_micros(200);
+
+/// Losses of a stage of which the consumer is told at once; a stage with twice as many waits.
+const UNTOLD: usize = 4096;
 
 /// The nodes of a run, and who is waiting.
 pub(super) struct State {
@@ -23,6 +29,8 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     /// The nodes by their distance from the output, for each class.
     order: [Vec<usize>; Class::COUNT],
+    /// Records that may be lost in all.
+    pub(super) most_lost: Option<u64>,
     /// The first epoch that is not run.
     pub(super) end: u32,
     pub(super) stopped: bool,
@@ -50,8 +58,7 @@ pub(super) struct Calls {
 }
 
 impl State {
-    pub(super) fn new(mut nodes: Vec<Node>, epochs: Range<u32>) -> Self {
-        nodes.iter_mut().for_each(|it| it.epoch = epochs.start);
+    pub(super) fn new(nodes: Vec<Node>, epochs: Range<u32>, most_lost: Option<u64>) -> Self {
         let of = |class: Class| {
             let mut ids: Vec<_> = (0..nodes.len()).filter(|&it| nodes[it].class == class).collect();
             ids.sort_by_key(|&it| nodes[it].below.len());
@@ -61,6 +68,7 @@ impl State {
             order: Class::ALL.map(of),
             nodes,
             end: epochs.end,
+            most_lost,
             stopped: false,
             broken: None,
             sleeping: [0; Class::COUNT],
@@ -87,6 +95,28 @@ impl State {
         Some(item)
     }
 
+    /// What the sources are.
+    pub(super) fn sources(&self) -> Vec<Arc<dyn Source>> {
+        let supply = |it: &Node| match &it.kind {
+            Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => {
+                Some(supply.source.clone())
+            }
+            _ => None,
+        };
+        self.nodes.iter().filter_map(supply).collect()
+    }
+
+    /// The losses that nobody has been told of.
+    pub(super) fn take_untold(&mut self) -> Vec<LostRecord> {
+        let untold = self.nodes.iter_mut().filter_map(|it| it.losses.untold.as_mut());
+        untold.flat_map(std::mem::take).collect()
+    }
+
+    /// Whether so many losses are untold that somebody should be told.
+    pub(super) fn has_much_to_tell(&self) -> bool {
+        self.nodes.iter().any(|it| it.losses.n_untold() >= UNTOLD)
+    }
+
     /// The task for a thread of `class` that is nearest to the output.
     pub(super) fn take_job(&mut self, class: Class) -> Option<Job> {
         let id = self.order[class as usize].iter().copied().find(|&it| self.is_ready(it))?;
@@ -104,7 +134,7 @@ impl State {
             calls.tasks[class] = idle && self.order[class].iter().any(|&it| self.is_ready(it));
             self.called[class] += usize::from(calls.tasks[class]);
         }
-        calls.output = self.consumer_waits && self.is_worth_a_call();
+        calls.output = self.consumer_waits && (self.is_worth_a_call() || self.has_much_to_tell());
         if calls.output {
             self.consumer_waits = false;
             self.output_called = Some(Instant::now());
@@ -136,6 +166,9 @@ impl State {
     fn is_ready(&self, id: usize) -> bool {
         let node = &self.nodes[id];
         if node.is_busy || node.is_stuck || node.epoch >= self.end {
+            return false;
+        }
+        if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
         let has_work = match &node.kind {
@@ -172,21 +205,36 @@ impl State {
             bytes_in = item.bytes();
             item
         };
-        let work = match &mut node.kind {
-            Kind::Fetch(fetch) => fetch.give(epoch),
-            Kind::Stream { supply, cursor, .. } => Work::Draw(supply.clone(), cursor.take(), epoch),
-            Kind::Transform { compiled, pieces, cut } => {
-                let mut next = || pieces.give(|| next(0).into_parcel().chunk);
+        let (work, at) = match &mut node.kind {
+            Kind::Fetch(fetch) => {
+                let at = At::new(Point::Source { place: fetch.given });
+                (fetch.give(epoch), at)
+            }
+            Kind::Stream { supply, cursor, .. } => {
+                (Work::Draw(supply.clone(), cursor.take(), epoch), At::start())
+            }
+            Kind::Transform { compiled, pieces, cut, .. } => {
+                let mut next = || pieces.give(|| next(0).into_parcel().into_stretch());
                 match cut {
-                    None => Work::Compute(compiled.clone(), next()),
-                    Some(cut) => Work::Place(compiled.clone(), cut.give(&mut next)),
+                    None => {
+                        let Stretch { chunk, at } = next();
+                        (Work::Compute(compiled.clone(), chunk), at)
+                    }
+                    Some(cut) => {
+                        let (piece, at) = cut.give(&mut next);
+                        (Work::Place(compiled.clone(), piece), at)
+                    }
                 }
             }
-            Kind::Finish => Work::Finish(next(0).into_parcel()),
-            Kind::Operator(operating) => operating.give(next, epoch),
+            Kind::Finish => {
+                let parcel = next(0).into_parcel();
+                let at = parcel.at.clone();
+                (Work::Finish(parcel), at)
+            }
+            Kind::Operator(operating) => (operating.give(next, epoch), At::start()),
         };
         node.is_busy = work.is_serial();
-        let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin()) };
-        Job { node: id, slot, label: node.label.clone(), bytes_in, work }
+        let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
+        Job { node: id, slot, label: node.name.label.clone(), bytes_in, work }
     }
 }

@@ -1,5 +1,6 @@
 //! Sources: which record comes when, and how chunks of them are made.
 
+use super::position::StreamPlace;
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Permutation, Pool, Source, Stream, mix};
 use plan::{DType, Field, Type};
 use std::{ops::Range, sync::Arc};
@@ -28,6 +29,27 @@ pub(super) struct Cursor {
     lap: u64,
     /// Records of this lap, without those that were left out.
     lap_rows: u64,
+    /// Where the next lap that is opened is to begin, where not at its begin.
+    resume: Option<StreamPlace>,
+}
+
+impl Cursor {
+    /// A cursor that goes on from a place.
+    pub(super) fn at(place: StreamPlace) -> Self {
+        let lap = place.lap;
+        Self { lap, resume: Some(place), ..Self::default() }
+    }
+
+    /// Where the next record stands.
+    fn place(&self) -> StreamPlace {
+        match (&self.stream, &self.resume) {
+            (None, Some(place)) => place.clone(),
+            (None, None) => StreamPlace { lap: self.lap, ..StreamPlace::default() },
+            (Some(stream), _) => {
+                StreamPlace { lap: self.lap, lap_rows: self.lap_rows, place: stream.place() }
+            }
+        }
+    }
 }
 
 /// Places of an epoch, whose passes have `pass_len` records each.
@@ -40,6 +62,8 @@ pub(super) struct Places {
 /// A chunk of a stream.
 pub(super) struct Drawn {
     pub(super) chunk: Chunk,
+    /// Where its first record stands.
+    pub(super) from: StreamPlace,
     /// Whether nothing follows in this epoch.
     pub(super) is_last: bool,
 }
@@ -113,6 +137,7 @@ impl Supply {
     /// The next records of a source that is read in order.
     pub(super) fn draw(&self, cursor: &mut Cursor, epoch: u32) -> Result<Drawn, Failure> {
         let mut out = ChunkBuilder::new(&self.columns, self.rows, epoch, &self.pool);
+        let from = cursor.place();
         let (mut laps, mut is_last) = (Laps::new(), false);
         while out.rows() < self.rows && !is_last {
             let before = out.rows();
@@ -123,7 +148,7 @@ impl Supply {
             }
         }
         let chunk = self.as_copies(out.finish(), &laps);
-        Ok(Drawn { chunk, is_last })
+        Ok(Drawn { chunk, from, is_last })
     }
 
     /// Opens the next pass where none is open; `false` where there is none.
@@ -136,7 +161,14 @@ impl Supply {
         }
         let none = || Failure::Program("a source can be read once only, a bug of pipec".into());
         let mut stream = self.source.stream().ok_or_else(none)?;
-        let mut left = self.skip;
+        let place = cursor.resume.take().unwrap_or_default();
+        cursor.lap_rows = place.lap_rows;
+        if let Some(numbers) = place.place {
+            stream.go_to(&numbers)?;
+            cursor.stream = Some(stream);
+            return Ok(true);
+        }
+        let mut left = self.skip.saturating_add(place.lap_rows);
         while left > 0 {
             let rows = left.min(self.rows as u64) as usize;
             let mut skipped = ChunkBuilder::new(&self.columns, rows, 0, &self.pool);
@@ -146,7 +178,7 @@ impl Supply {
             }
             left -= skipped.rows() as u64;
         }
-        (cursor.stream, cursor.lap_rows) = (Some(stream), 0);
+        cursor.stream = Some(stream);
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     bug,
-    cut::Piece,
+    cut::{Piece, Stretch},
     node::{Done, Item, Parcel},
     operate::{Maker, Opened, Step},
     supply::{Cursor, Drawn, Places, Supply},
@@ -52,7 +52,7 @@ pub(super) enum Work {
     /// Does the parallel step of an operator.
     Finish(Parcel),
     /// Makes an operator, or gives it the next chunk of an input or its end.
-    Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Option<Chunk>)>, u32),
+    Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Option<Stretch>)>, u32),
 }
 
 /// What came of a task.

@@ -2,7 +2,7 @@
 
 mod library;
 
-use super::{Options, Run, Stats, start};
+use super::{Options, Position, Run, Stats, start};
 use crate::{Failure, mix};
 use library::{DIRECT, Draft, GATE, Library};
 use plan::{Policy, Program, StageId};
@@ -22,7 +22,8 @@ impl Output {
 }
 
 fn options(workers: usize, chunk_rows: usize, epochs: Range<u32>) -> Options {
-    Options { seed: 5, workers, readers: 2, memory: 64 << 20, epochs, chunk_rows: Some(chunk_rows) }
+    let (readers, memory, chunk_rows) = (2, 64 << 20, Some(chunk_rows));
+    Options { seed: 5, workers, readers, memory, epochs, chunk_rows, ..Options::default() }
 }
 
 fn begin(program: &Program, options: &Options) -> Run {
@@ -66,7 +67,31 @@ fn check(draft: Draft, epochs: u32) -> Output {
             assert_eq!(output, first, "{workers} workers, {rows} records");
         }
     }
+    check_resumed(&program, epochs, &first);
     first
+}
+
+/// Stops after some records, and goes on with other threads and chunks.
+fn check_resumed(program: &Program, epochs: u32, whole: &Output) {
+    for (workers, rows) in [(1, 7), (3, 64)] {
+        let mut run = begin(program, &options(workers, rows, 0..epochs));
+        let (mut delivered, mut steps) = (0, 0);
+        while let Some(Ok(chunk)) = run.next() {
+            delivered += chunk.rows;
+            steps += 1;
+            if steps % 5 == 2 {
+                let position = run.position_after(chunk.rows);
+                let again = Position::from_numbers(position.epoch, &position.numbers()).unwrap();
+                let at = format!("after {delivered} records, {again:?}");
+                let options = options(4 - workers, 71 - rows, again.epoch..epochs);
+                let rest =
+                    super::tests::run(program, &Options { resume: Some(again), ..options }).0;
+                let expected = whole.records.get(delivered..).unwrap_or_default();
+                assert!(rest.records == expected, "{at}: {:?}", rest.records.first());
+                assert_eq!(rest.failure, whole.failure, "{at}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Reads the arguments of operators: the same for the compiler's checks and for the run.
 
+use super::group::unfit;
 use plan::{Arg, Field};
+use runtime::Failure;
 
 /// Records that one count of a program may name: windows, batches.
 pub(super) const ROWS_MAX: i64 = 1 << 24;
@@ -45,6 +47,15 @@ pub(super) fn size(arg: &Arg, name: &str, least: i64) -> Result<Option<usize>, S
 pub(super) fn count(arg: &Arg, name: &str) -> Result<u64, String> {
     let found = int(arg).ok_or(format!("`{name}` must be a whole number"))?;
     u64::try_from(found).map_err(|_| format!("`{name}` is {found}, and must not be less than 0"))
+}
+
+/// What is left of `n` records, where a run is resumed.
+pub(super) fn left(state: Option<&[u64]>, n: u64) -> Result<u64, Failure> {
+    match state {
+        None => Ok(n),
+        Some([left]) if *left <= n => Ok(*left),
+        Some(_) => Err(unfit("skip` or `take")),
+    }
 }
 
 /// The word that `arg` is.

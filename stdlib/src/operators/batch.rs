@@ -11,7 +11,7 @@ use self::{
 };
 use super::group::{Group, Regroup};
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Running, Wants};
+use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::Arc;
 
 operator! {
@@ -78,6 +78,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
 struct Batch {
     groups: Regroup,
     tail: Tail,
+    mark: Option<Mark>,
     done: bool,
 }
 
@@ -85,7 +86,7 @@ impl Batch {
     fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
         let size = terms.size.expect("a batch without `by` has a size");
         let groups = Regroup::new(Group::new(call), size, size, "a batch");
-        Self { groups, tail: terms.tail, done: false }
+        Self { groups, tail: terms.tail, mark: None, done: false }
     }
 }
 
@@ -100,13 +101,20 @@ impl Operator for Batch {
         chunk: Option<Chunk>,
         out: &mut Vec<Chunk>,
     ) -> Result<(), Failure> {
-        match chunk {
-            Some(chunk) => return self.groups.push(&chunk, out),
-            None => self.done = true,
-        }
-        let rest = self.groups.rest();
-        out.extend(rest.filter(|_| self.tail != Tail::Drop));
+        let Some(chunk) = chunk else {
+            self.done = true;
+            let rest = self.groups.rest();
+            out.extend(rest.filter(|_| self.tail != Tail::Drop));
+            return Ok(());
+        };
+        let before = out.len();
+        self.groups.push(&chunk, out)?;
+        self.mark = (out.len() > before).then(|| self.groups.mark(out));
         Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone().filter(|_| !self.done)
     }
 }
 

@@ -1,8 +1,11 @@
 //! `concat`: one stream after the other.
 
-use super::alike::{Columns, same_fields};
+use super::{
+    alike::{Columns, same_fields},
+    group::unfit,
+};
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Running, Wants};
+use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
     /// Lets the records of the first stream through, then those of the second, and so on.
@@ -20,7 +23,13 @@ operator! {
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let serial = Concat { columns: Columns::new(call), at: 0, inputs: call.inputs.len() };
+    let inputs = call.inputs.len();
+    let at = match call.state {
+        None => 0,
+        Some([at]) if *at <= inputs as u64 => *at as usize,
+        Some(_) => return Err(unfit("concat")),
+    };
+    let serial = Concat { columns: Columns::new(call), at, inputs, passed: 0 };
     Ok(Running { serial: Box::new(serial), parallel: None })
 }
 
@@ -29,6 +38,8 @@ struct Concat {
     /// The input whose turn it is.
     at: usize,
     inputs: usize,
+    /// Chunks that were out after the last one.
+    passed: usize,
 }
 
 impl Operator for Concat {
@@ -46,7 +57,12 @@ impl Operator for Concat {
             Some(chunk) => out.push(self.columns.of(input, chunk)),
             None => self.at += 1,
         }
+        self.passed = out.len();
         Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark { chunks: self.passed, state: vec![self.at as u64], ahead: Vec::new() })
     }
 }
 

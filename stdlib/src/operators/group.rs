@@ -1,7 +1,7 @@
 //! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
 
 use plan::{DType, Field, Type};
-use runtime::{Builder, Chunk, Column, Failure, OperatorCall, Pool};
+use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool};
 use std::ops::Range;
 
 /// Bytes of records that one operator may hold.
@@ -17,6 +17,11 @@ pub(super) fn check_held(bytes: usize, what: &str) -> Result<(), Failure> {
         "{what} takes more than {most} GiB: make it smaller, or put it before what makes the records large"
     );
     Err(failure(detail))
+}
+
+/// What a saved state is that is none of this operator.
+pub(super) fn unfit(name: &str) -> Failure {
+    Failure::State(format!("what it says of `{name}` is that of another program"))
 }
 
 /// What does not fit the program; the stage has a label of its own.
@@ -147,6 +152,11 @@ impl Regroup {
             }
         }
         check_held(self.group.bytes(), self.what)
+    }
+
+    /// The point after the groups that are out: what was given since waits for more.
+    pub(super) fn mark(&self, out: &[Chunk]) -> Mark {
+        Mark { chunks: out.len(), state: Vec::new(), ahead: vec![self.group.rows() as u64] }
     }
 
     /// The rows that did not fill a group.

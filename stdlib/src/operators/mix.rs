@@ -6,11 +6,11 @@ use self::shares::{BLOCK, Shares};
 use super::{
     alike::{Columns, input_name, same_fields},
     arguments::{number, word},
-    group::{check_held, failure},
+    group::{check_held, failure, unfit},
     order::shuffle,
 };
 use crate::prelude::*;
-use runtime::{Builder, Operator, OperatorCall, Philox, Pool, Running, Wants};
+use runtime::{Builder, Mark, Operator, OperatorCall, Philox, Pool, Running, Wants};
 use std::{collections::VecDeque, sync::Arc};
 
 operator! {
@@ -88,9 +88,11 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         _ => AtEnd::Stop,
     };
     let branch = |it| Branch { name: input_name(call.names, it), ..Branch::default() };
-    let branches: Vec<_> = (0..call.inputs.len()).map(branch).collect();
-    let plan =
-        Plan { shares, key: call.key, epoch: call.epoch, blocks: 0, slots: Vec::new(), at: 0 };
+    let mut branches: Vec<_> = (0..call.inputs.len()).map(branch).collect();
+    let mut plan = Plan::new(shares, call);
+    if let Some(state) = call.state {
+        plan.resume(state, &mut branches)?;
+    }
     let mut serial = Mix {
         columns: Columns::new(call),
         fields: call.columns.to_vec(),
@@ -102,6 +104,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         plan,
         run: 0,
         last: false,
+        mark: None,
         done: false,
     };
     serial.next_run();
@@ -115,6 +118,9 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     };
     Ok(Running { serial: Box::new(serial), parallel: Some(Arc::new(shuffled)) })
 }
+
+/// Blocks that a saved state may have passed, which are counted through again: 10¹¹ records.
+const BLOCKS_MAX: u64 = 100_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum AtEnd {
@@ -130,6 +136,8 @@ struct Plan {
     key: u64,
     epoch: u32,
     blocks: u64,
+    /// How many of them since a stream has ended.
+    blocks_alike: u64,
     /// One for each record of the block.
     slots: Vec<u16>,
     /// Slots that are done.
@@ -137,12 +145,43 @@ struct Plan {
 }
 
 impl Plan {
+    fn new(shares: Shares, call: &OperatorCall<'_>) -> Self {
+        let (key, epoch, slots) = (call.key, call.epoch, Vec::new());
+        Self { shares, key, epoch, blocks: 0, blocks_alike: 0, slots, at: 0 }
+    }
+
+    /// What is to be known to go on, where a block is done: its number, those since a stream has
+    /// ended, the streams that have.
+    fn state(&self, branches: &[Branch]) -> Option<Vec<u64>> {
+        let ended = branches.iter().enumerate().filter(|(_, it)| it.ended && it.rows == 0);
+        let ended = ended.map(|(it, _)| it as u64);
+        let state = || [self.blocks, self.blocks_alike].into_iter().chain(ended).collect();
+        (self.at == self.slots.len()).then(state)
+    }
+
+    /// Goes on from what `state` said.
+    fn resume(&mut self, state: &[u64], branches: &mut [Branch]) -> Result<(), Failure> {
+        let [blocks, alike, ended @ ..] = state else { return Err(unfit("mix")) };
+        for stream in ended {
+            let branch = usize::try_from(*stream).ok().and_then(|it| branches.get_mut(it));
+            branch.ok_or_else(|| unfit("mix"))?.ended = true;
+            self.shares.end(*stream as usize);
+        }
+        if alike > blocks || *alike > BLOCKS_MAX {
+            return Err(unfit("mix"));
+        }
+        self.shares.pass(*alike);
+        (self.blocks, self.blocks_alike) = (*blocks, *alike);
+        Ok(())
+    }
+
     /// The slots that are left, of a new block where there is none; empty when no stream is left.
     fn left(&mut self) -> &[u16] {
         while self.at == self.slots.len() && self.shares.any() {
             self.slots = self.shares.block();
             shuffle(&mut self.slots, &mut Philox::new(self.key, self.blocks, self.epoch));
             self.blocks += 1;
+            self.blocks_alike += 1;
             self.at = 0;
         }
         &self.slots[self.at..]
@@ -153,6 +192,7 @@ impl Plan {
         let kept = self.slots.split_off(self.at + from);
         self.slots.extend(kept.into_iter().filter(|it| usize::from(*it) != branch));
         self.shares.end(branch);
+        self.blocks_alike = 0;
     }
 }
 
@@ -184,6 +224,7 @@ struct Mix {
     run: usize,
     /// Whether nothing comes after this run.
     last: bool,
+    mark: Option<Mark>,
     done: bool,
 }
 
@@ -209,11 +250,20 @@ impl Operator for Mix {
             Some(_) => {}
             None => self.end(input)?,
         }
+        self.mark = None;
         while !self.done && self.branches.iter().all(|it| it.rows >= it.need) {
             out.extend(self.emit());
+            if let Some(state) = self.plan.state(&self.branches) {
+                let ahead = self.branches.iter().map(|it| it.rows as u64).collect();
+                self.mark = Some(Mark { chunks: out.len(), state, ahead });
+            }
             self.next_run();
         }
         check_held(self.held(), "what `mix` holds of its streams")
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone()
     }
 }
 

@@ -4,7 +4,7 @@
 //! obvious function on a list gives, ids and all.
 
 use crate::{Operator, prelude::*};
-use runtime::{Builder, Finish, OperatorCall, Philox, Pool, Wants, mix};
+use runtime::{Builder, Finish, OperatorCall, Philox, Pool, Running, Wants, mix};
 use std::{collections::VecDeque, fmt, ops::Deref};
 
 /// The key of every run.
@@ -155,6 +155,7 @@ impl Case<'_> {
     pub(super) fn check(&self, expected: Vec<Record>) {
         for cut in 0..8 {
             let found = self.run(cut).expect("it runs");
+            self.check_resumed(cut, &expected);
             let first = found.iter().zip(&expected).position(|(found, it)| found != it);
             if let Some(at) = first {
                 panic!("cut {cut}, record {at}: {:?} instead of {:?}", found[at], expected[at]);
@@ -173,21 +174,67 @@ impl Case<'_> {
     }
 
     fn run(&self, cut: u64) -> Result<Vec<Record>, Failure> {
+        let begin = Begin { inputs: vec![0; self.inputs.len()], ..Begin::default() };
+        Ok(self.drive(cut, &begin)?.records)
+    }
+
+    /// Begins again at points that the operator gave, over another cut of the inputs.
+    fn check_resumed(&self, cut: u64, expected: &[Record]) {
+        let begin = Begin { inputs: vec![0; self.inputs.len()], ..Begin::default() };
+        let points = self.drive(cut, &begin).expect("it runs").points;
+        for begin in points.iter().step_by(1 + points.len() / 8) {
+            let rest = self.drive(cut + 1, begin).expect("it goes on").records;
+            let expected = &expected[begin.records..];
+            let first = rest.iter().zip(expected).position(|(found, it)| found != it);
+            assert_eq!(first, None, "resumed at {begin:?}, cut {cut}");
+            assert_eq!(rest.len(), expected.len(), "resumed at {begin:?}, cut {cut}");
+        }
+    }
+
+    fn drive(&self, cut: u64, begin: &Begin) -> Result<Driven, Failure> {
         let columns = self.output().expect("the checker admits it");
-        let running = (self.entry.build)(&OperatorCall {
+        let Running { mut serial, parallel } = (self.entry.build)(&OperatorCall {
             args: self.args,
             names: &self.names(),
             inputs: &self.fields(),
             columns: &columns,
             key: KEY,
             epoch: EPOCH,
+            state: begin.state.as_deref(),
             rows: [1, 7, 64, 1000][cut as usize % 4],
             pool: &Pool::default(),
         })?;
-        let inputs = self.inputs.iter().enumerate();
-        let inputs = inputs.map(|(i, it)| it.chunks_of(mix(cut, i as u64)));
-        let chunks = drive(running.serial, inputs.collect())?;
-        finish(chunks, running.parallel.as_ref(), &columns)
+        let inputs = self.inputs.iter().zip(&begin.inputs).enumerate();
+        let mut inputs: Vec<_> =
+            inputs.map(|(i, (it, from))| it.chunks_of(mix(cut, i as u64), *from)).collect();
+        let mut driven = Driven { records: Vec::new(), points: Vec::new() };
+        let (mut given, mut number) = (begin.inputs.clone(), begin.number);
+        let mut ended: Vec<_> = given.iter().map(|it| *it == usize::MAX).collect();
+        while let Wants::Input(i) = serial.wants() {
+            assert!(!ended[i], "nothing comes after the end");
+            let (chunk, mut out) = (inputs[i].pop_front(), Vec::new());
+            ended[i] = chunk.is_none();
+            given[i] += chunk.as_ref().map_or(0, |it| it.rows);
+            serial.push(i, chunk, &mut out)?;
+            let mark = serial.mark();
+            for at in 0..=out.len() {
+                if let Some(mark) = mark.as_ref().filter(|it| it.chunks == at) {
+                    let ahead = |i: usize| mark.ahead.get(i).copied().unwrap_or(0) as usize;
+                    let place = |i: usize| match ended[i] && ahead(i) == 0 {
+                        true => usize::MAX,
+                        false => given[i] - ahead(i),
+                    };
+                    let (inputs, state) = ((0..given.len()).map(place), mark.state.clone());
+                    let records = begin.records + driven.records.len();
+                    let (inputs, state) = (inputs.collect(), Some(state));
+                    driven.points.push(Begin { inputs, state, number, records });
+                }
+                let Some(chunk) = out.get(at).filter(|it| it.rows > 0).cloned() else { continue };
+                driven.records.extend(finish(chunk, number, parallel.as_ref(), &columns)?);
+                number += 1;
+            }
+        }
+        Ok(driven)
     }
 
     fn names(&self) -> Vec<String> {
@@ -199,39 +246,41 @@ impl Case<'_> {
     }
 }
 
-fn drive(
-    mut serial: Box<dyn runtime::Operator>,
-    mut inputs: Vec<VecDeque<Chunk>>,
-) -> Result<Vec<Chunk>, Failure> {
-    let (mut out, mut ended) = (Vec::new(), vec![false; inputs.len()]);
-    while let Wants::Input(i) = serial.wants() {
-        assert!(!ended[i], "nothing comes after the end");
-        let chunk = inputs[i].pop_front();
-        ended[i] = chunk.is_none();
-        serial.push(i, chunk, &mut out)?;
-    }
-    Ok(out)
+/// Where an operator begins.
+#[derive(Debug, Clone, Default)]
+struct Begin {
+    /// Records of each input that are past; all, where it has ended.
+    inputs: Vec<usize>,
+    state: Option<Vec<u64>>,
+    /// Chunks that are out.
+    number: u64,
+    /// Records that are out.
+    records: usize,
+}
+
+/// What came of a run.
+struct Driven {
+    records: Vec<Record>,
+    points: Vec<Begin>,
 }
 
 fn finish(
-    chunks: Vec<Chunk>,
+    chunk: Chunk,
+    number: u64,
     parallel: Option<&Finish>,
     columns: &[Field],
 ) -> Result<Vec<Record>, Failure> {
-    let mut found = Vec::new();
-    for (number, chunk) in chunks.into_iter().enumerate() {
-        let chunk = match parallel {
-            Some(finish) => finish(chunk, number as u64)?,
-            None => chunk,
-        };
-        assert_eq!(chunk.columns.len(), columns.len(), "it has the columns of its type");
-        for row in 0..chunk.rows {
-            let values: Vec<_> = chunk.columns.iter().map(|it| Value::of(&it.row(row))).collect();
-            values.iter().zip(columns).for_each(|(value, field)| fits(value, field));
-            found.push(Record { id: chunk.ids()[row], values });
-        }
-    }
-    Ok(found)
+    let chunk = match parallel {
+        Some(finish) => finish(chunk, number)?,
+        None => chunk,
+    };
+    assert_eq!(chunk.columns.len(), columns.len(), "it has the columns of its type");
+    let record = |row: usize| {
+        let values: Vec<_> = chunk.columns.iter().map(|it| Value::of(&it.row(row))).collect();
+        values.iter().zip(columns).for_each(|(value, field)| fits(value, field));
+        Record { id: chunk.ids()[row], values }
+    };
+    Ok((0..chunk.rows).map(record).collect())
 }
 
 fn fits(value: &Value, field: &Field) {
@@ -244,12 +293,12 @@ fn fits(value: &Value, field: &Field) {
 }
 
 impl Table {
-    /// The records in chunks: empty ones, neighbours in the same memory, and others.
-    fn chunks_of(&self, seed: u64) -> VecDeque<Chunk> {
+    /// The records from `from` on in chunks: empty ones, neighbours in the same memory, and others.
+    fn chunks_of(&self, seed: u64, from: usize) -> VecDeque<Chunk> {
         let (mut random, pool) = (Philox::new(seed, 0, 0), Pool::default());
         let largest = [1, 3, 10, 40, 1000][seed as usize % 5];
         let mut chunks = VecDeque::new();
-        let mut from = 0;
+        let mut from = from;
         while from < self.records.len() {
             let rows = (random.below(largest + 1) as usize).min(self.records.len() - from);
             let whole = self.chunk(&self.records[from..from + rows], &pool);

@@ -7,7 +7,7 @@ use super::{
     order::order,
 };
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Philox, Running, Wants, mix};
+use runtime::{Mark, Operator, OperatorCall, Philox, Running, Wants, mix};
 use std::sync::Arc;
 
 operator! {
@@ -42,7 +42,8 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         return Err(Failure::Program(why.to_owned()));
     };
     let phase = Philox::new(mix(call.key, PHASE), 0, call.epoch).below(window as u64) as usize;
-    let first = if phase == 0 { window } else { phase };
+    // The first block alone is of another size, and it is past where a run is resumed.
+    let first = if phase == 0 || call.state.is_some() { window } else { phase };
     let blocks = Regroup::new(Group::new(call), first, window, "the window of a `shuffle`");
 
     let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
@@ -52,13 +53,14 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         out.gather(&columns.of(0, chunk.clone()), &order(key, number, chunk.epoch, chunk.rows));
         Ok(out.finish())
     };
-    let serial = Box::new(Shuffle { blocks, done: false });
+    let serial = Box::new(Shuffle { blocks, mark: None, done: false });
     Ok(Running { serial, parallel: Some(Arc::new(permute)) })
 }
 
 /// Cuts blocks; `parallel` permutes them, each by its number.
 struct Shuffle {
     blocks: Regroup,
+    mark: Option<Mark>,
     done: bool,
 }
 
@@ -73,14 +75,19 @@ impl Operator for Shuffle {
         chunk: Option<Chunk>,
         out: &mut Vec<Chunk>,
     ) -> Result<(), Failure> {
-        match chunk {
-            Some(chunk) => self.blocks.push(&chunk, out),
-            None => {
-                self.done = true;
-                out.extend(self.blocks.rest());
-                Ok(())
-            }
-        }
+        let Some(chunk) = chunk else {
+            self.done = true;
+            out.extend(self.blocks.rest());
+            return Ok(());
+        };
+        let before = out.len();
+        self.blocks.push(&chunk, out)?;
+        self.mark = (out.len() > before).then(|| self.blocks.mark(out));
+        Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone().filter(|_| !self.done)
     }
 }
 

@@ -1,8 +1,11 @@
 //! `skip`: all but the first records of a stream.
 
-use super::{alike::Columns, arguments::count};
+use super::{
+    alike::Columns,
+    arguments::{count, left},
+};
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Running, Wants};
+use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
     /// Leaves out the first `n` records.
@@ -18,9 +21,10 @@ operator! {
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let left = count(&call.args[0], "n").map_err(Failure::Program)?;
+    let n = count(&call.args[0], "n").map_err(Failure::Program)?;
+    let left = left(call.state, n)?;
     Ok(Running {
-        serial: Box::new(Skip { columns: Columns::new(call), left, done: false }),
+        serial: Box::new(Skip { columns: Columns::new(call), left, passed: 0, done: false }),
         parallel: None,
     })
 }
@@ -29,6 +33,8 @@ struct Skip {
     columns: Columns,
     /// Records that must still go.
     left: u64,
+    /// Chunks that were out after the last one.
+    passed: usize,
     done: bool,
 }
 
@@ -53,7 +59,13 @@ impl Operator for Skip {
             let chunk = self.columns.of(0, chunk);
             out.push(if rows == 0 { chunk } else { chunk.cut(rows..chunk.rows) });
         }
+        self.passed = out.len();
         Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let mark = Mark { chunks: self.passed, state: vec![self.left], ahead: Vec::new() };
+        Some(mark).filter(|_| !self.done)
     }
 }
 

@@ -1,8 +1,11 @@
 //! `take`: the first records of a stream.
 
-use super::{alike::Columns, arguments::count};
+use super::{
+    alike::Columns,
+    arguments::{count, left},
+};
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Running, Wants};
+use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
     /// Lets the first `n` records through, and ends the stream.
@@ -18,14 +21,20 @@ operator! {
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let left = count(&call.args[0], "n").map_err(Failure::Program)?;
-    Ok(Running { serial: Box::new(Take { columns: Columns::new(call), left }), parallel: None })
+    let n = count(&call.args[0], "n").map_err(Failure::Program)?;
+    let left = left(call.state, n)?;
+    Ok(Running {
+        serial: Box::new(Take { columns: Columns::new(call), left, passed: 0 }),
+        parallel: None,
+    })
 }
 
 struct Take {
     columns: Columns,
     /// Records that may still pass.
     left: u64,
+    /// Chunks that were out after the last one.
+    passed: usize,
 }
 
 impl Operator for Take {
@@ -47,7 +56,12 @@ impl Operator for Take {
         self.left -= rows as u64;
         let chunk = self.columns.of(0, chunk);
         out.push(if rows == chunk.rows { chunk } else { chunk.cut(0..rows) });
+        self.passed = out.len();
         Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark { chunks: self.passed, state: vec![self.left], ahead: Vec::new() })
     }
 }
 

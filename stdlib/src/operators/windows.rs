@@ -3,11 +3,11 @@
 use super::{
     alike::Columns,
     arguments::size,
-    group::{Group, check_held},
+    group::{Group, check_held, unfit},
     order::lineage,
 };
 use crate::prelude::*;
-use runtime::{Builder, Column, MAX_RANK, Operator, OperatorCall, Running, Wants};
+use runtime::{Builder, Column, MAX_RANK, Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::Arc;
 
 operator! {
@@ -56,7 +56,13 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let (length, hop) = steps(call.args).map_err(Failure::Program)?;
     let windows = call.rows.max(1);
     let rows = hop.saturating_mul(windows - 1).saturating_add(length);
-    let serial = Windows { group: Group::new(call), skip: 0, rows, length, hop, done: false };
+    let skip = match call.state {
+        None => 0,
+        Some([skip]) if *skip < hop as u64 => *skip as usize,
+        Some(_) => return Err(unfit("windows")),
+    };
+    let (group, passed) = (Group::new(call), 0);
+    let serial = Windows { group, skip, rows, length, hop, passed, done: false };
 
     let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
     let columns = Columns::new(call);
@@ -90,6 +96,8 @@ struct Windows {
     rows: usize,
     length: usize,
     hop: usize,
+    /// Chunks that were out after the last one.
+    passed: usize,
     done: bool,
 }
 
@@ -121,7 +129,14 @@ impl Operator for Windows {
                 self.emit(out);
             }
         }
+        self.passed = out.len();
         check_held(self.group.bytes(), "the window of `windows`")
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let (skip, held) = (self.skip as u64, self.group.rows() as u64);
+        let mark = Mark { chunks: self.passed, state: vec![skip], ahead: vec![held] };
+        Some(mark).filter(|_| !self.done)
     }
 }
 

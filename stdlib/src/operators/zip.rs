@@ -1,8 +1,12 @@
 //! `zip`: records of several streams side by side.
 
-use super::{alike::input_name, arguments::visible, group::failure};
+use super::{
+    alike::input_name,
+    arguments::visible,
+    group::{failure, unfit},
+};
 use crate::prelude::*;
-use runtime::{Builder, Column, Operator, OperatorCall, Pool, Running, Wants, mix};
+use runtime::{Builder, Column, Mark, Operator, OperatorCall, Pool, Running, Wants, mix};
 use std::sync::Arc;
 
 operator! {
@@ -53,7 +57,10 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     };
     let inputs = (0..call.inputs.len()).map(input).collect();
     let names = (0..call.inputs.len()).map(|it| input_name(call.names, it)).collect();
-    let serial = Zip { names, inputs, rows: 0 };
+    let mut serial = Zip { names, inputs, rows: 0, passed: 0 };
+    if let Some(state) = call.state {
+        serial.resume(state)?;
+    }
 
     let (others, pool) = (call.inputs.len().saturating_sub(1), call.pool.clone());
     let name_pairs = move |mut chunk: Chunk, _| {
@@ -82,6 +89,8 @@ struct Zip {
     inputs: Vec<Input>,
     /// Records that were made.
     rows: u64,
+    /// Chunks that were out after the last one.
+    passed: usize,
 }
 
 struct Input {
@@ -114,11 +123,33 @@ impl Operator for Zip {
             out.push(self.side_by_side(rows));
             self.rows += rows as u64;
         }
+        self.passed = out.len();
         Ok(())
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let held = |it: &Input| it.held.as_ref().map_or(0, |it| it.rows as u64);
+        let ended = self.inputs.iter().map(|it| u64::from(it.ended && it.held.is_none()));
+        Some(Mark {
+            chunks: self.passed,
+            state: [self.rows].into_iter().chain(ended).collect(),
+            ahead: self.inputs.iter().map(held).collect(),
+        })
     }
 }
 
 impl Zip {
+    /// Goes on from what `mark` said.
+    fn resume(&mut self, state: &[u64]) -> Result<(), Failure> {
+        let Some((rows, ended)) = state.split_first().filter(|it| it.1.len() == self.inputs.len())
+        else {
+            return Err(unfit("zip"));
+        };
+        self.rows = *rows;
+        self.inputs.iter_mut().zip(ended).for_each(|(it, ended)| it.ended = *ended != 0);
+        Ok(())
+    }
+
     fn check_lengths(&self) -> Result<(), Failure> {
         let ended = self.inputs.iter().position(|it| it.ended && it.held.is_none());
         let goes_on = self.inputs.iter().position(|it| it.held.is_some());

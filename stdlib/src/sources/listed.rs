@@ -2,9 +2,9 @@
 
 use crate::listing::{ListError, Listing, Pattern, list_all};
 use plan::Arg;
-use runtime::{Failure, mix};
+use runtime::{Failure, Fingerprint, mix};
 use std::{path::PathBuf, sync::OnceLock};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// The files of one or more patterns, and the folder names among them.
 pub(super) struct Listed {
@@ -45,6 +45,20 @@ impl Listed {
             Ok(Found { listing, classes })
         });
         found.as_ref().map_err(Clone::clone)
+    }
+
+    /// The names and sizes of the files, as one number; each file is looked at now.
+    pub(super) fn fingerprint(&self) -> Result<Fingerprint, Failure> {
+        let (mut hash, mut files, mut bytes) = (Xxh3::new(), 0, 0);
+        let visit = &mut |key: &str, size: u64| {
+            hash.update(&(key.len() as u64).to_le_bytes());
+            hash.update(key.as_bytes());
+            hash.update(&size.to_le_bytes());
+            files += 1;
+            bytes += size;
+        };
+        self.found()?.listing.each_size(visit).map_err(unlisted)?;
+        Ok(Fingerprint { hash: hash.digest128(), files, bytes })
     }
 
     /// The folder names, where the files are listed or can be.

@@ -2,7 +2,7 @@
 
 use super::listed::Listed;
 use crate::prelude::*;
-use runtime::{Source, SourceCall};
+use runtime::{Fingerprint, Source, SourceCall};
 use std::sync::Arc;
 
 source! {
@@ -48,6 +48,10 @@ impl Source for Files {
             }
         }
         Ok(())
+    }
+
+    fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
+        self.listed.fingerprint().map(Some)
     }
 
     fn describe(&self, number: u64) -> String {

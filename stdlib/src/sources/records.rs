@@ -1,8 +1,10 @@
 //! Records of text files, in order or by number: what `lines`, `jsonl` and `csv` share.
 
 use super::listed::Listed;
-use crate::text_scan::{RecordFault, RecordIndex, RecordReader, Span, TextError, line_at};
-use runtime::{ChunkBuilder, Failure, Source, Stream, mix, os};
+use crate::text_scan::{
+    Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
+};
+use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os};
 use std::{
     fs::File,
     io,
@@ -101,6 +103,10 @@ impl<F: Format> Source for Records<F> {
             held: Held::default(),
             scratch: F::Scratch::default(),
         }))
+    }
+
+    fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
+        self.inner.listed.fingerprint().map(Some)
     }
 
     fn waits(&self) -> bool {
@@ -238,6 +244,8 @@ struct InOrder<F: Format> {
 #[derive(Default)]
 struct Held {
     file: usize,
+    /// Where the first of them begins in it.
+    offset: u64,
     /// The number, in the file, of the first of them.
     ordinal: u64,
     /// Lines of the file before them.
@@ -270,6 +278,35 @@ impl<F: Format> Stream for InOrder<F> {
         }
         Ok(())
     }
+
+    /// The block that is held, and how many of its records were handed on.
+    fn place(&self) -> Option<Vec<u64>> {
+        let Held { file, offset, ordinal, line, next, .. } = &self.held;
+        Some(vec![*file as u64, *offset, *line, *ordinal, *next as u64])
+    }
+
+    fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
+        let changed = || Failure::State("a file of the source is shorter than it was".to_owned());
+        let &[file, offset, line, ordinal, next] = place else { return Err(changed()) };
+        let inner = self.inner.clone();
+        let files = inner.files()?;
+        if file as usize >= files.paths.len() {
+            return Err(changed());
+        }
+        let mut reader = inner.format.reader(&files.paths)?;
+        reader.resume(Position { file: file as u32, offset, line });
+        self.reader = Some(reader);
+        self.held = Held { file: file as usize, ordinal, ..Held::default() };
+        if next > 0 {
+            let found = self.read(files)? && self.held.records.len() as u64 >= next;
+            let same = self.held.file as u64 == file && self.held.offset == offset;
+            if !found || !same {
+                return Err(changed());
+            }
+            self.held.next = next as usize;
+        }
+        Ok(())
+    }
 }
 
 impl<F: Format> InOrder<F> {
@@ -284,6 +321,7 @@ impl<F: Format> InOrder<F> {
         let file = block.position.file as usize;
         held.ordinal = if file == held.file { held.ordinal + held.records.len() as u64 } else { 0 };
         (held.file, held.line, held.next) = (file, block.position.line, 0);
+        held.offset = block.position.offset;
         held.bytes.clear();
         held.bytes.extend_from_slice(block.bytes);
         held.records.clear();

@@ -54,6 +54,10 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
     if outcome.failure.is_some() && summary.records == 0 {
         return;
     }
+    if let Some(before) = summary.resumed_at {
+        let (one, many) = things_of(summary);
+        talk.say(&format!("{}: went on after {}", summary.pipeline, things(before, one, many)));
+    }
     let name = talk.styled(Style::Strong, &format!("{}:", summary.pipeline));
     let stopped = if outcome.failure.is_some() { ", then stopped" } else { "" };
     talk.say(&format!("{name} {} in {}{stopped}", amount(summary), time(summary.seconds)));
@@ -63,6 +67,11 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
     for (code, loss) in &summary.lost {
         lost(talk, code, loss);
     }
+}
+
+/// What leaves the pipeline, by number.
+fn things_of(it: &Summary) -> (&'static str, &'static str) {
+    if it.batches.is_some() { ("batch", "batches") } else { ("record", "records") }
 }
 
 fn amount(it: &Summary) -> String {
@@ -134,6 +143,10 @@ pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
         Failure::Program(_) => {
             talk.error(&failure.to_string(), None);
             Exit::Errors
+        }
+        Failure::State(_) => {
+            talk.error(&failure.to_string(), None);
+            Exit::State
         }
         Failure::Io { .. } => {
             talk.error(&failure.to_string(), None);

@@ -10,7 +10,7 @@ use super::super::{
 };
 use super::terms::{Tail, Terms};
 use plan::{DType, Field};
-use runtime::{Chunk, ChunkBuilder, Failure, Operator, OperatorCall, Pool, Wants};
+use runtime::{Chunk, ChunkBuilder, Failure, Mark, Operator, OperatorCall, Pool, Wants};
 
 /// Full batches of every kind that a block has records for. At its end half a batch of every
 /// kind is left on average: 1 in 128.
@@ -36,6 +36,7 @@ pub(super) struct Buckets {
     fields: Vec<Field>,
     pool: Pool,
     epoch: u32,
+    mark: Option<Mark>,
     done: bool,
     /// What `by` says of each record of a chunk; kept for its memory.
     lengths: Vec<f64>,
@@ -83,6 +84,7 @@ impl Buckets {
             fields: call.inputs[0].clone(),
             pool: call.pool.clone(),
             epoch: call.epoch,
+            mark: None,
             done: false,
             lengths: Vec::new(),
             keys: Vec::new(),
@@ -126,18 +128,25 @@ impl Operator for Buckets {
             return Ok(());
         };
         self.measure(&chunk);
+        self.mark = None;
         for row in 0..chunk.rows {
             let kind = self.kind(row)?;
             self.add(kind, row, &chunk, out);
             self.seen += 1;
             if self.seen == self.block {
                 self.flush(Some(&chunk), out);
+                let ahead = vec![(chunk.rows - row - 1) as u64];
+                self.mark = Some(Mark { chunks: out.len(), state: Vec::new(), ahead });
             }
         }
         for kind in 0..self.buckets.len() {
             self.settle(kind, Some(&chunk));
         }
         check_held(self.held(), "what `batch` holds to sort it `by`")
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone().filter(|_| !self.done)
     }
 }
 

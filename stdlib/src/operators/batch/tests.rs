@@ -323,6 +323,7 @@ fn neighbours_become_a_batch_where_they_lie() {
         columns: &columns,
         key: 0,
         epoch: 0,
+        state: None,
         rows: 1,
         pool: &pool,
     })

@@ -36,10 +36,22 @@ impl Shares {
     }
 
     /// The streams of the next block's records, in order of the streams.
+    pub(super) fn block(&mut self) -> Vec<u16> {
+        let counts = self.counts();
+        let streams = counts.iter().enumerate();
+        streams.flat_map(|(it, count)| vec![it as u16; *count as usize]).collect()
+    }
+
+    /// Goes on as after so many blocks.
+    pub(super) fn pass(&mut self, blocks: u64) {
+        (0..blocks).for_each(|_| drop(self.counts()));
+    }
+
+    /// How many records of the next block come from each stream.
     ///
     /// Each has the whole number below what it is due; the rest goes to those that are due most
     /// of another one, the first of them where it is the same (largest remainder, Hamilton).
-    pub(super) fn block(&mut self) -> Vec<u16> {
+    fn counts(&mut self) -> Vec<i64> {
         for (owed, share) in self.owed.iter_mut().zip(&self.shares) {
             *owed += share * BLOCK as i64;
         }
@@ -57,8 +69,7 @@ impl Shares {
             self.owed[most] -= WHOLE;
             counts[most] += 1;
         }
-        let streams = counts.iter().enumerate();
-        streams.flat_map(|(it, count)| vec![it as u16; *count as usize]).collect()
+        counts
     }
 }
 

@@ -1,0 +1,292 @@
+//! The state of a run in a file: where it stands, so that another run goes on from there
+//! (`semantics.md`, 10).
+//!
+//! It is a line of JSON below 1 KB, replaced as a whole. It says what it belongs to: plan, inputs
+//! and seed; a run of anything else refuses it and says what has changed.
+
+use crate::{
+    Compiled,
+    identity::{inputs_hash, plan_hash, structure},
+    whole,
+};
+use runtime::{Failure, Fingerprint, Position};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The number of this form.
+const FORMAT: u32 = 1;
+/// Bytes of a file that may be a state; far more than one ever has.
+const BYTES_MAX: u64 = 1 << 20;
+/// Steps of a plan that a state says one by one, so that it stays small.
+const STEPS_MAX: usize = 32;
+
+/// Where a state is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFile {
+    /// The file.
+    pub path: PathBuf,
+    /// From one writing to the next, at least.
+    pub every: Duration,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    format: u32,
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// The plan as it is written, in hexadecimal.
+    plan: String,
+    /// Its steps, eight digits each; none where there are many.
+    steps: String,
+    /// What the sources' files are, in hexadecimal.
+    inputs: String,
+    /// How many there are.
+    files: u64,
+    /// Bytes of them together.
+    bytes: u64,
+    /// What all random numbers follow from.
+    pub seed: u64,
+    /// The epoch.
+    pub epoch: u32,
+    /// Batches delivered since the run began; records, where the pipeline ends without `batch`.
+    pub outputs: u64,
+    /// Files that a sink of files has written of each field.
+    pub(crate) written: u64,
+    /// The rewrites of the plan whose stages `position` is about.
+    rewrites: Vec<String>,
+    structure: u32,
+    position: Vec<u64>,
+    /// Of the line with a 0 here: XXH3.
+    check: u64,
+}
+
+/// What a run is, as far as a state must fit it.
+pub(crate) struct Identity {
+    plan: String,
+    steps: Vec<(String, u32)>,
+    inputs: Vec<Fingerprint>,
+    seed: u64,
+    rewrites: Vec<String>,
+    structure: u32,
+    pipeline: String,
+}
+
+/// How far a run is, to be written down.
+pub(crate) struct Progressed<'a> {
+    pub(crate) position: &'a Position,
+    pub(crate) outputs: u64,
+    pub(crate) written: u64,
+}
+
+impl State {
+    /// The state that bytes are.
+    ///
+    /// # Errors
+    /// They are none, or one of another version; they are damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
+        let refused = |why: &str| Err(Failure::State(why.to_owned()));
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+            return refused("the file is no state of a run, or was broken off");
+        };
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            Some(format) if format > u64::from(FORMAT) => {
+                return refused("a newer pipec has written it: go on with that one");
+            }
+            Some(_) => {}
+            None => return refused("the file is no state of a run"),
+        }
+        let Ok(state) = serde_json::from_value::<Self>(value) else {
+            return refused("it is damaged");
+        };
+        if state.check != state.checksum() {
+            return refused("it is damaged: its checksum is another one");
+        }
+        Ok(state)
+    }
+
+    /// Reads the state in a file; none where there is no file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no state.
+    pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
+        let unreadable = |it: io::Error| Failure::Io {
+            path: path.display().to_string(),
+            detail: format!("the state cannot be read: {it}"),
+        };
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let mut bytes = Vec::new();
+        file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+        let state = Self::from_bytes(&bytes).map_err(|it| named(it, path))?;
+        Ok(Some(state))
+    }
+
+    /// Writes it in place of what the file held.
+    ///
+    /// # Errors
+    /// It cannot be written; what was there stays.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let line = self.line();
+        whole::write(path, "the state", &mut |out| out.write_all(line.as_bytes()))
+    }
+
+    /// The rewrites that a plan must have gone through for its stages to be those of the state.
+    pub(crate) fn rewrites(&self) -> &[String] {
+        &self.rewrites
+    }
+
+    /// Whether the stages of the program are those that it is about.
+    pub(crate) fn is_about(&self, compiled: &Compiled) -> bool {
+        self.structure == structure(&compiled.program)
+    }
+
+    fn checksum(&self) -> u64 {
+        plan::hash(Self { check: 0, ..self.clone() }.text().as_bytes())
+    }
+
+    fn line(&self) -> String {
+        format!("{}\n", Self { check: self.checksum(), ..self.clone() }.text())
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).expect("a state has nothing that JSON cannot say")
+    }
+}
+
+impl Identity {
+    /// What `compiled` is.
+    pub(crate) fn new(compiled: &Compiled, seed: u64) -> Self {
+        let hash = plan_hash(&compiled.written, &stdlib::library());
+        let kept = compiled.optimised.story.iter().filter(|it| it.kept);
+        let mut rewrites: Vec<_> = kept.map(|it| it.pass.to_owned()).collect();
+        rewrites.dedup();
+        Self {
+            plan: format!("{:032x}", hash.whole),
+            steps: hash.steps,
+            inputs: Vec::new(),
+            seed,
+            rewrites,
+            structure: structure(&compiled.program),
+            pipeline: compiled.program.name.clone(),
+        }
+    }
+
+    /// The state of a run that is this far.
+    pub(crate) fn state(&self, at: &Progressed<'_>) -> State {
+        let few = self.steps.len() <= STEPS_MAX;
+        let steps = self.steps.iter().filter(|_| few).map(|it| format!("{:08x}", it.1));
+        State {
+            format: FORMAT,
+            pipeline: self.pipeline.clone(),
+            plan: self.plan.clone(),
+            steps: steps.collect(),
+            inputs: format!("{:032x}", inputs_hash(&self.inputs)),
+            files: self.inputs.iter().map(|it| it.files).sum(),
+            bytes: self.inputs.iter().map(|it| it.bytes).sum(),
+            seed: self.seed,
+            epoch: at.position.epoch,
+            outputs: at.outputs,
+            written: at.written,
+            rewrites: self.rewrites.clone(),
+            structure: self.structure,
+            position: at.position.numbers(),
+            check: 0,
+        }
+    }
+
+    /// Says what the inputs are.
+    pub(crate) fn inputs(&mut self, inputs: Vec<Fingerprint>) {
+        self.inputs = inputs;
+    }
+
+    /// Refuses a state on other inputs, and says what has changed.
+    pub(crate) fn check_inputs(&self, state: &State) -> Result<(), Failure> {
+        let here = self.here();
+        if state.inputs == here.inputs {
+            return Ok(());
+        }
+        Err(Failure::State(changed_inputs(state, &here)))
+    }
+
+    /// The position that a state of this plan says; refuses one of any other, and says what has
+    /// changed.
+    pub(crate) fn position_of(&self, state: &State) -> Result<Position, Failure> {
+        let changed = |what: String| Err(Failure::State(what));
+        let here = self.here();
+        if state.pipeline != here.pipeline {
+            let (then, now) = (&state.pipeline, &here.pipeline);
+            return changed(format!("it is of the pipeline `{then}`, and this is `{now}`"));
+        }
+        if state.plan != here.plan {
+            return changed(self.changed_steps(state));
+        }
+        if state.seed != here.seed {
+            let (then, now) = (state.seed, here.seed);
+            return changed(format!(
+                "it was made with `--seed {then}`, and this run has {now}: give the same one"
+            ));
+        }
+        if state.structure != here.structure {
+            return changed("the plan was rewritten in another way than it is here".to_owned());
+        }
+        Position::from_numbers(state.epoch, &state.position)
+    }
+
+    /// A state of this run, as far as it does not say where it stands.
+    fn here(&self) -> State {
+        self.state(&Progressed { position: &Position::start(0), outputs: 0, written: 0 })
+    }
+
+    /// Which steps are others than those of `state`.
+    fn changed_steps(&self, state: &State) -> String {
+        let cure = "run the program as it was, or begin anew with another state file";
+        let then: Vec<_> = state.steps.as_bytes().chunks(8).collect();
+        if then.len() != self.steps.len() {
+            let (then, now) = (then.len(), self.steps.len());
+            let steps = if then == 0 || now > STEPS_MAX {
+                "its steps are others".to_owned()
+            } else {
+                format!("it had {then} steps, and now has {now}")
+            };
+            return format!("the pipeline was changed since: {steps}; {cure}");
+        }
+        let now = self.steps.iter().map(|it| format!("{:08x}", it.1));
+        let differ =
+            now.zip(then).zip(&self.steps).filter(|((now, then), _)| now.as_bytes() != *then);
+        let names: Vec<_> = differ.map(|(_, it)| format!("`{}`", it.0)).collect();
+        match names.as_slice() {
+            [] => format!("the pipeline was changed since; {cure}"),
+            names => format!("the pipeline was changed since, in {}; {cure}", names.join(", ")),
+        }
+    }
+}
+
+/// What has become of the inputs.
+fn changed_inputs(then: &State, now: &State) -> String {
+    let amount = |it: &State| format!("{} files, {} bytes", it.files, it.bytes);
+    let cure = "bring the data back as they were, or begin anew with another state file";
+    if (then.files, then.bytes) == (now.files, now.bytes) {
+        return format!("files were renamed or changed since ({}); {cure}", amount(now));
+    }
+    format!("the inputs were {}, and now are {}; {cure}", amount(then), amount(now))
+}
+
+/// Says which file it is about.
+fn named(failure: Failure, path: &Path) -> Failure {
+    match failure {
+        Failure::State(why) => Failure::State(format!(
+            "{why} (`{}`; to begin anew, remove it or name another)",
+            path.display()
+        )),
+        other => other,
+    }
+}

@@ -1,0 +1,158 @@
+//! Runs that are killed at any moment, and gone on with, write what an undisturbed run writes.
+//!
+//! A few kills in the usual run; a thousand where `SLOW_TESTS` is set.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat,
+/// and what ends with an epoch.
+const PROGRAMS: [&str; 6] = ["window", "mixed", "zipped", "sorted", "repeated", "records"];
+
+#[test]
+fn killed_runs_go_on_where_they_were() {
+    let kills_wanted = if env::var_os("SLOW_TESTS").is_some() { 1000 } else { 30 };
+    let scratch = Scratch::new();
+    scratch.texts();
+    let mut random = Random(0x5EED);
+    let mut kills = 0;
+    let whole: Vec<_> = PROGRAMS.iter().map(|it| scratch.undisturbed(it)).collect();
+    for round in 0.. {
+        let program = round % PROGRAMS.len();
+        kills += scratch.disturbed(PROGRAMS[program], &whole[program], &mut random);
+        if kills >= kills_wanted {
+            break;
+        }
+    }
+    println!("{kills} kills over {} programs", PROGRAMS.len());
+}
+
+/// What an undisturbed run writes, and how long it takes.
+struct Whole {
+    files: BTreeMap<String, Vec<u8>>,
+    took: Duration,
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let folder = env::temp_dir().join(format!("pipec-kill-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+
+    /// Texts for the programs that read some.
+    fn texts(&self) {
+        fs::create_dir_all(self.0.join("data")).unwrap();
+        for file in 0..3 {
+            let line = |it: usize| format!("{}{it}\n", "x".repeat((it * 7 + file) % 11));
+            let text: String = (0..200).map(line).collect();
+            fs::write(self.0.join(format!("data/{file}.txt")), text).unwrap();
+        }
+    }
+
+    fn run(&self, program: &str, workers: u64, more: &[&str]) -> Child {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kill/{program}.pipe"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
+        command.arg("run").arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
+        command.args(["--workers", &workers.to_string()]);
+        if fs::read_to_string(&file).unwrap().contains("param data") {
+            command.arg("--set").arg(format!("data={}", self.0.join("data").display()));
+        }
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn undisturbed(&self, program: &str) -> Whole {
+        let folder = self.0.join(format!("{program}-whole"));
+        let begin = Instant::now();
+        let child = self.run(program, 2, &["--out", folder.to_str().unwrap()]);
+        ended_well(child);
+        Whole { took: begin.elapsed(), files: files(&folder) }
+    }
+
+    /// Runs the program once through, killing it again and again; how often it was killed.
+    fn disturbed(&self, program: &str, whole: &Whole, random: &mut Random) -> usize {
+        let folder = self.0.join(format!("{program}-killed"));
+        let state = self.0.join(format!("{program}.state"));
+        let _ = fs::remove_dir_all(&folder);
+        let _ = fs::remove_file(&state);
+        let mut kills = 0;
+        loop {
+            let chunk_rows = [1, 16, 1000][random.below(3) as usize].to_string();
+            let every = ["0ms", "1ms", "5ms"][random.below(3) as usize];
+            let more = ["--out", folder.to_str().unwrap(), "--state", state.to_str().unwrap()];
+            let more = [&more[..], &["--state-every", every, "--chunk-rows", &chunk_rows]].concat();
+            let mut child = self.run(program, 1 + random.below(4), &more);
+            // In the midst of it, or shortly before the end; a few are left to themselves.
+            let wait = whole.took.as_micros() as u64 * random.below(130) / 100;
+            thread::sleep(Duration::from_micros(wait));
+            if child.try_wait().unwrap().is_some() || random.below(12) == 0 {
+                ended_well(child);
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+        }
+        let found = files(&folder);
+        let names = |it: &BTreeMap<String, _>| it.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(
+            names(&found),
+            names(&whole.files),
+            "{program}: other files after {kills} kills"
+        );
+        for (name, bytes) in &whole.files {
+            assert!(found[name] == *bytes, "{program}: {name} differs after {kills} kills");
+        }
+        assert!(fs::metadata(&state).unwrap().len() < 1024, "the state has outgrown its bound");
+        kills
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn ended_well(child: Child) {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            let inner = files(&entry.path()).into_iter();
+            found.extend(inner.map(|(it, bytes)| (format!("{name}/{it}"), bytes)));
+        } else {
+            found.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+/// SplitMix64 (Steele et al., OOPSLA'14).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n
+    }
+}

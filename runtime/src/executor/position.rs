@@ -1,0 +1,228 @@
+//! Where a run stands: enough to go on from there, with other threads and chunks.
+//!
+//! Each chunk knows the place of its first record: the last point at which everything above it
+//! held nothing but a few numbers, and how many records came out since. To go on is to begin at the
+//! point, and to drop that many. So an operator is run again over one of its blocks at the most
+//! (`semantics.md`, 10).
+
+use crate::Failure;
+use std::{fmt, sync::Arc};
+
+/// Numbers that a written position may have: far more than any program needs.
+const NUMBERS_MAX: usize = 1 << 16;
+/// Stages that may stand upon each other in a written position.
+const DEPTH_MAX: usize = 1_000;
+
+/// Where a run stands after what it has delivered.
+///
+/// It says nothing of threads, chunks and ranks, and is valid for the same program on the same
+/// inputs.
+#[derive(Clone)]
+pub struct Position {
+    /// The epoch of what comes next, or of the end that comes next.
+    pub epoch: u32,
+    pub(super) at: At,
+}
+
+/// A place in the records that leave a node, within an epoch.
+#[derive(Clone)]
+pub(super) struct At {
+    pub(super) point: Arc<Point>,
+    /// Records that leave the node between the point and here.
+    pub(super) skip: u64,
+}
+
+/// A point from which a node, and all above it, can begin again.
+pub(super) enum Point {
+    /// The begin of the epoch.
+    Start,
+    /// The end of the epoch: nothing more comes.
+    Ended,
+    /// Of a source that is asked for numbers: the place of the next record in its epoch.
+    Source { place: u64 },
+    /// Of a source that is read through.
+    Stream(StreamPlace),
+    /// Of a transform: where its input stands.
+    Transform {
+        input: At,
+        /// Whether each record that came in went out, so that places out are places in.
+        same: bool,
+        /// What was lost in this epoch before it (`Losses::numbers`).
+        losses: Vec<u64>,
+    },
+    /// Of an operator that holds nothing but its state.
+    Operator {
+        state: Vec<u64>,
+        /// Chunks that have left it.
+        number: u64,
+        inputs: Vec<At>,
+    },
+}
+
+/// Where a source that is read through stands.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct StreamPlace {
+    pub(super) lap: u64,
+    /// Records of this lap, without those that were left out.
+    pub(super) lap_rows: u64,
+    /// What the stream itself says of its place (`Stream::place`).
+    pub(super) place: Option<Vec<u64>>,
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "epoch {} at {:?}", self.epoch, self.numbers())
+    }
+}
+
+impl Position {
+    /// The begin of an epoch.
+    pub fn start(epoch: u32) -> Self {
+        Self { epoch, at: At::start() }
+    }
+
+    /// The same as numbers, to be written down.
+    pub fn numbers(&self) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        self.at.write(0, &mut numbers);
+        numbers
+    }
+
+    /// The position that `numbers` say, in `epoch`.
+    ///
+    /// # Errors
+    /// They are no position.
+    pub fn from_numbers(epoch: u32, numbers: &[u64]) -> Result<Self, Failure> {
+        let read = || {
+            let mut numbers = numbers;
+            let at = At::read(&mut numbers, 0).filter(|_| numbers.is_empty())?;
+            Some(Self { epoch, at })
+        };
+        let fits = numbers.len() <= NUMBERS_MAX;
+        let damaged = || Failure::State("its position cannot be read: it is damaged".to_owned());
+        fits.then(read).flatten().ok_or_else(damaged)
+    }
+}
+
+/// What the numbers of a point begin with.
+mod tag {
+    pub(super) const START: u64 = 0;
+    pub(super) const ENDED: u64 = 1;
+    pub(super) const SOURCE: u64 = 2;
+    pub(super) const STREAM: u64 = 3;
+    pub(super) const TRANSFORM: u64 = 4;
+    pub(super) const OPERATOR: u64 = 5;
+}
+
+impl At {
+    pub(super) fn new(point: Point) -> Self {
+        Self { point: Arc::new(point), skip: 0 }
+    }
+
+    /// The begin of an epoch.
+    pub(super) fn start() -> Self {
+        Self::new(Point::Start)
+    }
+
+    /// So many records further.
+    pub(super) fn plus(&self, rows: u64) -> Self {
+        Self { point: self.point.clone(), skip: self.skip + rows }
+    }
+
+    /// Writes it with `more` records to be skipped.
+    fn write(&self, more: u64, to: &mut Vec<u64>) {
+        let skip = self.skip + more;
+        match &*self.point {
+            Point::Start => to.extend([tag::START, skip]),
+            Point::Ended => to.extend([tag::ENDED, 0]),
+            Point::Source { place } => to.extend([tag::SOURCE, 0, place + skip]),
+            Point::Stream(StreamPlace { lap, lap_rows, place }) => {
+                to.extend([tag::STREAM, skip, *lap, *lap_rows, u64::from(place.is_some())]);
+                write_list(place.as_deref().unwrap_or_default(), to);
+            }
+            Point::Transform { input, same, losses } => {
+                to.extend([tag::TRANSFORM, if *same { 0 } else { skip }]);
+                write_list(losses, to);
+                input.write(if *same { skip } else { 0 }, to);
+            }
+            Point::Operator { state, number, inputs } => {
+                to.extend([tag::OPERATOR, skip, *number]);
+                write_list(state, to);
+                to.push(inputs.len() as u64);
+                inputs.iter().for_each(|it| it.write(0, to));
+            }
+        }
+    }
+
+    fn read(from: &mut &[u64], depth: usize) -> Option<Self> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let (tag, skip) = (next(from)?, next(from)?);
+        let point = match tag {
+            tag::START => Point::Start,
+            tag::ENDED if skip == 0 => Point::Ended,
+            tag::SOURCE if skip == 0 => Point::Source { place: next(from)? },
+            tag::STREAM => {
+                let (lap, lap_rows, has_place) = (next(from)?, next(from)?, next(from)? == 1);
+                let place = read_list(from)?;
+                Point::Stream(StreamPlace { lap, lap_rows, place: has_place.then_some(place) })
+            }
+            tag::TRANSFORM => {
+                let losses = read_list(from)?;
+                Point::Transform { input: Self::read(from, depth + 1)?, same: false, losses }
+            }
+            tag::OPERATOR => {
+                let (number, state) = (next(from)?, read_list(from)?);
+                let count = next(from)?;
+                let inputs = (0..count).map(|_| Self::read(from, depth + 1));
+                Point::Operator { state, number, inputs: inputs.collect::<Option<_>>()? }
+            }
+            _ => return None,
+        };
+        Some(Self { point: Arc::new(point), skip })
+    }
+}
+
+fn write_list(list: &[u64], to: &mut Vec<u64>) {
+    to.push(list.len() as u64);
+    to.extend(list);
+}
+
+fn next(from: &mut &[u64]) -> Option<u64> {
+    let (first, rest) = from.split_first()?;
+    *from = rest;
+    Some(*first)
+}
+
+fn read_list(from: &mut &[u64]) -> Option<Vec<u64>> {
+    let len = usize::try_from(next(from)?).ok()?;
+    let (list, rest) = from.split_at_checked(len)?;
+    *from = rest;
+    Some(list.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let place = StreamPlace { lap: 1, lap_rows: 7, place: Some(vec![0, 512]) };
+        let input = At { point: Arc::new(Point::Stream(place)), skip: 3 };
+        let inner = At::new(Point::Transform { input, same: true, losses: vec![9] }).plus(4);
+        let inputs = vec![inner, At::start().plus(2), At::new(Point::Ended)];
+        let at = At::new(Point::Operator { state: vec![5, 6], number: 8, inputs }).plus(11);
+        let numbers = Position { epoch: 2, at }.numbers();
+        // The transform's skip has become its input's.
+        assert_eq!(
+            numbers,
+            [5, 11, 8, 2, 5, 6, 3, 4, 0, 1, 9, 3, 7, 1, 7, 1, 2, 0, 512, 0, 2, 1, 0]
+        );
+        let again = Position::from_numbers(2, &numbers).map(|it| it.numbers());
+        assert_eq!(again, Ok(numbers.clone()));
+        for cut in 0..numbers.len() {
+            assert!(Position::from_numbers(2, &numbers[..cut]).is_err(), "{cut}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Puts the nodes of a run where an earlier one has stood.
+
+use super::{
+    node::{Fetch, Kind, Node},
+    operate::Resume,
+    position::{At, Point, Position},
+    supply::Cursor,
+};
+use crate::Failure;
+use std::sync::Arc;
+
+/// Lets the nodes begin at `position`; `last_nodes` are those that end each stage.
+pub(super) fn resume(
+    nodes: &mut [Node],
+    last_nodes: &[usize],
+    position: &Position,
+) -> Result<(), Failure> {
+    let root = *last_nodes.last().expect("a program has a stage");
+    Resuming { nodes, epoch: position.epoch }.node(root, &position.at)
+}
+
+struct Resuming<'a> {
+    nodes: &'a mut [Node],
+    epoch: u32,
+}
+
+impl Resuming<'_> {
+    /// Lets the stage that the node ends, and all above it, begin at `at`.
+    fn node(&mut self, id: usize, at: &At) -> Result<(), Failure> {
+        self.nodes[id].drop = at.skip;
+        match (&mut self.nodes[id].kind, &*at.point) {
+            (_, Point::Start) => Ok(()),
+            (_, Point::Ended) => {
+                self.end(id);
+                Ok(())
+            }
+            (Kind::Fetch(Fetch { given, .. }), Point::Source { place }) => {
+                *given = *place;
+                Ok(())
+            }
+            (Kind::Stream { cursor, .. }, Point::Stream(place)) => {
+                *cursor = Some(Box::new(Cursor::at(place.clone())));
+                Ok(())
+            }
+            (Kind::Transform { .. }, Point::Transform { input, losses, .. }) => {
+                self.nodes[id].losses.resume(losses);
+                self.node(self.nodes[id].inputs[0], input)
+            }
+            (Kind::Finish, Point::Operator { .. }) => {
+                self.operator(self.nodes[id].inputs[0], &at.point)
+            }
+            (Kind::Operator(_), Point::Operator { .. }) => self.operator(id, &at.point),
+            _ => Err(unfit()),
+        }
+    }
+
+    fn operator(&mut self, id: usize, point: &Point) -> Result<(), Failure> {
+        let (Kind::Operator(operating), Point::Operator { state, number, inputs }) =
+            (&mut self.nodes[id].kind, point)
+        else {
+            return Err(unfit());
+        };
+        if inputs.len() != operating.ended.len() {
+            return Err(unfit());
+        }
+        let maker = Arc::get_mut(&mut operating.maker).expect("nothing runs yet");
+        let (state, number, inputs) = (state.clone(), *number, inputs.clone());
+        let is_ended = |it: &At| matches!(*it.point, Point::Ended);
+        operating.ended = inputs.iter().map(is_ended).collect();
+        maker.resume = Some(Resume { epoch: self.epoch, state, number, inputs: inputs.clone() });
+        // What it refuses is said now.
+        maker.open(self.epoch)?;
+        let above = self.nodes[id].inputs.clone();
+        above.into_iter().zip(&inputs).try_for_each(|(input, at)| self.node(input, at))
+    }
+
+    /// A node, and all above it, have come to the end of the epoch.
+    fn end(&mut self, id: usize) {
+        self.nodes[id].epoch = self.epoch + 1;
+        self.nodes[id].inputs.clone().into_iter().for_each(|it| self.end(it));
+    }
+}
+
+fn unfit() -> Failure {
+    Failure::State("it is that of another program".to_owned())
+}
