@@ -2,7 +2,7 @@
 
 use driver::Compiled;
 use plan::Field;
-use runtime::{Chunk, Options, Tensor};
+use runtime::{Chunk, Failure, Options, Position, Tensor};
 
 /// Outputs that are shown.
 const SHOWN: usize = 3;
@@ -13,36 +13,95 @@ const ELEMENTS: usize = 8;
 const WAYS: [(usize, Option<usize>); 6] =
     [(1, None), (2, Some(1)), (3, Some(7)), (8, Some(1000)), (2, None), (8, Some(1))];
 
-/// What `compiled` gives; the same for every number of workers and every size of chunks.
+/// What `compiled` gives; the same for every number of workers and every size of chunks, and
+/// where it is stopped and gone on with.
 pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
-    let first = run(compiled, WAYS[0]);
+    let first = run(compiled, WAYS[0], None);
     for way in &WAYS[1..] {
-        let other = run(compiled, *way);
-        if other != first {
+        let other = run(compiled, *way, None);
+        if other.text() != first.text() {
+            let (other, first) = (other.text(), first.text());
             return Err(format!("with {way:?}:\n{other}\nwith {:?}:\n{first}", WAYS[0]));
         }
     }
-    Ok(first)
-}
-
-fn run(compiled: &Compiled, (workers, chunk_rows): (usize, Option<usize>)) -> String {
-    let options =
-        Options { seed: 1, workers, readers: 2, memory: 1 << 30, epochs: 0..2, chunk_rows };
-    let mut records =
-        Records { fields: &compiled.program.output, n: 0, hash: 0, shown: String::new() };
-    let mut run = match runtime::start(&compiled.program, &stdlib::Kernels, &options) {
-        Ok(run) => run,
-        Err(failure) => return format!("failed: {failure}\n"),
-    };
-    for next in run.by_ref() {
-        match next {
-            Ok(chunk) => (0..chunk.rows).for_each(|row| records.add(&chunk, row)),
-            Err(failure) => return format!("{}failed: {failure}\n", records.text()),
+    for (way, stop) in WAYS.iter().zip([1, first.n / 3, first.n / 2, first.n.saturating_sub(1)]) {
+        let other = run(compiled, *way, Some(stop));
+        if other.records != first.records {
+            let (other, first) = (other.records, first.records);
+            return Err(format!("stopped after {stop}, {way:?}:\n{other}\nelse:\n{first}"));
         }
     }
-    let lost: String =
-        run.stats().lost.iter().map(|(code, n)| format!("lost: {n} {code}\n")).collect();
-    format!("{}{lost}", records.text())
+    Ok(first.text())
+}
+
+/// What came of a run.
+struct Output {
+    n: usize,
+    /// The records, or why there are none.
+    records: String,
+    lost: String,
+}
+
+impl Output {
+    fn text(&self) -> String {
+        format!("{}{}", self.records, self.lost)
+    }
+}
+
+/// Runs it; where `stop` says so, another run goes on after so many records.
+fn run(
+    compiled: &Compiled,
+    (workers, chunk_rows): (usize, Option<usize>),
+    stop: Option<usize>,
+) -> Output {
+    let memory = 1 << 30;
+    let base = Options { seed: 1, workers, readers: 2, memory, chunk_rows, ..Options::default() };
+    let mut options = Options { epochs: 0..2, ..base };
+    let mut records =
+        Records { fields: &compiled.program.output, n: 0, hash: 0, shown: String::new() };
+    let mut lost = String::new();
+    for limit in stop.map(Some).into_iter().chain([None]) {
+        match some(compiled, &options, &mut records, limit) {
+            Ok(Stood { position, lost: now }) => {
+                let again = Position::from_numbers(position.epoch, &position.numbers());
+                let position = again.expect("what was written can be read");
+                // With other threads.
+                (options.workers, options.epochs) = (4 - workers.min(3), position.epoch..2);
+                (options.resume, lost) = (Some(position), now);
+            }
+            Err(failure) => {
+                let records = format!("{}failed: {failure}\n", records.text());
+                return Output { n: 0, records, lost };
+            }
+        }
+    }
+    Output { n: records.n, records: records.text(), lost }
+}
+
+/// Where a run has stood, and what it had lost by then.
+struct Stood {
+    position: Position,
+    lost: String,
+}
+
+/// Runs it until there are `limit` records.
+fn some(
+    compiled: &Compiled,
+    options: &Options,
+    records: &mut Records<'_>,
+    limit: Option<usize>,
+) -> Result<Stood, Failure> {
+    let mut run = runtime::start(&compiled.program, &stdlib::Kernels, options)?;
+    let mut position = run.position_after(0);
+    while limit.is_none_or(|it| records.n < it) {
+        let Some(chunk) = run.next() else { break };
+        let chunk = chunk?;
+        let rows = limit.map_or(chunk.rows, |it| chunk.rows.min(it - records.n));
+        (0..rows).for_each(|row| records.add(&chunk, row));
+        position = run.position_after(rows);
+    }
+    let lost = run.stats().lost.iter().map(|(code, n)| format!("lost: {n} {code}\n")).collect();
+    Ok(Stood { position, lost })
 }
 
 /// Records as they come, cut into chunks or not.
