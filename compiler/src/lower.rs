@@ -5,6 +5,7 @@ pub(crate) mod align;
 #[cfg(test)]
 pub(crate) mod bed;
 pub(crate) mod catalog;
+mod deal;
 mod direct;
 pub(crate) mod graft;
 pub(crate) mod group;
@@ -25,7 +26,7 @@ use plan::{
     Program, Property, Records, Span, Stage, StageId, Transform,
 };
 use role::{Role, role};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stages of a program.
 const STAGES_MAX: usize = 1_000;
@@ -69,6 +70,7 @@ pub(crate) fn lower_known(
         sources: BTreeMap::new(),
         heads: BTreeMap::new(),
         stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
+        keep_all: BTreeSet::new(),
         diagnostics,
     };
     lowering.all();
@@ -86,6 +88,8 @@ struct Lowering<'a> {
     /// The stage of each source and operator.
     heads: BTreeMap<OpId, StageId>,
     stages_of: IdVec<OpId, Vec<StageId>>,
+    /// The transforms that let go of no record.
+    keep_all: BTreeSet<StageId>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -129,12 +133,14 @@ impl Lowering<'_> {
             return Err(self.diagnostics);
         }
         rows::choose(&mut self.stages, self.catalog);
+        let deal = deal::of(&self);
         let program = Program {
             format: FORMAT,
             name: self.plan.name.clone(),
             stages: self.stages,
             output: self.plan.output().to_vec(),
             batched: batched(self.plan, self.catalog),
+            deal,
         };
         Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved })
     }
@@ -264,6 +270,7 @@ impl Lowering<'_> {
         } else {
             Vec::new()
         };
+        let keeps_all = !direct::lets_go(&part, self.catalog);
         let code = Code::Transform(Transform {
             vector: direct::at_once(&part, self.catalog),
             reads: part.reads,
@@ -274,7 +281,9 @@ impl Lowering<'_> {
             outputs: part.outputs,
             on_fault: part.on_fault,
         });
-        self.push(code, vec![input], part.fields, &steps)
+        let stage = self.push(code, vec![input], part.fields, &steps);
+        self.keep_all.extend(keeps_all.then_some(stage));
+        stage
     }
 
     /// Rows of the batch that `part` can write into.

@@ -14,7 +14,7 @@ use crate::{
     state::{Identity, State, StateFile},
 };
 use plan::{DType, Field, Program};
-use runtime::{Chunk, Failure, Position, Stopper};
+use runtime::{Chunk, Failure, Position, Rank, Stopper};
 use saver::Saver;
 use std::{
     path::PathBuf,
@@ -43,6 +43,8 @@ pub struct RunOptions {
     pub memory: u64,
     /// Records of a chunk, in place of what the plan says: the output is the same.
     pub chunk_rows: Option<usize>,
+    /// Which run it is, of several that share the work.
+    pub rank: Rank,
     /// Where the state is kept: the run goes on from it, and writes it.
     pub state: Option<StateFile>,
     /// The file that tells of every record that was skipped or replaced.
@@ -61,6 +63,7 @@ impl Default for RunOptions {
             workers: machine::cores(),
             memory: machine::default_memory(),
             chunk_rows: None,
+            rank: Rank::default(),
             state: None,
             quarantine: None,
             most_lost: None,
@@ -201,6 +204,7 @@ fn start(
         memory: options.memory,
         epochs: first..options.epochs.max(first),
         chunk_rows: options.chunk_rows,
+        rank: options.rank,
         resume,
         told_of_losses: options.quarantine.is_some(),
         most_lost: options.most_lost,

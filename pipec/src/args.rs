@@ -145,6 +145,12 @@ pub(crate) struct RunArgs {
     /// Where the output goes: `null` for nowhere, a folder, or `-` for Arrow on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
+    /// Which run this is, of several that share the work; from 0.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "world")]
+    pub(crate) rank: u32,
+    /// How many runs share the work: each gives its own part of the batches, equally many.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) world: u32,
     /// Keeps where the run stands in a file; goes on from there if the file is there already.
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,

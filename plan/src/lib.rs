@@ -19,5 +19,5 @@ pub use expr::{Arg, Binary, Const, Draw, Expr, Graph, Otherwise, Policy, Unary};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};
-pub use program::{Code, FORMAT, Program, Stage, Transform};
+pub use program::{Code, Deal, FORMAT, Program, Stage, Transform};
 pub use types::{Commas, DType, Extent, Field, Type};

@@ -22,6 +22,33 @@ pub struct Program {
     pub output: Vec<Field>,
     /// Whether each record that leaves is a batch.
     pub batched: bool,
+    /// How several runs share the work.
+    pub deal: Deal,
+}
+
+/// How several runs share the work: the records that leave a stage are dealt to them in blocks.
+///
+/// From the stage on, each record is worked on alone, but for one operator that makes a batch of
+/// each block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Deal {
+    /// The stage; what is above it is done by all.
+    pub stage: StageId,
+    /// Records of a block.
+    pub rows: u64,
+    /// Whether the last blocks are given out too, where there are fewer than runs, or one is
+    /// not full.
+    pub keeps_tail: bool,
+    /// The column of the output that says which rows of a batch are records: a run that has no
+    /// block at the end gives a batch of none.
+    pub valid: Option<u32>,
+}
+
+impl Deal {
+    /// Each record that leaves `stage` is dealt alone.
+    pub fn each(stage: StageId) -> Self {
+        Self { stage, rows: 1, keeps_tail: true, valid: None }
+    }
 }
 
 /// A part of the pipeline that runs as one.

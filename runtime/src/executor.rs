@@ -5,6 +5,7 @@
 
 mod build;
 mod cut;
+mod deal;
 mod flow;
 mod losses;
 mod node;
@@ -18,13 +19,16 @@ mod task;
 #[cfg(test)]
 mod tests;
 
+pub use deal::Rank;
 pub use losses::LostRecord;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
 use crate::{Chunk, Failure, Fingerprint, Kernels};
+use deal::Below;
 use node::{Class, Item, Parcel};
 use plan::Program;
+use position::At;
 use state::{Calls, State};
 use std::{
     any::Any,
@@ -83,6 +87,8 @@ pub struct Options {
     pub epochs: Range<u32>,
     /// Records of a chunk, in place of what the program says: the output is the same.
     pub chunk_rows: Option<usize>,
+    /// Which run it is, of several that share the work.
+    pub rank: Rank,
     /// Where an earlier run of the same program has stood, in the first of the epochs.
     pub resume: Option<Position>,
     /// Whether [`Run::on_lost`] will be told of every lost record.
@@ -101,6 +107,7 @@ impl Default for Options {
             memory: 1 << 30,
             epochs: 0..1,
             chunk_rows: None,
+            rank: Rank::default(),
             resume: None,
             told_of_losses: false,
             most_lost: None,
@@ -134,6 +141,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         phase: if options.epochs.is_empty() { Phase::Over } else { Phase::Ready },
         epochs_left: options.epochs.len(),
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
+        shared_work: (options.rank.world > 1).then(|| SharedWork::of(program)),
         on_lost: None,
     })
 }
@@ -151,7 +159,27 @@ pub struct Run {
     epochs_left: usize,
     /// Where what was delivered last has begun.
     position: Position,
+    /// Where other runs do a part of the work.
+    shared_work: Option<SharedWork>,
     on_lost: Option<OnLost>,
+}
+
+/// What is known of a run that is one among several.
+struct SharedWork {
+    below: Below,
+    /// Where the rounds end that the chunk belongs to which was given last.
+    ends: Vec<At>,
+    /// The column of the output that says which rows of a batch are records.
+    valid: Option<usize>,
+    /// The chunk that was given last, where one of nothing may have to be made like it.
+    last: Option<Chunk>,
+}
+
+impl SharedWork {
+    fn of(program: &Program) -> Self {
+        let valid = program.deal.valid.map(|it| it as usize);
+        Self { below: Below::of(program), ends: Vec::new(), valid, last: None }
+    }
 }
 
 /// Is told of records that were skipped or replaced, each once, those of a step in their order.
@@ -201,7 +229,10 @@ impl Iterator for Run {
             match item {
                 Some(Item::Chunk(parcel)) => return Some(Ok(self.deliver(parcel))),
                 Some(Item::Failed(failure)) => return Some(Err(self.fail(failure))),
-                Some(Item::End) => self.end_epoch(),
+                Some(Item::End) => match self.padding() {
+                    Some(padding) => return Some(padding),
+                    None => self.end_epoch(),
+                },
                 None => {}
             }
         }
@@ -223,7 +254,15 @@ impl Run {
     /// Where the run stands after the first `rows` records of the chunk that `next` has given
     /// last: to go on from there, see [`Options::resume`].
     pub fn position_after(&self, rows: usize) -> Position {
-        Position { epoch: self.position.epoch, at: self.position.at.plus(rows as u64) }
+        let Position { epoch, at } = &self.position;
+        let at = match &self.shared_work {
+            None => at.plus(rows as u64),
+            Some(SharedWork { below, ends, .. }) => match ends[..rows.min(ends.len())].last() {
+                Some(end) => below.root(end.clone()),
+                None => at.clone(),
+            },
+        };
+        Position { epoch: *epoch, at }
     }
 
     /// What the files of the sources are, in the order of the program; looks at each file.
@@ -250,8 +289,41 @@ impl Run {
     }
 
     fn deliver(&mut self, parcel: Parcel) -> Chunk {
-        self.position = Position { epoch: parcel.chunk.epoch, at: parcel.at };
-        self.without_hidden(parcel.chunk)
+        let Parcel { chunk, at, .. } = parcel;
+        let (epoch, rows) = (chunk.epoch, chunk.rows);
+        let chunk = self.without_hidden(chunk);
+        if self.shared_work.is_none() {
+            self.position = Position { epoch, at };
+            return chunk;
+        }
+        self.position = match self.position.epoch == epoch {
+            true => self.position_after(usize::MAX),
+            false => Position::start(epoch),
+        };
+        let ends = self.shared.lock().rounds_left(epoch, rows);
+        if let Some(it) = &mut self.shared_work {
+            it.ends = ends;
+            it.last = it.valid.map(|_| chunk.clone());
+        }
+        chunk
+    }
+
+    /// A batch of nothing, where the epoch ends with one fewer than other runs give.
+    fn padding(&mut self) -> Option<Result<Chunk, Failure>> {
+        let epoch = self.position.epoch;
+        let lacks = self.shared_work.is_some() && self.shared.lock().lacks(epoch);
+        let shared_work = self.shared_work.as_ref().filter(|_| lacks)?;
+        let valid = shared_work.valid?;
+        let padding = shared_work.last.as_ref().map(|it| deal::padding(it, valid, epoch));
+        self.end_epoch();
+        Some(match padding {
+            Some(padding) => Ok(padding),
+            None => {
+                let why =
+                    "there are fewer batches than ranks: take fewer ranks, or smaller batches";
+                Err(self.fail(Failure::Program(why.to_owned())))
+            }
+        })
     }
 
     fn start_threads(&mut self) -> Result<(), Failure> {
@@ -273,6 +345,7 @@ impl Run {
 
     fn end_epoch(&mut self) {
         self.epochs_left -= 1;
+        self.shared_work.iter_mut().for_each(|it| it.ends.clear());
         self.position = Position::start(self.position.epoch + 1);
         if self.epochs_left == 0 {
             self.end();

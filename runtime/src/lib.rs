@@ -15,7 +15,9 @@ mod tensor;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
-pub use executor::{LostRecord, OnLost, Options, Position, Run, StageStats, Stats, Stopper, start};
+pub use executor::{
+    LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
+};
 pub use fault::{Failure, Fault};
 pub use kernel::{Args, Build, Call, Compute, DrawFn, Kernel, Out, VALUE_BYTES_MAX, View};
 pub use plan::mix;

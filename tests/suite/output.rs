@@ -2,7 +2,7 @@
 
 use driver::Compiled;
 use plan::Field;
-use runtime::{Chunk, Failure, Options, Position, Tensor};
+use runtime::{Chunk, Failure, Options, Position, Rank, Tensor};
 
 /// Outputs that are shown.
 const SHOWN: usize = 3;
@@ -31,7 +31,89 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
             return Err(format!("stopped after {stop}, {way:?}:\n{other}\nelse:\n{first}"));
         }
     }
+    if first.failed {
+        return Ok(first.text());
+    }
+    check_ranks(compiled)?;
     Ok(first.text())
+}
+
+/// Ranks that share the work.
+const WORLD: u32 = 3;
+
+/// What three ranks give, dealt together again, is what one gives; and one goes on from where the
+/// three have stood.
+fn check_ranks(compiled: &Compiled) -> Result<(), String> {
+    let base = Options { seed: 1, epochs: 0..2, chunk_rows: Some(7), ..Options::default() };
+    let run = |options: &Options| hashes(compiled, options, usize::MAX).map(|it| it.0);
+    let whole = run(&base).map_err(|it| it.to_string())?;
+    let of_rank = |rank| run(&Options { rank: Rank { rank, world: WORLD }, ..base.clone() });
+    let ranks: Vec<_> =
+        (0..WORLD).map(of_rank).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
+    let keeps_tail = compiled.program.deal.keeps_tail;
+    for epoch in 0..2 {
+        let of_epoch = |all: &[(u32, u64)]| -> Vec<u64> {
+            all.iter().filter(|it| it.0 == epoch).map(|it| it.1).collect()
+        };
+        let (whole, ranks) = (of_epoch(&whole), ranks.iter().map(|it| of_epoch(it)));
+        let ranks: Vec<_> = ranks.collect();
+        let all = whole.len();
+        let dealt = if keeps_tail { all } else { all - all % WORLD as usize };
+        let rounds = 0..all.div_ceil(WORLD as usize);
+        let merged: Vec<u64> =
+            rounds.flat_map(|it| ranks.iter().filter_map(move |of| of.get(it).copied())).collect();
+        if merged.get(..dealt) != whole.get(..dealt) {
+            return Err(format!(
+                "epoch {epoch} of three ranks is another one:\n{ranks:x?}\nof one:\n{whole:x?}"
+            ));
+        }
+        let lens: Vec<_> = ranks.iter().map(Vec::len).collect();
+        let is_even = lens.iter().all(|it| *it == lens[0]);
+        if !is_even && (!keeps_tail || compiled.program.deal.valid.is_some()) {
+            return Err(format!("epoch {epoch}: the ranks have {lens:?} outputs"));
+        }
+    }
+
+    let rank = Options { rank: Rank { rank: 1, world: WORLD }, ..base.clone() };
+    for stop in [1, ranks[1].len() / 2, ranks[1].len().saturating_sub(2)] {
+        let (some, position) = hashes(compiled, &rank, stop).map_err(|it| it.to_string())?;
+        let epoch = position.epoch;
+        let in_epoch = |all: &[(u32, u64)]| all.iter().filter(|it| it.0 == epoch).count();
+        // The last round may not be full.
+        let given = (in_epoch(&some) * WORLD as usize).min(in_epoch(&whole));
+        let rest = Options { epochs: epoch..2, resume: Some(position), ..base.clone() };
+        let rest = run(&rest).map_err(|it| it.to_string())?;
+        let expected: Vec<_> = whole.iter().filter(|it| it.0 >= epoch).skip(given).collect();
+        if !rest.iter().eq(expected) {
+            return Err(format!(
+                "after {stop} outputs of one of three ranks, one goes on with {} records:\n{rest:x?}\nof:\n{whole:x?}",
+                rest.len(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Epoch and hash of each output, at most so many, and where the run stands then.
+fn hashes(
+    compiled: &Compiled,
+    options: &Options,
+    limit: usize,
+) -> Result<(Vec<(u32, u64)>, Position), Failure> {
+    let mut run = runtime::start(&compiled.program, &stdlib::Kernels, options)?;
+    let (mut all, mut position) = (Vec::new(), run.position_after(0));
+    while all.len() < limit {
+        let Some(chunk) = run.next() else { break };
+        let chunk = chunk?;
+        let rows = chunk.rows.min(limit - all.len());
+        for row in 0..rows {
+            let mut one = Records::of(&compiled.program.output);
+            one.add(&chunk, row);
+            all.push((chunk.epoch, one.hash));
+        }
+        position = run.position_after(rows);
+    }
+    Ok((all, position))
 }
 
 /// What came of a run.
@@ -40,6 +122,7 @@ struct Output {
     /// The records, or why there are none.
     records: String,
     lost: String,
+    failed: bool,
 }
 
 impl Output {
@@ -57,8 +140,7 @@ fn run(
     let memory = 1 << 30;
     let base = Options { seed: 1, workers, readers: 2, memory, chunk_rows, ..Options::default() };
     let mut options = Options { epochs: 0..2, ..base };
-    let mut records =
-        Records { fields: &compiled.program.output, n: 0, hash: 0, shown: String::new() };
+    let mut records = Records::of(&compiled.program.output);
     let mut lost = String::new();
     for limit in stop.map(Some).into_iter().chain([None]) {
         match some(compiled, &options, &mut records, limit) {
@@ -71,11 +153,11 @@ fn run(
             }
             Err(failure) => {
                 let records = format!("{}failed: {failure}\n", records.text());
-                return Output { n: 0, records, lost };
+                return Output { n: 0, records, lost, failed: true };
             }
         }
     }
-    Output { n: records.n, records: records.text(), lost }
+    Output { n: records.n, records: records.text(), lost, failed: false }
 }
 
 /// Where a run has stood, and what it had lost by then.
@@ -112,7 +194,11 @@ struct Records<'a> {
     shown: String,
 }
 
-impl Records<'_> {
+impl<'a> Records<'a> {
+    fn of(fields: &'a [Field]) -> Self {
+        Self { fields, n: 0, hash: 0, shown: String::new() }
+    }
+
     fn add(&mut self, chunk: &Chunk, row: usize) {
         for (field, column) in self.fields.iter().zip(&chunk.columns) {
             let value = column.row(row);

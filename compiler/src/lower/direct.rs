@@ -39,7 +39,7 @@ pub(crate) fn fills_batch(group: &Group, catalog: &Catalog) -> bool {
 }
 
 /// Whether a record can go in it, or become several.
-fn lets_go(group: &Group, catalog: &Catalog) -> bool {
+pub(super) fn lets_go(group: &Group, catalog: &Catalog) -> bool {
     let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
     let live = group.live();
     group.single().is_none()

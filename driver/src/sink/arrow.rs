@@ -88,10 +88,13 @@ impl<W: Write> Sink for ArrowStream<W> {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { writer, schema, forms, pieces, .. } = self;
+        let Self { writer, schema, forms, pieces, outputs, .. } = self;
         if let Some(pieces) = pieces {
             let mut out = Out { writer, schema, forms };
-            pieces.finish(&mut |piece| out.write(piece, None))?;
+            pieces.finish(&mut |piece| {
+                *outputs += piece.rows as u64;
+                out.write(piece, None)
+            })?;
         }
         self.writer.finish().map_err(failure)
     }

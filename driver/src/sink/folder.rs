@@ -183,10 +183,13 @@ impl Sink for Folder {
 
     fn finish(&mut self) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, .. } = self;
+        let Self { folder, fields, pieces, manifest, outputs, .. } = self;
         let mut files = Files { folder, fields, manifest };
         if let Some(pieces) = pieces {
-            pieces.finish(&mut |piece| files.piece(piece))?;
+            pieces.finish(&mut |piece| {
+                *outputs += piece.rows as u64;
+                files.piece(piece)
+            })?;
         }
         manifest.complete = true;
         manifest.write(folder)
@@ -419,7 +422,8 @@ pub(super) mod tests {
 
     pub(in crate::sink) fn program(output: &[Field], batched: bool) -> Program {
         let (name, output) = ("main".to_owned(), output.to_vec());
-        Program { format: FORMAT, name, stages: IdVec::new(), output, batched }
+        let deal = plan::Deal::each(plan::StageId(0));
+        Program { format: FORMAT, name, stages: IdVec::new(), output, batched, deal }
     }
 
     struct Scratch(PathBuf);

@@ -8,7 +8,7 @@ use driver::{
     Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
     State, StateFile, Stop, Watch,
 };
-use runtime::Failure;
+use runtime::{Failure, Rank};
 use std::{
     io::{self, IsTerminal, Write},
     mem,
@@ -18,7 +18,7 @@ use std::{
 
 /// Runs the pipeline that `args` names.
 pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
-    if let Some(exit) = wrong_output(args, talk) {
+    if let Some(exit) = wrong_usage(args, talk) {
         return Ok(exit);
     }
     let stop = Stop::default();
@@ -51,8 +51,13 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     })
 }
 
-/// What is wrong with the place for the output, which is known before anything is read.
-fn wrong_output(args: &RunArgs, talk: &Talk) -> Option<Exit> {
+/// What is wrong with what was asked for, which is known before anything is read.
+fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
+    if args.rank >= args.world {
+        let help = "ranks are counted from 0, so that the last of `--world 8` is `--rank 7`";
+        talk.error(&format!("there is no rank {} of {}", args.rank, args.world), Some(help));
+        return Some(Exit::Usage);
+    }
     if args.out != Path::new("-") {
         return None;
     }
@@ -157,6 +162,7 @@ fn options(args: &RunArgs) -> RunOptions {
         workers: args.program.workers.map_or(usual.workers, usize::from),
         memory: args.memory.unwrap_or(usual.memory),
         chunk_rows: args.chunk_rows.map(|it| it as usize),
+        rank: Rank { rank: args.rank, world: args.world },
         state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,

@@ -3,6 +3,7 @@
 use super::{
     Options,
     cut::{Cut, Pieces},
+    deal::{self, Below},
     losses::{Losses, Name},
     node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
     operate::{Maker, Operating},
@@ -48,9 +49,14 @@ pub(super) fn nodes(
     }
     build.finish();
     let Build { mut nodes, last_nodes, .. } = build;
-    nodes.iter_mut().for_each(|it| it.epoch = options.epochs.start);
+    nodes
+        .iter_mut()
+        .for_each(|it| (it.epoch, it.sent) = (options.epochs.start, options.epochs.start));
+    if options.rank.world > 1 {
+        deal::deal(&mut nodes, &last_nodes, (program, options.rank))?;
+    }
     if let Some(position) = &options.resume {
-        resume::resume(&mut nodes, &last_nodes, position)?;
+        resume::resume(&mut nodes, &last_nodes, position, &Below::of(program))?;
     }
     if options.told_of_losses {
         nodes.iter_mut().for_each(|it| it.losses.untold = Some(Vec::new()));
@@ -169,7 +175,7 @@ impl Build<'_> {
         });
         match in_order {
             true => Kind::Stream { supply, cursor: None },
-            false => Kind::Fetch(Fetch { supply, pass_len: None, given: 0 }),
+            false => Kind::Fetch(Fetch { supply, pass_len: None, given: 0, deal: None }),
         }
     }
 
@@ -275,6 +281,8 @@ impl Build<'_> {
             ring: Ring::default(),
             out: VecDeque::new(),
             out_bytes: 0,
+            sent: 0,
+            deal: None,
             drop: 0,
             since: None,
             losses: Losses::default(),

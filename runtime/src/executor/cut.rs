@@ -18,7 +18,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    fn cut(&self, rows: Range<usize>) -> Self {
+    pub(super) fn cut(&self, rows: Range<usize>) -> Self {
         Self { at: self.at.plus(rows.start as u64), chunk: self.chunk.cut(rows) }
     }
 }

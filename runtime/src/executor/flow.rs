@@ -3,6 +3,7 @@
 
 use super::{
     cut::Cut,
+    deal::Deal,
     node::{Done, Fetch, Item, Kind, Parcel},
     operate::{Operating, Step},
     position::{At, Point},
@@ -112,7 +113,7 @@ impl State {
         }
         let front = |input: usize| self.nodes[node.inputs[input]].out.front();
         let from = match &node.kind {
-            Kind::Fetch(fetch) if fetch.left() == Some(0) => None,
+            Kind::Fetch(fetch) if fetch.is_over() => None,
             Kind::Transform { pieces, cut, .. }
                 if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
             {
@@ -142,6 +143,12 @@ impl State {
     fn put_mark(&mut self, id: usize, mark: Item) {
         let node = &mut self.nodes[id];
         if matches!(mark, Item::End) {
+            if let Kind::Fetch(fetch) = &mut node.kind
+                && fetch.lacks()
+            {
+                let epoch = node.epoch;
+                fetch.deal.iter_mut().for_each(|it| it.rounds.lacking.push_back(epoch));
+            }
             node.begin_epoch();
         }
         node.ring.push_mark(mark);
@@ -251,12 +258,37 @@ impl State {
                     self.in_flight -= parcel.bytes;
                     return;
                 }
-                node.out_bytes += parcel.bytes;
             }
             Item::Failed(_) => node.is_stuck = true,
-            Item::End => node.end_output(),
+            Item::End => {}
         }
-        node.out.push_back(item);
+        if node.deal.is_some() {
+            return self.deal(id, item);
+        }
+        if matches!(item, Item::End) {
+            node.end_output();
+        }
+        node.put(item);
+    }
+
+    /// The same where what leaves the node is dealt to several runs.
+    fn deal(&mut self, id: usize, item: Item) {
+        let node = &mut self.nodes[id];
+        let Some(deal) = &mut node.deal else { return };
+        let before = deal.bytes() + item.bytes();
+        let (dealt, mark) = match item {
+            Item::Chunk(parcel) => (deal.take(parcel), None),
+            // The epoch that ends is the one before that of the next task, or long before it.
+            Item::End => (deal.end(node.sent), Some(Item::End)),
+            Item::Failed(_) => (Vec::new(), Some(item)),
+        };
+        if mark.is_some() {
+            node.end_output();
+        }
+        let held = node.deal.as_ref().map_or(0, Deal::bytes);
+        let after = held + dealt.iter().map(|it| it.bytes).sum::<usize>();
+        dealt.into_iter().map(Item::Chunk).chain(mark).for_each(|it| node.put(it));
+        self.in_flight = self.in_flight + after - before;
     }
 
     fn arrive(&mut self, bytes: usize) {

@@ -2,6 +2,7 @@
 
 use super::{
     cut::{Batch, Cut, Pieces, Stretch},
+    deal::{Deal, Rounds, Terms},
     losses::{Losses, Name},
     operate::Operating,
     position::{At, Point},
@@ -12,7 +13,7 @@ use crate::{
     Chunk, Failure, Finish,
     eval::{Compiled, Lost},
 };
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// A stage, or the parallel step of one.
 pub(super) struct Node {
@@ -41,6 +42,10 @@ pub(super) struct Node {
     /// Complete and in order, for the next node.
     pub(super) out: VecDeque<Item>,
     pub(super) out_bytes: usize,
+    /// The epoch of what leaves it next.
+    pub(super) sent: u32,
+    /// Deals what leaves it to several runs.
+    pub(super) deal: Option<Deal>,
     /// Records to be dropped that left it before the run was resumed.
     pub(super) drop: u64,
     /// Of the last node of an operator: its last point, and the records that left it since.
@@ -75,8 +80,18 @@ pub(super) struct Fetch {
     pub(super) supply: Arc<Supply>,
     /// Records of a pass, once it has been asked.
     pub(super) pass_len: Option<u64>,
-    /// Records of this epoch that tasks have been given.
+    /// Records of this epoch that tasks have been given, or are dealt to others.
     pub(super) given: u64,
+    /// How the places are dealt to several runs, where they are.
+    pub(super) deal: Option<Dealt>,
+}
+
+/// How the places of a source are dealt.
+pub(super) struct Dealt {
+    pub(super) terms: Terms,
+    /// The place from which on they are, in the first epoch of the run.
+    pub(super) first: u64,
+    pub(super) rounds: Rounds,
 }
 
 /// The threads that a node's tasks are for.
@@ -179,7 +194,7 @@ impl Node {
     pub(super) fn begin_epoch(&mut self) -> Vec<usize> {
         self.epoch += 1;
         match &mut self.kind {
-            Kind::Fetch(fetch) => fetch.given = 0,
+            Kind::Fetch(fetch) => fetch.begin_epoch(),
             Kind::Stream { cursor, .. } => *cursor = None,
             Kind::Transform { pieces, cut, .. } => {
                 pieces.close();
@@ -228,9 +243,26 @@ impl Node {
         parcel.chunk.rows > 0
     }
 
+    /// Puts an item where the next node finds it.
+    pub(super) fn put(&mut self, item: Item) {
+        self.out_bytes += item.bytes();
+        self.out.push_back(item);
+    }
+
     /// Nothing more leaves it in this epoch.
     pub(super) fn end_output(&mut self) {
+        self.sent += 1;
         (self.drop, self.since) = (0, None);
+        self.deal.iter_mut().for_each(Deal::close);
+    }
+
+    /// The rounds that were dealt, of the node that deals.
+    pub(super) fn rounds(&mut self) -> Option<&mut Rounds> {
+        match (&mut self.deal, &mut self.kind) {
+            (Some(deal), _) => Some(&mut deal.rounds),
+            (None, Kind::Fetch(Fetch { deal: Some(deal), .. })) => Some(&mut deal.rounds),
+            _ => None,
+        }
     }
 
     /// Chunks that it has begun, and those that wait for the next node.
@@ -253,14 +285,50 @@ impl Fetch {
     pub(super) fn give(&mut self, epoch: u32) -> Work {
         let supply = self.supply.clone();
         let Some(pass_len) = self.pass_len else { return Work::Count(supply) };
-        let first = self.given;
-        self.given += (supply.rows as u64).min(supply.epoch_len(pass_len).saturating_sub(first));
-        Work::Fetch(supply, Places { places: first..self.given, pass_len, epoch })
+        let places = self.next(supply.epoch_len(pass_len)).unwrap_or(0..0);
+        self.given = places.end;
+        if let Some(Dealt { terms, first, rounds }) = &mut self.deal {
+            let at = (*first, places.start, supply.epoch_len(pass_len));
+            let end = terms.places(at, supply.rows as u64).and_then(|it| it.round_end);
+            end.into_iter()
+                .for_each(|it| rounds.ended(epoch, At::new(Point::Source { place: it })));
+        }
+        Work::Fetch(supply, Places { places, pass_len, epoch })
     }
 
-    /// Records of an epoch that no task has been given.
-    pub(super) fn left(&self) -> Option<u64> {
-        Some(self.supply.epoch_len(self.pass_len?).saturating_sub(self.given))
+    /// The next places for a task, of an epoch of `len`.
+    fn next(&self, len: u64) -> Option<Range<u64>> {
+        let rows = self.supply.rows as u64;
+        match &self.deal {
+            Some(Dealt { terms, first, .. }) => {
+                Some(terms.places((*first, self.given, len), rows)?.places)
+            }
+            None if self.given >= len => None,
+            None => Some(self.given..len.min(self.given.saturating_add(rows))),
+        }
+    }
+
+    /// Whether tasks have been given all of the epoch; not known before the source has been asked.
+    pub(super) fn is_over(&self) -> bool {
+        let next = |it| self.next(self.supply.epoch_len(it));
+        self.pass_len.is_some_and(|it| next(it).is_none())
+    }
+
+    /// Whether other runs have records of the epoch's last round, and this one has none.
+    pub(super) fn lacks(&self) -> bool {
+        let Some((deal, pass_len)) = self.deal.as_ref().zip(self.pass_len) else { return false };
+        deal.terms.lacks(self.supply.epoch_len(pass_len).saturating_sub(deal.first))
+    }
+
+    /// Begins at a place of the epoch.
+    pub(super) fn begin_at(&mut self, place: u64) {
+        self.given = place;
+        self.deal.iter_mut().for_each(|it| it.first = place);
+    }
+
+    fn begin_epoch(&mut self) {
+        self.given = 0;
+        self.deal.iter_mut().for_each(|it| it.first = 0);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Puts the nodes of a run where an earlier one has stood.
 
 use super::{
-    node::{Fetch, Kind, Node},
+    deal::Below,
+    node::{Kind, Node},
     operate::Resume,
     position::{At, Point, Position},
     supply::Cursor,
@@ -14,9 +15,10 @@ pub(super) fn resume(
     nodes: &mut [Node],
     last_nodes: &[usize],
     position: &Position,
+    below: &Below,
 ) -> Result<(), Failure> {
     let root = *last_nodes.last().expect("a program has a stage");
-    Resuming { nodes, epoch: position.epoch }.node(root, &position.at)
+    Resuming { nodes, epoch: position.epoch }.node(root, &below.sunk(&position.at))
 }
 
 struct Resuming<'a> {
@@ -27,15 +29,15 @@ struct Resuming<'a> {
 impl Resuming<'_> {
     /// Lets the stage that the node ends, and all above it, begin at `at`.
     fn node(&mut self, id: usize, at: &At) -> Result<(), Failure> {
+        if let (Kind::Fetch(fetch), Some(first)) = (&mut self.nodes[id].kind, first_place(at)) {
+            fetch.begin_at(first);
+            return Ok(());
+        }
         self.nodes[id].drop = at.skip;
         match (&mut self.nodes[id].kind, &*at.point) {
             (_, Point::Start) => Ok(()),
             (_, Point::Ended) => {
                 self.end(id);
-                Ok(())
-            }
-            (Kind::Fetch(Fetch { given, .. }), Point::Source { place }) => {
-                *given = *place;
                 Ok(())
             }
             (Kind::Stream { cursor, .. }, Point::Stream(place)) => {
@@ -76,8 +78,17 @@ impl Resuming<'_> {
 
     /// A node, and all above it, have come to the end of the epoch.
     fn end(&mut self, id: usize) {
-        self.nodes[id].epoch = self.epoch + 1;
+        (self.nodes[id].epoch, self.nodes[id].sent) = (self.epoch + 1, self.epoch + 1);
         self.nodes[id].inputs.clone().into_iter().for_each(|it| self.end(it));
+    }
+}
+
+/// Where a source begins that is asked for numbers.
+fn first_place(at: &At) -> Option<u64> {
+    match *at.point {
+        Point::Start => Some(at.skip),
+        Point::Source { place } => Some(place.saturating_add(at.skip)),
+        _ => None,
     }
 }
 

@@ -95,6 +95,18 @@ impl State {
         Some(item)
     }
 
+    /// Where each of the rounds ends whose batches have left, `rows` of them.
+    pub(super) fn rounds_left(&mut self, epoch: u32, rows: usize) -> Vec<At> {
+        let rounds = self.nodes.iter_mut().find_map(Node::rounds);
+        rounds.map_or_else(Vec::new, |it| it.left(epoch, rows))
+    }
+
+    /// Whether other runs have one batch more in `epoch`.
+    pub(super) fn lacks(&mut self, epoch: u32) -> bool {
+        let rounds = self.nodes.iter_mut().find_map(Node::rounds);
+        rounds.is_some_and(|it| it.lacking.pop_front_if(|it| *it <= epoch) == Some(epoch))
+    }
+
     /// What the sources are.
     pub(super) fn sources(&self) -> Vec<Arc<dyn Source>> {
         let supply = |it: &Node| match &it.kind {
@@ -172,7 +184,7 @@ impl State {
             return false;
         }
         let has_work = match &node.kind {
-            Kind::Fetch(fetch) => fetch.left() != Some(0),
+            Kind::Fetch(fetch) => !fetch.is_over(),
             Kind::Stream { .. } => true,
             Kind::Finish => self.has_chunk(node.inputs[0]),
             Kind::Transform { pieces, cut, .. } => {

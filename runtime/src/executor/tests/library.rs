@@ -555,6 +555,7 @@ impl Draft {
             name: "t".into(),
             output: last.columns.clone(),
             batched: self.batched,
+            deal: plan::Deal::each(self.last()),
             stages: self.stages,
         }
     }

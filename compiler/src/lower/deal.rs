@@ -1,0 +1,66 @@
+//! Where several runs can share the work: after the last stage that decides which records come
+//! into which batch.
+
+use super::{
+    Lowering,
+    role::{Role, operator},
+};
+use plan::{Arg, Code, DType, Deal, StageId};
+
+/// How the lowered program is dealt.
+pub(super) fn of(lowering: &Lowering<'_>) -> Deal {
+    let stages = &lowering.stages;
+    let mut stage = stages.ids().last().expect("a program has a stage");
+    let mut batch = None;
+    loop {
+        let input = || stages[stage].inputs[0];
+        match &stages[stage].code {
+            Code::Transform(_) if lowering.keep_all.contains(&stage) => stage = input(),
+            Code::Operator { entry, args, .. } if batch.is_none() => {
+                let Some(rows) = rows_of(lowering, stage, (entry, args)) else { break };
+                batch = Some((rows, keeps_tail(lowering, entry, args)));
+                stage = input();
+            }
+            _ => break,
+        }
+    }
+    let own = match &stages[stage].code {
+        Code::Operator { entry, args, .. } => keeps_tail(lowering, entry, args),
+        // Records that leave one by one: none is left out.
+        _ => true,
+    };
+    let (rows, keeps_tail) = batch.unwrap_or((1, own));
+    Deal { stage, rows, keeps_tail, valid: valid(lowering) }
+}
+
+/// The rows of the batches that an operator makes, where they are successive records.
+fn rows_of(lowering: &Lowering<'_>, stage: StageId, (entry, args): (&str, &[Arg])) -> Option<u64> {
+    let by_kind = ["by", "tokens"].into_iter().any(|it| {
+        let entry = lowering.catalog.operator(entry);
+        let arg = entry.and_then(|entry| lowering.catalog.argument(entry, args, it));
+        !matches!(arg, None | Some(Arg::None))
+    });
+    let n_inputs = lowering.stages[stage].inputs.len();
+    match operator(entry, args, n_inputs, lowering.catalog) {
+        Role::Batch { size, .. } if !by_kind => Some(size),
+        _ => None,
+    }
+}
+
+/// Whether an operator gives out what is left at the end.
+fn keeps_tail(lowering: &Lowering<'_>, entry: &str, args: &[Arg]) -> bool {
+    let entry = lowering.catalog.operator(entry);
+    let tail = entry.and_then(|entry| lowering.catalog.argument(entry, args, "tail"));
+    !matches!(tail, Some(Arg::Word(it)) if it == "drop")
+}
+
+/// The column that says which rows of a batch are records.
+fn valid(lowering: &Lowering<'_>) -> Option<u32> {
+    let fields = lowering.plan.output();
+    let is_valid = |it: &plan::Field| {
+        it.name == "valid"
+            && it.ty.dtype() == Some(DType::Bool)
+            && it.ty.shape().is_some_and(|it| it.len() == 1)
+    };
+    fields.iter().position(is_valid).and_then(|it| u32::try_from(it).ok())
+}

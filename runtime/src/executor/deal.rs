@@ -1,0 +1,346 @@
+//! One run among several that share the work: which records are its own (`semantics.md`, 11).
+//!
+//! The records that leave a node are dealt to the ranks in blocks, each the rows of a batch, one
+//! block to each rank in turn. A round is given out when all of it is there, so that all ranks
+//! have the same number of batches. Dealing begins where the run begins.
+
+use super::{
+    cut::Stretch,
+    node::{Dealt, Kind, Node, Parcel},
+    position::{At, Point},
+};
+use crate::{Builder, Chunk, Failure, Pool, Shape};
+use plan::{Code, DType, Index, Program, Type};
+use std::{collections::VecDeque, mem, ops::Range};
+
+/// One run among several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// Which one, from 0.
+    pub rank: u32,
+    /// How many there are.
+    pub world: u32,
+}
+
+impl Default for Rank {
+    /// The only one.
+    fn default() -> Self {
+        Self { rank: 0, world: 1 }
+    }
+}
+
+/// How the records of a node are dealt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) rank: u64,
+    pub(super) world: u64,
+    /// Records of a block.
+    pub(super) rows: u64,
+    /// Whether a round that is not full is given out at the end.
+    pub(super) keeps_tail: bool,
+}
+
+/// Deals the records that leave a node.
+pub(super) struct Deal {
+    pub(super) terms: Terms,
+    /// Records of this epoch, from where the run begins.
+    seen: u64,
+    /// Own records of the round that is not full.
+    held: Vec<Stretch>,
+    /// Where the records of this epoch end, as far as they came.
+    latest: Option<At>,
+    pub(super) rounds: Rounds,
+}
+
+/// The rounds that were given out, until their batches leave the pipeline.
+#[derive(Default)]
+pub(super) struct Rounds {
+    /// The epoch of each, and where it ends.
+    ends: VecDeque<(u32, At)>,
+    /// Epochs whose last round has no records for this rank, though it has for others.
+    pub(super) lacking: VecDeque<u32>,
+}
+
+impl Terms {
+    /// Records of a round.
+    fn round(&self) -> u64 {
+        self.rows.saturating_mul(self.world)
+    }
+
+    /// This rank's records of the round that begins at 0.
+    fn own(&self) -> Range<u64> {
+        self.rank * self.rows..(self.rank + 1) * self.rows
+    }
+
+    /// The next own places of a source from `from` on, at most `most`, of `len` places that are
+    /// dealt from `first` on; and the end of their round, where they end it.
+    pub(super) fn places(&self, (first, from, len): (u64, u64, u64), most: u64) -> Option<Places> {
+        let round = self.round();
+        let all = len.saturating_sub(first);
+        let full = first + if self.keeps_tail { all } else { all - all % round };
+        let mut at = from - first;
+        loop {
+            let start = at - at % round;
+            let own = start + self.own().start..start + self.own().end;
+            if at >= own.end {
+                at = start + round;
+                continue;
+            }
+            let begin = first + at.max(own.start);
+            let end = (first + own.end).min(full);
+            if begin >= end {
+                return None;
+            }
+            let stop = end.min(begin.saturating_add(most));
+            let is_last = stop == end;
+            let round_end = is_last.then(|| (first + start + round).min(full));
+            return Some(Places { places: begin..stop, round_end });
+        }
+    }
+
+    /// Whether the last of `all` records leave this rank without a block, and others not.
+    pub(super) fn lacks(&self, all: u64) -> bool {
+        let rest = all % self.round();
+        self.keeps_tail && rest > 0 && rest <= self.own().start
+    }
+}
+
+/// Places of a source.
+#[derive(Debug, PartialEq)]
+pub(super) struct Places {
+    pub(super) places: Range<u64>,
+    pub(super) round_end: Option<u64>,
+}
+
+impl Deal {
+    pub(super) fn new(terms: Terms) -> Self {
+        Self { terms, seen: 0, held: Vec::new(), latest: None, rounds: Rounds::default() }
+    }
+
+    /// Deals a chunk; the parcels of rounds that are full with it.
+    pub(super) fn take(&mut self, parcel: Parcel) -> Vec<Parcel> {
+        let (round, mut out) = (self.terms.round(), Vec::new());
+        let epoch = parcel.chunk.epoch;
+        let whole = parcel.into_stretch();
+        self.latest = Some(whole.at.plus(whole.chunk.rows as u64));
+        let mut at = 0;
+        while at < whole.chunk.rows {
+            let in_round = self.seen % round;
+            let rows = ((round - in_round).min((whole.chunk.rows - at) as u64)) as usize;
+            self.keep(&whole, at..at + rows, in_round);
+            at += rows;
+            self.seen += rows as u64;
+            if self.seen.is_multiple_of(round) {
+                self.rounds.ended(epoch, whole.at.plus(at as u64));
+                out.extend(self.held.drain(..).map(into_parcel));
+            }
+        }
+        out
+    }
+
+    /// Keeps the own ones of these rows of a chunk, the first of which is `in_round` of its round.
+    fn keep(&mut self, whole: &Stretch, rows: Range<usize>, in_round: u64) {
+        let own = self.terms.own();
+        let place = |it: u64| rows.start + it.saturating_sub(in_round) as usize;
+        let mine = place(own.start).min(rows.end)..place(own.end).min(rows.end);
+        if mine.start < mine.end {
+            self.held.push(whole.cut(mine));
+        }
+    }
+
+    /// Ends the epoch; what is given out of the last round.
+    pub(super) fn end(&mut self, epoch: u32) -> Vec<Parcel> {
+        if self.terms.lacks(self.seen) {
+            self.rounds.lacking.push_back(epoch);
+        }
+        self.seen = 0;
+        let held = mem::take(&mut self.held);
+        match self.latest.take() {
+            Some(end) if self.terms.keeps_tail && !held.is_empty() => {
+                self.rounds.ended(epoch, end);
+                held.into_iter().map(into_parcel).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes that are held.
+    pub(super) fn bytes(&self) -> usize {
+        self.held.iter().map(|it| it.chunk.bytes()).sum()
+    }
+
+    /// Drops what is held: the epoch is left before its end.
+    pub(super) fn close(&mut self) {
+        self.seen = 0;
+        self.latest = None;
+        self.held.clear();
+    }
+}
+
+impl Rounds {
+    /// A round was given out, and ends at `at`.
+    pub(super) fn ended(&mut self, epoch: u32, at: At) {
+        self.ends.push_back((epoch, at));
+    }
+
+    /// Where each of the next `rows` rounds of `epoch` ends: their batches have left.
+    pub(super) fn left(&mut self, epoch: u32, rows: usize) -> Vec<At> {
+        while self.ends.front().is_some_and(|it| it.0 < epoch) {
+            self.ends.pop_front();
+        }
+        let rows = rows.min(self.ends.len());
+        self.ends.drain(..rows).map(|it| it.1).collect()
+    }
+}
+
+fn into_parcel(Stretch { chunk, at }: Stretch) -> Parcel {
+    Parcel { at, ..Parcel::new(chunk) }
+}
+
+/// Lets the node of the program's stage deal what leaves it.
+pub(super) fn deal(
+    nodes: &mut [Node],
+    last_nodes: &[usize],
+    (program, rank): (&Program, Rank),
+) -> Result<(), Failure> {
+    let Rank { rank, world } = rank;
+    if rank >= world {
+        let why = format!("there is no rank {rank} among {world}: they are counted from 0");
+        return Err(Failure::Program(why));
+    }
+    let plan::Deal { stage, rows, keeps_tail, .. } = program.deal;
+    let damaged = || Failure::Program("the program is damaged: no stage deals its records".into());
+    let node = *last_nodes.get(stage.row()).filter(|_| rows > 0).ok_or_else(damaged)?;
+    let (rank, world) = (u64::from(rank), u64::from(world));
+    let terms = Terms { rank, world, rows, keeps_tail };
+    match &mut nodes[node].kind {
+        Kind::Fetch(fetch) => {
+            fetch.deal = Some(Dealt { terms, first: 0, rounds: Rounds::default() });
+        }
+        _ => nodes[node].deal = Some(Deal::new(terms)),
+    }
+    Ok(())
+}
+
+/// What is below the stage that deals: steps on each record alone, and one at the most that makes
+/// a batch of a block. They hold nothing at the end of a round.
+#[derive(Debug, Clone)]
+pub(super) struct Below {
+    /// For each stage, whether it is an operator; the root is the last one.
+    operators: Vec<bool>,
+    /// Records of a block.
+    rows: u64,
+}
+
+impl Below {
+    pub(super) fn of(program: &Program) -> Self {
+        let plan::Deal { stage: dealing, rows, .. } = program.deal;
+        let (mut operators, mut at) = (Vec::new(), program.stages.ids().last());
+        while let Some(stage) = at.filter(|it| *it > dealing) {
+            let stage = &program.stages[stage];
+            operators.push(matches!(stage.code, Code::Operator { .. }));
+            at = stage.inputs.first().copied();
+        }
+        operators.reverse();
+        Self { operators, rows }
+    }
+
+    /// The place of the root, where the node that deals stands at `at`, at a round's end.
+    pub(super) fn root(&self, at: At) -> At {
+        wrapped(at, &self.operators)
+    }
+
+    /// The same place with nothing to be skipped below the node that deals, so that nothing is
+    /// worked on there to be dropped.
+    pub(super) fn sunk(&self, root: &At) -> At {
+        self.sink(root, self.operators.len())
+    }
+
+    /// The same for the first `n` of the stages.
+    fn sink(&self, at: &At, n: usize) -> At {
+        let Some(last) = n.checked_sub(1) else { return at.clone() };
+        let factor = |operators: &[bool]| if operators.contains(&true) { self.rows } else { 1 };
+        match &*at.point {
+            Point::Start => {
+                let operators = &self.operators[..n];
+                let skip = at.skip.saturating_mul(factor(operators));
+                wrapped(At { skip, ..at.clone() }, operators)
+            }
+            Point::Transform { input, losses, .. } if !self.operators[last] => {
+                let input = self.sink(&input.plus(at.skip), last);
+                At::new(Point::Transform { input, same: true, losses: losses.clone() })
+            }
+            Point::Operator { state, number, inputs } if self.operators[last] => {
+                let [input] = &inputs[..] else { return at.clone() };
+                let input = input.plus(at.skip.saturating_mul(self.rows));
+                let inputs = vec![self.sink(&input, last)];
+                At::new(Point::Operator { state: state.clone(), number: *number, inputs })
+            }
+            _ => at.clone(),
+        }
+    }
+}
+
+/// The place of a node, where one above it stands at `at` and those between hold nothing.
+fn wrapped(at: At, operators: &[bool]) -> At {
+    operators.iter().fold(at, |input, is_operator| {
+        At::new(if *is_operator {
+            Point::Operator { state: Vec::new(), number: 0, inputs: vec![input] }
+        } else {
+            Point::Transform { input, same: true, losses: Vec::new() }
+        })
+    })
+}
+
+/// A batch of nothing: `chunk` with every row marked as none, in the column `valid`.
+pub(super) fn padding(last: &Chunk, valid: usize, epoch: u32) -> Chunk {
+    let mut chunk = Chunk { epoch, ..last.cut(last.rows - 1..last.rows) };
+    let rows = chunk.columns[valid].row(0).elements();
+    let ty = Type::tensor(DType::Bool, &[rows as u64]);
+    let mut none = Builder::new(&ty, 1, &Pool::default());
+    none.room(Shape::new(&[rows])).fill(0);
+    chunk.columns[valid] = none.finish();
+    chunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(rank: u64, keeps_tail: bool) -> Terms {
+        Terms { rank, world: 3, rows: 4, keeps_tail }
+    }
+
+    fn all_places(terms: Terms, first: u64, len: u64) -> Vec<u64> {
+        let (mut from, mut all) = (first, Vec::new());
+        while let Some(it) = terms.places((first, from, len), 3) {
+            from = it.places.end;
+            all.extend(it.places);
+        }
+        all
+    }
+
+    #[test]
+    fn places_are_dealt_in_blocks() {
+        // 31 places from 2 on are 29: two rounds of twelve, and five.
+        let one = |rank, keeps_tail| all_places(terms(rank, keeps_tail), 2, 31);
+        assert_eq!(one(0, false), [2, 3, 4, 5, 14, 15, 16, 17]);
+        assert_eq!(one(1, false), [6, 7, 8, 9, 18, 19, 20, 21]);
+        assert_eq!(one(1, true), [6, 7, 8, 9, 18, 19, 20, 21, 30]);
+        assert_eq!(one(2, true), one(2, false));
+        assert!(terms(2, true).lacks(29) && !terms(1, true).lacks(29));
+        assert!(!terms(2, false).lacks(29) && !terms(2, true).lacks(24));
+        let mut merged: Vec<_> = (0..3).flat_map(|it| one(it, true)).collect();
+        merged.sort_unstable();
+        assert!(merged.into_iter().eq(2..31));
+    }
+
+    #[test]
+    fn the_end_of_a_round_is_told_with_its_last_place() {
+        let next = |from| terms(1, false).places((0, from, 24), 3);
+        assert_eq!(next(0), Some(Places { places: 4..7, round_end: None }));
+        assert_eq!(next(7), Some(Places { places: 7..8, round_end: Some(12) }));
+        assert_eq!(next(8), Some(Places { places: 16..19, round_end: None }));
+        assert_eq!(next(20), None);
+    }
+}
