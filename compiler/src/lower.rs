@@ -28,7 +28,7 @@ use role::{Role, role};
 use std::collections::BTreeMap;
 
 /// Stages of a program.
-const STAGES_MAX: usize = 1_000;
+pub(crate) const STAGES_MAX: usize = 1_000;
 
 /// The program that runs `plan`. `label` says where a place of the text is: `aug.pipe:12:8`.
 ///

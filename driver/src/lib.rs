@@ -1,5 +1,6 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
+pub mod built;
 mod compile;
 mod errors;
 mod load;
@@ -8,6 +9,7 @@ mod run;
 mod samples;
 mod sink;
 
+pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};

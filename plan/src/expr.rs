@@ -92,9 +92,9 @@ pub enum Arg {
     /// An interval with both its ends, known to the compiler.
     Interval(f64, f64),
     /// A list known to the compiler.
-    List(Vec<Arg>),
+    List(#[serde(deserialize_with = "crate::nesting::bounded")] Vec<Arg>),
     /// Named values known to the compiler.
-    Record(Vec<(String, Arg)>),
+    Record(#[serde(deserialize_with = "crate::nesting::bounded")] Vec<(String, Arg)>),
     /// A value of the record.
     Expr(ExprId),
     /// Several values of the record, such as what `stack` takes.
