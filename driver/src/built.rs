@@ -65,7 +65,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotBuilt => write!(f, "it is no file that `pipec build` has made"),
-            Self::Gone => write!(f, "the program of this executable is gone, as after `strip`"),
+            Self::Gone => {
+                write!(f, "its program is gone, as after `strip` or a copy that was cut off")
+            }
             Self::Damaged(why) => write!(f, "it is damaged: {why}"),
             Self::Newer(by) => {
                 write!(f, "it was built by pipec {by}, and this is the older {VERSION}")
@@ -87,7 +89,7 @@ impl Refusal {
         Some(match self {
             Self::NotBuilt | Self::Unreadable(_) => return None,
             Self::Gone => {
-                "build it again with `pipec build`; what must be small is stripped before: `pipec` itself"
+                "build it again with `pipec build`; strip `pipec` itself before, where it must be small"
             }
             Self::Damaged(_) => "copy it again, or build it again with `pipec build`",
             Self::Newer(_) | Self::Older(_) => {

@@ -12,15 +12,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The commands that it has, each with examples. Their first argument is the file, which is put
-/// there: so `./train run` is `pipec run ./train`, with all that this can do. A command that takes a
-/// program, and shall be had here too, is named here.
-const COMMANDS: [(&str, &str); 2] = [
-    (
-        "run",
-        "run --limit 100\n  {} run --epochs 3 --out batches/\n  {} run --out - | python train.py",
-    ),
-    ("explain", "explain\n  {} explain --emit source\n  {} explain --json"),
+/// A command of a built executable. Its first argument is the file, which is put there: so
+/// `./train run` is `pipec run ./train`, with all that this can do.
+struct Offered {
+    name: &'static str,
+    about: &'static str,
+    /// What may be said, each behind the executable's name.
+    examples: &'static [&'static str],
+}
+
+/// All of them. Another command that takes a program, and shall be had here too, is named here.
+const COMMANDS: &[Offered] = &[
+    Offered {
+        name: "run",
+        about: "Runs it",
+        examples: &[
+            "run --limit 100",
+            "run --epochs 3 --out batches/",
+            "run --out - | python train.py",
+        ],
+    },
+    Offered {
+        name: "explain",
+        about: "Shows what it will do and cost",
+        examples: &["explain", "explain --emit source", "explain --json"],
+    },
 ];
 /// What was said when it was built, and the file itself.
 const SETTLED: [&str; 5] = ["file", "target", "name", "set", "without"];
@@ -44,7 +60,7 @@ fn refused(own: &Path, refusal: &Refusal) -> Exit {
 
 fn parsed(own: &Path) -> Result<Cli, Exit> {
     let mut args: Vec<OsString> = env::args_os().collect();
-    let is_command = |it: &OsString| COMMANDS.iter().any(|(name, _)| it == name);
+    let is_command = |it: &OsString| COMMANDS.iter().any(|offered| it == offered.name);
     let about = match args.iter().skip(1).position(is_command) {
         Some(at) => {
             args.insert(at + 2, own.into());
@@ -75,11 +91,9 @@ fn about(built: &Built) -> String {
 
 fn command(shown: &str, about: String) -> Command {
     let all = Cli::command();
-    let commands = COMMANDS.iter().filter_map(|(name, examples)| {
-        let command = all.find_subcommand(name)?.clone();
-        Some(settled(command, shown, examples))
-    });
-    let mut command = Command::new("pipec")
+    let offered = |it: &Offered| Some(settled(all.find_subcommand(it.name)?.clone(), shown, it));
+    let commands = COMMANDS.iter().filter_map(offered);
+    Command::new("pipec")
         .bin_name(shown)
         .about(about)
         .version(built::VERSION)
@@ -88,20 +102,18 @@ fn command(shown: &str, about: String) -> Command {
         .arg_required_else_help(true)
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommands(commands);
-    command = command.args(all.get_arguments().filter(|it| it.is_global_set()).cloned());
-    command
+        .subcommands(commands)
+        .args(all.get_arguments().filter(|it| it.is_global_set()).cloned())
 }
 
 /// A command without what was settled when it was built.
-fn settled(command: Command, shown: &str, examples: &str) -> Command {
-    let usage = format!("{shown} {} [OPTIONS]", command.get_name());
-    let hide = |it: Arg| {
-        let settled = SETTLED.contains(&it.get_id().as_str());
-        it.hide(settled)
-    };
+fn settled(command: Command, shown: &str, offered: &Offered) -> Command {
+    let hide = |it: Arg| if SETTLED.contains(&it.get_id().as_str()) { it.hide(true) } else { it };
+    let examples: Vec<String> =
+        offered.examples.iter().map(|it| format!("\n  {shown} {it}")).collect();
     command
         .mut_args(hide)
-        .override_usage(usage)
-        .after_help(format!("Examples:\n  {{}} {examples}").replace("{}", shown))
+        .about(offered.about)
+        .override_usage(format!("{shown} {} [OPTIONS]", offered.name))
+        .after_help(format!("Examples:{}", examples.concat()))
 }

@@ -188,13 +188,20 @@ pub enum Policy {
 }
 
 /// The expressions of one operator.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Graph {
     nodes: IdVec<ExprId, (Expr, Type)>,
     /// How many loop variables there are.
     pub n_vars: u32,
     #[serde(skip)]
     known: HashMap<String, ExprId>,
+}
+
+impl PartialEq for Graph {
+    /// By its nodes: what helps to find equal ones is not there where it was read from a file.
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes && self.n_vars == other.n_vars
+    }
 }
 
 impl Graph {
