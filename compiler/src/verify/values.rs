@@ -9,8 +9,8 @@ use plan::{
 
 /// Axes of a tensor (`runtime/src/tensor.rs`).
 const RANK_MAX: usize = 6;
-/// Nodes that need each other: they are evaluated by recursion.
-const DEPTH_MAX: u32 = 1_000;
+/// Nodes that need each other: they are evaluated by recursion, on a thread of 2 MiB.
+const DEPTH_MAX: u32 = 500;
 /// Fields of a record.
 const FIELDS_MAX: usize = 10_000;
 
