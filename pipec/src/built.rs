@@ -46,7 +46,9 @@ const SETTLED: [&str; 5] = ["file", "target", "name", "set", "without"];
 /// # Errors
 /// It has lost its program, which has been said.
 pub(crate) fn command_line() -> Result<Option<Cli>, Exit> {
-    let own = || env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    // Where it was moved or replaced since it began, the system still knows which file it is.
+    let path = || env::current_exe().ok().filter(|it| it.exists());
+    let own = || path().unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
     match built::is_own() {
         Ok(false) => Ok(None),
         Ok(true) => parsed(&own()).map(Some),

@@ -3,6 +3,10 @@
 
 use super::{footer, *};
 use crate::{Discard, RunOptions, Stop, Watch, compile};
+use plan::{
+    Arg, Code, DType, Expr, ExprId, Graph, Index, Policy, Program, Records, Stage, StageId,
+    Transform, Type, Unary,
+};
 use runtime::Failure;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -11,7 +15,7 @@ use std::{
 };
 
 /// Programs that have, between them, every kind of stage, argument and policy.
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "pipeline p = range(200) |> map { x: f32(i) * 0.5, odd: i % 2 == 1 } |> where odd
          |> shuffle(window: 10) |> batch(4, tail: mask)",
     "fn noisy(x) = if coin(0.5) then x + normal() else x
@@ -26,6 +30,14 @@ const PROGRAMS: [&str; 5] = [
          |> windows(4, hop: 2) |> map { v: mean(v), k }",
     "pipeline p = range(30) |> skip(3) |> shuffle
          |> map { l: i, z: 7 % (i % 4) else another(most: 1.0) } |> batch(5)",
+    "fn picture(i) = full([8, 9, 3], u8(i)) |> encode_png |> decode_png
+     pipeline p = range(24)
+         |> map {
+             image: picture(i) |> random_resized_crop(4) |> random_flip_y
+                 |> adjust_brightness(1.25) |> normalize(mean: [0.5, 0.4, 0.3], std: 0.25),
+             hot: one_hot(i % 3, 3), n: len(upper(\"ab\")), c: concat([[i, 1], [i]])
+         }
+         |> batch(4)",
 ];
 
 fn built(text: &str) -> Built {
@@ -109,7 +121,6 @@ fn what_is_not_whole_is_refused_by_name() {
 
 #[test]
 fn what_nests_too_deeply_is_refused() {
-    use plan::{Arg, Code, Index, StageId};
     let mut built = built(PROGRAMS[0]);
     let Code::Source { args, .. } = &mut built.compiled.program.stages[StageId::new(0)].code else {
         unreachable!("the first stage is a source")
@@ -142,7 +153,7 @@ enum Fate {
 /// Changes of one byte, of several, lost and doubled stretches: the checksum fits all the same.
 #[test]
 fn a_changed_program_is_refused_or_does_no_harm() {
-    let rounds = std::env::var("SLOW_TESTS").map_or(300, |_| 20_000);
+    let rounds = std::env::var("SLOW_TESTS").map_or(150, |_| 20_000);
     let mut fates = [0_usize; 3];
     for (number, text) in PROGRAMS.iter().enumerate() {
         let whole = postcard::to_allocvec(&built(text)).unwrap();
@@ -184,4 +195,73 @@ fn changed(whole: &[u8], seed: u64) -> Vec<u8> {
         _ => bytes.insert(at, draw(3, 256) as u8),
     }
     bytes
+}
+
+/// What a program is told that was changed so that whoever runs it would be misled.
+#[test]
+fn what_would_mislead_the_runtime_is_named() {
+    let refused = |text: &str, change: &dyn Fn(&mut Program), why: &str| {
+        let mut built = built(text);
+        change(&mut built.compiled.program);
+        let found = Built::read(&sealed(&postcard::to_allocvec(&built).unwrap())).unwrap_err();
+        let Refusal::Unsound(found) = found else { panic!("{why}: {found}") };
+        assert!(found.contains(why), "{found}, not {why}");
+    };
+    let [plain, draws, mixed, many, replaced, _] = PROGRAMS;
+    refused(plain, &|it| stage(it, 0).rows = 1 << 30, "chunks of 1073741824 records");
+    refused(plain, &|it| stage(it, 0).columns[0].name = "j".into(), "other fields leave it");
+    refused(plain, &|it| stage(it, 1).inputs.clear(), "no tree");
+    refused(plain, &|it| stage(it, 1).inputs[0] = StageId(7), "s7");
+    refused(plain, &|it| transform(it, 1).graph.n_vars = u32::MAX, "loop variables");
+    refused(plain, &|it| transform(it, 1).filters[0] = ExprId(99), "no v99");
+    refused(plain, &|it| transform(it, 1).on_fault = SKIP_SOME, "a share of NaN");
+    refused(plain, &|it| listed(it, 1).truncate(1), "1 values for 2 columns");
+    refused(plain, &|it| listed(it, 1).swap(0, 1), "column `x`");
+    refused(plain, &|it| it.output.clear(), "other fields leave it");
+    refused(plain, &|it| it.format = 9, "its form is 9");
+    refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
+    refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
+    refused(mixed, &|it| names(it).truncate(1), "1 names for 2 streams");
+    refused(many, &|it| transform(it, 1).vector = true, "multiplied");
+    refused(replaced, &|it| transform(it, 1).another.clear(), "from nowhere");
+    refused(replaced, &|it| transform(it, 1).another[0] = StageId(1), "the same way");
+    let chain = |it: &mut Program| {
+        let mut graph = Graph::default();
+        let mut last = graph.add(Expr::Column(0), Type::scalar(DType::I64));
+        for _ in 0..2_000 {
+            last = graph.add(Expr::Unary(Unary::Neg, last), Type::scalar(DType::I64));
+        }
+        transform(it, 1).graph = graph;
+    };
+    refused(many, &chain, "stand above each other");
+}
+
+const SKIP_SOME: Policy = Policy::Skip { most: f64::NAN };
+
+fn stage(program: &mut Program, number: usize) -> &mut Stage {
+    &mut program.stages[StageId::new(number)]
+}
+
+fn transform(program: &mut Program, number: usize) -> &mut Transform {
+    match &mut stage(program, number).code {
+        Code::Transform(it) => it,
+        other => panic!("stage {number} is {other:?}"),
+    }
+}
+
+fn listed(program: &mut Program, number: usize) -> &mut Vec<ExprId> {
+    match &mut transform(program, number).outputs {
+        Records::Listed(lists) => &mut lists[0],
+        other => panic!("stage {number} makes {other:?}"),
+    }
+}
+
+/// The names of the streams that the first operator joins.
+fn names(program: &mut Program) -> &mut Vec<String> {
+    let is_operator = |it: &Stage| matches!(it.code, Code::Operator { .. });
+    let number = program.stages.rows().iter().position(is_operator).expect("there is one");
+    match &mut stage(program, number).code {
+        Code::Operator { names, .. } => names,
+        _ => unreachable!("it was found as one"),
+    }
 }
