@@ -18,10 +18,10 @@ pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
 use plan::{Diagnostic, Index, Library, Plan};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a pipeline is expected to do on a machine with so many cores.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The pipeline's name.
     pub pipeline: String,

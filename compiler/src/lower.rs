@@ -29,7 +29,7 @@ use role::{Role, role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stages of a program.
-const STAGES_MAX: usize = 1_000;
+pub(crate) const STAGES_MAX: usize = 1_000;
 
 /// The program that runs `plan`. `label` says where a place of the text is: `aug.pipe:12:8`.
 ///

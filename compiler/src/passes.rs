@@ -15,7 +15,7 @@ use crate::{
     verify::verify_known,
 };
 use plan::{Diagnostic, Library, Plan};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A rewrite.
 pub struct Pass {
@@ -55,10 +55,10 @@ pub struct Settings<'a> {
 }
 
 /// What came of one proposal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The pass.
-    pub pass: &'static str,
+    pub pass: String,
     /// What it would change.
     pub why: String,
     /// Processor time for a record that leaves, in nanoseconds: as it was, and as it would be.
@@ -71,7 +71,7 @@ pub struct Step {
 }
 
 /// A plan that no pass would rather have otherwise.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Optimised {
     /// The plan.
     pub plan: Plan,
@@ -140,7 +140,7 @@ impl State {
         let before = self.known.as_ref().ok();
         let kept = before.is_none_or(|it| after.at_least_as_good(it));
         let before = before.map(|it| it.ns.value);
-        self.story.push(Step { pass, why, before, after: after.ns.value, kept });
+        self.story.push(Step { pass: pass.to_owned(), why, before, after: after.ns.value, kept });
         if kept {
             (self.plan, self.known) = (plan, Ok(after));
         }

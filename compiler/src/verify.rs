@@ -12,16 +12,29 @@
 //! - Fields have names of their own, which do not begin with `$`.
 //! - Only programs name columns and stages.
 
+mod calls;
+mod program;
+mod values;
+
+pub use program::verify_program;
+
 use crate::lower::{
     align::values,
     catalog::{Catalog, has_effect},
     role::{Role, role},
 };
+use calls::{Operates, Record};
 use plan::{
     Arg, DType, Entry, Expr, ExprId, Extent, Field, Graph, IdVec, Index, Library, Op, OpId, OpKind,
     Otherwise, Plan, Records, Type,
 };
 use std::collections::BTreeSet;
+use values::{Values, fields};
+
+/// Operators of a plan that comes from a file.
+const OPS_MAX: usize = 100_000;
+/// Joins inside joins of a plan that comes from a file.
+const JOINS_MAX: usize = 64;
 
 /// Whether all that the header lists holds of `plan`.
 ///
@@ -29,6 +42,50 @@ use std::collections::BTreeSet;
 /// The first thing that does not, with the operator's name.
 pub fn verify(plan: &Plan, library: &Library) -> Result<(), String> {
     verify_known(plan, &Catalog::new(library))
+}
+
+/// The same of a plan that comes from a file: besides, every argument and type is what the library
+/// says, as the checker has seen to where it made the plan itself.
+///
+/// # Errors
+/// The first thing that does not hold, with the operator's name.
+pub fn verify_stored(plan: &Plan, library: &Library) -> Result<(), String> {
+    let catalog = Catalog::new(library);
+    ensure(plan.ops.len() <= OPS_MAX, || format!("it has more than {OPS_MAX} operators"))?;
+    verify_known(plan, &catalog)?;
+    joins(plan)?;
+    for (id, op) in plan.ops.iter() {
+        stored(plan, op, &catalog).map_err(|why| format!("{id} ({}): {why}", op.step))?;
+    }
+    Ok(())
+}
+
+fn stored(plan: &Plan, op: &Op, catalog: &Catalog) -> Result<(), String> {
+    let columns = op.inputs.first().map_or(&[][..], |it| &plan.ops[*it].output);
+    fields(&op.output)?;
+    Values { catalog, graph: &op.graph, columns }.all()?;
+    let record = Record { columns, graph: Some(&op.graph) };
+    match &op.kind {
+        OpKind::Source { entry, args } => calls::source(catalog, (entry, args), &op.output),
+        OpKind::Operator { entry, args, names } => {
+            let inputs: Vec<&[Field]> =
+                op.inputs.iter().map(|it| &plan.ops[*it].output[..]).collect();
+            let call = Operates { entry, args, names, inputs: &inputs, record };
+            calls::operator(catalog, &call, &op.output)
+        }
+        OpKind::Map { .. } | OpKind::Where { .. } | OpKind::FlatMap { .. } => Ok(()),
+    }
+}
+
+/// Streams are joined inside each other at most so deep: they are walked by recursion.
+fn joins(plan: &Plan) -> Result<(), String> {
+    let mut depths: Vec<usize> = Vec::with_capacity(plan.ops.len());
+    for (_, op) in plan.ops.iter() {
+        let deepest = op.inputs.iter().map(|it| depths[it.row()]).max().unwrap_or(0);
+        depths.push(deepest + usize::from(op.inputs.len() > 1));
+    }
+    let fits = depths.iter().all(|it| *it <= JOINS_MAX);
+    ensure(fits, || format!("more than {JOINS_MAX} streams are joined inside each other"))
 }
 
 /// The same for a library that is known already.

@@ -4,12 +4,14 @@ use crate::{Loaded, SourceFile, State, errors, machine, samples};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
+    estimate::estimate,
     explain::{Explanation, explain, plan_text},
     lower::lower,
     passes::{self, Optimised, optimise},
     registry::Registry,
 };
 use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pipelines of a file that `check` lowers; all of them are checked.
@@ -31,7 +33,7 @@ pub struct Settings {
 }
 
 /// A pipeline that can be run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The plan as it is written.
     pub written: Plan,
@@ -41,7 +43,8 @@ pub struct Compiled {
     pub program: Program,
     /// The files of the program, for messages.
     pub files: Vec<SourceFile>,
-    /// What is allowed, and probably not meant.
+    /// What is allowed, and probably not meant; a built file has said it when it was built.
+    #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -120,6 +123,16 @@ impl Compiled {
         explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span))
     }
 
+    /// The same with the estimate for so many cores; all of this machine's if not said.
+    #[must_use]
+    pub fn on_cores(mut self, cores: Option<usize>) -> Self {
+        let cores = u32::try_from(cores.unwrap_or_else(machine::cores)).unwrap_or(u32::MAX);
+        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), cores) {
+            self.optimised.estimate = estimate;
+        }
+        self
+    }
+
     /// The plan that is run, with every expression.
     pub fn plan_text(&self) -> String {
         plan_text(&self.optimised.plan, &|span| label(&self.files, span))
@@ -185,7 +198,7 @@ impl Inputs for Probe {
 }
 
 /// A place in a program's files, counted from 1; columns are characters.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The file, as it was named.
     pub path: String,

@@ -1,5 +1,6 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
+pub mod built;
 mod compile;
 mod errors;
 mod identity;
@@ -11,6 +12,7 @@ mod sink;
 mod state;
 mod whole;
 
+pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
 pub use identity::{PlanHash, plan_hash};

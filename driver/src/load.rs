@@ -17,11 +17,13 @@ use std::{
 const FILES_MAX: usize = 256;
 /// Files that cannot be read, and are stood in for; about what is wanted of more, more is said.
 const STAND_INS_MAX: usize = 256;
+/// No text has a zero; what has one so early is an executable, an image, an archive.
+const BINARY_WITHIN: usize = 1024;
 /// Names that a message lists.
 const NAMES_MAX: usize = 5;
 
 /// A file of a program, for showing places in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SourceFile {
     /// Its path, as it was named.
     pub path: String,
@@ -203,6 +205,9 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 pub fn text(from: impl Read) -> Result<String, String> {
     let mut bytes = Vec::new();
     from.take(SOURCE_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|it| reason(&it))?;
+    if bytes.iter().take(BINARY_WITHIN).any(|it| *it == 0) {
+        return Err("it is binary: neither the text of a program nor a built file".to_owned());
+    }
     if bytes.len() > SOURCE_MAX {
         return Err(format!("it has more than {} MiB", SOURCE_MAX >> 20));
     }

@@ -24,6 +24,7 @@ Examples:
   pipec run train.pipe train --limit 100       run 100 batches, see how fast they come
   pipec run train.pipe --out batches/          write each batch as .npy files
   pipec explain train.pipe train               what will be run, and what it costs
+  pipec build train.pipe train -o train        one executable that needs nothing else
   pipec explain PC0123                         the long story of a message
 
 Exit codes: 0 fine, 1 the program has errors, 2 wrong usage, 3 too many records failed,
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Shows what a pipeline will do and cost, or the long story of a message.
     Explain(ExplainArgs),
+    /// Makes one executable of a pipeline, which needs nothing else.
+    Build(BuildArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -194,6 +197,35 @@ pub(crate) struct ExplainArgs {
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `build`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec build train.pipe train                      writes ./train
+  pipec build train.pipe train -o bin/train --set data=/data/imagenet
+  ./train run --epochs 3 --out batches/             as `pipec run`, without pipec or the program
+  ./train explain                                   what was built
+  pipec run ./train                                 the same as ./train run
+
+The same program, parameters and pipec give the same bytes. Threads and memory are chosen when it runs.")]
+pub(crate) struct BuildArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The pipeline; not needed where there is one, or one that no other uses.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Where the executable goes; the pipeline's name in this folder if not said.
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Gives a parameter a value, for good.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Leaves out a rewrite, by its name in `explain`.
+    #[arg(long, value_name = "REWRITE")]
+    pub(crate) without: Vec<String>,
 }
 
 /// A form of a program.

@@ -1,6 +1,7 @@
 //! The command line: what it prints is for people on stderr, data on stdout.
 
 mod args;
+mod built;
 mod commands;
 mod diff;
 mod figures;
@@ -32,7 +33,11 @@ pub(crate) enum Exit {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match built::command_line() {
+        Ok(Some(cli)) => cli,
+        Ok(None) => Cli::parse(),
+        Err(exit) => return ExitCode::from(exit as u8),
+    };
     let talk = Talk::new(cli.color);
     let exit = commands::run(&cli.command, &talk).unwrap_or_else(|error| {
         // Who reads the output has seen enough.

@@ -5,11 +5,11 @@ use crate::{
     figures::things,
     talk::{Style, Talk},
 };
-use driver::{Place, SourceFile, Unreadable};
+use driver::{Place, SourceFile, Unreadable, built::Refusal};
 use miette::{GraphicalReportHandler, GraphicalTheme, NamedSource};
 use plan::{Diagnostic, Severity, Span};
 use serde::Serialize;
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// Codes of messages about the command line rather than the program: a parameter that is not
 /// set, one that cannot have its value, a pipeline that is not there.
@@ -59,6 +59,12 @@ pub(crate) fn exit(diagnostics: &[Diagnostic]) -> Exit {
 pub(crate) fn unreadable(talk: &Talk, it: &Unreadable) -> Exit {
     let Unreadable { path, why, help } = it;
     talk.error(&format!("`{path}` cannot be read: {why}"), help.as_deref());
+    Exit::Io
+}
+
+/// Says that a built file is not run.
+pub(crate) fn refused(talk: &Talk, path: &Path, it: &Refusal) -> Exit {
+    talk.error(&format!("`{}` cannot be run: {it}", path.display()), it.help());
     Exit::Io
 }
 

@@ -299,7 +299,7 @@ fn sample_sets_are_made_once() {
 #[test]
 fn help_has_examples() {
     let folder = Folder::new("help", &[]);
-    for command in ["check", "fmt", "run", "explain", "completions"] {
+    for command in ["check", "fmt", "run", "explain", "build", "completions"] {
         let help = folder.run(&[command, "--help"]);
         assert!(help.code == 0 && help.out.contains("Example"), "{help:?}");
     }

@@ -7,6 +7,7 @@ mod entry;
 mod expr;
 mod ids;
 mod lineage;
+mod nesting;
 mod plan;
 mod program;
 mod types;

@@ -125,7 +125,7 @@ pub enum Type {
         shape: Vec<Extent>,
     },
     /// Named fields, in order.
-    Record(Vec<Field>),
+    Record(#[serde(deserialize_with = "crate::nesting::bounded")] Vec<Field>),
     /// Data that came without a type, as JSON text; `as` says what they are.
     Untyped,
 }

@@ -2,7 +2,7 @@
 
 use crate::{output, trial};
 use compiler::format::format;
-use driver::{Loaded, Settings, SourceFile};
+use driver::{Built, Loaded, Settings, SourceFile};
 use libtest_mimic::{Failed, Trial};
 use plan::Diagnostic;
 use std::{
@@ -89,8 +89,18 @@ pub(crate) fn line(files: &[SourceFile], it: &Diagnostic) -> String {
 
 fn compiled(path: &Path, source: &str) -> Result<driver::Compiled, String> {
     let loaded = loaded(path, source);
-    driver::compile(&loaded, &Settings { workers: Some(2), ..Settings::default() })
-        .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect())
+    let settings = Settings { workers: Some(2), ..Settings::default() };
+    let compiled = driver::compile(&loaded, &settings)
+        .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect::<String>())?;
+    buildable(&compiled)?;
+    Ok(compiled)
+}
+
+/// Whether a built file could carry the program, and would give it back as it is.
+pub(crate) fn buildable(compiled: &driver::Compiled) -> Result<(), String> {
+    let built = Built::new(compiled.clone(), &Settings::default());
+    let read = built.trailer().and_then(|it| Built::read(&it)).map_err(|it| it.to_string())?;
+    if read == built { Ok(()) } else { Err("a built file gives another program back".to_owned()) }
 }
 
 fn run(path: &Path, source: &str) -> Result<String, String> {

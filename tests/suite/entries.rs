@@ -1,7 +1,10 @@
 //! The library: every entry's signature is read, its example runs, its name is listed; every
 //! message's wrong example gives that message.
 
-use crate::{cases::line, output, trial};
+use crate::{
+    cases::{buildable, line},
+    output, trial,
+};
 use driver::{Loaded, Settings};
 use libtest_mimic::{Failed, Trial};
 use plan::Entry;
@@ -46,6 +49,7 @@ fn check_example(example: &str) -> Result<(), Failed> {
     let loaded = Loaded::from_text(Path::new("example.pipe"), source);
     let compiled = driver::compile(&loaded, &Settings::default())
         .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect::<String>())?;
+    buildable(&compiled)?;
     let stated = example.rsplit('#').next().map(str::trim).unwrap_or_default();
     let fields: Vec<String> = compiled.program.output.iter().map(ToString::to_string).collect();
     let found = format!("{{ {} }}", fields.join(", "));

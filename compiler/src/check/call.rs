@@ -3,7 +3,7 @@
 use super::{
     Checker, Env, Known, LIBRARY_FILES, Val,
     args::Given,
-    fit::{Kind, kind},
+    fit::{Kind, kind, result},
     scope::Scope,
 };
 use crate::{
@@ -465,7 +465,7 @@ impl<'a> Checker<'a> {
                     return self.report(errors::refused(&found.signature.name.text, &why, at));
                 }
             },
-            None => match found.signature.result.as_ref().and_then(|it| self.result(it, &vars)) {
+            None => match found.signature.result.as_ref().and_then(|it| result(it, &vars)) {
                 Some(ty) => ty,
                 None => return self.report(errors::library_lacks(found.entry.name(), at)),
             },

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// What the variables of a signature stand for in one call.
 #[derive(Default)]
-pub(super) struct Vars {
+pub(crate) struct Vars {
     dtypes: BTreeMap<String, DType>,
     extents: BTreeMap<String, Extent>,
     /// Whole numbers that were given for parameters, where they are known.
@@ -18,7 +18,7 @@ pub(super) struct Vars {
 }
 
 /// A parameter's type, as the checker treats it.
-pub(super) enum Kind<'t> {
+pub(crate) enum Kind<'t> {
     Words(&'t [ast::Name]),
     Stream,
     Streams,
@@ -37,7 +37,7 @@ pub(super) enum Kind<'t> {
 }
 
 /// How the type of a parameter is to be treated.
-pub(super) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
+pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
     let Some(type_) = type_ else { return Kind::Any };
     match &type_.kind {
         TypeKind::Words(words) => Kind::Words(words),
@@ -145,26 +145,10 @@ impl<'a> Checker<'a> {
                     self.report(errors::input_type(&signature.name.text, formal, &ty, &wanted, at));
                     return None;
                 }
-                (Kind::Int, Arg::Int(it)) => {
-                    vars.ints.insert(formal.name.text.clone(), Some(*it));
-                }
-                (Kind::Int, _) => {
-                    vars.ints.insert(formal.name.text.clone(), None);
-                }
-                _ => {}
+                _ => vars.count(formal, arg),
             }
         }
         Some(vars)
-    }
-
-    /// The type that a signature's result stands for.
-    pub(super) fn result(&mut self, type_: &ast::TypeExpr, vars: &Vars) -> Option<Type> {
-        let TypeKind::Named { name, extents } = &type_.kind else { return None };
-        if name.text == "untyped" {
-            return Some(Type::Untyped);
-        }
-        let dtype = DType::named(&name.text).or_else(|| vars.dtypes.get(&name.text).copied())?;
-        Some(Type::Tensor { dtype, shape: extents.iter().map(|it| extent(it, vars)).collect() })
     }
 
     /// The default of a parameter.
@@ -192,7 +176,27 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn is_wanted(wanted: &str, arg: &Arg) -> bool {
+/// The type that a signature's result stands for.
+pub(crate) fn result(type_: &ast::TypeExpr, vars: &Vars) -> Option<Type> {
+    let TypeKind::Named { name, extents } = &type_.kind else { return None };
+    if name.text == "untyped" {
+        return Some(Type::Untyped);
+    }
+    let dtype = DType::named(&name.text).or_else(|| vars.dtypes.get(&name.text).copied())?;
+    Some(Type::Tensor { dtype, shape: extents.iter().map(|it| extent(it, vars)).collect() })
+}
+
+impl Vars {
+    /// Takes note of a whole number that was given.
+    pub(crate) fn count(&mut self, formal: &ast::Formal, arg: &Arg) {
+        if let Kind::Int = kind(formal.type_.as_ref()) {
+            let known = if let Arg::Int(it) = arg { Some(*it) } else { None };
+            self.ints.insert(formal.name.text.clone(), known);
+        }
+    }
+}
+
+pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
     match arg {
         Arg::Interval(..) => wanted.starts_with("an interval"),
         Arg::Int(_) | Arg::Float(_) => wanted.starts_with("a number"),
@@ -222,7 +226,7 @@ fn describe(kind: &Kind<'_>) -> String {
 }
 
 /// Matches a tensor type of a signature; what was wanted where it does not fit.
-fn unify_tensor(
+pub(crate) fn unify_tensor(
     name: &str,
     extents: &[ast::Extent],
     found: &Type,

@@ -9,7 +9,7 @@ mod args;
 mod arith;
 mod call;
 mod declarations;
-mod fit;
+pub(crate) mod fit;
 mod index;
 mod known;
 mod lists;

@@ -1,10 +1,10 @@
 //! Numbers with their origin: nothing that is assumed is shown as if it were known.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
 /// Where a number comes from, the surest first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// It follows from the program.
@@ -19,7 +19,7 @@ pub enum Origin {
 }
 
 /// A number and its origin.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The number; the field that holds it says of what.
     pub value: f64,

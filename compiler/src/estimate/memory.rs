@@ -7,10 +7,10 @@ use crate::lower::{
     role::{Role, operator},
 };
 use plan::{Code, StageId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is held, by what it is for; in bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Chunks that are computed, or wait for the next stage.
     pub chunks: Figure,

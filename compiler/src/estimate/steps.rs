@@ -10,11 +10,11 @@ use crate::lower::{
 use plan::{
     Arg, Code, Expr, ExprId, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property, StageId,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One operator of a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepEstimate {
     /// Its stable name, such as `train.map#1`.
     pub step: String,
@@ -37,7 +37,7 @@ pub struct StepEstimate {
 }
 
 /// A function within a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallEstimate {
     /// Its name; `arithmetic` and `copy` are the compiler's own.
     pub name: String,

@@ -1,6 +1,6 @@
 //! `pipec explain`: what a pipeline will do and cost; the long story of a message.
 
-use super::{compiled, print_json, settings};
+use super::{built, compiled, print_json, settings};
 use crate::{
     Exit,
     args::{ExplainArgs, Form},
@@ -22,7 +22,10 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
         _ => match compiled(&args.target, settings(&args.program), talk) {
-            Ok(compiled) => planned(args, &compiled),
+            // What it costs here, also where it was built elsewhere.
+            Ok(compiled) => {
+                planned(args, &compiled.on_cores(args.program.workers.map(usize::from)))
+            }
             Err(exit) => Ok(exit),
         },
     }
@@ -89,9 +92,9 @@ fn wrapped(line: &str, width: usize) -> String {
 
 /// The forms that need no plan.
 fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
-    let loaded = match Loaded::read(&args.target) {
+    let loaded = match loaded(args, talk) {
         Ok(loaded) => loaded,
-        Err(it) => return Ok(messages::unreadable(talk, &it)),
+        Err(exit) => return Ok(exit),
     };
     if loaded.is_broken() {
         return Ok(messages::conclude(talk, &loaded.files, &loaded.diagnostics));
@@ -105,6 +108,14 @@ fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
         false => io::stdout().write_all(text.as_bytes())?,
     }
     Ok(Exit::Fine)
+}
+
+/// The texts of a program, or of what was built of it.
+fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
+    match built(&args.target, talk)? {
+        Some(built) => Ok(built.loaded()),
+        None => Loaded::read(&args.target).map_err(|it| messages::unreadable(talk, &it)),
+    }
 }
 
 /// The forms that a plan has.

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod build;
 mod check;
 mod explain;
 mod fmt;
@@ -14,7 +15,7 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Compiled, Loaded, Settings};
+use driver::{Built, Compiled, Loaded, Settings};
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Fmt(args) => fmt::run(args, talk),
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
+        Command::Build(args) => build::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
@@ -38,19 +40,49 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
     }
 }
 
-/// Reads and compiles a program; what is wrong with it has been said.
+/// Reads and compiles a program, or takes it out of a built file; what is wrong with it has been said.
 fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Exit> {
-    let loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
-    let passes: Vec<&str> = driver::pass_names().collect();
-    if let Some(unknown) = settings.without.iter().find(|it| !passes.contains(&it.as_str())) {
-        let help = format!("the rewrites are {}", passes.join(", "));
-        talk.error(&format!("there is no rewrite `{unknown}`"), Some(&help));
-        return Err(Exit::Usage);
+    if let Some(built) = built(file, talk)? {
+        return as_built(built, &settings, talk);
     }
+    let loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
+    known_rewrites(&settings.without, talk)?;
     let compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
     messages::print(talk, &compiled.files, &compiled.warnings);
     Ok(compiled)
+}
+
+/// The built file at `file`, if it is one; why it is refused has been said.
+fn built(file: &Path, talk: &Talk) -> Result<Option<Built>, Exit> {
+    Built::open(file).map_err(|it| messages::refused(talk, file, &it))
+}
+
+/// The program of a built file, which is as it was built.
+fn as_built(built: Built, settings: &Settings, talk: &Talk) -> Result<Compiled, Exit> {
+    let name = &built.compiled.program.name;
+    let wrong = if let Some(other) = settings.pipeline.as_ref().filter(|it| *it != name) {
+        format!("there is no pipeline `{other}` in it: it was built of `{name}` alone")
+    } else if !settings.params.is_empty() {
+        "its parameters were set when it was built".to_owned()
+    } else if !settings.without.is_empty() {
+        "its rewrites were chosen when it was built".to_owned()
+    } else {
+        return Ok(built.compiled);
+    };
+    talk.error(&wrong, Some("build another one of its program, with `pipec build`"));
+    Err(Exit::Usage)
+}
+
+/// Sees to it that rewrites which are to be left out are there.
+fn known_rewrites(without: &[String], talk: &Talk) -> Result<(), Exit> {
+    let passes: Vec<&str> = driver::pass_names().collect();
+    let Some(unknown) = without.iter().find(|it| !passes.contains(&it.as_str())) else {
+        return Ok(());
+    };
+    let help = format!("the rewrites are {}", passes.join(", "));
+    talk.error(&format!("there is no rewrite `{unknown}`"), Some(&help));
+    Err(Exit::Usage)
 }
 
 fn settings(program: &ProgramArgs) -> Settings {

@@ -1,0 +1,164 @@
+//! Makes a built file of the running executable: all of it, or nothing.
+
+use super::{Built, Refusal, marker};
+use std::{
+    env, fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    process,
+};
+
+/// Why a built file was not made, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotMade {
+    /// Why.
+    pub why: String,
+    /// What to do, where something can be said.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for NotMade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for NotMade {}
+
+impl NotMade {
+    fn new(why: String) -> Self {
+        Self { why, help: None }
+    }
+
+    fn help(self, help: &str) -> Self {
+        Self { help: Some(help.to_owned()), ..self }
+    }
+}
+
+/// Writes `built` as an executable to `path`, in place of another built file at most; gives its bytes.
+///
+/// # Errors
+/// Something else is there, the program is too large, or reading or writing failed; then nothing
+/// new is there, and what was there still is.
+pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
+    may_replace(path)?;
+    let trailer = built.trailer().map_err(|it| NotMade::new(it.to_string()))?;
+    let mut own = own_executable().map_err(|it| no_copy(&it))?;
+    let at = marker::find(&mut own, false).map_err(|it| no_copy(&it))?;
+    let at = at.ok_or_else(|| {
+        NotMade::new("this executable has no place that says whether it was built".into())
+            .help("`pipec build` copies a pipec that is a program of its own, and was not packed")
+    })?;
+    let write = |file: &mut File| -> io::Result<u64> {
+        own.seek(SeekFrom::Start(0))?;
+        // Blocks are shared where the file system can do that, else the system copies them.
+        let copied = io::copy(&mut own, file)?;
+        file.write_all(&trailer)?;
+        marker::set(file, at)?;
+        Ok(copied + trailer.len() as u64)
+    };
+    replaced(path, write).map_err(|it| {
+        let not_made = NotMade::new(format!("`{}` cannot be written: {it}", path.display()));
+        match it.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                not_made.help("make room there, or name another place with `-o`")
+            }
+            io::ErrorKind::NotFound => not_made.help("make its folder first"),
+            _ => not_made,
+        }
+    })
+}
+
+/// The file that is running, also where it was moved or replaced since it began.
+pub(super) fn own_executable() -> io::Result<File> {
+    const LINUX: &str = "/proc/self/exe";
+    File::open(LINUX).or_else(|_| File::open(env::current_exe()?))
+}
+
+fn no_copy(error: &io::Error) -> NotMade {
+    NotMade::new(format!("the running executable cannot be copied: {error}"))
+}
+
+/// Whether nothing of value is lost where `path` is written.
+fn may_replace(path: &Path) -> Result<(), NotMade> {
+    let shown = path.display();
+    let elsewhere = "name another place with `-o`, or remove it first";
+    match fs::metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(it) if it.is_dir() => {
+            return Err(NotMade::new(format!("`{shown}` is a folder")).help(elsewhere));
+        }
+        Ok(it) if it.is_file() => {}
+        Ok(_) => return Err(NotMade::new(format!("`{shown}` is no file")).help(elsewhere)),
+    }
+    let was_built = was_built(path).map_err(|it| {
+        NotMade::new(format!("`{shown}` is there and cannot be read: {it}")).help(elsewhere)
+    })?;
+    match was_built {
+        true => Ok(()),
+        false => Err(NotMade::new(format!(
+            "`{shown}` is there, and is no file that `pipec build` has made"
+        ))
+        .help(elsewhere)),
+    }
+}
+
+/// Whether a file was built, be it damaged or of another version.
+fn was_built(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let tail = super::tail(&mut file).map_err(|it: Refusal| io::Error::other(it.to_string()))?;
+    Ok(tail.is_some()
+        || super::is_executable(&mut file)? && marker::find(&mut file, true)?.is_some())
+}
+
+/// Writes a file beside `path`, which takes its place once it is whole.
+fn replaced<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+    let part = beside(path)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o755);
+    let mut file = options.open(&part)?;
+    let written = write(&mut file).and_then(|it| {
+        drop(file);
+        fs::rename(&part, path).map(|()| it)
+    });
+    if written.is_err() {
+        // What it says of itself is of no interest beside the first failure.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    let mut part = std::ffi::OsString::from(".");
+    part.push(name);
+    part.push(format!(".{}.part", process::id()));
+    Ok(path.with_file_name(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_half_way_leaves_nothing() {
+        let folder = env::temp_dir().join(format!("pipec-make-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("out");
+        let full = |file: &mut File| {
+            file.write_all(b"half")?;
+            Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull))
+        };
+        assert!(replaced(&path, full).is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+
+        fs::write(&path, "mine").unwrap();
+        let refused = may_replace(&path).unwrap_err();
+        assert!(refused.why.ends_with("no file that `pipec build` has made"), "{refused}");
+        assert!(may_replace(&folder).unwrap_err().why.ends_with("is a folder"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

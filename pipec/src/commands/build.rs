@@ -1,0 +1,64 @@
+//! `pipec build`: one executable that carries a pipeline.
+
+use super::known_rewrites;
+use crate::{Exit, args::BuildArgs, figures::bytes, messages, talk::Talk};
+use driver::{
+    Built, Compiled, Loaded, Settings, SourceFile,
+    built::{self, NotMade},
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Builds what `args` names.
+pub(super) fn run(args: &BuildArgs, talk: &Talk) -> io::Result<Exit> {
+    Ok(built(args, talk).unwrap_or_else(|exit| exit))
+}
+
+fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
+    if super::built(&args.file, talk)?.is_some() {
+        let help = "name the text of the program; a built file is copied as any other";
+        talk.error(&format!("`{}` is built already", args.file.display()), Some(help));
+        return Err(Exit::Usage);
+    }
+    known_rewrites(&args.without, talk)?;
+    let settings = Settings {
+        pipeline: args.name.clone(),
+        params: args.set.iter().cloned().collect(),
+        without: args.without.clone(),
+        // It is made for no machine: what it costs on one is estimated there.
+        workers: Some(1),
+    };
+    let compiled = compiled(&args.file, &settings, talk)?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&compiled.program.name));
+    let written = built::make(&Built::new(compiled, &settings), &out);
+    let n_bytes = written.map_err(|NotMade { why, help }| {
+        talk.error(&why, help.as_deref());
+        Exit::Io
+    })?;
+    talk.say(&format!("`{}` was built, {}", out.display(), bytes(n_bytes as f64)));
+    Ok(Exit::Fine)
+}
+
+/// Compiles a program under names that do not say where it was built; messages say it all the same.
+fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, Exit> {
+    let mut loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
+    let named = loaded.files.clone();
+    let folder = file.parent().unwrap_or(Path::new(""));
+    loaded.files.iter_mut().for_each(|it| name_from(folder, it));
+    match driver::compile(&loaded, settings) {
+        Ok(compiled) => {
+            messages::print(talk, &named, &compiled.warnings);
+            Ok(compiled)
+        }
+        Err(diagnostics) => Err(messages::conclude(talk, &named, &diagnostics)),
+    }
+}
+
+/// Names a file by its path from the folder of the main one.
+fn name_from(folder: &Path, file: &mut SourceFile) {
+    if let Ok(it) = Path::new(&file.path).strip_prefix(folder) {
+        file.path = it.display().to_string();
+    }
+}
