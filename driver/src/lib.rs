@@ -1,15 +1,20 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
 mod compile;
+mod cut;
 mod errors;
+mod kind;
 mod load;
 mod machine;
+pub mod peek;
 mod run;
 mod samples;
+pub mod sheet;
 mod sink;
 
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use run::{Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run};

@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Shows what a pipeline will do and cost, or the long story of a message.
     Explain(ExplainArgs),
+    /// Shows the records after each step of a pipeline.
+    Peek(PeekArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -190,6 +192,63 @@ pub(crate) enum Form {
     Estimate,
     /// The stages that run.
     Program,
+}
+
+/// `peek`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec peek train.pipe train                          four records after each step
+  pipec peek train.pipe train --at map -n 16 --save sheet.png
+  pipec peek train.pipe train --record cat/0012.jpg    where one record goes
+
+What is shown is the pipeline as it is written. A record that fails is named at its step.")]
+pub(crate) struct PeekArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
+    /// Records after each step; of batches one, unless a step is asked for.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) records: u32,
+    /// Shows one step only, such as `train.map#1` or `map`.
+    #[arg(long, value_name = "STEP")]
+    pub(crate) at: Option<String>,
+    /// Writes the pictures of the last step that has some, or of `--at`, into a PNG.
+    #[arg(long, value_name = "SHEET.png")]
+    pub(crate) save: Option<PathBuf>,
+    /// Follows one record: its id, or the end of its path.
+    #[arg(long, value_name = "ID")]
+    pub(crate) record: Option<String>,
+    /// What all random numbers follow from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The pass over the data, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) epoch: u32,
+    /// Prints JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The pipeline that a command looks at as it is written.
+#[derive(Args)]
+pub(crate) struct PipelineArgs {
+    /// The pipeline; not needed where there is one, or one that no other uses.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Gives a parameter a value.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+impl PipelineArgs {
+    /// The same for a command that takes more.
+    pub(crate) fn program(&self) -> ProgramArgs {
+        let (name, set) = (self.name.clone(), self.set.clone());
+        ProgramArgs { name, set, workers: None, without: Vec::new() }
+    }
 }
 
 /// `sample`.

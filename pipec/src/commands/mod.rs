@@ -4,6 +4,7 @@ mod check;
 mod explain;
 mod fmt;
 mod paths;
+mod peek;
 mod run;
 mod sample;
 
@@ -14,7 +15,8 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Compiled, Loaded, Settings};
+use driver::{Compiled, Loaded, SampleProgress, Settings};
+use runtime::Failure;
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -28,6 +30,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Fmt(args) => fmt::run(args, talk),
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
+        Command::Peek(args) => peek::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
@@ -59,6 +62,27 @@ fn settings(program: &ProgramArgs) -> Settings {
         params: program.set.iter().cloned().collect(),
         without: program.without.clone(),
         workers: program.workers.map(usize::from),
+    }
+}
+
+/// Says why looking at a pipeline ended, and gives how the process ends.
+fn failed(talk: &Talk, failure: &Failure) -> Exit {
+    talk.error(&failure.to_string(), None);
+    match failure {
+        Failure::Record { .. } | Failure::Budget { .. } | Failure::Data { .. } => Exit::Budget,
+        Failure::Program(_) => Exit::Errors,
+        Failure::Io { .. } => Exit::Io,
+        Failure::Stopped => Exit::Interrupted,
+    }
+}
+
+/// Tells of a sample set while it is made.
+fn samples_made(talk: &Talk) -> impl FnMut(&SampleProgress) {
+    |it| {
+        talk.passing(&format!("making sample pictures: {} of {}", it.made, it.count));
+        if it.made == it.count {
+            talk.passed();
+        }
     }
 }
 
