@@ -11,6 +11,7 @@ mod run;
 mod samples;
 pub mod sheet;
 mod sink;
+pub mod verify;
 
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Shows the records after each step of a pipeline.
     Peek(PeekArgs),
+    /// Runs the plan as it is written beside the optimised one, and compares every byte.
+    Verify(VerifyArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -228,6 +230,32 @@ pub(crate) struct PeekArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) epoch: u32,
     /// Prints JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `verify`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec verify train.pipe train                    three seeds, and one of two epochs
+  pipec verify train.pipe train --pairs 1 --limit 20
+
+The plan without any rewrite, on one thread, beside the one that `run` uses. Exit code 1 where
+they differ; the first difference is shown.")]
+pub(crate) struct VerifyArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Seeds that are tried for an epoch; one more is tried for two.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) pairs: u32,
+    /// Compares so many batches of each at the most; records, where it ends without `batch`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Prints what came of each pair as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
 }

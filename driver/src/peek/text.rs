@@ -1,6 +1,6 @@
 //! What was seen, as text.
 
-use super::{FieldPeek, Followed, Seen, StepPeek, What};
+use super::{FieldPeek, Followed, Lost, Seen, StepPeek, What};
 use crate::Place;
 use std::fmt::Write;
 
@@ -53,11 +53,11 @@ fn seen(text: &mut String, fields: &[FieldPeek], seen: &Seen) {
         }
         Seen::Failed(it) => {
             let then = if it.replaced { "; another takes its place:" } else { "" };
-            let _ = writeln!(
-                text,
-                "  {} failed: {}: {} ({}){then}",
-                it.id, it.record, it.detail, it.code
-            );
+            // Without a name it is called by its id, which stands there already.
+            let name = if it.record.ends_with(&it.id) { "" } else { &it.record };
+            let colon = if name.is_empty() { "" } else { ": " };
+            let Lost { id, detail, code, .. } = it;
+            let _ = writeln!(text, "  {id} failed: {name}{colon}{detail} ({code}){then}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod paths;
 mod peek;
 mod run;
 mod sample;
+mod verify;
 
 use crate::{
     Exit,
@@ -31,6 +32,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),
+        Command::Verify(args) => verify::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
