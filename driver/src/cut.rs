@@ -10,7 +10,10 @@ use plan::{
     Records, Span,
 };
 use runtime::{Chunk, Failure, LostRecord, Options, Run};
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// What becomes of `else` in a part that is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +154,8 @@ pub(crate) struct Flow {
     run: Run,
     /// What is left of the chunk that came last.
     rest: Option<Chunk>,
-    lost: Vec<LostRecord>,
+    /// Records that were lost and told of, at most as many as the runtime names.
+    told: BTreeSet<(u64, Arc<str>)>,
 }
 
 impl Way {
@@ -173,7 +177,7 @@ impl Way {
             chunk_rows: self.chunk_rows,
         };
         let run = runtime::start(&program, &stdlib::Kernels, &options)?;
-        Ok(Flow { run, rest: None, lost: Vec::new() })
+        Ok(Flow { run, rest: None, told: BTreeSet::new() })
     }
 }
 
@@ -206,11 +210,9 @@ impl Flow {
 
     /// The records that have been lost since this was asked last; their labels are their steps.
     pub(crate) fn take_lost(&mut self) -> Vec<LostRecord> {
-        // The runtime names the first 100 of them.
-        let known = self.lost.len();
+        // The runtime names the first 100, stage by stage.
         let all = self.run.stats().lost_records;
-        self.lost.extend(all.into_iter().skip(known));
-        self.lost[known..].to_vec()
+        all.into_iter().filter(|it| self.told.insert((it.id, it.label.clone()))).collect()
     }
 
     /// How many have been lost, by code.

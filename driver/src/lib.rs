@@ -9,6 +9,7 @@ mod machine;
 pub mod peek;
 mod run;
 mod samples;
+pub mod scan;
 pub mod sheet;
 mod sink;
 pub mod verify;

@@ -13,7 +13,7 @@ use runtime::{Failure, Options, Run};
 use serde::Serialize;
 
 /// Records of a chunk of the plain plan: few, and no divisor of any usual batch.
-const PLAIN_ROWS: usize = 7;
+const PLAIN_ROWS: usize = 61;
 
 /// What is compared.
 #[derive(Debug, Clone)]

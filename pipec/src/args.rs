@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Peek(PeekArgs),
     /// Runs the plan as it is written beside the optimised one, and compares every byte.
     Verify(VerifyArgs),
+    /// Finds bad records beforehand, and duplicates, odd sizes, sorted labels.
+    Scan(ScanArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -256,6 +258,32 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
     /// Prints what came of each pair as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `scan`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec scan train.pipe train --set data=/data/imagenet
+  pipec scan train.pipe train --out bad.jsonl      a line for each record that fails
+
+Every record is read and computed up to the first batch; one that fails is named, also where the
+program says `else`. Exit code 3 where some failed.")]
+pub(crate) struct ScanArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
+    /// Writes a line of JSON for each record that fails.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) out: Option<PathBuf>,
+    /// What all random numbers follow from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Prints what was found as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -7,6 +7,7 @@ mod paths;
 mod peek;
 mod run;
 mod sample;
+mod scan;
 mod verify;
 
 use crate::{
@@ -33,6 +34,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Explain(args) => explain::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),
         Command::Verify(args) => verify::run(args, talk),
+        Command::Scan(args) => scan::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
