@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 const NAMES: [&str; 5] = ["label", "class", "target", "category", "y"];
 /// Values beyond which a field is no label.
 const CLASSES_MAX: usize = 100_000;
-/// How much longer runs of a label are than by chance where records are sorted.
-const SORTED: f64 = 4.0;
+/// From here on records are sorted: the share of the runs of a random order that are not there,
+/// of those that could be missing.
+const SORTED: f64 = 0.5;
+/// Runs that must be missing, so that few records are not taken for sorted by chance.
+const MISSING_MIN: f64 = 8.0;
 
 /// What is known of a label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,8 +103,10 @@ impl Counting {
         let commonest = self.counts.iter().rev().max_by_key(|it| it.1).map(|it| (*it.0, *it.1))?;
         let range = (*self.counts.keys().next()?, *self.counts.keys().next_back()?);
         let run = self.records as f64 / self.runs as f64;
-        let run_shuffled = self.records as f64 / self.runs_shuffled();
-        let sorted = classes > 1 && run > SORTED * run_shuffled;
+        let expected = self.runs_shuffled();
+        let run_shuffled = self.records as f64 / expected;
+        let missing = expected - self.runs as f64;
+        let sorted = missing >= MISSING_MIN && missing > SORTED * (expected - classes as f64);
         Some(Labels {
             field: self.field,
             classes,

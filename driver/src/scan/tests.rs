@@ -44,8 +44,9 @@ fn files_are_counted_compared_and_tried() {
     assert!(files.empty.first[0].ends_with("a/2.jpg"));
     assert_eq!(files.duplicates.first[0].first.len(), 3);
     assert_eq!(files.formats["GIF"], 3);
-    let bad = bad.iter().map(|it| (it.step.as_str(), it.code.as_str(), it.detail.as_str()));
-    assert_eq!(bad.collect::<Vec<_>>(), [("p.map#2", "division-by-zero", "p.pipe:2:123")]);
+    let Bad { step, code, detail, .. } = &bad[0];
+    assert_eq!((bad.len(), step.as_str(), code.as_str()), (1, "p.map#2", "division-by-zero"));
+    assert!(detail.starts_with("p.pipe:2:"), "{detail}");
     assert_eq!(found.shuffle, Shuffle::All);
 }
 

@@ -164,17 +164,20 @@ fn names(first: &[String], all: u64) -> String {
 
 fn labels_text(labels: &Labels, shuffle: Shuffle) -> Vec<String> {
     let Labels { field, classes, rarest, commonest, run, run_shuffled, .. } = labels;
+    if *classes == 1 {
+        return vec![row("labels", &format!("`{field}` is {} in every record", rarest.0))];
+    }
     let values = things(*classes, "value", "values");
-    let mut lines = vec![row(
-        "labels",
-        &format!(
-            "`{field}` has {values}; {} has the fewest records, {}, {} the most, {}",
-            rarest.0,
-            count(rarest.1),
-            commonest.0,
-            count(commonest.1)
-        ),
-    )];
+    let share = if rarest.1 == commonest.1 {
+        format!("each in {}", things(rarest.1, "record", "records"))
+    } else {
+        let (least, most) = (count(rarest.1), count(commonest.1));
+        format!(
+            "{} is in the fewest records, {least}, {} in the most, {most}",
+            rarest.0, commonest.0
+        )
+    };
+    let mut lines = vec![row("labels", &format!("`{field}` has {values}, {share}"))];
     if !labels.sorted {
         return lines;
     }
