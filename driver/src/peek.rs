@@ -64,6 +64,16 @@ pub struct StepPeek {
     pub whole: bool,
 }
 
+/// What leaves a step, with the records themselves.
+pub struct Looked<'a> {
+    /// What is told of them.
+    pub peek: StepPeek,
+    /// Their fields.
+    pub fields: &'a [Field],
+    /// Those that leave, one in each.
+    pub records: &'a [Chunk],
+}
+
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldPeek {
@@ -84,6 +94,8 @@ pub enum Seen {
         id: String,
         /// One for each field.
         values: Vec<Value>,
+        /// Whether it takes the place of one that failed.
+        in_place: bool,
     },
     /// It failed in the step.
     Failed(Lost),
@@ -100,18 +112,15 @@ pub struct Lost {
     pub code: String,
     /// What was found.
     pub detail: String,
-    /// Whether another record took its place.
-    pub replaced: bool,
 }
 
 impl Lost {
-    pub(crate) fn of(it: &LostRecord, replaced: bool) -> Self {
+    pub(crate) fn of(it: &LostRecord) -> Self {
         Self {
             id: id_text(it.id),
             record: it.record.clone(),
             code: it.fault.code.to_owned(),
             detail: it.fault.detail.to_string(),
-            replaced,
         }
     }
 }
@@ -186,14 +195,14 @@ pub fn peek(
     compiled: &Compiled,
     options: &PeekOptions,
     sample: &mut dyn FnMut(&SampleProgress),
-    visit: &mut dyn FnMut(StepPeek, &[Field], &[Chunk]),
+    visit: &mut dyn FnMut(Looked<'_>),
 ) -> Result<(), Failure> {
     let plan = &compiled.written;
     let mut looking = Looking { compiled, options, sample };
     for op in cut::steps(plan) {
         if options.at.as_ref().is_none_or(|it| *it == plan.ops[op].step) {
             let (peek, records) = looking.step(op)?;
-            visit(peek, &plan.ops[op].output, &records);
+            visit(Looked { peek, fields: &plan.ops[op].output, records: &records });
         }
     }
     Ok(())
@@ -237,7 +246,7 @@ impl Looking<'_> {
             let flow = self.way().start(&input, self.sample)?;
             Beside::new(&out, replaces(plan, id), n).walk(flow, &mut peek)?;
         } else {
-            peek.records = out.records.iter().map(Seen::record).collect();
+            peek.records = out.records.iter().map(|it| Seen::record(it, false)).collect();
         }
         Ok((peek, out.records))
     }
@@ -284,6 +293,8 @@ struct Beside<'a> {
     out: &'a Out,
     lost: BTreeMap<u64, &'a LostRecord>,
     replaces: bool,
+    /// Records that failed, and whose places may still be taken.
+    unreplaced: usize,
     /// Failures that are named.
     named: usize,
     /// Records of `out` that have been told.
@@ -293,7 +304,7 @@ struct Beside<'a> {
 impl<'a> Beside<'a> {
     fn new(out: &'a Out, replaces: bool, named: usize) -> Self {
         let lost = out.lost.iter().map(|it| (it.id, it)).collect();
-        Self { out, lost, replaces, named, told: 0 }
+        Self { out, lost, replaces, unreplaced: 0, named, told: 0 }
     }
 
     fn walk(mut self, mut input: Flow, peek: &mut StepPeek) -> Result<(), Failure> {
@@ -301,24 +312,27 @@ impl<'a> Beside<'a> {
             let Some(record) = input.record()? else { break };
             self.record(record.ids()[0], peek);
         }
+        (self.told..self.out.records.len()).for_each(|_| self.tell(peek, true));
         Ok(())
     }
 
     fn record(&mut self, id: u64, peek: &mut StepPeek) {
         if let Some(lost) = self.lost.get(&id) {
+            self.unreplaced += usize::from(self.replaces);
             if self.named > 0 {
                 self.named -= 1;
-                peek.records.push(Seen::Failed(Lost::of(lost, self.replaces)));
-            }
-            if self.replaces {
-                self.tell(peek);
+                peek.records.push(Seen::Failed(Lost::of(lost)));
             }
             return;
+        }
+        while self.unreplaced > 0 && self.next().is_some_and(|it| it != id && it != mix(id, 0)) {
+            self.tell(peek, true);
+            self.unreplaced -= 1;
         }
         let before = self.told;
         for copy in 0.. {
             match self.next() {
-                Some(next) if next == id || next == mix(id, copy) => self.tell(peek),
+                Some(next) if next == id || next == mix(id, copy) => self.tell(peek, false),
                 _ => break,
             }
         }
@@ -336,9 +350,9 @@ impl<'a> Beside<'a> {
         self.out.records.get(self.told).map(|it| it.ids()[0])
     }
 
-    fn tell(&mut self, peek: &mut StepPeek) {
+    fn tell(&mut self, peek: &mut StepPeek, in_place: bool) {
         if let Some(record) = self.out.records.get(self.told) {
-            peek.records.push(Seen::record(record));
+            peek.records.push(Seen::record(record, in_place));
             self.told += 1;
         }
     }
@@ -351,8 +365,8 @@ impl FieldPeek {
 }
 
 impl Seen {
-    pub(crate) fn record(chunk: &Chunk) -> Self {
+    pub(crate) fn record(chunk: &Chunk, in_place: bool) -> Self {
         let values = chunk.columns.iter().map(|it| Value::of(&it.row(0))).collect();
-        Self::Record { id: id_text(chunk.ids()[0]), values }
+        Self::Record { id: id_text(chunk.ids()[0]), values, in_place }
     }
 }

@@ -119,8 +119,8 @@ fn peek(path: &Path, source: &str) -> Result<String, String> {
     }
     let options = PeekOptions { records: 3, memory: 1 << 28, ..PeekOptions::default() };
     let mut text = String::new();
-    driver::peek::peek(&compiled, &options, &mut |_| {}, &mut |it, _, _| {
-        text += &driver::peek::text(&it);
+    driver::peek::peek(&compiled, &options, &mut |_| {}, &mut |it| {
+        text += &driver::peek::text(&it.peek);
     })
     .map_err(|it| it.to_string())?;
     Ok(text)

@@ -3,7 +3,7 @@
 //! It is found in its source first. Where that can be read by number, every step is then run on it
 //! alone: what is drawn for a record does not depend on the others (`semantics.md`, 6).
 
-use super::{FieldPeek, Looking, Lost, PeekOptions, Seen, is_record_wise, replaces};
+use super::{FieldPeek, Looking, Lost, PeekOptions, Seen, is_record_wise};
 use crate::{
     Compiled, Place, SampleProgress,
     compile::place,
@@ -175,13 +175,13 @@ impl Trail<'_> {
         let (records, ids) = self.search(&mut flow, id)?;
         if !records.is_empty() {
             self.ids = ids;
-            return Ok(records.iter().map(|it| What::Seen(Seen::record(it))).collect());
+            return Ok(records.iter().map(|it| What::Seen(Seen::record(it, false))).collect());
         }
         let step = &self.plan.ops[id].step;
         let mut lost = flow.take_lost().into_iter();
         let lost = lost.find(|it| &*it.label == step && self.ids.contains(&it.id));
         Ok(vec![match lost {
-            Some(it) => What::Seen(Seen::Failed(Lost::of(&it, replaces(&self.plan, id)))),
+            Some(it) => What::Seen(Seen::Failed(Lost::of(&it))),
             None => What::Filtered,
         }])
     }

@@ -44,20 +44,20 @@ fn head(step: &str, place: Option<&Place>, fields: &[FieldPeek]) -> String {
 
 fn seen(text: &mut String, fields: &[FieldPeek], seen: &Seen) {
     match seen {
-        Seen::Record { id, values } => {
+        Seen::Record { id, values, in_place } => {
             let width = fields.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
-            let _ = writeln!(text, "  {id}");
+            let place = if *in_place { "  in place of one that failed" } else { "" };
+            let _ = writeln!(text, "  {id}{place}");
             for (field, value) in fields.iter().zip(values) {
                 let _ = writeln!(text, "    {:<width$}  {value}", field.name);
             }
         }
         Seen::Failed(it) => {
-            let then = if it.replaced { "; another takes its place:" } else { "" };
             // Without a name it is called by its id, which stands there already.
             let name = if it.record.ends_with(&it.id) { "" } else { &it.record };
             let colon = if name.is_empty() { "" } else { ": " };
             let Lost { id, detail, code, .. } = it;
-            let _ = writeln!(text, "  {id} failed: {name}{colon}{detail} ({code}){then}");
+            let _ = writeln!(text, "  {id} failed: {name}{colon}{detail} ({code})");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{compiled, failed, print_json, samples_made};
 use crate::{Exit, args::PeekArgs, talk::Talk};
 use driver::{
     Compiled,
-    peek::{self, PeekOptions},
+    peek::{self, Looked, PeekOptions},
     sheet::{self, Tile},
 };
 use std::io::{self, Write};
@@ -40,17 +40,17 @@ fn steps(
     talk: &Talk,
 ) -> io::Result<Exit> {
     let (mut all, mut tiles, mut shown) = (Vec::new(), Vec::<Tile>::new(), Ok(()));
-    let outcome =
-        peek::peek(compiled, options, &mut samples_made(talk), &mut |step, fields, records| {
-            if args.save.is_some() && sheet::has_picture(fields, step.batched) {
-                tiles = sheet::tiles(fields, records, step.batched, options.records);
-            }
-            if args.json {
-                all.push(step);
-            } else if shown.is_ok() {
-                shown = io::stdout().write_all(peek::text(&step).as_bytes());
-            }
-        });
+    let outcome = peek::peek(compiled, options, &mut samples_made(talk), &mut |looked| {
+        let Looked { peek: step, fields, records } = looked;
+        if args.save.is_some() && sheet::has_picture(fields, step.batched) {
+            tiles = sheet::tiles(fields, records, step.batched, options.records);
+        }
+        if args.json {
+            all.push(step);
+        } else if shown.is_ok() {
+            shown = io::stdout().write_all(peek::text(&step).as_bytes());
+        }
+    });
     shown?;
     if args.json {
         print_json(&all)?;
