@@ -80,9 +80,13 @@ pub(crate) fn program(
     compiled: &Compiled,
 ) -> Result<Program, Failure> {
     let mut marked = plan.clone();
+    let aligned = aligned(plan);
     for id in plan.ops.ids() {
         let number = u32::try_from(id.row()).expect("an operator's number is a u32");
-        marked.ops[id] = forgiving(&plan.ops[id], faults);
+        // What is left out of one stream would misalign it with the other.
+        if !aligned.contains(&id) {
+            marked.ops[id] = forgiving(&plan.ops[id], faults);
+        }
         marked.ops[id].at = Span { file: FileId(0), start: number, end: number };
     }
     let step = |it: Span| plan.ops[OpId(it.start)].step.clone();
@@ -93,6 +97,23 @@ pub(crate) fn program(
         });
         Failure::Program(first)
     })
+}
+
+/// The operators below a `zip`: a record that fails in them ends the run, unless the program has
+/// a value for it.
+fn aligned(plan: &Plan) -> BTreeSet<OpId> {
+    let mut aligned = BTreeSet::new();
+    for (id, op) in plan.ops.iter().rev() {
+        if aligned.contains(&id) || is_zip(op) {
+            aligned.extend(&op.inputs);
+        }
+    }
+    aligned
+}
+
+/// Whether records of several streams are put side by side.
+pub(crate) fn is_zip(op: &Op) -> bool {
+    matches!(&op.kind, OpKind::Operator { entry, .. } if entry == "zip")
 }
 
 /// `op`, where a fault ends no run.

@@ -54,6 +54,8 @@ pub struct Scan {
     pub records: u64,
     /// Records that failed.
     pub faults: Faults,
+    /// What was not looked at, and why.
+    pub unseen: Option<String>,
     /// What is known of the files, where records have bytes.
     pub files: Option<Files>,
     /// The field that looks like a label, if there is one.
@@ -111,36 +113,60 @@ struct Scanning<'a> {
 }
 
 impl Scanning<'_> {
-    /// The pass over all steps.
+    /// The pass over all steps: over each stream that is zipped first, then over the whole.
     fn records(&self, watch: &mut ScanWatch<'_>) -> Result<Scan, Failure> {
         let root = self.plan.root;
+        let mut found = Scan {
+            pipeline: self.plan.name.clone(),
+            step: self.plan.ops[root].step.clone(),
+            records: 0,
+            faults: Faults::default(),
+            unseen: None,
+            files: None,
+            labels: None,
+            shuffle: shuffle(&self.compiled.written),
+            seconds: 0.0,
+        };
+        for op in zipped(&self.plan) {
+            if found.faults.records > 0 && !zipped(&cut::at(&self.plan, op)).is_empty() {
+                continue;
+            }
+            self.stream(op, &mut found, watch)?;
+        }
+        if found.faults.records > 0 && !zipped(&self.plan).is_empty() {
+            let why = "a stream of `zip` has records that fail: what comes after was not looked at";
+            found.unseen = Some(why.to_owned());
+            return Ok(found);
+        }
+        found.records = 0;
+        self.stream(root, &mut found, watch)?;
+        Ok(found)
+    }
+
+    /// The records that leave `root`.
+    fn stream(
+        &self,
+        root: OpId,
+        found: &mut Scan,
+        watch: &mut ScanWatch<'_>,
+    ) -> Result<(), Failure> {
         let mut flow = self.flow(root, watch)?;
         let mut labels = Labels::among(&self.plan.ops[root].output);
-        let mut faults = Faults::default();
-        let mut records = 0;
         loop {
             let next = flow.chunk()?;
             for lost in flow.take_lost() {
                 let bad = Bad::of(&lost, self.compiled);
                 (watch.bad)(&bad)?;
-                faults.note(bad);
+                found.faults.note(bad);
             }
             let Some(chunk) = next else { break };
-            records += chunk.rows as u64;
+            found.records += chunk.rows as u64;
             labels.iter_mut().for_each(|it| it.chunk(&chunk));
-            (watch.progress)(records);
+            (watch.progress)(found.records);
         }
-        faults.count(&flow.lost_counts());
-        Ok(Scan {
-            pipeline: self.plan.name.clone(),
-            step: self.plan.ops[root].step.clone(),
-            records,
-            faults,
-            files: None,
-            labels: labels.and_then(labels::Counting::finish),
-            shuffle: shuffle(&self.compiled.written),
-            seconds: 0.0,
-        })
+        found.faults.count(&flow.lost_counts());
+        found.labels = labels.and_then(labels::Counting::finish);
+        Ok(())
     }
 
     /// The pass over the files.
@@ -207,6 +233,12 @@ fn last_alone(plan: &Plan) -> OpId {
     let moves = |it: &&OpId| matches!(entry(plan, **it), Some("shuffle" | "repeat"));
     let rest = &chain[first..];
     *rest.iter().find(|it| !moves(it)).unwrap_or(&rest[rest.len() - 1])
+}
+
+/// The streams that are put side by side, those of inner ones first.
+fn zipped(plan: &Plan) -> Vec<OpId> {
+    let zips = cut::steps(plan).into_iter().filter(|it| cut::is_zip(&plan.ops[*it]));
+    zips.flat_map(|it| plan.ops[it].inputs.clone()).collect()
 }
 
 fn entry(plan: &Plan, op: OpId) -> Option<&str> {

@@ -68,10 +68,10 @@ impl Faults {
         }
     }
 
-    /// Takes over how many there were.
+    /// Adds how many there were.
     pub(super) fn count(&mut self, counts: &BTreeMap<&'static str, u64>) {
         for (code, &records) in counts {
-            self.kinds.entry((*code).to_owned()).or_default().records = records;
+            self.kinds.entry((*code).to_owned()).or_default().records += records;
             self.records += records;
         }
     }

@@ -59,3 +59,16 @@ fn every_stream_is_looked_at() {
     assert_eq!((found.records, labels.classes, labels.commonest), (40, 6, (0, 10)));
     assert!(labels.sorted && found.shuffle == Shuffle::Window(4) && found.files.is_none());
 }
+
+#[test]
+fn streams_that_are_zipped_are_looked_at_one_by_one() {
+    let program = |of: &str| {
+        format!(
+            "pipeline p = zip({{ l: range(9), r: range(9) |> map {{ x: {of} }} }}) |> map {{ y: 6 // (l.i - 4) }} |> batch(2)"
+        )
+    };
+    let (found, _) = scanned("zip", &[], &program("6 // (i - 3)"));
+    assert!(found.faults.records == 1 && found.unseen.is_some(), "{found:?}");
+    let (found, bad) = scanned("zip", &[], &program("i"));
+    assert_eq!((found.records, bad[0].step.as_str(), found.unseen), (8, "p.map#2", None));
+}

@@ -88,6 +88,7 @@ fn text(found: &Scan) -> String {
         count(faults.records)
     )];
     lines.extend(faults_text(faults));
+    lines.extend(found.unseen.iter().map(|it| row("unseen", it)));
     lines.extend(found.files.iter().flat_map(files_text));
     lines.extend(found.labels.iter().flat_map(|it| labels_text(it, found.shuffle)));
     lines.join("\n") + "\n"
