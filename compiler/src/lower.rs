@@ -43,6 +43,21 @@ pub fn lower(
     Ok(lower_known(plan, &Catalog::new(library), label)?.program)
 }
 
+/// The same, where every step of the plan is a stage of its own: for looking at what each one does.
+///
+/// Every field of every step is computed, also one that nobody needs further on.
+///
+/// # Errors
+/// What cannot be run as it is written, each with its place.
+pub fn lower_apart(
+    plan: &Plan,
+    library: &Library,
+    label: &dyn Fn(Span) -> String,
+) -> Result<Program, Vec<Diagnostic>> {
+    let catalog = Catalog::new(library);
+    Ok(Lowering { apart: true, ..Lowering::new(plan, &catalog, label) }.lowered()?.program)
+}
+
 /// A program, and where each operator of the plan went.
 pub(crate) struct Lowered {
     /// What runs.
@@ -59,28 +74,15 @@ pub(crate) fn lower_known(
     catalog: &Catalog,
     label: &dyn Fn(Span) -> String,
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    let (moved, mut diagnostics) = index::moved(plan, catalog);
-    diagnostics.extend(align::misaligned(plan, catalog));
-    let mut lowering = Lowering {
-        plan,
-        catalog,
-        label,
-        moved,
-        stages: IdVec::new(),
-        sources: BTreeMap::new(),
-        heads: BTreeMap::new(),
-        stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
-        keep_all: BTreeSet::new(),
-        diagnostics,
-    };
-    lowering.all();
-    lowering.finish()
+    Lowering::new(plan, catalog, label).lowered()
 }
 
 struct Lowering<'a> {
     plan: &'a Plan,
     catalog: &'a Catalog,
     label: &'a dyn Fn(Span) -> String,
+    /// Whether each step is a stage of its own.
+    apart: bool,
     moved: Moved,
     stages: IdVec<StageId, Stage>,
     /// The stage of each source.
@@ -107,6 +109,31 @@ struct Reader<'a> {
     op: OpId,
     /// Its arguments that are computed for each record, with their parameters' names.
     hidden: &'a [(String, ExprId)],
+}
+
+impl<'a> Lowering<'a> {
+    fn new(plan: &'a Plan, catalog: &'a Catalog, label: &'a dyn Fn(Span) -> String) -> Self {
+        let (moved, mut diagnostics) = index::moved(plan, catalog);
+        diagnostics.extend(align::misaligned(plan, catalog));
+        Self {
+            plan,
+            catalog,
+            label,
+            apart: false,
+            moved,
+            stages: IdVec::new(),
+            sources: BTreeMap::new(),
+            heads: BTreeMap::new(),
+            stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
+            keep_all: BTreeSet::new(),
+            diagnostics,
+        }
+    }
+
+    fn lowered(mut self) -> Result<Lowered, Vec<Diagnostic>> {
+        self.all();
+        self.finish()
+    }
 }
 
 impl Lowering<'_> {
@@ -222,6 +249,9 @@ impl Lowering<'_> {
 
     /// Steps that become one group; each run but the last ends with what multiplies records.
     fn runs(&self, steps: &[OpId]) -> Vec<Vec<OpId>> {
+        if self.apart {
+            return steps.iter().map(|&it| vec![it]).collect();
+        }
         let multiplies = |it: &OpId| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. });
         steps.split_inclusive(multiplies).map(<[OpId]>::to_vec).collect()
     }

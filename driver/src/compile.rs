@@ -221,7 +221,7 @@ pub fn place(files: &[SourceFile], span: Span) -> Option<Place> {
 }
 
 /// The same as text: `aug.pipe:12:8`.
-fn label(files: &[SourceFile], span: Span) -> String {
+pub(crate) fn label(files: &[SourceFile], span: Span) -> String {
     match place(files, span) {
         Some(Place { path, line, column }) => format!("{path}:{line}:{column}"),
         None => "the library".to_owned(),

@@ -2,20 +2,27 @@
 
 pub mod built;
 mod compile;
+mod cut;
 mod errors;
 mod identity;
+mod kind;
 mod load;
 mod machine;
+pub mod peek;
 mod run;
 mod samples;
+pub mod scan;
+pub mod sheet;
 mod sink;
 mod state;
+pub mod verify;
 mod whole;
 
 pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
 pub use identity::{PlanHash, plan_hash};
+pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use run::{Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run};

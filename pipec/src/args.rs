@@ -53,6 +53,12 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Makes one executable of a pipeline, which needs nothing else.
     Build(BuildArgs),
+    /// Shows the records after each step of a pipeline.
+    Peek(PeekArgs),
+    /// Runs the plan as it is written beside the optimised one, and compares every byte.
+    Verify(VerifyArgs),
+    /// Finds bad records beforehand, and duplicates, odd sizes, sorted labels.
+    Scan(ScanArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -241,6 +247,115 @@ pub(crate) enum Form {
     Estimate,
     /// The stages that run.
     Program,
+}
+
+/// `peek`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec peek train.pipe train                          four records after each step
+  pipec peek train.pipe train --at map -n 16 --save sheet.png
+  pipec peek train.pipe train --record cat/0012.jpg    where one record goes
+
+What is shown is the pipeline as it is written. A record that fails is named at its step.")]
+pub(crate) struct PeekArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
+    /// Records after each step; of batches one, unless a step is asked for.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) records: u32,
+    /// Shows one step only, such as `train.map#1` or `map`.
+    #[arg(long, value_name = "STEP")]
+    pub(crate) at: Option<String>,
+    /// Writes the pictures of the last step that has some, or of `--at`, into a PNG.
+    #[arg(long, value_name = "SHEET.png")]
+    pub(crate) save: Option<PathBuf>,
+    /// Follows one record: its id, or the end of its path.
+    #[arg(long, value_name = "ID")]
+    pub(crate) record: Option<String>,
+    /// What all random numbers follow from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The pass over the data, from 0.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) epoch: u32,
+    /// Prints JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `verify`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec verify train.pipe train                    three seeds, and one of two epochs
+  pipec verify train.pipe train --pairs 1 --limit 20
+
+The plan without any rewrite, on one thread, beside the one that `run` uses. Exit code 1 where
+they differ; the first difference is shown.")]
+pub(crate) struct VerifyArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Seeds that are tried for an epoch; one more is tried for two.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) pairs: u32,
+    /// Compares so many batches of each at the most; records, where it ends without `batch`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Prints what came of each pair as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `scan`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec scan train.pipe train --set data=/data/imagenet
+  pipec scan train.pipe train --out bad.jsonl      a line for each record that fails
+
+Every record is read and computed up to the first batch; one that fails is named, also where the
+program says `else`. Exit code 3 where some failed.")]
+pub(crate) struct ScanArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) pipeline: PipelineArgs,
+    /// Writes a line of JSON for each record that fails.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) out: Option<PathBuf>,
+    /// What all random numbers follow from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Prints what was found as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The pipeline that a command looks at as it is written.
+#[derive(Args)]
+pub(crate) struct PipelineArgs {
+    /// The pipeline; not needed where there is one, or one that no other uses.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Gives a parameter a value.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+impl PipelineArgs {
+    /// The same for a command that takes more.
+    pub(crate) fn program(&self) -> ProgramArgs {
+        let (name, set) = (self.name.clone(), self.set.clone());
+        ProgramArgs { name, set, workers: None, without: Vec::new() }
+    }
 }
 
 /// `sample`.

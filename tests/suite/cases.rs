@@ -2,7 +2,7 @@
 
 use crate::{output, trial};
 use compiler::format::format;
-use driver::{Built, Loaded, Settings, SourceFile};
+use driver::{Built, Loaded, Settings, SourceFile, peek::PeekOptions};
 use libtest_mimic::{Failed, Trial};
 use plan::Diagnostic;
 use std::{
@@ -17,8 +17,13 @@ type Check = fn(&Path, &str) -> Result<String, String>;
 
 /// A check for each case of each folder, and for each example.
 pub(crate) fn trials() -> Vec<Trial> {
-    let folders: [(&str, Check); 4] =
-        [("errors", errors), ("explain", explain), ("fmt", formatted), ("run", run)];
+    let folders: [(&str, Check); 5] = [
+        ("errors", errors),
+        ("explain", explain),
+        ("fmt", formatted),
+        ("peek", peek),
+        ("run", run),
+    ];
     let mut trials = Vec::new();
     for (folder, check) in folders {
         for path in files(&suite().join(folder)) {
@@ -114,6 +119,21 @@ fn explain(path: &Path, source: &str) -> Result<String, String> {
         file.path = stem(Path::new(&file.path)) + ".pipe";
     }
     Ok(compiled.explanation().text())
+}
+
+/// The first records after each step.
+fn peek(path: &Path, source: &str) -> Result<String, String> {
+    let mut compiled = compiled(path, source)?;
+    for file in &mut compiled.files {
+        file.path = stem(Path::new(&file.path)) + ".pipe";
+    }
+    let options = PeekOptions { records: 3, memory: 1 << 28, ..PeekOptions::default() };
+    let mut text = String::new();
+    driver::peek::peek(&compiled, &options, &mut |_| {}, &mut |it| {
+        text += &driver::peek::text(&it.peek);
+    })
+    .map_err(|it| it.to_string())?;
+    Ok(text)
 }
 
 fn formatted(_: &Path, source: &str) -> Result<String, String> {

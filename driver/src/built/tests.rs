@@ -70,7 +70,7 @@ fn run(built: &Built) -> Result<u64, Failure> {
         late.request();
     });
     let watch = Watch { stop, progress: None, sample: &mut |_| {} };
-    let outcome = crate::run(&built.compiled, &options, &mut Discard, watch);
+    let outcome = crate::run(&built.compiled, &options, &mut Discard::default(), watch);
     over.store(true, Ordering::Relaxed);
     watchdog.join().unwrap();
     match outcome.failure {

@@ -24,6 +24,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     }
     known_rewrites(&args.without, talk)?;
     let settings = Settings {
+        state: None,
         pipeline: args.name.clone(),
         params: args.set.iter().cloned().collect(),
         without: args.without.clone(),

@@ -5,8 +5,11 @@ mod check;
 mod explain;
 mod fmt;
 mod paths;
+mod peek;
 mod run;
 mod sample;
+mod scan;
+mod verify;
 
 use crate::{
     Exit,
@@ -15,7 +18,8 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Built, Compiled, Loaded, Settings};
+use driver::{Built, Compiled, Loaded, SampleProgress, Settings};
+use runtime::Failure;
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -30,6 +34,9 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
         Command::Build(args) => build::run(args, talk),
+        Command::Peek(args) => peek::run(args, talk),
+        Command::Verify(args) => verify::run(args, talk),
+        Command::Scan(args) => scan::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
@@ -92,6 +99,30 @@ fn settings(program: &ProgramArgs) -> Settings {
         without: program.without.clone(),
         workers: program.workers.map(usize::from),
         state: None,
+    }
+}
+
+/// Says why a command ended early, and gives how the process ends.
+fn failed(talk: &Talk, failure: &Failure) -> Exit {
+    if *failure != Failure::Stopped {
+        talk.error(&failure.to_string(), None);
+    }
+    match failure {
+        Failure::Record { .. } | Failure::Budget { .. } | Failure::Data { .. } => Exit::Budget,
+        Failure::Program(_) => Exit::Errors,
+        Failure::State(_) => Exit::State,
+        Failure::Io { .. } => Exit::Io,
+        Failure::Stopped => Exit::Interrupted,
+    }
+}
+
+/// Tells of a sample set while it is made.
+fn samples_made(talk: &Talk) -> impl FnMut(&SampleProgress) {
+    |it| {
+        talk.passing(&format!("making sample pictures: {} of {}", it.made, it.count));
+        if it.made == it.count {
+            talk.passed();
+        }
     }
 }
 

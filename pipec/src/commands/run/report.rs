@@ -1,5 +1,6 @@
 //! What a run says: how far it is, what came of it, why it ended.
 
+use super::super::failed;
 use crate::{
     Exit,
     figures::{bytes, count, percent, rate, things, time},
@@ -136,23 +137,7 @@ pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
             talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
             Exit::Budget
         }
-        Failure::Budget { .. } | Failure::Data { .. } => {
-            talk.error(&failure.to_string(), None);
-            Exit::Budget
-        }
-        Failure::Program(_) => {
-            talk.error(&failure.to_string(), None);
-            Exit::Errors
-        }
-        Failure::State(_) => {
-            talk.error(&failure.to_string(), None);
-            Exit::State
-        }
-        Failure::Io { .. } => {
-            talk.error(&failure.to_string(), None);
-            Exit::Io
-        }
-        Failure::Stopped => Exit::Interrupted,
+        other => failed(talk, other),
     }
 }
 

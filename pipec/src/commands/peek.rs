@@ -1,0 +1,113 @@
+//! `pipec peek`: the records after each step, as text and as a contact sheet.
+
+use super::{compiled, failed, print_json, samples_made, settings};
+use crate::{Exit, args::PeekArgs, talk::Talk};
+use driver::{
+    Compiled,
+    peek::{self, Looked, PeekOptions},
+    sheet::{self, Tile},
+};
+use std::io::{self, Write};
+
+/// Looks into the pipeline that `args` names.
+pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
+    let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
+        Ok(compiled) => compiled,
+        Err(exit) => return Ok(exit),
+    };
+    let at = args.at.as_ref().map(|it| peek::step_named(&compiled, it)).transpose();
+    let at = match at {
+        Ok(at) => at,
+        Err((message, help)) => {
+            talk.error(&message, Some(&help));
+            return Ok(Exit::Usage);
+        }
+    };
+    let records = args.records as usize;
+    let usual = PeekOptions::default();
+    let options = PeekOptions { records, seed: args.seed, epoch: args.epoch, at, ..usual };
+    match &args.record {
+        Some(record) => follow(args, &compiled, (&options, record), talk),
+        None => steps(args, &compiled, &options, talk),
+    }
+}
+
+/// The first records after each step.
+fn steps(
+    args: &PeekArgs,
+    compiled: &Compiled,
+    options: &PeekOptions,
+    talk: &Talk,
+) -> io::Result<Exit> {
+    let (mut all, mut tiles, mut shown) = (Vec::new(), Vec::<Tile>::new(), Ok(()));
+    let outcome = peek::peek(compiled, options, &mut samples_made(talk), &mut |looked| {
+        let Looked { peek: step, fields, records } = looked;
+        if args.save.is_some() && sheet::has_picture(fields, step.batched) {
+            tiles = sheet::tiles(fields, records, step.batched, options.records);
+        }
+        if args.json {
+            all.push(step);
+        } else if shown.is_ok() {
+            shown = io::stdout().write_all(peek::text(&step).as_bytes());
+        }
+    });
+    shown?;
+    if args.json {
+        print_json(&all)?;
+    }
+    if let Err(failure) = outcome {
+        return Ok(failed(talk, &failure));
+    }
+    Ok(saved(args, &tiles, talk))
+}
+
+fn saved(args: &PeekArgs, tiles: &[Tile], talk: &Talk) -> Exit {
+    let Some(path) = &args.save else { return Exit::Fine };
+    if tiles.is_empty() {
+        let help =
+            "a picture is a field of u8 or floats with three axes, one of them 1 or 3 channels";
+        talk.error("there is no picture to be saved", Some(help));
+        return Exit::Usage;
+    }
+    match sheet::save(tiles, path) {
+        Ok(()) => {
+            talk.say(&format!("{} pictures in `{}`", tiles.len(), path.display()));
+            Exit::Fine
+        }
+        Err(failure) => failed(talk, &failure),
+    }
+}
+
+/// One record through all steps.
+fn follow(
+    args: &PeekArgs,
+    compiled: &Compiled,
+    (options, record): (&PeekOptions, &str),
+    talk: &Talk,
+) -> io::Result<Exit> {
+    let (mut all, mut shown) = (Vec::new(), Ok(()));
+    let found = peek::follow(compiled, options, record, &mut samples_made(talk), &mut |it| {
+        if options.at.as_ref().is_some_and(|at| *at != it.step) {
+            return;
+        }
+        if args.json {
+            all.push(it);
+        } else if shown.is_ok() {
+            shown = io::stdout().write_all(peek::followed_text(&it).as_bytes());
+        }
+    });
+    shown?;
+    if args.json {
+        print_json(&all)?;
+    }
+    match found {
+        Ok(true) => Ok(Exit::Fine),
+        Ok(false) => {
+            let help = "an id is the 16 digits that `peek` shows at the source; the end of a file's \
+                        path will do too";
+            talk.error(&format!("no source has the record `{record}`"), Some(help));
+            Ok(Exit::Usage)
+        }
+        Err(failure) => Ok(failed(talk, &failure)),
+    }
+}

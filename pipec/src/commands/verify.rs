@@ -1,0 +1,87 @@
+//! `pipec verify`: the plan as it is written against the one that is run.
+
+use super::{compiled, failed, print_json, samples_made, settings};
+use crate::{
+    Exit,
+    args::VerifyArgs,
+    figures::{things, time},
+    talk::{Style, Talk},
+};
+use driver::verify::{Difference, Pair, VerifyOptions, verify};
+use std::io::{self, Write};
+
+/// Verifies the pipeline that `args` names.
+pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
+    let compiled = match compiled(&args.file, settings(&args.program), talk) {
+        Ok(compiled) => compiled,
+        Err(exit) => return Ok(exit),
+    };
+    let usual = VerifyOptions::default();
+    let workers = args.program.workers.map_or(usual.workers, usize::from);
+    let options = VerifyOptions { pairs: args.pairs, limit: args.limit, workers, ..usual };
+    let batched = compiled.program.batched;
+    let (mut all, mut shown) = (Vec::new(), Ok(()));
+    let outcome = verify(&compiled, &options, &mut samples_made(talk), &mut |pair| {
+        if shown.is_ok() && !args.json {
+            shown = writeln!(io::stdout(), "{}", line(pair, batched));
+        }
+        all.push(pair.clone());
+    });
+    shown?;
+    if args.json {
+        print_json(&all)?;
+    }
+    match outcome {
+        Ok(true) => Ok(Exit::Fine),
+        Ok(false) => {
+            if let Some(found) = all.last().and_then(|it| it.difference.as_ref()) {
+                different(talk, found);
+            }
+            Ok(Exit::Errors)
+        }
+        Err(failure) => Ok(failed(talk, &failure)),
+    }
+}
+
+/// What came of a pair.
+fn line(pair: &Pair, batched: bool) -> String {
+    let outputs = match batched {
+        true => things(pair.outputs, "batch", "batches"),
+        false => things(pair.outputs, "record", "records"),
+    };
+    let epochs = things(u64::from(pair.epochs), "epoch", "epochs");
+    let mut line = format!("seed {}, {epochs}: {outputs} the same", pair.seed);
+    if pair.lost > 0 {
+        line += &format!(", {} lost", things(pair.lost, "record", "records"));
+    }
+    let (plain, optimised) = (time(pair.plain_seconds), time(pair.optimised_seconds));
+    line += &format!("; {plain} of work plain, {optimised} optimised; hash {}", pair.hash);
+    if let Some(failure) = &pair.failure {
+        line += &format!("\n  both end with: {failure}");
+    }
+    line
+}
+
+fn different(talk: &Talk, found: &Difference) {
+    talk.error("the optimised plan gives something else, which is a bug of pipec", None);
+    let either = |it: &[Option<String>; 2]| match it {
+        [Some(a), Some(b)] if a == b => a.clone(),
+        [a, b] => {
+            let text = |it: &Option<String>| it.clone().unwrap_or_else(|| "none".to_owned());
+            format!("{} in the plain plan, {} in the optimised one", text(a), text(b))
+        }
+    };
+    let epochs = found.epochs.map(|it| it.map(|it| it.to_string()));
+    let mut rows = vec![
+        ("output", found.output.to_string()),
+        ("epoch", either(&epochs)),
+        ("id", either(&found.ids)),
+    ];
+    rows.extend(found.field.clone().map(|it| ("field", it)));
+    rows.push(("what", found.detail.clone()));
+    for (what, text) in rows {
+        talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<7}"))));
+    }
+    let help = "`--without REWRITE` says which rewrite it is; please report it";
+    talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
+}
