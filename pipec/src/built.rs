@@ -37,7 +37,13 @@ const COMMANDS: &[Offered] = &[
         about: "Shows what it will do and cost",
         examples: &["explain", "explain --emit source", "explain --json"],
     },
+    Offered {
+        name: "peek",
+        about: "Shows records after each step",
+        examples: &["peek -n 2", "peek --save sheet.png"],
+    },
 ];
+
 /// What was said when it was built, and the file itself.
 const SETTLED: [&str; 5] = ["file", "target", "name", "set", "without"];
 

@@ -49,8 +49,8 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
         let check = Check { stages: &program.stages, id, stage, catalog: &catalog };
         check.all().map_err(|why| format!("{id} ({}): {why}", stage.label))?;
     }
-    deal(program)?;
-    output(program)
+    output(program)?;
+    deal(program)
 }
 
 /// How several runs share the work: below the stage that deals, one input each, and `valid` is a

@@ -218,6 +218,9 @@ fn what_would_mislead_the_runtime_is_named() {
     refused(plain, &|it| listed(it, 1).truncate(1), "1 values for 2 columns");
     refused(plain, &|it| listed(it, 1).swap(0, 1), "column `x`");
     refused(plain, &|it| it.output.clear(), "other fields leave it");
+    refused(plain, &|it| it.deal.stage = StageId(9), "s9 deals");
+    refused(mixed, &|it| it.deal.stage = StageId(0), "where streams meet");
+    refused(plain, &|it| it.deal.valid = Some(1), "which rows are records");
     refused(plain, &|it| it.format = 9, "its form is 9");
     refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
     refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
