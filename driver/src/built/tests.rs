@@ -220,7 +220,7 @@ fn what_would_mislead_the_runtime_is_named() {
     refused(plain, &|it| it.output.clear(), "other fields leave it");
     refused(plain, &|it| it.deal.stage = StageId(9), "s9 deals");
     refused(mixed, &|it| it.deal.stage = StageId(0), "where streams meet");
-    refused(plain, &|it| it.deal.valid = Some(1), "which rows are records");
+    refused(plain, &|it| it.deal.valid = Some(0), "which rows are records");
     refused(plain, &|it| it.format = 9, "its form is 9");
     refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
     refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
