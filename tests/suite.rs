@@ -14,6 +14,8 @@ mod generated;
 mod language;
 #[path = "suite/output.rs"]
 mod output;
+#[path = "suite/random/mod.rs"]
+mod random;
 #[path = "suite/tidy.rs"]
 mod tidy;
 
@@ -24,6 +26,7 @@ fn main() {
     trials.extend(entries::trials());
     trials.extend(generated::trials());
     trials.extend(language::trials());
+    trials.extend(random::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
