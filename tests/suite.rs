@@ -8,6 +8,8 @@
 mod cases;
 #[path = "suite/entries.rs"]
 mod entries;
+#[path = "suite/fuzz/mod.rs"]
+mod fuzz;
 #[path = "suite/generated.rs"]
 mod generated;
 #[path = "suite/language.rs"]
@@ -26,6 +28,7 @@ fn main() {
     trials.extend(entries::trials());
     trials.extend(generated::trials());
     trials.extend(language::trials());
+    trials.extend(fuzz::trials());
     trials.extend(random::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));

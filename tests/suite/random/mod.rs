@@ -14,6 +14,8 @@ mod steps;
 mod values;
 mod ways;
 
+pub(crate) use dice::Dice;
+
 use crate::trial;
 use callee::Callee;
 use inputs::Inputs;
