@@ -6,6 +6,8 @@
 
 #[path = "suite/cases.rs"]
 mod cases;
+#[path = "suite/decoders.rs"]
+mod decoders;
 #[path = "suite/entries.rs"]
 mod entries;
 #[path = "suite/fuzz/mod.rs"]
@@ -22,9 +24,14 @@ mod random;
 mod tidy;
 
 use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
 
-fn main() {
+fn main() -> ExitCode {
+    if let Some(code) = decoders::child() {
+        return code;
+    }
     let mut trials = cases::trials();
+    trials.extend(decoders::trials());
     trials.extend(entries::trials());
     trials.extend(generated::trials());
     trials.extend(language::trials());
@@ -32,7 +39,7 @@ fn main() {
     trials.extend(random::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// A named check.

@@ -15,6 +15,7 @@ mod values;
 mod ways;
 
 pub(crate) use dice::Dice;
+pub(crate) use ways::compiled;
 
 use crate::trial;
 use callee::Callee;
