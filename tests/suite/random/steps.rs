@@ -142,9 +142,17 @@ fn compute(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     if word == "map" {
         entries.extend(some(writer, growing, 4));
     }
-    let policy = if fails && !growing.joined { policy(writer, growing) } else { String::new() };
+    let policy =
+        if fails && !is_apart(writer, growing) { policy(writer, growing) } else { String::new() };
     let text = format!("{word} {{ {} }}{policy}", entries.join(", "));
     Some(Offer { text, ..same(growing) })
+}
+
+/// Whether a policy may not be said of all that stands before a step: other pipelines do, or a
+/// stream without an end, which would go round for ever if nothing came out of it.
+fn is_apart(writer: &Writer<'_>, growing: &Growing) -> bool {
+    let mut steps = writer.draft.streams.iter().flat_map(|it| &it.steps);
+    growing.joined || steps.any(|it| it.starts_with("repeat\n"))
 }
 
 /// An expression, what stands for it if it fails, and whether it still can.

@@ -232,6 +232,11 @@ impl Ran {
             return None;
         }
         match (&self.end, &other.end) {
+            (End::Over(one), End::Over(two))
+                if a.len() == b.len() && one.values().sum::<u64>() == two.values().sum::<u64>() =>
+            {
+                Some("of two faults of a record either is told")
+            }
             (End::Over(_), End::Over(_)) if a.len() == b.len() && ends_early(text) => {
                 Some("losses behind an early end are counted or not")
             }
