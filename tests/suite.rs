@@ -6,27 +6,40 @@
 
 #[path = "suite/cases.rs"]
 mod cases;
+#[path = "suite/decoders.rs"]
+mod decoders;
 #[path = "suite/entries.rs"]
 mod entries;
+#[path = "suite/fuzz/mod.rs"]
+mod fuzz;
 #[path = "suite/generated.rs"]
 mod generated;
 #[path = "suite/language.rs"]
 mod language;
 #[path = "suite/output.rs"]
 mod output;
+#[path = "suite/random/mod.rs"]
+mod random;
 #[path = "suite/tidy.rs"]
 mod tidy;
 
 use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
 
-fn main() {
+fn main() -> ExitCode {
+    if let Some(code) = decoders::child() {
+        return code;
+    }
     let mut trials = cases::trials();
+    trials.extend(decoders::trials());
     trials.extend(entries::trials());
     trials.extend(generated::trials());
     trials.extend(language::trials());
+    trials.extend(fuzz::trials());
+    trials.extend(random::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// A named check.

@@ -342,7 +342,19 @@ impl<'a> Checker<'a> {
         }
         match (intrinsic, vals.as_slice()) {
             (Intrinsic::Binary(op), [(a, a_at), (b, b_at)]) => {
-                self.intrinsic_binary(op, (a, *a_at), (b, *b_at))
+                let result = self.intrinsic_binary(op, (a, *a_at), (b, *b_at));
+                // `min` and `max` of truths are `and` and `or`.
+                let fits = |it: plan::DType| match it {
+                    plan::DType::Bool => op != plan::Binary::Pow,
+                    it => !it.is_text(),
+                };
+                match result {
+                    Val::Expr(id) if !self.ty(id).dtype().is_some_and(fits) => {
+                        let ty = self.ty(id);
+                        self.report(errors::wanted_number(&call.name, &ty, a_at.to(*b_at)))
+                    }
+                    other => other,
+                }
             }
             (Intrinsic::Cast(to), [(a, at)]) => self.cast_to(a, to, *at, call),
             (Intrinsic::Unary(op), [(a, at)]) => {

@@ -66,7 +66,7 @@ pub(crate) fn no_laps(at: Span, (between, why): (Span, &str)) -> Diagnostic {
         "what stands before `repeat` cannot be made laps of a source",
     )
     .also(between, why)
-    .help("move `repeat` before it, next to the source")
+    .help("move `repeat` before it, next to the source; `mix(at_end: repeat)` is one for each of its streams")
 }
 
 pub(crate) fn no_other(at: Span, (between, why): (Span, &str)) -> Diagnostic {

@@ -268,7 +268,7 @@ fn made(op: &Op, records: &plan::Records) -> Figure {
 /// Which share of the records that enter an operator comes from each input.
 fn shares(op: &Op, role: Role, catalog: &Catalog) -> Vec<f64> {
     let n = op.inputs.len();
-    if role != Role::Merge {
+    if !matches!(role, Role::Merge { .. }) {
         return vec![1.0; n];
     }
     let OpKind::Operator { entry, args, names } = &op.kind else { return vec![1.0; n] };

@@ -95,6 +95,11 @@ impl<'a> Walk<'a> {
             return self.source(id);
         }
         let [input] = op.inputs[..] else {
+            if role == (Role::Merge { endless: true }) {
+                op.inputs.iter().for_each(|&it| _ = self.repeat(id, self.ways[it], None));
+                // It still orders them: only their sources know of the laps.
+                self.moved.gone.remove(&id);
+            }
             return Way::barred(id, "it joins several streams");
         };
         let way = self.ways[input];

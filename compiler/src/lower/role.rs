@@ -31,8 +31,8 @@ pub(crate) enum Role {
     Zip,
     /// `length` records as one, the next one `hop` later.
     Windows { length: u64, hop: u64 },
-    /// Records of several streams, in one stream.
-    Merge,
+    /// Records of several streams, in one stream; `endless` where one that ends begins again.
+    Merge { endless: bool },
     /// Any other.
     Other,
 }
@@ -73,7 +73,10 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
             Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
         }
         "zip" => Role::Zip,
-        _ if n_inputs > 1 => Role::Merge,
+        _ if n_inputs > 1 => {
+            let at_end = catalog.argument(entry, args, "at_end");
+            Role::Merge { endless: at_end == Some(&Arg::Word("repeat".to_owned())) }
+        }
         _ => Role::Other,
     }
 }

@@ -1,0 +1,94 @@
+//! What any bytes must survive: each function takes some, and panics where something is wrong.
+//!
+//! The suite's stable loop calls them, and so do the targets of `fuzz/`, which include this file.
+
+use compiler::{
+    Inputs, Request,
+    ast::dump,
+    format::format,
+    lower::lower,
+    passes::{self, optimise},
+    registry::Registry,
+    syntax::{highlight, parse, parse_signature, parse_value},
+};
+use plan::{Arg, Diagnostic, Field, FileId, Span};
+use std::{collections::BTreeMap, sync::LazyLock};
+
+/// Takes any bytes.
+pub(crate) type Target = fn(&[u8]);
+
+/// All of them, by name; what reads a state file or a built file belongs here too.
+pub(crate) const TARGETS: [(&str, Target); 3] =
+    [("parser", parser), ("checker", checker), ("formatter", formatter)];
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(stdlib::library()));
+
+/// Reads a program, a signature, a value; every message lies within the text.
+pub(crate) fn parser(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (tree, messages) = parse(&text, FileId::default());
+    messages.iter().for_each(|it| lies_within(it, &text));
+    let spans = tree.declarations.iter().map(|it| it.span);
+    spans.chain(highlight(&text).into_iter().map(|it| it.0)).for_each(|it| within(it, &text));
+    let _ = dump(&tree);
+    if let Err(message) = parse_signature(&text) {
+        lies_within(&message, &text);
+    }
+    let _ = parse_value(&text);
+}
+
+/// Checks a program as far as it can be read, and plans what it can; opens no file.
+pub(crate) fn checker(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (tree, messages) = parse(&text, FileId::default());
+    let request = Request {
+        files: &[tree],
+        imports: &BTreeMap::new(),
+        pipeline: None,
+        params: &BTreeMap::new(),
+        needs_params: false,
+        inputs: &NoInputs,
+    };
+    let (plan, found) = compiler::check(&request, &REGISTRY);
+    messages.iter().chain(&found).for_each(|it| lies_within(it, &text));
+    let Some(plan) = plan else { return };
+    let (library, settings) = (stdlib::library(), passes::Settings { cores: 2, without: &[] });
+    let planned = optimise(plan, &library, &settings).and_then(|it| {
+        lower(&it.plan, &library, &|span| {
+            within(span, &text);
+            String::new()
+        })
+    });
+    planned.err().iter().flatten().for_each(|it| lies_within(it, &text));
+}
+
+/// Formats a program; doing so again changes nothing, and it means what it meant.
+pub(crate) fn formatter(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(once) = format(&text) else { return };
+    let twice = format(&once).unwrap_or_else(|it| panic!("no program any more: {it:?}\n{once}"));
+    assert!(once == twice, "once:\n{once}\ntwice:\n{twice}");
+    let meaning = |text: &str| dump(&parse(text, FileId::default()).0);
+    let (before, after) = (meaning(&text), meaning(&once));
+    assert!(before == after, "before:\n{before}\nafter:\n{after}\n{once}");
+}
+
+fn lies_within(message: &Diagnostic, text: &str) {
+    within(message.span, text);
+    message.elsewhere().for_each(|it| within(it.span, text));
+    message.fix.iter().for_each(|it| within(it.span, text));
+}
+
+/// The span is of the text, and cuts no character in two; those of the library's files are not its.
+fn within(span: Span, text: &str) {
+    let is_ours = span.file == FileId::default();
+    assert!(!is_ours || text.get(span.range()).is_some(), "{span:?} of {} bytes", text.len());
+}
+
+struct NoInputs;
+
+impl Inputs for NoInputs {
+    fn fields(&self, _: &str, _: &[Arg]) -> Result<Vec<Field>, String> {
+        Err("there are no files here".to_owned())
+    }
+}

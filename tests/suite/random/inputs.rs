@@ -1,0 +1,102 @@
+//! Files that random programs read: small, and some of them broken.
+
+use crate::random::ways::compiled;
+use runtime::Options;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A folder of inputs, gone when it is dropped.
+pub(crate) struct Inputs(pub(crate) PathBuf);
+
+impl Inputs {
+    /// Pictures, texts, tables, JSON Lines: the same ones every time.
+    pub(crate) fn new() -> io::Result<Self> {
+        let name = format!("random-{}", std::process::id());
+        let inputs = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+        let folder = inputs.0.as_path();
+        for (i, row) in pictures().into_iter().enumerate() {
+            for (extension, bytes) in ["jpg", "png", "webp"].into_iter().zip(row) {
+                let class = ["cat", "dog"][i % 2];
+                put(folder, &format!("pictures/{class}/{i}.{extension}"), &bytes)?;
+                // Cut off, or with a byte that is not as it was.
+                let broken = broken(bytes, i);
+                if i < 2 {
+                    put(folder, &format!("pictures/{class}/broken{i}.{extension}"), &broken)?;
+                }
+            }
+        }
+        put(folder, "pictures/dog/empty.png", b"")?;
+        put(folder, "texts/a.txt", words().as_bytes())?;
+        put(folder, "texts/b.txt", b"")?;
+        put(folder, "texts/c.txt", "12\n\n-7\r\nGr\u{fc}\u{df}e\n3.5e2\nlast".as_bytes())?;
+        put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
+        let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
+        put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
+        put(folder, "rows/a.jsonl", json().as_bytes())?;
+        put(folder, "rows/b.jsonl", b"{\"n\": 1, \"xs\": []}\nno json\n[1]\n")?;
+        Ok(inputs)
+    }
+}
+
+impl Drop for Inputs {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    fs::write(path, bytes)
+}
+
+fn broken(mut bytes: Vec<u8>, i: usize) -> Vec<u8> {
+    match i {
+        0 => bytes.truncate(bytes.len() / 2),
+        _ => {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x55;
+        }
+    }
+    bytes
+}
+
+/// The same small pictures as JPEG, PNG and WebP.
+fn pictures() -> Vec<Vec<Vec<u8>>> {
+    let program = "pipeline p = range(4) |> with { x: plasma(i, 7 + i, 12 - i) } |> map { \
+                   a: encode_jpeg(x), b: encode_png(x), c: encode_webp(x) }\n";
+    let compiled = compiled(program, Path::new("")).expect("it compiles");
+    let options = Options {
+        seed: 0,
+        workers: 1,
+        readers: 1,
+        memory: 1 << 30,
+        epochs: 0..1,
+        chunk_rows: None,
+    };
+    let run = runtime::start(&compiled.program, &stdlib::Kernels, &options).expect("it starts");
+    let chunks: Vec<_> = run.map(|it| it.expect("nothing fails")).collect();
+    let rows = chunks.iter().flat_map(|it| (0..it.rows).map(move |row| (it, row)));
+    rows.map(|(it, row)| it.columns.iter().map(|it| it.row(row).as_text().to_vec()).collect())
+        .collect()
+}
+
+fn words() -> String {
+    let lines = (0..24).map(|i| match i % 4 {
+        0 => format!("{i}\n"),
+        1 => format!("a photo of {i} cats\n"),
+        2 => "\n".to_owned(),
+        _ => format!("line {}\n", "x".repeat(i)),
+    });
+    lines.collect()
+}
+
+fn json() -> String {
+    let lines = (0..20).map(|i| match i % 5 {
+        4 => format!("{{\"text\": \"row {i}\"}}\n"),
+        _ => format!("{{\"n\": {i}, \"xs\": [{i}.5, 2], \"text\": \"row {i}\"}}\n"),
+    });
+    lines.collect()
+}

@@ -1,0 +1,263 @@
+//! Random programs: what they give is the same for any number of workers, any size of chunks, and
+//! with or without the passes.
+//!
+//! A program follows from its number. `RANDOM=17 cargo test -p tests random` shows the 17th and
+//! runs it alone; `RANDOM=100..2000` runs these.
+
+mod callee;
+mod coverage;
+mod dice;
+mod inputs;
+mod oracle;
+mod program;
+mod steps;
+mod values;
+mod ways;
+
+pub(crate) use dice::Dice;
+pub(crate) use ways::compiled;
+
+use crate::trial;
+use callee::Callee;
+use inputs::Inputs;
+use libtest_mimic::{Failed, Trial};
+use oracle::Oracle;
+use program::{Draft, Tally};
+use std::{
+    collections::BTreeMap,
+    env,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// Programs of a run that is to be quick, and of one that need not.
+const QUICK: u64 = 100;
+const SLOW: u64 = 2000;
+/// One program in so many must use an entry, of those of a slow run.
+const SHARE: usize = 100;
+/// Of a hundred steps that are offered to the checker, those that it may refuse.
+const REFUSED_MAX: usize = 10;
+/// Of a hundred programs, those that may differ in what is known not to be exact yet: see
+/// `Ran::unsettled`; to be 0 when it is.
+const UNSETTLED_MAX: usize = 5;
+/// Programs that are shown of each kind that is wrong.
+const SHOWN: usize = 3;
+
+/// What need not be used, and why.
+const EXCEPTIONS: [(&str, &str); 0] = [];
+
+/// What all programs need.
+pub(crate) struct World {
+    pub(crate) oracle: Oracle,
+    pub(crate) library: Vec<Callee>,
+    pub(crate) data: PathBuf,
+}
+
+/// The check of random programs.
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![trial("random/pipelines", pipelines)]
+}
+
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows what was run")]
+fn pipelines() -> Result<(), Failed> {
+    let inputs = Inputs::new()?;
+    let oracle = Oracle::new(&inputs.0);
+    let library = callee::all(&oracle);
+    let world = World { oracle, library, data: inputs.0.clone() };
+    let numbers = numbers();
+    let shared = (AtomicU64::new(numbers.start), Mutex::new(Report::default()));
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(2, |it| it.get().min(4));
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let number = shared.0.fetch_add(1, Ordering::Relaxed);
+                    if number >= numbers.end {
+                        break;
+                    }
+                    let one = Report::of(number, &world);
+                    shared.1.lock().unwrap_or_else(|it| it.into_inner()).add(one);
+                }
+            });
+        }
+    });
+    let report = shared.1.into_inner().unwrap_or_else(|it| it.into_inner());
+    println!("{}", report.text());
+    report.verdict(numbers.end - numbers.start >= SLOW)
+}
+
+/// The programs that are asked for.
+fn numbers() -> Range<u64> {
+    let asked = env::var("RANDOM").unwrap_or_default();
+    let number = |it: &str| it.trim().parse::<u64>().ok();
+    match asked.split_once("..").map(|(a, b)| (number(a), number(b))) {
+        Some((Some(from), Some(to))) => from..to,
+        _ => match (number(&asked), env::var_os("SLOW_TESTS")) {
+            (Some(one), _) => one..one + 1,
+            (None, Some(_)) => 0..SLOW,
+            (None, None) => 0..QUICK,
+        },
+    }
+}
+
+/// What came of some programs.
+#[derive(Default)]
+struct Report {
+    programs: usize,
+    unwritten: usize,
+    failed: usize,
+    lost: usize,
+    empty: usize,
+    outputs: usize,
+    /// Programs that were not held to the letter, by the reason.
+    unsettled: BTreeMap<&'static str, usize>,
+    offered: usize,
+    refused: Vec<String>,
+    /// Programs that do not compile, and those that differ, as text.
+    broken: Vec<String>,
+    different: Vec<String>,
+    used: BTreeMap<String, usize>,
+}
+
+impl Report {
+    fn of(number: u64, world: &World) -> Self {
+        let mut report = Self { programs: 1, ..Self::default() };
+        let mut tally = Tally::default();
+        let draft = Draft::of(number, world, &mut tally);
+        (report.offered, report.refused) = (tally.offered, tally.refused);
+        match draft {
+            Some(draft) => report.run(number, &draft, world),
+            None => report.unwritten = 1,
+        }
+        report
+    }
+
+    #[expect(clippy::print_stdout, reason = "it was asked for")]
+    fn run(&mut self, number: u64, draft: &Draft, world: &World) {
+        let text = draft.text();
+        if numbers().end - numbers().start == 1 {
+            println!("{text}");
+        }
+        match outcome(number, &text, world) {
+            Ok(known) => {
+                self.failed = usize::from(known.failed);
+                self.lost = usize::from(known.lost);
+                self.empty = usize::from(known.outputs == 0);
+                self.outputs = known.outputs;
+                self.unsettled = known.unsettled.into_iter().map(|it| (it, 1)).collect();
+                self.used = known.entries.into_iter().map(|it| (it, 1)).collect();
+                self.used.extend(coverage::called(&text).into_iter().map(|it| (it, 1)));
+            }
+            Err(Found::Broken(why)) => self.broken.push(format!("program {number}:\n{text}{why}")),
+            Err(Found::Different(why)) => {
+                let (text, why) = shrunk(number, draft, why, world);
+                self.different.push(format!("program {number}:\n{text}{why}\n"));
+            }
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.programs += other.programs;
+        self.unwritten += other.unwritten;
+        self.failed += other.failed;
+        self.lost += other.lost;
+        self.empty += other.empty;
+        self.outputs += other.outputs;
+        self.offered += other.offered;
+        self.refused.extend(other.refused);
+        self.broken.extend(other.broken);
+        self.different.extend(other.different);
+        for (why, n) in other.unsettled {
+            *self.unsettled.entry(why).or_default() += n;
+        }
+        for (name, n) in other.used {
+            *self.used.entry(name).or_default() += n;
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { programs, unwritten, failed, lost, empty, outputs, offered, .. } = self;
+        let shown = env::var_os("RANDOM_REFUSED").map_or(0, |_| usize::MAX);
+        let refused: String =
+            self.refused.iter().take(shown).map(|it| format!("refused: {it}\n")).collect();
+        format!(
+            "{refused}{programs} programs, {outputs} outputs; {failed} ended with a failure, {lost} \
+             lost records, {empty} were empty, {unwritten} were not written; {} of {offered} steps \
+             refused; {} did not compile, {} differ; not exact yet: {:?}",
+            self.refused.len(),
+            self.broken.len(),
+            self.different.len(),
+            self.unsettled
+        )
+    }
+
+    fn verdict(&self, complete: bool) -> Result<(), Failed> {
+        let mut wrong: Vec<String> = self.different.iter().take(SHOWN).cloned().collect();
+        if self.broken.len() * 50 > self.programs {
+            wrong.extend(self.broken.iter().take(SHOWN).cloned());
+        }
+        if self.refused.len() * 100 > self.offered * REFUSED_MAX || self.unwritten > 0 {
+            wrong.push(self.text());
+        }
+        if self.unsettled.values().sum::<usize>() * 100 > self.programs * UNSETTLED_MAX {
+            wrong.push(self.text());
+        }
+        if complete {
+            wrong.extend(self.rare());
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+    }
+
+    /// The entries that too few programs use.
+    fn rare(&self) -> Option<String> {
+        let library = stdlib::library();
+        let native = [library.functions, library.operators, library.sources];
+        let names = native.into_iter().flatten().map(|it| it.name().to_owned());
+        let written = callee::written_names();
+        let used = |it: &String| self.used.get(it).copied().unwrap_or_default();
+        let rare = names.chain(written).filter(|it| EXCEPTIONS.iter().all(|not| not.0 != it));
+        let rare: Vec<String> = rare
+            .filter(|it| used(it) * SHARE < self.programs)
+            .map(|it| format!("{it} ({})", used(&it)))
+            .collect();
+        (!rare.is_empty()).then(|| format!("used too seldom: {}", rare.join(", ")))
+    }
+}
+
+enum Found {
+    Broken(String),
+    Different(String),
+}
+
+/// Runs a program in every way.
+fn outcome(number: u64, text: &str, world: &World) -> Result<ways::Known, Found> {
+    let epochs = 1 + (number % 3) as u32;
+    let all = || ways::all_the_same(text, &world.data, epochs);
+    match catch_unwind(AssertUnwindSafe(all)) {
+        Ok(Ok(known)) => Ok(known),
+        Ok(Err(Err(why))) => Err(Found::Broken(why)),
+        Ok(Err(Ok(difference))) => Err(Found::Different(difference.to_string())),
+        Err(_) => Err(Found::Different("it panicked".to_owned())),
+    }
+}
+
+/// A shorter program that still differs: steps are left out, the last ones first.
+fn shrunk(number: u64, draft: &Draft, why: String, world: &World) -> (String, String) {
+    let (mut draft, mut why) = (draft.clone(), why);
+    for stream in (0..draft.streams.len()).rev() {
+        for step in (0..draft.streams[stream].steps.len()).rev() {
+            let mut shorter = draft.clone();
+            shorter.streams[stream].steps.remove(step);
+            if let Err(Found::Different(still)) = outcome(number, &shorter.text(), world) {
+                (draft, why) = (shorter, still);
+            }
+        }
+    }
+    (draft.text(), why)
+}

@@ -1,0 +1,241 @@
+//! Random programs, as text: streams that grow step by step, each step approved by the checker.
+
+use crate::random::{
+    World,
+    dice::Dice,
+    oracle::HEAD,
+    steps::{self, Growing},
+};
+use plan::Field;
+
+/// A program that can be cut back.
+#[derive(Clone)]
+pub(crate) struct Draft {
+    /// Functions that it declares.
+    pub(crate) functions: Vec<String>,
+    /// Its pipelines; the last one is run, the others it uses.
+    pub(crate) streams: Vec<Stream>,
+}
+
+/// A pipeline.
+#[derive(Clone)]
+pub(crate) struct Stream {
+    pub(crate) name: String,
+    /// What it begins with: a source, or streams that are put together.
+    pub(crate) head: String,
+    pub(crate) steps: Vec<String>,
+}
+
+/// Steps that were offered to the checker, and what it said.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) offered: usize,
+    pub(crate) refused: Vec<String>,
+}
+
+impl Draft {
+    /// The program of a number: the same text for the same number.
+    pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
+        let mut writer = Writer {
+            dice: Dice::new(number),
+            world,
+            tally,
+            draft: Self { functions: Vec::new(), streams: Vec::new() },
+            names: 0,
+        };
+        writer.all().then_some(writer.draft)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = HEAD.to_owned();
+        text.extend(self.functions.iter().map(|it| format!("{it}\n")));
+        for Stream { name, head, steps } in &self.streams {
+            text += &format!("pipeline {name} =\n    {head}\n");
+            text.extend(steps.iter().map(|it| format!("    |> {it}\n")));
+        }
+        text
+    }
+}
+
+/// Writes one program.
+pub(crate) struct Writer<'a> {
+    pub(crate) dice: Dice,
+    pub(crate) world: &'a World,
+    pub(crate) tally: &'a mut Tally,
+    pub(crate) draft: Draft,
+    names: usize,
+}
+
+/// Records that a stream has at the most, about.
+const RECORDS_MAX: usize = 300;
+
+impl Writer<'_> {
+    /// A name that nothing has yet.
+    pub(crate) fn name(&mut self, stem: &str) -> String {
+        self.names += 1;
+        format!("{stem}{}", self.names)
+    }
+
+    fn all(&mut self) -> bool {
+        if self.dice.percent(15) {
+            self.function();
+        }
+        let (head, records, indexed) = match self.dice.below(10) {
+            0 => self.zip(),
+            1 => self.several("concat"),
+            2 | 3 => self.several("mix"),
+            _ => {
+                let (head, records) = self.source();
+                (head, records, true)
+            }
+        };
+        let Some(mut growing) = self.stream("p", head) else { return false };
+        (growing.records, growing.indexed) = (records, indexed);
+        growing.joined = self.draft.streams.len() > 1;
+        for _ in 0..2 + self.dice.below(7) {
+            steps::grow(self, &mut growing, steps::ANY);
+        }
+        steps::finish(self, &mut growing);
+        true
+    }
+
+    /// A function of two numbers.
+    fn function(&mut self) {
+        let (x, y) = (plan::DType::I64, plan::DType::F32);
+        let field =
+            |name: &str, dtype| Field { name: name.to_owned(), ty: plan::Type::scalar(dtype) };
+        let fields = [field("x", x), field("y", y)];
+        let body = self.values(&fields).any();
+        self.draft.functions.push(format!("fn own(x, y) = {}", body.text));
+        let called = "pipeline p = range(3) |> map { z: own(i, f32(i)) }\n";
+        let text = format!("{HEAD}{}\n{called}", self.draft.functions[0]);
+        self.tally.offered += 1;
+        if let Err(why) = self.world.oracle.plan(&text, "p") {
+            self.tally.refused.push(format!("{}: {why}", self.draft.functions[0]));
+            self.draft.functions.clear();
+        }
+    }
+
+    pub(crate) fn values<'v>(&'v mut self, fields: &'v [Field]) -> super::values::Values<'v> {
+        super::values::Values { dice: &mut self.dice, library: &self.world.library, fields }
+    }
+
+    /// Begins a stream; none if the checker does not like its head.
+    fn stream(&mut self, name: &str, head: String) -> Option<Growing> {
+        self.draft.streams.push(Stream { name: name.to_owned(), head, steps: Vec::new() });
+        match self.offered() {
+            Ok(fields) => {
+                let mut growing = Growing {
+                    fields,
+                    records: 40,
+                    indexed: true,
+                    batches: 0,
+                    aligned: name != "p",
+                    joined: false,
+                };
+                steps::number(self, &mut growing);
+                Some(growing)
+            }
+            Err(_) => {
+                self.draft.streams.pop();
+                None
+            }
+        }
+    }
+
+    /// What the last stream gives, if the checker likes it.
+    pub(crate) fn offered(&mut self) -> Result<Vec<Field>, String> {
+        self.tally.offered += 1;
+        let name = self.draft.streams.last().map_or("", |it| &it.name);
+        let plan = self.world.oracle.plan(&self.draft.text(), name);
+        plan.map(|it| it.output().to_vec()).inspect_err(|why| {
+            let stream = self.draft.streams.last();
+            let step = stream.map_or("", |it| it.steps.last().unwrap_or(&it.head));
+            self.tally.refused.push(format!("{step}: {why}"));
+        })
+    }
+
+    /// A source, and about how many records it has.
+    fn source(&mut self) -> (String, usize) {
+        let (text, records) = match self.dice.below(12) {
+            0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
+            2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
+            3 => ("lines(\"{data}/texts/*.txt\")", 30),
+            4 => ("csv(\"{data}/tables/*.csv\", missing: { age: -1 })", 24),
+            5 => ("jsonl(\"{data}/rows/*.jsonl\")", 22),
+            _ => {
+                let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
+                return (format!("range({n})"), n);
+            }
+        };
+        (text.to_owned(), records)
+    }
+
+    /// Streams side by side; nearly always as many records in each.
+    fn zip(&mut self) -> (String, usize, bool) {
+        let n = 10 + self.dice.below(30);
+        let unequal = usize::from(self.dice.percent(10));
+        let mut names = Vec::new();
+        for n in [n, n + unequal] {
+            let name = self.name("s");
+            let Some(mut growing) = self.stream(&name, format!("range({n})")) else { continue };
+            for _ in 0..self.dice.below(3) {
+                steps::grow(self, &mut growing, steps::KEEPS);
+            }
+            names.push(name);
+        }
+        (format!("zip({{ {} }})", labelled(&names)), n, false)
+    }
+
+    /// Streams of the same fields, one after the other or mixed.
+    fn several(&mut self, operator: &str) -> (String, usize, bool) {
+        let (head, mut records) = self.source();
+        let name = self.name("s");
+        let Some(mut growing) = self.stream(&name, head) else {
+            return ("range(9)".into(), 9, true);
+        };
+        (growing.records, growing.aligned) = (records, false);
+        for _ in 0..self.dice.below(4) {
+            steps::grow(self, &mut growing, steps::ANY);
+        }
+        let endless =
+            operator == "mix" && growing.indexed && self.dice.percent(50) && steps::gives(self);
+        let mut names = vec![name];
+        for _ in 0..1 + self.dice.below(2) {
+            let first = self.draft.streams.iter().find(|it| it.name == names[0]);
+            let Some(mut other) = first.cloned() else { break };
+            other.name = self.name("s");
+            if !endless {
+                other.steps.extend(steps::thinning(&mut self.dice));
+            }
+            names.push(other.name.clone());
+            self.draft.streams.push(other);
+            records = (records + growing.records).min(RECORDS_MAX);
+        }
+        match operator {
+            "concat" => (format!("concat([{}])", names.join(", ")), records, false),
+            _ if endless => (self.mixed(&names, "repeat"), records, false),
+            _ => {
+                let at_end = *self.dice.pick(&["stop", "drop"]);
+                (self.mixed(&names, at_end), records, false)
+            }
+        }
+    }
+
+    fn mixed(&mut self, names: &[String], at_end: &str) -> String {
+        let weights: Vec<i64> = names.iter().map(|_| self.dice.within(1, 5)).collect();
+        let ends = if at_end == "repeat" { "\n    |> take(70)" } else { "" };
+        if self.dice.percent(30) {
+            return format!("mix([{}], at_end: {at_end}){ends}", names.join(", "));
+        }
+        let labels = ["a", "b", "c"].into_iter().zip(&weights);
+        let weights: Vec<String> = labels.map(|(label, it)| format!("{label}: {it}")).collect();
+        let weights = format!("weights: {{ {} }}", weights.join(", "));
+        format!("mix({{ {} }}, {weights}, at_end: {at_end}){ends}", labelled(names))
+    }
+}
+
+fn labelled(names: &[String]) -> String {
+    let labels = ["a", "b", "c"].into_iter().zip(names);
+    labels.map(|(label, name)| format!("{label}: {name}")).collect::<Vec<_>>().join(", ")
+}

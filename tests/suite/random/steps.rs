@@ -1,0 +1,383 @@
+//! Random steps of a stream.
+
+use crate::random::{dice::Dice, program::Writer};
+use plan::{DType, Extent, Field, Type};
+
+/// A stream that grows.
+pub(crate) struct Growing {
+    /// What leaves it.
+    pub(crate) fields: Vec<Field>,
+    /// How many records it has, about.
+    pub(crate) records: usize,
+    /// Whether its source can still be read in another order.
+    pub(crate) indexed: bool,
+    /// How often it was batched.
+    pub(crate) batches: usize,
+    /// Whether a record that is left out would misalign others.
+    pub(crate) aligned: bool,
+    /// Whether what is said of all that stands before a step is said of other pipelines too.
+    pub(crate) joined: bool,
+}
+
+/// Kinds of steps, each as often as it stands here.
+pub(crate) const ANY: &[Step] = &[
+    compute,
+    compute,
+    compute,
+    compute,
+    compute,
+    compute,
+    kept,
+    filter,
+    shuffle,
+    window,
+    thin,
+    laps,
+    draw,
+    copies,
+    windows,
+    early_batch,
+];
+/// Those after which there are as many records.
+pub(crate) const KEEPS: &[Step] = &[compute, compute, window];
+
+/// Writes a step, and says what it is about to do to the stream; none if it does not suit.
+type Step = fn(&mut Writer<'_>, &Growing) -> Option<Offer>;
+
+/// A step that the checker has still to like.
+pub(crate) struct Offer {
+    text: String,
+    records: usize,
+    indexed: bool,
+    batches: usize,
+}
+
+/// Records that a stream has at the most, about.
+const RECORDS_MAX: usize = 300;
+/// Bytes of a value.
+const BYTES_MAX: usize = 1 << 15;
+/// Fields of a record.
+const FIELDS_MAX: usize = 9;
+
+/// Adds a step of one of these kinds, if the checker likes it.
+pub(crate) fn grow(writer: &mut Writer<'_>, growing: &mut Growing, kinds: &[Step]) {
+    let kind = *writer.dice.pick(kinds);
+    if let Some(offer) = kind(writer, growing) {
+        add(writer, growing, offer);
+    }
+}
+
+/// Ends a stream, mostly with batches and what is computed of them.
+pub(crate) fn finish(writer: &mut Writer<'_>, growing: &mut Growing) {
+    if growing.batches > 0 || writer.dice.percent(20) {
+        return;
+    }
+    if let Some(offer) = rows(writer, growing)
+        && add(writer, growing, offer)
+        && let Some(offer) = batch(writer, growing)
+        && add(writer, growing, offer)
+    {
+        for _ in 0..writer.dice.below(3) {
+            grow(writer, growing, &[compute, compute, thin]);
+        }
+    }
+}
+
+/// A whole number for each record, of a stream that has none.
+pub(crate) fn number(writer: &mut Writer<'_>, growing: &mut Growing) {
+    let has_number = growing.fields.iter().any(|it| it.ty == Type::scalar(DType::I64));
+    if !has_number {
+        let from = growing.fields[0].name.clone();
+        let name = writer.name("v");
+        let text = match growing.fields[0].ty {
+            Type::Untyped => format!("with {{ {name}: {from}[\"n\"] as i64 else 33 }}"),
+            _ => format!("with {{ {name}: i64(hash({from}) % 50) }}"),
+        };
+        let offer = Offer { text, ..same(growing) };
+        add(writer, growing, offer);
+    }
+}
+
+/// Steps that leave fewer records, or others first.
+pub(crate) fn thinning(dice: &mut Dice) -> Vec<String> {
+    let all = ["skip(3)", "take(9)", "shuffle(window: 5)", "where coin(0.8)"];
+    (0..1 + dice.below(2)).map(|_| (*dice.pick(&all)).to_owned()).collect()
+}
+
+fn same(growing: &Growing) -> Offer {
+    let Growing { records, indexed, batches, .. } = *growing;
+    Offer { text: String::new(), records, indexed, batches }
+}
+
+fn add(writer: &mut Writer<'_>, growing: &mut Growing, offer: Offer) -> bool {
+    let Some(stream) = writer.draft.streams.last_mut() else { return false };
+    stream.steps.push(offer.text);
+    let fields = writer.offered();
+    match fields {
+        Ok(fields) if fields.iter().all(|it| it.ty.fixed_bytes().unwrap_or(0) <= BYTES_MAX) => {
+            growing.fields = fields;
+            (growing.records, growing.indexed) = (offer.records, offer.indexed);
+            growing.batches = offer.batches;
+            true
+        }
+        _ => {
+            let steps = writer.draft.streams.last_mut().map(|it| &mut it.steps);
+            steps.and_then(Vec::pop);
+            false
+        }
+    }
+}
+
+/// New fields: by `with`, or by `map` with some of the old ones.
+fn compute(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let mut entries = Vec::new();
+    let mut fails = false;
+    for _ in 0..1 + writer.dice.below(2) {
+        let (text, may_fail) = value(writer, growing);
+        entries.push(format!("{}: {text}", writer.name("v")));
+        fails |= may_fail;
+    }
+    let many = growing.fields.len() > FIELDS_MAX;
+    let word = if many || writer.dice.percent(15) { "map" } else { "with" };
+    if word == "map" {
+        entries.extend(some(writer, growing, 4));
+    }
+    let policy =
+        if fails && !is_apart(writer, growing) { policy(writer, growing) } else { String::new() };
+    let text = format!("{word} {{ {} }}{policy}", entries.join(", "));
+    Some(Offer { text, ..same(growing) })
+}
+
+/// Whether a policy may not be said of all that stands before a step: other pipelines do, or a
+/// stream without an end, which would go round for ever if nothing came out of it.
+fn is_apart(writer: &Writer<'_>, growing: &Growing) -> bool {
+    let mut steps = writer.draft.streams.iter().flat_map(|it| &it.steps);
+    growing.joined || steps.any(|it| it.starts_with("repeat\n"))
+}
+
+/// An expression, what stands for it if it fails, and whether it still can.
+fn value(writer: &mut Writer<'_>, growing: &Growing) -> (String, bool) {
+    if !writer.draft.functions.is_empty() && writer.dice.percent(25) {
+        let mut values = writer.values(&growing.fields);
+        let (x, y) = (values.base(), values.atom((DType::F32, 0)));
+        return (format!("own({x}, {y})"), true);
+    }
+    let value = writer.values(&growing.fields).any();
+    match value.instead {
+        Some(instead) if writer.dice.percent(40) => {
+            (format!("{} else {instead}", value.text), false)
+        }
+        _ if value.fails && (growing.joined || writer.dice.percent(30)) => {
+            (value.text + &policy(writer, growing), false)
+        }
+        _ => (value.text, value.fails),
+    }
+}
+
+/// What becomes of a record that fails.
+fn policy(writer: &mut Writer<'_>, growing: &Growing) -> String {
+    let another = growing.indexed && growing.batches == 0;
+    match writer.dice.below(24) {
+        0 => String::new(),
+        1 | 2 if growing.aligned => " else fail".to_owned(),
+        _ if growing.aligned => " else another(most: 1.0)".to_owned(),
+        1 => " else skip".to_owned(),
+        2 => " else skip(most: 0.5)".to_owned(),
+        3 => " else fail".to_owned(),
+        4..=10 if another => " else another(most: 1.0)".to_owned(),
+        _ => " else skip(most: 1.0)".to_owned(),
+    }
+}
+
+/// Some of the fields, under names without dots.
+fn some(writer: &mut Writer<'_>, growing: &Growing, n: usize) -> Vec<String> {
+    let newest = growing.fields.iter().rev().take(n);
+    let entry = |it: &Field| match it.name.contains('.') {
+        true => format!("{}: {}", writer.name("v"), it.name),
+        false => it.name.clone(),
+    };
+    newest.map(entry).collect()
+}
+
+/// A `map` that leaves some fields out.
+fn kept(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let n = 2 + writer.dice.below(4);
+    let text = format!("map {{ {} }}", some(writer, growing, n).join(", "));
+    (growing.fields.len() > 3).then(|| Offer { text, ..same(growing) })
+}
+
+fn filter(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let condition = writer.values(&growing.fields).condition();
+    Some(Offer { text: format!("where {condition}"), ..same(growing) })
+}
+
+fn shuffle(_: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    growing.indexed.then(|| Offer { text: "shuffle".to_owned(), ..same(growing) })
+}
+
+fn window(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let text = format!("shuffle(window: {})", writer.dice.pick(&[2, 5, 8, 17, 64]));
+    Some(Offer { text, indexed: false, ..same(growing) })
+}
+
+/// `take`, `skip`.
+fn thin(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let n = 1 + writer.dice.below(growing.records.max(2));
+    let text = match writer.dice.below(2) {
+        0 => format!("take({})", n + 3),
+        _ => format!("skip({})", n / 3),
+    };
+    Some(Offer { text, indexed: false, ..same(growing) })
+}
+
+/// Whether every record of the last stream comes out of it.
+pub(crate) fn gives(writer: &Writer<'_>) -> bool {
+    let steps = writer.draft.streams.last().map_or(&[][..], |it| &it.steps);
+    steps.iter().all(|it| ["else skip", "where ", "1.."].iter().all(|may| !it.contains(may)))
+}
+
+/// `repeat`, some times or for ever.
+fn laps(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let n = 2 + writer.dice.below(2);
+    let (text, records) = match writer.dice.below(4) {
+        // One that gives nothing would go round for ever.
+        0 if gives(writer) => ("repeat\n    |> take(60)".to_owned(), 60),
+        _ => (format!("repeat({n})"), growing.records * n),
+    };
+    let short = growing.indexed && records <= RECORDS_MAX;
+    short.then(|| Offer { text, records, indexed: false, ..same(growing) })
+}
+
+/// `sample`.
+fn draw(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let mut values = writer.values(&growing.fields);
+    let x = values.base();
+    let weight = match writer.dice.below(3) {
+        0 => "1.0".to_owned(),
+        1 => format!("f32(abs({x}) % 4)"),
+        _ => format!("if {x} < 10 then 5.0 else 0.5"),
+    };
+    let count = match writer.dice.below(3) {
+        0 => format!(", count: {}", writer.dice.within(5, 60)),
+        _ => String::new(),
+    };
+    let text = format!("sample(weight: {weight}{count})");
+    Some(Offer { text, indexed: false, ..same(growing) })
+}
+
+/// `flat_map`, over a list that is written out, counted, or made by a function.
+fn copies(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let kept: Vec<String> = growing.fields.iter().rev().take(4).map(|it| it.name.clone()).collect();
+    let mut entries = Vec::new();
+    for name in kept {
+        entries.push(format!("{}: {name}", writer.name("v")));
+    }
+    let kept = entries.join(", ");
+    let (one, x) = (writer.name("v"), writer.values(&growing.fields).base());
+    let n = 1 + writer.dice.below(3);
+    let text = match writer.dice.below(4) {
+        0 => {
+            let picture = writer.values(&growing.fields).atom((DType::U8, 3));
+            format!("flat_map [{{ {kept}, {one}: part }} for part in five_crop({picture}, 3)]")
+        }
+        1 => format!("flat_map [{{ {kept}, {one}: 0 }}, {{ {kept}, {one}: {x} }}]"),
+        2 => format!("flat_map [{{ {kept}, {one}: uniform_int(0, 9) }} for _ in 1..{n}]"),
+        _ => format!("flat_map [{{ {kept}, {one}: k + {x} }} for k in 1..abs({x}) % {}]", n + 1),
+    };
+    let records = growing.records * n.max(2);
+    (records <= RECORDS_MAX).then(|| Offer { text, records, indexed: false, ..same(growing) })
+}
+
+/// `windows`, of fields whose extents are known.
+fn windows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let known: Vec<String> = fixed(writer, growing);
+    if known.is_empty() || growing.batches > 1 {
+        return None;
+    }
+    let length = 2 + writer.dice.below(4);
+    let hop = match writer.dice.below(3) {
+        0 => String::new(),
+        1 => ", hop: 1".to_owned(),
+        _ => format!(", hop: {}", length + 1),
+    };
+    let text = format!("map {{ {} }}\n    |> windows(length: {length}{hop})", known.join(", "));
+    let batches = growing.batches + 1;
+    Some(Offer { text, indexed: false, batches, ..same(growing) })
+}
+
+/// Batches in the middle of a stream.
+fn early_batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let known: Vec<String> = fixed(writer, growing);
+    if known.is_empty() || growing.batches > 1 || writer.dice.percent(50) {
+        return None;
+    }
+    let size = 2 + writer.dice.below(5);
+    let tail = *writer.dice.pick(&["", ", tail: keep", ", tail: drop"]);
+    let text = format!("map {{ {} }}\n    |> batch({size}{tail})", known.join(", "));
+    let (batches, records) = (growing.batches + 1, growing.records / size + 1);
+    Some(Offer { text, records, indexed: false, batches })
+}
+
+/// The newest fields whose extents are known.
+fn fixed(writer: &mut Writer<'_>, growing: &Growing) -> Vec<String> {
+    let known = growing.fields.iter().rev().filter(|it| it.ty.fixed().is_some());
+    known.take(4).map(|it| format!("{}: {}", writer.name("v"), it.name)).collect()
+}
+
+/// Records that can be batched: text becomes a number.
+fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let mut entries = Vec::new();
+    for field in growing.fields.iter().rev().take(6) {
+        let name = writer.name("b");
+        entries.push(match field.ty.dtype() {
+            _ if field.ty == Type::Untyped => continue,
+            Some(it) if it.is_text() => format!("{name}: hash({})", field.name),
+            _ => format!("{name}: {}", field.name),
+        });
+    }
+    let text = format!("map {{ {} }}", entries.join(", "));
+    (!entries.is_empty()).then(|| Offer { text, ..same(growing) })
+}
+
+/// The last `batch`, in one of its many forms.
+fn batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let ragged: Vec<&Field> = growing.fields.iter().filter(|it| it.ty.fixed().is_none()).collect();
+    let size = 1 + writer.dice.below(9);
+    let tail = match writer.dice.below(4) {
+        0 => "",
+        1 => ", tail: mask",
+        2 => ", tail: drop",
+        _ => ", tail: keep",
+    };
+    let pad = padding(&mut writer.dice, &ragged);
+    let by = writer.values(&growing.fields).base();
+    let text = match writer.dice.below(6) {
+        0 => format!("batch({size}{tail}{pad}, by: {by} % 3)"),
+        1 => format!("batch({size}{tail}{pad}, by: {by} % 2 == 0)"),
+        2 => format!("batch({size}{tail}{pad}, by: {by}, bounds: [3, 10, 20])"),
+        3 => format!("batch(tokens: 30, by: 1 + abs({by}) % 9{pad})"),
+        _ => format!("batch({size}{tail}{pad})"),
+    };
+    let (batches, records) = (growing.batches + 1, growing.records / size + 1);
+    Some(Offer { text, records, indexed: false, batches })
+}
+
+/// What short rows are filled with, and up to which multiples.
+fn padding(dice: &mut Dice, ragged: &[&Field]) -> String {
+    if ragged.is_empty() {
+        return String::new();
+    }
+    let value = |it: &Field| match it.ty.dtype() {
+        Some(DType::Bool) => "false",
+        Some(it) if it.is_float() => "0.5",
+        _ => "7",
+    };
+    let pads: Vec<String> = ragged.iter().map(|it| format!("{}: {}", it.name, value(it))).collect();
+    let pad = format!(", pad: {{ {} }}", pads.join(", "));
+    let rank = ragged[0].ty.shape().map_or(0, <[Extent]>::len);
+    if dice.percent(70) || rank == 0 {
+        return pad;
+    }
+    let multiples = vec!["4"; rank].join(", ");
+    format!("{pad}, multiple: {{ {}: [{multiples}] }}", ragged[0].name)
+}
