@@ -113,14 +113,7 @@ fn run(call: &str, folder: &Path) -> Result<(u64, BTreeMap<&'static str, u64>), 
          |> map {{ x: {call} }} else skip(most: 1.0)\n"
     );
     let compiled = compiled(&program, folder)?;
-    let options = Options {
-        seed: 0,
-        workers: 1,
-        readers: 1,
-        memory: 1 << 30,
-        epochs: 0..1,
-        chunk_rows: None,
-    };
+    let options = Options::default();
     let run = runtime::start(&compiled.program, &stdlib::Kernels, &options);
     let mut run = run.map_err(|it| it.to_string())?;
     let mut given = 0;

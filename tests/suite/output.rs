@@ -24,13 +24,7 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
             return Err(format!("with {way:?}:\n{other}\nwith {:?}:\n{first}", WAYS[0]));
         }
     }
-    for (way, stop) in WAYS.iter().zip([1, first.n / 3, first.n / 2, first.n.saturating_sub(1)]) {
-        let other = run(compiled, *way, Some(stop));
-        if other.records != first.records {
-            let (other, first) = (other.records, first.records);
-            return Err(format!("stopped after {stop}, {way:?}:\n{other}\nelse:\n{first}"));
-        }
-    }
+    check_against(compiled, &first)?;
     if first.failed {
         return Ok(first.text());
     }
@@ -38,12 +32,28 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
     Ok(first.text())
 }
 
+/// Where a run is stopped, another one goes on as it would have.
+pub(crate) fn check_stopped(compiled: &Compiled) -> Result<(), String> {
+    check_against(compiled, &run(compiled, WAYS[0], None))
+}
+
+fn check_against(compiled: &Compiled, whole: &Output) -> Result<(), String> {
+    for (way, stop) in WAYS.iter().zip([1, whole.n / 3, whole.n / 2, whole.n.saturating_sub(1)]) {
+        let other = run(compiled, *way, Some(stop));
+        if other.records != whole.records {
+            let (other, whole) = (other.records, &whole.records);
+            return Err(format!("stopped after {stop}, {way:?}:\n{other}\nelse:\n{whole}"));
+        }
+    }
+    Ok(())
+}
+
 /// Ranks that share the work.
 const WORLD: u32 = 3;
 
 /// What three ranks give, dealt together again, is what one gives; and one goes on from where the
 /// three have stood.
-fn check_ranks(compiled: &Compiled) -> Result<(), String> {
+pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
     let base = Options { seed: 1, epochs: 0..2, chunk_rows: Some(7), ..Options::default() };
     let run = |options: &Options| hashes(compiled, options, usize::MAX).map(|it| it.0);
     let whole = run(&base).map_err(|it| it.to_string())?;

@@ -12,7 +12,7 @@ use std::{
     env,
     panic::{AssertUnwindSafe, catch_unwind},
 };
-use targets::{TARGETS, Target};
+use targets::{Seeds, TARGETS, Target};
 
 /// Mutants of a run that is to be quick, and of one that need not.
 const QUICK: u64 = 400;
@@ -21,14 +21,19 @@ const SLOW: u64 = 10_000;
 /// A check for each target.
 pub(crate) fn trials() -> Vec<Trial> {
     let all = TARGETS.into_iter();
-    all.map(|(name, target)| trial(format!("fuzz/{name}"), move || survives(target))).collect()
+    all.map(|(name, target, seeds)| trial(format!("fuzz/{name}"), move || survives(target, seeds)))
+        .collect()
 }
 
-fn survives(target: Target) -> Result<(), Failed> {
-    let corpus = mutants::corpus();
+fn survives(target: Target, seeds: Seeds) -> Result<(), Failed> {
+    let mut corpus = mutants::corpus();
     if corpus.len() < 20 {
         return Err(format!("the repository has {} programs", corpus.len()).into());
     }
+    // As many as the programs, so that every other mutant is one of them.
+    let seeds = seeds();
+    let n_programs = corpus.len();
+    corpus.extend(seeds.into_iter().cycle().take(n_programs));
     let whole = corpus.iter().map(|it| ("as it is".to_owned(), it.clone()));
     let number = env::var("FUZZ").ok().and_then(|it| it.parse::<u64>().ok());
     let n = if env::var_os("SLOW_TESTS").is_some() { SLOW } else { QUICK };

@@ -68,14 +68,7 @@ fn pictures() -> Vec<Vec<Vec<u8>>> {
     let program = "pipeline p = range(4) |> with { x: plasma(i, 7 + i, 12 - i) } |> map { \
                    a: encode_jpeg(x), b: encode_png(x), c: encode_webp(x) }\n";
     let compiled = compiled(program, Path::new("")).expect("it compiles");
-    let options = Options {
-        seed: 0,
-        workers: 1,
-        readers: 1,
-        memory: 1 << 30,
-        epochs: 0..1,
-        chunk_rows: None,
-    };
+    let options = Options::default();
     let run = runtime::start(&compiled.program, &stdlib::Kernels, &options).expect("it starts");
     let chunks: Vec<_> = run.map(|it| it.expect("nothing fails")).collect();
     let rows = chunks.iter().flat_map(|it| (0..it.rows).map(move |row| (it, row)));

@@ -1,6 +1,6 @@
 //! The ways in which a program is run, and what must be the same in all of them.
 
-use crate::cases::line;
+use crate::{cases::line, output};
 use driver::{Compiled, Loaded, Settings};
 use plan::Field;
 use runtime::{Chunk, Options};
@@ -36,9 +36,6 @@ const FIRST: [Way; 2] = [
 ];
 
 /// The ways that must give the same.
-///
-/// One rank against several merged, and stopped and resumed against uninterrupted, are ways too:
-/// what differs is how [`ran`] comes to its outputs.
 const WAYS: [Way; 4] = [
     Way { workers: 1, chunk_rows: None, form: Form::Planned },
     Way { workers: 4, chunk_rows: Some(1), form: Form::Planned },
@@ -127,6 +124,12 @@ pub(crate) fn all_the_same(
             }
         }
     }
+    if matches!(first.end, End::Over(_)) {
+        // Three ranks against one, and stopped and gone on with against undisturbed.
+        let checked =
+            output::check_ranks(&forms[2]).and_then(|()| output::check_stopped(&forms[2]));
+        checked.map_err(|what| Ok(Difference { ways: [held, held], what }))?;
+    }
     Ok(Known {
         unsettled,
         outputs: first.outputs.len(),
@@ -163,7 +166,8 @@ fn in_form(text: &str, data: &Path, form: Form) -> Result<Compiled, String> {
 
 fn ran(compiled: &Compiled, way: &Way, epochs: Range<u32>) -> Ran {
     let Way { workers, chunk_rows, .. } = *way;
-    let options = Options { seed: 7, workers, readers: 2, memory: 1 << 30, epochs, chunk_rows };
+    let options =
+        Options { seed: 7, workers, readers: 2, epochs, chunk_rows, ..Options::default() };
     let fields = compiled.program.output.clone();
     let mut ran = Ran { fields, outputs: Vec::new(), end: End::Cut };
     let mut run = match runtime::start(&compiled.program, &stdlib::Kernels, &options) {
