@@ -74,6 +74,10 @@ pub(crate) struct Lost {
     pub(crate) fault: Fault,
     /// The share of all records that may go the same way.
     pub(crate) most: f64,
+    /// Records that came with it, up to it.
+    pub(crate) entered: usize,
+    /// Records that went out before it.
+    pub(crate) kept: usize,
 }
 
 /// Where other records come from, for a slot whose own is faulty.
@@ -149,7 +153,7 @@ impl Compiled {
     ) -> Result<Chunk, Failure> {
         let mut out = ChunkBuilder::new(&self.columns, chunk.rows, chunk.epoch, &self.pool);
         for row in 0..chunk.rows {
-            let kept = out.rows();
+            let (kept, n_lost) = (out.rows(), lost.len());
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
                 let appended = self.append(machine, subject, &mut out);
                 if appended.is_err() {
@@ -157,6 +161,7 @@ impl Compiled {
                 }
                 appended
             })?;
+            lost[n_lost..].iter_mut().for_each(|it| it.kept = kept);
         }
         Ok(out.finish())
     }
@@ -292,11 +297,12 @@ impl Compiled {
         match policy {
             Policy::Fail => Err(self.failure(chunk, row, fault)),
             Policy::Skip { most } => {
-                lost.push(Lost { id, record, fault, most });
+                lost.push(Lost { id, record, fault, most, entered: row + 1, kept: row });
                 Ok(())
             }
             Policy::Another { most } => {
-                lost.push(Lost { id, record, fault: fault.clone(), most });
+                let why = fault.clone();
+                lost.push(Lost { id, record, fault: why, most, entered: row + 1, kept: row });
                 self.replace(registers, (chunk, row, fault), compute)
             }
         }

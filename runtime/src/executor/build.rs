@@ -286,6 +286,7 @@ impl Build<'_> {
             drop: 0,
             since: None,
             losses: Losses::default(),
+            barren: 0,
             measured: Measured::default(),
         });
     }

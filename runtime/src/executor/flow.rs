@@ -4,6 +4,7 @@
 use super::{
     cut::Cut,
     deal::Deal,
+    losses::{Over, Passed},
     node::{Done, Fetch, Item, Kind, Parcel},
     operate::{Operating, Step},
     position::{At, Point},
@@ -15,6 +16,12 @@ use crate::{Failure, Wants, eval::Lost};
 
 /// Records that losses are held against in an epoch that never ends, until more have come.
 const ENDLESS: u64 = 1 << 20;
+
+/// Laps of an endless stream after which it is ended where none of its records is left, and the
+/// bounds of their records.
+const BARREN_LAPS: u64 = 64;
+const BARREN_MIN: u64 = 1 << 16;
+const BARREN_MAX: u64 = 1 << 24;
 
 impl State {
     /// Takes the outcome of a task.
@@ -170,56 +177,79 @@ impl State {
             parcel.at = at;
         }
         let Done { item, failure, entered, lost } = done;
-        let over = self.count_losses(id, &item, entered, lost);
         match item {
-            Item::Chunk(parcel) if over.is_some() || parcel.chunk.rows == 0 => {
-                self.in_flight -= parcel.bytes;
-                over.or(failure).into_iter().for_each(|it| self.send(id, Item::Failed(it)));
+            Item::Chunk(parcel) => {
+                let over = self.count_losses(id, entered, lost);
+                let node = &mut self.nodes[id];
+                node.barren = if parcel.chunk.rows > 0 { 0 } else { node.barren + entered };
+                self.send_until(id, parcel, over.as_ref().map(|it| it.1));
+                let end = over.map(|it| it.0).or(failure).or_else(|| self.is_barren(id));
+                end.into_iter().for_each(|it| self.send(id, Item::Failed(it)));
             }
-            Item::Chunk(_) | Item::Failed(_) => {
-                self.send(id, item);
-                failure.into_iter().for_each(|it| self.send(id, Item::Failed(it)));
-            }
+            Item::Failed(_) => self.send(id, item),
             Item::End => {
-                over.into_iter().for_each(|it| self.send(id, Item::Failed(it)));
+                let node = &mut self.nodes[id];
+                // Of all that came, now that it is known.
+                if let Some(detail) = node.losses.exceeded(0) {
+                    let label = node.name.label.to_string();
+                    self.send(id, Item::Failed(Failure::Budget { label, detail }));
+                }
                 self.nodes[id].losses.close();
                 self.send(id, Item::End);
             }
         }
     }
 
-    /// Counts lost records; the failure that follows if there are too many.
+    /// Why an endless stream is ended of which nothing is left: it would be read for ever.
+    fn is_barren(&self, id: usize) -> Option<Failure> {
+        let node = &self.nodes[id];
+        let mut laps_end = None;
+        for &source in &node.sources {
+            let (supply, pass_len) = match &self.nodes[source].kind {
+                Kind::Fetch(Fetch { supply, pass_len, .. }) => (supply, *pass_len),
+                Kind::Stream { supply, .. } => (supply, None),
+                _ => return None,
+            };
+            if supply.laps.is_some() {
+                return None;
+            }
+            let enough = pass_len.map_or(BARREN_MAX, |it| it.saturating_mul(BARREN_LAPS));
+            laps_end = laps_end.max(Some(enough.clamp(BARREN_MIN, BARREN_MAX)));
+        }
+        let (label, n) = (node.name.label.to_string(), node.barren);
+        let detail = format!(
+            "of {n} records none is left, and the stream begins again for ever: let some through, or \
+             leave out `repeat`"
+        );
+        (n > laps_end?).then_some(Failure::Data { label, detail })
+    }
+
+    /// Sends a chunk, or what is before the record at which too many were lost.
+    fn send_until(&mut self, id: usize, mut parcel: Parcel, kept: Option<usize>) {
+        if let Some(kept) = kept {
+            parcel.chunk = parcel.chunk.cut(0..kept.min(parcel.chunk.rows));
+        }
+        match parcel.chunk.rows {
+            0 => self.in_flight -= parcel.bytes,
+            _ => self.send(id, Item::Chunk(parcel)),
+        }
+    }
+
+    /// Counts lost records; the failure that follows if there are too many, and how many records
+    /// of the chunk went out before.
     fn count_losses(
         &mut self,
         id: usize,
-        item: &Item,
         entered: u64,
         lost: Vec<Lost>,
-    ) -> Option<Failure> {
-        let node = &mut self.nodes[id];
-        node.losses.add(entered, lost, &node.name);
-        if node.losses.is_empty() {
-            return None;
-        }
-        if let Some(failure) = self.too_many_lost(id) {
-            return Some(failure);
-        }
-        let expected = match item {
-            Item::End => Some(0),
-            Item::Chunk(_) => self.records_expected(id),
-            Item::Failed(_) => None,
-        };
-        let node = &self.nodes[id];
-        let detail = node.losses.exceeded(expected?)?;
-        Some(Failure::Budget { label: node.name.label.to_string(), detail })
-    }
-
-    fn too_many_lost(&self, id: usize) -> Option<Failure> {
-        let most = self.most_lost?;
-        let lost: u64 = self.nodes.iter().map(|it| it.losses.total).sum();
-        let label = self.nodes[id].name.label.to_string();
-        let detail = format!("{lost} records failed, and {most} may: mend the data, or allow more");
-        (lost > most).then_some(Failure::Budget { label, detail })
+    ) -> Option<(Failure, usize)> {
+        let expected = if lost.is_empty() { None } else { self.records_expected(id) };
+        let all_lost: u64 = self.nodes.iter().map(|it| it.losses.total).sum();
+        let (most_lost, node) = (self.most_lost, &mut self.nodes[id]);
+        let lost_elsewhere = all_lost - node.losses.total;
+        let passed = Passed { entered, lost, expected, most_lost, lost_elsewhere };
+        let Over { detail, kept } = node.losses.add(passed, &node.name)?;
+        Some((Failure::Budget { label: node.name.label.to_string(), detail }, kept))
     }
 
     /// Against how many records losses are held before the end of an epoch, if at all.

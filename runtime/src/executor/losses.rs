@@ -28,6 +28,29 @@ pub(super) struct Name {
     pub(super) step: Arc<str>,
 }
 
+/// What came of a chunk.
+#[derive(Default)]
+pub(super) struct Passed {
+    /// Records that came.
+    pub(super) entered: u64,
+    pub(super) lost: Vec<Lost>,
+    /// Against how many records the losses are held, if at all before the epoch's end.
+    pub(super) expected: Option<u64>,
+    /// Records that may be lost in all, by all stages in all epochs.
+    pub(super) most_lost: Option<u64>,
+    /// Records that other stages have lost.
+    pub(super) lost_elsewhere: u64,
+}
+
+/// Too many records were lost.
+#[derive(Debug, PartialEq)]
+pub(super) struct Over {
+    /// What to say.
+    pub(super) detail: String,
+    /// Records of the chunk that went out before the one that was too many.
+    pub(super) kept: usize,
+}
+
 /// The losses of a stage.
 #[derive(Default)]
 pub(super) struct Losses {
@@ -52,25 +75,40 @@ struct Share {
 }
 
 impl Losses {
-    /// Counts what came of a chunk.
-    pub(super) fn add(&mut self, entered: u64, lost: Vec<Lost>, name: &Name) {
-        self.entered += entered;
-        self.total += lost.len() as u64;
-        for Lost { id, record, fault, most } in lost {
-            *self.counts.entry(fault.code).or_default() += 1;
-            let lost = || {
-                let (record, fault) = (record.clone(), fault.clone());
-                let Name { label, step } = name.clone();
-                LostRecord { id, record, fault, label, step }
-            };
-            if self.first.len() < KEPT {
-                self.first.push(lost());
+    /// Counts what came of a chunk; where too many were lost, up to the one that is too many.
+    pub(super) fn add(&mut self, passed: Passed, name: &Name) -> Option<Over> {
+        let Passed { entered, lost, expected, most_lost, lost_elsewhere } = passed;
+        let before = self.entered;
+        for one in lost {
+            self.entered = before + one.entered as u64;
+            let kept = one.kept;
+            self.lose(one, name);
+            let all = too_many(self.total + lost_elsewhere, most_lost);
+            let share = || self.exceeded(expected?);
+            if let Some(detail) = all.or_else(share) {
+                return Some(Over { detail, kept });
             }
-            self.untold.iter_mut().for_each(|it| it.push(lost()));
-            match self.shares.iter_mut().find(|it| it.most.to_bits() == most.to_bits()) {
-                Some(share) => share.lost += 1,
-                None => self.shares.push(Share { most, lost: 1, first: (record, fault) }),
-            }
+        }
+        self.entered = before + entered;
+        None
+    }
+
+    fn lose(&mut self, lost: Lost, name: &Name) {
+        let Lost { id, record, fault, most, .. } = lost;
+        self.total += 1;
+        *self.counts.entry(fault.code).or_default() += 1;
+        let lost = || {
+            let (record, fault) = (record.clone(), fault.clone());
+            let Name { label, step } = name.clone();
+            LostRecord { id, record, fault, label, step }
+        };
+        if self.first.len() < KEPT {
+            self.first.push(lost());
+        }
+        self.untold.iter_mut().for_each(|it| it.push(lost()));
+        match self.shares.iter_mut().find(|it| it.most.to_bits() == most.to_bits()) {
+            Some(share) => share.lost += 1,
+            None => self.shares.push(Share { most, lost: 1, first: (record, fault) }),
         }
     }
 
@@ -101,11 +139,6 @@ impl Losses {
         self.untold.as_ref().map_or(0, Vec::len)
     }
 
-    /// Whether none was lost in this epoch.
-    pub(super) fn is_empty(&self) -> bool {
-        self.shares.is_empty()
-    }
-
     /// What to say if more were lost than may be.
     ///
     /// Before the end of an epoch `expected` says how many records will come, where that is
@@ -122,6 +155,11 @@ impl Losses {
         self.entered = 0;
         self.shares.clear();
     }
+}
+
+fn too_many(lost: u64, most: Option<u64>) -> Option<String> {
+    let most = most.filter(|it| lost > *it)?;
+    Some(format!("{lost} records failed, and {most} may: mend the data, or allow more"))
 }
 
 impl Share {
@@ -144,13 +182,14 @@ mod tests {
 
     fn lose(n: u64, of: u64, most: f64) -> Losses {
         let torn = || Fault::new("torn", "it is torn");
-        let lost = |id| Lost { id, record: "`a.jpg`".into(), fault: torn(), most };
+        let record = || "`a.jpg`".to_owned();
+        let lost = |id| Lost { id, record: record(), fault: torn(), most, entered: 1, kept: 0 };
         let mut losses = Losses::default();
-        losses.add(
-            of,
-            (0..n).map(lost).collect(),
+        let over = losses.add(
+            Passed { entered: of, lost: (0..n).map(lost).collect(), ..Passed::default() },
             &Name { label: "a.pipe:1:1".into(), step: "a.map#1".into() },
         );
+        assert_eq!(over, None);
         losses
     }
 

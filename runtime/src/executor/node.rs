@@ -51,6 +51,8 @@ pub(super) struct Node {
     /// Of the last node of an operator: its last point, and the records that left it since.
     pub(super) since: Option<(Arc<Point>, u64)>,
     pub(super) losses: Losses,
+    /// Records that came since one went out, of an epoch.
+    pub(super) barren: u64,
     pub(super) measured: Measured,
 }
 
@@ -252,7 +254,7 @@ impl Node {
     /// Nothing more leaves it in this epoch.
     pub(super) fn end_output(&mut self) {
         self.sent += 1;
-        (self.drop, self.since) = (0, None);
+        (self.drop, self.since, self.barren) = (0, None, 0);
         self.deal.iter_mut().for_each(Deal::close);
     }
 
