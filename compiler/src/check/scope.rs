@@ -43,6 +43,12 @@ impl<'s> Env<'s> {
 }
 
 impl Scope {
+    /// Whether names are those of a record that is known: where a mistake was made before, what
+    /// follows need not be in one.
+    pub(crate) fn is_of_a_record(&self) -> bool {
+        matches!(self, Self::Record(record, _) if !matches!(record, Val::Broken))
+    }
+
     fn find(&self, name: &str) -> Option<&Val> {
         match self {
             Self::Params(all) | Self::Record(Val::Record(all), _) => {

@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
             }
             let value = self.value(&entry.value, env);
             if let Val::Stream(_) = value
-                && env.scopes.iter().any(|it| matches!(it, Scope::Record(..)))
+                && env.scopes.iter().any(|it| it.is_of_a_record())
             {
                 self.report(errors::stream_in_record(entry.value.span));
             }

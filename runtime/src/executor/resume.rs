@@ -36,10 +36,6 @@ impl Resuming<'_> {
         self.nodes[id].drop = at.skip;
         match (&mut self.nodes[id].kind, &*at.point) {
             (_, Point::Start) => Ok(()),
-            (_, Point::Ended) => {
-                self.end(id);
-                Ok(())
-            }
             (Kind::Stream { cursor, .. }, Point::Stream(place)) => {
                 *cursor = Some(Box::new(Cursor::at(place.clone())));
                 Ok(())
@@ -73,7 +69,14 @@ impl Resuming<'_> {
         // What it refuses is said now.
         maker.open(self.epoch)?;
         let above = self.nodes[id].inputs.clone();
-        above.into_iter().zip(&inputs).try_for_each(|(input, at)| self.node(input, at))
+        // Only an operator goes on when an input has ended; nothing else would hear of it again.
+        above.into_iter().zip(&inputs).try_for_each(|(input, at)| match *at.point {
+            Point::Ended => {
+                self.end(input);
+                Ok(())
+            }
+            _ => self.node(input, at),
+        })
     }
 
     /// A node, and all above it, have come to the end of the epoch.
