@@ -188,7 +188,8 @@ impl<F: Format> Inner<F> {
         let found = open.iter().position(|(it, _)| *it == number);
         let file = match found {
             Some(at) => open.remove(at).1,
-            None => Arc::new(File::open(path)?),
+            // Better to open a file again later than to end for it.
+            None => Arc::new(os::open(path, || open.clear())?),
         };
         if open.len() == OPEN_MAX {
             open.remove(0);
@@ -339,7 +340,11 @@ pub(super) fn text_failure(why: TextError) -> Failure {
 
 fn unreadable(path: &Path, why: &io::Error) -> Failure {
     let path = path.display().to_string();
-    let help = "see that it is there, may be read, and is not written to meanwhile";
+    let help = if os::is_too_many_open(why) {
+        "raise the number of files that may be open (`ulimit -n`)"
+    } else {
+        "see that it is there, may be read, and is not written to meanwhile"
+    };
     Failure::Io { path, detail: format!("it cannot be read: {why}: {help}") }
 }
 
