@@ -2,7 +2,7 @@
 
 use runtime::{Failure, os};
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Write},
     path::Path,
 };
@@ -18,7 +18,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     let draft = path.with_file_name(draft_of(name));
-    let written = File::create(&draft).and_then(|file| {
+    let written = os::create(&draft).and_then(|file| {
         let mut out = BufWriter::new(file);
         content(&mut out)?;
         out.flush()

@@ -13,9 +13,24 @@ const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Those of [`File::open`].
-pub fn open(path: &Path, mut give_up: impl FnMut()) -> io::Result<File> {
+pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+    patiently(|| File::open(path), give_up)
+}
+
+/// Makes a file, or empties the one that is there, as patiently as [`open`].
+///
+/// # Errors
+/// Those of [`File::create`].
+pub fn create(path: &Path) -> io::Result<File> {
+    patiently(|| File::create(path), || ())
+}
+
+fn patiently(
+    mut attempt: impl FnMut() -> io::Result<File>,
+    mut give_up: impl FnMut(),
+) -> io::Result<File> {
     for _ in 1..OPEN_ATTEMPTS {
-        match File::open(path) {
+        match attempt() {
             Err(error) if is_too_many_open(&error) => {
                 give_up();
                 thread::sleep(OPEN_AGAIN_AFTER);
@@ -23,7 +38,15 @@ pub fn open(path: &Path, mut give_up: impl FnMut()) -> io::Result<File> {
             opened => return opened,
         }
     }
-    File::open(path)
+    attempt()
+}
+
+/// How many files the process may have open; none where nothing is said.
+pub fn open_files_max() -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    #[cfg(not(unix))]
+    None
 }
 
 /// Whether the process or the machine has too many files open, for which the standard library has

@@ -85,3 +85,29 @@ impl<'a> Line<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn half_a_line_goes_before_the_run_goes_on() {
+        let path = std::env::temp_dir().join(format!("pipec-quarantine-{}", std::process::id()));
+        let long = "x".repeat(100_000);
+        for (text, kept) in [
+            ("", String::new()),
+            ("{}\n{\"a\"", "{}\n".to_owned()),
+            (&format!("{{}}\n{long}"), "{}\n".to_owned()),
+            (&format!("{long}\n"), format!("{long}\n")),
+            (&long, String::new()),
+        ] {
+            fs::write(&path, text).unwrap();
+            file(&path, true).unwrap().write_all(b"[]\n").unwrap();
+            assert!(fs::read_to_string(&path).unwrap() == kept + "[]\n", "{text:.9}");
+        }
+        drop(file(&path, false).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        fs::remove_file(&path).unwrap();
+    }
+}

@@ -12,8 +12,10 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// Files that one source keeps open for reading by number.
+/// Files that one source keeps open for reading by number, and the share of those that the process
+/// may have.
 const OPEN_MAX: usize = 64;
+const OPEN_SHARE: u64 = 8;
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
 
@@ -49,6 +51,8 @@ struct Inner<F> {
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
     open: Mutex<Vec<(u32, Arc<File>)>>,
+    /// How many of them.
+    open_max: usize,
 }
 
 struct Files {
@@ -73,7 +77,9 @@ impl<F: Format> Records<F> {
     /// The records of these files; nothing is opened yet.
     pub(super) fn new(format: F, listed: Listed, place: u64) -> Self {
         let (files, index) = (OnceLock::new(), OnceLock::new());
-        let inner = Inner { format, listed, place, files, index, open: Mutex::default() };
+        let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
+        let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
+        let inner = Inner { format, listed, place, files, index, open: Mutex::default(), open_max };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -191,10 +197,10 @@ impl<F: Format> Inner<F> {
             // Better to open a file again later than to end for it.
             None => Arc::new(os::open(path, || open.clear())?),
         };
-        if open.len() == OPEN_MAX {
+        open.push((number, file.clone()));
+        if open.len() > self.open_max {
             open.remove(0);
         }
-        open.push((number, file.clone()));
         Ok(file)
     }
 }
