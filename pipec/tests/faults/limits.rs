@@ -53,16 +53,31 @@ fn slow_files_wait_side_by_side() {
 fn a_full_disk_behind_stdout_is_said() {
     let scratch = Scratch::new("stdout");
     for pipeline in ["strict", "by_number"] {
-        let usual = scratch.command(pipeline, 2);
-        let settings = ["--workers", "2", "--out", "-"];
-        let mut command = Command::new(PIPEC);
-        command.args(usual.get_args().take(3)).args(settings);
-        command.args(["--set", &format!("data={}", scratch.0.join("data").display())]);
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = command.stdout(full).output().unwrap();
+        let output = scratch.streaming(pipeline).stdout(full).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{err}");
         assert!(err.contains("standard output") && err.contains("free some space"), "{err}");
+    }
+}
+
+#[test]
+fn short_writes_to_stdout_lose_nothing() {
+    let scratch = Scratch::new("stream");
+    scratch.clear();
+    let path = scratch.0.join("run/stream");
+    let streamed = |what: Option<&'static str>| {
+        let mut command = scratch.streaming("by_number");
+        if let Some(what) = what {
+            scratch.disturb(&mut command, &fault("write", "run", what));
+        }
+        let output = command.stdout(fs::File::create(&path).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read(&path).unwrap()
+    };
+    let whole = streamed(None);
+    for what in ["short", "half"] {
+        assert!(streamed(Some(what)) == whole && scratch.was_hit(), "{what}");
     }
 }
 

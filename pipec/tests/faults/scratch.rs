@@ -143,17 +143,22 @@ impl Scratch {
 
     /// Runs a pipeline into `run/out`, with a state and a quarantine file.
     pub(crate) fn command(&self, pipeline: &str, workers: usize) -> Command {
-        let (_, file) = PIPELINES.iter().find(|it| it.0 == pipeline).unwrap();
-        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults");
-        let file = programs.join(format!("{file}.pipe"));
         let at = |name: &str| self.0.join(name).display().to_string();
         let mut command = Command::new(PIPEC);
-        command.arg("run").arg(&file).args([pipeline, "--json", "--seed", "7"]);
+        command.arg("run").arg(file_of(pipeline)).args([pipeline, "--json", "--seed", "7"]);
         command.args(["--workers", &workers.to_string()]);
         command.args(["--set", &format!("data={}", at("data")), "--state-every", "0ms"]);
         command.args(["--out", &at("run/out"), "--state", &at("run/state")]);
         command.args(["--quarantine", &at("run/lost.jsonl"), "--chunk-rows", "3"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a pipeline into its standard output.
+    pub(crate) fn streaming(&self, pipeline: &str) -> Command {
+        let mut command = Command::new(PIPEC);
+        command.arg("run").arg(file_of(pipeline)).args([pipeline, "--out", "-", "--workers", "2"]);
+        command.args(["--set", &format!("data={}", self.0.join("data").display())]);
         command
     }
 
@@ -207,6 +212,12 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// The program that has a pipeline.
+fn file_of(pipeline: &str) -> PathBuf {
+    let (_, file) = PIPELINES.iter().find(|it| it.0 == pipeline).unwrap();
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/faults/{file}.pipe"))
 }
 
 /// The fault layer: cargo builds it beside this test.
