@@ -19,7 +19,7 @@ fn what_cannot_be_read_is_said() {
     for (pipeline, _) in PIPELINES {
         scratch.at_every_call(pipeline, &faults, &mut tally);
     }
-    tally.print();
+    println!("{}", tally.table());
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn what_cannot_be_written_is_said_and_gone_on_with() {
     for pipeline in ["strict", "skipping", "by_number", "objects"] {
         scratch.at_every_call(pipeline, &faults, &mut tally);
     }
-    tally.print();
+    println!("{}", tally.table());
 }
 
 #[test]
@@ -84,11 +84,13 @@ impl Tally {
         *self.0.entry(row).or_default().entry(outcome).or_default() += 1;
     }
 
-    fn print(&self) {
+    fn table(&self) -> String {
+        let mut table = String::new();
         for (row, outcomes) in &self.0 {
             let outcomes: Vec<_> = outcomes.iter().map(|(it, n)| format!("{it} ({n})")).collect();
-            println!("{row}: {}", outcomes.join(", "));
+            table += &format!("{row}: {}\n", outcomes.join(", "));
         }
+        table
     }
 }
 
