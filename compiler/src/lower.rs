@@ -22,8 +22,8 @@ use catalog::Catalog;
 use group::{Group, Grouping};
 use index::{Moved, Reading};
 use plan::{
-    Arg, Code, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId, OpKind, Plan,
-    Program, Property, Records, Span, Stage, StageId, Transform,
+    Arg, Code, DEPTH_MAX, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
+    OpKind, Plan, Program, Property, Records, Span, Stage, StageId, Transform,
 };
 use role::{Role, role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -247,13 +247,24 @@ impl Lowering<'_> {
         Chain { base: op, steps }
     }
 
-    /// Steps that become one group; each run but the last ends with what multiplies records.
+    /// Steps that become one group: a run ends with what multiplies records, and before its values
+    /// stand too high above each other.
     fn runs(&self, steps: &[OpId]) -> Vec<Vec<OpId>> {
         if self.apart {
             return steps.iter().map(|&it| vec![it]).collect();
         }
-        let multiplies = |it: &OpId| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. });
-        steps.split_inclusive(multiplies).map(<[OpId]>::to_vec).collect()
+        let mut runs: Vec<Vec<OpId>> = Vec::new();
+        let (mut depth, mut begin) = (0, true);
+        for &step in steps {
+            let of_step = self.plan.ops[step].graph.depth();
+            if begin || depth + of_step > DEPTH_MAX {
+                runs.push(Vec::new());
+                depth = 0;
+            }
+            runs.last_mut().expect("the first step begins a run").push(step);
+            (depth, begin) = (depth + of_step, self.multiplies(&[step]));
+        }
+        runs
     }
 
     fn multiplies(&self, run: &[OpId]) -> bool {

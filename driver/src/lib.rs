@@ -31,3 +31,4 @@ pub use samples::{SampleProgress, cache_folder};
 pub use sink::ArrowStream;
 pub use sink::{Discard, Folder, Sink, Written};
 pub use state::{State, StateFile};
+pub use whole::{replace, unwritable};

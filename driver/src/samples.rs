@@ -89,7 +89,10 @@ fn make(request: &Request, progress: &mut dyn FnMut(&SampleProgress)) -> Result<
     });
     made.map_err(|error| Failure::Io {
         path: folder.display().to_string(),
-        detail: format!("the sample set cannot be made: {error}"),
+        detail: format!(
+            "the sample set cannot be made: {error}; set XDG_CACHE_HOME to a folder that has room, \
+             and may be written"
+        ),
     })?;
     Ok(folder)
 }

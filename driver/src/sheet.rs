@@ -2,10 +2,13 @@
 
 mod font;
 
-use crate::peek::{id_text, number};
+use crate::{
+    peek::{id_text, number},
+    whole,
+};
 use plan::{DType, Field, Type};
 use runtime::{Chunk, Failure, Tensor};
-use std::{fs::File, io::BufWriter, path::Path};
+use std::path::Path;
 
 /// The longest side of a picture on a sheet, in pixels.
 const SIDE_MAX: usize = 224;
@@ -65,19 +68,16 @@ pub fn tiles(fields: &[Field], records: &[Chunk], batched: bool, most: usize) ->
 /// # Errors
 /// The file cannot be written.
 pub fn save(tiles: &[Tile], path: &Path) -> Result<(), Failure> {
-    let failed = |detail: String| Failure::Io { path: path.display().to_string(), detail };
     let sheet = Sheet::of(tiles);
-    let file = File::create(path).map_err(|it| failed(format!("it cannot be made: {it}")))?;
     let side = |it: usize| u32::try_from(it).expect("a sheet has few pictures of few pixels");
-    let mut encoder =
-        png::Encoder::new(BufWriter::new(file), side(sheet.width), side(sheet.height));
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut it| {
-        it.write_image_data(&sheet.rgb)?;
-        it.finish()
-    });
-    written.map_err(|it| failed(format!("it cannot be written: {it}")))
+    whole::write(path, "the sheet", &mut |out| {
+        let mut encoder = png::Encoder::new(out, side(sheet.width), side(sheet.height));
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let mut image = encoder.write_header()?;
+        image.write_image_data(&sheet.rgb)?;
+        Ok(image.finish()?)
+    })
 }
 
 /// Whether a type may be that of a picture: bytes or floats, three axes, one or three channels.

@@ -117,7 +117,10 @@ impl State {
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let unreadable = |it: io::Error| Failure::Io {
             path: path.display().to_string(),
-            detail: format!("the state cannot be read: {it}"),
+            detail: format!(
+                "the state cannot be read: {it}; see that it may be read, or begin anew with another \
+                 state file"
+            ),
         };
         let file = match File::open(path) {
             Ok(file) => file,

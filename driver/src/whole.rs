@@ -1,8 +1,8 @@
 //! Files that are either whole or not there.
 
-use runtime::Failure;
+use runtime::{Failure, os};
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Write},
     path::Path,
 };
@@ -18,7 +18,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     let draft = path.with_file_name(draft_of(name));
-    let written = File::create(&draft).and_then(|file| {
+    let written = os::create(&draft).and_then(|file| {
         let mut out = BufWriter::new(file);
         content(&mut out)?;
         out.flush()
@@ -30,6 +30,24 @@ pub(crate) fn write(
     })
 }
 
+/// Puts `text` into a file in place of what it holds, which stays where that fails.
+///
+/// The file keeps its permissions, and what a link leads to is what is replaced.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let found = fs::canonicalize(path).and_then(|it| Ok((fs::metadata(&it)?.permissions(), it)));
+    let (permissions, file) = found.map_err(|it| unwritable(path, &it))?;
+    write(&file, "it", &mut |out| out.write_all(text.as_bytes()))?;
+    fs::set_permissions(&file, permissions).map_err(|it| unwritable(path, &it))
+}
+
+/// The failure that a file cannot be written, and what helps.
+pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    failure(path, "it cannot be written", error)
+}
+
 /// What a file is called until it is whole.
 pub(crate) fn draft_of(name: &str) -> String {
     format!("{name}.part")
@@ -38,9 +56,17 @@ pub(crate) fn draft_of(name: &str) -> String {
 /// What went wrong with a file that is written, and what helps.
 pub(crate) fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull => "; free some space, or name a folder on another disk",
-        io::ErrorKind::PermissionDenied => "; name a folder that may be written",
-        _ => "",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or name a folder on another disk"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a folder that may be written"
+        }
+        io::ErrorKind::NotFound => "see that the folder is there, and that nobody takes it away",
+        _ if os::is_too_many_open(error) => {
+            "raise the number of files that may be open (`ulimit -n`)"
+        }
+        _ => "see that the disk is there and sound, or name a folder on another one",
     };
-    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
+    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}; {remedy}") }
 }

@@ -14,6 +14,8 @@ use std::{fmt, path::Path};
 /// Codes of messages about the command line rather than the program: a parameter that is not
 /// set, one that cannot have its value, a pipeline that is not there.
 const USAGE: [&str; 3] = ["PC0161", "PC0162", "PC0164"];
+/// The messages that are about what could not be read.
+const UNREADABLE: [&str; 1] = ["PC0136"];
 
 /// Prints messages on stderr, each once, in the order of the text.
 pub(crate) fn print(talk: &Talk, files: &[SourceFile], diagnostics: &[Diagnostic]) {
@@ -51,6 +53,7 @@ pub(crate) fn exit(diagnostics: &[Diagnostic]) -> Exit {
     match errors.as_slice() {
         [] => Exit::Fine,
         all if all.iter().all(|it| USAGE.contains(&it.code.id)) => Exit::Usage,
+        all if all.iter().all(|it| UNREADABLE.contains(&it.code.id)) => Exit::Io,
         _ => Exit::Errors,
     }
 }

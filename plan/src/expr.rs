@@ -187,6 +187,11 @@ pub enum Policy {
     },
 }
 
+/// Values of one operator that stand above each other, at the most: they are evaluated by recursion.
+pub const DEPTH_MAX: usize = 500;
+/// The same of a stage, into which several operators go, and what the rewrites add.
+pub const STAGE_DEPTH_MAX: usize = 1_200;
+
 /// The expressions of one operator.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Graph {
@@ -240,6 +245,17 @@ impl Graph {
     /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// How many values stand above each other, at the most: each is needed by the next.
+    pub fn depth(&self) -> usize {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.len());
+        for (_, expr, _) in self.iter() {
+            let mut below = 0;
+            expr.needs(|it| below = below.max(depths[it.0 as usize]));
+            depths.push(below + 1);
+        }
+        depths.into_iter().max().unwrap_or(0)
     }
 
     /// All nodes, each after those that it needs.

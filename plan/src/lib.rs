@@ -16,7 +16,9 @@ pub use diagnostic::*;
 pub use entry::{
     Applied, Cost, Entry, FieldTypes, Fused, Intrinsic, Library, Property, ResultType,
 };
-pub use expr::{Arg, Binary, Const, Draw, Expr, Graph, Otherwise, Policy, Unary};
+pub use expr::{
+    Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,
+};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};

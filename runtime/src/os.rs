@@ -1,6 +1,61 @@
 //! Everything that is asked of the operating system beyond the standard library.
 
-use std::{fs::File, io, ptr::NonNull};
+use std::{fs::File, io, path::Path, ptr::NonNull, thread, time::Duration};
+
+/// How often a file is opened anew where too many are open already, and how long after.
+const OPEN_ATTEMPTS: u32 = 200;
+const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(1);
+
+/// Opens a file to be read; where the process has too many open, waits a little for others of its
+/// threads to close theirs.
+///
+/// `give_up` is called before each further attempt, and may close what the caller can do without.
+///
+/// # Errors
+/// Those of [`File::open`].
+pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+    patiently(|| File::open(path), give_up)
+}
+
+/// Makes a file, or empties the one that is there, as patiently as [`open`].
+///
+/// # Errors
+/// Those of [`File::create`].
+pub fn create(path: &Path) -> io::Result<File> {
+    patiently(|| File::create(path), || ())
+}
+
+fn patiently(
+    mut attempt: impl FnMut() -> io::Result<File>,
+    mut give_up: impl FnMut(),
+) -> io::Result<File> {
+    for _ in 1..OPEN_ATTEMPTS {
+        match attempt() {
+            Err(error) if is_too_many_open(&error) => {
+                give_up();
+                thread::sleep(OPEN_AGAIN_AFTER);
+            }
+            opened => return opened,
+        }
+    }
+    attempt()
+}
+
+/// How many files the process may have open; none where nothing is said.
+pub fn open_files_max() -> Option<u64> {
+    #[cfg(unix)]
+    return rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    #[cfg(not(unix))]
+    None
+}
+
+/// Whether the process or the machine has too many files open, for which the standard library has
+/// no stable name.
+pub fn is_too_many_open(error: &io::Error) -> bool {
+    // `ENFILE` and `EMFILE`; on Windows `ERROR_TOO_MANY_OPEN_FILES`.
+    let numbers: &[i32] = if cfg!(unix) { &[23, 24] } else { &[4] };
+    error.raw_os_error().is_some_and(|it| numbers.contains(&it))
+}
 
 /// Asks for huge pages behind `bytes` of memory at `data`; it is a wish, not a need.
 pub fn advise_huge(data: NonNull<u8>, bytes: usize) {

@@ -45,6 +45,18 @@ impl TextError {
             help: "see that the file is there and may be read".to_owned(),
         }
     }
+
+    /// A file that has another length at its end than it had when it was opened.
+    fn changed(path: &Path, then: u64, now: u64) -> TextError {
+        TextError {
+            path: path.to_string_lossy().into_owned(),
+            line: None,
+            message: format!(
+                "it changed while it was read: it had {then} bytes, and now ends after {now}"
+            ),
+            help: "see that nothing writes to it meanwhile".to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for TextError {

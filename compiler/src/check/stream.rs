@@ -13,7 +13,8 @@ use crate::{
     registry::Function,
 };
 use plan::{
-    Applied, Arg, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind, Policy, Records, Span,
+    Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind, Policy, Records,
+    Span,
 };
 
 impl<'a> Checker<'a> {
@@ -67,6 +68,9 @@ impl<'a> Checker<'a> {
     }
 
     fn push(&mut self, op: Op) -> OpId {
+        if op.graph.depth() > DEPTH_MAX {
+            self.report(errors::values_too_deep(op.at, DEPTH_MAX));
+        }
         self.ops.push(op)
     }
 

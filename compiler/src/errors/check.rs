@@ -153,6 +153,12 @@ pub(crate) fn too_large(at: Span, most: usize) -> Diagnostic {
         .help("definitions are expanded where they are called; call fewer, or shorten lists")
 }
 
+pub(crate) fn values_too_deep(at: Span, most: usize) -> Diagnostic {
+    let message = format!("more than {most} values are computed here, each from the one before");
+    Diagnostic::error(codes::TOO_DEEP.code(), at, message)
+        .help("divide the work among several `map`s, one after the other")
+}
+
 pub(crate) fn takes_nothing(name: &Name) -> Diagnostic {
     let message = format!("`{}` takes no argument", name.text);
     Diagnostic::error(codes::NO_SUCH_PARAMETER.code(), name.span, message)

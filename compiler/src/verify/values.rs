@@ -4,13 +4,12 @@
 use super::{agree, calls, ensure, same_dtype};
 use crate::lower::catalog::Catalog;
 use plan::{
-    Binary, Const, DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, Type, Unary, VarId,
+    Binary, Const, DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, STAGE_DEPTH_MAX,
+    Type, Unary, VarId,
 };
 
 /// Axes of a tensor (`runtime/src/tensor.rs`).
 const RANK_MAX: usize = 6;
-/// Nodes that need each other: they are evaluated by recursion, on a thread of 2 MiB.
-const DEPTH_MAX: u32 = 500;
 /// Fields of a record.
 const FIELDS_MAX: usize = 10_000;
 
@@ -44,8 +43,8 @@ impl Values<'_> {
         });
         match later {
             Some(it) => Err(format!("it needs {it}, which does not stand before {id}")),
-            None if deepest >= DEPTH_MAX => {
-                Err(format!("more than {DEPTH_MAX} values stand above each other"))
+            None if deepest as usize >= STAGE_DEPTH_MAX => {
+                Err(format!("more than {STAGE_DEPTH_MAX} values stand above each other"))
             }
             None => Ok(deepest + 1),
         }

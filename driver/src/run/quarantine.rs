@@ -1,11 +1,11 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
-use crate::whole::failure;
+use crate::whole::unwritable;
 use runtime::{Failure, LostRecord, OnLost};
 use serde::Serialize;
 use std::{
-    fs::OpenOptions,
-    io::{BufWriter, Write},
+    fs::File,
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -30,9 +30,7 @@ struct Line<'a> {
 ///
 /// A run that goes on may tell of a record again that it comes to again.
 pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
-    let mut options = OpenOptions::new();
-    options.create(true).write(true).append(goes_on).truncate(!goes_on);
-    let file = options.open(path).map_err(|it| failure(path, "it cannot be written", &it))?;
+    let file = file(path, goes_on).map_err(|it| unwritable(path, &it))?;
     let (mut out, path) = (BufWriter::new(file), path.to_owned());
     Ok(Box::new(move |lost: Vec<LostRecord>| {
         let mut write = || {
@@ -42,8 +40,37 @@ pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
             }
             out.flush()
         };
-        write().map_err(|it| failure(&path, "it cannot be written", &it))
+        write().map_err(|it| unwritable(&path, &it))
     }))
+}
+
+fn file(path: &Path, goes_on: bool) -> io::Result<File> {
+    let mut file =
+        File::options().create(true).read(goes_on).write(true).truncate(!goes_on).open(path)?;
+    // A run whose disk was full, or that was killed, may have left half a line.
+    if goes_on && file.metadata()?.is_file() {
+        let whole = whole_lines(&mut file)?;
+        file.set_len(whole)?;
+        file.seek(SeekFrom::Start(whole))?;
+    }
+    Ok(file)
+}
+
+/// Bytes of a file up to the end of its last whole line.
+fn whole_lines(file: &mut File) -> io::Result<u64> {
+    let mut block = vec![0; 1 << 16];
+    let mut end = file.seek(SeekFrom::End(0))?;
+    while end > 0 {
+        let start = end.saturating_sub(block.len() as u64);
+        let block = &mut block[..(end - start) as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(block)?;
+        if let Some(at) = block.iter().rposition(|it| *it == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 impl<'a> Line<'a> {
@@ -56,5 +83,31 @@ impl<'a> Line<'a> {
             reason: &lost.fault.detail,
             detail: &lost.label,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn half_a_line_goes_before_the_run_goes_on() {
+        let path = std::env::temp_dir().join(format!("pipec-quarantine-{}", std::process::id()));
+        let long = "x".repeat(100_000);
+        for (text, kept) in [
+            ("", String::new()),
+            ("{}\n{\"a\"", "{}\n".to_owned()),
+            (&format!("{{}}\n{long}"), "{}\n".to_owned()),
+            (&format!("{long}\n"), format!("{long}\n")),
+            (&long, String::new()),
+        ] {
+            fs::write(&path, text).unwrap();
+            file(&path, true).unwrap().write_all(b"[]\n").unwrap();
+            assert!(fs::read_to_string(&path).unwrap() == kept + "[]\n", "{text:.9}");
+        }
+        drop(file(&path, false).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        fs::remove_file(&path).unwrap();
     }
 }

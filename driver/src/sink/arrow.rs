@@ -9,6 +9,7 @@
 mod arrays;
 
 use super::{Sink, Written, pieces::Pieces};
+use crate::whole;
 use arrays::{Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
@@ -17,6 +18,7 @@ use plan::{DType, Extent, Program, Type};
 use runtime::{Chunk, Failure};
 use std::{
     io::{self, Write},
+    path::Path,
     sync::Arc,
 };
 
@@ -148,10 +150,10 @@ fn failure(error: ArrowError) -> Failure {
         ArrowError::IoError(_, error) if error.kind() == io::ErrorKind::BrokenPipe => {
             Failure::Stopped
         }
-        ArrowError::IoError(_, error) => Failure::Io {
-            path: "-".to_owned(),
-            detail: format!("the output cannot be written: {error}"),
-        },
+        ArrowError::IoError(_, error) => {
+            let path = Path::new("the standard output");
+            whole::failure(path, "it cannot be written", &error)
+        }
         other => Failure::Data {
             label: String::new(),
             detail: format!("the output is no Arrow table: {other}"),

@@ -177,7 +177,8 @@ impl Sink for Folder {
     fn resume(&mut self, written: Written) -> Result<(), Failure> {
         let Written { outputs, files } = written;
         self.check_earlier(files)?;
-        (self.begun, self.outputs, self.manifest.files) = (true, outputs, files);
+        // Where the run has written no file yet, what is in the folder is not of it.
+        (self.begun, self.outputs, self.manifest.files) = (files > 0, outputs, files);
         Ok(())
     }
 
@@ -496,6 +497,19 @@ pub(super) mod tests {
             elements("x.shape/00000000.npy"),
             [2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
         );
+    }
+
+    #[test]
+    fn a_run_that_has_written_nothing_goes_on_in_any_folder() {
+        let scratch = Scratch::new("elsewhere");
+        let (fields, chunk) = texts(&["a", "b", "c"], 0);
+        for (from, expected) in [(0, 3), (2, 1)] {
+            let mut sink = Folder::open(&scratch.0, &program(&fields, true)).unwrap();
+            sink.resume(Written { outputs: from, files: 0 }).unwrap();
+            sink.take(&chunk.cut(from as usize..3)).unwrap();
+            sink.finish().unwrap();
+            assert_eq!(scratch.files().len(), 1 + 2 * expected, "{:?}", scratch.files());
+        }
     }
 
     #[test]

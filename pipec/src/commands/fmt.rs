@@ -1,10 +1,9 @@
 //! `pipec fmt`: programs in their one form.
 
-use super::paths::programs;
+use super::{failed, paths::programs};
 use crate::{Exit, args::FmtArgs, diff, figures::things, messages, talk::Talk};
 use driver::{SourceFile, Unreadable};
 use std::{
-    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -67,9 +66,8 @@ fn one(path: &Path, args: &FmtArgs, talk: &Talk) -> io::Result<Result<bool, Exit
         }
     } else if from_stdin {
         out.write_all(formatted.as_bytes())?;
-    } else if changed && let Err(error) = fs::write(path, formatted) {
-        talk.error(&format!("`{shown}` cannot be written: {error}"), None);
-        return Ok(Err(Exit::Io));
+    } else if changed && let Err(failure) = driver::replace(path, &formatted) {
+        return Ok(Err(failed(talk, &failure)));
     }
     Ok(Ok(changed))
 }

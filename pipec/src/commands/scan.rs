@@ -7,14 +7,15 @@ use crate::{
     figures::{bytes, count, things, time},
     talk::Talk,
 };
-use driver::scan::{
-    Bad, Faults, Files, Labels, Scan, ScanOptions, ScanWatch, Shuffle, Spread, scan,
+use driver::{
+    scan::{Bad, Faults, Files, Labels, Scan, ScanOptions, ScanWatch, Shuffle, Spread, scan},
+    unwritable,
 };
 use runtime::Failure;
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Scans the pipeline that `args` names.
@@ -45,14 +46,13 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
 /// The file of bad records: a line of JSON each.
 struct Lines {
     out: BufWriter<File>,
-    path: String,
+    path: PathBuf,
 }
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let shown = path.display().to_string();
-        let file = File::create(path).map_err(|it| unwritable(&shown, &it))?;
-        Ok(Self { out: BufWriter::new(file), path: shown })
+        let file = File::create(path).map_err(|it| unwritable(path, &it))?;
+        Ok(Self { out: BufWriter::new(file), path: path.to_owned() })
     }
 
     fn write(&mut self, bad: &Bad) -> Result<(), Failure> {
@@ -64,10 +64,6 @@ impl Lines {
     fn close(mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|it| unwritable(&self.path, &it))
     }
-}
-
-fn unwritable(path: &str, error: &io::Error) -> Failure {
-    Failure::Io { path: path.to_owned(), detail: format!("it cannot be written: {error}") }
 }
 
 fn told(args: &ScanArgs, found: &Scan) -> io::Result<Exit> {

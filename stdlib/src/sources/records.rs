@@ -12,8 +12,10 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-/// Files that one source keeps open for reading by number.
+/// Files that one source keeps open for reading by number, and the share of those that the process
+/// may have.
 const OPEN_MAX: usize = 64;
+const OPEN_SHARE: u64 = 8;
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
 
@@ -49,6 +51,8 @@ struct Inner<F> {
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
     open: Mutex<Vec<(u32, Arc<File>)>>,
+    /// How many of them.
+    open_max: usize,
 }
 
 struct Files {
@@ -73,7 +77,9 @@ impl<F: Format> Records<F> {
     /// The records of these files; nothing is opened yet.
     pub(super) fn new(format: F, listed: Listed, place: u64) -> Self {
         let (files, index) = (OnceLock::new(), OnceLock::new());
-        let inner = Inner { format, listed, place, files, index, open: Mutex::default() };
+        let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
+        let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
+        let inner = Inner { format, listed, place, files, index, open: Mutex::default(), open_max };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -188,12 +194,13 @@ impl<F: Format> Inner<F> {
         let found = open.iter().position(|(it, _)| *it == number);
         let file = match found {
             Some(at) => open.remove(at).1,
-            None => Arc::new(File::open(path)?),
+            // Better to open a file again later than to end for it.
+            None => Arc::new(os::open(path, || open.clear())?),
         };
-        if open.len() == OPEN_MAX {
+        open.push((number, file.clone()));
+        if open.len() > self.open_max {
             open.remove(0);
         }
-        open.push((number, file.clone()));
         Ok(file)
     }
 }
@@ -339,7 +346,11 @@ pub(super) fn text_failure(why: TextError) -> Failure {
 
 fn unreadable(path: &Path, why: &io::Error) -> Failure {
     let path = path.display().to_string();
-    let help = "see that it is there, may be read, and is not written to meanwhile";
+    let help = if os::is_too_many_open(why) {
+        "raise the number of files that may be open (`ulimit -n`)"
+    } else {
+        "see that it is there, may be read, and is not written to meanwhile"
+    };
     Failure::Io { path, detail: format!("it cannot be read: {why}: {help}") }
 }
 

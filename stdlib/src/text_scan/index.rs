@@ -120,9 +120,11 @@ pub fn line_at(path: &Path, offset: u64) -> io::Result<u64> {
     let mut block = vec![0; 64 * 1024];
     let mut line = 1;
     loop {
-        match input.read(&mut block)? {
-            0 => return Ok(line),
-            n_bytes => line += memchr_iter(b'\n', &block[..n_bytes]).count() as u64,
+        match input.read(&mut block) {
+            Ok(0) => return Ok(line),
+            Ok(n_bytes) => line += memchr_iter(b'\n', &block[..n_bytes]).count() as u64,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

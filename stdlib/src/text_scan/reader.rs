@@ -8,6 +8,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use runtime::os;
+
 use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark, trim};
 use super::{RecordFault, TextError, csv};
 
@@ -28,6 +30,8 @@ pub struct RecordReader {
     header: Option<Vec<String>>,
     header_due: bool,
     input: Option<File>,
+    /// Bytes that the open file had when it was opened; none of what is no file but a pipe.
+    len: Option<u64>,
     /// Where the next record is.
     position: Position,
     buffer: Vec<u8>,
@@ -121,6 +125,7 @@ impl RecordReader {
             header,
             header_due: false,
             input: None,
+            len: None,
             position: Position::default(),
             buffer: Vec::new(),
             at: 0,
@@ -168,6 +173,7 @@ impl RecordReader {
                 return Ok(Some(Block { position, bytes, records: &self.spans }));
             }
             if self.at_end && self.at == self.buffer.len() {
+                self.check_len()?;
                 self.input = None;
                 self.position = Position { file: position.file + 1, offset: 0, line: 0 };
             }
@@ -179,13 +185,16 @@ impl RecordReader {
         let Position { file, offset, line } = self.position;
         let path = &self.files[file as usize];
         let open = || {
-            let mut input = File::open(path)?;
+            let mut input = os::open(path, || ())?;
+            let found = input.metadata()?;
             if offset > 0 {
                 input.seek(SeekFrom::Start(offset))?;
             }
-            Ok(input)
+            // What the system makes up as it is read has no bytes beforehand.
+            Ok((input, Some(found.len()).filter(|it| found.is_file() && *it > 0)))
         };
-        self.input = Some(open().map_err(|why| TextError::unreadable(path, &why))?);
+        let (input, len) = open().map_err(|why| TextError::unreadable(path, &why))?;
+        (self.input, self.len) = (Some(input), len);
         self.buffer.clear();
         (self.at, self.at_end) = (0, false);
         self.header_due = line == 0 && self.header.is_some();
@@ -195,6 +204,19 @@ impl RecordReader {
             self.skip_byte_order_mark()?;
         }
         Ok(())
+    }
+
+    /// Sees to it that a file ends where it ended when it was opened: what is cut off of it would
+    /// be missing without a word, and what comes to it would be there now and then.
+    fn check_len(&mut self) -> Result<(), TextError> {
+        let Position { file, offset, .. } = self.position;
+        match self.len {
+            Some(len) if len != offset => {
+                self.input = None;
+                Err(TextError::changed(&self.files[file as usize], len, offset))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn skip_byte_order_mark(&mut self) -> Result<(), TextError> {

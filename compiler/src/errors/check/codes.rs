@@ -59,6 +59,11 @@ codes! {
     "PC0112" UNKNOWN_TYPE "unknown-type"
     "A type is a dtype, such as `f32` or `str`, with its extents: `f32[n, 4]`, `u8[?, ?, 3]`."
 
+    "PC0113" TOO_DEEP "too-deep"
+    "What one step computes from a record leads through too many values, each found from the one before: 500 are the \
+     most, so that no program can exhaust the stack. Divide the work among several steps: a field of the first is \
+     what the second begins with."
+
     "PC0121" MISSING_ARGUMENT "missing-argument"
     "A call lacks an argument for a parameter without a default."
     wrong "pipeline p = range(9) |> take"

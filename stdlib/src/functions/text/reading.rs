@@ -2,9 +2,10 @@
 
 use super::json::shown;
 use crate::prelude::*;
-use runtime::VALUE_BYTES_MAX;
+use runtime::{VALUE_BYTES_MAX, os};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 
 /// Reads the file called `path` to where the result will live, as `dtype`.
 pub(super) fn read_into<'a>(
@@ -15,7 +16,8 @@ pub(super) fn read_into<'a>(
     let (mut file, len) = open(path)?;
     let room = out.room(dtype, Shape::new(&[len]))?;
     file.read_exact(room).map_err(|it| unreadable(path, &it))?;
-    match file.read(&mut [0]) {
+    // Not a bare `read`, which a signal may interrupt.
+    match file.take(1).read_to_end(&mut Vec::new()) {
         Ok(0) => Ok(room),
         Ok(_) => Err(changed(path)),
         Err(it) => Err(unreadable(path, &it)),
@@ -30,7 +32,7 @@ fn open(path: &str) -> Result<(File, usize), Fault> {
         let detail = format!("{} is no file", shown(path));
         return Err(Fault::new("file-unreadable", detail));
     }
-    let file = File::open(path).map_err(|it| unreadable(path, &it))?;
+    let file = os::open(Path::new(path), || ()).map_err(|it| unreadable(path, &it))?;
     let len = file.metadata().map_err(|it| unreadable(path, &it))?.len();
     let fits = usize::try_from(len).ok().filter(|it| *it <= VALUE_BYTES_MAX);
     let len = fits.ok_or_else(|| {

@@ -1,0 +1,243 @@
+//! A folder with data, and runs over it while calls of the system fail.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The pipelines of `tests/faults/*.pipe`, and the file that each is in.
+pub(crate) const PIPELINES: [(&str, &str); 8] = [
+    ("strict", "files"),
+    ("skipping", "files"),
+    ("replaced", "files"),
+    ("texts", "files"),
+    ("in_order", "texts"),
+    ("by_number", "texts"),
+    ("objects", "texts"),
+    ("table", "tables"),
+];
+/// Those in which a file that cannot be read costs its record, and not the run.
+pub(crate) const FORGIVING: [&str; 3] = ["skipping", "replaced", "texts"];
+/// Some of these stands in a message before what helps.
+const REMEDIES: [&str; 4] = ["help:", "; ", "see that", "list a folder that"];
+/// The program under test.
+pub(crate) const PIPEC: &str = env!("CARGO_BIN_EXE_pipec");
+/// A run that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Files that are records.
+pub(crate) const BINARIES: usize = 12;
+
+/// Which calls fail, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Fault {
+    pub(crate) call: &'static str,
+    /// Below which of the scratch folder's own: `data`, which is read, or `run`, which is written.
+    pub(crate) below: &'static str,
+    pub(crate) word: &'static str,
+    pub(crate) from: usize,
+    pub(crate) times: usize,
+    pub(crate) what: &'static str,
+}
+
+pub(crate) const fn fault(call: &'static str, below: &'static str, what: &'static str) -> Fault {
+    Fault { call, below, word: "", from: 1, times: usize::MAX, what }
+}
+
+impl Fault {
+    pub(crate) const fn of(self, word: &'static str) -> Self {
+        Self { word, ..self }
+    }
+
+    pub(crate) const fn once(self) -> Self {
+        Self { times: 1, ..self }
+    }
+}
+
+/// What a run has said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    /// Waits for the end; a run that hangs is ended, and the test with it.
+    pub(crate) fn of(mut child: Child) -> Self {
+        let begin = Instant::now();
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if begin.elapsed() > LONGEST => {
+                    child.kill().unwrap();
+                    panic!("the run hangs");
+                }
+                None => thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        // What a run says here is less than a pipe holds.
+        let (mut out, mut err) = (String::new(), String::new());
+        child.stdout.unwrap().read_to_string(&mut out).unwrap();
+        child.stderr.unwrap().read_to_string(&mut err).unwrap();
+        Self { code: status.code(), out, err }
+    }
+
+    /// Asserts that it ended as a run may end: with a code, and a message that helps.
+    #[track_caller]
+    pub(crate) fn is_sound(&self, fault: &str) {
+        assert!(matches!(self.code, Some(0 | 3 | 5)), "{fault}: {self:#?}");
+        assert!(!self.err.contains("panicked"), "{fault}: {}", self.err);
+        if self.code != Some(0) {
+            let names_the_place = self.err.contains("pipec-faults-");
+            // Long lines are broken for the reader.
+            let said: Vec<_> = self.err.split_whitespace().filter(|it| *it != "|").collect();
+            let said = said.join(" ");
+            let says_what_helps = REMEDIES.iter().any(|it| said.contains(it));
+            assert!(names_the_place && says_what_helps, "{fault}: {}", self.err);
+        }
+    }
+
+    /// A number of the summary.
+    pub(crate) fn figure(&self, name: &str) -> usize {
+        let (_, after) = self.out.split_once(&format!("\"{name}\": ")).unwrap();
+        after.split(|it: char| !it.is_ascii_digit()).next().unwrap().parse().unwrap()
+    }
+}
+
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
+pub(crate) struct Scratch(pub(crate) PathBuf);
+
+impl Scratch {
+    /// A folder with data for all pipelines.
+    pub(crate) fn new(name: &str) -> Self {
+        let folder = env::temp_dir().join(format!("pipec-faults-{}-{name}", std::process::id()));
+        let scratch = Self(fs::canonicalize(env::temp_dir()).unwrap().join(folder));
+        let _ = fs::remove_dir_all(&scratch.0);
+        fs::create_dir_all(scratch.0.join("data")).unwrap();
+        scratch.records();
+        scratch
+    }
+
+    pub(crate) fn records(&self) {
+        let write = |name: String, text: String| fs::write(self.0.join("data").join(name), text);
+        for file in 0..BINARIES {
+            write(format!("{file}.bin"), "x".repeat(100 + file)).unwrap();
+        }
+        let lines = |line: fn(usize) -> String| (0..40).map(line).collect::<String>();
+        for file in 0..2 {
+            write(format!("{file}.txt"), lines(|it| "y".repeat(it % 9) + "\n")).unwrap();
+            write(
+                format!("{file}.csv"),
+                "a,b\n".to_owned() + &lines(|it| format!("{it},{it}.5\n")),
+            )
+            .unwrap();
+            write(format!("{file}.jsonl"), lines(|it| format!("{{\"id\": {it}}}\n"))).unwrap();
+        }
+    }
+
+    /// Runs a pipeline into `run/out`, with a state and a quarantine file.
+    pub(crate) fn command(&self, pipeline: &str, workers: usize) -> Command {
+        let at = |name: &str| self.0.join(name).display().to_string();
+        let mut command = Command::new(PIPEC);
+        command.arg("run").arg(file_of(pipeline)).args([pipeline, "--json", "--seed", "7"]);
+        command.args(["--workers", &workers.to_string()]);
+        command.args(["--set", &format!("data={}", at("data")), "--state-every", "0ms"]);
+        command.args(["--out", &at("run/out"), "--state", &at("run/state")]);
+        command.args(["--quarantine", &at("run/lost.jsonl"), "--chunk-rows", "3"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a pipeline into its standard output.
+    pub(crate) fn streaming(&self, pipeline: &str) -> Command {
+        let mut command = Command::new(PIPEC);
+        command.arg("run").arg(file_of(pipeline)).args([pipeline, "--out", "-", "--workers", "2"]);
+        command.args(["--set", &format!("data={}", self.0.join("data").display())]);
+        command
+    }
+
+    pub(crate) fn run(&self, pipeline: &str, fault: Option<&Fault>) -> Ended {
+        let mut command = self.command(pipeline, 2);
+        if let Some(fault) = fault {
+            self.disturb(&mut command, fault);
+        }
+        Ended::of(command.spawn().unwrap())
+    }
+
+    pub(crate) fn disturb(&self, command: &mut Command, fault: &Fault) {
+        let _ = fs::remove_file(self.0.join("hit"));
+        command.env("LD_PRELOAD", layer());
+        command.env("FAULTS_CALL", fault.call).env("FAULTS_WORD", fault.word);
+        command.env("FAULTS_BELOW", self.0.join(fault.below));
+        command.env("FAULTS_FROM", fault.from.to_string()).env("FAULTS_DO", fault.what);
+        command.env("FAULTS_TIMES", fault.times.to_string()).env("FAULTS_HIT", self.0.join("hit"));
+    }
+
+    pub(crate) fn was_hit(&self) -> bool {
+        self.0.join("hit").exists()
+    }
+
+    pub(crate) fn clear(&self) {
+        let _ = fs::remove_dir_all(self.0.join("run"));
+        fs::create_dir(self.0.join("run")).unwrap();
+    }
+
+    /// What an undisturbed run writes.
+    pub(crate) fn whole(&self, pipeline: &str) -> Files {
+        self.clear();
+        let ended = self.run(pipeline, None);
+        assert_eq!(ended.code, Some(0), "{pipeline}: {ended:#?}");
+        files(&self.0.join("run/out"))
+    }
+
+    /// Runs while something happens that must not matter; whether it did happen.
+    pub(crate) fn same(&self, pipeline: &str, fault: Fault, whole: &Files) -> bool {
+        self.clear();
+        let ended = self.run(pipeline, Some(&fault));
+        let Fault { call, below, what, from, .. } = fault;
+        let named = format!("{pipeline}: {what} at {call} {from} below {below}");
+        assert_eq!(ended.code, Some(0), "{named}: {}", ended.err);
+        assert!(files(&self.0.join("run/out")) == *whole, "{named}: other files");
+        self.was_hit()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The program that has a pipeline.
+fn file_of(pipeline: &str) -> PathBuf {
+    let (_, file) = PIPELINES.iter().find(|it| it.0 == pipeline).unwrap();
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/faults/{file}.pipe"))
+}
+
+/// The fault layer: cargo builds it beside this test.
+fn layer() -> PathBuf {
+    let layer = env::current_exe().unwrap().with_file_name("libfaults.so");
+    assert!(layer.exists(), "{} is not there", layer.display());
+    layer
+}
+
+/// Every file below a folder.
+pub(crate) fn files(folder: &Path) -> Files {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            let inner = files(&entry.path()).into_iter();
+            found.extend(inner.map(|(it, bytes)| (format!("{name}/{it}"), bytes)));
+        } else {
+            found.insert(name, fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
