@@ -157,6 +157,8 @@ pub struct OperatorCall<'a> {
     pub state: Option<&'a [u64]>,
     /// Records of the chunks that it makes, as far as it is free to choose.
     pub rows: usize,
+    /// Bytes that the run may take; an operator may hold half of them.
+    pub memory: u64,
     /// Where its buffers come from.
     pub pool: &'a crate::Pool,
 }

@@ -203,7 +203,7 @@ impl Build<'_> {
             }
         };
         let single = matches!(&transform.outputs, Records::Listed(lists) if lists.len() == 1);
-        let pieces = Pieces::new(self.rows(stage));
+        let pieces = Pieces::default();
         Ok(Kind::Transform { compiled, pieces, cut, single })
     }
 
@@ -240,6 +240,7 @@ impl Build<'_> {
             columns: stage.columns.clone(),
             key: mix(self.options.seed, *place),
             resume: None,
+            memory: self.options.memory,
             rows: self.rows(stage),
             pool: self.pool.clone(),
             finishes_apart: true,
@@ -296,12 +297,14 @@ impl Build<'_> {
             Class::Worker => self.options.workers.max(1),
             Class::Reader => self.options.readers.max(1),
         };
-        let row_bytes: usize = columns.iter().filter_map(|it| it.ty.fixed_bytes()).sum();
+        let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {
             items: 2 * threads + 2,
             bytes: 0,
-            chunk_bytes: (row_bytes + 8).saturating_mul(rows),
+            chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
+            rows,
+            is_fixed: self.options.chunk_rows.is_some(),
         }
     }
 

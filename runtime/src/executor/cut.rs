@@ -24,32 +24,29 @@ impl Stretch {
 }
 
 /// The pieces of a chunk that is larger than a task should be, such as a window that was shuffled.
+#[derive(Default)]
 pub(super) struct Pieces {
-    /// Records of a piece, at the most.
-    rows: usize,
     /// What is left of the chunk that was cut last.
     rest: Option<Stretch>,
 }
 
 impl Pieces {
-    /// Pieces of about `rows` records: a chunk of less than twice as many is left whole.
-    pub(super) fn new(rows: usize) -> Self {
-        Self { rows, rest: None }
-    }
-
     /// Whether a chunk is being cut.
     pub(super) fn has_rest(&self) -> bool {
         self.rest.is_some()
     }
 
-    /// The next piece, of the rest or, where there is none, of `next`.
-    pub(super) fn give(&mut self, next: impl FnOnce() -> Stretch) -> Stretch {
+    /// The next piece of about `rows` records, of the rest or, where there is none, of `next`: a
+    /// chunk of less than twice as many is left whole.
+    pub(super) fn give(&mut self, rows: usize, next: impl FnOnce() -> Stretch) -> Stretch {
         let whole = self.rest.take().unwrap_or_else(next);
-        if whole.chunk.rows < 2 * self.rows {
+        // One of a record is as small as can be.
+        let most = if rows == 1 { 1 } else { 2 * rows - 1 };
+        if whole.chunk.rows <= most {
             return whole;
         }
-        self.rest = Some(whole.cut(self.rows..whole.chunk.rows));
-        whole.cut(0..self.rows)
+        self.rest = Some(whole.cut(rows..whole.chunk.rows));
+        whole.cut(0..rows)
     }
 
     /// The epoch is over.

@@ -110,9 +110,16 @@ pub(super) enum Class {
 pub(super) struct Limit {
     pub(super) items: usize,
     pub(super) bytes: usize,
-    /// Bytes of a chunk, by the types, as long as there was none.
-    pub(super) chunk_bytes: usize,
+    /// Bytes of a chunk, where the types say it.
+    pub(super) chunk_bytes: Option<usize>,
+    /// Records of a chunk.
+    pub(super) rows: usize,
+    /// Whether they are to be as many, however large they are.
+    pub(super) is_fixed: bool,
 }
+
+/// Chunks that should fit into the bytes of a node.
+const CHUNKS_HELD: usize = 8;
 
 /// What goes from node to node.
 #[derive(Default)]
@@ -179,10 +186,26 @@ impl Node {
     pub(super) fn has_room(&self) -> bool {
         let begun = self.ring.len() + usize::from(self.is_busy);
         let held = begun + self.out.len();
-        let largest = self.measured.chunk_bytes;
-        let each = if largest > 0 { largest } else { self.limit.chunk_bytes };
+        let largest = Some(self.measured.chunk_bytes).filter(|it| *it > 0);
+        let Some(each) = largest.or(self.limit.chunk_bytes) else {
+            // The first one tells how large they are.
+            return held == 0;
+        };
         let bytes = (begun + 1).saturating_mul(each).saturating_add(self.out_bytes);
         held == 0 || held < self.limit.items && bytes <= self.limit.bytes
+    }
+
+    /// Records of the next chunk: fewer than planned where they are large, and one where nobody
+    /// knows yet how large they are.
+    pub(super) fn rows_now(&self) -> usize {
+        let Limit { bytes, chunk_bytes, rows, is_fixed, .. } = self.limit;
+        let measured = self.measured.bytes.checked_div(self.measured.records);
+        let typed = chunk_bytes.map(|it| (it / rows) as u64);
+        match measured.or(typed) {
+            _ if is_fixed => rows,
+            Some(each) => (bytes / CHUNKS_HELD / (each as usize).max(1)).clamp(1, rows),
+            None => 1,
+        }
     }
 
     /// Takes the first item that waits for the next node.
@@ -284,14 +307,14 @@ impl Measured {
 
 impl Fetch {
     /// The next task: to ask how many there are, then to make a chunk.
-    pub(super) fn give(&mut self, epoch: u32) -> Work {
+    pub(super) fn give(&mut self, epoch: u32, rows: usize) -> Work {
         let supply = self.supply.clone();
         let Some(pass_len) = self.pass_len else { return Work::Count(supply) };
-        let places = self.next(supply.epoch_len(pass_len)).unwrap_or(0..0);
+        let places = self.next(supply.epoch_len(pass_len), rows).unwrap_or(0..0);
         self.given = places.end;
         if let Some(Dealt { terms, first, rounds }) = &mut self.deal {
             let at = (*first, places.start, supply.epoch_len(pass_len));
-            let end = terms.places(at, supply.rows as u64).and_then(|it| it.round_end);
+            let end = terms.places(at, rows as u64).and_then(|it| it.round_end);
             end.into_iter()
                 .for_each(|it| rounds.ended(epoch, At::new(Point::Source { place: it })));
         }
@@ -299,8 +322,8 @@ impl Fetch {
     }
 
     /// The next places for a task, of an epoch of `len`.
-    fn next(&self, len: u64) -> Option<Range<u64>> {
-        let rows = self.supply.rows as u64;
+    fn next(&self, len: u64, rows: usize) -> Option<Range<u64>> {
+        let rows = rows as u64;
         match &self.deal {
             Some(Dealt { terms, first, .. }) => {
                 Some(terms.places((*first, self.given, len), rows)?.places)
@@ -312,7 +335,7 @@ impl Fetch {
 
     /// Whether tasks have been given all of the epoch; not known before the source has been asked.
     pub(super) fn is_over(&self) -> bool {
-        let next = |it| self.next(self.supply.epoch_len(it));
+        let next = |it| self.next(self.supply.epoch_len(it), 1);
         self.pass_len.is_some_and(|it| next(it).is_none())
     }
 

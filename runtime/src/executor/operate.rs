@@ -35,6 +35,7 @@ pub(super) struct Maker {
     /// Where it begins, in the epoch in which the run is resumed.
     pub(super) resume: Option<Resume>,
     pub(super) rows: usize,
+    pub(super) memory: u64,
     pub(super) pool: Pool,
     /// Whether a node of its own does the parallel step.
     pub(super) finishes_apart: bool,
@@ -91,6 +92,7 @@ impl Maker {
             epoch,
             state: resume.map(|it| it.state.as_slice()),
             rows: self.rows,
+            memory: self.memory,
             pool: &self.pool,
         })?;
         let (point, inputs) = match resume.cloned() {

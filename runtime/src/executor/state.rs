@@ -211,7 +211,7 @@ impl State {
     fn begin(&mut self, id: usize) -> Job {
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
-        let (epoch, mut bytes_in) = (node.epoch, 0);
+        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(), 0);
         let mut next = |input: usize| {
             let item = above[node.inputs[input]].pop().expect("the node is ready");
             bytes_in = item.bytes();
@@ -220,13 +220,13 @@ impl State {
         let (work, at) = match &mut node.kind {
             Kind::Fetch(fetch) => {
                 let at = At::new(Point::Source { place: fetch.given });
-                (fetch.give(epoch), at)
+                (fetch.give(epoch, rows), at)
             }
             Kind::Stream { supply, cursor, .. } => {
                 (Work::Draw(supply.clone(), cursor.take(), epoch), At::start())
             }
             Kind::Transform { compiled, pieces, cut, .. } => {
-                let mut next = || pieces.give(|| next(0).into_parcel().into_stretch());
+                let mut next = || pieces.give(rows, || next(0).into_parcel().into_stretch());
                 match cut {
                     None => {
                         let Stretch { chunk, at } = next();

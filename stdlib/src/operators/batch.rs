@@ -85,7 +85,7 @@ struct Batch {
 impl Batch {
     fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
         let size = terms.size.expect("a batch without `by` has a size");
-        let groups = Regroup::new(Group::new(call), size, size, "a batch");
+        let groups = Regroup::new(Group::new(call).with_share(call.memory), size, size, "a batch");
         Self { groups, tail: terms.tail, mark: None, done: false }
     }
 }

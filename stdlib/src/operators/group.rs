@@ -7,16 +7,21 @@ use std::ops::Range;
 /// Bytes of records that one operator may hold.
 pub(super) const HELD_BYTES_MAX: usize = 4 << 30;
 
-/// Fails where an operator would hold more than it may.
-pub(super) fn check_held(bytes: usize, what: &str) -> Result<(), Failure> {
-    if bytes <= HELD_BYTES_MAX {
+/// Fails where an operator would hold more than its share of the run's memory.
+pub(super) fn check_held(bytes: usize, share: u64, what: &str) -> Result<(), Failure> {
+    let most = usize::try_from(share).unwrap_or(usize::MAX).min(HELD_BYTES_MAX);
+    if bytes <= most {
         return Ok(());
     }
-    let most = HELD_BYTES_MAX >> 30;
-    let detail = format!(
-        "{what} takes more than {most} GiB: make it smaller, or put it before what makes the records large"
-    );
-    Err(failure(detail))
+    let shown = match most {
+        HELD_BYTES_MAX => format!("{} GiB", most >> 30),
+        _ => format!("{} MiB of the run's memory", most >> 20),
+    };
+    let more = if most == HELD_BYTES_MAX { "" } else { "give the run more (`--memory`), " };
+    Err(failure(format!(
+        "{what} takes more than {shown}: {more}make it smaller, or put it before what makes the \
+         records large"
+    )))
 }
 
 /// What a saved state is that is none of this operator.
@@ -38,6 +43,8 @@ pub(super) struct Group {
     pool: Pool,
     rows: usize,
     epoch: u32,
+    /// Bytes that it may take: half of the run's memory, unless said otherwise.
+    share: u64,
     /// The ids, then the columns; none where there is no row.
     runs: Vec<Run>,
 }
@@ -57,12 +64,29 @@ impl Group {
     pub(super) fn of(fields: &[Field], call: &OperatorCall<'_>) -> Self {
         let id = Field { name: "$id".to_owned(), ty: Type::scalar(DType::U64) };
         let fields = [id].into_iter().chain(fields.iter().cloned()).collect();
-        Self { fields, pool: call.pool.clone(), rows: 0, epoch: call.epoch, runs: Vec::new() }
+        Self {
+            fields,
+            pool: call.pool.clone(),
+            rows: 0,
+            epoch: call.epoch,
+            share: call.memory / 2,
+            runs: Vec::new(),
+        }
+    }
+
+    /// The same, where it may take so many bytes.
+    pub(super) fn with_share(self, share: u64) -> Self {
+        Self { share, ..self }
     }
 
     /// How many rows are in it.
     pub(super) fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Bytes that it may take.
+    pub(super) fn share(&self) -> u64 {
+        self.share
     }
 
     /// Bytes that its rows take.
@@ -151,7 +175,7 @@ impl Regroup {
                 out.extend(self.group.finish());
             }
         }
-        check_held(self.group.bytes(), self.what)
+        check_held(self.group.bytes(), self.group.share, self.what)
     }
 
     /// The point after the groups that are out: what was given since waits for more.

@@ -105,6 +105,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         run: 0,
         last: false,
         mark: None,
+        share: call.memory / 2,
         done: false,
     };
     serial.next_run();
@@ -225,6 +226,8 @@ struct Mix {
     /// Whether nothing comes after this run.
     last: bool,
     mark: Option<Mark>,
+    /// Bytes that it may hold.
+    share: u64,
     done: bool,
 }
 
@@ -259,7 +262,7 @@ impl Operator for Mix {
             }
             self.next_run();
         }
-        check_held(self.held(), "what `mix` holds of its streams")
+        check_held(self.held(), self.share, "what `mix` holds of its streams")
     }
 
     fn mark(&self) -> Option<Mark> {

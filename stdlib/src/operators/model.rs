@@ -202,6 +202,7 @@ impl Case<'_> {
             epoch: EPOCH,
             state: begin.state.as_deref(),
             rows: [1, 7, 64, 1000][cut as usize % 4],
+            memory: 8 << 30,
             pool: &Pool::default(),
         })?;
         let inputs = self.inputs.iter().zip(&begin.inputs).enumerate();

@@ -57,6 +57,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         rows: call.rows.max(1),
         pool: call.pool.clone(),
         ready: line.clone(),
+        share: call.memory / 2,
         done: false,
     };
 
@@ -83,6 +84,8 @@ struct Sample {
     rows: usize,
     pool: Pool,
     ready: Arc<OnceLock<Line>>,
+    /// Bytes that it may hold.
+    share: u64,
     done: bool,
 }
 
@@ -107,7 +110,11 @@ impl Operator for Sample {
             None => self.held.blocks.extend(self.blocks.rest()),
         }
         self.bytes += self.held.blocks[held..].iter().map(Chunk::bytes).sum::<usize>();
-        check_held(self.bytes + self.held.sums.len() * 8, "what `sample` holds of an epoch")?;
+        check_held(
+            self.bytes + self.held.sums.len() * 8,
+            self.share,
+            "what `sample` holds of an epoch",
+        )?;
         if chunk.is_none() { self.finish(out) } else { Ok(()) }
     }
 }

@@ -130,7 +130,7 @@ impl Operator for Windows {
             }
         }
         self.passed = out.len();
-        check_held(self.group.bytes(), "the window of `windows`")
+        check_held(self.group.bytes(), self.group.share(), "the window of `windows`")
     }
 
     fn mark(&self) -> Option<Mark> {

@@ -37,6 +37,8 @@ pub(super) struct Buckets {
     pool: Pool,
     epoch: u32,
     mark: Option<Mark>,
+    /// Bytes that it may hold.
+    share: u64,
     done: bool,
     /// What `by` says of each record of a chunk; kept for its memory.
     lengths: Vec<f64>,
@@ -85,6 +87,7 @@ impl Buckets {
             pool: call.pool.clone(),
             epoch: call.epoch,
             mark: None,
+            share: call.memory / 2,
             done: false,
             lengths: Vec::new(),
             keys: Vec::new(),
@@ -142,7 +145,7 @@ impl Operator for Buckets {
         for kind in 0..self.buckets.len() {
             self.settle(kind, Some(&chunk));
         }
-        check_held(self.held(), "what `batch` holds to sort it `by`")
+        check_held(self.held(), self.share, "what `batch` holds to sort it `by`")
     }
 
     fn mark(&self) -> Option<Mark> {

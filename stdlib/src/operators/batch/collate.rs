@@ -14,7 +14,13 @@ pub(super) struct Collate {
     lanes: Vec<(Field, Option<(usize, Lane)>)>,
     /// Rows that every batch is filled up to.
     rows: Option<usize>,
+    home: Home,
+}
+
+/// Where batches are made, and how large they may be.
+struct Home {
     pool: Pool,
+    share: u64,
 }
 
 impl Collate {
@@ -28,7 +34,7 @@ impl Collate {
         Self {
             lanes: call.columns.iter().map(|it| (it.clone(), source(it))).collect(),
             rows: terms.size.filter(|_| terms.tail == Tail::Mask),
-            pool: call.pool.clone(),
+            home: Home { pool: call.pool.clone(), share: call.memory },
         }
     }
 
@@ -39,19 +45,19 @@ impl Collate {
         for (field, source) in &self.lanes {
             columns.push(match source {
                 Some((at, lane)) => {
-                    lane.collated(&chunk.columns[*at], rows, &field.ty, &self.pool)?
+                    lane.collated(&chunk.columns[*at], rows, &field.ty, &self.home)?
                 }
                 None => self.valid(chunk.rows, rows),
             });
         }
-        let mut ids = Builder::new(&Type::scalar(DType::U64), 1, &self.pool);
+        let mut ids = Builder::new(&Type::scalar(DType::U64), 1, &self.home.pool);
         ids.push_scalar(lineage(chunk.ids()));
         Ok(Chunk { rows: 1, epoch: chunk.epoch, ids: ids.finish(), columns })
     }
 
     fn valid(&self, filled: usize, rows: usize) -> Column {
         let ty = Type::tensor(DType::Bool, &[rows as u64]);
-        let mut valid = Builder::new(&ty, 1, &self.pool);
+        let mut valid = Builder::new(&ty, 1, &self.home.pool);
         let room = valid.room(Shape::new(&[rows]));
         room[..filled].fill(1);
         room[filled..].fill(0);
@@ -66,7 +72,7 @@ impl Lane {
         column: &Column,
         rows: usize,
         ty: &Type,
-        pool: &Pool,
+        home: &Home,
     ) -> Result<Column, Failure> {
         let as_it_is = rows == column.rows() && self.multiples.is_empty();
         if let Some(whole) = column.as_one_row().filter(|_| as_it_is) {
@@ -74,11 +80,11 @@ impl Lane {
         }
         let row = self.row_extents(column)?;
         let bytes = row.elements().saturating_mul(rows).saturating_mul(column.dtype().size());
-        check_held(bytes, &format!("`{}` in one batch", self.field.name))?;
+        check_held(bytes, home.share, &format!("`{}` in one batch", self.field.name))?;
         debug_assert!(bytes <= HELD_BYTES_MAX);
 
         let extents: Vec<usize> = [rows].into_iter().chain(row.iter().copied()).collect();
-        let mut out = Builder::new(ty, 1, pool);
+        let mut out = Builder::new(ty, 1, &home.pool);
         let room = out.room(Shape::new(&extents));
         if !fill_all(column, &row, rows, room) {
             self.fill(room);

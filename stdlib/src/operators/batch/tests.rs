@@ -325,6 +325,7 @@ fn neighbours_become_a_batch_where_they_lie() {
         epoch: 0,
         state: None,
         rows: 1,
+        memory: 1 << 30,
         pool: &pool,
     })
     .unwrap();
