@@ -1,6 +1,7 @@
 //! What a pipeline will do, for people: the steps in the order of the text, what each costs, what
 //! bounds the rate, and what was rewritten.
 
+mod again;
 mod figures;
 mod graph_text;
 mod plan_text;
@@ -33,6 +34,10 @@ pub struct Explanation {
     pub estimate: Estimate,
     /// What was rewritten, and what was not and why.
     pub story: Vec<Step>,
+    /// What is done again when a run is resumed.
+    pub resume: String,
+    /// Who does what where several runs share the work.
+    pub ranks: Option<String>,
 }
 
 /// A step of the plan.
@@ -70,6 +75,8 @@ pub fn explain(
         steps: lines.all,
         estimate: optimised.estimate.clone(),
         story: optimised.story.clone(),
+        resume: again::resumed(plan, &lines.catalog),
+        ranks: again::shared(plan, &lines.catalog),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs that are killed at any moment, and gone on with, write what an undisturbed run writes.
 //!
-//! A few kills in the usual run; a thousand where `SLOW_TESTS` is set.
+//! A few kills in the usual run, more where `SLOW_TESTS` is set, as many as `KILLS` says.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,7 +19,8 @@ const PROGRAMS: [&str; 6] = ["window", "mixed", "zipped", "sorted", "repeated", 
 
 #[test]
 fn killed_runs_go_on_where_they_were() {
-    let kills_wanted = if env::var_os("SLOW_TESTS").is_some() { 1000 } else { 30 };
+    let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
+    let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
     let scratch = Scratch::new();
     scratch.texts();
     let mut random = Random(0x5EED);

@@ -98,6 +98,21 @@ pub trait Operator: Send {
         out: &mut Vec<Chunk>,
     ) -> Result<(), Failure>;
 
+    /// The stream of `input` fails where it would go on: appends what comes before that. Whether it
+    /// goes on until it needs the record that failed, and then wants nothing; else, and always
+    /// where there is one input, it ends here.
+    ///
+    /// So what comes before a failure does not depend on how the streams were cut into chunks.
+    fn fail(&mut self, input: usize, out: &mut Vec<Chunk>) -> Result<bool, Failure> {
+        let _ = (input, out);
+        Ok(false)
+    }
+
+    /// The input whose failure ended it, where it wants nothing for that.
+    fn failed(&self) -> Option<usize> {
+        None
+    }
+
     /// A point, passed in the last `push`, from which the operator could begin again; the last one
     /// if there were several.
     ///

@@ -35,6 +35,8 @@ p.batch#5    p.pipe:5     ~0.4 ns    99 kB  < 1 %        1  { image: f32[128, 3,
 time       ~893 µs of processor time a record, ~114 ms a batch
 memory     ~2.1 MB: 296 kB batches, ~1.8 MB chunks
 rewritten  sink-views: p.map#4: `channels_first` moves before `normalize` (no faster, no slower)
+resume     from a saved state, at most one batch or chunk is done again
+ranks      every rank does all up to p.where#2, and what follows for its own batches alone
 
 ~ assumed: nothing of it has been measured on this machine
 ";
@@ -63,6 +65,8 @@ p.batch#4           p.pipe:4     ~2.4 ns  1.0 kB   18 %        1  { a.i: i64[64]
 
 time    ~13 ns of processor time a record, ~856 ns a batch
 memory  1.8 MB: 3.1 kB batches, 1.8 MB chunks, 9.6 kB held by operators
+resume  from a saved state, at most the window of p.shuffle#1 (300 records) is done again
+ranks   every rank does all up to p.zip#3, and what follows for its own batches alone
 
 ~ assumed: nothing of it has been measured on this machine
 ";

@@ -147,6 +147,8 @@ fn summary(explanation: &Explanation) -> Vec<Vec<Cell>> {
         let (name, text) = told(it);
         row(name, text)
     }));
+    all.push(row("resume", explanation.resume.clone()));
+    all.extend(explanation.ranks.iter().map(|it| row("ranks", it.clone())));
     all
 }
 

@@ -250,8 +250,9 @@ impl Build<'_> {
         maker.finishes_apart = first.has_finish();
         let finishes_apart = maker.finishes_apart;
         let ended = vec![false; stage.inputs.len()];
-        let maker = Arc::new(maker);
-        Ok((Operating { maker, opened: None, wants: Wants::Nothing, ended }, finishes_apart))
+        let (maker, failures) = (Arc::new(maker), vec![None; ended.len()]);
+        let wants = Wants::Nothing;
+        Ok((Operating { maker, opened: None, wants, ended, failures }, finishes_apart))
     }
 
     fn push(&mut self, stage: usize, class: Class, kind: Kind) {

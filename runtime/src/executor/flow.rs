@@ -85,11 +85,12 @@ impl State {
     }
 
     fn finish_step(&mut self, id: usize, step: Step) {
-        let Step { opened, wants, parcels, failure } = step;
+        let Step { opened, wants, parcels, failure, failed } = step;
         parcels.into_iter().for_each(|it| self.send_new(id, it));
         let Kind::Operator(operating) = &mut self.nodes[id].kind else {
             unreachable!("steps are those of operators")
         };
+        let failure = failure.or_else(|| operating.failures.get_mut(failed?)?.take());
         match failure {
             Some(failure) => {
                 let failure = at(failure, &self.nodes[id].name.label);
@@ -119,25 +120,27 @@ impl State {
             return false;
         }
         let front = |input: usize| self.nodes[node.inputs[input]].out.front();
-        let from = match &node.kind {
-            Kind::Fetch(fetch) if fetch.is_over() => None,
-            Kind::Transform { pieces, cut, .. }
-                if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
-            {
-                return false;
-            }
-            Kind::Transform { .. } | Kind::Finish => match front(0) {
-                Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
-                _ => return false,
-            },
-            Kind::Operator(Operating { opened: Some(_), wants: Wants::Input(input), .. }) => {
-                match front(*input) {
+        let from =
+            match &node.kind {
+                Kind::Fetch(fetch) if fetch.is_over() => None,
+                Kind::Transform { pieces, cut, .. }
+                    if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
+                {
+                    return false;
+                }
+                Kind::Transform { .. } | Kind::Finish => match front(0) {
+                    Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
+                    _ => return false,
+                },
+                // One that joins streams may go on for a while.
+                Kind::Operator(Operating {
+                    opened: Some(_), wants: Wants::Input(input), ..
+                }) if node.inputs.len() == 1 => match front(*input) {
                     Some(Item::Failed(_)) => Some(node.inputs[*input]),
                     _ => return false,
-                }
-            }
-            Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
-        };
+                },
+                Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
+            };
         if !node.has_room() {
             return false;
         }

@@ -379,15 +379,6 @@ impl Item {
         }
     }
 
-    /// The chunk and its place, or nothing at the end.
-    pub(super) fn into_stretch(self) -> Option<Stretch> {
-        match self {
-            Self::Chunk(parcel) => Some(parcel.into_stretch()),
-            Self::End => None,
-            Self::Failed(_) => unreachable!("failures go on without a task"),
-        }
-    }
-
     /// The chunk, where it was seen that it is one.
     pub(super) fn into_parcel(self) -> Parcel {
         match self {

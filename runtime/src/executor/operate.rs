@@ -21,6 +21,16 @@ pub(super) struct Operating {
     pub(super) wants: Wants,
     /// The inputs that have come to their end in this epoch.
     pub(super) ended: Vec<bool>,
+    /// Why inputs have failed in this epoch, where the operator can go on for a while.
+    pub(super) failures: Vec<Option<Failure>>,
+}
+
+/// What an operator is given of an input.
+pub(super) enum Next {
+    Chunk(Stretch),
+    End,
+    /// It fails where it would go on.
+    Fail,
 }
 
 /// Everything that is needed to make an operator.
@@ -77,6 +87,8 @@ pub(super) struct Step {
     pub(super) parcels: Vec<Parcel>,
     /// Why it cannot go on after these.
     pub(super) failure: Option<Failure>,
+    /// The input whose failure ends it after these.
+    pub(super) failed: Option<usize>,
 }
 
 impl Maker {
@@ -110,7 +122,7 @@ impl Maker {
     pub(super) fn step(
         &self,
         opened: Option<Box<Opened>>,
-        input: Option<(usize, Option<Stretch>)>,
+        input: Option<(usize, Next)>,
         epoch: u32,
     ) -> Result<Step, Failure> {
         let mut opened = match opened {
@@ -118,7 +130,11 @@ impl Maker {
             None => Box::new(self.open(epoch)?),
         };
         let mut chunks = Vec::new();
+        let mut failed = None;
         let pushed = match input {
+            Some((input, Next::Fail)) => opened.serial.fail(input, &mut chunks).map(|goes_on| {
+                failed = (!goes_on).then_some(input);
+            }),
             Some((input, given)) => opened.push(input, given, &mut chunks),
             None => Ok(()),
         };
@@ -135,8 +151,11 @@ impl Maker {
         });
         mark.into_iter().for_each(|it| opened.pass(it));
         let (wants, failure) = (opened.serial.wants(), finished.and(pushed).err());
-        let goes_on = failure.is_none() && wants != Wants::Nothing;
-        Ok(Step { opened: goes_on.then_some(opened), wants, parcels, failure })
+        if wants == Wants::Nothing {
+            failed = failed.or(opened.serial.failed());
+        }
+        let goes_on = failure.is_none() && failed.is_none() && wants != Wants::Nothing;
+        Ok(Step { opened: goes_on.then_some(opened), wants, parcels, failure, failed })
     }
 
     fn parcel(&self, opened: &mut Opened, chunk: Chunk) -> Result<Parcel, Failure> {
@@ -187,13 +206,8 @@ impl Given {
 }
 
 impl Opened {
-    fn push(
-        &mut self,
-        input: usize,
-        given: Option<Stretch>,
-        out: &mut Vec<Chunk>,
-    ) -> Result<(), Failure> {
-        let Some(Stretch { chunk, at }) = given else {
+    fn push(&mut self, input: usize, given: Next, out: &mut Vec<Chunk>) -> Result<(), Failure> {
+        let Next::Chunk(Stretch { chunk, at }) = given else {
             self.inputs[input].ended = true;
             return self.serial.push(input, None, out);
         };
@@ -219,13 +233,25 @@ impl Operating {
     /// The next task: to make the operator, or to feed it with the `next` item of an input.
     pub(super) fn give(&mut self, next: impl FnOnce(usize) -> Item, epoch: u32) -> Work {
         let input = match (&self.opened, self.wants) {
-            (Some(_), Wants::Input(input)) => Some((input, next(input).into_stretch())),
+            (Some(_), Wants::Input(input)) => Some((input, self.taken(input, next(input)))),
             _ => None,
         };
-        if let Some((input, None)) = input {
-            self.ended[input] = true;
-        }
         Work::Step(self.maker.clone(), self.opened.take(), input, epoch)
+    }
+
+    /// Takes note of what came of an input.
+    fn taken(&mut self, input: usize, item: Item) -> Next {
+        match item {
+            Item::Chunk(parcel) => Next::Chunk(parcel.into_stretch()),
+            Item::End => {
+                self.ended[input] = true;
+                Next::End
+            }
+            Item::Failed(failure) => {
+                self.failures[input] = Some(failure);
+                Next::Fail
+            }
+        }
     }
 
     /// Keeps the operator until its next task; fails where it wants what there is not.
@@ -235,7 +261,7 @@ impl Operating {
         wants: Wants,
     ) -> Result<(), Failure> {
         if let Wants::Input(input) = wants
-            && self.ended.get(input) != Some(&false)
+            && (self.ended.get(input) != Some(&false) || self.failures[input].is_some())
         {
             let what = format!("an operator wants more of its input {input}, a bug of pipec");
             return Err(Failure::Program(what));
@@ -249,6 +275,7 @@ impl Operating {
         self.opened = None;
         let going = (0..self.ended.len()).filter(|&it| !self.ended[it]).collect();
         self.ended.fill(false);
+        self.failures.fill(None);
         going
     }
 }

@@ -197,7 +197,8 @@ impl State {
             Kind::Operator(Operating { wants: Wants::Nothing, .. }) => false,
             Kind::Operator(Operating { wants: Wants::Input(input), .. }) => {
                 let front = self.nodes[node.inputs[*input]].out.front();
-                front.is_some_and(|it| !matches!(it, Item::Failed(_)))
+                let joins = node.inputs.len() > 1;
+                front.is_some_and(|it| joins || !matches!(it, Item::Failed(_)))
             }
         };
         has_work && node.has_room()

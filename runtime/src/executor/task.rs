@@ -2,9 +2,9 @@
 
 use super::{
     bug,
-    cut::{Piece, Stretch},
+    cut::Piece,
     node::{Done, Item, Parcel},
-    operate::{Maker, Opened, Step},
+    operate::{Maker, Next, Opened, Step},
     supply::{Cursor, Drawn, Places, Supply},
 };
 use crate::{
@@ -52,7 +52,7 @@ pub(super) enum Work {
     /// Does the parallel step of an operator.
     Finish(Parcel),
     /// Makes an operator, or gives it the next chunk of an input or its end.
-    Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Option<Stretch>)>, u32),
+    Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Next)>, u32),
 }
 
 /// What came of a task.

@@ -104,6 +104,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         plan,
         run: 0,
         last: false,
+        failed_by: None,
         mark: None,
         share: call.memory / 2,
         done: false,
@@ -208,6 +209,7 @@ struct Branch {
     /// Rows that came out.
     given: u64,
     ended: bool,
+    failed: bool,
 }
 
 /// Collects the records of a run of slots, branch after branch; `parallel` puts them in order.
@@ -225,6 +227,8 @@ struct Mix {
     run: usize,
     /// Whether nothing comes after this run.
     last: bool,
+    /// The stream whose failure ends it.
+    failed_by: Option<usize>,
     mark: Option<Mark>,
     /// Bytes that it may hold.
     share: u64,
@@ -253,6 +257,28 @@ impl Operator for Mix {
             Some(_) => {}
             None => self.end(input)?,
         }
+        self.go_on(out)
+    }
+
+    fn fail(&mut self, input: usize, out: &mut Vec<Chunk>) -> Result<bool, Failure> {
+        self.branches[input].failed = true;
+        self.end_at_failures();
+        self.count();
+        self.go_on(out).map(|()| true)
+    }
+
+    fn failed(&self) -> Option<usize> {
+        self.failed_by.filter(|_| self.done)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone()
+    }
+}
+
+impl Mix {
+    /// Lets the runs go that lack nothing.
+    fn go_on(&mut self, out: &mut Vec<Chunk>) -> Result<(), Failure> {
         self.mark = None;
         while !self.done && self.branches.iter().all(|it| it.rows >= it.need) {
             out.extend(self.emit());
@@ -265,16 +291,24 @@ impl Operator for Mix {
         check_held(self.held(), self.share, "what `mix` holds of its streams")
     }
 
-    fn mark(&self) -> Option<Mark> {
-        self.mark.clone()
+    /// Ends the run at the first slot whose record is one that failed.
+    fn end_at_failures(&mut self) {
+        for branch in 0..self.branches.len() {
+            let Branch { failed: true, rows, .. } = self.branches[branch] else { continue };
+            let slot = self.slot_without(branch, rows);
+            if slot < self.run {
+                (self.run, self.last, self.failed_by) = (slot, true, Some(branch));
+            }
+        }
     }
-}
 
-impl Mix {
     /// Plans the next run of slots.
     fn next_run(&mut self) {
         self.run = self.plan.left().len().min(self.rows);
         self.done = self.last || self.run == 0;
+        if !self.done {
+            self.end_at_failures();
+        }
         self.count();
     }
 
@@ -300,13 +334,16 @@ impl Mix {
             }
             AtEnd::Stop => {
                 self.run = self.slot_without(input, rows);
-                self.last = true;
+                (self.last, self.failed_by) = (true, None);
             }
             AtEnd::Drop => {
                 let from = self.slot_without(input, rows);
                 self.plan.without(input, from);
                 self.run = self.plan.left().len().min(self.rows);
                 self.done = self.run == 0;
+                // The slots are others now.
+                (self.last, self.failed_by) = (false, None);
+                self.end_at_failures();
             }
         }
         self.count();

@@ -53,7 +53,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
             call.inputs[input].iter().position(|it| name_of(call.names, input, it) == name)
         };
         let columns = call.columns.iter().filter_map(|it| place(&it.name)).collect();
-        Input { columns, held: None, ended: false }
+        Input { columns, held: None, ended: false, failed: false }
     };
     let inputs = (0..call.inputs.len()).map(input).collect();
     let names = (0..call.inputs.len()).map(|it| input_name(call.names, it)).collect();
@@ -99,13 +99,16 @@ struct Input {
     /// Records that wait for the other inputs; never an empty chunk.
     held: Option<Chunk>,
     ended: bool,
+    failed: bool,
 }
 
 impl Operator for Zip {
     /// At the end of one input, every other one must show that it ends too.
     fn wants(&self) -> Wants {
-        let next = self.inputs.iter().position(|it| it.held.is_none() && !it.ended);
-        next.map_or(Wants::Nothing, Wants::Input)
+        match self.lacking() {
+            Some(input) if !self.inputs[input].failed => Wants::Input(input),
+            _ => Wants::Nothing,
+        }
     }
 
     fn push(
@@ -118,13 +121,22 @@ impl Operator for Zip {
             None => self.inputs[input].ended = true,
             Some(chunk) => self.inputs[input].held = Some(chunk).filter(|it| it.rows > 0),
         }
-        self.check_lengths()?;
         while let Some(rows) = self.rows_of_all() {
             out.push(self.side_by_side(rows));
             self.rows += rows as u64;
         }
         self.passed = out.len();
-        Ok(())
+        // Not before it is known of each whether it goes on, which depends on no chunk.
+        if self.lacking().is_none() { self.check_lengths() } else { Ok(()) }
+    }
+
+    fn fail(&mut self, input: usize, _: &mut Vec<Chunk>) -> Result<bool, Failure> {
+        self.inputs[input].failed = true;
+        Ok(true)
+    }
+
+    fn failed(&self) -> Option<usize> {
+        self.lacking().filter(|it| self.inputs[*it].failed)
     }
 
     fn mark(&self) -> Option<Mark> {
@@ -139,6 +151,11 @@ impl Operator for Zip {
 }
 
 impl Zip {
+    /// The first input of which it is not known whether it goes on.
+    fn lacking(&self) -> Option<usize> {
+        self.inputs.iter().position(|it| it.held.is_none() && !it.ended)
+    }
+
     /// Goes on from what `mark` said.
     fn resume(&mut self, state: &[u64]) -> Result<(), Failure> {
         let Some((rows, ended)) = state.split_first().filter(|it| it.1.len() == self.inputs.len())

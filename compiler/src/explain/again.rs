@@ -1,0 +1,50 @@
+//! What is done again when a run is resumed, and what every rank does of those that share the work
+//! (`semantics.md`, 10 and 11).
+
+use crate::lower::{
+    catalog::Catalog,
+    lower_known,
+    role::{Role, role},
+};
+use plan::{Code, Index, Op, OpKind, Plan};
+
+/// What is done again, at the most, when a run is resumed.
+pub(super) fn resumed(plan: &Plan, catalog: &Catalog) -> String {
+    let blocks: Vec<String> =
+        plan.ops.rows().iter().filter_map(|op| block(op, role(op, catalog))).collect();
+    match blocks.as_slice() {
+        [] => "from a saved state, at most one batch or chunk is done again".to_owned(),
+        blocks => format!("from a saved state, at most {} is done again", blocks.join(", ")),
+    }
+}
+
+/// What an operator holds, and so does again.
+fn block(op: &Op, role: Role) -> Option<String> {
+    let step = &op.step;
+    match role {
+        Role::ShuffleWithin(n) => Some(format!("the window of {step} ({n} records)")),
+        Role::Batch { plain: false, .. } => Some(format!("a block of batches of {step}")),
+        Role::Merge { .. } => Some(format!("a block of {step}")),
+        Role::Other if matches!(op.kind, OpKind::Operator { .. }) => {
+            Some(format!("what {step} has taken in of the epoch"))
+        }
+        _ => None,
+    }
+}
+
+/// Who does what where several runs share the work; nothing where it cannot be run.
+pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
+    let program = lower_known(plan, catalog, &|_| String::new()).ok()?.program;
+    let stage = program.stages.get(program.deal.stage)?;
+    let step = stage.steps.last()?;
+    let is_root = program.deal.stage.row() + 1 == program.stages.len();
+    Some(match &stage.code {
+        Code::Source { .. } => {
+            "each rank does its own batches alone, from the source on".to_owned()
+        }
+        _ if is_root => "every rank does all of it, and gives out its own batches".to_owned(),
+        _ => {
+            format!("every rank does all up to {step}, and what follows for its own batches alone")
+        }
+    })
+}
