@@ -99,8 +99,8 @@ pub trait Operator: Send {
     ) -> Result<(), Failure>;
 
     /// The stream of `input` fails where it would go on: appends what comes before that. Whether it
-    /// goes on until it needs the record that failed, and then wants nothing; else, and always
-    /// where there is one input, it ends here.
+    /// goes on with other inputs until it needs the record that failed, and then wants nothing;
+    /// else it ends here.
     ///
     /// So what comes before a failure does not depend on how the streams were cut into chunks.
     fn fail(&mut self, input: usize, out: &mut Vec<Chunk>) -> Result<bool, Failure> {

@@ -6,7 +6,7 @@ use super::{
     deal::Deal,
     losses::{Over, Passed},
     node::{Done, Fetch, Item, Kind, Parcel},
-    operate::{Operating, Step},
+    operate::Step,
     position::{At, Point},
     state::State,
     supply::{Cursor, Drawn},
@@ -120,27 +120,20 @@ impl State {
             return false;
         }
         let front = |input: usize| self.nodes[node.inputs[input]].out.front();
-        let from =
-            match &node.kind {
-                Kind::Fetch(fetch) if fetch.is_over() => None,
-                Kind::Transform { pieces, cut, .. }
-                    if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
-                {
-                    return false;
-                }
-                Kind::Transform { .. } | Kind::Finish => match front(0) {
-                    Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
-                    _ => return false,
-                },
-                // One that joins streams may go on for a while.
-                Kind::Operator(Operating {
-                    opened: Some(_), wants: Wants::Input(input), ..
-                }) if node.inputs.len() == 1 => match front(*input) {
-                    Some(Item::Failed(_)) => Some(node.inputs[*input]),
-                    _ => return false,
-                },
-                Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
-            };
+        let from = match &node.kind {
+            Kind::Fetch(fetch) if fetch.is_over() => None,
+            Kind::Transform { pieces, cut, .. }
+                if pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest) =>
+            {
+                return false;
+            }
+            Kind::Transform { .. } | Kind::Finish => match front(0) {
+                Some(Item::End | Item::Failed(_)) => Some(node.inputs[0]),
+                _ => return false,
+            },
+            // An operator is asked what it can still give.
+            Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
+        };
         if !node.has_room() {
             return false;
         }

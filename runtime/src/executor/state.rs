@@ -196,9 +196,7 @@ impl State {
             Kind::Operator(Operating { opened: None, .. }) => true,
             Kind::Operator(Operating { wants: Wants::Nothing, .. }) => false,
             Kind::Operator(Operating { wants: Wants::Input(input), .. }) => {
-                let front = self.nodes[node.inputs[*input]].out.front();
-                let joins = node.inputs.len() > 1;
-                front.is_some_and(|it| joins || !matches!(it, Item::Failed(_)))
+                !self.nodes[node.inputs[*input]].out.is_empty()
             }
         };
         has_work && node.has_room()

@@ -133,6 +133,12 @@ impl Operator for Windows {
         check_held(self.group.bytes(), self.group.share(), "the window of `windows`")
     }
 
+    /// How many records a stretch has is nobody's concern: all windows before the failure leave.
+    fn fail(&mut self, _: usize, out: &mut Vec<Chunk>) -> Result<bool, Failure> {
+        out.extend(self.group.finish().filter(|it| it.rows >= self.length));
+        Ok(false)
+    }
+
     fn mark(&self) -> Option<Mark> {
         let (skip, held) = (self.skip as u64, self.group.rows() as u64);
         let mark = Mark { chunks: self.passed, state: vec![skip], ahead: vec![held] };
