@@ -103,10 +103,18 @@ pub struct Pool {
     idle: Arc<Idle>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Idle {
     kept: Mutex<Vec<(NonNullSend, usize)>>,
     kept_bytes: AtomicUsize,
+    /// Bytes that may be kept.
+    most: usize,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self::new(POOL_BYTES_MAX)
+    }
 }
 
 #[derive(Debug)]
@@ -115,6 +123,12 @@ struct NonNullSend(NonNull<u8>);
 unsafe impl Send for NonNullSend {}
 
 impl Pool {
+    /// A pool of a run that may take `memory` bytes: a quarter of them may lie idle.
+    pub fn within(memory: u64) -> Self {
+        let most = usize::try_from(memory / 4).unwrap_or(usize::MAX).min(POOL_BYTES_MAX);
+        Self { idle: Arc::new(Idle::new(most)) }
+    }
+
     /// A buffer of at least `bytes`; what it holds is not defined.
     pub fn buffer(&self, bytes: usize) -> Buffer {
         let capacity = size_class(bytes);
@@ -130,11 +144,15 @@ impl Pool {
 }
 
 impl Idle {
+    fn new(most: usize) -> Self {
+        Self { kept: Mutex::default(), kept_bytes: AtomicUsize::new(0), most }
+    }
+
     /// Keeps the memory of `buffer`, unless there is enough.
     fn keep(&self, buffer: &Buffer) -> bool {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = self.kept_bytes.load(Ordering::Relaxed) + buffer.capacity;
-        if kept.len() >= POOL_LEN_MAX || bytes > POOL_BYTES_MAX {
+        if kept.len() >= POOL_LEN_MAX || bytes > self.most {
             return false;
         }
         self.kept_bytes.store(bytes, Ordering::Relaxed);

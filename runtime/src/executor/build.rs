@@ -37,7 +37,7 @@ pub(super) fn nodes(
         program,
         kernels,
         options,
-        pool: Pool::default(),
+        pool: Pool::within(options.memory),
         sources: vec![None; n_stages],
         compiled: vec![None; n_stages],
         last_nodes: Vec::new(),
