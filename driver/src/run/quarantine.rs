@@ -76,7 +76,8 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
 impl<'a> Line<'a> {
     fn of(lost: &'a LostRecord) -> Self {
         Self {
-            source: &lost.record,
+            // Backquotes are for people.
+            source: lost.record.trim_matches('`'),
             record: format!("{:016x}", lost.id),
             step: &lost.step,
             code: lost.fault.code,

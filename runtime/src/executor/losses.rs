@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Lost records that are kept by name.
 pub(super) const KEPT: usize = 100;
+/// Of these, of the same kind.
+const KEPT_OF_A_CODE: u64 = 8;
 
 /// A record that was skipped or replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,13 +98,15 @@ impl Losses {
     fn lose(&mut self, lost: Lost, name: &Name) {
         let Lost { id, record, fault, most, .. } = lost;
         self.total += 1;
-        *self.counts.entry(fault.code).or_default() += 1;
+        let count = self.counts.entry(fault.code).or_default();
+        *count += 1;
+        let is_early = *count <= KEPT_OF_A_CODE && self.first.len() < KEPT;
         let lost = || {
             let (record, fault) = (record.clone(), fault.clone());
             let Name { label, step } = name.clone();
             LostRecord { id, record, fault, label, step }
         };
-        if self.first.len() < KEPT {
+        if is_early {
             self.first.push(lost());
         }
         self.untold.iter_mut().for_each(|it| it.push(lost()));
