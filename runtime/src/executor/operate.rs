@@ -130,7 +130,7 @@ impl Maker {
             None => Box::new(self.open(epoch)?),
         };
         let mut chunks = Vec::new();
-        let mut failed = None;
+        let (mut failed, fails) = (None, matches!(input, Some((_, Next::Fail))));
         let pushed = match input {
             Some((input, Next::Fail)) => opened.serial.fail(input, &mut chunks).map(|goes_on| {
                 failed = (!goes_on).then_some(input);
@@ -138,7 +138,8 @@ impl Maker {
             Some((input, given)) => opened.push(input, given, &mut chunks),
             None => Ok(()),
         };
-        let mut mark = opened.serial.mark();
+        // A point is one that `push` has passed.
+        let mut mark = if fails { None } else { opened.serial.mark() };
         let mut parcels = Vec::with_capacity(chunks.len());
         let finished = chunks.into_iter().enumerate().try_for_each(|(at, chunk)| {
             if let Some(mark) = mark.take_if(|it| it.chunks <= at) {
