@@ -168,8 +168,9 @@ fn run(
                 (options.resume, lost) = (Some(position), now);
             }
             Err(failure) => {
+                let n_records = records.n;
                 let records = format!("{}failed: {failure}\n", records.text());
-                return Output { n: 0, records, lost, failed: true };
+                return Output { n: n_records, records, lost, failed: true };
             }
         }
     }
