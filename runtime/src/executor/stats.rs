@@ -19,7 +19,7 @@ pub struct Stats {
     pub stalled: Duration,
     /// Records that were skipped or replaced, by the code of their fault.
     pub lost: BTreeMap<&'static str, u64>,
-    /// The first of them, at most 100, stage by stage.
+    /// The first of them, stage by stage: at most 8 of each code in a stage, and 100 in all.
     pub lost_records: Vec<LostRecord>,
     /// Bytes of the chunks that wait between stages or are being read by a task.
     ///

@@ -280,7 +280,8 @@ fn lost_records_are_counted() {
         let (output, stats) = run(&program, &options(workers, rows, 0..2));
         assert_eq!((output.records.len(), output.failure), (540, None));
         assert_eq!(stats.lost["told"], 60);
-        assert_eq!(stats.lost_records.len(), 60);
+        // The first of a kind are enough to see what is wrong.
+        assert_eq!(stats.lost_records.len(), 8);
         assert_eq!(stats.lost_records[1].fault.detail, "10 was to fail");
         assert_eq!(stats.stages[1].records, 540);
     }
