@@ -60,6 +60,9 @@ pub struct Request<'a> {
 
 /// Nested calls, at the most: no program can exhaust the stack.
 const DEPTH_MAX: usize = 48;
+/// Values that may be needed for one another, through calls and defaults: the stack of a thread
+/// of 2 MiB bears them.
+const NESTING_MAX: usize = 800;
 /// Calls and nodes that a program may expand to.
 const STEPS_MAX: usize = 200_000;
 
@@ -80,6 +83,8 @@ pub(crate) struct Checker<'a> {
     /// The sources below the operator that is being checked.
     input: Option<OpId>,
     depth: usize,
+    /// Values that are being found, each for the one before it.
+    nesting: usize,
     steps: usize,
     /// The user's call that led into the library, where one did.
     user_call: Option<Span>,
@@ -122,6 +127,7 @@ impl<'a> Checker<'a> {
             loops: Vec::new(),
             input: None,
             depth: 0,
+            nesting: 0,
             steps: 0,
             user_call: None,
             expanding: Vec::new(),
@@ -232,6 +238,12 @@ impl<'a> Checker<'a> {
         if !self.step(expr.span) {
             return Val::Broken;
         }
-        self.expression(expr, env)
+        if self.nesting == NESTING_MAX {
+            return self.report(errors::too_deep(expr.span, NESTING_MAX));
+        }
+        self.nesting += 1;
+        let value = self.expression(expr, env);
+        self.nesting -= 1;
+        value
     }
 }

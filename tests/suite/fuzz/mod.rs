@@ -11,6 +11,7 @@ use libtest_mimic::{Failed, Trial};
 use std::{
     env,
     panic::{AssertUnwindSafe, catch_unwind},
+    thread,
 };
 use targets::{Seeds, TARGETS, Target};
 
@@ -25,7 +26,15 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
+/// The stack of the thread that `pipec` checks programs on; those of tests have a quarter of it.
+const STACK: usize = 8 << 20;
+
 fn survives(target: Target, seeds: Seeds) -> Result<(), Failed> {
+    let walk = thread::Builder::new().stack_size(STACK).spawn(move || walk(target, seeds));
+    walk.expect("a thread can be started").join().expect("panics of targets are caught")
+}
+
+fn walk(target: Target, seeds: Seeds) -> Result<(), Failed> {
     let mut corpus = mutants::corpus();
     if corpus.len() < 20 {
         return Err(format!("the repository has {} programs", corpus.len()).into());
