@@ -62,7 +62,7 @@ pub struct Request<'a> {
 const DEPTH_MAX: usize = 48;
 /// Values that may be needed for one another, through calls and defaults: the stack of a thread
 /// of 2 MiB bears them.
-const NESTING_MAX: usize = 800;
+const NESTING_MAX: usize = 256;
 /// Calls and nodes that a program may expand to.
 const STEPS_MAX: usize = 200_000;
 
