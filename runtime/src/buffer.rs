@@ -40,6 +40,11 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
+    /// Room for `bytes` that belongs to no pool.
+    pub(crate) fn of(bytes: usize) -> Self {
+        Self::new(bytes, None)
+    }
+
     fn new(capacity: usize, home: Option<Arc<Idle>>) -> Self {
         let layout = layout(capacity);
         // SAFETY: the layout's size is not 0. Zeroed, so that every byte is initialised.

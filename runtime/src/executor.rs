@@ -24,7 +24,7 @@ pub use losses::LostRecord;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{Chunk, Failure, Fingerprint, Kernels};
+use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels};
 use deal::Below;
 use node::{Class, Item, Parcel};
 use plan::Program;
@@ -99,6 +99,8 @@ pub struct Options {
     pub told_of_losses: bool,
     /// Records that may be lost in all; beyond them the run ends.
     pub most_lost: Option<u64>,
+    /// Values that are kept from epoch to epoch; the output is the same.
+    pub caches: Vec<CachePoint>,
 }
 
 impl Default for Options {
@@ -115,6 +117,7 @@ impl Default for Options {
             resume: None,
             told_of_losses: false,
             most_lost: None,
+            caches: Vec::new(),
         }
     }
 }

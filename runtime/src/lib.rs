@@ -3,6 +3,7 @@
 //! The runtime has never heard of source text: a step's place is an opaque label.
 
 mod buffer;
+mod cache;
 mod column;
 mod eval;
 mod executor;
@@ -10,11 +11,14 @@ mod fault;
 mod kernel;
 pub mod os;
 mod random;
+pub mod reads;
 mod source;
 mod tensor;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
+pub use cache::{Cache, CacheKey, CachePoint, CacheStats, Spared};
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
+pub use eval::{CallStats, Calls};
 pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
 };

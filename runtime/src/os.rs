@@ -57,6 +57,19 @@ pub fn is_too_many_open(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|it| numbers.contains(&it))
 }
 
+/// Processor time that the calling thread has used; none where the system does not say it.
+///
+/// Asking costs up to a microsecond on a virtual machine.
+pub fn thread_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Asks for huge pages behind `bytes` of memory at `data`; it is a wish, not a need.
 pub fn advise_huge(data: NonNull<u8>, bytes: usize) {
     #[cfg(target_os = "linux")]

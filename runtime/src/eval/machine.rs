@@ -5,11 +5,12 @@
 //! [`Value`] is good until the machine goes on to the next record, or, for nodes inside a
 //! loop, to its next turn. Nothing outside this folder sees one.
 
+use super::timing::Timing;
 use super::{
     arith, convert,
-    nodes::{Applied, Code, Node, Slot},
+    nodes::{Applied, Code, Node, Slot, Tap},
 };
-use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, mix};
+use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, cache::key_of, mix};
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
 /// A tensor that is good until the next record; see above.
@@ -45,6 +46,8 @@ pub(super) struct Machine {
     vars: Vec<i64>,
     /// Goes up with each record: what was found for another is void.
     turn: u64,
+    /// Where the time goes, of the records that are looked at.
+    pub(super) timing: Timing,
 }
 
 struct Register {
@@ -67,6 +70,7 @@ impl Machine {
             stack: Vec::new(),
             vars: vec![0; n_vars as usize],
             turn: 0,
+            timing: Timing::new(nodes.len()),
         }
     }
 
@@ -99,13 +103,54 @@ impl Machine {
         {
             return found.clone();
         }
-        let found = self.compute(nodes, subject, id);
+        let found = if self.timing.is_on() {
+            let outer = self.timing.begin();
+            let found = self.compute(nodes, subject, id);
+            self.timing.end(id, outer, found.as_ref().map_or(0, Tensor::bytes));
+            found
+        } else {
+            self.compute(nodes, subject, id)
+        };
         let register = &mut self.registers[id.row()];
         (register.found, register.turn) = (Some(found.clone()), self.turn);
         found
     }
 
     fn compute(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+    ) -> Result<Value, Stop> {
+        match (&nodes[id].tap, subject.row) {
+            (Some(tap), Some(row)) => self.through(nodes, (subject, row), id, tap),
+            _ => self.compute_anew(nodes, subject, id),
+        }
+    }
+
+    /// A value that is kept from epoch to epoch, or that only such a one needs.
+    fn through(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        (subject, row): (Subject<'_>, usize),
+        id: ExprId,
+        tap: &Tap,
+    ) -> Result<Value, Stop> {
+        let key = key_of(subject.chunk, row, (tap.name, &tap.key));
+        match tap.spared {
+            Some(dtype) if tap.cache.contains(key) => return Ok(Tensor::text(dtype, &[])),
+            Some(_) => return self.compute_anew(nodes, subject, id),
+            None => {}
+        }
+        if let Some(found) = tap.cache.find(key) {
+            return Ok(value(found));
+        }
+        let found = self.compute_anew(nodes, subject, id)?;
+        tap.cache.insert(key, &found);
+        Ok(found)
+    }
+
+    fn compute_anew(
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,
@@ -173,11 +218,29 @@ impl Machine {
         id: ExprId,
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
+        if !self.timing.is_on() {
+            return self.put_into(nodes, subject, id, out);
+        }
+        let outer = self.timing.begin();
+        let written = self.put_into(nodes, subject, id, out);
+        self.timing.end(id, outer, 0);
+        written
+    }
+
+    fn put_into(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
         let register = &self.registers[id.row()];
         let found = register.turn == self.turn && register.found.is_some();
         let shared = nodes[id].users > 1 || found;
         match &nodes[id].code {
-            _ if shared => Ok(out.copy(&self.find(nodes, subject, id)?)?),
+            _ if shared || nodes[id].tap.is_some() => {
+                Ok(out.copy(&self.find(nodes, subject, id)?)?)
+            }
             Code::Select(condition, a, b) if subject.row.is_some() => {
                 match self.choice(nodes, subject, *condition)? {
                     Some(chosen) => {

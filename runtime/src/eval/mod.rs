@@ -5,6 +5,7 @@ mod convert;
 mod machine;
 mod nodes;
 mod number;
+mod timing;
 
 use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
@@ -12,8 +13,10 @@ use crate::{
 };
 use machine::{Machine, Stop, Subject};
 use nodes::Node;
+pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId};
-use std::{slice, sync::Arc};
+use std::{slice, sync::Arc, time::Instant};
+pub use timing::{CallStats, Calls};
 
 /// What a transform needs from outside when it is made.
 pub(crate) struct Surroundings<'a> {
@@ -40,6 +43,7 @@ pub(crate) struct Compiled {
     spare: Option<Spare>,
     spare_key: u64,
     pool: Pool,
+    measured: timing::Measured,
 }
 
 /// A worker's own memory for one stage.
@@ -99,10 +103,11 @@ impl Compiled {
     pub(crate) fn new(
         stage: &Stage,
         transform: &Transform,
-        spare: Option<Spare>,
+        (spare, taps): (Option<Spare>, Vec<(ExprId, Tap)>),
         around: &Surroundings<'_>,
     ) -> Result<Self, Failure> {
         let mut nodes = nodes::prepare(&transform.graph, around)?;
+        taps.into_iter().for_each(|(id, tap)| nodes[id].tap = Some(tap));
         let outputs = transform.outputs.clone();
         each_output(&outputs, |id| nodes[id].users += 1);
         transform.filters.iter().for_each(|&id| nodes[id].users += 1);
@@ -118,6 +123,7 @@ impl Compiled {
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
             pool: around.pool.clone(),
+            measured: timing::Measured::default(),
         })
     }
 
@@ -137,11 +143,20 @@ impl Compiled {
         to: Option<&Destination>,
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
-        match (self.vector, to) {
+        let begin = Instant::now();
+        let done = match (self.vector, to) {
             (true, _) => self.run_at_once(&mut registers.machine, chunk, to),
             (false, Some(to)) => self.run_into(registers, chunk, to, lost),
             (false, None) => self.run_each(registers, chunk, lost),
-        }
+        };
+        let took = (chunk.rows, begin.elapsed());
+        registers.machine.timing.hand_over(took, &self.measured);
+        done
+    }
+
+    /// Where its time goes, as far as it was looked at.
+    pub(crate) fn calls(&self) -> Calls {
+        self.measured.calls()
     }
 
     /// Record by record, into a new chunk.
@@ -287,6 +302,7 @@ impl Compiled {
         mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
     ) -> Result<(), Failure> {
         registers.machine.next_record();
+        registers.machine.timing.next(1);
         let subject = Subject { chunk, row: Some(row) };
         let Err(stop) = compute(&mut registers.machine, subject) else { return Ok(()) };
         let (fault, policy) = match stop {
@@ -344,6 +360,7 @@ impl Compiled {
             unreachable!("a chunk at once is not multiplied")
         };
         machine.next_record();
+        machine.timing.next(chunk.rows as u64);
         let subject = Subject { chunk, row: None };
         let done = match to {
             Some(to) => self.at_once_into(machine, subject, &lists[0], to),

@@ -1,7 +1,7 @@
 //! The nodes of a graph, made ready: kernels bound, constants laid out.
 
 use super::Surroundings;
-use crate::{Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
+use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
 use plan::{Arg, Binary, Const, DType, Expr, ExprId, Graph, IdVec, Otherwise, Type, Unary, VarId};
 use std::{ops::Range, sync::Arc};
 
@@ -16,6 +16,20 @@ pub(super) struct Node {
     pub(super) vars: Vec<VarId>,
     /// Whether it has a value for each record rather than one for all.
     pub(super) varies: bool,
+    /// Where it is kept from epoch to epoch, if it is.
+    pub(super) tap: Option<Tap>,
+}
+
+/// What a node has to do with values that are kept.
+pub(crate) struct Tap {
+    pub(crate) cache: Arc<Cache>,
+    /// How the kept value is computed, as a number.
+    pub(crate) name: u64,
+    /// The columns that the value's key is made of.
+    pub(crate) key: Vec<u32>,
+    /// None where the node is the kept value; else it is needed only to find that, and has this
+    /// dtype, `bytes` or `str`.
+    pub(crate) spared: Option<DType>,
 }
 
 pub(super) enum Code {
@@ -73,7 +87,7 @@ pub(super) fn prepare(
         vars.dedup();
         let code = code(graph, expr, ty, around)?;
         let fixed = ty.dtype().zip(ty.fixed().map(|it| Shape::new(&it)));
-        nodes.push(Node { code, fixed, users: 0, vars, varies });
+        nodes.push(Node { code, fixed, users: 0, vars, varies, tap: None });
     }
     Ok(nodes)
 }

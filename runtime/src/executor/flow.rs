@@ -26,12 +26,11 @@ const BARREN_MAX: u64 = 1 << 24;
 impl State {
     /// Takes the outcome of a task.
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        let Outcome { node: id, slot, bytes_in, busy, result } = outcome;
+        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, result } = outcome;
         self.in_flight -= bytes_in;
+        self.look(ended);
         let node = &mut self.nodes[id];
-        node.measured.busy += busy;
-        node.measured.tasks += 1;
-        node.measured.active -= 1;
+        node.measured.ended(busy, cpu);
         match slot {
             Slot::Ring(number) => self.finish_parallel(id, number, result),
             Slot::Serial(epoch) => {

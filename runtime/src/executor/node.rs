@@ -148,6 +148,8 @@ pub(super) struct Parcel {
 /// What a node has done so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measured {
+    /// Records that have entered it.
+    pub(super) entered: u64,
     pub(super) records: u64,
     pub(super) bytes: u64,
     pub(super) busy: Duration,
@@ -155,7 +157,31 @@ pub(super) struct Measured {
     pub(super) active: usize,
     /// Bytes of its largest chunk.
     pub(super) chunk_bytes: usize,
+    /// Processor time of the tasks of which it was measured, and their time by the wall clock.
+    pub(super) cpu: Duration,
+    pub(super) cpu_busy: Duration,
+    pub(super) seen: Seen,
 }
+
+/// What was seen of a node whenever somebody looked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// How often somebody looked.
+    pub(super) looks: u64,
+    /// Threads at work, in all looks together.
+    pub(super) active: u64,
+    /// Chunks begun or waiting for the next node.
+    pub(super) held: u64,
+    /// Looks at which nothing had come for it.
+    pub(super) starved: u64,
+    /// Looks at which it had no room for more.
+    pub(super) blocked: u64,
+}
+
+/// Tasks that are as long as this are measured all; of shorter ones one in [`CPU_PERIOD`]: asking
+/// for the processor time takes up to 2 µs.
+const CPU_ALWAYS: Duration = Duration::from_micros(400);
+const CPU_PERIOD: u64 = 32;
 
 /// Tasks begun, in order; each outcome waits here for those before it.
 #[derive(Default)]
@@ -297,6 +323,33 @@ impl Node {
 }
 
 impl Measured {
+    /// Whether the processor time of the next task is to be measured.
+    pub(super) fn wants_cpu(&self) -> bool {
+        let Some(each) = self.busy.checked_div(self.tasks.try_into().unwrap_or(u32::MAX)) else {
+            return true;
+        };
+        each >= CPU_ALWAYS || self.tasks.is_multiple_of(CPU_PERIOD)
+    }
+
+    /// Takes note of a task that has ended.
+    pub(super) fn ended(&mut self, busy: Duration, cpu: Option<Duration>) {
+        self.busy += busy;
+        self.tasks += 1;
+        self.active -= 1;
+        if let Some(cpu) = cpu {
+            self.cpu += cpu;
+            self.cpu_busy += busy;
+        }
+    }
+
+    /// Processor time of all tasks: what was measured stands for the rest.
+    pub(super) fn cpu_of_all(&self) -> Duration {
+        match self.cpu_busy.as_secs_f64() {
+            0.0 => Duration::ZERO,
+            measured => self.busy.mul_f64(self.cpu.as_secs_f64() / measured),
+        }
+    }
+
     /// Counts a chunk that goes on.
     pub(super) fn chunk(&mut self, parcel: &Parcel) {
         self.records += parcel.chunk.rows as u64;
@@ -375,6 +428,14 @@ impl Item {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Chunk(parcel) => parcel.bytes,
+            Self::End | Self::Failed(_) => 0,
+        }
+    }
+
+    /// Records of a chunk; a mark has none.
+    pub(super) fn rows(&self) -> u64 {
+        match self {
+            Self::Chunk(parcel) => parcel.chunk.rows as u64,
             Self::End | Self::Failed(_) => 0,
         }
     }

@@ -20,6 +20,9 @@ use std::{
 /// For how long the consumer is not woken again for a little.
 const CALL_PAUSE: Duration = Duration::from_micros(200);
 
+/// From one look at the nodes to the next.
+const LOOK_PERIOD: Duration = Duration::from_millis(1);
+
 /// Losses of a stage of which the consumer is told at once; a stage with twice as many waits.
 const UNTOLD: usize = 4096;
 
@@ -48,6 +51,8 @@ pub(super) struct State {
     /// Bytes of chunks that wait, or that tasks are reading.
     pub(super) in_flight: usize,
     pub(super) in_flight_peak: usize,
+    /// When the nodes were looked at last.
+    looked: Option<Instant>,
 }
 
 /// Whom to wake.
@@ -78,6 +83,7 @@ impl State {
             stalled: Duration::ZERO,
             in_flight: 0,
             in_flight_peak: 0,
+            looked: None,
         }
     }
 
@@ -174,6 +180,26 @@ impl State {
         self.called[class as usize] = self.called[class as usize].saturating_sub(1);
     }
 
+    /// Takes note of what the nodes are doing, every now and then.
+    pub(super) fn look(&mut self, now: Instant) {
+        if self.looked.is_some_and(|it| now.saturating_duration_since(it) < LOOK_PERIOD) {
+            return;
+        }
+        self.looked = Some(now);
+        for id in 0..self.nodes.len() {
+            let node = &self.nodes[id];
+            let (active, held) = (node.measured.active as u64, node.held() as u64);
+            let idle = active == 0 && !node.is_busy && node.epoch < self.end;
+            let (has_work, has_room) = (self.has_work(id), node.has_room());
+            let seen = &mut self.nodes[id].measured.seen;
+            seen.looks += 1;
+            seen.active += active;
+            seen.held += held;
+            seen.starved += u64::from(idle && !has_work);
+            seen.blocked += u64::from(has_work && !has_room);
+        }
+    }
+
     /// Whether a task of the node may begin.
     fn is_ready(&self, id: usize) -> bool {
         let node = &self.nodes[id];
@@ -183,7 +209,13 @@ impl State {
         if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
-        let has_work = match &node.kind {
+        self.has_work(id) && node.has_room()
+    }
+
+    /// Whether there is something that a task of the node could begin with.
+    fn has_work(&self, id: usize) -> bool {
+        let node = &self.nodes[id];
+        match &node.kind {
             Kind::Fetch(fetch) => !fetch.is_over(),
             Kind::Stream { .. } => true,
             Kind::Finish => self.has_chunk(node.inputs[0]),
@@ -198,8 +230,7 @@ impl State {
             Kind::Operator(Operating { wants: Wants::Input(input), .. }) => {
                 !self.nodes[node.inputs[*input]].out.is_empty()
             }
-        };
-        has_work && node.has_room()
+        }
     }
 
     fn has_chunk(&self, id: usize) -> bool {
@@ -211,9 +242,11 @@ impl State {
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
         let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(), 0);
+        let (timed, mut entered) = (node.measured.wants_cpu(), 0);
         let mut next = |input: usize| {
             let item = above[node.inputs[input]].pop().expect("the node is ready");
             bytes_in = item.bytes();
+            entered += item.rows();
             item
         };
         let (work, at) = match &mut node.kind {
@@ -244,8 +277,9 @@ impl State {
             }
             Kind::Operator(operating) => (operating.give(next, epoch), At::start()),
         };
+        node.measured.entered += entered;
         node.is_busy = work.is_serial();
         let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
-        Job { node: id, slot, label: node.name.label.clone(), bytes_in, work }
+        Job { node: id, slot, label: node.name.label.clone(), bytes_in, timed, work }
     }
 }

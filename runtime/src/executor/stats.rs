@@ -2,9 +2,10 @@
 
 use super::{
     losses::{KEPT, LostRecord},
-    node::Kind,
+    node::{Class, Kind},
     state::State,
 };
+use crate::eval::Calls;
 use std::{collections::BTreeMap, time::Duration};
 
 /// What a run has done so far, from its start.
@@ -36,18 +37,36 @@ pub struct StageStats {
     pub steps: Vec<String>,
     /// Where the first of them is written.
     pub label: String,
+    /// Records that have entered it; of a source, that have left it.
+    pub entered: u64,
     /// Records that have left it.
     pub records: u64,
     /// Bytes that have left it.
     pub bytes: u64,
     /// Time that threads have spent in its tasks, by the wall clock.
     pub busy: Duration,
+    /// Processor time of its tasks. Of short ones some are measured, and stand for the rest.
+    pub cpu: Duration,
+    /// Where the time of a transform goes.
+    pub calls: Calls,
     /// Tasks that have ended.
     pub tasks: u64,
     /// Threads that are at it now.
     pub active: usize,
     /// Chunks that are begun, or wait for the next stage.
     pub held: usize,
+    /// Threads at work in it, on average.
+    pub mean_active: f64,
+    /// Chunks that are begun, or wait for the next stage, on average.
+    pub mean_held: f64,
+    /// The share of the time that it had nothing to do since nothing came: 0 to 1.
+    pub starved: f64,
+    /// The share of the time that it could not go on since what it has made was not taken.
+    pub blocked: f64,
+    /// Whether its threads wait for files.
+    pub reads: bool,
+    /// Whether it does one task at a time.
+    pub serial: bool,
 }
 
 /// What a stage is called.
@@ -91,6 +110,22 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
     };
     for node in &state.nodes {
         let stage = &mut stats.stages[node.stage];
+        let (n_looks, seen) = (node.measured.seen.looks.max(1) as f64, node.measured.seen);
+        stage.cpu += node.measured.cpu_of_all();
+        stage.mean_active += seen.active as f64 / n_looks;
+        stage.mean_held += seen.held as f64 / n_looks;
+        stage.starved = stage.starved.max(seen.starved as f64 / n_looks);
+        stage.blocked = stage.blocked.max(seen.blocked as f64 / n_looks);
+        stage.reads |= node.class == Class::Reader;
+        stage.serial |= matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. });
+        match &node.kind {
+            Kind::Transform { compiled, .. } => stage.calls = compiled.calls(),
+            Kind::Fetch(_) | Kind::Stream { .. } => stage.entered += node.measured.records,
+            _ => {}
+        }
+        if !matches!(node.kind, Kind::Finish) {
+            stage.entered += node.measured.entered;
+        }
         stage.busy += node.measured.busy;
         stage.tasks += node.measured.tasks;
         stage.active += node.measured.active;

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Chunk, Failure,
     eval::{Compiled, Destination, Lost, Registers},
+    os,
 };
 use std::{
     ops::Range,
@@ -25,6 +26,8 @@ pub(super) struct Job {
     pub(super) label: Arc<str>,
     /// Bytes of the chunk that it reads.
     pub(super) bytes_in: usize,
+    /// Whether the processor time that it takes is measured.
+    pub(super) timed: bool,
     pub(super) work: Work,
 }
 
@@ -61,6 +64,10 @@ pub(super) struct Outcome {
     pub(super) slot: Slot,
     pub(super) bytes_in: usize,
     pub(super) busy: Duration,
+    /// When it ended.
+    pub(super) ended: Instant,
+    /// Processor time, where it was measured.
+    pub(super) cpu: Option<Duration>,
     pub(super) result: Result<Product, Failure>,
 }
 
@@ -81,7 +88,8 @@ pub(super) struct Memory {
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
     pub(super) fn run(self, memory: &mut Memory) -> Outcome {
-        let Self { node, slot, label, bytes_in, work } = self;
+        let Self { node, slot, label, bytes_in, timed, work } = self;
+        let cpu_begin = if timed { os::thread_cpu() } else { None };
         let begin = Instant::now();
         let run = AssertUnwindSafe(|| work.run(memory.of(node)));
         let result = catch_unwind(run).unwrap_or_else(|panic| {
@@ -90,7 +98,9 @@ impl Job {
             Err(bug(&format!("the step at {label}"), &*panic))
         });
         let result = result.map_err(|it| at(it, &label));
-        Outcome { node, slot, bytes_in, busy: begin.elapsed(), result }
+        let ended = Instant::now();
+        let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
+        Outcome { node, slot, bytes_in, busy: ended - begin, ended, cpu, result }
     }
 }
 

@@ -4,7 +4,7 @@ use super::listed::Listed;
 use crate::text_scan::{
     Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
 };
-use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os};
+use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os, reads};
 use std::{
     fs::File,
     io,
@@ -171,7 +171,7 @@ impl<F: Format> Inner<F> {
         let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
         bytes.resize((last.offset + u64::from(last.len) - first.offset) as usize, 0);
         let read =
-            self.file(first.file, path).and_then(|it| os::read_exact_at(&it, bytes, first.offset));
+            self.file(first.file, path).and_then(|it| reads::exact_at(&it, bytes, first.offset));
         read.map_err(|why| unreadable(path, &why))?;
 
         for &number in numbers {

@@ -2,7 +2,7 @@
 
 use super::json::shown;
 use crate::prelude::*;
-use runtime::{VALUE_BYTES_MAX, os};
+use runtime::{VALUE_BYTES_MAX, os, reads};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn read_into<'a>(
 ) -> Result<&'a [u8], Fault> {
     let (mut file, len) = open(path)?;
     let room = out.room(dtype, Shape::new(&[len]))?;
-    file.read_exact(room).map_err(|it| unreadable(path, &it))?;
+    reads::exact(&mut file, room).map_err(|it| unreadable(path, &it))?;
     // Not a bare `read`, which a signal may interrupt.
     match file.take(1).read_to_end(&mut Vec::new()) {
         Ok(0) => Ok(room),

@@ -1,0 +1,246 @@
+//! Values that are kept from epoch to epoch, in memory: decoded pictures, tokens, spectra.
+//!
+//! A cached value is a pure function of some columns of its record, and stands under the hash of
+//! what they hold. So it does not matter in which order records come, in which epoch or lap, or
+//! how many threads ask. Nothing is ever taken out: each record comes once an epoch, and so what is
+//! kept of it now is worth as much as what could be kept of another instead; once the room is
+//! used up, the rest is computed anew each time.
+
+use crate::{Buffer, Chunk, Shape, Tensor};
+use plan::{DType, ExprId, StageId};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Locks that share the work.
+const SHARDS: usize = 64;
+/// Bytes that an entry takes besides its value: its place in the table, its allocation.
+const ENTRY_BYTES: u64 = 256;
+
+/// A value of a program that is kept: which, under which key, and what need not be done for it.
+#[derive(Debug, Clone)]
+pub struct CachePoint {
+    /// The stage that computes it.
+    pub stage: StageId,
+    /// The value, in the stage's graph.
+    pub node: ExprId,
+    /// The columns of the stage's input that it is a function of, or that say which they are.
+    pub key: Vec<u32>,
+    /// A hash of how it is computed of them.
+    pub name: u64,
+    /// What is not needed where the value is known.
+    pub spares: Vec<Spared>,
+    /// Where it is kept.
+    pub cache: Arc<Cache>,
+}
+
+/// A value of a stage before, of dtype `bytes` or `str`, that only a kept value needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spared {
+    /// The stage that computes it.
+    pub stage: StageId,
+    /// The value, in the stage's graph.
+    pub node: ExprId,
+    /// The columns of that stage's input with the key of the kept value, in the same order.
+    pub key: Vec<u32>,
+}
+
+/// Names a value: 128 bits, so that two among a billion are alike with probability 10⁻²¹.
+pub type CacheKey = u128;
+
+/// Values by key, in memory, never more than so many bytes.
+#[derive(Debug)]
+pub struct Cache {
+    shards: Vec<Mutex<Shard>>,
+    limit: u64,
+    bytes: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// What a cache has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Values that were found.
+    pub hits: u64,
+    /// Values that had to be computed.
+    pub misses: u64,
+    /// Values for which there was no room.
+    pub refused: u64,
+    /// Values that are kept.
+    pub entries: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+    /// Bytes that they may take.
+    pub limit: u64,
+}
+
+type Shard = HashMap<CacheKey, Entry, BuildHasherDefault<KeyIsHash>>;
+
+#[derive(Debug)]
+struct Entry {
+    dtype: DType,
+    shape: Shape,
+    data: Buffer,
+}
+
+/// The keys are hashes already.
+#[derive(Debug, Default)]
+struct KeyIsHash(u64);
+
+impl Hasher for KeyIsHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, it| hash.rotate_left(8) ^ u64::from(*it));
+    }
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+}
+
+impl Cache {
+    /// An empty cache that takes at most `limit` bytes.
+    pub fn new(limit: u64) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            limit,
+            bytes: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// The value of `key`; counted as found or not.
+    pub fn find(&self, key: CacheKey) -> Option<Tensor<'_>> {
+        let found = self.peek(key);
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Relaxed);
+        found
+    }
+
+    /// Whether the value of `key` is known; it stays so.
+    pub fn contains(&self, key: CacheKey) -> bool {
+        self.shard(key).contains_key(&key)
+    }
+
+    /// Keeps a copy of the value of `key`, where there is room.
+    pub fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
+        let bytes = value.bytes() as u64 + ENTRY_BYTES;
+        let room = |used: u64| (used + bytes <= self.limit).then_some(used + bytes);
+        if self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {
+            self.refused.fetch_add(1, Relaxed);
+            return;
+        }
+        let mut data = Buffer::of(value.bytes());
+        value.copy_to(&mut data.bytes_mut()[..value.bytes()]);
+        let entry = Entry { dtype: value.dtype(), shape: Shape::new(value.shape()), data };
+        // Another thread may have computed it too; its value is the same, and may be in use.
+        let mut shard = self.shard(key);
+        if shard.contains_key(&key) {
+            self.bytes.fetch_sub(bytes, Relaxed);
+        } else {
+            shard.insert(key, entry);
+        }
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> CacheStats {
+        let entries = self.shards.iter().map(|it| locked(it).len() as u64).sum();
+        CacheStats {
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+            entries,
+            bytes: self.bytes.load(Relaxed),
+            limit: self.limit,
+        }
+    }
+
+    fn peek(&self, key: CacheKey) -> Option<Tensor<'_>> {
+        let shard = self.shard(key);
+        let entry = shard.get(&key)?;
+        // SAFETY: the elements are there, aligned, and neither they nor their place change while
+        // the cache lives: entries are never taken out or replaced, and a table that grows moves
+        // the entry but not what it points to.
+        Some(unsafe { Tensor::from_raw(entry.dtype, entry.shape, entry.data.as_ptr()) })
+    }
+
+    fn shard(&self, key: CacheKey) -> MutexGuard<'_, Shard> {
+        locked(&self.shards[(key >> 64) as usize % SHARDS])
+    }
+}
+
+fn locked(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The key of the value called `name` for what the columns `key` of a record hold.
+pub(crate) fn key_of(chunk: &Chunk, row: usize, (name, key): (u64, &[u32])) -> CacheKey {
+    let mut hash = Xxh3::with_seed(name);
+    for &column in key {
+        let value = chunk.columns[column as usize].row(row);
+        // Lengths first, so that `ab`, `c` differs from `a`, `bc`.
+        value.shape().iter().for_each(|it| hash.update(&(*it as u64).to_le_bytes()));
+        match value.as_bytes() {
+            Some(bytes) => hash.update(bytes),
+            None => {
+                let mut packed = vec![0; value.bytes()];
+                value.copy_to(&mut packed);
+                hash.update(&packed);
+            }
+        }
+    }
+    hash.digest128()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_kept_until_the_room_is_used_up() {
+        let cache = Cache::new(2 * (4 + ENTRY_BYTES));
+        let values: Vec<[u8; 4]> = (0..3).map(|it| [it; 4]).collect();
+        for (key, value) in values.iter().enumerate() {
+            assert!(cache.find(key as u128).is_none());
+            cache.insert(key as u128, &Tensor::new(&[4], value));
+        }
+        // Twice the same takes no more room.
+        cache.insert(1, &Tensor::new(&[4], &values[1]));
+        let found = |key| cache.find(key).and_then(|it| it.as_slice::<u8>());
+        assert_eq!(found(0), Some(&values[0][..]));
+        assert_eq!(found(1), Some(&values[1][..]));
+        assert_eq!(found(2), None);
+        let stats = cache.stats();
+        assert_eq!((stats.entries, stats.hits, stats.misses), (2, 2, 4));
+        assert!(stats.bytes <= stats.limit && stats.refused >= 1);
+    }
+
+    #[test]
+    fn threads_share_a_cache() {
+        let cache = Cache::new(1 << 20);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for key in 0..500_u128 {
+                        match cache.find(key) {
+                            Some(found) => assert_eq!(found.first::<u64>(), key as u64),
+                            None => cache.insert(key, &Tensor::new(&[], &[key as u64])),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(cache.stats().entries, 500);
+    }
+}

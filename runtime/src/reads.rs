@@ -1,0 +1,85 @@
+//! What is read from files: counted, and held back where that is asked for.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What the process has read so far, of records: listings and indices are not in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Calls that read records.
+    pub calls: u64,
+    /// Bytes that they gave.
+    pub bytes: u64,
+}
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+/// Bytes a second that may be read; 0 where nothing is held back.
+static MOST: AtomicU64 = AtomicU64::new(0);
+static BUCKET: Mutex<Option<Bucket>> = Mutex::new(None);
+
+/// How long the bucket takes to fill up: what may come at once after a pause.
+const FILL: Duration = Duration::from_millis(50);
+
+/// A token bucket: when the bytes that have been let through are paid for.
+struct Bucket {
+    paid_until: Instant,
+}
+
+/// What the process has read so far.
+pub fn so_far() -> Reads {
+    Reads { calls: CALLS.load(Relaxed), bytes: BYTES.load(Relaxed) }
+}
+
+/// Lets the process read records no faster than so many bytes a second, as a slower disk would;
+/// `None` lets it go.
+pub fn hold_back(bytes_per_second: Option<u64>) {
+    MOST.store(bytes_per_second.map_or(0, |it| it.max(1)), Relaxed);
+}
+
+/// Fills `room` from where `file` stands.
+///
+/// # Errors
+/// Those of [`Read::read_exact`].
+pub fn exact(file: &mut File, room: &mut [u8]) -> io::Result<()> {
+    file.read_exact(room)?;
+    took(room.len() as u64);
+    Ok(())
+}
+
+/// Fills `room` with the bytes of `file` from `offset` on; threads may share the file.
+///
+/// # Errors
+/// Those of [`crate::os::read_exact_at`].
+pub fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
+    crate::os::read_exact_at(file, room, offset)?;
+    took(room.len() as u64);
+    Ok(())
+}
+
+/// Counts bytes that were read, and waits until they are paid for.
+fn took(bytes: u64) {
+    CALLS.fetch_add(1, Relaxed);
+    BYTES.fetch_add(bytes, Relaxed);
+    let most = MOST.load(Relaxed);
+    if most > 0 {
+        thread::sleep(pause(bytes, most));
+    }
+}
+
+fn pause(bytes: u64, most: u64) -> Duration {
+    let now = Instant::now();
+    let mut bucket = BUCKET.lock().unwrap_or_else(PoisonError::into_inner);
+    let bucket = bucket.get_or_insert(Bucket { paid_until: now });
+    let since = bucket.paid_until.max(now.checked_sub(FILL).unwrap_or(now));
+    bucket.paid_until = since + Duration::from_secs_f64(bytes as f64 / most as f64);
+    bucket.paid_until.saturating_duration_since(now)
+}
