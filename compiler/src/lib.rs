@@ -1,6 +1,7 @@
 //! Text to plan to program; opens no file, starts no thread, reads no clock.
 
 pub mod ast;
+pub mod caches;
 mod check;
 mod errors;
 pub mod estimate;

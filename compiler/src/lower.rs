@@ -66,6 +66,8 @@ pub(crate) struct Lowered {
     pub(crate) stages_of: IdVec<OpId, Vec<StageId>>,
     /// What the sources do for the operators above them.
     pub(crate) moved: Moved,
+    /// The operators whose text the values of each transform are.
+    pub(crate) origins: BTreeMap<StageId, Vec<OpId>>,
 }
 
 /// The same for a library that is known already.
@@ -92,6 +94,8 @@ struct Lowering<'a> {
     stages_of: IdVec<OpId, Vec<StageId>>,
     /// The transforms that let go of no record.
     keep_all: BTreeSet<StageId>,
+    /// The operator that each value of a transform is of.
+    origins: BTreeMap<StageId, Vec<OpId>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -126,6 +130,7 @@ impl<'a> Lowering<'a> {
             heads: BTreeMap::new(),
             stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
             keep_all: BTreeSet::new(),
+            origins: BTreeMap::new(),
             diagnostics,
         }
     }
@@ -169,7 +174,7 @@ impl Lowering<'_> {
             batched: batched(self.plan, self.catalog),
             deal,
         };
-        Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved })
+        Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved, origins: self.origins })
     }
 
     fn source(&mut self, id: OpId, entry: &str, args: &[Arg]) {
@@ -323,6 +328,7 @@ impl Lowering<'_> {
             on_fault: part.on_fault,
         });
         let stage = self.push(code, vec![input], part.fields, &steps);
+        self.origins.insert(stage, part.origin);
         self.keep_all.extend(keeps_all.then_some(stage));
         stage
     }

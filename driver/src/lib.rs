@@ -25,7 +25,9 @@ pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
-pub use run::{Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run};
+pub use run::{
+    KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run,
+};
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;

@@ -3,16 +3,18 @@
 //! One thread more than the runtime's own may be there: it shows the progress ten times a second,
 //! from figures behind a mutex, and ends when the run does.
 
+mod keeping;
 mod quarantine;
 mod saver;
 mod summary;
 
-pub use summary::{Loss, StageSummary, Summary};
+pub use summary::{KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
     Compiled, SampleProgress, Sink, Written, machine, samples,
     state::{Identity, State, StateFile},
 };
+use keeping::Kept;
 use plan::{DType, Field, Program};
 use runtime::{Chunk, Failure, Position, Rank, Stopper};
 use saver::Saver;
@@ -51,6 +53,8 @@ pub struct RunOptions {
     pub quarantine: Option<PathBuf>,
     /// Records that may be lost in all; beyond them the run ends.
     pub most_lost: Option<u64>,
+    /// Whether values are kept in memory from epoch to epoch, where that helps.
+    pub caches: bool,
 }
 
 impl Default for RunOptions {
@@ -67,6 +71,7 @@ impl Default for RunOptions {
             state: None,
             quarantine: None,
             most_lost: None,
+            caches: true,
         }
     }
 }
@@ -156,12 +161,13 @@ pub fn run(
     watch: Watch<'_>,
 ) -> Outcome {
     match start(compiled, options, sink, watch.sample) {
-        Ok(Started { run, saver, before }) => {
+        Ok(Started { run, kept, saver, before }) => {
             let consumer = Consumer {
                 program: &compiled.program,
                 limit: options.limit,
                 before,
                 epochs: options.epochs,
+                kept,
                 shared: Shared::default(),
                 since: Instant::now(),
             };
@@ -177,6 +183,7 @@ pub fn run(
 /// A run that is ready.
 struct Started {
     run: runtime::Run,
+    kept: Vec<Kept>,
     saver: Option<Saver>,
     /// What an earlier run has given, which this one goes on from.
     before: u64,
@@ -197,12 +204,14 @@ fn start(
     let mut identity = Identity::new(compiled, options.seed);
     let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(0, |it| it.epoch);
+    let epochs = first..options.epochs.max(first);
+    let keeping = keeping::plan(compiled, options, &epochs);
     let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
         readers: options.workers.clamp(*READERS.start(), *READERS.end()),
-        memory: options.memory,
-        epochs: first..options.epochs.max(first),
+        memory: options.memory - keeping.as_ref().map_or(0, |it| it.room),
+        epochs,
         chunk_rows: options.chunk_rows,
         rank: options.rank,
         resume,
@@ -213,6 +222,7 @@ fn start(
     if options.state.is_some() {
         identity.inputs(run.fingerprints()?);
     }
+    let kept = keeping.map_or(Ok(Vec::new()), |it| it.begin(&mut run, &program))?;
     let mut before = 0;
     if let Some(state) = &earlier {
         identity.check_inputs(state)?;
@@ -223,7 +233,7 @@ fn start(
         run.on_lost(quarantine::open(path, earlier.is_some())?);
     }
     let saver = options.state.clone().map(|file| Saver::new(file, identity));
-    Ok(Started { run, saver, before })
+    Ok(Started { run, kept, saver, before })
 }
 
 /// Takes what comes out of a run.
@@ -233,6 +243,8 @@ struct Consumer<'a> {
     /// What an earlier run has given.
     before: u64,
     epochs: u32,
+    /// What is kept from epoch to epoch.
+    kept: Vec<Kept>,
     shared: Shared,
     since: Instant,
 }
@@ -278,6 +290,7 @@ impl Consumer<'_> {
         let stats = run.stats();
         let mut summary = Summary::of(self.program, &progress, Some(&stats));
         summary.resumed_at = (self.before > 0).then_some(self.before);
+        summary.kept = self.kept.iter().map(Kept::summary).collect();
         Outcome { summary, failure }
     }
 

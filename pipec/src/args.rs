@@ -166,6 +166,9 @@ pub(crate) struct RunArgs {
     /// How often the state is written at most, such as 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time, requires = "state")]
     pub(crate) state_every: Duration,
+    /// Keeps no values in memory from epoch to epoch.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
     /// Ends the run once more than so many records have failed, whatever each step allows.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,

@@ -9,6 +9,7 @@ mod ids;
 mod lineage;
 mod nesting;
 mod plan;
+mod profile;
 mod program;
 mod types;
 
@@ -22,5 +23,6 @@ pub use expr::{
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};
+pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Program, Stage, Transform};
 pub use types::{Commas, DType, Extent, Field, Type};

@@ -99,8 +99,6 @@ pub struct Options {
     pub told_of_losses: bool,
     /// Records that may be lost in all; beyond them the run ends.
     pub most_lost: Option<u64>,
-    /// Values that are kept from epoch to epoch; the output is the same.
-    pub caches: Vec<CachePoint>,
 }
 
 impl Default for Options {
@@ -117,7 +115,6 @@ impl Default for Options {
             resume: None,
             told_of_losses: false,
             most_lost: None,
-            caches: Vec::new(),
         }
     }
 }
@@ -279,6 +276,26 @@ impl Run {
     pub fn fingerprints(&self) -> Result<Vec<Fingerprint>, Failure> {
         let sources = self.shared.lock().sources();
         sources.iter().filter_map(|it| it.fingerprint().transpose()).collect()
+    }
+
+    /// Records of a pass through each source, in the order of the program; lists the files of each.
+    /// None where a source is read through, and nobody knows.
+    ///
+    /// # Errors
+    /// A folder or a file cannot be read.
+    pub fn pass_lens(&self) -> Result<Vec<Option<u64>>, Failure> {
+        let supplies = self.shared.lock().supplies();
+        supplies.iter().map(|it| it.as_ref().map(|it| it.pass_len()).transpose()).collect()
+    }
+
+    /// Keeps values from epoch to epoch; the output is the same. To be said before the first call
+    /// of `next`.
+    ///
+    /// # Errors
+    /// The program has no such value.
+    pub fn keep(&mut self, points: &[CachePoint]) -> Result<(), Failure> {
+        let state = self.shared.lock();
+        points.iter().try_for_each(|it| state.keep(it))
     }
 
     /// Tells `told` of every record that is skipped or replaced, on the thread that calls `next`;

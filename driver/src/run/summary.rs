@@ -40,6 +40,26 @@ pub struct Summary {
     pub stages: Vec<StageSummary>,
     /// Records that were skipped or replaced, by the code of their fault.
     pub lost: BTreeMap<String, Loss>,
+    /// Values that were kept from epoch to epoch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptSummary>,
+}
+
+/// What came of keeping a value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct KeptSummary {
+    /// The step that computes it.
+    pub step: String,
+    /// The function whose result it is.
+    pub function: String,
+    /// Values that were found.
+    pub hits: u64,
+    /// Values that had to be computed.
+    pub misses: u64,
+    /// Bytes that the kept ones take.
+    pub bytes: u64,
+    /// Bytes that they may take.
+    pub limit: u64,
 }
 
 /// What a stage has done.
@@ -90,6 +110,7 @@ impl Summary {
             memory_peak: machine::memory_peak(),
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
+            kept: Vec::new(),
         }
     }
 

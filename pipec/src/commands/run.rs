@@ -166,5 +166,6 @@ fn options(args: &RunArgs) -> RunOptions {
         state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,
+        caches: !args.no_cache,
     }
 }

@@ -122,7 +122,7 @@ impl Machine {
         subject: Subject<'_>,
         id: ExprId,
     ) -> Result<Value, Stop> {
-        match (&nodes[id].tap, subject.row) {
+        match (nodes[id].tap.get(), subject.row) {
             (Some(tap), Some(row)) => self.through(nodes, (subject, row), id, tap),
             _ => self.compute_anew(nodes, subject, id),
         }
@@ -137,10 +137,11 @@ impl Machine {
         tap: &Tap,
     ) -> Result<Value, Stop> {
         let key = key_of(subject.chunk, row, (tap.name, &tap.key));
-        match tap.spared {
-            Some(dtype) if tap.cache.contains(key) => return Ok(Tensor::text(dtype, &[])),
-            Some(_) => return self.compute_anew(nodes, subject, id),
-            None => {}
+        if tap.is_spared {
+            return match nodes[id].dtype {
+                Some(dtype) if tap.cache.contains(key) => Ok(Tensor::text(dtype, &[])),
+                _ => self.compute_anew(nodes, subject, id),
+            };
         }
         if let Some(found) = tap.cache.find(key) {
             return Ok(value(found));
@@ -238,7 +239,7 @@ impl Machine {
         let found = register.turn == self.turn && register.found.is_some();
         let shared = nodes[id].users > 1 || found;
         match &nodes[id].code {
-            _ if shared || nodes[id].tap.is_some() => {
+            _ if shared || nodes[id].tap.get().is_some() => {
                 Ok(out.copy(&self.find(nodes, subject, id)?)?)
             }
             Code::Select(condition, a, b) if subject.row.is_some() => {

@@ -103,11 +103,10 @@ impl Compiled {
     pub(crate) fn new(
         stage: &Stage,
         transform: &Transform,
-        (spare, taps): (Option<Spare>, Vec<(ExprId, Tap)>),
+        spare: Option<Spare>,
         around: &Surroundings<'_>,
     ) -> Result<Self, Failure> {
         let mut nodes = nodes::prepare(&transform.graph, around)?;
-        taps.into_iter().for_each(|(id, tap)| nodes[id].tap = Some(tap));
         let outputs = transform.outputs.clone();
         each_output(&outputs, |id| nodes[id].users += 1);
         transform.filters.iter().for_each(|&id| nodes[id].users += 1);
@@ -152,6 +151,14 @@ impl Compiled {
         let took = (chunk.rows, begin.elapsed());
         registers.machine.timing.hand_over(took, &self.measured);
         done
+    }
+
+    /// Keeps a value from epoch to epoch, or spares one that only such a one needs; `false` where
+    /// there is no such value, or it cannot be spared.
+    pub(crate) fn keep(&self, id: ExprId, tap: Tap) -> bool {
+        let node = self.nodes.get(id).filter(|_| !self.vector);
+        let node = node.filter(|it| !tap.is_spared || it.dtype.is_some_and(DType::is_text));
+        node.is_some_and(|it| it.tap.set(tap).is_ok())
     }
 
     /// Where its time goes, as far as it was looked at.

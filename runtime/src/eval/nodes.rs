@@ -3,7 +3,10 @@
 use super::Surroundings;
 use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
 use plan::{Arg, Binary, Const, DType, Expr, ExprId, Graph, IdVec, Otherwise, Type, Unary, VarId};
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// A node, ready to be evaluated.
 pub(super) struct Node {
@@ -16,8 +19,10 @@ pub(super) struct Node {
     pub(super) vars: Vec<VarId>,
     /// Whether it has a value for each record rather than one for all.
     pub(super) varies: bool,
+    /// The type of its elements, where it is a tensor.
+    pub(super) dtype: Option<DType>,
     /// Where it is kept from epoch to epoch, if it is.
-    pub(super) tap: Option<Tap>,
+    pub(super) tap: OnceLock<Tap>,
 }
 
 /// What a node has to do with values that are kept.
@@ -27,9 +32,8 @@ pub(crate) struct Tap {
     pub(crate) name: u64,
     /// The columns that the value's key is made of.
     pub(crate) key: Vec<u32>,
-    /// None where the node is the kept value; else it is needed only to find that, and has this
-    /// dtype, `bytes` or `str`.
-    pub(crate) spared: Option<DType>,
+    /// Whether the node is not the kept value, but needed only to find it.
+    pub(crate) is_spared: bool,
 }
 
 pub(super) enum Code {
@@ -87,7 +91,15 @@ pub(super) fn prepare(
         vars.dedup();
         let code = code(graph, expr, ty, around)?;
         let fixed = ty.dtype().zip(ty.fixed().map(|it| Shape::new(&it)));
-        nodes.push(Node { code, fixed, users: 0, vars, varies, tap: None });
+        nodes.push(Node {
+            code,
+            fixed,
+            users: 0,
+            vars,
+            varies,
+            tap: OnceLock::new(),
+            dtype: ty.dtype(),
+        });
     }
     Ok(nodes)
 }

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     Failure, Kernels, Pool, Source, SourceCall, Wants,
-    eval::{Compiled, Spare, Surroundings, Tap},
+    eval::{Compiled, Spare, Surroundings},
     mix,
 };
-use plan::{Code, ExprId, FORMAT, Field, Index, Program, Records, Stage, Transform};
+use plan::{Code, FORMAT, Field, Index, Program, Records, Stage, Transform};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Bytes of batches that may wait for the consumer, where there is more than one.
@@ -192,8 +192,7 @@ impl Build<'_> {
             pool: &self.pool,
             sources: &self.sources,
         };
-        let taps = self.taps(id, transform)?;
-        let compiled = Arc::new(Compiled::new(stage, transform, (spare, taps), &around)?);
+        let compiled = Arc::new(Compiled::new(stage, transform, spare, &around)?);
         self.compiled[id] = Some(compiled.clone());
         let cut = match transform.into_batch {
             None => None,
@@ -206,28 +205,6 @@ impl Build<'_> {
         let single = matches!(&transform.outputs, Records::Listed(lists) if lists.len() == 1);
         let pieces = Pieces::default();
         Ok(Kind::Transform { compiled, pieces, cut, single })
-    }
-
-    /// The values of a stage that are kept, and those that need not be found then.
-    fn taps(&self, id: usize, transform: &Transform) -> Result<Vec<(ExprId, Tap)>, Failure> {
-        let stray = || Failure::Program("a cache is of a value that the program has not".into());
-        let (mut taps, graph) = (Vec::new(), &transform.graph);
-        for point in &self.options.caches {
-            let tap = |key: &[u32], spared| {
-                let (cache, name) = (point.cache.clone(), point.name);
-                Tap { cache, name, key: key.to_vec(), spared }
-            };
-            if point.stage.row() == id {
-                taps.push((point.node, tap(&point.key, None)));
-            }
-            for it in point.spares.iter().filter(|it| it.stage.row() == id) {
-                let spared = graph.iter().find(|(node, ..)| *node == it.node);
-                let dtype = spared.and_then(|(_, _, ty)| ty.dtype()).filter(|it| it.is_text());
-                taps.push((it.node, tap(&it.key, Some(dtype.ok_or_else(stray)?))));
-            }
-        }
-        let known = taps.iter().all(|(node, _)| node.row() < graph.len());
-        if known { Ok(taps) } else { Err(stray()) }
     }
 
     /// Where records come from that replace faulty ones.

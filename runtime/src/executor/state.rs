@@ -8,9 +8,11 @@ use super::{
     node::{Class, Fetch, Item, Kind, Node},
     operate::Operating,
     position::{At, Point},
+    supply::Supply,
     task::{Job, Slot, Work},
 };
-use crate::{Failure, Source, Wants};
+use crate::{CachePoint, Failure, Source, Wants, eval::Tap};
+use plan::{Index, StageId};
 use std::{
     ops::Range,
     sync::Arc,
@@ -122,6 +124,37 @@ impl State {
             _ => None,
         };
         self.nodes.iter().filter_map(supply).collect()
+    }
+
+    /// The sources, in the order of the program; none where one is read through.
+    pub(super) fn supplies(&self) -> Vec<Option<Arc<Supply>>> {
+        let supply = |it: &Node| match &it.kind {
+            Kind::Fetch(Fetch { supply, .. }) => Some(Some(supply.clone())),
+            Kind::Stream { .. } => Some(None),
+            _ => None,
+        };
+        self.nodes.iter().filter_map(supply).collect()
+    }
+
+    /// Keeps a value from epoch to epoch.
+    pub(super) fn keep(&self, point: &CachePoint) -> Result<(), Failure> {
+        let stray = || Failure::Program("a value is to be kept that the program has not".into());
+        let compiled = |stage: StageId| {
+            let mut nodes = self.nodes.iter().filter(|it| it.stage == stage.row());
+            nodes.find_map(|it| match &it.kind {
+                Kind::Transform { compiled, .. } => Some(compiled),
+                _ => None,
+            })
+        };
+        let tap = |key: &[u32], is_spared| {
+            let (cache, name) = (point.cache.clone(), point.name);
+            Tap { cache, name, key: key.to_vec(), is_spared }
+        };
+        let keep = |stage, node, tap| {
+            compiled(stage).is_some_and(|it| it.keep(node, tap)).then_some(()).ok_or_else(stray)
+        };
+        keep(point.stage, point.node, tap(&point.key, false))?;
+        point.spares.iter().try_for_each(|it| keep(it.stage, it.node, tap(&it.key, true)))
     }
 
     /// The losses that nobody has been told of.

@@ -6,7 +6,7 @@ use crate::{
     figures::{bytes, count, percent, rate, things, time},
     talk::{Style, Talk},
 };
-use driver::{Loss, Outcome, Progress, SampleProgress, StageSummary, Summary};
+use driver::{KeptSummary, Loss, Outcome, Progress, SampleProgress, StageSummary, Summary};
 use runtime::Failure;
 
 /// The line that is rewritten while it runs.
@@ -95,10 +95,17 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
     if let Some(stage) = it.busiest() {
         rows.push(("busiest", busiest(stage)));
     }
+    rows.extend(it.kept.iter().map(|it| ("kept", kept(it))));
     if let Some(peak) = it.memory_peak {
         rows.push(("memory", format!("{} at most", bytes(peak as f64))));
     }
     rows
+}
+
+fn kept(it: &KeptSummary) -> String {
+    let KeptSummary { step, function, hits, misses, bytes: used, .. } = it;
+    let found = percent(*hits as f64 / (hits + misses).max(1) as f64);
+    format!("{function} ({step}): {}, found {found} of the time", bytes(*used as f64))
 }
 
 fn busiest(stage: &StageSummary) -> String {
