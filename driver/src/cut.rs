@@ -6,8 +6,7 @@
 use crate::{Compiled, SampleProgress, compile::label, samples};
 use compiler::lower::lower_apart;
 use plan::{
-    Arg, Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program,
-    Records, Span,
+    Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program, Span,
 };
 use runtime::{Chunk, Failure, LostRecord, Options, Run};
 use std::{
@@ -130,7 +129,7 @@ fn forgiving(op: &Op, faults: Faults) -> Op {
         new.push(graph.add(expr, ty.clone()));
     }
     let mut op = Op { graph, on_fault: policy(op.on_fault, faults), ..op.clone() };
-    rename(&mut op.kind, &|it| *it = new[it.row()]);
+    op.kind.rename(|it| *it = new[it.row()]);
     op
 }
 
@@ -148,26 +147,6 @@ fn policy(written: Policy, faults: Faults) -> Policy {
     match (written, faults) {
         (Policy::Another { .. }, Faults::AsWritten) => Policy::Another { most: 1.0 },
         _ => Policy::Skip { most: 1.0 },
-    }
-}
-
-fn rename(kind: &mut OpKind, rename: &dyn Fn(&mut ExprId)) {
-    match kind {
-        OpKind::Map { outputs } => outputs.iter_mut().for_each(rename),
-        OpKind::Where { keep } => rename(keep),
-        OpKind::FlatMap { records: Records::Listed(lists) } => {
-            lists.iter_mut().flatten().for_each(rename);
-        }
-        OpKind::FlatMap { records: Records::Counted { count, outputs, .. } } => {
-            [count].into_iter().chain(outputs).for_each(rename);
-        }
-        OpKind::Source { args, .. } | OpKind::Operator { args, .. } => {
-            args.iter_mut().for_each(|it| match it {
-                Arg::Expr(id) => rename(id),
-                Arg::Exprs(ids) => ids.iter_mut().for_each(rename),
-                _ => {}
-            });
-        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+mod common;
+
+use common::{Folder, PIPEC, Printed};
+use std::{fs, process::Command};
 
 /// A program over numbers, of two files.
 const MAIN: &str = "\
@@ -21,109 +20,37 @@ pipeline train = numbers |> shuffle(window: 100) |> batch(64)
 ";
 const COMMON: &str = "edition 2026\n\nfn half(x) = x * 0.5\n";
 
-/// A folder that goes away when the test ends.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("pipec-built-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("parts")).unwrap();
-        fs::write(folder.join("n.pipe"), MAIN).unwrap();
-        fs::write(folder.join("parts/common.pipe"), COMMON).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Says something to pipec.
-    fn pipec(&self, args: &[&str]) -> Printed {
-        self.says(Path::new(env!("CARGO_BIN_EXE_pipec")), args)
+    /// One with the program.
+    fn with_program(name: &str) -> Self {
+        let name = format!("built-{name}");
+        Self::of(&name, &[("n.pipe", MAIN), ("parts/common.pipe", COMMON)])
     }
 
     /// Says something to an executable of the folder.
     fn own(&self, name: &str, args: &[&str]) -> Printed {
-        self.says(&self.path(name), args)
-    }
-
-    fn says(&self, executable: &Path, args: &[&str]) -> Printed {
-        let mut command = Command::new(executable);
-        let command = command.args(args).current_dir(&self.0).env_remove("NO_COLOR");
-        Printed::of(&command.output().unwrap())
-    }
-
-    /// All files of a run's output with their contents.
-    fn content(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-        let (mut files, mut open) = (Vec::new(), vec![self.path(folder)]);
-        while let Some(next) = open.pop() {
-            for path in fs::read_dir(next).unwrap().map(|it| it.unwrap().path()) {
-                match path.is_dir() {
-                    true => open.push(path),
-                    false => {
-                        let name = path.strip_prefix(self.path(folder)).unwrap().to_owned();
-                        files.push((name, fs::read(&path).unwrap()));
-                    }
-                }
-            }
-        }
-        files.sort();
-        files
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-#[derive(Debug)]
-struct Printed {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Printed {
-    fn of(output: &Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// Asserts how it ended and what stands somewhere in what it said.
-    #[track_caller]
-    fn ends(&self, code: i32, said: &[&str]) {
-        assert_eq!(self.code, code, "{self:#?}");
-        for part in said {
-            assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
-        }
+        Printed::of(&self.command_of(&self.join(name), args).output().unwrap())
     }
 }
 
 #[test]
 fn a_built_file_is_the_program() {
-    let folder = Folder::new("run");
+    let folder = Folder::with_program("run");
     folder.pipec(&["build", "n.pipe", "train", "--set", "n=2000"]).ends(0, &["`train` was built"]);
     let set = ["run", "n.pipe", "train", "--set", "n=2000", "--epochs", "2", "--seed", "7"];
     folder.pipec(&[&set[..], &["--out", "a"]].concat()).ends(0, &[]);
     let explained = folder.pipec(&["explain", "n.pipe", "train", "--set", "n=2000"]).out;
     let text = folder.pipec(&["explain", "n.pipe", "--emit", "source"]).out;
     // It needs the program no more.
-    fs::remove_dir_all(folder.path("parts")).unwrap();
-    fs::remove_file(folder.path("n.pipe")).unwrap();
+    fs::remove_dir_all(folder.join("parts")).unwrap();
+    fs::remove_file(folder.join("n.pipe")).unwrap();
 
     let options = ["--epochs", "2", "--seed", "7", "--workers", "3", "--out"];
     folder.own("train", &[&["run"], &options[..], &["b"]].concat()).ends(0, &["30 batches"]);
     folder.pipec(&[&["run", "train"], &options[..], &["c"]].concat()).ends(0, &["30 batches"]);
-    assert!(folder.content("a").len() > 30);
-    assert!(folder.content("a") == folder.content("b"), "as the program itself");
-    assert!(folder.content("a") == folder.content("c"), "through pipec too");
+    assert!(folder.files("a").len() > 30);
+    assert!(folder.files("a") == folder.files("b"), "as the program itself");
+    assert!(folder.files("a") == folder.files("c"), "through pipec too");
     let json = folder.own("train", &["run", "--limit", "3", "--json"]);
     assert!(json.code == 0 && json.out.contains("\"batches\": 3"), "{json:?}");
 
@@ -150,14 +77,14 @@ fn a_built_file_is_the_program() {
 
 #[test]
 fn the_same_program_gives_the_same_bytes_and_harm_is_noticed() {
-    let folder = Folder::new("harm");
+    let folder = Folder::with_program("harm");
     folder.pipec(&["build", "n.pipe", "train", "-o", "one"]).ends(0, &[]);
     // From another place, under a longer name: nothing of that is in it.
-    let (path, two) = (folder.path("n.pipe"), folder.path("two"));
+    let (path, two) = (folder.join("n.pipe"), folder.join("two"));
     let args = ["build", path.to_str().unwrap(), "train", "-o", two.to_str().unwrap()];
-    let elsewhere = Command::new(env!("CARGO_BIN_EXE_pipec")).args(args).current_dir("/").output();
+    let elsewhere = Command::new(PIPEC).args(args).current_dir("/").output();
     Printed::of(&elsewhere.unwrap()).ends(0, &[]);
-    let whole = fs::read(folder.path("one")).unwrap();
+    let whole = fs::read(folder.join("one")).unwrap();
     assert!(whole == fs::read(&two).unwrap(), "the same bytes");
 
     // Taken away, damaged, stripped: all in place of `two`, since copies are large.
@@ -182,8 +109,8 @@ fn the_same_program_gives_the_same_bytes_and_harm_is_noticed() {
 
 /// `strip` takes away what no section holds. Gives whether there is one.
 fn stripped(folder: &Folder) -> bool {
-    fs::copy(folder.path("one"), folder.path("two")).unwrap();
-    let strip = Command::new("strip").arg(folder.path("two")).status();
+    fs::copy(folder.join("one"), folder.join("two")).unwrap();
+    let strip = Command::new("strip").arg(folder.join("two")).status();
     if !strip.is_ok_and(|it| it.success()) {
         return false;
     }
@@ -194,7 +121,7 @@ fn stripped(folder: &Folder) -> bool {
 
 #[test]
 fn nothing_else_is_overwritten_or_taken_for_a_program() {
-    let folder = Folder::new("else");
+    let folder = Folder::with_program("else");
     let build = |more: &[&str]| folder.pipec(&[&["build", "n.pipe", "train"], more].concat());
     build(&["-o", "n.pipe"]).ends(5, &["`n.pipe` is there", "name another place with `-o`"]);
     build(&["-o", "parts"]).ends(5, &["`parts` is a folder"]);
@@ -202,8 +129,7 @@ fn nothing_else_is_overwritten_or_taken_for_a_program() {
     build(&["--set", "m=1"]).ends(2, &["no `param m`"]);
     build(&["--without", "magic"]).ends(2, &["no rewrite `magic`"]);
     folder.pipec(&["build", "n.pipe", "val"]).ends(2, &["no pipeline `val`"]);
-    assert_eq!(fs::read_to_string(folder.path("n.pipe")).unwrap(), MAIN);
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2, "nothing is left");
-    let own = env!("CARGO_BIN_EXE_pipec");
-    folder.pipec(&["run", own]).ends(5, &["it is binary: neither the text of a program"]);
+    assert_eq!(folder.read("n.pipe"), MAIN);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
+    folder.pipec(&["run", PIPEC]).ends(5, &["it is binary: neither the text of a program"]);
 }

@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
+use common::{Folder, Printed};
 use std::{
     fs,
     io::{Read, Write},
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
 /// A program over numbers: nothing need be read.
@@ -21,101 +23,16 @@ pipeline train = numbers |> shuffle(window: 100) |> batch(64)
 pipeline each = numbers |> map { x }
 ";
 
-/// A folder that goes away when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let folder = std::env::temp_dir().join(format!("pipec-cli-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        for (file, text) in files {
-            let path = folder.join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        Self(folder)
-    }
-
-    fn read(&self, file: &str) -> String {
-        fs::read_to_string(self.0.join(file)).unwrap()
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
-        command.args(args).current_dir(&self.0).env_remove("NO_COLOR");
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Printed {
-        Printed::of(&self.command(args).output().unwrap())
-    }
-
-    /// All files below `folder` with their contents.
-    fn content(&self, folder: &str) -> Vec<(String, Vec<u8>)> {
-        let mut files = Vec::new();
-        let mut open = vec![self.0.join(folder)];
-        while let Some(next) = open.pop() {
-            for entry in fs::read_dir(next).unwrap().map(Result::unwrap) {
-                match entry.path() {
-                    path if path.is_dir() => open.push(path),
-                    path => {
-                        files.push((shown(&path, &self.0.join(folder)), fs::read(&path).unwrap()));
-                    }
-                }
-            }
-        }
-        files.sort();
-        files
-    }
-}
-
-fn shown(path: &Path, folder: &Path) -> String {
-    path.strip_prefix(folder).unwrap().display().to_string()
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What a command has printed, and how it ended.
-#[derive(Debug)]
-struct Printed {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Printed {
-    fn of(output: &Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// Asserts how it ended and what stands somewhere in what it said.
-    #[track_caller]
-    fn ends(&self, code: i32, said: &[&str]) {
-        assert_eq!(self.code, code, "{self:#?}");
-        for part in said {
-            assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
-        }
-    }
-}
-
 #[test]
 fn a_run_says_what_came_of_it() {
-    let folder = Folder::new("run", &[("n.pipe", NUMBERS)]);
-    let run = folder.run(&["run", "n.pipe", "train"]);
+    let folder = Folder::of("cli-run", &[("n.pipe", NUMBERS)]);
+    let run = folder.pipec(&["run", "n.pipe", "train"]);
     run.ends(0, &["train: 78 batches, 4 992 records", "rate", "first batch", "busiest", "memory"]);
     assert_eq!(run.out, "");
     assert!(!run.err.contains('\x1b'), "no colour, no progress: {}", run.err);
 
-    let run = folder.run(&["run", "n.pipe", "train", "--limit", "3", "--json", "--set", "n=1000"]);
+    let run =
+        folder.pipec(&["run", "n.pipe", "train", "--limit", "3", "--json", "--set", "n=1000"]);
     run.ends(0, &["train: 3 batches, 192 records"]);
     assert!(
         run.out.contains("\"batches\": 3") && run.out.contains("\"records\": 192"),
@@ -123,39 +40,39 @@ fn a_run_says_what_came_of_it() {
         run.out
     );
     folder
-        .run(&["run", "n.pipe", "train", "--epochs", "2"])
+        .pipec(&["run", "n.pipe", "train", "--epochs", "2"])
         .ends(0, &["156 batches, 9 984 records"]);
-    folder.run(&["run", "n.pipe", "each"]).ends(0, &["each: 5 000 records"]);
+    folder.pipec(&["run", "n.pipe", "each"]).ends(0, &["each: 5 000 records"]);
 }
 
 #[test]
 fn an_output_folder_depends_on_nothing_but_program_and_seed() {
-    let folder = Folder::new("out", &[("n.pipe", NUMBERS)]);
+    let folder = Folder::of("cli-out", &[("n.pipe", NUMBERS)]);
     for pipeline in ["train", "each"] {
         let out = |name: &str, more: &[&str]| {
             let args = [&["run", "n.pipe", pipeline, "--out", name], more].concat();
-            folder.run(&args).ends(0, &[]);
-            folder.content(name)
+            folder.pipec(&args).ends(0, &[]);
+            folder.files(name)
         };
         let first = out("a", &["--workers", "1"]);
-        assert!(first.len() > 2, "{:?}", first.iter().map(|it| &it.0).collect::<Vec<_>>());
+        assert!(first.len() > 2, "{:?}", first.keys());
         assert_eq!(out("b", &["--workers", "3", "--chunk-rows", "7"]), first);
         // A longer run before leaves nothing behind.
         out("c", &["--epochs", "3"]);
         assert_eq!(out("c", &["--chunk-rows", "1000"]), first);
         assert_eq!(out("d", &["--seed", "1"]) == first, pipeline == "each");
         for name in ["a", "b", "c", "d"] {
-            fs::remove_dir_all(folder.0.join(name)).unwrap();
+            fs::remove_dir_all(folder.join(name)).unwrap();
         }
     }
-    fs::create_dir(folder.0.join("mine")).unwrap();
-    fs::write(folder.0.join("mine/thesis.txt"), "").unwrap();
-    folder.run(&["run", "n.pipe", "each", "--out", "mine"]).ends(5, &["`mine`", "new or empty"]);
+    fs::create_dir(folder.join("mine")).unwrap();
+    fs::write(folder.join("mine/thesis.txt"), "").unwrap();
+    folder.pipec(&["run", "n.pipe", "each", "--out", "mine"]).ends(5, &["`mine`", "new or empty"]);
 }
 
 #[test]
 fn a_stream_goes_to_stdout_and_a_reader_may_leave() {
-    let folder = Folder::new("arrow", &[("n.pipe", NUMBERS)]);
+    let folder = Folder::of("cli-arrow", &[("n.pipe", NUMBERS)]);
     let stream = folder.command(&["run", "n.pipe", "train", "--out", "-"]).output().unwrap();
     assert_eq!(stream.status.code(), Some(0));
     // A message of the stream begins with this mark and its length.
@@ -169,7 +86,7 @@ fn a_stream_goes_to_stdout_and_a_reader_may_leave() {
     printed.ends(0, &[]);
     assert!(!printed.err.contains("error"), "{}", printed.err);
     folder
-        .run(&["run", "n.pipe", "train", "--out", "-", "--json"])
+        .pipec(&["run", "n.pipe", "train", "--out", "-", "--json"])
         .ends(2, &["both write to stdout"]);
 }
 
@@ -177,7 +94,7 @@ fn a_stream_goes_to_stdout_and_a_reader_may_leave() {
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_a_run() {
-    let folder = Folder::new("signal", &[("n.pipe", NUMBERS)]);
+    let folder = Folder::of("cli-signal", &[("n.pipe", NUMBERS)]);
     let args = ["run", "n.pipe", "train", "--out", "-", "--set", "n=1_000_000_000_000"];
     let mut child =
         folder.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -194,8 +111,8 @@ fn a_signal_ends_a_run() {
 fn what_is_said_wrongly_is_told_with_a_remedy() {
     let program = "param data: path\nparam size = 224\n\
                    pipeline a = files(\"{data}/*.jpg\") |> take(size)\npipeline b = range(3)\n";
-    let folder = Folder::new("usage", &[("a.pipe", program), ("n.pipe", NUMBERS)]);
-    let run = |args: &[&str]| folder.run(&[&["run"], args].concat());
+    let folder = Folder::of("cli-usage", &[("a.pipe", program), ("n.pipe", NUMBERS)]);
+    let run = |args: &[&str]| folder.pipec(&[&["run"], args].concat());
     run(&["b.pipe"]).ends(5, &["`b.pipe` cannot be read", "this folder holds `a.pipe`, `n.pipe`"]);
     run(&["n.pipe"]).ends(2, &["PC0164", "`train`", "`each`"]);
     run(&["a.pipe", "c"]).ends(2, &["no pipeline `c`"]);
@@ -214,36 +131,37 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
 #[test]
 fn check_tells_every_mistake_once() {
     let wrong = "use f from \"gone.pipe\"\npipeline p = rang(3)\nconst C = 1 +\npipeline q = range(3) |> map f(i)\n";
-    let folder = Folder::new("check", &[("wrong.pipe", wrong), ("sub/n.pipe", NUMBERS)]);
-    let check = folder.run(&["check", "wrong.pipe"]);
+    let folder = Folder::of("cli-check", &[("wrong.pipe", wrong), ("sub/n.pipe", NUMBERS)]);
+    let check = folder.pipec(&["check", "wrong.pipe"]);
     check.ends(
         1,
         &["PC0201 no-such-file", "PC0107 unknown-function", "did you mean `range`?", "3 errors"],
     );
     assert_eq!(check.out, "");
 
-    let check = folder.run(&["check", "wrong.pipe", "--json"]);
+    let check = folder.pipec(&["check", "wrong.pipe", "--json"]);
     assert_eq!((check.code, check.out.matches("\"code\"").count(), check.err.as_str()), (1, 3, ""));
     assert!(check.out.contains("\"line\": 2"), "{}", check.out);
-    folder.run(&["check", "sub"]).ends(0, &["1 file, nothing wrong"]);
-    folder.run(&["check", "wrong.pipe", "--color", "always"]).ends(1, &["\x1b["]);
+    folder.pipec(&["check", "sub"]).ends(0, &["1 file, nothing wrong"]);
+    folder.pipec(&["check", "wrong.pipe", "--color", "always"]).ends(1, &["\x1b["]);
 }
 
 #[test]
 fn fmt_has_one_form() {
-    let folder = Folder::new("fmt", &[("a.pipe", "const  A=1\n"), ("wrong.pipe", "const A =\n")]);
-    let check = folder.run(&["fmt", "--check", "a.pipe"]);
+    let folder =
+        Folder::of("cli-fmt", &[("a.pipe", "const  A=1\n"), ("wrong.pipe", "const A =\n")]);
+    let check = folder.pipec(&["fmt", "--check", "a.pipe"]);
     assert_eq!((check.code, check.out.as_str()), (1, "a.pipe\n"));
-    let diff = folder.run(&["fmt", "--diff", "a.pipe"]);
+    let diff = folder.pipec(&["fmt", "--diff", "a.pipe"]);
     assert_eq!(
         (diff.code, diff.out.as_str()),
         (1, "--- a.pipe\n+++ a.pipe\n@@ -1,1 +1,1 @@\n-const  A=1\n+const A = 1\n")
     );
     assert_eq!(folder.read("a.pipe"), "const  A=1\n");
-    folder.run(&["fmt", "a.pipe"]).ends(0, &["1 of 1 file changed"]);
+    folder.pipec(&["fmt", "a.pipe"]).ends(0, &["1 of 1 file changed"]);
     assert_eq!(folder.read("a.pipe"), "const A = 1\n");
-    folder.run(&["fmt", "--check", "a.pipe"]).ends(0, &[]);
-    folder.run(&["fmt", "wrong.pipe"]).ends(1, &["PC00"]);
+    folder.pipec(&["fmt", "--check", "a.pipe"]).ends(0, &[]);
+    folder.pipec(&["fmt", "wrong.pipe"]).ends(1, &["PC00"]);
 
     let mut child = folder.command(&["fmt", "-"]);
     let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -254,9 +172,9 @@ fn fmt_has_one_form() {
 
 #[test]
 fn explain_shows_plans_and_tells_stories() {
-    let folder = Folder::new("explain", &[("n.pipe", NUMBERS)]);
+    let folder = Folder::of("cli-explain", &[("n.pipe", NUMBERS)]);
     let explain = |args: &[&str]| {
-        let printed = folder.run(&[&["explain"], args].concat());
+        let printed = folder.pipec(&[&["explain"], args].concat());
         printed.ends(0, &[]);
         printed.out
     };
@@ -268,18 +186,18 @@ fn explain_shows_plans_and_tells_stories() {
     assert!(explain(&["n.pipe", "train", "--json"]).starts_with('{'));
     assert!(explain(&["PC0201"]).starts_with("PC0201 no-such-file\n"));
     assert_eq!(explain(&["no-such-file"]), explain(&["pc0201"]));
-    folder.run(&["explain", "PC9999"]).ends(2, &["there is no message `PC9999`"]);
-    folder.run(&["explain", "m.pipe"]).ends(5, &["`m.pipe` cannot be read"]);
+    folder.pipec(&["explain", "PC9999"]).ends(2, &["there is no message `PC9999`"]);
+    folder.pipec(&["explain", "m.pipe"]).ends(5, &["`m.pipe` cannot be read"]);
 }
 
 #[test]
 fn sample_sets_are_made_once() {
     let program =
         "pipeline p = files(\"sample:images?count=3\") |> map { label: class_of(path) }\n";
-    let folder = Folder::new("sample", &[("p.pipe", program)]);
+    let folder = Folder::of("cli-sample", &[("p.pipe", program)]);
     let run = || {
         let mut command = folder.command(&["run", "p.pipe"]);
-        Printed::of(&command.env("XDG_CACHE_HOME", folder.0.join("cache")).output().unwrap())
+        Printed::of(&command.env("XDG_CACHE_HOME", folder.join("cache")).output().unwrap())
     };
     run().ends(0, &["making 3 sample pictures", "p: 3 records"]);
     let again = run();
@@ -287,22 +205,22 @@ fn sample_sets_are_made_once() {
     assert!(!again.err.contains("making"), "{}", again.err);
 
     folder
-        .run(&["sample", "images", "photos", "--count", "2"])
+        .pipec(&["sample", "images", "photos", "--count", "2"])
         .ends(0, &["2 pictures in `photos`"]);
     folder
-        .run(&["sample", "images", "photos", "--count", "2"])
+        .pipec(&["sample", "images", "photos", "--count", "2"])
         .ends(0, &["holds these 2 pictures"]);
-    folder.run(&["sample", "images", "photos", "--count", "5"]).ends(5, &["holds another set"]);
-    folder.run(&["sample", "images", "none", "--count", "0"]).ends(2, &["1 to"]);
+    folder.pipec(&["sample", "images", "photos", "--count", "5"]).ends(5, &["holds another set"]);
+    folder.pipec(&["sample", "images", "none", "--count", "0"]).ends(2, &["1 to"]);
 }
 
 #[test]
 fn help_has_examples() {
-    let folder = Folder::new("help", &[]);
+    let folder = Folder::new("cli-help");
     for command in ["check", "fmt", "run", "explain", "build", "completions"] {
-        let help = folder.run(&[command, "--help"]);
+        let help = folder.pipec(&[command, "--help"]);
         assert!(help.code == 0 && help.out.contains("Example"), "{help:?}");
     }
-    assert!(folder.run(&["completions", "bash"]).out.contains("pipec"));
-    folder.run(&["runn"]).ends(2, &["run"]);
+    assert!(folder.pipec(&["completions", "bash"]).out.contains("pipec"));
+    folder.pipec(&["runn"]).ends(2, &["run"]);
 }

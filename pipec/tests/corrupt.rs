@@ -2,24 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{fs, path::Path, process::Command};
+mod common;
 
-/// Runs a program over `data`; its exit code, and what it said.
-fn run(name: &str, otherwise: &str, data: &Path) -> (i32, String) {
-    let folder = std::env::temp_dir().join(format!("pipec-corrupt-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let program = folder.join(format!("{name}.pipe"));
+use common::{Folder, Printed};
+use std::path::Path;
+
+/// Runs a program over `data`.
+fn run(name: &str, otherwise: &str, data: &Path) -> Printed {
     let text = format!(
         "edition 2026\nparam data: path\npipeline p = files(\"{{data}}/**/*\") |> map \
          {{ image: decode_image(bytes) |> resize(32, 32) }}{otherwise} |> batch(4)\n"
     );
-    fs::write(&program, text).unwrap();
+    let folder = Folder::of(&format!("corrupt-{name}"), &[("p.pipe", &text)]);
     let set = format!("data={}", data.display());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
-    let output =
-        command.arg("run").arg(&program).args(["--set", &set, "--workers", "2"]).output().unwrap();
-    fs::remove_dir_all(&folder).unwrap();
-    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    folder.pipec(&["run", "p.pipe", "--set", &set, "--workers", "2"])
 }
 
 #[test]
@@ -32,8 +28,8 @@ fn the_exit_code_says_what_became_of_corrupt_files() {
     for (name, otherwise, code) in
         [("all", " else skip(most: 1)", 0), ("share", " else skip", 3), ("none", "", 3)]
     {
-        let (found, said) = run(name, otherwise, &data);
-        assert_eq!(found, code, "`{otherwise}`:\n{said}");
-        assert!(!said.contains("panicked") && said.contains("image-"), "{said}");
+        let printed = run(name, otherwise, &data);
+        printed.ends(code, &["image-"]);
+        assert!(!printed.err.contains("panicked"), "`{otherwise}`:\n{}", printed.err);
     }
 }

@@ -4,11 +4,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
+use common::{Files, Folder};
 use std::{
-    collections::BTreeMap,
     env, fs,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    path::Path,
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -21,14 +23,14 @@ const PROGRAMS: [&str; 6] = ["window", "mixed", "zipped", "sorted", "repeated", 
 fn killed_runs_go_on_where_they_were() {
     let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
     let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
-    let scratch = Scratch::new();
-    scratch.texts();
+    let folder = Folder::new("kill");
+    folder.texts();
     let mut random = Random(0x5EED);
     let mut kills = 0;
-    let whole: Vec<_> = PROGRAMS.iter().map(|it| scratch.undisturbed(it)).collect();
+    let whole: Vec<_> = PROGRAMS.iter().map(|it| folder.undisturbed(it)).collect();
     for round in 0.. {
         let program = round % PROGRAMS.len();
-        kills += scratch.disturbed(PROGRAMS[program], &whole[program], &mut random);
+        kills += folder.disturbed(PROGRAMS[program], &whole[program], &mut random);
         if kills >= kills_wanted {
             break;
         }
@@ -38,52 +40,43 @@ fn killed_runs_go_on_where_they_were() {
 
 /// What an undisturbed run writes, and how long it takes.
 struct Whole {
-    files: BTreeMap<String, Vec<u8>>,
+    files: Files,
     took: Duration,
 }
 
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        let folder = env::temp_dir().join(format!("pipec-kill-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        Self(folder)
-    }
-
+impl Folder {
     /// Texts for the programs that read some.
     fn texts(&self) {
-        fs::create_dir_all(self.0.join("data")).unwrap();
         for file in 0..3 {
             let line = |it: usize| format!("{}{it}\n", "x".repeat((it * 7 + file) % 11));
             let text: String = (0..200).map(line).collect();
-            fs::write(self.0.join(format!("data/{file}.txt")), text).unwrap();
+            self.write(&format!("data/{file}.txt"), &text);
         }
     }
 
-    fn run(&self, program: &str, workers: u64, more: &[&str]) -> Child {
+    fn begin(&self, program: &str, workers: u64, more: &[&str]) -> Child {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kill/{program}.pipe"));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
-        command.arg("run").arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
+        let mut command = self.command(&["run"]);
+        command.arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
         command.args(["--workers", &workers.to_string()]);
         if fs::read_to_string(&file).unwrap().contains("param data") {
-            command.arg("--set").arg(format!("data={}", self.0.join("data").display()));
+            command.arg("--set").arg(format!("data={}", self.join("data").display()));
         }
         command.stderr(Stdio::piped()).spawn().unwrap()
     }
 
     fn undisturbed(&self, program: &str) -> Whole {
-        let folder = self.0.join(format!("{program}-whole"));
+        let folder = self.join(format!("{program}-whole"));
         let begin = Instant::now();
-        let child = self.run(program, 2, &["--out", folder.to_str().unwrap()]);
+        let child = self.begin(program, 2, &["--out", folder.to_str().unwrap()]);
         ended_well(child);
-        Whole { took: begin.elapsed(), files: files(&folder) }
+        Whole { took: begin.elapsed(), files: common::files(&folder) }
     }
 
     /// Runs the program once through, killing it again and again; how often it was killed.
     fn disturbed(&self, program: &str, whole: &Whole, random: &mut Random) -> usize {
-        let folder = self.0.join(format!("{program}-killed"));
-        let state = self.0.join(format!("{program}.state"));
+        let folder = self.join(format!("{program}-killed"));
+        let state = self.join(format!("{program}.state"));
         let _ = fs::remove_dir_all(&folder);
         let _ = fs::remove_file(&state);
         let mut kills = 0;
@@ -92,7 +85,7 @@ impl Scratch {
             let every = ["0ms", "1ms", "5ms"][random.below(3) as usize];
             let more = ["--out", folder.to_str().unwrap(), "--state", state.to_str().unwrap()];
             let more = [&more[..], &["--state-every", every, "--chunk-rows", &chunk_rows]].concat();
-            let mut child = self.run(program, 1 + random.below(4), &more);
+            let mut child = self.begin(program, 1 + random.below(4), &more);
             // In the midst of it, or shortly before the end; a few are left to themselves.
             let wait = whole.took.as_micros() as u64 * random.below(130) / 100;
             thread::sleep(Duration::from_micros(wait));
@@ -104,8 +97,8 @@ impl Scratch {
             child.wait().unwrap();
             kills += 1;
         }
-        let found = files(&folder);
-        let names = |it: &BTreeMap<String, _>| it.keys().cloned().collect::<Vec<_>>();
+        let found = common::files(&folder);
+        let names = |it: &Files| it.keys().cloned().collect::<Vec<_>>();
         assert_eq!(
             names(&found),
             names(&whole.files),
@@ -119,30 +112,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn ended_well(child: Child) {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Every file below a folder.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
-        if entry.path().is_dir() {
-            let inner = files(&entry.path()).into_iter();
-            found.extend(inner.map(|(it, bytes)| (format!("{name}/{it}"), bytes)));
-        } else {
-            found.insert(name, fs::read(entry.path()).unwrap());
-        }
-    }
-    found
 }
 
 /// SplitMix64 (Steele et al., OOPSLA'14).

@@ -2,11 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Command, Output},
-};
+mod common;
+
+use common::{Folder, Printed};
+use std::fs;
 
 /// Pictures that the program makes itself, and numbers of which one fails.
 const PROGRAM: &str = "\
@@ -20,42 +19,28 @@ pipeline pictures =
 pipeline numbers = range(20) |> map { i, x: 12 // (i - 5) else skip(most: 1) } |> batch(4)
 ";
 
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("pipec-look-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("p.pipe"), PROGRAM).unwrap();
-        Self(folder)
+    /// One with the program.
+    fn with_program(name: &str) -> Self {
+        Self::of(&format!("look-{name}"), &[("p.pipe", PROGRAM)])
     }
 
     /// The exit code, and what was printed on stdout and stderr.
     fn run(&self, args: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
-        let Output { status, stdout, stderr } =
-            command.args(args).current_dir(&self.0).output().unwrap();
-        let text = |it| String::from_utf8(it).unwrap();
-        (status.code().unwrap(), text(stdout), text(stderr))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let Printed { code, out, err } = self.pipec(args);
+        (code, out, err)
     }
 }
 
 #[test]
 fn peek_shows_one_step_and_saves_its_pictures() {
-    let folder = Folder::new("sheet");
+    let folder = Folder::with_program("sheet");
     let args = ["peek", "p.pipe", "pictures", "--at", "map", "-n", "3", "--save", "s.png"];
     let (code, out, err) = folder.run(&args);
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("pictures.map#1  p.pipe:5:"), "{out}");
     assert_eq!(out.matches("f32[3, 40, 60]").count(), 1 + 3, "{out}");
-    let png = fs::read(folder.0.join("s.png")).unwrap();
+    let png = fs::read(folder.join("s.png")).unwrap();
     // Two beside each other, 96 pixels wide at the least.
     assert_eq!((&png[..4], &png[16..20]), (&b"\x89PNG"[..], &210_u32.to_be_bytes()[..]));
 
@@ -67,7 +52,7 @@ fn peek_shows_one_step_and_saves_its_pictures() {
 
 #[test]
 fn a_record_is_followed_until_it_is_gone() {
-    let folder = Folder::new("follow");
+    let folder = Folder::with_program("follow");
     let (code, out, _) = folder.run(&["peek", "p.pipe", "numbers", "--json", "-n", "6"]);
     assert_eq!(code, 0);
     let steps: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -91,7 +76,7 @@ fn a_record_is_followed_until_it_is_gone() {
 
 #[test]
 fn the_optimised_plan_gives_the_same() {
-    let folder = Folder::new("verify");
+    let folder = Folder::with_program("verify");
     let (code, out, err) = folder.run(&["verify", "p.pipe", "pictures", "--pairs", "1"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().collect();
@@ -104,10 +89,10 @@ fn the_optimised_plan_gives_the_same() {
 
 #[test]
 fn a_scan_names_what_fails() {
-    let folder = Folder::new("scan");
+    let folder = Folder::with_program("scan");
     let (code, out, _) = folder.run(&["scan", "p.pipe", "numbers", "--out", "bad.jsonl"]);
     assert!(code == 3 && out.contains("20 records") && out.contains("1 failed"), "{out}");
-    let bad = fs::read_to_string(folder.0.join("bad.jsonl")).unwrap();
+    let bad = folder.read("bad.jsonl");
     let bad: serde_json::Value = serde_json::from_str(&bad).unwrap();
     assert_eq!((&bad["code"], &bad["step"]), (&"division-by-zero".into(), &"numbers.map#1".into()));
 

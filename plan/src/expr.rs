@@ -264,6 +264,17 @@ impl Graph {
     }
 }
 
+impl Arg {
+    /// Calls the values of a graph that it names otherwise.
+    pub(crate) fn rename(&mut self, mut rename: impl FnMut(&mut ExprId)) {
+        match self {
+            Self::Expr(id) => rename(id),
+            Self::Exprs(ids) => ids.iter_mut().for_each(rename),
+            _ => {}
+        }
+    }
+}
+
 impl Expr {
     /// Calls `visit` for each node that this one needs.
     pub fn needs(&self, mut visit: impl FnMut(ExprId)) {
@@ -280,11 +291,7 @@ impl Expr {
     fn each_need(&mut self, mut visit: impl FnMut(&mut ExprId)) {
         match self {
             Self::Column(_) | Self::Epoch | Self::Var(_) | Self::Const(_) => {}
-            Self::Call { args, .. } => args.iter_mut().for_each(|it| match it {
-                Arg::Expr(id) => visit(id),
-                Arg::Exprs(ids) => ids.iter_mut().for_each(&mut visit),
-                _ => {}
-            }),
+            Self::Call { args, .. } => args.iter_mut().for_each(|it| it.rename(&mut visit)),
             Self::Unary(_, a) | Self::Cast(_, a) => visit(a),
             Self::Binary(_, a, b) => [a, b].into_iter().for_each(visit),
             Self::Select(a, b, c) => [a, b, c].into_iter().for_each(visit),

@@ -87,6 +87,26 @@ pub enum Records {
     },
 }
 
+impl OpKind {
+    /// Calls the values of the operator's graph otherwise: for a graph whose nodes have other
+    /// numbers.
+    pub fn rename(&mut self, rename: impl Fn(&mut ExprId)) {
+        match self {
+            Self::Map { outputs } => outputs.iter_mut().for_each(rename),
+            Self::Where { keep } => rename(keep),
+            Self::FlatMap { records: Records::Listed(lists) } => {
+                lists.iter_mut().flatten().for_each(rename);
+            }
+            Self::FlatMap { records: Records::Counted { count, outputs, .. } } => {
+                [count].into_iter().chain(outputs).for_each(rename);
+            }
+            Self::Source { args, .. } | Self::Operator { args, .. } => {
+                args.iter_mut().for_each(|it| it.rename(&rename));
+            }
+        }
+    }
+}
+
 impl Plan {
     /// The fields that leave the pipeline.
     pub fn output(&self) -> &[Field] {

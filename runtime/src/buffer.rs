@@ -2,20 +2,18 @@
 //!
 //! A buffer is owned by whoever fills it, then shared through an `Arc`; when the last view of
 //! it goes, it returns to the pool, from whatever thread. The pool keeps at most
-//! [`POOL_BYTES_MAX`] idle bytes. Columns are 64-byte aligned with 64 spare bytes
+//! [`POOL_BYTES_MAX`] idle bytes, and none that nobody needs for long. Columns are 64-byte aligned with 64 spare bytes
 //! (`semantics.md`, 3), large buffers page-aligned and, from 2 MiB, on huge pages.
 
 use crate::{Fault, Shape, kernel::VALUE_BYTES_MAX};
 use plan::DType;
 use std::{
     alloc::{self, Layout},
+    collections::VecDeque,
     fmt,
     ptr::NonNull,
     slice,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Bytes behind the end of every buffer that may be read, and written, without harm.
@@ -24,6 +22,9 @@ pub const SPARE: usize = 64;
 const POOL_BYTES_MAX: usize = 256 << 20;
 /// Idle buffers that a pool keeps.
 const POOL_LEN_MAX: usize = 256;
+/// Buffers that are taken while another lies idle, before that one goes: more than are taken from
+/// one batch of a usual size to the next, and some seconds of a run.
+const TAKES_IDLE_MAX: u64 = 1 << 14;
 /// From here on memory is worth huge pages.
 const HUGE: usize = 2 << 20;
 
@@ -110,8 +111,7 @@ pub struct Pool {
 
 #[derive(Debug)]
 struct Idle {
-    kept: Mutex<Vec<(NonNullSend, usize)>>,
-    kept_bytes: AtomicUsize,
+    kept: Mutex<Kept>,
     /// Bytes that may be kept.
     most: usize,
 }
@@ -122,10 +122,19 @@ impl Default for Idle {
     }
 }
 
-#[derive(Debug)]
-struct NonNullSend(NonNull<u8>);
-// SAFETY: idle memory belongs to nobody else.
-unsafe impl Send for NonNullSend {}
+/// Idle buffers.
+///
+/// Those that came back last are taken first, so that of each size the ones that are never needed
+/// at the same time lie still, grow old, and go. A run whose sizes vary would else keep, of every
+/// size that ever came, as many as were ever needed at once.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Buffers without a home, with the number of takes before they came: the oldest in front.
+    all: VecDeque<(Buffer, u64)>,
+    bytes: usize,
+    /// Buffers that have been taken, new ones too.
+    takes: u64,
+}
 
 impl Pool {
     /// A pool of a run that may take `memory` bytes: a quarter of them may lie idle.
@@ -137,42 +146,66 @@ impl Pool {
     /// A buffer of at least `bytes`; what it holds is not defined.
     pub fn buffer(&self, bytes: usize) -> Buffer {
         let capacity = size_class(bytes);
-        let mut kept = self.idle.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = kept.iter().position(|(_, it)| *it == capacity) {
-            let (data, _) = kept.swap_remove(at);
-            self.idle.kept_bytes.fetch_sub(capacity, Ordering::Relaxed);
-            return Buffer { data: data.0, capacity, home: Some(self.idle.clone()) };
-        }
+        let mut kept = self.idle.kept();
+        let (found, old) = (kept.take(capacity), kept.old());
         drop(kept);
-        Buffer::new(capacity, Some(self.idle.clone()))
+        // To give memory back takes time: not while others wait.
+        drop(old);
+        let home = Some(self.idle.clone());
+        match found {
+            Some(mut buffer) => {
+                buffer.home = home;
+                buffer
+            }
+            None => Buffer::new(capacity, home),
+        }
     }
 }
 
 impl Idle {
     fn new(most: usize) -> Self {
-        Self { kept: Mutex::default(), kept_bytes: AtomicUsize::new(0), most }
+        Self { kept: Mutex::default(), most }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the memory of `buffer`, unless there is enough.
     fn keep(&self, buffer: &Buffer) -> bool {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = self.kept_bytes.load(Ordering::Relaxed) + buffer.capacity;
-        if kept.len() >= POOL_LEN_MAX || bytes > self.most {
+        let mut kept = self.kept();
+        let bytes = kept.bytes + buffer.capacity;
+        if kept.all.len() >= POOL_LEN_MAX || bytes > self.most {
             return false;
         }
-        self.kept_bytes.store(bytes, Ordering::Relaxed);
-        kept.push((NonNullSend(buffer.data), buffer.capacity));
+        kept.bytes = bytes;
+        let Buffer { data, capacity, .. } = *buffer;
+        let since = kept.takes;
+        kept.all.push_back((Buffer { data, capacity, home: None }, since));
         true
     }
 }
 
-impl Drop for Idle {
-    fn drop(&mut self) {
-        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for (data, capacity) in kept.drain(..) {
-            // SAFETY: it was allocated with this layout, and is in nobody's hands.
-            unsafe { alloc::dealloc(data.0.as_ptr(), layout(capacity)) };
+impl Kept {
+    /// The buffer of this capacity that came back last.
+    fn take(&mut self, capacity: usize) -> Option<Buffer> {
+        self.takes += 1;
+        let at = self.all.iter().rposition(|(it, _)| it.capacity == capacity)?;
+        let (buffer, _) = self.all.remove(at)?;
+        self.bytes -= capacity;
+        Some(buffer)
+    }
+
+    /// The oldest buffer, if it has lain idle for too long. No more come back than are taken, so
+    /// one at each take is enough.
+    fn old(&mut self) -> Option<Buffer> {
+        let (_, since) = self.all.front()?;
+        if self.takes - since < TAKES_IDLE_MAX {
+            return None;
         }
+        let (buffer, _) = self.all.pop_front()?;
+        self.bytes -= buffer.capacity;
+        Some(buffer)
     }
 }
 
@@ -236,6 +269,23 @@ mod tests {
         assert_eq!(place.as_ptr() as usize % 256, 0);
         drop(first);
         assert_eq!(pool.buffer(5000).as_ptr(), place);
+    }
+
+    #[test]
+    fn what_nobody_needs_goes() {
+        let pool = Pool::default();
+        let burst: Vec<_> = (0..20).map(|_| pool.buffer(1 << 20)).collect();
+        drop(burst);
+        assert_eq!(pool.idle.kept().bytes, 20 << 20);
+        let kept = pool.buffer(1 << 20).as_ptr();
+        for take in 0..TAKES_IDLE_MAX + 20 {
+            pool.buffer(5000);
+            // One of them is needed now and then, and stays.
+            if take % 5000 == 0 {
+                assert_eq!(pool.buffer(1 << 20).as_ptr(), kept);
+            }
+        }
+        assert_eq!(pool.idle.kept().bytes, (1 << 20) + size_class(5000));
     }
 
     #[test]

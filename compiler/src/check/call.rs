@@ -152,7 +152,10 @@ impl<'a> Checker<'a> {
                 None => {
                     let Some(default) = &formal.default else { return None };
                     let mut inner = callee.with(Scope::Params(params.clone()));
-                    (self.param_value(formal, default, &mut inner), default.span)
+                    let found = self.once(formal.span, &formal.name, |checker| {
+                        checker.param_value(formal, default, &mut inner)
+                    });
+                    (found, default.span)
                 }
             };
             let val = self.conform(formal, val, at);
@@ -220,23 +223,20 @@ impl<'a> Checker<'a> {
         call: &ast::Call,
         check: impl FnOnce(&mut Self) -> Val,
     ) -> Val {
-        if self.expanding.contains(&declaration.span) {
-            return self.report(errors::recursion(&call.name));
-        }
-        if self.depth >= super::DEPTH_MAX {
-            return self.report(errors::too_deep(call.span, super::DEPTH_MAX));
-        }
-        let user_call = self.user_call;
-        if call.span.file.0 < LIBRARY_FILES {
-            self.user_call = Some(call.span);
-        }
-        self.depth += 1;
-        self.expanding.push(declaration.span);
-        let found = check(self);
-        self.expanding.pop();
-        self.depth -= 1;
-        self.user_call = user_call;
-        found
+        self.once(declaration.span, &call.name, |checker| {
+            if checker.depth >= super::DEPTH_MAX {
+                return checker.report(errors::too_deep(call.span, super::DEPTH_MAX));
+            }
+            let user_call = checker.user_call;
+            if call.span.file.0 < LIBRARY_FILES {
+                checker.user_call = Some(call.span);
+            }
+            checker.depth += 1;
+            let found = check(checker);
+            checker.depth -= 1;
+            checker.user_call = user_call;
+            found
+        })
     }
 
     fn call_extern(

@@ -130,13 +130,9 @@ impl<'a> Checker<'a> {
         if let Some(known) = self.consts.get(&at) {
             return known.clone();
         }
-        if self.expanding.contains(&at) {
-            return self.report(errors::recursion(&it.name));
-        }
-        self.expanding.push(at);
         let graph = std::mem::take(&mut self.graph);
         let mut env = Env::new(at.file, 0, &it.name.text);
-        let found = self.value(&it.value, &mut env);
+        let found = self.once(at, &it.name, |checker| checker.value(&it.value, &mut env));
         let known = super::args::known_arg(&found).is_some();
         let found = match found {
             Val::Broken => Val::Broken,
@@ -147,7 +143,6 @@ impl<'a> Checker<'a> {
             }
         };
         self.graph = graph;
-        self.expanding.pop();
         self.consts.insert(at, found.clone());
         found
     }
@@ -159,13 +154,13 @@ impl<'a> Checker<'a> {
         let given = self.request.params.get(&it.name.text).filter(|_| at.file.0 == 0).cloned();
         let default = it.default.as_ref().map(|default| {
             let mut env = Env::new(at.file, 0, &it.name.text);
-            (self.value(default, &mut env), default.span)
+            let found = self.once(at, &it.name, |checker| checker.value(default, &mut env));
+            (found, default.span)
         });
         let found = match (given, default) {
+            (_, Some((Val::Broken, _))) => Val::Broken,
             (Some(text), default) => self.given_param(it, &text, default.map(|it| it.0)),
-            (None, Some((val, at)))
-                if super::args::known_arg(&val).is_none() && !val.is_broken() =>
-            {
+            (None, Some((val, at))) if super::args::known_arg(&val).is_none() => {
                 let shown = self.shown(&val);
                 self.report(errors::const_of(&it.name.text, &shown, at))
             }

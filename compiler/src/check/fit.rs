@@ -53,6 +53,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "interval" => Kind::Known("an interval such as `0.08..1.0`"),
             "floats" => Kind::Known("a number or a list of numbers"),
             "record" => Kind::Known("a record such as `{ a: 0.0 }`"),
+            "shares" => Kind::Known("a record such as `{ a: 0.7, b: 0.3 }`, or a list of numbers"),
             "list" => Kind::Known("a list"),
             "texts" => Kind::Known("text, or a list of texts"),
             "type" => Kind::Type,
@@ -201,7 +202,8 @@ pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
         Arg::Interval(..) => wanted.starts_with("an interval"),
         Arg::Int(_) | Arg::Float(_) => wanted.starts_with("a number"),
         Arg::Text(_) => wanted.starts_with("text"),
-        Arg::List(_) => !wanted.starts_with("an interval") && !wanted.starts_with("a record"),
+        Arg::List(_) if wanted.starts_with("a record") => wanted.contains("or a list"),
+        Arg::List(_) => !wanted.starts_with("an interval"),
         Arg::Record(_) => wanted.starts_with("a record"),
         _ => false,
     }

@@ -88,8 +88,11 @@ pub(crate) struct Checker<'a> {
     steps: usize,
     /// The user's call that led into the library, where one did.
     user_call: Option<Span>,
-    /// Definitions being expanded, to find recursion.
+    /// Definitions being expanded, and defaults of parameters being found: what leads back to one
+    /// of them is recursion.
     expanding: Vec<Span>,
+    /// All that was part of a recursion of which something was said.
+    recursive: HashSet<Span>,
     consts: HashMap<Span, Val>,
 }
 
@@ -131,6 +134,7 @@ impl<'a> Checker<'a> {
             steps: 0,
             user_call: None,
             expanding: Vec::new(),
+            recursive: HashSet::new(),
             consts: HashMap::new(),
         }
     }
@@ -148,6 +152,23 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(diagnostic);
         }
         Val::Broken
+    }
+
+    /// Finds what stands at `at`, unless that leads back to itself; `name` is what it is called.
+    fn once(&mut self, at: Span, name: &ast::Name, find: impl FnOnce(&mut Self) -> Val) -> Val {
+        if let Some(first) = self.expanding.iter().position(|it| *it == at) {
+            // The same circle is met again from each definition that leads into it.
+            let circle = &self.expanding[first..];
+            if circle.iter().all(|it| self.recursive.contains(it)) {
+                return Val::Broken;
+            }
+            self.recursive.extend(circle);
+            return self.report(errors::recursion(name));
+        }
+        self.expanding.push(at);
+        let found = find(self);
+        self.expanding.pop();
+        found
     }
 
     /// Counts the work, and stops a program that expands without end.

@@ -4,7 +4,7 @@ use crate::lower::{
     align::values,
     graft::{Graft, live, live_columns},
 };
-use plan::{Arg, ExprId, Graph, Index, Op, OpKind, Records};
+use plan::{ExprId, Graph, Index, Op};
 use std::collections::HashMap;
 
 /// `op` without nodes that nothing needs, where column `i` is called `numbers[i]`.
@@ -22,24 +22,7 @@ pub(super) fn renumbered(op: &Op, numbers: &[u32]) -> Op {
 /// `op` on `graph`, where its values are called otherwise.
 pub(super) fn on_graph(op: &Op, graph: Graph, new: &HashMap<ExprId, ExprId>) -> Op {
     let mut op = Op { graph, ..op.clone() };
-    let rename = |it: &mut ExprId| *it = new[it];
-    match &mut op.kind {
-        OpKind::Map { outputs } => outputs.iter_mut().for_each(rename),
-        OpKind::Where { keep } => rename(keep),
-        OpKind::FlatMap { records: Records::Listed(lists) } => {
-            lists.iter_mut().flatten().for_each(rename);
-        }
-        OpKind::FlatMap { records: Records::Counted { count, outputs, .. } } => {
-            [count].into_iter().chain(outputs).for_each(rename);
-        }
-        OpKind::Source { args, .. } | OpKind::Operator { args, .. } => {
-            args.iter_mut().for_each(|it| {
-                if let Arg::Expr(id) = it {
-                    rename(id);
-                }
-            });
-        }
-    }
+    op.kind.rename(|it| *it = new[it]);
     op
 }
 

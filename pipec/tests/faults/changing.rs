@@ -1,6 +1,9 @@
 //! Files that vanish, become shorter or longer while a run is about to read them.
 
-use crate::scratch::{Fault, PIPELINES, Scratch, fault};
+use crate::{
+    common::Folder,
+    scratch::{Fault, PIPELINES, fault},
+};
 
 /// What becomes of a file at a call, and how runs end that read it: with which code, saying what.
 struct Case {
@@ -65,16 +68,16 @@ const CASES: [Case; 7] = [
 
 #[test]
 fn what_changes_meanwhile_is_said() {
-    let scratch = Scratch::new("changing");
+    let folder = Folder::with_records("changing");
     for Case { fault, ends } in &CASES {
         for (pipeline, code, said) in *ends {
-            scratch.records();
-            scratch.clear();
-            let ended = scratch.run(pipeline, Some(fault));
+            folder.records();
+            folder.clear();
+            let ended = folder.run(pipeline, Some(fault));
             let named = format!("{pipeline}: {} at {}", fault.what, fault.call);
-            assert!(scratch.was_hit(), "{named}: never needed");
+            assert!(folder.was_hit(), "{named}: never needed");
             ended.is_sound(&named);
-            assert_eq!(ended.code, Some(*code), "{named}: {}", ended.err);
+            assert_eq!(ended.code, *code, "{named}: {}", ended.err);
             assert!(ended.err.contains(said), "{named}: no `{said}` in {}", ended.err);
         }
     }
@@ -82,11 +85,11 @@ fn what_changes_meanwhile_is_said() {
 
 #[test]
 fn a_folder_that_may_not_be_listed_is_named() {
-    let scratch = Scratch::new("closed");
+    let folder = Folder::with_records("closed");
     for (pipeline, _) in PIPELINES {
-        scratch.clear();
-        let ended = scratch.run(pipeline, Some(&fault("list", "data", "EACCES")));
-        assert_eq!(ended.code, Some(5), "{}", ended.err);
+        folder.clear();
+        let ended = folder.run(pipeline, Some(&fault("list", "data", "EACCES")));
+        assert_eq!(ended.code, 5, "{}", ended.err);
         assert!(ended.err.contains("/data`") && ended.err.contains("chmod +rx"), "{}", ended.err);
     }
 }

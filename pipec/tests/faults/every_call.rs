@@ -1,6 +1,9 @@
 //! A fault at each call of a run, one run after the other.
 
-use crate::scratch::{BINARIES, Ended, FORGIVING, Fault, Files, PIPELINES, Scratch, fault, files};
+use crate::{
+    common::{Files, Folder, Printed},
+    scratch::{BINARIES, FORGIVING, Fault, PIPELINES, fault},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
@@ -8,7 +11,7 @@ use std::{
 
 #[test]
 fn what_cannot_be_read_is_said() {
-    let scratch = Scratch::new("read");
+    let folder = Folder::with_records("read");
     let mut tally = Tally::default();
     let faults = [
         fault("read", "data", "EIO").once(),
@@ -17,14 +20,14 @@ fn what_cannot_be_read_is_said() {
         fault("stat", "data", "ESTALE").once(),
     ];
     for (pipeline, _) in PIPELINES {
-        scratch.at_every_call(pipeline, &faults, &mut tally);
+        folder.at_every_call(pipeline, &faults, &mut tally);
     }
     println!("{}", tally.table());
 }
 
 #[test]
 fn what_cannot_be_written_is_said_and_gone_on_with() {
-    let scratch = Scratch::new("write");
+    let folder = Folder::with_records("write");
     let mut tally = Tally::default();
     let faults = [
         fault("write", "run", "ENOSPC"),
@@ -36,30 +39,30 @@ fn what_cannot_be_written_is_said_and_gone_on_with() {
         fault("read", "run", "EIO").once(),
     ];
     for pipeline in ["strict", "skipping", "by_number", "objects"] {
-        scratch.at_every_call(pipeline, &faults, &mut tally);
+        folder.at_every_call(pipeline, &faults, &mut tally);
     }
     println!("{}", tally.table());
 }
 
 #[test]
 fn short_and_interrupted_calls_change_nothing() {
-    let scratch = Scratch::new("short");
+    let folder = Folder::with_records("short");
     for pipeline in ["strict", "skipping", "texts", "in_order", "by_number", "table"] {
-        let whole = scratch.whole(pipeline);
+        let whole = folder.whole(pipeline);
         for what in ["short", "half"] {
             for (call, below) in [("read", "data"), ("write", "run")] {
-                scratch.same(pipeline, fault(call, below, what), &whole);
+                folder.same(pipeline, fault(call, below, what), &whole);
             }
             // What is read of a run that is over: its state.
-            let again = scratch.run(pipeline, Some(&fault("read", "run", what)));
-            assert!(again.code == Some(0) && scratch.was_hit(), "{pipeline}: {}", again.err);
-            assert!(files(&scratch.0.join("run/out")) == whole, "{pipeline}: other files");
+            let again = folder.run(pipeline, Some(&fault("read", "run", what)));
+            assert!(again.code == 0 && folder.was_hit(), "{pipeline}: {}", again.err);
+            assert!(folder.files("run/out") == whole, "{pipeline}: other files");
         }
         for (call, below) in [("read", "data"), ("write", "run"), ("open", "data"), ("open", "run")]
         {
             for from in sampled().take_while(|it| *it < 30) {
                 let fault = Fault { from, ..fault(call, below, "EINTR").once() };
-                if !scratch.same(pipeline, fault, &whole) {
+                if !folder.same(pipeline, fault, &whole) {
                     break;
                 }
             }
@@ -99,7 +102,7 @@ impl Tally {
     }
 }
 
-impl Scratch {
+impl Folder {
     /// Lets the first call fail, the second, and so on, each time in a run of its own.
     fn at_every_call(&self, pipeline: &str, faults: &[Fault], tally: &mut Tally) {
         let whole = self.whole(pipeline);
@@ -123,7 +126,7 @@ impl Scratch {
                 self.run(pipeline, None);
             }
             if call == "remove" {
-                fs::remove_file(self.0.join("run/state")).unwrap();
+                fs::remove_file(self.join("run/state")).unwrap();
             }
             let ended = self.run(pipeline, Some(&fault));
             if !self.was_hit() {
@@ -131,24 +134,24 @@ impl Scratch {
                 break;
             }
             ended.is_sound(&named);
-            let left = files(&self.0.join("run"));
+            let left = self.files("run");
             let draft = left.keys().find(|it| it.ends_with(".part"));
             assert!(draft.is_none(), "{named}: {draft:?} is left behind");
             let outcome = match ended.code {
-                Some(0) => self.accounted_for(pipeline, &ended, whole, &named),
+                0 => self.accounted_for(pipeline, &ended, whole, &named),
                 _ => self.gone_on_with(pipeline, whole, &named),
             };
-            tally.count(pipeline, &fault, format!("{} {outcome}", ended.code.unwrap_or(-1)));
+            tally.count(pipeline, &fault, format!("{} {outcome}", ended.code));
         }
     }
 
     /// After a run that ended well: nothing is missing but what was told of.
-    fn accounted_for(&self, pipeline: &str, ended: &Ended, whole: &Files, named: &str) -> &str {
-        if files(&self.0.join("run/out")) == *whole {
+    fn accounted_for(&self, pipeline: &str, ended: &Printed, whole: &Files, named: &str) -> &str {
+        if self.files("run/out") == *whole {
             return "as undisturbed";
         }
         assert!(FORGIVING.contains(&pipeline), "{named}: other files, and nothing said");
-        let lost = fs::read_to_string(self.0.join("run/lost.jsonl")).unwrap();
+        let lost = fs::read_to_string(self.join("run/lost.jsonl")).unwrap();
         let lost: BTreeSet<_> = lost.lines().collect();
         let is_told = |it: &&str| it.starts_with('{') && it.ends_with('}') && it.contains(".bin");
         assert!(lost.iter().all(is_told), "{named}: {lost:?}");
@@ -162,8 +165,8 @@ impl Scratch {
     /// After a run that failed: another one goes on, and all is as if nothing had been.
     fn gone_on_with(&self, pipeline: &str, whole: &Files, named: &str) -> &str {
         let again = self.run(pipeline, None);
-        assert_eq!(again.code, Some(0), "{named}, then again: {}", again.err);
-        let found = files(&self.0.join("run/out"));
+        assert_eq!(again.code, 0, "{named}, then again: {}", again.err);
+        let found = self.files("run/out");
         let names = |it: &Files| it.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&found), names(whole), "{named}: other files");
         for (name, bytes) in whole {

@@ -7,6 +7,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod changing;
+#[path = "../common/mod.rs"]
+mod common;
 mod every_call;
 mod limits;
 mod scratch;

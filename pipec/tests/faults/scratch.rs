@@ -1,7 +1,7 @@
 //! A folder with data, and runs over it while calls of the system fail.
 
+use crate::common::{Files, Folder, PIPEC, Printed};
 use std::{
-    collections::BTreeMap,
     env, fs,
     io::Read,
     path::{Path, PathBuf},
@@ -25,8 +25,6 @@ pub(crate) const PIPELINES: [(&str, &str); 8] = [
 pub(crate) const FORGIVING: [&str; 3] = ["skipping", "replaced", "texts"];
 /// Some of these stands in a message before what helps.
 const REMEDIES: [&str; 4] = ["help:", "; ", "see that", "list a folder that"];
-/// The program under test.
-pub(crate) const PIPEC: &str = env!("CARGO_BIN_EXE_pipec");
 /// A run that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Files that are records.
@@ -36,7 +34,7 @@ pub(crate) const BINARIES: usize = 12;
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) call: &'static str,
-    /// Below which of the scratch folder's own: `data`, which is read, or `run`, which is written.
+    /// Below which folder of its own: `data`, which is read, or `run`, which is written.
     pub(crate) below: &'static str,
     pub(crate) word: &'static str,
     pub(crate) from: usize,
@@ -58,17 +56,9 @@ impl Fault {
     }
 }
 
-/// What a run has said and how it ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl Ended {
+impl Printed {
     /// Waits for the end; a run that hangs is ended, and the test with it.
-    pub(crate) fn of(mut child: Child) -> Self {
+    pub(crate) fn when_over(mut child: Child) -> Self {
         let begin = Instant::now();
         let status = loop {
             match child.try_wait().unwrap() {
@@ -84,15 +74,15 @@ impl Ended {
         let (mut out, mut err) = (String::new(), String::new());
         child.stdout.unwrap().read_to_string(&mut out).unwrap();
         child.stderr.unwrap().read_to_string(&mut err).unwrap();
-        Self { code: status.code(), out, err }
+        Self { code: status.code().unwrap_or(-1), out, err }
     }
 
     /// Asserts that it ended as a run may end: with a code, and a message that helps.
     #[track_caller]
     pub(crate) fn is_sound(&self, fault: &str) {
-        assert!(matches!(self.code, Some(0 | 3 | 5)), "{fault}: {self:#?}");
+        assert!(matches!(self.code, 0 | 3 | 5), "{fault}: {self:#?}");
         assert!(!self.err.contains("panicked"), "{fault}: {}", self.err);
-        if self.code != Some(0) {
+        if self.code != 0 {
             let names_the_place = self.err.contains("pipec-faults-");
             // Long lines are broken for the reader.
             let said: Vec<_> = self.err.split_whitespace().filter(|it| *it != "|").collect();
@@ -109,41 +99,31 @@ impl Ended {
     }
 }
 
-pub(crate) type Files = BTreeMap<String, Vec<u8>>;
-
-pub(crate) struct Scratch(pub(crate) PathBuf);
-
-impl Scratch {
+impl Folder {
     /// A folder with data for all pipelines.
-    pub(crate) fn new(name: &str) -> Self {
-        let folder = env::temp_dir().join(format!("pipec-faults-{}-{name}", std::process::id()));
-        let scratch = Self(fs::canonicalize(env::temp_dir()).unwrap().join(folder));
-        let _ = fs::remove_dir_all(&scratch.0);
-        fs::create_dir_all(scratch.0.join("data")).unwrap();
-        scratch.records();
-        scratch
+    pub(crate) fn with_records(name: &str) -> Self {
+        let folder = Self::new(&format!("faults-{name}"));
+        folder.records();
+        folder
     }
 
     pub(crate) fn records(&self) {
-        let write = |name: String, text: String| fs::write(self.0.join("data").join(name), text);
+        let write = |name: String, text: String| self.write(&format!("data/{name}"), &text);
         for file in 0..BINARIES {
-            write(format!("{file}.bin"), "x".repeat(100 + file)).unwrap();
+            write(format!("{file}.bin"), "x".repeat(100 + file));
         }
         let lines = |line: fn(usize) -> String| (0..40).map(line).collect::<String>();
         for file in 0..2 {
-            write(format!("{file}.txt"), lines(|it| "y".repeat(it % 9) + "\n")).unwrap();
-            write(
-                format!("{file}.csv"),
-                "a,b\n".to_owned() + &lines(|it| format!("{it},{it}.5\n")),
-            )
-            .unwrap();
-            write(format!("{file}.jsonl"), lines(|it| format!("{{\"id\": {it}}}\n"))).unwrap();
+            write(format!("{file}.txt"), lines(|it| "y".repeat(it % 9) + "\n"));
+            let rows = lines(|it| format!("{it},{it}.5\n"));
+            write(format!("{file}.csv"), format!("a,b\n{rows}"));
+            write(format!("{file}.jsonl"), lines(|it| format!("{{\"id\": {it}}}\n")));
         }
     }
 
     /// Runs a pipeline into `run/out`, with a state and a quarantine file.
-    pub(crate) fn command(&self, pipeline: &str, workers: usize) -> Command {
-        let at = |name: &str| self.0.join(name).display().to_string();
+    pub(crate) fn job(&self, pipeline: &str, workers: usize) -> Command {
+        let at = |name: &str| self.join(name).display().to_string();
         let mut command = Command::new(PIPEC);
         command.arg("run").arg(file_of(pipeline)).args([pipeline, "--json", "--seed", "7"]);
         command.args(["--workers", &workers.to_string()]);
@@ -158,42 +138,42 @@ impl Scratch {
     pub(crate) fn streaming(&self, pipeline: &str) -> Command {
         let mut command = Command::new(PIPEC);
         command.arg("run").arg(file_of(pipeline)).args([pipeline, "--out", "-", "--workers", "2"]);
-        command.args(["--set", &format!("data={}", self.0.join("data").display())]);
+        command.args(["--set", &format!("data={}", self.join("data").display())]);
         command
     }
 
-    pub(crate) fn run(&self, pipeline: &str, fault: Option<&Fault>) -> Ended {
-        let mut command = self.command(pipeline, 2);
+    pub(crate) fn run(&self, pipeline: &str, fault: Option<&Fault>) -> Printed {
+        let mut command = self.job(pipeline, 2);
         if let Some(fault) = fault {
             self.disturb(&mut command, fault);
         }
-        Ended::of(command.spawn().unwrap())
+        Printed::when_over(command.spawn().unwrap())
     }
 
     pub(crate) fn disturb(&self, command: &mut Command, fault: &Fault) {
-        let _ = fs::remove_file(self.0.join("hit"));
+        let _ = fs::remove_file(self.join("hit"));
         command.env("LD_PRELOAD", layer());
         command.env("FAULTS_CALL", fault.call).env("FAULTS_WORD", fault.word);
-        command.env("FAULTS_BELOW", self.0.join(fault.below));
+        command.env("FAULTS_BELOW", self.join(fault.below));
         command.env("FAULTS_FROM", fault.from.to_string()).env("FAULTS_DO", fault.what);
-        command.env("FAULTS_TIMES", fault.times.to_string()).env("FAULTS_HIT", self.0.join("hit"));
+        command.env("FAULTS_TIMES", fault.times.to_string()).env("FAULTS_HIT", self.join("hit"));
     }
 
     pub(crate) fn was_hit(&self) -> bool {
-        self.0.join("hit").exists()
+        self.join("hit").exists()
     }
 
     pub(crate) fn clear(&self) {
-        let _ = fs::remove_dir_all(self.0.join("run"));
-        fs::create_dir(self.0.join("run")).unwrap();
+        let _ = fs::remove_dir_all(self.join("run"));
+        fs::create_dir(self.join("run")).unwrap();
     }
 
     /// What an undisturbed run writes.
     pub(crate) fn whole(&self, pipeline: &str) -> Files {
         self.clear();
         let ended = self.run(pipeline, None);
-        assert_eq!(ended.code, Some(0), "{pipeline}: {ended:#?}");
-        files(&self.0.join("run/out"))
+        assert_eq!(ended.code, 0, "{pipeline}: {ended:#?}");
+        self.files("run/out")
     }
 
     /// Runs while something happens that must not matter; whether it did happen.
@@ -202,15 +182,9 @@ impl Scratch {
         let ended = self.run(pipeline, Some(&fault));
         let Fault { call, below, what, from, .. } = fault;
         let named = format!("{pipeline}: {what} at {call} {from} below {below}");
-        assert_eq!(ended.code, Some(0), "{named}: {}", ended.err);
-        assert!(files(&self.0.join("run/out")) == *whole, "{named}: other files");
+        assert_eq!(ended.code, 0, "{named}: {}", ended.err);
+        assert!(self.files("run/out") == *whole, "{named}: other files");
         self.was_hit()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -225,19 +199,4 @@ fn layer() -> PathBuf {
     let layer = env::current_exe().unwrap().with_file_name("libfaults.so");
     assert!(layer.exists(), "{} is not there", layer.display());
     layer
-}
-
-/// Every file below a folder.
-pub(crate) fn files(folder: &Path) -> Files {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
-        if entry.path().is_dir() {
-            let inner = files(&entry.path()).into_iter();
-            found.extend(inner.map(|(it, bytes)| (format!("{name}/{it}"), bytes)));
-        } else {
-            found.insert(name, fs::read(entry.path()).unwrap());
-        }
-    }
-    found
 }

@@ -22,7 +22,7 @@ operator! {
     /// for each stream that there is), and the block is shuffled, anew each epoch. Within a
     /// stream the order stays.
     ///
-    /// `weights` is a record with the streams' names, or a list where the streams are a list;
+    /// `weights` is a record with the streams' names, or a list in the order of the streams;
     /// without it all weigh the same. They need not add up to 1. At the end of a stream,
     /// `at_end` says what happens: `stop` ends with it, `drop` goes on with the others in their
     /// proportion, `repeat` begins it again, and so never ends.
@@ -30,7 +30,7 @@ operator! {
     /// ```pipe
     /// mix({ low: range(10), high: range(10) |> map { i: i + 100 } }, weights: { low: 3, high: 1 })    # { i: i64 }
     /// ```
-    "mix(streams: streams, weights: record = none, at_end: stop | repeat | drop = stop) -> stream",
+    "mix(streams: streams, weights: shares = none, at_end: stop | repeat | drop = stop) -> stream",
     // Assumed: 3 ns for the draw, two copies of the record.
     cost: Cost { ns_call: 5.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
     properties: &[Property::FieldWise],
