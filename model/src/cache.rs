@@ -16,8 +16,13 @@ const WORTH: f64 = 0.01;
 /// Plans whose times differ by less than this part are the same; the one that keeps fewer bytes wins.
 const SAME: f64 = 1e-3;
 
-/// Places up to which every set of caches is looked at: 2^10 sets.
+/// Places up to which every set of caches is looked at: 2^10 sets of whole caches, 2^5 where each
+/// has a share to be found.
 const ALL_SETS: usize = 10;
+const ALL_SETS_OF_PARTS: usize = 5;
+
+/// Places that are paired where there are more: those that are best alone.
+const PAIRED: usize = 12;
 
 /// Caches of one pipeline at most where not every set is looked at.
 const CACHES_MAX: usize = 4;
@@ -118,23 +123,27 @@ impl Default for Horizon {
 
 /// The caches with the least time for all epochs.
 ///
-/// Every set of places is looked at where there are few; else every pair, and more on top of the
-/// best pair. A part of the records is kept where it is allowed and all do not fit: the time is
+/// Every set of places is looked at where there are few; else every place, the pairs of the best,
+/// and more on top of the best pair. A part of the records is kept where it is allowed and all do not fit: the time is
 /// convex in each share (a maximum of straight lines), so the best share is found by halving.
 pub fn choose(network: &Network, machine: &Machine, wishes: &Wishes, horizon: &Horizon) -> Choice {
     let shop = Shop::new(network, machine, wishes, horizon);
     let without = shop.keeping(&[]);
     let considered = shop.considered();
-    let places: Vec<(usize, Tier)> =
-        considered.iter().filter(|it| it.outcome.is_ok()).map(|it| (it.step, it.tier)).collect();
+    let mut alone: Vec<(&Considered, &Keeping)> =
+        considered.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?))).collect();
+    alone.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
+    let few = alone.len() <= if horizon.partial { ALL_SETS_OF_PARTS } else { ALL_SETS };
+    let places: Vec<_> = alone.iter().take(PAIRED).map(|it| (it.0.step, it.0.tier)).collect();
+    let sets = if few { all_sets(&places) } else { pairs(&places) };
+    let together = sets.iter().map(|set| shop.best_shares(set));
     let mut best = without.clone();
-    for set in shop.sets(&places) {
-        let plan = shop.best_shares(&set);
+    for plan in alone.iter().map(|it| it.1.clone()).chain(together) {
         if better(&plan, &best, &without) {
             best = plan;
         }
     }
-    while places.len() > ALL_SETS && best.caches.len() < CACHES_MAX {
+    while !few && best.caches.len() < CACHES_MAX {
         let Some(plan) = shop.one_more(&best, &places, &without) else { break };
         best = plan;
     }
@@ -175,6 +184,20 @@ pub fn pick_best(
     let seconds = |at: &usize| choices[*at].best.seconds;
     let best = (0..choices.len()).min_by(|a, b| seconds(a).total_cmp(&seconds(b)))?;
     Some((best, choices))
+}
+
+/// Every set of two places or more.
+fn all_sets(places: &[(usize, Tier)]) -> Vec<Vec<(usize, Tier)>> {
+    let inside = |bits: usize| {
+        let chosen = places.iter().enumerate().filter(move |it| bits >> it.0 & 1 == 1);
+        chosen.map(|it| *it.1).collect::<Vec<_>>()
+    };
+    (1..1_usize << places.len()).map(inside).filter(|it| it.len() > 1).collect()
+}
+
+fn pairs(places: &[(usize, Tier)]) -> Vec<Vec<(usize, Tier)>> {
+    let pair = |a: usize| (0..a).map(move |b| vec![places[a], places[b]]);
+    (0..places.len()).flat_map(pair).collect()
 }
 
 fn better(plan: &Keeping, than: &Keeping, without: &Keeping) -> bool {
@@ -248,19 +271,6 @@ impl<'a> Shop<'a> {
         } else {
             Err(Rejected::TooLarge { bytes, budget })
         }
-    }
-
-    fn sets(&self, places: &[(usize, Tier)]) -> Vec<Vec<(usize, Tier)>> {
-        if places.len() <= ALL_SETS {
-            let chosen = |bits: usize| {
-                let inside = places.iter().enumerate().filter(move |it| bits >> it.0 & 1 == 1);
-                inside.map(|it| *it.1).collect()
-            };
-            return (1..1_usize << places.len()).map(chosen).collect();
-        }
-        let singles = places.iter().map(|it| vec![*it]);
-        let pairs = (0..places.len()).flat_map(|a| (0..a).map(move |b| vec![places[a], places[b]]));
-        singles.chain(pairs).collect()
     }
 
     fn one_more(
