@@ -21,8 +21,8 @@ const SAME: f64 = 1e-3;
 const ALL_SETS: usize = 10;
 const ALL_SETS_OF_PARTS: usize = 5;
 
-/// Places that are paired where there are more: those that are best alone.
-const PAIRED: usize = 12;
+/// Places of each tier that are paired where there are more: those that are best alone.
+const PAIRED: usize = 6;
 
 /// Caches of one pipeline at most where not every set is looked at.
 const CACHES_MAX: usize = 4;
@@ -134,7 +134,9 @@ pub fn choose(network: &Network, machine: &Machine, wishes: &Wishes, horizon: &H
         considered.iter().filter_map(|it| Some((it, it.outcome.as_ref().ok()?))).collect();
     alone.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
     let few = alone.len() <= if horizon.partial { ALL_SETS_OF_PARTS } else { ALL_SETS };
-    let places: Vec<_> = alone.iter().take(PAIRED).map(|it| (it.0.step, it.0.tier)).collect();
+    let of = |tier| alone.iter().map(|it| (it.0.step, it.0.tier)).filter(move |it| it.1 == tier);
+    let most = if few { alone.len() } else { PAIRED };
+    let places: Vec<_> = of(Tier::Memory).take(most).chain(of(Tier::Disk).take(most)).collect();
     let sets = if few { all_sets(&places) } else { pairs(&places) };
     let together = sets.iter().map(|set| shop.best_shares(set));
     let mut best = without.clone();
@@ -232,6 +234,9 @@ impl<'a> Shop<'a> {
         // Caches of the author are suggestions: they are taken away first (paper figure 11).
         let network = network.without_caches();
         let sizes = candidates(&network);
+        // Plans are copied by the thousand, and nobody reads the names there.
+        let steps = 0..network.steps().len();
+        let network = steps.fold(network, |it, at| it.with(at, |step| step.name.clear()));
         let outputs = network.epoch_outputs().finite().unwrap_or(1.0);
         let visits = network.visits().visits;
         let counts = network.cardinalities();
@@ -243,7 +248,7 @@ impl<'a> Shop<'a> {
 
     /// Bytes of a tier.
     fn budget(&self, tier: Tier) -> f64 {
-        let buffers: f64 = self.network.steps().iter().map(|it| it.holds_bytes).sum();
+        let buffers = self.network.held_bytes();
         match tier {
             Tier::Memory => self.machine.memory_for_caches(buffers),
             Tier::Disk => self.machine.disk_cache.map_or(0.0, |it| it.1),

@@ -81,7 +81,7 @@ fn offer(
     let flow = network.visits();
     let steps = network.steps().iter().zip(&flow.entering);
     let bytes: f64 = steps.filter_map(|(step, n)| Some(step.reads?.bytes * n)).sum();
-    let buffers: f64 = network.steps().iter().map(|it| it.holds_bytes).sum();
+    let buffers = network.held_bytes();
     let (bandwidth, memory_bytes) = (bytes * rate, buffers + place.map_or(0.0, |it| it.1));
     let price = cores * prices.core
         + memory_bytes * 1e-9 * prices.memory_gb

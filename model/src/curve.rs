@@ -14,28 +14,33 @@ pub struct Curve {
     pub level: (f64, f64),
     /// The number of readers up to which the first holds.
     pub split: f64,
+    /// Readers that were tried at most: what more of them do nobody knows, so they do nothing.
+    pub readers_max: u32,
 }
 
 impl Curve {
     /// The same for any number of readers.
     pub const fn flat(bytes_per_s: f64) -> Self {
-        Self { rise: (0.0, bytes_per_s), level: (0.0, bytes_per_s), split: 1.0 }
+        let piece = (0.0, bytes_per_s);
+        Self { rise: piece, level: piece, split: 1.0, readers_max: READERS_MAX }
     }
 
     /// So much for each reader, up to a level.
     pub fn up_to(each: f64, most: f64) -> Self {
-        Self { rise: (each, 0.0), level: (0.0, most), split: most / each }
+        let split = most / each;
+        Self { rise: (each, 0.0), level: (0.0, most), split, readers_max: READERS_MAX }
     }
 
     /// Bytes per second with so many readers, never below 0.
     pub fn at(&self, readers: f64) -> f64 {
+        let readers = readers.min(f64::from(self.readers_max));
         let (slope, height) = if readers <= self.split { self.rise } else { self.level };
         (slope * readers + height).max(0.0)
     }
 
     /// The most bytes per second with at most so many readers. Fewer readers may do better.
     pub fn best(&self, readers_max: u32) -> f64 {
-        let most = f64::from(readers_max.clamp(1, READERS_MAX));
+        let most = f64::from(readers_max.clamp(1, self.readers_max.max(1)));
         let knee = self.split.floor().clamp(1.0, most);
         // Straight pieces are largest at their ends.
         [1.0, knee, (knee + 1.0).min(most), most].iter().map(|it| self.at(*it)).fold(0.0, f64::max)
@@ -44,7 +49,7 @@ impl Curve {
     /// The fewest readers that get so many bytes per second; none if no number of them does.
     pub fn least_readers(&self, bytes_per_s: f64) -> Option<u32> {
         let enough = bytes_per_s * (1.0 - 1e-9);
-        (1..=READERS_MAX).find(|it| self.at(f64::from(*it)) >= enough)
+        (1..=self.readers_max.min(READERS_MAX)).find(|it| self.at(f64::from(*it)) >= enough)
     }
 
     /// Two pieces through measured (readers, bytes per second): least squares on each side, the best split.
@@ -77,7 +82,8 @@ impl Curve {
         let next = high.first().map_or(last, |it| it.0);
         let cross = (level.1 - rise.1) / (rise.0 - level.0);
         let split = if cross.is_finite() { cross.clamp(last, next) } else { last };
-        Self { rise, level, split }
+        let readers_max = points[points.len() - 1].0 as u32;
+        Self { rise, level, split, readers_max }
     }
 }
 
@@ -111,8 +117,16 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_read_into_a_curve_beyond_what_was_measured() {
+        let curve = Curve::fit(&[(1.0, 100.0), (2.0, 200.0), (4.0, 400.0)]).unwrap();
+        assert!((curve.best(256) - 400.0).abs() < 1e-9, "{curve:?}");
+        assert_eq!(curve.least_readers(500.0), None);
+        assert!(Curve::fit(&[(1.0, 100.0)]).is_none());
+    }
+
+    #[test]
     fn a_disk_that_falls_off_is_best_at_its_knee() {
-        let curve = Curve { rise: (50.0, 0.0), level: (-10.0, 240.0), split: 4.0 };
+        let curve = Curve { rise: (50.0, 0.0), level: (-10.0, 240.0), split: 4.0, readers_max: 64 };
         assert_eq!(curve.best(16), 200.0);
         assert_eq!(curve.least_readers(200.0), Some(4));
         assert_eq!(curve.best(2), 100.0);

@@ -35,6 +35,11 @@ impl Network {
         passes.reduce(f64::min).map_or(Amount::Unknown, Amount::Finite)
     }
 
+    /// Bytes that all steps hold while they run (buffers, queues, windows).
+    pub fn held_bytes(&self) -> f64 {
+        self.steps().iter().map(|it| it.holds_bytes).sum()
+    }
+
     /// The same, and nothing cached.
     #[must_use]
     pub fn without_caches(&self) -> Self {

@@ -77,8 +77,8 @@ pub struct Solution {
     pub cores: Vec<f64>,
     /// Workers for each step: the next whole number, at least 1.
     pub workers: Vec<u32>,
-    /// Outputs per second that each step could give with these workers, alone: p·R.
-    pub capacity: Vec<f64>,
+    /// Outputs per second that each step could give with these workers, alone: p·R; none for a step without work.
+    pub capacity: Vec<Option<f64>>,
     /// The part of all cores in use, 0 to 1.
     pub core_use: f64,
     /// The part of the time that each storage is busy.
@@ -127,7 +127,11 @@ pub fn solve(network: &Network, machine: &Machine, wishes: &Wishes) -> Solution 
     let cores: Vec<f64> = theta.collect();
     let alone_s = load.demands.iter().map(|it| it.worker_s).sum();
     let used: f64 = load.demands.iter().map(|it| part(rate, it.cpu_s)).sum();
-    let capacities = load.demands.iter().zip(&workers).map(|(it, w)| f64::from(*w) / it.worker_s);
+    let capacities = load
+        .demands
+        .iter()
+        .zip(&workers)
+        .map(|(it, w)| (it.worker_s > 0.0).then(|| f64::from(*w) / it.worker_s));
     Solution {
         rate,
         slowest: bounds.first().and_then(|it| slowest(&load, it.limit)),

@@ -1,5 +1,6 @@
 //! What the model must show: the experiments of the design page that are arithmetic, and its traps.
 
+#[cfg(test)]
 mod suite {
     mod bounds;
     mod end_to_end;

@@ -210,6 +210,22 @@ fn memory_and_disk_are_used_together() {
 }
 
 #[test]
+fn long_pipelines_use_all_the_room() {
+    // 24 steps, records that grow: 28.8 GB after the last one; 20 GB of disk and 4.5 GB of memory are there.
+    let row = |at: u8| ("step", 0.1 + 0.05 * f64::from(at), 1e3 * (1.0 + f64::from(at)), None);
+    let network = chain(&(0..24).map(row).collect::<Vec<Row>>());
+    let machine = Machine {
+        storages: vec![Storage::flat("nvme", GB)],
+        disk_cache: Some((0, 20.0 * GB)),
+        ..Machine::new(32.0, 5.0 * GB)
+    };
+    let horizon = Horizon { partial: true, ..WHOLE };
+    let best = choose(&network, &machine, &Wishes::default(), &horizon).best;
+    let at_the_end = best.caches.iter().filter(|it| it.step == 23).map(|it| it.share).sum::<f64>();
+    assert!((at_the_end - 24.5 / 28.8).abs() < 1e-3, "{best:?}");
+}
+
+#[test]
 fn filling_is_paid_back_or_not_done() {
     // Filling costs as much as decoding saves: 1 ms for each record; free to read.
     let fill = TierCost { write_ns: 1.5e6, ..TierCost::default() };
