@@ -56,3 +56,11 @@ fn no_money_buys_a_second_thread_for_a_sequential_step() {
     assert!(offer(500.0).is_some());
     assert!(offer(501.0).is_none());
 }
+
+#[test]
+fn memory_that_is_not_there_is_not_rented() {
+    let small = Machine { memory_bytes: 3e9, ..most() };
+    let prices = Prices { core: 0.03, memory_gb: 0.05, bandwidth_gb_s: 0.2 };
+    let offer = cheapest(&network(), &small, (&prices, 10_000.0), &Horizon::default());
+    assert_eq!(offer.unwrap().cache, Some(0));
+}
