@@ -121,6 +121,7 @@ mod tests {
         let curve = Curve::fit(&[(1.0, 100.0), (2.0, 200.0), (4.0, 400.0)]).unwrap();
         assert!((curve.best(256) - 400.0).abs() < 1e-9, "{curve:?}");
         assert_eq!(curve.least_readers(500.0), None);
+        assert_eq!(curve.at(100.0), curve.at(4.0));
         assert!(Curve::fit(&[(1.0, 100.0)]).is_none());
     }
 

@@ -77,6 +77,26 @@ fn rankings_by_waiting_find_who_makes_others_wait() {
 }
 
 #[test]
+fn rates_scale_with_workers_and_idle_cores() {
+    // 4 s of CPU in 10 s on two workers of a step that may have more, 100 outputs, 3 cores idle.
+    let step = Counted {
+        completed: 200,
+        visits: 2.0,
+        cpu_s: 4.0,
+        workers: 2,
+        parallel: true,
+        ..counted()[1]
+    };
+    let found = Watch { elapsed_s: 10.0, cores: 4.0 }.rates(&step, 3.0);
+    assert_eq!((found.core_rate, found.parallel_rate, found.scaled_rate), (25.0, 50.0, 125.0));
+    assert_eq!((found.busy, found.cores, found.observed), (0.2, 0.4, 10.0));
+    // A sequential step in four copies has four threads, and idle cores are of no use to it.
+    let inner = Counted { parallel: false, outer: 4, ..step };
+    let found = Watch { elapsed_s: 10.0, cores: 4.0 }.rates(&inner, 3.0);
+    assert_eq!((found.parallel_rate, found.scaled_rate), (100.0, 100.0));
+}
+
+#[test]
 fn stale_steps_are_not_ranked() {
     let mut all = counted();
     all[2].stale = true;

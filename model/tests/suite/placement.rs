@@ -284,13 +284,16 @@ proptest! {
         let at = at % network.steps().len();
         let network = network.with(at, |step| step.varies = Some(Varies::Random));
         let horizon = Horizon { partial, epochs: 20.0, ..Horizon::default() };
-        let machine = Machine { storages: vec![Storage::flat("disk", 1e9)], ..Machine::new(8.0, memory) };
+        let storages = vec![Storage::flat("disk", 1e9)];
+        let machine = Machine { storages, disk_cache: Some((0, memory)), ..Machine::new(8.0, memory) };
         let choice = choose(&network, &machine, &Wishes::default(), &horizon);
         let mut bytes = 0.0;
         for held in &choice.best.caches {
             prop_assert!(!network.upstream(held.step)[at]);
             prop_assert!(held.share > 0.0 && held.share <= 1.0);
-            bytes += held.bytes;
+            let here = choice.best.caches.iter().filter(|it| it.step == held.step);
+            prop_assert!(here.map(|it| it.share).sum::<f64>() <= 1.0 + 1e-9);
+            bytes += if held.tier == Tier::Memory { held.bytes } else { 0.0 };
         }
         prop_assert!(bytes <= machine.memory_for_caches(0.0) * (1.0 + 1e-9));
         prop_assert!(choice.best.seconds <= choice.without.seconds);

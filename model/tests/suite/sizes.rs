@@ -102,6 +102,12 @@ fn what_never_ends_ends_only_by_a_take() {
 }
 
 #[test]
+fn records_without_bytes_take_no_room_however_many() {
+    let network = Network::new(vec![Step::source("ticks", Amount::Infinite)]).unwrap();
+    assert_eq!(network.materialised_bytes(), [Amount::Finite(0.0)]);
+}
+
+#[test]
 fn inputs_add_up_and_the_shortest_ends_a_zip() {
     use Amount::{Finite, Infinite, Unknown};
     let join = |a, b, count| {

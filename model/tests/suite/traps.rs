@@ -61,6 +61,20 @@ fn t02_a_reader_gets_the_workers_that_the_disk_wants() {
 }
 
 #[test]
+fn a_single_reader_waits_for_each_request() {
+    // 10 ms for each record, one after the other: 100/s; a storage with half the latency gives 200/s.
+    let (network, mut machine) = images(2e9);
+    machine.storages[0].latency_s = 10e-3;
+    let network = network.with(0, |step| step.segment = Some(0));
+    let found = solve(&network, &machine, &Wishes::default());
+    assert!((found.rate * 128.0 - 100.0).abs() < 1e-9);
+    let help = helps(&network, &machine, &Wishes::default())
+        .into_iter()
+        .find(|it| it.remedy == Remedy::TwiceTheStorage(0));
+    assert!((help.unwrap().rate * 128.0 - 200.0).abs() < 1e-9);
+}
+
+#[test]
 fn t03_windows_by_key_keep_their_visit_ratio() {
     // A batch of 4 by key reads as much as any batch of 4, not as one image.
     let bytes = |taken: f64| {

@@ -80,6 +80,16 @@ fn autotune_believes_in_rates_that_no_machine_has() {
 }
 
 #[test]
+fn autotune_predicts_by_its_formula() {
+    // Read 3 ns, map 4 ns on two workers, then 1 ns on one thread, which asks the map every x = 1 ns;
+    // a record takes y = 3 ns to come. Two places: (1 − 1/3)/(1 − 1/27) = 9/13 of the time they are empty.
+    let network = chain(&[3e-9, 4e-9, 1e-9]).with(2, |step| step.segment = Some(0));
+    let setting = Setting { workers: vec![1, 2, 1], prefetch: 0 };
+    let told = autotune::output_ns(&network, &setting);
+    assert!((told - (1.0 + 2.0 + 27.0 / 13.0)).abs() < 1e-12, "{told}");
+}
+
+#[test]
 fn baselines_are_what_they_are_called() {
     let network = by_rates(&[100.0, 10.0]).with(0, |step| step.segment = Some(0));
     let setting = |policy| tuned(&network, 4.0, policy, (10, 0)).tried.remove(0);
