@@ -12,8 +12,9 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("plan", &[]),
+    ("model", &[]),
     ("compiler", &["plan"]),
     ("runtime", &["plan"]),
     ("stdlib", &["plan", "runtime"]),
