@@ -6,18 +6,18 @@
 //! cores, bounds the rate, and so does each step that one thread must do in order.
 
 pub(crate) mod cost;
-mod figure;
 pub(crate) mod flow;
+mod measured;
 mod memory;
 pub(crate) mod size;
 mod steps;
 
-pub use figure::{Figure, Origin};
 pub use memory::Memory;
+pub use model::{Figure, Origin};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
-use plan::{Diagnostic, Index, Library, Plan};
+use plan::{Diagnostic, Index, Library, Measured, Plan};
 use serde::{Deserialize, Serialize};
 
 /// What a pipeline is expected to do on a machine with so many cores.
@@ -41,14 +41,18 @@ pub struct Estimate {
     pub memory: Memory,
 }
 
-/// Estimates `plan` on `cores` cores.
+/// Estimates `plan` on `cores` cores, with what was measured in place of what is assumed.
 ///
 /// # Errors
 /// What cannot be run as it is written.
-pub fn estimate(plan: &Plan, library: &Library, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
+pub fn estimate(
+    plan: &Plan,
+    library: &Library,
+    (cores, measured): (u32, Option<&Measured>),
+) -> Result<Estimate, Vec<Diagnostic>> {
     let catalog = Catalog::new(library);
     let lowered = lower_known(plan, &catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, &catalog, cores))
+    Ok(estimate_known(plan, &lowered, &catalog, (cores, measured)))
 }
 
 /// The same where the program of the plan is known.
@@ -56,10 +60,16 @@ pub(crate) fn estimate_known(
     plan: &Plan,
     lowered: &Lowered,
     catalog: &Catalog,
-    cores: u32,
+    (cores, measured): (u32, Option<&Measured>),
 ) -> Estimate {
     let cores = cores.max(1);
-    let mut steps = steps::steps(plan, lowered, catalog, cores);
+    let measured = measured.filter(|it| it.is_of(&lowered.program));
+    let ratios = measured.map(|it| measured::ratios(plan, lowered, it)).unwrap_or_default();
+    let mut steps = steps::steps(plan, lowered, catalog, (cores, &ratios));
+    if let Some(measured) = measured {
+        measured::apply(&mut steps, plan, lowered, measured);
+    }
+    steps.iter_mut().for_each(StepEstimate::share_calls);
     let ns: Figure = steps.iter().map(|it| it.ns.times(it.visits.value)).sum();
     for step in &mut steps {
         step.share =
@@ -86,9 +96,12 @@ fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
         all.max_by(|&a, &b| own(a).total_cmp(&own(b)).then(b.cmp(&a)))
     };
     let shared = demand / f64::from(cores);
-    let serial = slowest(&mut (0..steps.len()).filter(|&it| !steps[it].parallel));
-    match serial {
-        Some(serial) if own(serial) > shared => (serial, own(serial)),
+    let serial = |i: usize| own(i) * steps[i].serial;
+    let in_order = (0..steps.len()).filter(|&it| steps[it].serial > 0.0);
+    let slowest_in_order =
+        in_order.max_by(|&a, &b| serial(a).total_cmp(&serial(b)).then(b.cmp(&a)));
+    match slowest_in_order {
+        Some(it) if serial(it) > shared => (it, serial(it)),
         _ => (slowest(&mut (0..steps.len())).unwrap_or(0), shared),
     }
 }

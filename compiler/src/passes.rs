@@ -150,7 +150,7 @@ impl State {
 
 fn estimated(plan: &Plan, catalog: &Catalog, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
     let lowered: Lowered = lower_known(plan, catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, catalog, cores))
+    Ok(estimate_known(plan, &lowered, catalog, (cores, None)))
 }
 
 #[cfg(test)]

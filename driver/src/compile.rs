@@ -10,7 +10,7 @@ use compiler::{
     passes::{self, Optimised, optimise},
     registry::Registry,
 };
-use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
+use plan::{Arg, CodeInfo, Diagnostic, Field, Measured, Op, OpKind, Plan, Program, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,11 +123,13 @@ impl Compiled {
         explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span))
     }
 
-    /// The same with the estimate for so many cores; all of this machine's if not said.
+    /// The same with the estimate for so many cores, all of this machine's if not said; with what was
+    /// measured in place of what is assumed.
     #[must_use]
-    pub fn on_cores(mut self, cores: Option<usize>) -> Self {
+    pub fn on_cores(mut self, cores: Option<usize>, measured: Option<&Measured>) -> Self {
         let cores = u32::try_from(cores.unwrap_or_else(machine::cores)).unwrap_or(u32::MAX);
-        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), cores) {
+        let known = (cores, measured);
+        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), known) {
             self.optimised.estimate = estimate;
         }
         self

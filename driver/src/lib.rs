@@ -9,6 +9,7 @@ mod kind;
 mod load;
 mod machine;
 pub mod peek;
+pub mod profile;
 mod run;
 mod samples;
 pub mod scan;
@@ -25,6 +26,7 @@ pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
+pub use profile::Profile;
 pub use run::{
     KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run,
 };

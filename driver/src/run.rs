@@ -11,7 +11,9 @@ mod summary;
 pub use summary::{KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
-    Compiled, SampleProgress, Sink, Written, machine, samples,
+    Compiled, Profile, SampleProgress, Sink, Written, machine,
+    profile::Course,
+    samples,
     state::{Identity, State, StateFile},
 };
 use keeping::Kept;
@@ -27,6 +29,8 @@ use std::{
 
 /// Between two looks at the progress.
 const TICK: Duration = Duration::from_millis(100);
+/// From one profile to the next (Plumber, section 4.1: 10 s).
+const PROFILE_EVERY: Duration = Duration::from_secs(10);
 /// Reader threads, whatever the cores.
 const READERS: std::ops::RangeInclusive<usize> = 2..=8;
 
@@ -55,6 +59,8 @@ pub struct RunOptions {
     pub most_lost: Option<u64>,
     /// Whether values are kept in memory from epoch to epoch, where that helps.
     pub caches: bool,
+    /// Where what was measured is written, at the end and every now and then.
+    pub profile: Option<PathBuf>,
 }
 
 impl Default for RunOptions {
@@ -72,6 +78,7 @@ impl Default for RunOptions {
             quarantine: None,
             most_lost: None,
             caches: true,
+            profile: None,
         }
     }
 }
@@ -109,7 +116,7 @@ impl Stop {
         locked(&self.state).requested
     }
 
-    fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {
+    pub(crate) fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {
         let mut state = locked(&self.state);
         state.stopper = stopper;
         if state.requested { Err(Failure::Stopped) } else { Ok(()) }
@@ -163,10 +170,10 @@ pub fn run(
     match start(compiled, options, sink, watch.sample) {
         Ok(Started { run, kept, saver, before }) => {
             let consumer = Consumer {
+                compiled,
                 program: &compiled.program,
-                limit: options.limit,
+                options,
                 before,
-                epochs: options.epochs,
                 kept,
                 shared: Shared::default(),
                 since: Instant::now(),
@@ -178,6 +185,11 @@ pub fn run(
             Outcome { summary, failure: Some(failure) }
         }
     }
+}
+
+/// Reader threads beside so many workers.
+pub(crate) fn readers(workers: usize) -> usize {
+    workers.clamp(*READERS.start(), *READERS.end())
 }
 
 /// A run that is ready.
@@ -209,7 +221,7 @@ fn start(
     let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
-        readers: options.workers.clamp(*READERS.start(), *READERS.end()),
+        readers: readers(options.workers),
         memory: options.memory - keeping.as_ref().map_or(0, |it| it.room),
         epochs,
         chunk_rows: options.chunk_rows,
@@ -238,11 +250,11 @@ fn start(
 
 /// Takes what comes out of a run.
 struct Consumer<'a> {
+    compiled: &'a Compiled,
     program: &'a Program,
-    limit: Option<u64>,
+    options: &'a RunOptions,
     /// What an earlier run has given.
     before: u64,
-    epochs: u32,
     /// What is kept from epoch to epoch.
     kept: Vec<Kept>,
     shared: Shared,
@@ -288,10 +300,24 @@ impl Consumer<'_> {
         let mut progress = locked(&self.shared.state).progress.clone();
         progress.elapsed = self.since.elapsed();
         let stats = run.stats();
+        let failure = failure.or(self.write_profile(&stats, &progress).err());
         let mut summary = Summary::of(self.program, &progress, Some(&stats));
         summary.resumed_at = (self.before > 0).then_some(self.before);
         summary.kept = self.kept.iter().map(Kept::summary).collect();
         Outcome { summary, failure }
+    }
+
+    fn write_profile(&self, stats: &runtime::Stats, progress: &Progress) -> Result<(), Failure> {
+        let Some(path) = &self.options.profile else { return Ok(()) };
+        let course = Course {
+            workers: self.options.workers,
+            elapsed: progress.elapsed - progress.first.unwrap_or_default(),
+            outputs: progress.outputs,
+            records: progress.records,
+            kept: !self.kept.is_empty(),
+            settled: false,
+        };
+        Profile::of(self.compiled, stats, &course).write(path)
     }
 
     fn consume(
@@ -302,9 +328,9 @@ impl Consumer<'_> {
         stop: &Stop,
     ) -> Result<(), Failure> {
         stop.arm(Some(run.stopper()))?;
-        let mut left = self.limit.map_or(u64::MAX, |it| it.saturating_sub(self.before));
+        let mut left = self.options.limit.map_or(u64::MAX, |it| it.saturating_sub(self.before));
         let (mut outputs, mut rows) = (self.before, 0);
-        let (mut given, mut next_look) = (None, Duration::ZERO);
+        let (mut given, mut next_look, mut next_profile) = (None, Duration::ZERO, PROFILE_EVERY);
         while left > 0 {
             let Some(chunk) = run.next() else { break };
             let mut chunk = chunk?;
@@ -321,9 +347,17 @@ impl Consumer<'_> {
                 }
                 outputs += rows as u64;
             }
-            if self.limit.is_none() && self.since.elapsed() >= next_look {
-                given = run.stats().epochs_given.map(|it| it / f64::from(self.epochs));
+            if self.options.limit.is_none() && self.since.elapsed() >= next_look {
+                given = run.stats().epochs_given.map(|it| it / f64::from(self.options.epochs));
                 next_look = self.since.elapsed() + TICK;
+            }
+            if self.options.profile.is_some() && self.since.elapsed() >= next_profile {
+                let progress = locked(&self.shared.state).progress.clone();
+                self.write_profile(
+                    &run.stats(),
+                    &Progress { elapsed: self.since.elapsed(), ..progress },
+                )?;
+                next_profile = self.since.elapsed() + PROFILE_EVERY;
             }
             self.count(&chunk, given);
         }
@@ -335,10 +369,7 @@ impl Consumer<'_> {
     }
 
     fn count(&self, chunk: &Chunk, given: Option<f64>) {
-        let records = match self.program.batched {
-            true => rows_of_batches(&self.program.output, chunk),
-            false => chunk.rows,
-        };
+        let records = records_of(self.program, chunk);
         let mut seen = locked(&self.shared.state);
         let progress = &mut seen.progress;
         progress.first.get_or_insert_with(|| self.since.elapsed());
@@ -346,7 +377,7 @@ impl Consumer<'_> {
         progress.outputs += chunk.rows as u64;
         progress.records += records as u64;
         progress.bytes += chunk.columns.iter().map(|it| it.bytes() as u64).sum::<u64>();
-        progress.done = self.limit.map(|it| progress.outputs as f64 / it as f64).or(given);
+        progress.done = self.options.limit.map(|it| progress.outputs as f64 / it as f64).or(given);
     }
 }
 
@@ -370,6 +401,14 @@ impl Shared {
 /// Where a run stands that has come to its end, by itself or by its limit.
 fn end_of(run: &runtime::Run, rows: usize, left: u64) -> Position {
     run.position_after(if left == 0 { rows } else { 0 })
+}
+
+/// Records in a chunk of the output.
+pub(crate) fn records_of(program: &Program, chunk: &Chunk) -> usize {
+    match program.batched {
+        true => rows_of_batches(&program.output, chunk),
+        false => chunk.rows,
+    }
 }
 
 /// Records in the batches of `chunk`: those that `tail: mask` filled it up with are none.

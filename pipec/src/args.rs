@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Shows what a pipeline will do and cost, or the long story of a message.
     Explain(ExplainArgs),
+    /// Runs a pipeline until its rate has settled, and writes what was measured.
+    Profile(ProfileArgs),
     /// Makes one executable of a pipeline, which needs nothing else.
     Build(BuildArgs),
     /// Shows the records after each step of a pipeline.
@@ -166,6 +168,9 @@ pub(crate) struct RunArgs {
     /// How often the state is written at most, such as 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time, requires = "state")]
     pub(crate) state_every: Duration,
+    /// Writes what was measured of each step into a file, for `explain --profile`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
     /// Keeps no values in memory from epoch to epoch.
     #[arg(long)]
     pub(crate) no_cache: bool,
@@ -200,12 +205,41 @@ pub(crate) struct ExplainArgs {
     pub(crate) target: PathBuf,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
+    /// What was measured, in place of what is assumed: a file that `profile` has written.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Measures it now, for up to ten seconds, and sets what was predicted beside it.
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) analyze: bool,
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `profile`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec profile train.pipe train                   writes train.profile
+  pipec explain train.pipe train --profile train.profile")]
+pub(crate) struct ProfileArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// The file to be written; the pipeline's name and `.profile` if not said.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The longest that it may take.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    pub(crate) seconds: Duration,
+    /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
 }
 
 /// `build`.

@@ -1,5 +1,6 @@
 //! What was measured of a run, by stage of its program: it flows back into the model as cost.
 
+use crate::Program;
 use serde::{Deserialize, Serialize};
 
 /// What was measured of a pipeline.
@@ -84,9 +85,9 @@ impl StageMeasured {
 }
 
 impl Measured {
-    /// Whether it is about a program with these stages, each with its steps.
-    pub fn fits<'a>(&self, mut steps: impl ExactSizeIterator<Item = &'a [String]>) -> bool {
-        self.stages.len() == steps.len()
-            && self.stages.iter().all(|it| steps.next().is_some_and(|own| it.steps == own))
+    /// Whether it is about `program`: the same stages, each with the same steps.
+    pub fn is_of(&self, program: &Program) -> bool {
+        self.stages.len() == program.stages.len()
+            && program.stages.rows().iter().zip(&self.stages).all(|(a, b)| a.steps == b.steps)
     }
 }

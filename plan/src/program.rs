@@ -44,6 +44,16 @@ pub struct Deal {
     pub valid: Option<u32>,
 }
 
+impl Stage {
+    /// The entry of the library that it is, where it is one.
+    pub fn entry(&self) -> Option<&str> {
+        match &self.code {
+            Code::Source { entry, .. } | Code::Operator { entry, .. } => Some(entry),
+            Code::Transform(_) => None,
+        }
+    }
+}
+
 impl Deal {
     /// Each record that leaves `stage` is dealt alone.
     pub fn each(stage: StageId) -> Self {

@@ -70,6 +70,18 @@ pub fn thread_cpu() -> Option<Duration> {
     None
 }
 
+/// Processor time that the process has used, all its threads together; none where the system does
+/// not say it.
+pub fn process_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Asks for huge pages behind `bytes` of memory at `data`; it is a wish, not a need.
 pub fn advise_huge(data: NonNull<u8>, bytes: usize) {
     #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! What expressions cost: processor time a record, call by call.
 
-use super::{figure::Figure, size};
+use super::{Figure, size};
 use crate::lower::{catalog::Catalog, graft::live};
 use plan::{Arg, Binary, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Unary, VarId};
 

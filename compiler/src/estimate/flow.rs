@@ -1,6 +1,6 @@
 //! What flows through the stages of a program: bytes and time of a record at each.
 
-use super::{cost::Prices, figure::Figure, size};
+use super::{Figure, cost::Prices, size};
 use crate::lower::{
     catalog::Catalog,
     group::output_roots,

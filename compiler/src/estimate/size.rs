@@ -1,6 +1,6 @@
 //! How many bytes values have, as far as types tell; the rest is assumed.
 
-use super::figure::Figure;
+use super::Figure;
 use crate::lower::catalog::Catalog;
 use plan::{Arg, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Property, Type};
 

@@ -1,6 +1,6 @@
 //! What each step of a plan costs: the operators as they are written, and the calls within them.
 
-use super::{cost::Prices, figure::Figure, flow, size};
+use super::{Figure, Origin, cost::Prices, flow, size};
 use crate::lower::{
     Lowered,
     align::values,
@@ -28,6 +28,8 @@ pub struct StepEstimate {
     pub share: f64,
     /// Whether several threads can work in it at once.
     pub parallel: bool,
+    /// The share of its time that one thread must do in order: 0 to 1.
+    pub serial: f64,
     /// Threads that work in it, at the most.
     pub workers: u32,
     /// Whether its source does what it says, so that it costs nothing here.
@@ -56,9 +58,9 @@ pub(super) fn steps(
     plan: &Plan,
     lowered: &Lowered,
     catalog: &Catalog,
-    cores: u32,
+    (cores, ratios): (u32, &BTreeMap<OpId, f64>),
 ) -> Vec<StepEstimate> {
-    let visits = visits(plan, catalog);
+    let visits = visits(plan, catalog, ratios);
     let mut known = Known { plan, lowered, catalog, bytes: IdVec::new() };
     let mut steps = Vec::with_capacity(plan.ops.len());
     for (id, op) in plan.ops.iter() {
@@ -74,6 +76,7 @@ pub(super) fn steps(
             bytes: known.bytes[id].iter().copied().sum(),
             share: 0.0,
             parallel,
+            serial: if parallel { 0.0 } else { 1.0 },
             workers: if moved {
                 0
             } else if parallel {
@@ -82,7 +85,7 @@ pub(super) fn steps(
                 1
             },
             moved,
-            calls: if moved { Vec::new() } else { shared(calls, ns.value) },
+            calls: if moved { Vec::new() } else { calls },
         });
     }
     steps
@@ -99,12 +102,18 @@ fn is_parallel(op: &Op, catalog: &Catalog) -> bool {
     }
 }
 
-fn shared(mut calls: Vec<CallEstimate>, ns: f64) -> Vec<CallEstimate> {
-    for call in &mut calls {
-        call.share = if ns > 0.0 { call.ns.value / ns } else { 0.0 };
+impl StepEstimate {
+    /// Says which share of its time each call takes, and puts the dearest first.
+    pub(super) fn share_calls(&mut self) {
+        let ns = self.ns.value;
+        for call in &mut self.calls {
+            call.share = if ns > 0.0 { call.ns.value / ns } else { 0.0 };
+        }
+        let order = |a: &CallEstimate, b: &CallEstimate| {
+            b.ns.value.total_cmp(&a.ns.value).then_with(|| a.name.cmp(&b.name))
+        };
+        self.calls.sort_by(order);
     }
-    calls.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value).then_with(|| a.name.cmp(&b.name)));
-    calls
 }
 
 struct Known<'a> {
@@ -230,7 +239,9 @@ fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
 }
 
 /// How often each operator is visited for a record that leaves the pipeline.
-fn visits(plan: &Plan, catalog: &Catalog) -> IdVec<OpId, Figure> {
+///
+/// `ratios` are what was measured: records that leave a step for each that enters.
+fn visits(plan: &Plan, catalog: &Catalog, ratios: &BTreeMap<OpId, f64>) -> IdVec<OpId, Figure> {
     let mut leaving: Vec<Figure> = vec![Figure::ZERO; plan.ops.len()];
     let mut visits: IdVec<OpId, Figure> = plan.ops.ids().map(|_| Figure::ZERO).collect();
     leaving[plan.root.row()] = Figure::exact(1.0);
@@ -238,6 +249,10 @@ fn visits(plan: &Plan, catalog: &Catalog) -> IdVec<OpId, Figure> {
         let role = role(op, catalog);
         let out = leaving[id.row()];
         let enters = match &op.kind {
+            _ if ratios.contains_key(&id) => Figure {
+                value: out.value / ratios[&id].max(1e-9),
+                origin: out.origin.max(Origin::Measured),
+            },
             OpKind::FlatMap { records } => {
                 let made = made(op, records);
                 Figure {
@@ -246,7 +261,7 @@ fn visits(plan: &Plan, catalog: &Catalog) -> IdVec<OpId, Figure> {
                 }
             }
             // Assumed: what share a filter keeps is known when it has run.
-            OpKind::Where { .. } => Figure { origin: super::Origin::Assumed, ..out },
+            OpKind::Where { .. } => Figure { origin: Origin::Assumed, ..out },
             _ => out.times(flow::taken(role)),
         };
         visits[id] = enters;

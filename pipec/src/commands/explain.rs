@@ -7,11 +7,12 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Compiled, Loaded};
+use driver::{Compiled, Loaded, Profile};
 use plan::CodeInfo;
 use std::{
     io::{self, Write},
     path::Path,
+    time::Duration,
 };
 
 /// Explains what `args` names.
@@ -22,13 +23,35 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
         _ => match compiled(&args.target, settings(&args.program), talk) {
-            // What it costs here, also where it was built elsewhere.
-            Ok(compiled) => {
-                planned(args, &compiled.on_cores(args.program.workers.map(usize::from)))
-            }
+            Ok(compiled) => match measured(args, &compiled, talk) {
+                // What it costs here, also where it was built elsewhere.
+                Ok(profile) => {
+                    let cores = args.program.workers.map(usize::from);
+                    let measured = profile.as_ref().map(|it| &it.measured);
+                    planned(args, &compiled.on_cores(cores, measured))
+                }
+                Err(exit) => Ok(exit),
+            },
             Err(exit) => Ok(exit),
         },
     }
+}
+
+/// What was measured, where that is asked for.
+fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Option<Profile>, Exit> {
+    if args.analyze {
+        let seconds = Duration::from_secs(10);
+        return super::profile::measured(compiled, (&args.program, None, seconds), talk).map(Some);
+    }
+    let Some(path) = &args.profile else { return Ok(None) };
+    let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
+    if profile.measured.is_of(&compiled.program) {
+        return Ok(Some(profile));
+    }
+    let (name, what) = (path.display(), &compiled.program.name);
+    let help = "make a new one with `pipec profile`";
+    talk.error(&format!("`{name}` is of another program than `{what}` is now"), Some(help));
+    Err(Exit::Usage)
 }
 
 /// The story of a message, where a code is named rather than a file.

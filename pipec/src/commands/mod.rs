@@ -6,6 +6,7 @@ mod explain;
 mod fmt;
 mod paths;
 mod peek;
+mod profile;
 mod run;
 mod sample;
 mod scan;
@@ -33,6 +34,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Fmt(args) => fmt::run(args, talk),
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
+        Command::Profile(args) => profile::run(args, talk),
         Command::Build(args) => build::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),
         Command::Verify(args) => verify::run(args, talk),

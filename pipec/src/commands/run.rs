@@ -75,7 +75,7 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
 }
 
 /// The first signal stops the run, the second one the process.
-fn stop_on_signals(stop: Stop, terminal: bool) {
+pub(super) fn stop_on_signals(stop: Stop, terminal: bool) {
     let stopping = move || {
         if stop.request() {
             if terminal {
@@ -167,5 +167,6 @@ fn options(args: &RunArgs) -> RunOptions {
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,
         caches: !args.no_cache,
+        profile: args.profile.clone(),
     }
 }

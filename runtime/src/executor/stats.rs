@@ -47,6 +47,8 @@ pub struct StageStats {
     pub busy: Duration,
     /// Processor time of its tasks. Of short ones some are measured, and stand for the rest.
     pub cpu: Duration,
+    /// The part of it that was done in order, by one thread at a time.
+    pub serial_cpu: Duration,
     /// Where the time of a transform goes.
     pub calls: Calls,
     /// Tasks that have ended.
@@ -65,8 +67,6 @@ pub struct StageStats {
     pub blocked: f64,
     /// Whether its threads wait for files.
     pub reads: bool,
-    /// Whether it does one task at a time.
-    pub serial: bool,
 }
 
 /// What a stage is called.
@@ -117,7 +117,9 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stage.starved = stage.starved.max(seen.starved as f64 / n_looks);
         stage.blocked = stage.blocked.max(seen.blocked as f64 / n_looks);
         stage.reads |= node.class == Class::Reader;
-        stage.serial |= matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. });
+        if matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. }) {
+            stage.serial_cpu += node.measured.cpu_of_all();
+        }
         match &node.kind {
             Kind::Transform { compiled, .. } => stage.calls = compiled.calls(),
             Kind::Fetch(_) | Kind::Stream { .. } => stage.entered += node.measured.records,

@@ -1,0 +1,229 @@
+//! Profiles: what was measured of a run, with the program that was run, in one file.
+
+use crate::{Compiled, SampleProgress, Stop, machine, run, samples, whole};
+use model::converge::{Converging, Next};
+use plan::{Measured, Program, StageMeasured};
+use runtime::{Failure, StageStats, Stats, reads};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// The number of this form; a file of another form is refused.
+const FORMAT: u32 = 1;
+
+/// What was measured of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Always [`FORMAT`].
+    format: u32,
+    /// The pipec that has written it.
+    pub version: String,
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// What runs, whole: it can be run again.
+    pub program: Program,
+    /// What was measured of its stages.
+    pub measured: Measured,
+    /// Threads that computed.
+    pub workers: usize,
+    /// Cores that the process could use.
+    pub cores: usize,
+    /// From the first batch to the end, in seconds.
+    pub seconds: f64,
+    /// Batches in that time; records, where the pipeline ends without `batch`.
+    pub outputs: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Processor time of the process since it began, in seconds.
+    pub process_seconds: Option<f64>,
+    /// Time that the consumer waited, in seconds.
+    pub stalled_seconds: f64,
+    /// Calls that read records.
+    pub reads: u64,
+    /// Bytes that they gave.
+    pub bytes_read: u64,
+    /// Whether values were kept from epoch to epoch: then later epochs cost less than the first.
+    pub kept: bool,
+    /// Whether it was run until its rate had settled within 1 %.
+    pub settled: bool,
+}
+
+/// The shortest time in which a rate is taken to settle, in seconds.
+const LEAST_SECONDS: f64 = 3.0;
+
+/// How far a run was when it was measured.
+#[derive(Default)]
+pub(crate) struct Course {
+    pub(crate) workers: usize,
+    pub(crate) elapsed: Duration,
+    pub(crate) outputs: u64,
+    pub(crate) records: u64,
+    pub(crate) kept: bool,
+    pub(crate) settled: bool,
+}
+
+impl Profile {
+    /// What `stats` say of a run of `compiled`.
+    pub(crate) fn of(compiled: &Compiled, stats: &Stats, course: &Course) -> Self {
+        let read = reads::so_far();
+        Self {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pipeline: compiled.program.name.clone(),
+            program: compiled.program.clone(),
+            measured: measured(stats, course.outputs),
+            workers: course.workers,
+            cores: machine::cores(),
+            seconds: course.elapsed.as_secs_f64(),
+            outputs: course.outputs,
+            records: course.records,
+            process_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
+            stalled_seconds: stats.stalled.as_secs_f64(),
+            reads: read.calls,
+            bytes_read: read.bytes,
+            kept: course.kept,
+            settled: course.settled,
+        }
+    }
+
+    /// Records in a second.
+    pub fn records_per_second(&self) -> f64 {
+        if self.seconds > 0.0 { self.records as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// There is no such file, or it is no profile that this pipec can read.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
+        let text = fs::read_to_string(path).map_err(|it| fail(it.to_string()))?;
+        let profile: Self = serde_json::from_str(&text).map_err(|it| {
+            fail(format!("it is no profile: {it}; make one with `pipec profile -o FILE`"))
+        })?;
+        match profile.format {
+            FORMAT => Ok(profile),
+            other => Err(fail(format!("its form is {other}, and this pipec reads form {FORMAT}"))),
+        }
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string(self).map_err(|it| Failure::Io {
+            path: path.display().to_string(),
+            detail: it.to_string(),
+        })?;
+        whole::write(path, "the profile", &mut |out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// How a pipeline is measured.
+#[derive(Debug, Clone)]
+pub struct Measuring {
+    /// Threads that compute.
+    pub workers: usize,
+    /// Bytes that the run may take.
+    pub memory: u64,
+    /// The longest that it may take, in seconds.
+    pub seconds: f64,
+}
+
+/// Runs `compiled`, its output into nothing, until its rate has settled within 1 %, and measures it;
+/// nothing is kept from epoch to epoch.
+///
+/// # Errors
+/// Those of the run; it was stopped.
+pub fn measure(
+    compiled: &Compiled,
+    measuring: &Measuring,
+    stop: &Stop,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<Profile, Failure> {
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, sample)?;
+    let options = runtime::Options {
+        workers: measuring.workers,
+        readers: run::readers(measuring.workers),
+        memory: measuring.memory,
+        epochs: 0..u32::MAX,
+        ..runtime::Options::default()
+    };
+    let mut run = runtime::start(&program, &stdlib::Kernels, &options)?;
+    stop.arm(Some(run.stopper()))?;
+    let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
+    let mut converging = Converging::within(least, measuring.seconds);
+    let mut course = Course { workers: measuring.workers, ..Course::default() };
+    let (mut since, mut left_out) = (None, Left::default());
+    while let Some(chunk) = run.next() {
+        let chunk = chunk?;
+        let Some(since) = since else {
+            // From the first batch on: what comes before it is not the rate.
+            since = Some(Instant::now());
+            left_out = Left { stalled: run.stats().stalled };
+            continue;
+        };
+        course.outputs += chunk.rows as u64;
+        course.records += run::records_of(&program, &chunk) as u64;
+        course.elapsed = since.elapsed();
+        match converging.look(course.elapsed.as_secs_f64(), course.outputs) {
+            Next::GoOn => {}
+            Next::Settled => {
+                course.settled = true;
+                break;
+            }
+            Next::OutOfTime => break,
+        }
+    }
+    let mut stats = run.stats();
+    stats.stalled -= left_out.stalled;
+    // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
+    drop(run);
+    Ok(Profile::of(compiled, &stats, &course))
+}
+
+/// What was before the first batch.
+#[derive(Default)]
+struct Left {
+    stalled: Duration,
+}
+
+/// The figures of a run, as the model wants them.
+pub(crate) fn measured(stats: &Stats, outputs: u64) -> Measured {
+    Measured { outputs, stages: stats.stages.iter().map(of_stage).collect() }
+}
+
+fn of_stage(it: &StageStats) -> StageMeasured {
+    let calls = it.calls.calls.iter().map(|call| plan::CallMeasured {
+        node: call.node,
+        times: call.times,
+        busy_ns: nanos(call.busy),
+        bytes: call.bytes,
+    });
+    StageMeasured {
+        steps: it.steps.clone(),
+        entered: it.entered,
+        left: it.records,
+        bytes: it.bytes,
+        cpu_ns: nanos(it.cpu),
+        serial_ns: nanos(it.serial_cpu),
+        wall_ns: nanos(it.busy),
+        tasks: it.tasks,
+        active: it.mean_active,
+        held: it.mean_held,
+        starved: it.starved,
+        blocked: it.blocked,
+        reads: it.reads,
+        timed: it.calls.records,
+        calls: calls.collect(),
+    }
+}
+
+fn nanos(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e9
+}
