@@ -9,11 +9,13 @@ pub(crate) mod cost;
 pub(crate) mod flow;
 mod measured;
 mod memory;
+mod outlook;
 pub(crate) mod size;
 mod steps;
 
 pub use memory::Memory;
 pub use model::{Figure, Origin};
+pub use outlook::{Outlook, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};

@@ -3,6 +3,7 @@
 
 mod again;
 mod figures;
+mod forecast;
 mod graph_text;
 mod plan_text;
 mod program_text;
@@ -13,7 +14,7 @@ pub use plan_text::plan_text;
 pub use program_text::program_text;
 
 use crate::{
-    estimate::{CallEstimate, Estimate},
+    estimate::{CallEstimate, Estimate, Outlook, View, outlook},
     lower::{
         catalog::Catalog,
         role::{Role, role},
@@ -38,6 +39,8 @@ pub struct Explanation {
     pub resume: String,
     /// Who does what where several runs share the work.
     pub ranks: Option<String>,
+    /// What bounds it, and what would help.
+    pub outlook: Option<Outlook>,
 }
 
 /// A step of the plan.
@@ -66,6 +69,7 @@ pub fn explain(
     optimised: &Optimised,
     library: &Library,
     label: &dyn Fn(Span) -> String,
+    view: View,
 ) -> Explanation {
     let plan = &optimised.plan;
     let mut lines = Lines { plan, catalog: Catalog::new(library), label, all: Vec::new() };
@@ -77,6 +81,7 @@ pub fn explain(
         story: optimised.story.clone(),
         resume: again::resumed(plan, &lines.catalog),
         ranks: again::shared(plan, &lines.catalog),
+        outlook: outlook(plan, library, &optimised.estimate, view),
     }
 }
 

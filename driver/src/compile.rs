@@ -4,7 +4,7 @@ use crate::{Loaded, SourceFile, State, errors, machine, samples};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
-    estimate::estimate,
+    estimate::{View, estimate},
     explain::{Explanation, explain, plan_text},
     lower::lower,
     passes::{self, Optimised, optimise},
@@ -119,8 +119,8 @@ pub fn pass_names() -> impl Iterator<Item = &'static str> {
 
 impl Compiled {
     /// What `explain` shows.
-    pub fn explanation(&self) -> Explanation {
-        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span))
+    pub fn explanation(&self, view: View) -> Explanation {
+        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
     }
 
     /// The same with the estimate for so many cores, all of this machine's if not said; with what was

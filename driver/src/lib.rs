@@ -17,6 +17,7 @@ pub mod sheet;
 mod sink;
 mod state;
 pub mod verify;
+mod view;
 mod whole;
 
 pub use built::Built;
@@ -35,4 +36,5 @@ pub use samples::{SampleProgress, cache_folder};
 pub use sink::ArrowStream;
 pub use sink::{Discard, Folder, Sink, Written};
 pub use state::{State, StateFile};
+pub use view::Circumstances;
 pub use whole::{replace, unwritable};

@@ -17,6 +17,7 @@ use crate::{
     state::{Identity, State, StateFile},
 };
 use keeping::Kept;
+pub(crate) use keeping::reserve;
 use plan::{DType, Field, Program};
 use runtime::{Chunk, Failure, Position, Rank, Stopper};
 use saver::Saver;
@@ -217,12 +218,13 @@ fn start(
     let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(0, |it| it.epoch);
     let epochs = first..options.epochs.max(first);
-    let keeping = keeping::plan(compiled, options, &epochs);
+    let passes = keeping::passes(compiled, options, epochs.len());
+    let own = passes.map_or(options.memory, |_| reserve(compiled, options.memory));
     let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
         readers: readers(options.workers),
-        memory: options.memory - keeping.as_ref().map_or(0, |it| it.room),
+        memory: own,
         epochs,
         chunk_rows: options.chunk_rows,
         rank: options.rank,
@@ -234,7 +236,10 @@ fn start(
     if options.state.is_some() {
         identity.inputs(run.fingerprints()?);
     }
-    let kept = keeping.map_or(Ok(Vec::new()), |it| it.begin(&mut run, &program))?;
+    let kept = match passes {
+        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options.memory))?,
+        None => Vec::new(),
+    };
     let mut before = 0;
     if let Some(state) = &earlier {
         identity.check_inputs(state)?;

@@ -211,6 +211,18 @@ pub(crate) struct ExplainArgs {
     /// Measures it now, for up to ten seconds, and sets what was predicted beside it.
     #[arg(long, conflicts_with = "profile")]
     pub(crate) analyze: bool,
+    /// The machine as it could be: `cores=96,disk=500MB/s,memory=300GiB`.
+    #[arg(long, value_name = "CHANGES", value_parser = changes)]
+    pub(crate) what_if: Option<Changes>,
+    /// The time that the consumer takes for a batch, such as 120ms.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) consumer: Option<Duration>,
+    /// Passes over the data: what is kept from one to the next depends on it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: u32,
+    /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
@@ -444,6 +456,14 @@ fn setting(text: &str) -> Result<(String, String), String> {
         return Err("there is no name before the `=`".to_owned());
     }
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// What is other than it is.
+#[derive(Clone, Default)]
+pub(crate) struct Changes(pub(crate) Vec<model::what_if::Change>);
+
+fn changes(text: &str) -> Result<Changes, String> {
+    model::what_if::parse(text).map(Changes)
 }
 
 /// A time with its unit.

@@ -120,7 +120,7 @@ fn explain(path: &Path, source: &str) -> Result<String, String> {
     for file in &mut compiled.files {
         file.path = stem(Path::new(&file.path)) + ".pipe";
     }
-    Ok(compiled.explanation().text())
+    Ok(compiled.explanation(compiled.plain_view()).text())
 }
 
 /// The first records after each step.

@@ -265,7 +265,7 @@ fn visits(plan: &Plan, catalog: &Catalog, ratios: &BTreeMap<OpId, f64>) -> IdVec
             _ => out.times(flow::taken(role)),
         };
         visits[id] = enters;
-        let shares = shares(op, role, catalog);
+        let shares = input_shares(op, catalog);
         for (input, share) in op.inputs.iter().zip(shares) {
             leaving[input.row()] = leaving[input.row()] + enters.times(share);
         }
@@ -281,7 +281,8 @@ fn made(op: &Op, records: &plan::Records) -> Figure {
 }
 
 /// Which share of the records that enter an operator comes from each input.
-fn shares(op: &Op, role: Role, catalog: &Catalog) -> Vec<f64> {
+pub(super) fn input_shares(op: &Op, catalog: &Catalog) -> Vec<f64> {
+    let role = role(op, catalog);
     let n = op.inputs.len();
     if !matches!(role, Role::Merge { .. }) {
         return vec![1.0; n];

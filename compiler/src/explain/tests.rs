@@ -2,18 +2,21 @@
 
 use super::explain;
 use crate::{
+    estimate::View,
     lower::{
         bed::{Bed, LIBRARY},
         tests::imagenet,
     },
     passes::{Settings, optimise},
 };
+use model::Machine;
 use plan::{Arg, Plan};
 
 fn explained(plan: &Plan) -> String {
     let made = optimise(plan.clone(), &LIBRARY, &Settings { cores: 2, without: &[] });
     let made = made.expect("it can be run");
-    explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start)).text()
+    let view = View { machine: Machine::new(2.0, 0.0), choices: Vec::new() };
+    explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view).text()
 }
 
 #[test]

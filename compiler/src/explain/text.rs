@@ -3,6 +3,7 @@
 use super::{
     Explanation, Line, dear_calls,
     figures::{bytes, percent, rate, time},
+    forecast,
     table::{Cell, lines},
 };
 use crate::{
@@ -18,6 +19,10 @@ pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = verdict(explanation);
     text.push('\n');
     for line in lines(&rows(explanation)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    for line in forecast::table(explanation).iter().flat_map(|it| lines(it)) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -147,6 +152,7 @@ fn summary(explanation: &Explanation) -> Vec<Vec<Cell>> {
         let (name, text) = told(it);
         row(name, text)
     }));
+    all.extend(forecast::rows(explanation).into_iter().map(|(name, text)| row(name, text)));
     all.push(row("resume", explanation.resume.clone()));
     all.extend(explanation.ranks.iter().map(|it| row("ranks", it.clone())));
     all

@@ -1,11 +1,11 @@
 //! What a run keeps from epoch to epoch: chosen when it begins, and how much of it was used.
 
 use super::{KeptSummary, RunOptions};
-use crate::Compiled;
-use compiler::caches::{Candidate, Choice, Occasion, candidates, choose};
-use plan::{Code, Program, StageId};
+use crate::{Compiled, view};
+use compiler::caches::{Candidate, Choice};
+use plan::Program;
 use runtime::{Cache, CachePoint, Failure, Run, Spared};
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// Memory that a run needs besides what the estimate counts, in bytes: the program itself, and
 /// what decoders work in.
@@ -13,69 +13,44 @@ const BASE_BYTES: f64 = 96e6;
 /// How much more than the estimate all else may take.
 const SLACK: f64 = 1.5;
 
-/// What could be kept.
-pub(super) struct Keeping {
-    candidates: Vec<Candidate>,
-    passes: f64,
-    /// Bytes that may be taken.
-    pub(super) room: u64,
-}
-
 /// A value that is kept.
 pub(super) struct Kept {
     choice: Choice,
     cache: Arc<Cache>,
 }
 
-/// What a run of `epochs` could keep; none where nothing comes twice.
-pub(super) fn plan(
-    compiled: &Compiled,
-    options: &RunOptions,
-    epochs: &Range<u32>,
-) -> Option<Keeping> {
-    let passes = epochs.len() as f64 * laps(&compiled.program);
-    if !options.caches || passes < 2.0 {
-        return None;
-    }
-    let found = candidates(&compiled.optimised.plan, &stdlib::library(), None).ok()?;
-    let candidates: Vec<_> = found.into_iter().filter(|it| it.refused.is_none()).collect();
+/// Bytes of `memory` that a run needs for all but what it keeps.
+pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
     let needed = compiled.optimised.estimate.memory.total().value * SLACK + BASE_BYTES;
-    let room = options.memory.saturating_sub(needed as u64);
-    (!candidates.is_empty() && room > 0).then_some(Keeping { candidates, passes, room })
+    (needed as u64).min(memory)
 }
 
-/// How often the source that is repeated most is passed through in an epoch.
-fn laps(program: &Program) -> f64 {
-    let laps = program.stages.iter().filter_map(|(_, it)| match it.code {
-        Code::Source { laps, .. } => Some(laps.map_or(f64::INFINITY, |it| it as f64)),
-        _ => None,
-    });
-    laps.fold(1.0, f64::max)
+/// How often each record comes, where a run of so many epochs could keep something.
+pub(super) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> Option<f64> {
+    let passes = view::passes(compiled, options, epochs);
+    (passes >= 2.0 && reserve(compiled, options.memory) < options.memory).then_some(passes)
 }
 
-impl Keeping {
-    /// Chooses, and lets `run` keep what was chosen.
-    pub(super) fn begin(self, run: &mut Run, program: &Program) -> Result<Vec<Kept>, Failure> {
-        let sources =
-            program.stages.iter().filter(|(_, it)| matches!(it.code, Code::Source { .. }));
-        let lens = sources.map(|it| it.0).zip(run.pass_lens()?);
-        let pass_lens: BTreeMap<StageId, u64> =
-            lens.filter_map(|(id, len)| Some((id, len?))).collect();
-        let occasion = Occasion { pass_lens, passes: self.passes, room: self.room };
-        let chosen = choose(self.candidates, &occasion).into_iter().filter(|it| it.kept);
-        let kept: Vec<Kept> = chosen
-            .map(|choice| Kept { cache: Arc::new(Cache::new(choice.limit)), choice })
-            .collect();
-        run.keep(&kept.iter().map(Kept::point).collect::<Vec<_>>())?;
-        Ok(kept)
-    }
+/// Chooses what is kept, and lets `run` keep it.
+pub(super) fn begin(
+    compiled: &Compiled,
+    (run, program): (&mut Run, &Program),
+    (passes, memory): (f64, u64),
+) -> Result<Vec<Kept>, Failure> {
+    let choices = compiled.kept(&view::lens(run, program)?, (passes, memory), None);
+    let kept = choices.into_iter().filter(|it| it.kept);
+    let kept: Vec<Kept> =
+        kept.map(|it| Kept { cache: Arc::new(Cache::new(it.limit)), choice: it }).collect();
+    run.keep(&kept.iter().map(Kept::point).collect::<Vec<_>>())?;
+    Ok(kept)
 }
 
 impl Kept {
     fn point(&self) -> CachePoint {
         let Candidate { stage, node, key, name, spares, .. } = &self.choice.candidate;
+        let spared = spares.iter();
         let spared =
-            spares.iter().map(|it| Spared { stage: it.stage, node: it.node, key: it.key.clone() });
+            spared.map(|it| Spared { stage: it.stage, node: it.node, key: it.key.clone() });
         CachePoint {
             stage: *stage,
             node: *node,

@@ -1,14 +1,14 @@
 //! `pipec explain`: what a pipeline will do and cost; the long story of a message.
 
-use super::{built, compiled, print_json, settings};
+use super::{built, compiled, print_json, samples_made, settings};
 use crate::{
     Exit,
     args::{ExplainArgs, Form},
     messages,
     talk::Talk,
 };
-use driver::{Compiled, Loaded, Profile};
-use plan::CodeInfo;
+use driver::{Circumstances, Compiled, Loaded, Profile};
+use plan::{CodeInfo, Measured};
 use std::{
     io::{self, Write},
     path::Path,
@@ -27,8 +27,9 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => {
                     let cores = args.program.workers.map(usize::from);
-                    let measured = profile.as_ref().map(|it| &it.measured);
-                    planned(args, &compiled.on_cores(cores, measured))
+                    let measured = profile.map(|it| it.measured);
+                    let compiled = compiled.on_cores(cores, measured.as_ref());
+                    planned(args, (&compiled, measured), talk)
                 }
                 Err(exit) => Ok(exit),
             },
@@ -142,10 +143,25 @@ fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
 }
 
 /// The forms that a plan has.
-fn planned(args: &ExplainArgs, compiled: &Compiled) -> io::Result<Exit> {
+fn planned(
+    args: &ExplainArgs,
+    (compiled, measured): (&Compiled, Option<Measured>),
+    talk: &Talk,
+) -> io::Result<Exit> {
+    let circumstances = Circumstances {
+        changes: args.what_if.clone().unwrap_or_default().0,
+        consumer: args.consumer.map(|it| it.as_secs_f64()),
+        epochs: args.epochs,
+        memory: args.memory,
+        measured,
+    };
+    let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
+        Ok(view) => compiled.explanation(view),
+        Err(failure) => return Ok(super::failed(talk, &failure)),
+    };
     let mut out = io::stdout().lock();
     match (args.emit, args.json) {
-        (None, false) => out.write_all(compiled.explanation().text().as_bytes())?,
+        (None, false) => out.write_all(explained.text().as_bytes())?,
         (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
         (Some(Form::Program), false) => {
             out.write_all(driver::program_text(&compiled.program).as_bytes())?;
@@ -153,7 +169,7 @@ fn planned(args: &ExplainArgs, compiled: &Compiled) -> io::Result<Exit> {
         (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
         (Some(Form::Program), true) => print_json(&compiled.program)?,
         (Some(Form::Estimate), _) => print_json(&compiled.optimised.estimate)?,
-        (_, true) => print_json(&compiled.explanation())?,
+        (_, true) => print_json(&explained)?,
         (Some(Form::Source | Form::Ast), false) => unreachable!("these need no plan"),
     }
     Ok(Exit::Fine)

@@ -1,0 +1,147 @@
+//! What bounds a pipeline on a machine, and what would help: the estimate as a network of the
+//! operational model, solved.
+
+use super::{Estimate, StepEstimate};
+use crate::{caches::Choice, lower::catalog::Catalog};
+use model::{
+    Machine, Network, Solution, Step, Wishes,
+    network::{Amount, Count, Input, Pattern, Reads, Varies},
+    next::{Help, helps},
+    solve,
+};
+use plan::{Expr, Index, Library, Op, OpKind, Plan};
+use serde::Serialize;
+
+/// What a pipeline will do on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outlook {
+    /// The machine.
+    pub machine: Machine,
+    /// The steps as the model sees them, in the order of the plan.
+    pub network: Network,
+    /// The best rate, and what bounds it.
+    pub solution: Solution,
+    /// What would help, the best first.
+    pub helps: Vec<Help>,
+    /// Values that could be kept from epoch to epoch, those first that are.
+    pub choices: Vec<Choice>,
+    /// The same where what is kept is full, if something is.
+    pub warm: Option<Solution>,
+}
+
+/// What to look at beside the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// The machine.
+    pub machine: Machine,
+    /// Values that could be kept.
+    pub choices: Vec<Choice>,
+}
+
+/// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
+const FIND_NS: f64 = 300.0;
+
+/// What `plan` will do on the machine of `view`; none where its steps are no tree.
+pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
+    let network = network(plan, &Catalog::new(library), &estimate.steps)?;
+    let wishes = Wishes::default();
+    let solution = solve(&network, &view.machine, &wishes);
+    let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
+    let helps = helps(&network, &view.machine, &wishes);
+    let View { machine, choices } = view;
+    Some(Outlook { machine, network, solution, helps, choices, warm })
+}
+
+/// The plan as the model sees it.
+fn network(plan: &Plan, catalog: &Catalog, steps: &[StepEstimate]) -> Option<Network> {
+    let mut leaving = vec![0.0; steps.len()];
+    leaving[plan.root.row()] = 1.0;
+    let mut all: Vec<Step> = vec![Step::default(); steps.len()];
+    for (id, op) in plan.ops.iter().rev() {
+        let (at, own) = (id.row(), &steps[id.row()]);
+        let shares = super::steps::input_shares(op, catalog);
+        let inputs = op.inputs.iter().zip(shares);
+        let inputs: Vec<Input> =
+            inputs.map(|(it, share)| Input { step: it.row(), share }).collect();
+        inputs.iter().for_each(|it| leaving[it.step] += own.visits.value * it.share);
+        all[at] = step(op, own, (leaving[at], inputs), catalog);
+    }
+    Network::new(all).ok()
+}
+
+fn step(
+    op: &Op,
+    own: &StepEstimate,
+    (leaving, inputs): (f64, Vec<Input>),
+    catalog: &Catalog,
+) -> Step {
+    let is_source = inputs.is_empty();
+    let sequential = own.serial > 0.9;
+    Step {
+        name: own.step.clone(),
+        inputs,
+        taken: if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving },
+        ns: own.ns,
+        segment: sequential.then_some(op.place as u32),
+        // As many as keep the thread busy that does the rest in order (Amdahl's law).
+        workers_max: (own.serial > 0.0 && !sequential).then(|| (1.0 / own.serial) as u32),
+        bytes_out: own.bytes,
+        bytes_moved: own.bytes.value * if own.moved { 0.0 } else { 2.0 },
+        varies: draws(op).then_some(Varies::Random),
+        reads: reads(op, own, catalog),
+        count: if is_source { Count::Source(Amount::Unknown) } else { Count::Ratio },
+        ..Step::default()
+    }
+}
+
+fn draws(op: &Op) -> bool {
+    op.graph
+        .iter()
+        .any(|(_, expr, _)| matches!(expr, Expr::Call { draw: Some(_), .. } | Expr::Epoch))
+}
+
+/// What a step reads from files: what its calls give that read.
+fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
+    let (bytes, requests) = match &op.kind {
+        OpKind::Source { entry, .. } if entry != "paths" && entry != "range" => {
+            (own.bytes.value, 0.0)
+        }
+        _ => {
+            let reading = own.calls.iter().filter(|it| catalog.has_effect(&it.name, "reads"));
+            let sum = reading.map(|it| (it.times * it.bytes.value, it.times));
+            sum.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
+        }
+    };
+    let reads = Reads { storage: 0, bytes, requests, pattern: Pattern::Random };
+    (bytes > 0.0).then_some(reads)
+}
+
+/// The network once all that is kept is full.
+fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
+    let mut warm = network.clone();
+    let mut changed = false;
+    for choice in view.choices.iter().filter(|it| it.kept) {
+        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
+        let spared = choice.saves_ns;
+        changed = true;
+        warm = warm.with(at, |step| {
+            step.ns.value = (step.ns.value - spared).max(0.0) + FIND_NS;
+        });
+        // What is read for it alone is read in a step before.
+        if choice.candidate.spares.is_empty() {
+            continue;
+        }
+        let read = (0..at).rev().find(|it| warm.steps()[*it].reads.is_some());
+        if let Some(read) = read {
+            warm = warm.with(read, |step| {
+                step.ns.value *= 1.0 - choice.share;
+                step.reads = step.reads.map(|it| Reads {
+                    bytes: it.bytes * (1.0 - choice.share),
+                    requests: it.requests * (1.0 - choice.share),
+                    ..it
+                });
+            });
+        }
+    }
+    changed.then_some(warm)
+}

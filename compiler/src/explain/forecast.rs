@@ -1,0 +1,215 @@
+//! What bounds a pipeline, what would help, and what is kept from epoch to epoch, in words.
+
+use super::{
+    Explanation,
+    figures::{bytes, percent, rate, time},
+    table::Cell,
+};
+use crate::{
+    caches::Choice,
+    estimate::{Figure, Origin, Outlook},
+};
+use model::{
+    network::Amount,
+    next::Remedy,
+    solve::{Bound, Limit},
+    verdict::Verdict,
+};
+
+/// Values that are not kept of which it is told why.
+const TOLD_MAX: usize = 4;
+/// What helps by less than this part does not help.
+const HELPS: f64 = 1.005;
+
+/// What the steps do when the pipeline is as fast as it can be: a table of its own.
+pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
+    let outlook = explanation.outlook.as_ref()?;
+    let estimate = &explanation.estimate;
+    let solution = &outlook.solution;
+    let unit = if estimate.batch_rows.is_some() { "a batch" } else { "an output" };
+    let head = [Cell::left(""), Cell::left("step")];
+    let head = head
+        .into_iter()
+        .chain([unit, "per core", "cores used", "capacity", "an epoch", "in all"].map(Cell::right));
+    let mut rows = vec![Vec::new(), head.skip(1).collect::<Vec<_>>()];
+    let (counts, sizes) = (outlook.network.cardinalities(), outlook.network.materialised_bytes());
+    let per_output = estimate.batch_rows.unwrap_or(1.0);
+    for line in &explanation.steps {
+        let (at, step) = (line.estimate, &estimate.steps[line.estimate]);
+        if step.moved || step.ns.value <= 0.0 {
+            continue;
+        }
+        let each = step.ns.times(step.visits.value);
+        let figure = |value: f64| Figure { value, origin: each.origin };
+        let per_core = figure(1e9 / each.value * per_output);
+        let capacity = solution.capacity[at]
+            .map_or("–".to_owned(), |it| format!("{}/s", rate(figure(it * per_output))));
+        rows.push(vec![
+            Cell::left(format!("{}{}", mark(outlook, at), line.step)),
+            Cell::right(time(each)),
+            Cell::right(format!("{}/s", rate(per_core))),
+            Cell::right(format!("{:.2}", solution.cores[at])),
+            Cell::right(capacity),
+            Cell::right(amount(counts[at], |it| rate(Figure { value: it, origin: Origin::Exact }))),
+            Cell::right(amount(sizes[at], |it| bytes(figure(it)))),
+        ]);
+    }
+    (rows.len() > 2).then_some(rows)
+}
+
+fn mark(outlook: &Outlook, at: usize) -> &'static str {
+    if outlook.solution.slowest == Some(at) { "> " } else { "  " }
+}
+
+fn amount(amount: Amount, shown: impl Fn(f64) -> String) -> String {
+    match amount {
+        Amount::Finite(it) => shown(it),
+        Amount::Infinite => "endless".to_owned(),
+        Amount::Unknown => "–".to_owned(),
+    }
+}
+
+/// What else is to be said, each with a word that says what it is about.
+pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
+    let Some(outlook) = &explanation.outlook else { return Vec::new() };
+    let told = Told { explanation, outlook };
+    let mut rows = vec![("bounds", told.bounds())];
+    rows.push(("verdict", told.verdict()));
+    rows.extend(told.next().map(|it| ("next", it)));
+    rows.extend(told.kept());
+    rows
+}
+
+struct Told<'a> {
+    explanation: &'a Explanation,
+    outlook: &'a Outlook,
+}
+
+impl Told<'_> {
+    /// Records in a second, of outputs in a second.
+    fn records(&self, outputs: f64, origin: Origin) -> String {
+        let value = outputs * self.explanation.estimate.batch_rows.unwrap_or(1.0);
+        format!("{} records/s", rate(Figure { value, origin }))
+    }
+
+    fn bounds(&self) -> String {
+        let shown =
+            |it: &Bound| format!("{}: {}", self.limit(it.limit), self.records(it.rate, it.origin));
+        let bounds: Vec<String> = self.outlook.solution.bounds.iter().take(4).map(shown).collect();
+        if bounds.is_empty() { "nothing that is known".to_owned() } else { bounds.join("; ") }
+    }
+
+    fn limit(&self, limit: Limit) -> String {
+        let (machine, steps) = (&self.outlook.machine, self.outlook.network.steps());
+        match limit {
+            Limit::Cpu => format!("{} of processor", things(machine.cores, "core")),
+            Limit::Step(at) => format!("`{}`, of which a part is done in order", steps[at].name),
+            Limit::Segment(segment) => {
+                let of = steps.iter().filter(|it| it.segment == Some(segment));
+                let names: Vec<&str> = of.map(|it| it.name.as_str()).collect();
+                format!("`{}`, done in order by one thread", names.join("`, `"))
+            }
+            Limit::Cap(at) => format!("what `{}` can give", steps[at].name),
+            Limit::Storage(at) => {
+                let name = machine.storages.get(at).map_or("disk", |it| it.name.as_str());
+                format!("reading from {name}")
+            }
+            Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
+            Limit::Consumer => "the consumer".to_owned(),
+        }
+    }
+
+    fn verdict(&self) -> String {
+        let solution = &self.outlook.solution;
+        let busy = percent(solution.core_use);
+        match solution.verdict {
+            Verdict::Hardware => format!("hardware: {busy} of the cores are used"),
+            Verdict::Software => {
+                format!(
+                    "software: only {busy} of the cores can be used, a step holds the rest back"
+                )
+            }
+            Verdict::Outside => "outside: what is read from gives no more".to_owned(),
+            Verdict::Consumer => {
+                format!(
+                    "loading is not the problem: the consumer is slower, and {busy} of the cores suffice"
+                )
+            }
+            Verdict::Unbounded => "nothing that is known bounds it".to_owned(),
+        }
+    }
+
+    /// What would help next.
+    fn next(&self) -> Option<String> {
+        let today = self.outlook.solution.rate;
+        let helps = self.outlook.helps.iter().filter(|it| it.rate > today * HELPS);
+        let origin = self.explanation.estimate.rate.origin;
+        let told: Vec<String> = helps
+            .take(3)
+            .map(|it| {
+                let more = percent(it.rate / today - 1.0);
+                format!("{}: {} (+{more})", self.remedy(it.remedy), self.records(it.rate, origin))
+            })
+            .collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    fn remedy(&self, remedy: Remedy) -> String {
+        let step = |at: usize| self.outlook.network.steps()[at].name.as_str();
+        match remedy {
+            Remedy::Core => "one more core".to_owned(),
+            Remedy::TwiceTheCores => "twice the cores".to_owned(),
+            Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
+            Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
+            Remedy::Parallel(at) => format!("`{}` done by several threads", step(at)),
+            Remedy::NoCap(at) => format!("no limit on `{}`", step(at)),
+            Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
+        }
+    }
+
+    /// What is kept from epoch to epoch, and what is not and why.
+    fn kept(&self) -> Vec<(&'static str, String)> {
+        let mut rows = Vec::new();
+        let (kept, left): (Vec<&Choice>, Vec<&Choice>) =
+            self.outlook.choices.iter().partition(|it| it.kept);
+        for choice in kept {
+            rows.push(("kept", self.choice(choice)));
+        }
+        if let Some(warm) = &self.outlook.warm {
+            let origin = self.explanation.estimate.rate.origin;
+            rows.push((
+                "later",
+                format!("{} from the second epoch on", self.records(warm.rate, origin)),
+            ));
+        }
+        for choice in left.into_iter().take(TOLD_MAX) {
+            let name = format!("`{}` of {}", choice.candidate.function, choice.candidate.step);
+            rows.push(("not kept", format!("{name}: {}", choice.why)));
+        }
+        rows
+    }
+
+    fn choice(&self, it: &Choice) -> String {
+        let each = bytes(it.candidate.bytes);
+        let figure = |value: f64| Figure { value, origin: it.candidate.bytes.origin };
+        let all = match (it.values, it.bytes_in_all()) {
+            (Some(n), Some(all)) => format!("{n} of {each}, {} in all", bytes(figure(all))),
+            _ => format!("{each} each"),
+        };
+        let saves = Figure { value: it.saves_ns, origin: it.candidate.saves.origin };
+        let reads = if it.candidate.spares.is_empty() { "" } else { " and the reading" };
+        format!(
+            "`{}` of {}: {all}; {}; saves {} a record{reads}, pays after {:.1} epochs",
+            it.candidate.function,
+            it.candidate.step,
+            it.why,
+            time(saves),
+            it.payback,
+        )
+    }
+}
+
+fn things(n: f64, what: &str) -> String {
+    let plural = if n == 1.0 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}

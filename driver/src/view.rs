@@ -1,0 +1,97 @@
+//! What a pipeline is looked at for: a machine, some epochs, what was measured.
+
+use crate::{Compiled, RunOptions, SampleProgress, machine, run, samples};
+use compiler::{
+    caches::{Choice, Occasion, candidates, choose},
+    estimate::View,
+};
+use model::{Consumer, Machine, what_if::Change};
+use plan::{Code, Measured, Program, StageId};
+use runtime::{Failure, Run};
+use std::collections::BTreeMap;
+
+/// What a pipeline is looked at for.
+#[derive(Debug, Clone, Default)]
+pub struct Circumstances {
+    /// What is other than on this machine.
+    pub changes: Vec<Change>,
+    /// The time that the consumer takes for each output, in seconds.
+    pub consumer: Option<f64>,
+    /// Passes over the data.
+    pub epochs: u32,
+    /// Bytes that a run may take; a quarter of what is free if not said.
+    pub memory: Option<u64>,
+    /// What was measured of the pipeline.
+    pub measured: Option<Measured>,
+}
+
+impl Compiled {
+    /// The cores that it was estimated for, and nothing else.
+    pub fn plain_view(&self) -> View {
+        let cores = f64::from(self.optimised.estimate.cores);
+        View { machine: Machine::new(cores, 0.0), choices: Vec::new() }
+    }
+
+    /// Looks at it as `of` says; lists the files of its sources where it runs several epochs.
+    ///
+    /// # Errors
+    /// A source cannot be listed.
+    pub fn view(
+        &self,
+        of: &Circumstances,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<View, Failure> {
+        let memory = of.memory.unwrap_or_else(machine::default_memory);
+        let cores = f64::from(self.optimised.estimate.cores);
+        let mut machine = Machine::new(cores, memory as f64);
+        if of.consumer.is_some() {
+            machine.consumer = Consumer { seconds: of.consumer };
+        }
+        let machine = machine.with(&of.changes);
+        let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
+        let mut choices = Vec::new();
+        if passes >= 2.0 {
+            let mut program = self.program.clone();
+            samples::resolve(&mut program, sample)?;
+            let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
+            let memory = machine.memory_bytes as u64;
+            choices = self.kept(&lens(&run, &program)?, (passes, memory), of.measured.as_ref());
+        }
+        Ok(View { machine, choices })
+    }
+
+    /// What a run of so many passes keeps, where it may take `memory`, and what not and why.
+    pub(crate) fn kept(
+        &self,
+        pass_lens: &BTreeMap<StageId, u64>,
+        (passes, memory): (f64, u64),
+        measured: Option<&Measured>,
+    ) -> Vec<Choice> {
+        let library = stdlib::library();
+        let found = candidates(&self.optimised.plan, &library, measured).unwrap_or_default();
+        let room = memory - run::reserve(self, memory);
+        choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room })
+    }
+}
+
+/// Records of a pass through each source, where they are known; lists the files.
+pub(crate) fn lens(run: &Run, program: &Program) -> Result<BTreeMap<StageId, u64>, Failure> {
+    let is_source = |it: &plan::Stage| matches!(it.code, Code::Source { .. });
+    let sources = program.stages.iter().filter(|(_, it)| is_source(it)).map(|it| it.0);
+    let lens = sources.zip(run.pass_lens()?);
+    Ok(lens.filter_map(|(id, len)| Some((id, len?))).collect())
+}
+
+/// How often the source that is repeated most is passed through in an epoch.
+pub(crate) fn laps(program: &Program) -> f64 {
+    let laps = program.stages.iter().filter_map(|(_, it)| match it.code {
+        Code::Source { laps, .. } => Some(laps.map_or(f64::INFINITY, |it| it as f64)),
+        _ => None,
+    });
+    laps.fold(1.0, f64::max)
+}
+
+/// How often each record comes in `epochs` of a run.
+pub(crate) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> f64 {
+    if options.caches { epochs as f64 * laps(&compiled.program) } else { 0.0 }
+}
