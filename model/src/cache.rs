@@ -145,7 +145,7 @@ pub fn choose(network: &Network, machine: &Machine, wishes: &Wishes, horizon: &H
             best = plan;
         }
     }
-    while !few && best.caches.len() < CACHES_MAX {
+    for _ in 2..if few { 2 } else { CACHES_MAX } {
         let Some(plan) = shop.one_more(&best, &places, &without) else { break };
         best = plan;
     }
