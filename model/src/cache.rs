@@ -145,7 +145,7 @@ pub fn choose(network: &Network, machine: &Machine, wishes: &Wishes, horizon: &H
             best = plan;
         }
     }
-    while !few && best.caches.len() < CACHES_MAX {
+    for _ in 2..if few { 2 } else { CACHES_MAX } {
         let Some(plan) = shop.one_more(&best, &places, &without) else { break };
         best = plan;
     }
@@ -295,7 +295,7 @@ impl<'a> Shop<'a> {
         })
     }
 
-    /// The best shares for caches at these places, by turns; in both orders, for the first takes the room.
+    /// The best shares for caches at these places, one after the other; in both orders, for the first takes the room.
     fn best_shares(&self, set: &[(usize, Tier)]) -> Keeping {
         let back: Vec<(usize, Tier)> = set.iter().rev().copied().collect();
         let one = self.shares_in_order(set);
@@ -309,14 +309,11 @@ impl<'a> Shop<'a> {
     fn shares_in_order(&self, set: &[(usize, Tier)]) -> Keeping {
         let mut caches: Vec<Held> =
             set.iter().map(|it| Held { step: it.0, tier: it.1, share: 0.0, bytes: 0.0 }).collect();
-        // Two rounds: the first gives room away in order, the second looks again at each.
-        for _ in 0..if set.len() > 1 { 2 } else { 1 } {
-            for at in 0..caches.len() {
-                let most = self.room(&caches, at);
-                let share = self.best_share(&caches, at, most);
-                caches[at].share = share;
-                caches[at].bytes = share * self.bytes(caches[at].step);
-            }
+        for at in 0..caches.len() {
+            let most = self.room(&caches, at);
+            let share = self.best_share(&caches, at, most);
+            caches[at].share = share;
+            caches[at].bytes = share * self.bytes(caches[at].step);
         }
         caches.retain(|it| it.share > 0.0);
         self.keeping(&caches)

@@ -54,8 +54,8 @@ impl Curve {
 
     /// Two pieces through measured (readers, bytes per second): least squares on each side, the best split.
     ///
-    /// Points near the best rate weigh more (the code of the paper: 1/(distance + 1), here of the
-    /// relative distance): the level matters, not the foot. None for fewer than two points.
+    /// (The code of the paper weighs errors by side and height; there is no reason to here.) None
+    /// for fewer than two points, or where nothing was read.
     pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -64,12 +64,8 @@ impl Curve {
             return None;
         }
         let fits = (1..=sorted.len()).map(|at| Self::split_at(&sorted, at));
-        let badness = |it: &Self| -> f64 {
-            let one = |p: &(f64, f64)| {
-                ((it.at(p.0) - p.1) / most).powi(2) / (10.0 * (most - p.1) / most + 1.0)
-            };
-            sorted.iter().map(one).sum()
-        };
+        let badness =
+            |it: &Self| -> f64 { sorted.iter().map(|p| (it.at(p.0) - p.1).powi(2)).sum() };
         fits.min_by(|a, b| badness(a).total_cmp(&badness(b)))
     }
 

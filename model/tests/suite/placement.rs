@@ -210,6 +210,39 @@ fn memory_and_disk_are_used_together() {
 }
 
 #[test]
+fn memory_disk_and_cores_are_all_busy_at_once() {
+    // Memory holds half; disk (1429/s) and cores (2500/s) share the other half: 3929/s · 2.
+    let network = chain(&[("read", 0.0, 0.0, None), ("decode", 1.6, 700e3, None)]);
+    let machine = Machine {
+        storages: vec![Storage::flat("nvme", GB)],
+        disk_cache: Some((0, 1e13)),
+        ..Machine::new(4.0, 0.5 * 700e3 * IMAGES / 0.9)
+    };
+    let horizon = Horizon { partial: true, ..WHOLE };
+    let best = choose(&network, &machine, &Wishes::default(), &horizon).best;
+    assert!((best.warm_rate / (2.0 * (GB / 700e3 + 2500.0)) - 1.0).abs() < 1e-3, "{best:?}");
+}
+
+#[test]
+fn the_room_goes_to_what_saves_most_for_a_byte() {
+    // Left: 2 GB save 3 ms; right: 0.5 GB save 2 ms. 1.5 GB hold all of the right and half of the left.
+    let network = two_branches([(3e6, 2e3), (2e6, 500.0)]);
+    let horizon = Horizon { partial: true, ..WHOLE };
+    let best = chosen(&network, 1.5e9 / 0.9, &horizon).best;
+    let share = |step| best.caches.iter().find(|it| it.step == step).map_or(0.0, |it| it.share);
+    assert!((share(0) - 0.5).abs() < 1e-3 && (share(1) - 1.0).abs() < 1e-9, "{best:?}");
+}
+
+#[test]
+fn of_two_places_that_save_the_same_the_smaller_is_taken() {
+    let augment = ("augment", 1.0, 400.0, Some(Varies::Random));
+    for (read, cast, place) in [(100.0, 400.0, "read"), (400.0, 100.0, "cast")] {
+        let network = chain(&[("read", 1.0, read, None), ("cast", 0.0, cast, None), augment]);
+        assert_eq!(kept(&network, 1e12), [place]);
+    }
+}
+
+#[test]
 fn long_pipelines_use_all_the_room() {
     // 24 steps, records that grow: 28.8 GB after the last one; 20 GB of disk and 4.5 GB of memory are there.
     let row = |at: u8| ("step", 0.1 + 0.05 * f64::from(at), 1e3 * (1.0 + f64::from(at)), None);
@@ -252,11 +285,11 @@ fn nothing_is_kept_for_a_consumer_that_is_slower_anyway() {
     assert!(choice.best.caches.is_empty());
 }
 
-#[test]
-fn two_branches_have_a_cache_each_where_both_fit() {
-    let source = |name, ms| Step {
-        bytes_out: Figure::exact(1e3),
-        ..Step::source(name, Amount::Finite(1e6)).costs(Figure::exact(ms))
+/// Two sources of 10⁶ records, (nanoseconds, bytes) each, zipped and then varied.
+fn two_branches(sources: [(f64, f64); 2]) -> Network {
+    let source = |(name, (ns, bytes))| Step {
+        bytes_out: Figure::exact(bytes),
+        ..Step::source(name, Amount::Finite(1e6)).costs(Figure::exact(ns))
     };
     let inputs = ratio::zip(2).into_iter().enumerate().map(|(step, share)| Input { step, share });
     let zip = Step {
@@ -267,7 +300,13 @@ fn two_branches_have_a_cache_each_where_both_fit() {
         ns: Figure::exact(1e5),
         ..Step::default()
     };
-    let network = Network::new(vec![source("left", 3e6), source("right", 2e6), zip]).unwrap();
+    let sources = ["left", "right"].into_iter().zip(sources).map(source);
+    Network::new(sources.chain([zip]).collect()).unwrap()
+}
+
+#[test]
+fn two_branches_have_a_cache_each_where_both_fit() {
+    let network = two_branches([(3e6, 1e3), (2e6, 1e3)]);
     assert_eq!(kept(&network, 3e9), ["left", "right"]);
     assert_eq!(kept(&network, 1.5e9), ["left"]);
     assert_eq!(kept(&network, 0.5e9), [""; 0]);
