@@ -66,16 +66,17 @@ pub struct Spare {
 }
 
 /// Nanoseconds below which nothing is worth keeping: to find it costs about as much.
-const SAVES_MIN: f64 = 2_000.0;
+pub const SAVES_MIN: f64 = 2_000.0;
 
-/// The values of the program of `plan` that cost something, in the order of its stages.
+/// The values of the program of `plan` that save at least so many nanoseconds a record, in the
+/// order of its stages.
 ///
 /// # Errors
 /// What cannot be run as it is written.
 pub fn candidates(
     plan: &Plan,
     library: &Library,
-    measured: Option<&Measured>,
+    (measured, least): (Option<&Measured>, f64),
 ) -> Result<Vec<Candidate>, Vec<Diagnostic>> {
     let catalog = Catalog::new(library);
     let lowered = lower_known(plan, &catalog, &|_| String::new())?;
@@ -89,7 +90,7 @@ pub fn candidates(
             let columns = &flows[stage.inputs[0]].columns;
             let prices = Prices::new(&transform.graph, columns, &catalog);
             let measured = measured.and_then(|it| it.stages.get(id.row()));
-            let site = Site { plan, lowered: &lowered, catalog: &catalog, id, transform };
+            let site = Site { plan, lowered: &lowered, catalog: &catalog, id, transform, least };
             all.extend(site.candidates(&Costs { prices, measured, roots: roots(transform) }));
         }
     }
@@ -108,6 +109,8 @@ struct Site<'a> {
     catalog: &'a Catalog,
     id: StageId,
     transform: &'a Transform,
+    /// Nanoseconds that a value has to save.
+    least: f64,
 }
 
 /// What the values of a stage cost.
@@ -157,7 +160,7 @@ impl Site<'_> {
             let without = live(graph, &costs.roots, &[id]);
             let spared = |it: &usize| needed[*it] && (*it == id.row() || !without[*it]);
             let value: f64 = (0..graph.len()).filter(spared).map(|it| each[it]).sum();
-            if value < SAVES_MIN || self.catalog.has_effect(function, "reads") {
+            if value < self.least || self.catalog.has_effect(function, "reads") {
                 continue;
             }
             let saves = Figure { value, origin };

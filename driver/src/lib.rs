@@ -29,7 +29,8 @@ pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use profile::Profile;
 pub use run::{
-    KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch, run,
+    KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch,
+    cache_point, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]

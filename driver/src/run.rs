@@ -17,6 +17,7 @@ use crate::{
     state::{Identity, State, StateFile},
 };
 use keeping::Kept;
+pub use keeping::cache_point;
 pub(crate) use keeping::reserve;
 use plan::{DType, Field, Program};
 use runtime::{Chunk, Failure, Position, Rank, Stopper};

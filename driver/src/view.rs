@@ -2,7 +2,7 @@
 
 use crate::{Compiled, RunOptions, SampleProgress, machine, run, samples};
 use compiler::{
-    caches::{Choice, Occasion, candidates, choose},
+    caches::{Choice, Occasion, SAVES_MIN, candidates, choose},
     estimate::View,
 };
 use model::{Consumer, Machine, what_if::Change};
@@ -68,7 +68,8 @@ impl Compiled {
         measured: Option<&Measured>,
     ) -> Vec<Choice> {
         let library = stdlib::library();
-        let found = candidates(&self.optimised.plan, &library, measured).unwrap_or_default();
+        let found =
+            candidates(&self.optimised.plan, &library, (measured, SAVES_MIN)).unwrap_or_default();
         let room = memory - run::reserve(self, memory);
         choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room })
     }

@@ -1,8 +1,10 @@
 //! What a program gives, as text, and that it gives the same however it is run.
 
+use compiler::caches::{Candidate, candidates};
 use driver::Compiled;
 use plan::Field;
-use runtime::{Chunk, Failure, Options, Position, Rank, Tensor};
+use runtime::{Cache, CachePoint, Chunk, Failure, Options, Position, Rank, Tensor};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Outputs that are shown.
 const SHOWN: usize = 3;
@@ -25,6 +27,7 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
         }
     }
     check_against(compiled, &first)?;
+    check_kept_as(compiled, &first)?;
     if first.failed {
         return Ok(first.text());
     }
@@ -35,6 +38,33 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
 /// Where a run is stopped, another one goes on as it would have.
 pub(crate) fn check_stopped(compiled: &Compiled) -> Result<(), String> {
     check_against(compiled, &run(compiled, WAYS[0], None))
+}
+
+/// What is kept from epoch to epoch changes nothing.
+pub(crate) fn check_kept(compiled: &Compiled) -> Result<(), String> {
+    check_kept_as(compiled, &run(compiled, WAYS[0], None))
+}
+
+/// Every value that could be kept, in little room; and of each stage the last one, in much.
+fn check_kept_as(compiled: &Compiled, whole: &Output) -> Result<(), String> {
+    let (plan, library) = (&compiled.optimised.plan, stdlib::library());
+    let found = candidates(plan, &library, (None, 0.0)).map_err(|it| format!("{it:?}"))?;
+    let all: Vec<_> = found.into_iter().filter(|it| it.refused.is_none()).collect();
+    let alone = all.iter().map(|it| Candidate { spares: Vec::new(), ..it.clone() });
+    let last: BTreeMap<_, _> = all.iter().map(|it| (it.stage, it)).collect();
+    let last = last.into_values().cloned();
+    let sets: [(Vec<Candidate>, u64); 2] = [(alone.collect(), 2_000), (last.collect(), 1 << 24)];
+    for (candidates, room) in sets.into_iter().filter(|it| !it.0.is_empty()) {
+        let cache = |it: &Candidate| driver::cache_point(it, Arc::new(Cache::new(room)));
+        let points: Vec<_> = candidates.iter().map(cache).collect();
+        let other = run_keeping(compiled, ((3, Some(7)), &points), None);
+        if other.text() != whole.text() {
+            let names: Vec<_> = candidates.iter().map(|it| &it.function).collect();
+            let (other, whole) = (other.text(), whole.text());
+            return Err(format!("where {names:?} are kept:\n{other}\nelse:\n{whole}"));
+        }
+    }
+    Ok(())
 }
 
 fn check_against(compiled: &Compiled, whole: &Output) -> Result<(), String> {
@@ -148,9 +178,14 @@ impl Output {
 }
 
 /// Runs it; where `stop` says so, another run goes on after so many records.
-fn run(
+fn run(compiled: &Compiled, way: (usize, Option<usize>), stop: Option<usize>) -> Output {
+    run_keeping(compiled, (way, &[]), stop)
+}
+
+/// The same where some values are kept from epoch to epoch.
+fn run_keeping(
     compiled: &Compiled,
-    (workers, chunk_rows): (usize, Option<usize>),
+    ((workers, chunk_rows), points): ((usize, Option<usize>), &[CachePoint]),
     stop: Option<usize>,
 ) -> Output {
     let memory = 1 << 30;
@@ -159,7 +194,7 @@ fn run(
     let mut records = Records::of(&compiled.program.output);
     let mut lost = String::new();
     for limit in stop.map(Some).into_iter().chain([None]) {
-        match some(compiled, &options, &mut records, limit) {
+        match some(compiled, (&options, points), &mut records, limit) {
             Ok(Stood { position, lost: now }) => {
                 let again = Position::from_numbers(position.epoch, &position.numbers());
                 let position = again.expect("what was written can be read");
@@ -186,11 +221,12 @@ struct Stood {
 /// Runs it until there are `limit` records.
 fn some(
     compiled: &Compiled,
-    options: &Options,
+    (options, points): (&Options, &[CachePoint]),
     records: &mut Records<'_>,
     limit: Option<usize>,
 ) -> Result<Stood, Failure> {
     let mut run = runtime::start(&compiled.program, &stdlib::Kernels, options)?;
+    run.keep(points)?;
     let mut position = run.position_after(0);
     while limit.is_none_or(|it| records.n < it) {
         let Some(chunk) = run.next() else { break };

@@ -15,12 +15,12 @@ const LINES_MAX: usize = 600;
 const ARROWS: [(&str, &[&str]); 9] = [
     ("plan", &[]),
     ("model", &[]),
-    ("compiler", &["plan"]),
+    ("compiler", &["plan", "model"]),
     ("runtime", &["plan"]),
     ("stdlib", &["plan", "runtime"]),
     ("sample", &[]),
-    ("driver", &["plan", "compiler", "runtime", "stdlib", "sample"]),
-    ("pipec", &["plan", "runtime", "sample", "driver"]),
+    ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),
+    ("pipec", &["plan", "model", "runtime", "sample", "driver"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
 ];
 

@@ -45,20 +45,18 @@ pub(super) fn begin(
     Ok(kept)
 }
 
+/// Where the value of `candidate` is kept.
+pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
+    let Candidate { stage, node, key, name, spares, .. } = candidate;
+    let spared =
+        spares.iter().map(|it| Spared { stage: it.stage, node: it.node, key: it.key.clone() });
+    let (key, spares) = (key.clone(), spared.collect());
+    CachePoint { stage: *stage, node: *node, key, name: *name, spares, cache }
+}
+
 impl Kept {
     fn point(&self) -> CachePoint {
-        let Candidate { stage, node, key, name, spares, .. } = &self.choice.candidate;
-        let spared = spares.iter();
-        let spared =
-            spared.map(|it| Spared { stage: it.stage, node: it.node, key: it.key.clone() });
-        CachePoint {
-            stage: *stage,
-            node: *node,
-            key: key.clone(),
-            name: *name,
-            spares: spared.collect(),
-            cache: self.cache.clone(),
-        }
+        cache_point(&self.choice.candidate, self.cache.clone())
     }
 
     /// What came of it.

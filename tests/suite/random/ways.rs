@@ -128,7 +128,9 @@ pub(crate) fn all_the_same(
     // of losses before it was stopped it does not know by name.
     let planned = &forms[Form::Planned as usize];
     let stopped = match &first.end {
-        End::Over(_) => output::check_ranks(planned).and_then(|()| output::check_stopped(planned)),
+        End::Over(_) => output::check_ranks(planned)
+            .and_then(|()| output::check_stopped(planned))
+            .and_then(|()| output::check_kept(planned)),
         End::Failed(why) if !why.contains("the share that may") => output::check_stopped(planned),
         End::Failed(_) | End::Cut => Ok(()),
     };
