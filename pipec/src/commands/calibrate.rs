@@ -33,7 +33,9 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
         talk.error("the file of `--size` is too small to be measured", Some(&help));
         return Ok(Exit::Usage);
     }
-    let (host, out) = match measured(args, talk) {
+    // Where it goes is asked first: nobody waits for figures that nothing can be done with.
+    let measured = out_file(args).and_then(|out| Ok((measured(args, talk)?, out)));
+    let (host, out) = match measured {
         Ok(it) => it,
         Err(failure) => return Ok(failed(talk, &failure)),
     };
@@ -48,6 +50,9 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
             "{warning} others kept {it:.1} cores busy meanwhile: figures may be too low; measure again while nothing else runs"
         ));
     }
+    if let Err(failure) = host.save(&out) {
+        return Ok(failed(talk, &failure));
+    }
     talk.say(&format!("written to `{}`", out.display()));
     Ok(Exit::Fine)
 }
@@ -55,9 +60,11 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
 /// Cores of others from which on figures are doubtful; the system itself takes less.
 const BUSY: f64 = 0.2;
 
-fn measured(args: &CalibrateArgs, talk: &Talk) -> Result<(Host, PathBuf), Failure> {
-    // Where it goes is asked first: nobody waits for figures that are lost then.
-    let out = args.out.clone().map_or_else(default_file, Ok)?;
+fn out_file(args: &CalibrateArgs) -> Result<PathBuf, Failure> {
+    args.out.clone().map_or_else(default_file, Ok)
+}
+
+fn measured(args: &CalibrateArgs, talk: &Talk) -> Result<Host, Failure> {
     let usual = if args.quick { TIME_QUICK } else { TIME };
     let options = Options {
         paths: args.paths.clone(),
@@ -71,8 +78,7 @@ fn measured(args: &CalibrateArgs, talk: &Talk) -> Result<(Host, PathBuf), Failur
         talk.passing(&format!("{}  {}", percent(it.share), it.what));
     });
     talk.passed();
-    let host = host?;
-    host.save(&out).map(|()| (host, out))
+    host
 }
 
 /// The first signal ends the measurement, so that its file is removed; the second one the process.
