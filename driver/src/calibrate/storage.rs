@@ -19,7 +19,7 @@ use std::{
 /// The share of the time that goes into writing the file, at the most.
 const WRITE_SHARE: f64 = 0.2;
 /// The share of the time that is left then which goes into cold reading.
-const COLD_SHARE: f64 = 0.6;
+const COLD_SHARE: f64 = 0.5;
 /// Bytes that are written at a time; so many times the figure of writing is measured.
 const BLOCK: usize = 16 << 20;
 
