@@ -7,6 +7,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// A file of bytes that cannot be compressed.
@@ -26,17 +27,10 @@ impl Probe {
     /// Makes an empty file in `folder`. Where the system allows it the file has no name from then
     /// on, so that it goes with the process however that ends.
     pub(super) fn create(folder: &Path) -> Result<Self, Failure> {
-        let path = folder.join(format!(".pipec-calibrate-{}", process::id()));
-        let failed = |error| failed(folder, "cannot be written to", &error);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos());
+        let path = folder.join(format!(".pipec-calibrate-{}-{now}", process::id()));
         let cached = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let cached = cached.or_else(|error| match error.kind() {
-            // Of a process that had our number, and was killed where files keep their names.
-            io::ErrorKind::AlreadyExists => fs::remove_file(&path).and_then(|()| {
-                OpenOptions::new().read(true).write(true).create_new(true).open(&path)
-            }),
-            _ => Err(error),
-        });
-        let cached = cached.map_err(failed)?;
+        let cached = cached.map_err(|it| failed(folder, "cannot be written to", &it))?;
         let direct = past_cache(&path);
         let path = if cfg!(unix) && fs::remove_file(&path).is_ok() { None } else { Some(path) };
         Ok(Self { cached, direct, bytes: 0, folder: folder.to_owned(), path })
@@ -156,4 +150,27 @@ fn resident(file: &File, bytes: usize) -> Option<f64> {
 /// What went wrong with a folder.
 fn failed(folder: &Path, what: &str, error: &io::Error) -> Failure {
     whole::failure(folder, &format!("this folder {what} to measure its disk"), error)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_seen_and_dropped() {
+        let folder = std::env::temp_dir();
+        let mut probe = Probe::create(&folder).unwrap();
+        probe.append(&[7; 1 << 20]).unwrap();
+        assert!(probe.path.is_none(), "the file has no name");
+        probe.warm(&mut [0; 1 << 16]).unwrap();
+        assert_eq!(probe.resident(), Some(1.0));
+        if !probe.drop_pages() {
+            println!("skipped: the pages of `{}` cannot be dropped", folder.display());
+            return;
+        }
+        assert_eq!(probe.resident(), Some(0.0));
+        probe.read_ahead(false);
+        os::read_exact_at(&probe.cached, &mut [0; 1], 1 << 19).unwrap();
+        assert!(probe.resident().is_some_and(|it| it > 0.0 && it < 1.0));
+    }
 }

@@ -183,3 +183,35 @@ pub(super) fn next(state: &mut u64) -> u64 {
     *state ^= *state << 17;
     *state
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::atomic::AtomicBool, time::Instant};
+
+    #[test]
+    fn dropped_pages_are_cold_and_one_round_is_enough_for_a_curve() {
+        let mut probe = Probe::create(&std::env::temp_dir()).unwrap();
+        probe.append(&vec![7; 16 << 20]).unwrap();
+        let can_be_dropped = probe.drop_pages();
+        let stop = AtomicBool::new(false);
+        let time = Time { until: Instant::now(), stop: &stop };
+        let way = Way { probe: &probe, cache: Cache::Cold, cold: Cold::Dropped, doubtful: false };
+        let (sweeps, assured) = way.sweeps(&time, &mut |_| ()).unwrap();
+        assert_eq!((sweeps.len(), assured), (PATTERNS.len() * REQUESTS.len(), can_be_dropped));
+        let figures = sweeps.iter().flat_map(|it| &it.points).map(|it| it.bandwidth);
+        assert!(figures.clone().all(|it| it.runs == 1 && !it.trusted && it.median > 0.0));
+        assert_eq!(figures.count(), sweeps.len() * THREADS.len());
+
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(way.sweeps(&time, &mut |_| ()).err(), Some(Failure::Stopped));
+    }
+
+    #[test]
+    fn an_order_holds_every_block_once() {
+        let mut order = shuffled(1000);
+        assert!(order.iter().enumerate().filter(|(i, it)| *i as u32 == **it).count() < 20);
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..1000));
+    }
+}
