@@ -1,9 +1,11 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
 pub mod built;
+pub mod calibrate;
 mod compile;
 mod cut;
 mod errors;
+pub mod host;
 mod identity;
 mod kind;
 mod load;
@@ -23,6 +25,7 @@ mod whole;
 pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};

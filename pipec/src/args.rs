@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Finds bad records beforehand, and duplicates, odd sizes, sorted labels.
     Scan(ScanArgs),
+    /// Measures what this machine can do: cores, memory, disks.
+    Calibrate(CalibrateArgs),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -405,6 +407,38 @@ impl PipelineArgs {
         let (name, set) = (self.name.clone(), self.set.clone());
         ProgramArgs { name, set, workers: None, without: Vec::new() }
     }
+}
+
+/// `calibrate`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec calibrate --path /data                     once for each machine, while it has nothing to do
+  pipec calibrate --path /data --path /scratch     two disks
+  pipec calibrate --quick --out here.toml          less exact, in 8 seconds
+
+In each folder a file is written, read with and without the page cache, and removed. What was
+found goes into the host file, from which plans are chosen; another one is taken with PIPEC_HOST.
+The file is written anew each time: name all folders at once.")]
+pub(crate) struct CalibrateArgs {
+    /// A folder on the disk that is to be measured; this one if not said. May be given again.
+    #[arg(long = "path", value_name = "DIR", default_value = ".")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The host file; $XDG_CONFIG_HOME/pipec/host.toml or ~/.config/pipec/host.toml if not said.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Takes 8 seconds and not 40; figures are less exact.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The file that is written and read: larger than what the disk keeps in a cache of its own.
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
+    pub(crate) size: u64,
+    /// How long it may take in all: for tests.
+    #[arg(long, value_name = "TIME", value_parser = time, hide = true)]
+    pub(crate) time: Option<Duration>,
+    /// Prints what was found as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `sample`.

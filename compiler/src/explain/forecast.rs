@@ -182,10 +182,17 @@ impl Told<'_> {
                 format!("{} from the second epoch on", self.records(warm.rate, origin)),
             ));
         }
-        for choice in left.into_iter().take(TOLD_MAX) {
-            let name = format!("`{}` of {}", choice.candidate.function, choice.candidate.step);
-            rows.push(("not kept", format!("{name}: {}", choice.why)));
+        let mut whys: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+        for choice in left {
+            let (step, function) = (&choice.candidate.step, choice.candidate.function.as_str());
+            match whys.iter_mut().find(|it| it.0 == step && it.1 == choice.why) {
+                Some((_, _, functions)) => functions.push(function),
+                None => whys.push((step, &choice.why, vec![function])),
+            }
         }
+        rows.extend(whys.into_iter().take(TOLD_MAX).map(|(step, why, functions)| {
+            ("not kept", format!("`{}` of {step}: {why}", functions.join("`, `")))
+        }));
         rows
     }
 

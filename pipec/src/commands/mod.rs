@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod build;
+mod calibrate;
 mod check;
 mod explain;
 mod fmt;
@@ -39,6 +40,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Peek(args) => peek::run(args, talk),
         Command::Verify(args) => verify::run(args, talk),
         Command::Scan(args) => scan::run(args, talk),
+        Command::Calibrate(args) => calibrate::run(args, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();
