@@ -15,7 +15,7 @@ mod steps;
 
 pub use memory::Memory;
 pub use model::{Figure, Origin};
-pub use outlook::{Outlook, View, outlook};
+pub use outlook::{Outlook, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};

@@ -1,14 +1,14 @@
 //! What a pipeline is looked at for: a machine, some epochs, what was measured.
 
-use crate::{Compiled, RunOptions, SampleProgress, machine, run, samples};
+use crate::{Compiled, Host, Profile, RunOptions, SampleProgress, host, machine, run, samples};
 use compiler::{
     caches::{Choice, Occasion, SAVES_MIN, candidates, choose},
-    estimate::View,
+    estimate::{Seen, View},
 };
-use model::{Consumer, Machine, what_if::Change};
-use plan::{Code, Measured, Program, StageId};
+use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
+use plan::{Arg, Code, Measured, Program, StageId};
 use runtime::{Failure, Run};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// What a pipeline is looked at for.
 #[derive(Debug, Clone, Default)]
@@ -21,15 +21,17 @@ pub struct Circumstances {
     pub epochs: u32,
     /// Bytes that a run may take; a quarter of what is free if not said.
     pub memory: Option<u64>,
-    /// What was measured of the pipeline.
-    pub measured: Option<Measured>,
+    /// What was measured of the pipeline, and how fast it was.
+    pub profile: Option<Profile>,
+    /// What is known of the machine, if more than its cores.
+    pub host: Option<Host>,
 }
 
 impl Compiled {
     /// The cores that it was estimated for, and nothing else.
     pub fn plain_view(&self) -> View {
         let cores = f64::from(self.optimised.estimate.cores);
-        View { machine: Machine::new(cores, 0.0), choices: Vec::new() }
+        View { machine: Machine::new(cores, 0.0), choices: Vec::new(), seen: None }
     }
 
     /// Looks at it as `of` says; lists the files of its sources where it runs several epochs.
@@ -44,6 +46,9 @@ impl Compiled {
         let memory = of.memory.unwrap_or_else(machine::default_memory);
         let cores = f64::from(self.optimised.estimate.cores);
         let mut machine = Machine::new(cores, memory as f64);
+        if let Some(host) = &of.host {
+            known(&mut machine, host, &self.program);
+        }
         if of.consumer.is_some() {
             machine.consumer = Consumer { seconds: of.consumer };
         }
@@ -55,9 +60,16 @@ impl Compiled {
             samples::resolve(&mut program, sample)?;
             let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
             let memory = machine.memory_bytes as u64;
-            choices = self.kept(&lens(&run, &program)?, (passes, memory), of.measured.as_ref());
+            let measured = of.profile.as_ref().map(|it| &it.measured);
+            choices = self.kept(&lens(&run, &program)?, (passes, memory), measured);
         }
-        Ok(View { machine, choices })
+        let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
+            seconds: it.seconds,
+            outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
+            workers: it.workers,
+            stall: it.stalled_seconds / it.seconds.max(1e-9),
+        });
+        Ok(View { machine, choices, seen })
     }
 
     /// What a run of so many passes keeps, where it may take `memory`, and what not and why.
@@ -73,6 +85,43 @@ impl Compiled {
         let room = memory - run::reserve(self, memory);
         choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room })
     }
+}
+
+/// What a calibrated host says of the machine.
+fn known(machine: &mut Machine, host: &Host, program: &Program) {
+    let all = host.memory.all_threads.as_ref();
+    machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
+    let sources = program.stages.iter().filter_map(|(_, it)| match &it.code {
+        Code::Source { args, .. } => Some(args),
+        _ => None,
+    });
+    let paths = sources.flatten().filter_map(|it| match it {
+        Arg::Text(path) => Some(path.split(['*', '{', '?']).next().unwrap_or_default()),
+        _ => None,
+    });
+    let found = paths.filter_map(|it| host.storage_of(Path::new(it))).next();
+    machine.storages.extend(found.and_then(storage));
+    machine.origin = Origin::Calibrated;
+}
+
+/// A disk as the model sees it: as it is read when the page cache holds nothing.
+fn storage(of: &host::Storage) -> Option<Storage> {
+    let name = of.mount.as_ref().unwrap_or(&of.path).display().to_string();
+    let curve = |pattern: host::Pattern| {
+        let fits = |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == pattern;
+        let sweep = of.read.iter().filter(fits).max_by_key(|it| it.request)?;
+        let host::Curve { m1, b1, m2, b2, thresh } = sweep.curve;
+        let readers_max = sweep.points.last().map_or(1, |it| it.threads);
+        Some(Curve { rise: (m1, b1), level: (m2, b2), split: thresh, readers_max })
+    };
+    Some(Storage {
+        sequential: curve(host::Pattern::Sequential)?,
+        random: curve(host::Pattern::Random)?,
+        write: of.write.median,
+        latency_s: 0.0,
+        origin: if of.doubt.is_some() { Origin::Assumed } else { Origin::Calibrated },
+        name,
+    })
 }
 
 /// Records of a pass through each source, where they are known; lists the files.

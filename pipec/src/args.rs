@@ -213,6 +213,9 @@ pub(crate) struct ExplainArgs {
     /// Measures it now, for up to ten seconds, and sets what was predicted beside it.
     #[arg(long, conflicts_with = "profile")]
     pub(crate) analyze: bool,
+    /// What `calibrate` has found out about the machine; the user's host file if not said.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) host: Option<PathBuf>,
     /// The machine as it could be: `cores=96,disk=500MB/s,memory=300GiB`.
     #[arg(long, value_name = "CHANGES", value_parser = changes)]
     pub(crate) what_if: Option<Changes>,

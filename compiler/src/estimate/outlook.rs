@@ -27,6 +27,8 @@ pub struct Outlook {
     pub choices: Vec<Choice>,
     /// The same where what is kept is full, if something is.
     pub warm: Option<Solution>,
+    /// How fast it was when it was measured, and what was expected of it before.
+    pub seen: Option<(Seen, f64)>,
 }
 
 /// What to look at beside the plan.
@@ -36,6 +38,21 @@ pub struct View {
     pub machine: Machine,
     /// Values that could be kept.
     pub choices: Vec<Choice>,
+    /// How fast it was when it was measured.
+    pub seen: Option<Seen>,
+}
+
+/// How fast a pipeline was.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Seen {
+    /// For so many seconds.
+    pub seconds: f64,
+    /// Records that left it in a second; batches, where it ends with `batch`.
+    pub outputs_per_second: f64,
+    /// Threads that computed.
+    pub workers: usize,
+    /// The share of the time that the consumer waited: 0 to 1.
+    pub stall: f64,
 }
 
 /// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
@@ -48,8 +65,14 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices } = view;
-    Some(Outlook { machine, network, solution, helps, choices, warm })
+    let View { machine, choices, seen } = view;
+    let seen = seen.and_then(|seen| {
+        let cores = (estimate.cores, None);
+        let before = super::estimate(plan, library, cores).ok()?;
+        let network = self::network(plan, &Catalog::new(library), &before.steps)?;
+        Some((seen, solve(&network, &machine, &wishes).rate))
+    });
+    Some(Outlook { machine, network, solution, helps, choices, warm, seen })
 }
 
 /// The plan as the model sees it.

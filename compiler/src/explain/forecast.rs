@@ -73,7 +73,9 @@ fn amount(amount: Amount, shown: impl Fn(f64) -> String) -> String {
 pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let Some(outlook) = &explanation.outlook else { return Vec::new() };
     let told = Told { explanation, outlook };
-    let mut rows = vec![("bounds", told.bounds())];
+    let mut rows = Vec::new();
+    rows.extend(told.seen().map(|it| ("measured", it)));
+    rows.push(("bounds", told.bounds()));
     rows.push(("verdict", told.verdict()));
     rows.extend(told.next().map(|it| ("next", it)));
     rows.extend(told.kept());
@@ -97,6 +99,26 @@ impl Told<'_> {
             |it: &Bound| format!("{}: {}", self.limit(it.limit), self.records(it.rate, it.origin));
         let bounds: Vec<String> = self.outlook.solution.bounds.iter().take(4).map(shown).collect();
         if bounds.is_empty() { "nothing that is known".to_owned() } else { bounds.join("; ") }
+    }
+
+    /// What was measured beside what was predicted.
+    fn seen(&self) -> Option<String> {
+        let (seen, before) = self.outlook.seen.as_ref()?;
+        let off = |rate: f64| {
+            let off = rate / seen.outputs_per_second - 1.0;
+            format!("{}{}", if off < 0.0 { "-" } else { "+" }, percent(off.abs()))
+        };
+        let model = self.outlook.solution.rate;
+        Some(format!(
+            "{} with {} in {:.0} s; predicted with these costs {} ({}), with assumed ones {} ({})",
+            self.records(seen.outputs_per_second, Origin::Measured),
+            things(seen.workers as f64, "worker"),
+            seen.seconds,
+            self.records(model, Origin::Measured),
+            off(model),
+            self.records(*before, Origin::Assumed),
+            off(*before),
+        ))
     }
 
     fn limit(&self, limit: Limit) -> String {
@@ -123,7 +145,12 @@ impl Told<'_> {
         let solution = &self.outlook.solution;
         let busy = percent(solution.core_use);
         match solution.verdict {
-            Verdict::Hardware => format!("hardware: {busy} of the cores are used"),
+            Verdict::Hardware => match solution.bounds.first().map(|it| it.limit) {
+                Some(Limit::Cpu) => format!("hardware: {busy} of the cores are used"),
+                _ => {
+                    format!("hardware: the disk or the memory is used up, and {busy} of the cores")
+                }
+            },
             Verdict::Software => {
                 format!(
                     "software: only {busy} of the cores can be used, a step holds the rest back"

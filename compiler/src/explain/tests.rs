@@ -15,7 +15,7 @@ use plan::{Arg, Plan};
 fn explained(plan: &Plan) -> String {
     let made = optimise(plan.clone(), &LIBRARY, &Settings { cores: 2, without: &[] });
     let made = made.expect("it can be run");
-    let view = View { machine: Machine::new(2.0, 0.0), choices: Vec::new() };
+    let view = View { machine: Machine::new(2.0, 0.0), choices: Vec::new(), seen: None };
     explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view).text()
 }
 

@@ -7,8 +7,8 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Circumstances, Compiled, Loaded, Profile};
-use plan::{CodeInfo, Measured};
+use driver::{Circumstances, Compiled, Host, Loaded, Profile};
+use plan::CodeInfo;
 use std::{
     io::{self, Write},
     path::Path,
@@ -27,9 +27,9 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => {
                     let cores = args.program.workers.map(usize::from);
-                    let measured = profile.map(|it| it.measured);
-                    let compiled = compiled.on_cores(cores, measured.as_ref());
-                    planned(args, (&compiled, measured), talk)
+                    let measured = profile.as_ref().map(|it| &it.measured);
+                    let compiled = compiled.on_cores(cores, measured);
+                    planned(args, (&compiled, profile), talk)
                 }
                 Err(exit) => Ok(exit),
             },
@@ -145,15 +145,20 @@ fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
 /// The forms that a plan has.
 fn planned(
     args: &ExplainArgs,
-    (compiled, measured): (&Compiled, Option<Measured>),
+    (compiled, profile): (&Compiled, Option<Profile>),
     talk: &Talk,
 ) -> io::Result<Exit> {
+    let host = match args.host.as_deref().map_or_else(Host::load_default, Host::load) {
+        Ok(host) => Some(host).filter(|it| !it.is_assumed()),
+        Err(failure) => return Ok(super::failed(talk, &failure)),
+    };
     let circumstances = Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
         consumer: args.consumer.map(|it| it.as_secs_f64()),
         epochs: args.epochs,
         memory: args.memory,
-        measured,
+        profile,
+        host,
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),
