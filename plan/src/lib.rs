@@ -22,5 +22,5 @@ pub use expr::{
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};
-pub use program::{Code, Deal, FORMAT, Program, Stage, Transform};
+pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
 pub use types::{Commas, DType, Extent, Field, Type};

@@ -7,6 +7,7 @@ mod build;
 mod cut;
 mod deal;
 mod flow;
+mod lanes;
 mod losses;
 mod node;
 mod operate;

@@ -59,9 +59,9 @@ impl State {
         // That of a cancelled epoch is dropped with all that the task held.
         let is_wanted = self.nodes[id].epoch == epoch;
         match result {
-            Ok(Product::Counted(len)) => {
+            Ok(Product::Counted(pass)) => {
                 if let Kind::Fetch(fetch) = &mut self.nodes[id].kind {
-                    fetch.pass_len = Some(len);
+                    fetch.pass = Some(pass);
                 }
             }
             Ok(Product::Drawn(drawn, cursor)) if is_wanted => self.finish_draw(id, drawn, cursor),
@@ -202,7 +202,7 @@ impl State {
         let mut laps_end = None;
         for &source in &node.sources {
             let (supply, pass_len) = match &self.nodes[source].kind {
-                Kind::Fetch(Fetch { supply, pass_len, .. }) => (supply, *pass_len),
+                Kind::Fetch(Fetch { supply, pass, .. }) => (supply, pass.map(|it| it.whole)),
                 Kind::Stream { supply, .. } => (supply, None),
                 _ => return None,
             };
@@ -258,11 +258,19 @@ impl State {
             Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => supply,
             _ => unreachable!("it is a source"),
         };
-        if let [source] = sources[..]
-            && let Kind::Fetch(Fetch { supply, pass_len: Some(pass_len), .. }) =
-                &self.nodes[source].kind
+        let stage_of = |it: &usize| self.nodes[*it].stage;
+        let whole = |it: &usize| match &self.nodes[*it].kind {
+            Kind::Fetch(Fetch { supply, pass: Some(pass), .. }) => {
+                Some(pass.whole.saturating_mul(supply.laps.unwrap_or(1)))
+            }
+            _ => None,
+        };
+        // All lanes of one source know how many there are in all, each when it has been asked.
+        if let Some((first, others)) = sources.split_first()
+            && others.iter().all(|it| stage_of(it) == stage_of(first))
+            && let Some(whole) = sources.iter().find_map(whole)
         {
-            return Some(pass_len.saturating_mul(supply.laps.unwrap_or(1)));
+            return Some(whole);
         }
         let is_endless = sources.iter().any(|it| supply_of(it).laps.is_none());
         is_endless.then_some(ENDLESS)

@@ -115,7 +115,8 @@ impl State {
             }
             _ => None,
         };
-        self.nodes.iter().filter_map(supply).collect()
+        // The lanes of one have the same.
+        self.nodes.iter().filter(|it| it.lane.number == 0).filter_map(supply).collect()
     }
 
     /// The losses that nobody has been told of.
@@ -246,6 +247,6 @@ impl State {
         };
         node.is_busy = work.is_serial();
         let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
-        Job { node: id, slot, label: node.name.label.clone(), bytes_in, work }
+        Job { node: id, stage: node.stage, slot, label: node.name.label.clone(), bytes_in, work }
     }
 }
