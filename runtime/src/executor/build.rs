@@ -184,6 +184,7 @@ impl Build<'_> {
             rows: 1,
             pool: self.pool.clone(),
             finishes_apart: false,
+            ends_again: true,
         };
         Ok(operating(maker))
     }
@@ -338,6 +339,7 @@ impl Build<'_> {
             rows: self.rows(stage),
             pool: self.pool.clone(),
             finishes_apart: true,
+            ends_again: false,
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;

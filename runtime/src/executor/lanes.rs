@@ -27,9 +27,6 @@ pub(super) fn key(key: u64, lane: Lane) -> u64 {
 /// Sets the draws of lanes apart from all others: the name's bytes.
 const LANE: u64 = u64::from_le_bytes(*b"lane\0\0\0\0");
 
-/// Lanes that a number of a state tells of.
-const LANES_OF_A_NUMBER: usize = 64;
-
 /// Makes what deals the lanes; the one argument is the records of a block.
 pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let [Arg::Int(rows)] = call.args else {
@@ -123,32 +120,17 @@ impl Dealer {
 
     fn mark_after(&self, chunks: usize) -> Mark {
         let ahead = self.lanes.iter().map(|it| it.rows).collect();
-        Mark { chunks, state: self.state(), ahead }
+        Mark { chunks, state: vec![self.turn as u64], ahead }
     }
 
-    /// Whose turn it is, and which lanes have ended with nothing left: a bit for each.
-    fn state(&self) -> Vec<u64> {
-        let word = |lanes: &[Held]| {
-            let bits = lanes.iter().map(|it| u64::from(it.ended && it.rows == 0));
-            bits.enumerate().map(|(at, bit)| bit << at).sum::<u64>()
-        };
-        let turn = [self.turn as u64].into_iter();
-        turn.chain(self.lanes.chunks(LANES_OF_A_NUMBER).map(word)).collect()
-    }
-
-    /// Goes on from what `state` said.
+    /// Goes on from what a mark said: whose turn it is.
     fn resume(&mut self, state: &[u64]) -> Result<(), Failure> {
+        let turn = match state {
+            [turn] => usize::try_from(*turn).ok().filter(|it| *it < self.lanes.len()),
+            _ => None,
+        };
         let unfit = || Failure::State("what it says of the lanes is of other ones".to_owned());
-        let [turn, words @ ..] = state else { return Err(unfit()) };
-        self.turn = usize::try_from(*turn).map_err(|_| unfit())?;
-        if self.turn >= self.lanes.len() || words.len() != self.lanes.len().div_ceil(LANES_OF_A_NUMBER) {
-            return Err(unfit());
-        }
-        for (lanes, word) in self.lanes.chunks_mut(LANES_OF_A_NUMBER).zip(words) {
-            let ended = |at: usize| word >> at & 1 == 1;
-            lanes.iter_mut().enumerate().for_each(|(at, it)| it.ended = ended(at));
-        }
-        self.turn = self.next().unwrap_or(self.turn);
+        self.turn = turn.ok_or_else(unfit)?;
         Ok(())
     }
 
@@ -244,14 +226,13 @@ mod tests {
             let all = dealt(dealer(4, None), lanes(), each);
             assert_eq!(all, [1, 2, 21, 22, 31, 32, 3, 4, 33, 34, 35, 36, 5, 11]);
         }
-        // Lane 2 has ended, it is the turn of lane 1.
-        let all = dealt(dealer(3, Some(&[1, 4])), vec![vec![1, 2, 3], vec![11, 12], vec![]], 9);
+        // It is the turn of lane 1.
+        let all = dealt(dealer(3, Some(&[1])), vec![vec![1, 2, 3], vec![11, 12], vec![]], 9);
         assert_eq!(all, [11, 12, 1, 2, 3]);
     }
 
     #[test]
     fn all_lanes_may_be_empty() {
         assert_eq!(dealt(dealer(3, None), vec![Vec::new(); 3], 1), [0; 0]);
-        assert_eq!(dealer(3, Some(&[0, 7])).wants(), Wants::Nothing);
     }
 }
