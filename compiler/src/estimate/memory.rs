@@ -55,7 +55,8 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
                     Role::Batch { .. } => memory.batches = memory.batches + bytes.times(BATCHES),
                     // One window fills up while the one before is permuted.
                     Role::ShuffleWithin(n) => {
-                        memory.held = memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
+                        memory.held =
+                            memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }
                     Role::Windows { length, .. } => {
                         memory.held = memory.held + entering.times(length as f64 * times[id.row()]);

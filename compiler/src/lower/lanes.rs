@@ -6,8 +6,9 @@
 //! that needs it.
 
 use super::{
-    Lowering, deal,
+    Lowering,
     catalog::Catalog,
+    deal,
     index::Moved,
     role::{Role, role},
 };
@@ -27,11 +28,7 @@ pub(super) struct Laned {
 }
 
 /// Where the lanes of `plan` are dealt; `needed` are the operators that the root needs.
-pub(super) fn laned(
-    plan: &Plan,
-    catalog: &Catalog,
-    (needed, moved): (&[bool], &Moved),
-) -> Laned {
+pub(super) fn laned(plan: &Plan, catalog: &Catalog, (needed, moved): (&[bool], &Moved)) -> Laned {
     let mut walk = Walk { plan, catalog, moved, lanes: Vec::new(), found: Laned::default() };
     for (id, op) in plan.ops.iter() {
         let lanes = if needed[id.row()] { walk.op(id, op) } else { None };
@@ -46,8 +43,7 @@ pub(super) fn of(lowering: &Lowering<'_>) -> Vec<Lanes> {
     let stages = &lowering.stages;
     let dealt = |&(batch, count, rows): &(OpId, u32, u64)| {
         let mut stage = stages[lowering.heads[&batch]].inputs[0];
-        while lowering.keep_all.contains(&stage)
-            && matches!(stages[stage].code, Code::Transform(_))
+        while lowering.keep_all.contains(&stage) && matches!(stages[stage].code, Code::Transform(_))
         {
             stage = stages[stage].inputs[0];
         }

@@ -22,8 +22,8 @@ use crate::lower::{
     total::{any_can_fail, any_policy},
 };
 use plan::{
-    Arg, Code, DType, Deal, Expr, ExprId, FORMAT, Field, IdVec, Index, Library, Policy, Program,
-    Lanes, Property, Records, Stage, StageId, Transform, Type,
+    Arg, Code, DType, Deal, Expr, ExprId, FORMAT, Field, IdVec, Index, Lanes, Library, Policy,
+    Program, Property, Records, Stage, StageId, Transform, Type,
 };
 use std::collections::BTreeSet;
 

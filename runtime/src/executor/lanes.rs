@@ -221,7 +221,8 @@ mod tests {
 
     #[test]
     fn blocks_come_in_turn_and_what_is_left_at_the_end() {
-        let lanes = || vec![vec![1, 2, 3, 4, 5], vec![11], vec![21, 22], vec![31, 32, 33, 34, 35, 36]];
+        let lanes =
+            || vec![vec![1, 2, 3, 4, 5], vec![11], vec![21, 22], vec![31, 32, 33, 34, 35, 36]];
         for each in 1..7 {
             let all = dealt(dealer(4, None), lanes(), each);
             assert_eq!(all, [1, 2, 21, 22, 31, 32, 3, 4, 33, 34, 35, 36, 5, 11]);

@@ -120,7 +120,14 @@ impl Maker {
             None => (Point::Start, self.inputs.iter().map(|_| Given::default()).collect()),
         };
         let number = resume.map_or(0, |it| it.number);
-        Ok(Opened { serial, finish: parallel, number, point: Arc::new(point), inputs, ends_again: self.ends_again })
+        Ok(Opened {
+            serial,
+            finish: parallel,
+            number,
+            point: Arc::new(point),
+            inputs,
+            ends_again: self.ends_again,
+        })
     }
 
     /// Opens the operator, or gives it the next chunk of an input or its end.

@@ -157,7 +157,8 @@ impl At {
                     numbers
                 };
                 let inputs: Vec<Vec<u64>> = inputs.iter().map(numbers).collect();
-                let beside = inputs.len() >= MANY && inputs.iter().all(|it| it.len() == inputs[0].len());
+                let beside =
+                    inputs.len() >= MANY && inputs.iter().all(|it| it.len() == inputs[0].len());
                 to.extend([if beside { tag::BESIDE } else { tag::OPERATOR }, skip, *number]);
                 write_list(state, to);
                 to.push(inputs.len() as u64);
@@ -277,7 +278,8 @@ mod tests {
     #[test]
     fn many_inputs_are_written_side_by_side() {
         let place = |it| At::new(Point::Source { place: it });
-        let input = |it| At::new(Point::Transform { input: place(it), same: true, losses: vec![7] });
+        let input =
+            |it| At::new(Point::Transform { input: place(it), same: true, losses: vec![7] });
         let inputs = [90, 95, 80, u64::MAX].map(input).to_vec();
         let at = At::new(Point::Operator { state: vec![5], number: 8, inputs }).plus(2);
         let numbers = Position { epoch: 2, at }.numbers();

@@ -240,7 +240,9 @@ mod tests {
 
     #[test]
     fn lanes_are_parts_of_about_the_same_size() {
-        for (whole, count) in [(0, 1), (0, 3), (7, 3), (64, 64), (63, 64), (1000, 7), (u64::MAX, 256)] {
+        for (whole, count) in
+            [(0, 1), (0, 3), (7, 3), (64, 64), (63, 64), (1000, 7), (u64::MAX, 256)]
+        {
             let lanes = (0..count).map(|number| Pass::new(whole, Lane { number, count }));
             let mut next = 0;
             for it in lanes {

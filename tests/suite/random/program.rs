@@ -109,7 +109,8 @@ impl Writer<'_> {
         let open = before.strip_suffix(')').unwrap_or(&before);
         self.draft.streams[0].head = format!("{open}, lanes: {n})");
         let plan = self.offered().and_then(|_| self.world.oracle.plan(&self.draft.text(), "p"));
-        let lowered = plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
+        let lowered =
+            plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
         if !matches!(lowered, Ok(Ok(_))) {
             self.draft.streams[0].head = before;
         }
