@@ -239,6 +239,20 @@ mod tests {
     }
 
     #[test]
+    fn lanes_are_held_against_the_share_together() {
+        let mut lanes = [lose(3, 10, 0.2), lose(1, 10, 0.2), lose(2, 10, 0.2)];
+        lanes.iter_mut().for_each(|it| it.close_lane(4));
+        // The first one is an epoch ahead.
+        lanes[0].close_lane(5);
+        assert_eq!(Losses::exceeded_by_all(lanes.iter_mut().take(2), 4), None);
+        let mut lanes = [lose(3, 10, 0.2), lose(2, 10, 0.2)];
+        lanes.iter_mut().for_each(|it| it.close_lane(4));
+        let said = Losses::exceeded_by_all(lanes.iter_mut(), 4).unwrap();
+        assert!(said.starts_with("5 of 20 records failed"), "{said}");
+        assert_eq!(Losses::exceeded_by_all(lanes.iter_mut(), 5), None);
+    }
+
+    #[test]
     fn the_share_counts() {
         assert_eq!(lose(29, 100, 0.29).exceeded(0), None);
         assert_eq!(lose(1, 1000, 1e-3).exceeded(0), None);
