@@ -212,7 +212,8 @@ mod tests {
     fn dealt(mut dealer: Box<dyn Operator>, mut lanes: Vec<Vec<u64>>, each: usize) -> Vec<u64> {
         let mut out = Vec::new();
         while let Wants::Input(it) = dealer.wants() {
-            let rest = lanes[it].split_off(each.min(lanes[it].len()));
+            let some = each.min(lanes[it].len());
+            let rest = lanes[it].split_off(some);
             let some = std::mem::replace(&mut lanes[it], rest);
             dealer.push(it, (!some.is_empty()).then(|| chunk(&some)), &mut out).unwrap();
         }
