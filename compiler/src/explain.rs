@@ -16,12 +16,14 @@ pub use program_text::program_text;
 use crate::{
     estimate::{CallEstimate, Estimate, Outlook, View, outlook},
     lower::{
+        Lowered,
         catalog::Catalog,
+        lower_known,
         role::{Role, role},
     },
     passes::{Optimised, Step},
 };
-use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span};
+use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span, StageId};
 use serde::Serialize;
 
 /// All that `explain` shows; serialised, it is what `--json` prints.
@@ -72,7 +74,9 @@ pub fn explain(
     view: View,
 ) -> Explanation {
     let plan = &optimised.plan;
-    let mut lines = Lines { plan, catalog: Catalog::new(library), label, all: Vec::new() };
+    let catalog = Catalog::new(library);
+    let lanes = lower_known(plan, &catalog, &|_| String::new()).map_or(Vec::new(), |it| lanes(&it));
+    let mut lines = Lines { plan, catalog, label, lanes, all: Vec::new() };
     lines.stream(plan.root, 0);
     Explanation {
         pipeline: plan.name.clone(),
@@ -105,7 +109,38 @@ struct Lines<'a> {
     plan: &'a Plan,
     catalog: Catalog,
     label: &'a dyn Fn(Span) -> String,
+    /// For each operator that goes through in lanes how many, and for what is dealt from them.
+    lanes: Vec<InLanes>,
     all: Vec<Line>,
+}
+
+/// What an operator has to do with lanes.
+#[derive(Clone, Copy)]
+enum InLanes {
+    /// Nothing.
+    None,
+    /// Each of so many goes through it alone.
+    Alone(u32),
+    /// It is the first that they go through together, in turn.
+    Dealt(u32),
+}
+
+/// What each operator has to do with lanes.
+fn lanes(lowered: &Lowered) -> Vec<InLanes> {
+    let Lowered { program, stages_of, .. } = lowered;
+    let mut found = vec![InLanes::None; stages_of.len()];
+    for lanes in &program.lanes {
+        let alone: Vec<_> = lanes.stages(&program.stages).collect();
+        for (id, stages) in stages_of.iter() {
+            let reads = |it: &StageId| program.stages[*it].inputs.contains(&lanes.stage);
+            if stages.iter().any(|it| alone.contains(it)) {
+                found[id.row()] = InLanes::Alone(lanes.count);
+            } else if stages.iter().any(reads) {
+                found[id.row()] = InLanes::Dealt(lanes.count);
+            }
+        }
+    }
+    found
 }
 
 impl Lines<'_> {
@@ -143,7 +178,7 @@ impl Lines<'_> {
             depth,
             stream: None,
             record: self.changes(op).then(|| format!("{{ {} }}", Commas(&op.output))),
-            note: self.note(op),
+            note: self.notes(id, op),
             estimate: id.row(),
         });
     }
@@ -151,6 +186,17 @@ impl Lines<'_> {
     /// Whether records leave that are others than those that enter.
     fn changes(&self, op: &Op) -> bool {
         op.inputs.first().is_none_or(|it| self.plan.ops[*it].output != op.output)
+    }
+
+    /// All that is to be known of a step.
+    fn notes(&self, id: OpId, op: &Op) -> Option<String> {
+        let lanes = match self.lanes.get(id.row()) {
+            Some(InLanes::Alone(n)) => Some(format!("in each of {n} lanes alone")),
+            Some(InLanes::Dealt(n)) => Some(format!("from {n} lanes in turn")),
+            Some(InLanes::None) | None => None,
+        };
+        let notes: Vec<String> = lanes.into_iter().chain(self.note(op)).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     fn note(&self, op: &Op) -> Option<String> {

@@ -10,6 +10,7 @@ mod direct;
 pub(crate) mod graft;
 pub(crate) mod group;
 pub(crate) mod index;
+mod lanes;
 mod reads;
 pub(crate) mod role;
 mod rows;
@@ -21,6 +22,7 @@ use crate::errors::lower as errors;
 use catalog::Catalog;
 use group::{Group, Grouping};
 use index::{Moved, Reading};
+use lanes::Laned;
 use plan::{
     Arg, Code, DEPTH_MAX, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
     OpKind, Plan, Program, Property, Records, Span, Stage, StageId, Transform,
@@ -86,6 +88,7 @@ struct Lowering<'a> {
     /// Whether each step is a stage of its own.
     apart: bool,
     moved: Moved,
+    laned: Laned,
     stages: IdVec<StageId, Stage>,
     /// The stage of each source.
     sources: BTreeMap<OpId, StageId>,
@@ -119,12 +122,15 @@ impl<'a> Lowering<'a> {
     fn new(plan: &'a Plan, catalog: &'a Catalog, label: &'a dyn Fn(Span) -> String) -> Self {
         let (moved, mut diagnostics) = index::moved(plan, catalog);
         diagnostics.extend(align::misaligned(plan, catalog));
+        let mut laned = lanes::laned(plan, catalog, (&needed(plan), &moved));
+        diagnostics.append(&mut laned.diagnostics);
         Self {
             plan,
             catalog,
             label,
             apart: false,
             moved,
+            laned,
             stages: IdVec::new(),
             sources: BTreeMap::new(),
             heads: BTreeMap::new(),
@@ -161,11 +167,14 @@ impl Lowering<'_> {
         if self.stages.len() > STAGES_MAX {
             self.diagnostics.push(errors::too_large(self.plan.ops[self.plan.root].at, STAGES_MAX));
         }
+        let undealt = self.laned.undealt.take().filter(|_| !self.apart);
+        self.diagnostics.extend(undealt);
         if !self.diagnostics.is_empty() {
             return Err(self.diagnostics);
         }
-        rows::choose(&mut self.stages, self.catalog);
-        let deal = deal::of(&self);
+        let lanes = lanes::of(&self);
+        rows::choose(&mut self.stages, self.catalog, &lanes);
+        let deal = deal::of(&self, &lanes);
         let program = Program {
             format: FORMAT,
             name: self.plan.name.clone(),
@@ -173,6 +182,7 @@ impl Lowering<'_> {
             output: self.plan.output().to_vec(),
             batched: batched(self.plan, self.catalog),
             deal,
+            lanes,
         };
         Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved, origins: self.origins })
     }

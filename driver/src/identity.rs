@@ -40,7 +40,10 @@ pub(crate) fn structure(program: &Program) -> u32 {
         plan::Code::Operator { entry, .. } => (format!("operator {entry}"), it.inputs.clone()),
     };
     let stages: Vec<_> = program.stages.rows().iter().map(stage).collect();
-    let hash = hash_of(&stages);
+    let hash = match &program.lanes[..] {
+        [] => hash_of(&stages),
+        lanes => hash_of(&(stages, lanes)),
+    };
     u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])
 }
 

@@ -1,8 +1,8 @@
 //! The state of a run in a file: where it stands, so that another run goes on from there
 //! (`semantics.md`, 10).
 //!
-//! It is a line of JSON below 1 KB, replaced as a whole. It says what it belongs to: plan, inputs
-//! and seed; a run of anything else refuses it and says what has changed.
+//! It is a line of JSON below 1 KB (2 KB with 64 lanes), replaced as a whole. It says what it
+//! belongs to: plan, inputs and seed; a run of anything else refuses it and says what has changed.
 
 use crate::{
     Compiled,

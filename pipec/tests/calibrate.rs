@@ -2,43 +2,27 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
+use common::{Folder, Printed};
 use driver::{
     Host,
     host::{Cache, Pattern},
 };
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::{fs, path::Path};
 
-/// A folder of a test, gone after it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("pipec-calibrate-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("disk")).unwrap();
-        Self(folder)
-    }
-
-    /// The exit code, and what was printed on stdout and stderr; the user's folder is in it.
-    fn run(&self, args: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pipec"));
-        command.env_remove("PIPEC_HOST").env("XDG_CONFIG_HOME", self.0.join("config"));
-        let Output { status, stdout, stderr } =
-            command.arg("calibrate").args(args).current_dir(&self.0).output().unwrap();
-        let text = |it| String::from_utf8(it).unwrap();
-        (status.code().unwrap(), text(stdout), text(stderr))
-    }
+/// Calibrates in `folder`, with a user's folder that lies in it.
+fn calibrate(folder: &Folder, args: &[&str]) -> Printed {
+    let mut command = folder.command(&["calibrate"]);
+    command.env_remove("PIPEC_HOST").env("XDG_CONFIG_HOME", folder.join("config"));
+    Printed::of(&command.args(args).output().unwrap())
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A folder of a test, with one for what is written while a disk is measured.
+fn with_disk(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    fs::create_dir_all(folder.join("disk")).unwrap();
+    folder
 }
 
 fn is_empty(folder: &Path) -> bool {
@@ -47,14 +31,14 @@ fn is_empty(folder: &Path) -> bool {
 
 #[test]
 fn what_is_found_is_kept_and_nothing_else() {
-    let folder = Folder::new("quick");
-    let (code, out, err) =
-        folder.run(&["--path", "disk", "--quick", "--size", "32MiB", "--time", "2s"]);
-    assert_eq!(code, 0, "{err}");
-    let (host, disk) = (folder.0.join("config/pipec/host.toml"), folder.0.join("disk"));
-    assert!(is_empty(&disk) && err.contains("host.toml"), "{err}");
+    let folder = with_disk("calibrate-quick");
+    let printed =
+        calibrate(&folder, &["--path", "disk", "--quick", "--size", "32MiB", "--time", "2s"]);
+    printed.ends(0, &["host.toml"]);
+    let (host, disk) = (folder.join("config/pipec/host.toml"), folder.join("disk"));
+    assert!(is_empty(&disk));
     for word in ["cpu", "memory", "sequential", "1 MiB", "latency", "measured"] {
-        assert!(out.contains(word), "{word}: {out}");
+        assert!(printed.out.contains(word), "{word}: {}", printed.out);
     }
 
     let found = Host::load(&host).unwrap();
@@ -71,15 +55,11 @@ fn what_is_found_is_kept_and_nothing_else() {
 
 #[test]
 fn what_cannot_be_measured_is_refused() {
-    let folder = Folder::new("refused");
-    let (code, _, err) = folder.run(&["--path", "nowhere", "--time", "1ms"]);
-    assert!(
-        code == 5 && err.contains("`nowhere`") && err.contains("name one that is there"),
-        "{err}"
-    );
-    let (code, _, err) = folder.run(&["--path", "disk", "--time", "1ms", "--size", "1000TiB"]);
-    assert!(code == 5 && err.contains("--size"), "{err}");
-    let (code, _, err) = folder.run(&["--size", "1MiB"]);
-    assert!(code == 2 && err.contains("32MiB"), "{err}");
-    assert!(is_empty(&folder.0.join("disk")) && !folder.0.join("config").exists());
+    let folder = with_disk("calibrate-refused");
+    let calibrate = |args: &[&str]| calibrate(&folder, args);
+    calibrate(&["--path", "nowhere", "--time", "1ms"])
+        .ends(5, &["`nowhere`", "name one that is there"]);
+    calibrate(&["--path", "disk", "--time", "1ms", "--size", "1000TiB"]).ends(5, &["--size"]);
+    calibrate(&["--size", "1MiB"]).ends(2, &["32MiB"]);
+    assert!(is_empty(&folder.join("disk")) && !folder.join("config").exists());
 }

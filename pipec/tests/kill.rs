@@ -17,7 +17,7 @@ use std::{
 
 /// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat,
 /// and what ends with an epoch.
-const PROGRAMS: [&str; 6] = ["window", "mixed", "zipped", "sorted", "repeated", "records"];
+const PROGRAMS: [&str; 7] = ["window", "mixed", "zipped", "sorted", "repeated", "records", "lanes"];
 
 #[test]
 fn killed_runs_go_on_where_they_were() {

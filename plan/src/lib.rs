@@ -24,5 +24,5 @@ pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
-pub use program::{Code, Deal, FORMAT, Program, Stage, Transform};
+pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
 pub use types::{Commas, DType, Extent, Field, Type};

@@ -5,6 +5,7 @@
 
 use crate::{Arg, ExprId, Field, Graph, IdVec, Policy, Records, StageId};
 use serde::{Deserialize, Serialize};
+use std::iter;
 
 /// The number of this form; a program of another form is refused.
 pub const FORMAT: u32 = 1;
@@ -24,6 +25,44 @@ pub struct Program {
     pub batched: bool,
     /// How several runs share the work.
     pub deal: Deal,
+    /// Where streams go through in parts, each part alone; no stage is in two of these.
+    pub lanes: Vec<Lanes>,
+}
+
+/// Lanes: a source is cut into parts, and each goes alone through the stages up to one of them;
+/// what leaves that one is dealt in blocks, one from each lane in turn (`semantics.md`, 11).
+///
+/// A lane that has no full block left is passed over; what is left of all lanes comes at the end,
+/// lane after lane.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lanes {
+    /// How many there are.
+    pub count: u32,
+    /// The last stage that each goes through alone; it, and all above it up to the source, read one
+    /// stage at most.
+    pub stage: StageId,
+    /// Records of a block.
+    pub rows: u64,
+}
+
+impl Lanes {
+    /// Lanes of a source, at the most.
+    pub const MAX: u32 = 256;
+
+    /// The stages that each lane goes through alone, the source last.
+    pub fn stages<'a>(
+        &self,
+        stages: &'a IdVec<StageId, Stage>,
+    ) -> impl Iterator<Item = StageId> + use<'a> {
+        iter::successors(Some(self.stage), |it| stages.get(*it)?.inputs.first().copied())
+    }
+}
+
+impl Program {
+    /// Lanes that so many runs cannot share evenly, if there are any.
+    pub fn uneven_lanes(&self, world: u32) -> Option<u32> {
+        self.lanes.iter().map(|it| it.count).find(|it| !it.is_multiple_of(world.max(1)))
+    }
 }
 
 /// How several runs share the work: the records that leave a stage are dealt to them in blocks.

@@ -9,7 +9,7 @@
 use crate::{Buffer, Chunk, Shape, Tensor};
 use plan::{DType, ExprId, StageId};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map},
     hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -145,11 +145,13 @@ impl Cache {
         value.copy_to(&mut data.bytes_mut()[..value.bytes()]);
         let entry = Entry { dtype: value.dtype(), shape: Shape::new(value.shape()), data };
         // Another thread may have computed it too; its value is the same, and may be in use.
-        let mut shard = self.shard(key);
-        if shard.contains_key(&key) {
-            self.bytes.fetch_sub(bytes, Relaxed);
-        } else {
-            shard.insert(key, entry);
+        match self.shard(key).entry(key) {
+            hash_map::Entry::Occupied(_) => {
+                self.bytes.fetch_sub(bytes, Relaxed);
+            }
+            hash_map::Entry::Vacant(place) => {
+                place.insert(entry);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod build;
 mod cut;
 mod deal;
 mod flow;
+mod lanes;
 mod losses;
 mod node;
 mod operate;
@@ -285,7 +286,10 @@ impl Run {
     /// A folder or a file cannot be read.
     pub fn pass_lens(&self) -> Result<Vec<Option<u64>>, Failure> {
         let supplies = self.shared.lock().supplies();
-        supplies.iter().map(|it| it.as_ref().map(|it| it.pass_len()).transpose()).collect()
+        let len = |it: &Option<Arc<supply::Supply>>| {
+            it.as_ref().map(|it| it.pass().map(|it| it.whole)).transpose()
+        };
+        supplies.iter().map(len).collect()
     }
 
     /// Keeps values from epoch to epoch; the output is the same. To be said before the first call

@@ -45,8 +45,42 @@ const TOO_LARGE: CodeInfo = CodeInfo {
     long: "A pipeline has at most 1 000 sources and operators, so that no program can exhaust the machine that runs it.",
 };
 
+const NO_LANES: CodeInfo = CodeInfo {
+    id: "PC0306",
+    name: "lanes",
+    long: "A source that says `lanes: n` is cut into `n` parts, and each goes through the steps up to the first `batch` \
+           alone; batches are made of the lanes in turn, and of what is left of all of them at the end. So between the \
+           two only steps can stand that mean the same in each part: `map`, `with`, `where`, `flat_map`, `windows` and \
+           `shuffle`; `skip`, `take` and `repeat` next to the source are those of the whole. Several ranks need no lanes: \
+           they are dealt batches in any case. At most 256 lanes.\n\nWrong:\n\n    \
+           pipeline p = range(100, lanes: 4) |> where i % 3 > 0 |> take(10) |> batch(2)\n\n\
+           Right:\n\n    pipeline p = range(100, lanes: 4) |> where i % 3 > 0 |> batch(2) |> take(5)\n",
+};
+
 /// All of them, by number.
-pub(crate) static CODES: &[CodeInfo] = &[NO_INDEX, NO_LAPS, NO_OTHER, MISALIGNS, TOO_LARGE];
+pub(crate) static CODES: &[CodeInfo] =
+    &[NO_INDEX, NO_LAPS, NO_OTHER, MISALIGNS, TOO_LARGE, NO_LANES];
+
+/// Why a step cannot be done in lanes.
+pub(crate) struct NoLanes {
+    /// What is wrong.
+    pub(crate) what: &'static str,
+    /// What to do.
+    pub(crate) help: &'static str,
+}
+
+/// `source` says that there are lanes.
+pub(crate) fn no_lanes(at: Span, source: Span, why: &NoLanes) -> Diagnostic {
+    Diagnostic::error(NO_LANES.code(), at, why.what)
+        .also(source, "the lanes are of this source")
+        .help(why.help)
+}
+
+pub(crate) fn lanes_out_of_bounds(at: Span, found: i64) -> Diagnostic {
+    let most = plan::Lanes::MAX;
+    Diagnostic::error(NO_LANES.code(), at, format!("`lanes` is {found}, and must lie in 1..{most}"))
+        .help("take as many as ranks will ever share the work, or a multiple: 64")
+}
 
 /// `between` is what is in the way, and why.
 pub(crate) fn no_index(at: Span, (between, why): (Span, &str)) -> Diagnostic {

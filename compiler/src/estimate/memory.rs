@@ -6,7 +6,7 @@ use crate::lower::{
     catalog::Catalog,
     role::{Role, operator},
 };
-use plan::{Code, StageId};
+use plan::{Code, Index, StageId};
 use serde::{Deserialize, Serialize};
 
 /// What is held, by what it is for; in bytes.
@@ -37,9 +37,14 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
     let stages = &lowered.program.stages;
     let flows = flows(stages, catalog);
     let mut memory = Memory::default();
+    let mut times = vec![1.0; stages.len()];
+    for lanes in &lowered.program.lanes {
+        lanes.stages(stages).for_each(|it| times[it.row()] = f64::from(lanes.count));
+    }
     for (id, stage) in stages.iter() {
         let bytes = flows[id].bytes();
-        let chunk = bytes.times(f64::from(stage.rows)).times(f64::from(cores) + CHUNKS_WAITING);
+        let chunks = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
+        let chunk = bytes.times(f64::from(stage.rows)).times(chunks);
         match &stage.code {
             Code::Transform(it) if it.into_batch.is_some() => {}
             Code::Source { .. } | Code::Transform(_) => memory.chunks = memory.chunks + chunk,
@@ -50,10 +55,11 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
                     Role::Batch { .. } => memory.batches = memory.batches + bytes.times(BATCHES),
                     // One window fills up while the one before is permuted.
                     Role::ShuffleWithin(n) => {
-                        memory.held = memory.held + entering.times(2.0 * n as f64);
+                        memory.held =
+                            memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }
                     Role::Windows { length, .. } => {
-                        memory.held = memory.held + entering.times(length as f64);
+                        memory.held = memory.held + entering.times(length as f64 * times[id.row()]);
                     }
                     _ => memory.chunks = memory.chunks + chunk,
                 }

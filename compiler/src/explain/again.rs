@@ -8,10 +8,24 @@ use crate::lower::{
 };
 use plan::{Code, Index, Op, OpKind, Plan};
 
+/// The numbers of ranks that can share so many lanes, as a person lists them.
+fn worlds(lanes: u32) -> String {
+    let all: Vec<String> =
+        (1..=lanes).filter(|it| lanes.is_multiple_of(*it)).map(|it| it.to_string()).collect();
+    match all.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// What is done again, at the most, when a run is resumed.
 pub(super) fn resumed(plan: &Plan, catalog: &Catalog) -> String {
-    let blocks: Vec<String> =
+    let mut blocks: Vec<String> =
         plan.ops.rows().iter().filter_map(|op| block(op, role(op, catalog))).collect();
+    let program = lower_known(plan, catalog, &|_| String::new());
+    let lanes = program.map_or(Vec::new(), |it| it.program.lanes);
+    blocks.extend(lanes.iter().map(|it| format!("what is held of {} lanes", it.count)));
     match blocks.as_slice() {
         [] => "from a saved state, at most one batch or chunk is done again".to_owned(),
         blocks => format!("from a saved state, at most {} is done again", blocks.join(", ")),
@@ -38,7 +52,16 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let stage = program.stages.get(program.deal.stage)?;
     let step = stage.steps.last()?;
     let is_root = program.deal.stage.row() + 1 == program.stages.len();
+    let all_lanes = program.lanes.iter().find(|it| it.stage == program.deal.stage);
     Some(match &stage.code {
+        _ if let Some(lanes) = all_lanes => {
+            let worlds = worlds(lanes.count);
+            format!(
+                "every rank does all {} lanes up to {step}, and what follows for its own batches \
+                 alone; there may be {worlds} ranks",
+                lanes.count
+            )
+        }
         Code::Source { .. } => {
             "each rank does its own batches alone, from the source on".to_owned()
         }

@@ -4,7 +4,7 @@ use super::{
     graph_text::{arguments, nodes, policy, records},
     plan_text::record,
 };
-use plan::{Code, Commas, Field, Program, Stage, Transform};
+use plan::{Code, Commas, Field, Lanes, Program, Stage, Transform};
 use std::fmt::Write;
 
 /// The stages of `program`, with every expression.
@@ -19,6 +19,10 @@ pub fn program_text(program: &Program) -> String {
             transform(&mut text, it, (input, &stage.columns));
         }
         let _ = writeln!(text, "    -> {}, {} rows a chunk", record(&stage.columns), stage.rows);
+        if let Some(lanes) = program.lanes.iter().find(|it| it.stage == id) {
+            let Lanes { count, rows, .. } = lanes;
+            let _ = writeln!(text, "    {count} lanes up to here, {rows} records of each in turn");
+        }
     }
     text
 }

@@ -3,21 +3,27 @@
 
 use super::{
     Lowering,
+    catalog::Catalog,
     role::{Role, operator},
 };
-use plan::{Arg, Code, DType, Deal, StageId};
+use plan::{Arg, Code, DType, Deal, Lanes};
 
-/// How the lowered program is dealt.
-pub(super) fn of(lowering: &Lowering<'_>) -> Deal {
+/// How the lowered program is dealt, which has these lanes.
+pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
     let stages = &lowering.stages;
     let mut stage = stages.ids().last().expect("a program has a stage");
     let mut batch = None;
     loop {
+        if lanes.iter().any(|it| it.stage == stage) {
+            break;
+        }
         let input = || stages[stage].inputs[0];
         match &stages[stage].code {
             Code::Transform(_) if lowering.keep_all.contains(&stage) => stage = input(),
             Code::Operator { entry, args, .. } if batch.is_none() => {
-                let Some(rows) = rows_of(lowering, stage, (entry, args)) else { break };
+                let n_inputs = stages[stage].inputs.len();
+                let rows = batch_rows(lowering.catalog, (entry, args), n_inputs);
+                let Some(rows) = rows else { break };
                 batch = Some((rows, keeps_tail(lowering, entry, args)));
                 stage = input();
             }
@@ -34,14 +40,17 @@ pub(super) fn of(lowering: &Lowering<'_>) -> Deal {
 }
 
 /// The rows of the batches that an operator makes, where they are successive records.
-fn rows_of(lowering: &Lowering<'_>, stage: StageId, (entry, args): (&str, &[Arg])) -> Option<u64> {
+pub(super) fn batch_rows(
+    catalog: &Catalog,
+    (entry, args): (&str, &[Arg]),
+    n_inputs: usize,
+) -> Option<u64> {
     let by_kind = ["by", "tokens"].into_iter().any(|it| {
-        let entry = lowering.catalog.operator(entry);
-        let arg = entry.and_then(|entry| lowering.catalog.argument(entry, args, it));
+        let entry = catalog.operator(entry);
+        let arg = entry.and_then(|entry| catalog.argument(entry, args, it));
         !matches!(arg, None | Some(Arg::None))
     });
-    let n_inputs = lowering.stages[stage].inputs.len();
-    match operator(entry, args, n_inputs, lowering.catalog) {
+    match operator(entry, args, n_inputs, catalog) {
         Role::Batch { size, .. } if !by_kind => Some(size),
         _ => None,
     }

@@ -7,7 +7,7 @@
 
 use super::catalog::Catalog;
 use crate::estimate::flow::{Flow, flows};
-use plan::{Code, IdVec, Index, Stage, StageId};
+use plan::{Code, IdVec, Index, Lanes, Stage, StageId};
 
 /// Bytes of a chunk, about: half of a core's second-level cache.
 const CHUNK_BYTES: f64 = 262_144.0;
@@ -20,8 +20,12 @@ const ROWS_MIN: f64 = 4.0;
 /// Bytes of a chunk, at most, unless one record has more.
 const CHUNK_BYTES_MAX: f64 = 8_388_608.0;
 
+/// Records of a chunk of a lane, where a block has fewer: of more than a block, the rest waits
+/// until the others have had their turn.
+const LANE_ROWS: u32 = 64;
+
 /// Chooses the rows of all stages.
-pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog) {
+pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog, lanes: &[Lanes]) {
     let flows = flows(stages, catalog);
     let mut heads: Vec<StageId> = Vec::new();
     let mut needs: IdVec<StageId, Need> = IdVec::new();
@@ -34,6 +38,11 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog) {
     }
     for id in stages.ids() {
         stages[id].rows = needs[heads[id.row()]].rows();
+    }
+    for lanes in lanes {
+        let most = u32::try_from(lanes.rows).unwrap_or(u32::MAX).max(LANE_ROWS);
+        let in_lanes: Vec<StageId> = lanes.stages(stages).collect();
+        in_lanes.into_iter().for_each(|it| stages[it].rows = stages[it].rows.min(most));
     }
 }
 

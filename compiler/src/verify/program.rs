@@ -22,9 +22,10 @@ use crate::lower::{
     total::{any_can_fail, any_policy},
 };
 use plan::{
-    Arg, Code, DType, Deal, Expr, ExprId, FORMAT, Field, IdVec, Index, Library, Policy, Program,
-    Property, Records, Stage, StageId, Transform, Type,
+    Arg, Code, DType, Deal, Expr, ExprId, FORMAT, Field, IdVec, Index, Lanes, Library, Policy,
+    Program, Property, Records, Stage, StageId, Transform, Type,
 };
+use std::collections::BTreeSet;
 
 /// Records of a chunk; the compiler chooses fewer (`lower/rows.rs`).
 const ROWS_MAX: u32 = 1 << 16;
@@ -50,7 +51,32 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
         check.all().map_err(|why| format!("{id} ({}): {why}", stage.label))?;
     }
     output(program)?;
+    lanes(program, &catalog)?;
     deal(program)
+}
+
+/// Lanes are of sources that can be read anywhere, each goes one way, and no stage is in two of them.
+fn lanes(program: &Program, catalog: &Catalog) -> Result<(), String> {
+    let stages = &program.stages;
+    let mut seen = BTreeSet::new();
+    for lanes in &program.lanes {
+        let Lanes { count, stage, rows } = lanes;
+        let known = stage.row() < stages.len() && (1..=Lanes::MAX).contains(count);
+        let sized = known && (1..=BATCH_ROWS_MAX).contains(rows);
+        ensure(sized, || format!("{stage} deals {count} lanes in blocks of {rows} records"))?;
+        for it in lanes.stages(stages) {
+            let one_way = match &stages[it].code {
+                Code::Source { entry, .. } => {
+                    catalog.source(entry).is_some_and(|it| it.has(Property::Indexed))
+                }
+                _ => stages[it].inputs.len() == 1,
+            };
+            ensure(one_way && seen.insert(it), || format!("{it} cannot be done in lanes"))?;
+        }
+        let inner = lanes.stages(stages).skip(1).any(|it| it == program.deal.stage);
+        ensure(!inner, || format!("{} deals within lanes", program.deal.stage))?;
+    }
+    Ok(())
 }
 
 /// How several runs share the work: below the stage that deals, one input each, and `valid` is a

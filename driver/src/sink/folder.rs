@@ -424,7 +424,15 @@ pub(super) mod tests {
     pub(in crate::sink) fn program(output: &[Field], batched: bool) -> Program {
         let (name, output) = ("main".to_owned(), output.to_vec());
         let deal = plan::Deal::each(plan::StageId(0));
-        Program { format: FORMAT, name, stages: IdVec::new(), output, batched, deal }
+        Program {
+            format: FORMAT,
+            name,
+            stages: IdVec::new(),
+            output,
+            batched,
+            deal,
+            lanes: Vec::new(),
+        }
     }
 
     struct Scratch(PathBuf);

@@ -31,6 +31,9 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
+    if let Some(exit) = uneven(args, &compiled, talk) {
+        return Ok(exit);
+    }
     let mut sink = match sink(&args.out, &compiled) {
         Ok(sink) => sink,
         Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
@@ -72,6 +75,18 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         return Some(Exit::Usage);
     }
     None
+}
+
+/// Whether the ranks cannot share the lanes evenly.
+fn uneven(args: &RunArgs, compiled: &Compiled, talk: &Talk) -> Option<Exit> {
+    let lanes = compiled.program.uneven_lanes(args.world)?;
+    let help = format!(
+        "take a number that divides the lanes, such as {}, or other lanes (`lanes: {}`)",
+        (1..args.world).rev().find(|it| lanes.is_multiple_of(*it)).unwrap_or(1),
+        args.world.saturating_mul(lanes.div_ceil(args.world.max(1))),
+    );
+    talk.error(&format!("{} ranks do not divide {lanes} lanes", args.world), Some(&help));
+    Some(Exit::Usage)
 }
 
 /// The first signal stops the run, the second one the process.

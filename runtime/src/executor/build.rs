@@ -4,6 +4,7 @@ use super::{
     Options,
     cut::{Cut, Pieces},
     deal::{self, Below},
+    lanes::{self, Lane},
     losses::{Losses, Name},
     node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
     operate::{Maker, Operating},
@@ -17,7 +18,7 @@ use crate::{
     eval::{Compiled, Spare, Surroundings},
     mix,
 };
-use plan::{Code, FORMAT, Field, Index, Program, Records, Stage, Transform};
+use plan::{Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Bytes of batches that may wait for the consumer, where there is more than one.
@@ -40,13 +41,11 @@ pub(super) fn nodes(
         pool: Pool::within(options.memory),
         sources: vec![None; n_stages],
         compiled: vec![None; n_stages],
-        last_nodes: Vec::new(),
+        last_nodes: vec![0; n_stages],
+        lane: Lane::ONE,
         nodes: Vec::new(),
     };
-    for (id, stage) in program.stages.iter() {
-        build.stage(id.row(), stage).map_err(|it| task::at(it, &stage.label))?;
-        build.last_nodes.push(build.nodes.len() - 1);
-    }
+    build.all()?;
     build.finish();
     let Build { mut nodes, last_nodes, .. } = build;
     nodes
@@ -98,10 +97,23 @@ fn verify(program: &Program) -> Result<(), Failure> {
         stage.inputs.iter().for_each(|it| n_readers[it.row()] += 1);
     }
     match n_readers.split_last() {
-        Some((0, rest)) if rest.iter().all(|&it| it == 1) => Ok(()),
-        Some(_) => wrong("its stages are not a tree".into()),
-        None => wrong("it has no stage".into()),
+        Some((0, rest)) if rest.iter().all(|&it| it == 1) => {}
+        Some(_) => return wrong("its stages are not a tree".into()),
+        None => return wrong("it has no stage".into()),
     }
+    if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are none".into()) }
+}
+
+/// Whether the stages of lanes are chains, none of which is a part of another.
+fn are_lanes_apart(program: &Program) -> bool {
+    let mut in_lanes = vec![false; program.stages.len()];
+    program.lanes.iter().all(|lanes| {
+        let fits = lanes.stage.row() < in_lanes.len() && (1..=Lanes::MAX).contains(&lanes.count);
+        fits && lanes.stages(&program.stages).all(|it| {
+            let is_new = !std::mem::replace(&mut in_lanes[it.row()], true);
+            is_new && program.stages[it].inputs.len() <= 1
+        })
+    })
 }
 
 struct Build<'a> {
@@ -113,16 +125,85 @@ struct Build<'a> {
     sources: Vec<Option<Arc<dyn Source>>>,
     /// By stage.
     compiled: Vec<Option<Arc<Compiled>>>,
-    /// The node that ends each stage.
+    /// The node that ends each stage; of lanes, what deals them, or that of the present one.
     last_nodes: Vec<usize>,
+    /// The lane that nodes are made for.
+    lane: Lane,
     nodes: Vec<Node>,
 }
 
 impl Build<'_> {
-    fn stage(&mut self, id: usize, stage: &Stage) -> Result<(), Failure> {
+    fn all(&mut self) -> Result<(), Failure> {
+        let program = self.program;
+        let mut in_lanes = vec![false; program.stages.len()];
+        for lanes in &program.lanes {
+            lanes.stages(&program.stages).for_each(|it| in_lanes[it.row()] = true);
+        }
+        for id in program.stages.ids() {
+            match program.lanes.iter().find(|it| it.stage == id) {
+                Some(lanes) => self.lanes(lanes)?,
+                None if in_lanes[id.row()] => {}
+                None => self.stage(id)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes of all lanes, one lane after the other, and what deals them.
+    fn lanes(&mut self, lanes: &Lanes) -> Result<(), Failure> {
+        let mut stages: Vec<StageId> = lanes.stages(&self.program.stages).collect();
+        stages.reverse();
+        let mut inputs = Vec::with_capacity(lanes.count as usize);
+        for number in 0..lanes.count {
+            self.lane = Lane { number, count: lanes.count };
+            stages.iter().try_for_each(|it| self.stage(*it))?;
+            inputs.push(self.nodes.len() - 1);
+        }
+        self.lane = Lane::ONE;
+        let stage = lanes.stage.row();
+        let kind = Kind::Operator(self.dealer(lanes)?);
+        self.push_reading(stage, (Class::Worker, kind), inputs);
+        self.nodes.last_mut().expect("it was just made").deals_lanes = true;
+        self.last_nodes[stage] = self.nodes.len() - 1;
+        Ok(())
+    }
+
+    /// What deals lanes.
+    fn dealer(&self, lanes: &Lanes) -> Result<Operating, Failure> {
+        let columns = self.program.stages[lanes.stage].columns.clone();
+        let rows = i64::try_from(lanes.rows).unwrap_or(i64::MAX);
+        let maker = Maker {
+            build: lanes::build,
+            args: vec![Arg::Int(rows)],
+            names: Vec::new(),
+            inputs: vec![columns.clone(); lanes.count as usize],
+            columns,
+            key: 0,
+            resume: None,
+            memory: self.options.memory,
+            rows: 1,
+            pool: self.pool.clone(),
+            finishes_apart: false,
+            ends_again: true,
+        };
+        Ok(operating(maker))
+    }
+
+    fn stage(&mut self, id: StageId) -> Result<(), Failure> {
+        let stage = &self.program.stages[id];
+        self.nodes_of(id.row(), stage).map_err(|it| task::at(it, &stage.label))?;
+        self.last_nodes[id.row()] = self.nodes.len() - 1;
+        Ok(())
+    }
+
+    fn nodes_of(&mut self, id: usize, stage: &Stage) -> Result<(), Failure> {
         match &stage.code {
             Code::Source { .. } => {
-                let source = self.source(stage)?;
+                let source = match &self.sources[id] {
+                    // The lanes of one share it: it is listed once.
+                    Some(source) => source.clone(),
+                    None => self.source(stage)?,
+                };
                 self.sources[id] = Some(source.clone());
                 let class = if source.waits() { Class::Reader } else { Class::Worker };
                 let kind = self.supply(stage, source);
@@ -162,7 +243,8 @@ impl Build<'_> {
         let Code::Source { shuffles, skip, take, laps, .. } = &stage.code else {
             unreachable!("the stage is a source")
         };
-        let in_order = shuffles.is_empty() && source.stream().is_some();
+        let is_whole = self.lane == Lane::ONE;
+        let in_order = is_whole && shuffles.is_empty() && source.stream().is_some();
         let supply = Arc::new(Supply {
             source,
             columns: stage.columns.clone(),
@@ -170,12 +252,13 @@ impl Build<'_> {
             skip: *skip,
             take: *take,
             laps: *laps,
+            lane: self.lane,
             rows: self.rows(stage),
             pool: self.pool.clone(),
         });
         match in_order {
             true => Kind::Stream { supply, cursor: None },
-            false => Kind::Fetch(Fetch { supply, pass_len: None, given: 0, deal: None }),
+            false => Kind::Fetch(Fetch { supply, pass: None, given: 0, deal: None }),
         }
     }
 
@@ -185,14 +268,10 @@ impl Build<'_> {
         stage: &Stage,
         transform: &Transform,
     ) -> Result<Kind, Failure> {
-        let spare = self.spare(id, transform)?;
-        let around = Surroundings {
-            kernels: self.kernels,
-            seed: self.options.seed,
-            pool: &self.pool,
-            sources: &self.sources,
+        let compiled = match &self.compiled[id] {
+            Some(compiled) => compiled.clone(),
+            None => self.compiled(id, stage, transform)?,
         };
-        let compiled = Arc::new(Compiled::new(stage, transform, spare, &around)?);
         self.compiled[id] = Some(compiled.clone());
         let cut = match transform.into_batch {
             None => None,
@@ -205,6 +284,22 @@ impl Build<'_> {
         let single = matches!(&transform.outputs, Records::Listed(lists) if lists.len() == 1);
         let pieces = Pieces::default();
         Ok(Kind::Transform { compiled, pieces, cut, single })
+    }
+
+    fn compiled(
+        &self,
+        id: usize,
+        stage: &Stage,
+        transform: &Transform,
+    ) -> Result<Arc<Compiled>, Failure> {
+        let spare = self.spare(id, transform)?;
+        let around = Surroundings {
+            kernels: self.kernels,
+            seed: self.options.seed,
+            pool: &self.pool,
+            sources: &self.sources,
+        };
+        Compiled::new(stage, transform, spare, &around).map(Arc::new)
     }
 
     /// Where records come from that replace faulty ones.
@@ -238,29 +333,33 @@ impl Build<'_> {
             names: names.clone(),
             inputs: stage.inputs.iter().map(columns_of).collect(),
             columns: stage.columns.clone(),
-            key: mix(self.options.seed, *place),
+            key: lanes::key(mix(self.options.seed, *place), self.lane),
             resume: None,
             memory: self.options.memory,
             rows: self.rows(stage),
             pool: self.pool.clone(),
             finishes_apart: true,
+            ends_again: false,
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;
         maker.finishes_apart = first.has_finish();
         let finishes_apart = maker.finishes_apart;
-        let ended = vec![false; stage.inputs.len()];
-        let (maker, failures) = (Arc::new(maker), vec![None; ended.len()]);
-        let wants = Wants::Nothing;
-        Ok((Operating { maker, opened: None, wants, ended, failures }, finishes_apart))
+        Ok((operating(maker), finishes_apart))
     }
 
     fn push(&mut self, stage: usize, class: Class, kind: Kind) {
-        let Stage { inputs, label, columns, steps, .. } = &self.program.stages.rows()[stage];
+        let inputs = &self.program.stages.rows()[stage].inputs;
         let inputs = match kind {
             Kind::Finish => vec![self.nodes.len() - 1],
             _ => inputs.iter().map(|it| self.last_nodes[it.row()]).collect(),
         };
+        self.push_reading(stage, (class, kind), inputs);
+    }
+
+    /// A node of a stage, which reads these nodes.
+    fn push_reading(&mut self, stage: usize, (class, kind): (Class, Kind), inputs: Vec<usize>) {
+        let Stage { label, columns, steps, .. } = &self.program.stages.rows()[stage];
         let mut sources: Vec<usize> =
             inputs.iter().flat_map(|&it| self.nodes[it].sources.iter().copied()).collect();
         if matches!(kind, Kind::Fetch(_) | Kind::Stream { .. }) {
@@ -269,8 +368,10 @@ impl Build<'_> {
         let limit = self.limit(stage, class, columns);
         self.nodes.push(Node {
             stage,
+            lane: self.lane,
             name: Name { label: label.as_str().into(), step: span_of(steps).into() },
             is_last: true,
+            deals_lanes: false,
             kind,
             class,
             inputs,
@@ -320,9 +421,11 @@ impl Build<'_> {
             }
         }
         // Half is for what waits; the rest for batches, for operators, for what is being written.
-        let share = usize::try_from(self.options.memory / 2).unwrap_or(usize::MAX) / (root + 1);
+        // The lanes of a stage are as one.
+        let n_shares = self.nodes.iter().filter(|it| it.lane.number == 0).count();
+        let share = usize::try_from(self.options.memory / 2).unwrap_or(usize::MAX) / n_shares;
         for node in &mut self.nodes {
-            node.limit.bytes = share;
+            node.limit.bytes = share / node.lane.count as usize;
             if matches!(node.kind, Kind::Transform { cut: Some(_), .. }) {
                 // Direct batches are bounded by their number, and so are the pieces of them.
                 (node.limit.bytes, node.limit.items) = (usize::MAX, usize::MAX);
@@ -334,6 +437,13 @@ impl Build<'_> {
             output.bytes = output.bytes.min(OUTPUT_BYTES);
         }
     }
+}
+
+/// An operator that is not made yet.
+fn operating(maker: Maker) -> Operating {
+    let ended = vec![false; maker.inputs.len()];
+    let failures = vec![None; ended.len()];
+    Operating { maker: Arc::new(maker), opened: None, wants: Wants::Nothing, ended, failures }
 }
 
 /// The first and the last of the steps of a stage.

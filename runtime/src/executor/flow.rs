@@ -4,8 +4,9 @@
 use super::{
     cut::Cut,
     deal::Deal,
-    losses::{Over, Passed},
-    node::{Done, Fetch, Item, Kind, Parcel},
+    lanes::Lane,
+    losses::{Losses, Over, Passed},
+    node::{Done, Fetch, Item, Kind, Node, Parcel},
     operate::Step,
     position::{At, Point},
     state::State,
@@ -58,9 +59,9 @@ impl State {
         // That of a cancelled epoch is dropped with all that the task held.
         let is_wanted = self.nodes[id].epoch == epoch;
         match result {
-            Ok(Product::Counted(len)) => {
+            Ok(Product::Counted(pass)) => {
                 if let Kind::Fetch(fetch) = &mut self.nodes[id].kind {
-                    fetch.pass_len = Some(len);
+                    fetch.pass = Some(pass);
                 }
             }
             Ok(Product::Drawn(drawn, cursor)) if is_wanted => self.finish_draw(id, drawn, cursor),
@@ -96,8 +97,15 @@ impl State {
                 self.send(id, Item::Failed(failure));
             }
             None if wants == Wants::Nothing => {
-                self.give_up(id);
-                self.send(id, Item::End);
+                let Node { deals_lanes, sent, .. } = self.nodes[id];
+                let over = if deals_lanes { self.lost_in_lanes(id, sent) } else { None };
+                match over {
+                    Some(failure) => self.send(id, Item::Failed(failure)),
+                    None => {
+                        self.give_up(id);
+                        self.send(id, Item::End);
+                    }
+                }
             }
             None => {
                 if let Err(failure) = operating.keep(opened, wants) {
@@ -183,16 +191,43 @@ impl State {
             }
             Item::Failed(_) => self.send(id, item),
             Item::End => {
-                let node = &mut self.nodes[id];
-                // Of all that came, now that it is known.
-                if let Some(detail) = node.losses.exceeded(0) {
-                    let label = node.name.label.to_string();
-                    self.send(id, Item::Failed(Failure::Budget { label, detail }));
-                }
-                self.nodes[id].losses.close();
+                self.close_losses(id);
                 self.send(id, Item::End);
             }
         }
+    }
+
+    /// Holds the losses of an epoch against all records that came, now that it is known how many.
+    fn close_losses(&mut self, id: usize) {
+        let in_lanes = self.nodes[id].lane != Lane::ONE;
+        // Those of all lanes are held against the records of all, when all have ended.
+        let most = if in_lanes { self.records_expected(id).unwrap_or(u64::MAX) } else { 0 };
+        let node = &mut self.nodes[id];
+        if let Some(detail) = node.losses.exceeded(most) {
+            let label = node.name.label.to_string();
+            self.send(id, Item::Failed(Failure::Budget { label, detail }));
+        }
+        let node = &mut self.nodes[id];
+        if in_lanes {
+            node.losses.close_lane(node.sent);
+        } else {
+            node.losses.close();
+        }
+    }
+
+    /// What to say where all lanes together have lost too many records of an epoch.
+    fn lost_in_lanes(&mut self, dealer: usize, epoch: u32) -> Option<Failure> {
+        let mut above = self.nodes[dealer].inputs.clone();
+        while !above.is_empty() {
+            let stage = self.nodes[above[0]].stage;
+            let lanes = self.nodes.iter_mut().filter(|it| it.stage == stage && !it.deals_lanes);
+            if let Some(detail) = Losses::exceeded_by_all(lanes.map(|it| &mut it.losses), epoch) {
+                let label = self.nodes[above[0]].name.label.to_string();
+                return Some(Failure::Budget { label, detail });
+            }
+            above = above.iter().flat_map(|it| self.nodes[*it].inputs.clone()).collect();
+        }
+        None
     }
 
     /// Why an endless stream is ended of which nothing is left: it would be read for ever.
@@ -201,7 +236,7 @@ impl State {
         let mut laps_end = None;
         for &source in &node.sources {
             let (supply, pass_len) = match &self.nodes[source].kind {
-                Kind::Fetch(Fetch { supply, pass_len, .. }) => (supply, *pass_len),
+                Kind::Fetch(Fetch { supply, pass, .. }) => (supply, pass.map(|it| it.whole)),
                 Kind::Stream { supply, .. } => (supply, None),
                 _ => return None,
             };
@@ -257,11 +292,19 @@ impl State {
             Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => supply,
             _ => unreachable!("it is a source"),
         };
-        if let [source] = sources[..]
-            && let Kind::Fetch(Fetch { supply, pass_len: Some(pass_len), .. }) =
-                &self.nodes[source].kind
+        let stage_of = |it: &usize| self.nodes[*it].stage;
+        let whole = |it: &usize| match &self.nodes[*it].kind {
+            Kind::Fetch(Fetch { supply, pass: Some(pass), .. }) => {
+                Some(pass.whole.saturating_mul(supply.laps.unwrap_or(1)))
+            }
+            _ => None,
+        };
+        // All lanes of one source know how many there are in all, each when it has been asked.
+        if let Some((first, others)) = sources.split_first()
+            && others.iter().all(|it| stage_of(it) == stage_of(first))
+            && let Some(whole) = sources.iter().find_map(whole)
         {
-            return Some(pass_len.saturating_mul(supply.laps.unwrap_or(1)));
+            return Some(whole);
         }
         let is_endless = sources.iter().any(|it| supply_of(it).laps.is_none());
         is_endless.then_some(ENDLESS)

@@ -1,7 +1,11 @@
 //! Records that failed: counted, and held against the share that the program allows.
 
 use crate::{Fault, eval::Lost};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    mem,
+    sync::Arc,
+};
 
 /// Lost records that are kept by name.
 pub(super) const KEPT: usize = 100;
@@ -60,6 +64,8 @@ pub(super) struct Losses {
     entered: u64,
     /// Losses of this epoch, for each share that may be lost.
     shares: Vec<Share>,
+    /// Of lanes: what came of epochs that are over for this one, until they are for all.
+    over: VecDeque<Epoch>,
     /// Losses of all epochs.
     pub(super) total: u64,
     /// Losses that nobody has been told of, where somebody is told.
@@ -68,6 +74,13 @@ pub(super) struct Losses {
     pub(super) counts: BTreeMap<&'static str, u64>,
     /// The first ones, of all epochs.
     pub(super) first: Vec<LostRecord>,
+}
+
+/// What came of an epoch.
+struct Epoch {
+    number: u32,
+    entered: u64,
+    shares: Vec<Share>,
 }
 
 struct Share {
@@ -110,10 +123,7 @@ impl Losses {
             self.first.push(lost());
         }
         self.untold.iter_mut().for_each(|it| it.push(lost()));
-        match self.shares.iter_mut().find(|it| it.most.to_bits() == most.to_bits()) {
-            Some(share) => share.lost += 1,
-            None => self.shares.push(Share { most, lost: 1, first: (record, fault) }),
-        }
+        self.share(Share { most, lost: 1, first: (record, fault) });
     }
 
     /// What is known of this epoch and of all, to be written down.
@@ -152,6 +162,37 @@ impl Losses {
         // Not at a rounding error: 0.29 × 100 is a little less than 29.
         let over = |it: &&Share| it.lost as f64 > it.most * records as f64 * (1.0 + 1e-9);
         self.shares.iter().find(over).map(|it| it.message(records))
+    }
+
+    /// The same of all lanes, which have come to the end of an epoch.
+    pub(super) fn exceeded_by_all<'a>(
+        lanes: impl Iterator<Item = &'a mut Self>,
+        epoch: u32,
+    ) -> Option<String> {
+        let mut all = Self::default();
+        for lane in lanes {
+            while let Some(over) = lane.over.pop_front_if(|it| it.number <= epoch) {
+                if over.number == epoch {
+                    all.entered += over.entered;
+                    over.shares.into_iter().for_each(|it| all.share(it));
+                }
+            }
+        }
+        all.exceeded(0)
+    }
+
+    fn share(&mut self, more: Share) {
+        match self.shares.iter_mut().find(|it| it.most.to_bits() == more.most.to_bits()) {
+            Some(share) => share.lost += more.lost,
+            None => self.shares.push(more),
+        }
+    }
+
+    /// A lane has come to the end of an epoch.
+    pub(super) fn close_lane(&mut self, number: u32) {
+        let shares = mem::take(&mut self.shares);
+        self.over.push_back(Epoch { number, entered: self.entered, shares });
+        self.close();
     }
 
     /// Begins a new epoch.
@@ -195,6 +236,20 @@ mod tests {
         );
         assert_eq!(over, None);
         losses
+    }
+
+    #[test]
+    fn lanes_are_held_against_the_share_together() {
+        let mut lanes = [lose(3, 10, 0.2), lose(1, 10, 0.2), lose(2, 10, 0.2)];
+        lanes.iter_mut().for_each(|it| it.close_lane(4));
+        // The first one is an epoch ahead.
+        lanes[0].close_lane(5);
+        assert_eq!(Losses::exceeded_by_all(lanes.iter_mut().take(2), 4), None);
+        let mut lanes = [lose(3, 10, 0.2), lose(2, 10, 0.2)];
+        lanes.iter_mut().for_each(|it| it.close_lane(4));
+        let said = Losses::exceeded_by_all(lanes.iter_mut(), 4).unwrap();
+        assert!(said.starts_with("5 of 20 records failed"), "{said}");
+        assert_eq!(Losses::exceeded_by_all(lanes.iter_mut(), 5), None);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use super::{
     cut::{Batch, Cut, Pieces, Stretch},
     deal::{Deal, Rounds, Terms},
+    lanes::Lane,
     losses::{Losses, Name},
     operate::Operating,
     position::{At, Point},
-    supply::{Cursor, Places, Supply},
+    supply::{Cursor, Pass, Places, Supply},
     task::Work,
 };
 use crate::{
@@ -19,10 +20,14 @@ use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 pub(super) struct Node {
     /// The stage that it is, or is a part of.
     pub(super) stage: usize,
+    /// The lane that it does the stage's work of.
+    pub(super) lane: Lane,
     /// What the stage is called.
     pub(super) name: Name,
     /// Whether what leaves it leaves the stage.
     pub(super) is_last: bool,
+    /// Whether it deals the lanes that leave the stage.
+    pub(super) deals_lanes: bool,
     pub(super) kind: Kind,
     pub(super) class: Class,
     /// The nodes that it reads, in order.
@@ -80,8 +85,8 @@ pub(super) enum Kind {
 /// A source, and how far it is.
 pub(super) struct Fetch {
     pub(super) supply: Arc<Supply>,
-    /// Records of a pass, once it has been asked.
-    pub(super) pass_len: Option<u64>,
+    /// The records of a pass, once it has been asked.
+    pub(super) pass: Option<Pass>,
     /// Records of this epoch that tasks have been given, or are dealt to others.
     pub(super) given: u64,
     /// How the places are dealt to several runs, where they are.
@@ -362,16 +367,16 @@ impl Fetch {
     /// The next task: to ask how many there are, then to make a chunk.
     pub(super) fn give(&mut self, epoch: u32, rows: usize) -> Work {
         let supply = self.supply.clone();
-        let Some(pass_len) = self.pass_len else { return Work::Count(supply) };
-        let places = self.next(supply.epoch_len(pass_len), rows).unwrap_or(0..0);
+        let Some(pass) = self.pass else { return Work::Count(supply) };
+        let places = self.next(supply.epoch_len(pass), rows).unwrap_or(0..0);
         self.given = places.end;
         if let Some(Dealt { terms, first, rounds }) = &mut self.deal {
-            let at = (*first, places.start, supply.epoch_len(pass_len));
+            let at = (*first, places.start, supply.epoch_len(pass));
             let end = terms.places(at, rows as u64).and_then(|it| it.round_end);
             end.into_iter()
                 .for_each(|it| rounds.ended(epoch, At::new(Point::Source { place: it })));
         }
-        Work::Fetch(supply, Places { places, pass_len, epoch })
+        Work::Fetch(supply, Places { places, pass, epoch })
     }
 
     /// The next places for a task, of an epoch of `len`.
@@ -389,13 +394,13 @@ impl Fetch {
     /// Whether tasks have been given all of the epoch; not known before the source has been asked.
     pub(super) fn is_over(&self) -> bool {
         let next = |it| self.next(self.supply.epoch_len(it), 1);
-        self.pass_len.is_some_and(|it| next(it).is_none())
+        self.pass.is_some_and(|it| next(it).is_none())
     }
 
     /// Whether other runs have records of the epoch's last round, and this one has none.
     pub(super) fn lacks(&self) -> bool {
-        let Some((deal, pass_len)) = self.deal.as_ref().zip(self.pass_len) else { return false };
-        deal.terms.lacks(self.supply.epoch_len(pass_len).saturating_sub(deal.first))
+        let Some((deal, pass)) = self.deal.as_ref().zip(self.pass) else { return false };
+        deal.terms.lacks(self.supply.epoch_len(pass).saturating_sub(deal.first))
     }
 
     /// Begins at a place of the epoch.

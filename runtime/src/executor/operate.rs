@@ -49,6 +49,9 @@ pub(super) struct Maker {
     pub(super) pool: Pool,
     /// Whether a node of its own does the parallel step.
     pub(super) finishes_apart: bool,
+    /// Whether an input that has ended is come to the end of again when a run is resumed: what was
+    /// lost in it is known then.
+    pub(super) ends_again: bool,
 }
 
 /// An operator in its epoch.
@@ -60,6 +63,8 @@ pub(super) struct Opened {
     /// Its last point.
     point: Arc<Point>,
     inputs: Vec<Given>,
+    /// See [`Maker`].
+    ends_again: bool,
 }
 
 /// What an operator was given of an input, as far as it may have to be given it again.
@@ -115,7 +120,14 @@ impl Maker {
             None => (Point::Start, self.inputs.iter().map(|_| Given::default()).collect()),
         };
         let number = resume.map_or(0, |it| it.number);
-        Ok(Opened { serial, finish: parallel, number, point: Arc::new(point), inputs })
+        Ok(Opened {
+            serial,
+            finish: parallel,
+            number,
+            point: Arc::new(point),
+            inputs,
+            ends_again: self.ends_again,
+        })
     }
 
     /// Opens the operator, or gives it the next chunk of an input or its end.
@@ -183,8 +195,8 @@ impl Given {
     }
 
     /// Where the record stands before the last `ahead` ones; forgets what is before it.
-    fn place(&mut self, ahead: u64) -> At {
-        if self.ended && ahead == 0 {
+    fn place(&mut self, ahead: u64, ends_again: bool) -> At {
+        if self.ended && ahead == 0 && !ends_again {
             self.chunks.clear();
             return At::new(Point::Ended);
         }
@@ -219,7 +231,8 @@ impl Opened {
     /// Passes a point, after the chunks that have left it so far.
     fn pass(&mut self, Mark { state, ahead, .. }: Mark) {
         let ahead = |input: usize| ahead.get(input).copied().unwrap_or(0);
-        let inputs = self.inputs.iter_mut().enumerate().map(|(i, it)| it.place(ahead(i)));
+        let again = self.ends_again;
+        let inputs = self.inputs.iter_mut().enumerate().map(|(i, it)| it.place(ahead(i), again));
         let inputs = inputs.collect();
         self.point = Arc::new(Point::Operator { state, number: self.number, inputs });
     }

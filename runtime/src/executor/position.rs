@@ -10,6 +10,9 @@ use std::{fmt, sync::Arc};
 
 /// Numbers that a written position may have: far more than any program needs.
 const NUMBERS_MAX: usize = 1 << 16;
+/// Inputs of an operator from which on they are written side by side, so that what is alike is
+/// written once.
+const MANY: usize = 4;
 /// Stages that may stand upon each other in a written position.
 const DEPTH_MAX: usize = 1_000;
 
@@ -112,6 +115,8 @@ mod tag {
     pub(super) const STREAM: u64 = 3;
     pub(super) const TRANSFORM: u64 = 4;
     pub(super) const OPERATOR: u64 = 5;
+    /// An operator whose inputs are written side by side.
+    pub(super) const BESIDE: u64 = 6;
 }
 
 impl At {
@@ -146,10 +151,22 @@ impl At {
                 input.write(if *same { skip } else { 0 }, to);
             }
             Point::Operator { state, number, inputs } => {
-                to.extend([tag::OPERATOR, skip, *number]);
+                let numbers = |it: &Self| {
+                    let mut numbers = Vec::new();
+                    it.write(0, &mut numbers);
+                    numbers
+                };
+                let inputs: Vec<Vec<u64>> = inputs.iter().map(numbers).collect();
+                let beside =
+                    inputs.len() >= MANY && inputs.iter().all(|it| it.len() == inputs[0].len());
+                to.extend([if beside { tag::BESIDE } else { tag::OPERATOR }, skip, *number]);
                 write_list(state, to);
                 to.push(inputs.len() as u64);
-                inputs.iter().for_each(|it| it.write(0, to));
+                if beside {
+                    write_beside(&inputs, to);
+                } else {
+                    to.extend(inputs.into_iter().flatten());
+                }
             }
         }
     }
@@ -178,10 +195,62 @@ impl At {
                 let inputs = (0..count).map(|_| Self::read(from, depth + 1));
                 Point::Operator { state, number, inputs: inputs.collect::<Option<_>>()? }
             }
+            tag::BESIDE => {
+                let (number, state) = (next(from)?, read_list(from)?);
+                let inputs = read_beside(from)?;
+                let inputs = inputs.iter().map(|it| {
+                    let mut numbers = &it[..];
+                    Self::read(&mut numbers, depth + 1).filter(|_| numbers.is_empty())
+                });
+                Point::Operator { state, number, inputs: inputs.collect::<Option<_>>()? }
+            }
             _ => return None,
         };
         Some(Self { point: Arc::new(point), skip })
     }
+}
+
+/// Writes lists of the same length: their first numbers, then their second ones, and so on; where
+/// they are not all the same, each as what it is more than the one before.
+fn write_beside(lists: &[Vec<u64>], to: &mut Vec<u64>) {
+    let len = lists.first().map_or(0, Vec::len);
+    to.push(len as u64);
+    for at in 0..len {
+        let first = lists[0][at];
+        let differ = lists.iter().any(|it| it[at] != first);
+        to.extend([u64::from(differ), first]);
+        if differ {
+            to.extend(lists.windows(2).map(|it| folded(it[1][at].wrapping_sub(it[0][at]))));
+        }
+    }
+}
+
+/// The lists that `write_beside` has written, and how many there are before it.
+fn read_beside(from: &mut &[u64]) -> Option<Vec<Vec<u64>>> {
+    let (count, len) = (usize::try_from(next(from)?).ok()?, usize::try_from(next(from)?).ok()?);
+    if count.checked_mul(len.max(1))? > NUMBERS_MAX {
+        return None;
+    }
+    let mut lists = vec![Vec::with_capacity(len); count];
+    for _ in 0..len {
+        let (differ, mut number) = (next(from)? == 1, next(from)?);
+        for (at, list) in lists.iter_mut().enumerate() {
+            if differ && at > 0 {
+                number = number.wrapping_add(unfolded(next(from)?));
+            }
+            list.push(number);
+        }
+    }
+    Some(lists)
+}
+
+/// A difference as a small number, whatever its sign: 0, -1, 1, -2, 2 are 0, 1, 2, 3, 4.
+fn folded(difference: u64) -> u64 {
+    (difference << 1) ^ ((difference as i64) >> 63) as u64
+}
+
+fn unfolded(folded: u64) -> u64 {
+    (folded >> 1) ^ (folded & 1).wrapping_neg()
 }
 
 fn write_list(list: &[u64], to: &mut Vec<u64>) {
@@ -205,6 +274,23 @@ fn read_list(from: &mut &[u64]) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_inputs_are_written_side_by_side() {
+        let place = |it| At::new(Point::Source { place: it });
+        let input =
+            |it| At::new(Point::Transform { input: place(it), same: true, losses: vec![7] });
+        let inputs = [90, 95, 80, u64::MAX].map(input).to_vec();
+        let at = At::new(Point::Operator { state: vec![5], number: 8, inputs }).plus(2);
+        let numbers = Position { epoch: 2, at }.numbers();
+        let beside = [6, 2, 8, 1, 5, 4, 7, 0, 4, 0, 0, 0, 1, 0, 7, 0, 2, 0, 0, 1, 90, 10, 29, 161];
+        assert_eq!(numbers, beside);
+        let again = Position::from_numbers(2, &numbers).map(|it| it.numbers());
+        assert_eq!(again, Ok(numbers.clone()));
+        for cut in 0..numbers.len() {
+            assert!(Position::from_numbers(2, &numbers[..cut]).is_err(), "{cut}");
+        }
+    }
 
     #[test]
     fn what_is_written_can_be_read() {

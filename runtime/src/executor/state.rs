@@ -123,7 +123,8 @@ impl State {
             }
             _ => None,
         };
-        self.nodes.iter().filter_map(supply).collect()
+        // The lanes of one have the same.
+        self.nodes.iter().filter(|it| it.lane.number == 0).filter_map(supply).collect()
     }
 
     /// The sources, in the order of the program; none where one is read through.
@@ -133,7 +134,8 @@ impl State {
             Kind::Stream { .. } => Some(None),
             _ => None,
         };
-        self.nodes.iter().filter_map(supply).collect()
+        // The lanes of one have the same.
+        self.nodes.iter().filter(|it| it.lane.number == 0).filter_map(supply).collect()
     }
 
     /// Keeps a value from epoch to epoch.
@@ -313,6 +315,7 @@ impl State {
         node.measured.entered += entered;
         node.is_busy = work.is_serial();
         let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
-        Job { node: id, slot, label: node.name.label.clone(), bytes_in, timed, work }
+        let label = node.name.label.clone();
+        Job { node: id, stage: node.stage, slot, label, bytes_in, timed, work }
     }
 }

@@ -81,7 +81,7 @@ fn epochs_given(state: &State) -> Option<f64> {
     for node in &state.nodes {
         let far = match &node.kind {
             Kind::Fetch(fetch) => {
-                let len = fetch.supply.epoch_len(fetch.pass_len?);
+                let len = fetch.supply.epoch_len(fetch.pass?);
                 let given = fetch.given as f64 / len.max(1) as f64;
                 f64::from(node.epoch) + if len == u64::MAX { return None } else { given }
             }
@@ -132,7 +132,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stage.tasks += node.measured.tasks;
         stage.active += node.measured.active;
         stage.held += node.held();
-        if node.is_last {
+        if node.is_last && !node.deals_lanes {
             stage.records += node.measured.records;
             stage.bytes += node.measured.bytes;
         }

@@ -1,6 +1,6 @@
 //! Sources: which record comes when, and how chunks of them are made.
 
-use super::position::StreamPlace;
+use super::{lanes::Lane, position::StreamPlace};
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Permutation, Pool, Source, Stream, mix};
 use plan::{DType, Field, Type};
 use std::{ops::Range, sync::Arc};
@@ -17,6 +17,8 @@ pub(super) struct Supply {
     pub(super) take: Option<u64>,
     /// Passes of an epoch; `None` is for ever.
     pub(super) laps: Option<u64>,
+    /// The part of each pass that it gives.
+    pub(super) lane: Lane,
     /// Records of a chunk.
     pub(super) rows: usize,
     pub(super) pool: Pool,
@@ -52,11 +54,22 @@ impl Cursor {
     }
 }
 
-/// Places of an epoch, whose passes have `pass_len` records each.
+/// Places of an epoch, each of whose passes is `pass`.
 pub(super) struct Places {
     pub(super) places: Range<u64>,
-    pub(super) pass_len: u64,
+    pub(super) pass: Pass,
     pub(super) epoch: u32,
+}
+
+/// A pass of a source, and the part of it that one lane gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pass {
+    /// Records of the whole.
+    pub(super) whole: u64,
+    /// The place of the part's first record.
+    first: u64,
+    /// Records of the part.
+    pub(super) len: u64,
 }
 
 /// A chunk of a stream.
@@ -72,32 +85,33 @@ pub(super) struct Drawn {
 type Laps = Vec<(u64, Range<usize>)>;
 
 impl Supply {
-    /// Records of one pass.
-    pub(super) fn pass_len(&self) -> Result<u64, Failure> {
+    /// The records of one pass.
+    pub(super) fn pass(&self) -> Result<Pass, Failure> {
         let rest = self.source.len()?.saturating_sub(self.skip);
-        Ok(self.take.map_or(rest, |it| it.min(rest)))
+        Ok(Pass::new(self.take.map_or(rest, |it| it.min(rest)), self.lane))
     }
 
     /// Records of an epoch.
-    pub(super) fn epoch_len(&self, pass_len: u64) -> u64 {
+    pub(super) fn epoch_len(&self, pass: Pass) -> u64 {
         match self.laps {
-            Some(laps) => pass_len.saturating_mul(laps),
-            None if pass_len == 0 => 0,
+            Some(laps) => pass.len.saturating_mul(laps),
+            None if pass.len == 0 => 0,
             None => u64::MAX,
         }
     }
 
     /// The records at these places.
     pub(super) fn fetch(&self, at: &Places) -> Result<Chunk, Failure> {
-        let Places { places, pass_len, epoch } = at;
+        let Places { places, pass, epoch } = at;
         let mut numbers = Vec::with_capacity((places.end - places.start) as usize);
         let (mut laps, mut place) = (Laps::new(), places.start);
         while place < places.end {
-            let (lap, first) = (place / pass_len, place % pass_len);
-            let len = (pass_len - first).min(places.end - place);
+            let (lap, first) = (place / pass.len, place % pass.len);
+            let len = (pass.len - first).min(places.end - place);
             laps.push((lap, numbers.len()..numbers.len() + len as usize));
-            let pass = self.pass(*pass_len, mix(u64::from(*epoch), lap));
-            numbers.extend((first..first + len).map(pass));
+            let order = self.order(pass.whole, mix(u64::from(*epoch), lap));
+            let first = pass.first + first;
+            numbers.extend((first..first + len).map(order));
             place += len;
         }
         let mut out = ChunkBuilder::new(&self.columns, numbers.len(), *epoch, &self.pool);
@@ -111,7 +125,7 @@ impl Supply {
     }
 
     /// Which record stands at a place of one pass.
-    fn pass(&self, len: u64, lap: u64) -> impl Fn(u64) -> u64 {
+    fn order(&self, len: u64, lap: u64) -> impl Fn(u64) -> u64 {
         // The outermost shuffle says which record of the one below it stands here, and so on.
         let outermost_first = self.shuffles.iter().rev();
         let shuffles: Vec<_> =
@@ -200,11 +214,43 @@ impl Supply {
     }
 }
 
+impl Pass {
+    /// The part of `whole` records that is `lane`: parts follow each other, and the first ones have
+    /// one record more where they cannot be as large.
+    pub(super) fn new(whole: u64, Lane { number, count }: Lane) -> Self {
+        let (number, count) = (u64::from(number), u64::from(count.max(1)));
+        let (each, more) = (whole / count, whole % count);
+        let first = number * each + number.min(more);
+        Self { whole, first, len: each + u64::from(number < more) }
+    }
+}
+
 impl Places {
     /// Some of them.
     pub(super) fn cut(&self, rows: Range<usize>) -> Self {
         let first = self.places.start;
         let places = first + rows.start as u64..first + rows.end as u64;
         Self { places, ..*self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_parts_of_about_the_same_size() {
+        for (whole, count) in
+            [(0, 1), (0, 3), (7, 3), (64, 64), (63, 64), (1000, 7), (u64::MAX, 256)]
+        {
+            let lanes = (0..count).map(|number| Pass::new(whole, Lane { number, count }));
+            let mut next = 0;
+            for it in lanes {
+                assert_eq!((it.whole, it.first), (whole, next));
+                assert!(it.len.abs_diff(whole / u64::from(count)) <= 1);
+                next += it.len;
+            }
+            assert_eq!(next, whole);
+        }
     }
 }

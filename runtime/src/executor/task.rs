@@ -5,7 +5,7 @@ use super::{
     cut::Piece,
     node::{Done, Item, Parcel},
     operate::{Maker, Next, Opened, Step},
-    supply::{Cursor, Drawn, Places, Supply},
+    supply::{Cursor, Drawn, Pass, Places, Supply},
 };
 use crate::{
     Chunk, Failure,
@@ -22,6 +22,8 @@ use std::{
 /// A task that a thread has taken.
 pub(super) struct Job {
     pub(super) node: usize,
+    /// The stage that the node is a part of.
+    pub(super) stage: usize,
     pub(super) slot: Slot,
     pub(super) label: Arc<str>,
     /// Bytes of the chunk that it reads.
@@ -74,12 +76,12 @@ pub(super) struct Outcome {
 /// What a task makes.
 pub(super) enum Product {
     Done(Done),
-    Counted(u64),
+    Counted(Pass),
     Drawn(Drawn, Box<Cursor>),
     Step(Step),
 }
 
-/// A thread's own memory, by node.
+/// A thread's own memory, by stage: the lanes of one share it.
 #[derive(Default)]
 pub(super) struct Memory {
     registers: Vec<Option<Registers>>,
@@ -88,13 +90,13 @@ pub(super) struct Memory {
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
     pub(super) fn run(self, memory: &mut Memory) -> Outcome {
-        let Self { node, slot, label, bytes_in, timed, work } = self;
+        let Self { node, stage, slot, label, bytes_in, timed, work } = self;
         let cpu_begin = if timed { os::thread_cpu() } else { None };
         let begin = Instant::now();
-        let run = AssertUnwindSafe(|| work.run(memory.of(node)));
+        let run = AssertUnwindSafe(|| work.run(memory.of(stage)));
         let result = catch_unwind(run).unwrap_or_else(|panic| {
             // What it has left in the registers is not to be trusted.
-            memory.registers[node] = None;
+            memory.registers[stage] = None;
             Err(bug(&format!("the step at {label}"), &*panic))
         });
         let result = result.map_err(|it| at(it, &label));
@@ -115,11 +117,11 @@ pub(super) fn at(failure: Failure, stage: &str) -> Failure {
 }
 
 impl Memory {
-    fn of(&mut self, node: usize) -> &mut Option<Registers> {
-        if self.registers.len() <= node {
-            self.registers.resize_with(node + 1, || None);
+    fn of(&mut self, stage: usize) -> &mut Option<Registers> {
+        if self.registers.len() <= stage {
+            self.registers.resize_with(stage + 1, || None);
         }
-        &mut self.registers[node]
+        &mut self.registers[stage]
     }
 }
 
@@ -131,7 +133,7 @@ impl Work {
 
     fn run(self, registers: &mut Option<Registers>) -> Result<Product, Failure> {
         match self {
-            Self::Count(supply) => supply.pass_len().map(Product::Counted),
+            Self::Count(supply) => supply.pass().map(Product::Counted),
             Self::Fetch(supply, places) => fetch(&supply, &places),
             Self::Draw(supply, cursor, epoch) => {
                 let mut cursor = cursor.unwrap_or_default();

@@ -26,10 +26,13 @@ source! {
     ///
     /// Files are UTF-8, and may be read in any order, as those of `lines`.
     ///
+    /// `lanes: n` is that of `range`.
+    ///
     /// ```pipe no_run
     /// csv("people.csv", missing: { age: -1 })    # { name: str, age: i64 }
     /// ```
-    "csv(pattern: text, delimiter: text = none, header: bool = true, missing: record = none) -> stream",
+    "csv(pattern: text, delimiter: text = none, header: bool = true, missing: record = none, lanes: int = none) \
+     -> stream",
     cost: Cost::out(80.0, 2.0),    // Assumed: a number is read in 20 ns.
     properties: &[Property::Indexed],
     fields: Some(fields),

@@ -15,10 +15,12 @@ source! {
     /// `row["boxes"] as f32[n, 4]`; a line that is no JSON is a fault of that record there. Files
     /// are UTF-8, and may be read in any order, as those of `lines`.
     ///
+    /// `lanes: n` is that of `range`.
+    ///
     /// ```pipe no_run
     /// jsonl("data/*.jsonl") |> map { text: row["text"] as str }    # { text: str }
     /// ```
-    "jsonl(pattern: text) -> stream",
+    "jsonl(pattern: text, lanes: int = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
     properties: &[Property::Indexed],
     fields: Some(|applied| {

@@ -15,10 +15,12 @@ source! {
     /// a byte order mark in front is dropped. To read lines in another order, as `shuffle` does
     /// without a window, all files are read once before, to find where each line begins.
     ///
+    /// `lanes: n` is that of `range`.
+    ///
     /// ```pipe no_run
     /// lines("data/*.txt")    # { text: str }
     /// ```
-    "lines(pattern: text) -> stream",
+    "lines(pattern: text, lanes: int = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
     properties: &[Property::Indexed],
     fields: Some(|applied| {

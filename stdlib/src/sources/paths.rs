@@ -11,10 +11,12 @@ source! {
     /// What names the record in draws is the path below the pattern's first wildcard, so that a
     /// data set can be moved. Patterns are those of `files`.
     ///
+    /// `lanes: n` is that of `range`.
+    ///
     /// ```pipe no_run
     /// paths("data/**/*.{jpg,jpeg}")    # { path: str }
     /// ```
-    "paths(pattern: text) -> stream",
+    "paths(pattern: text, lanes: int = none) -> stream",
     cost: Cost::call(150.0),    // Assumed: two paths are put together, one is hashed.
     properties: &[Property::Indexed],
     fields: Some(|applied| {

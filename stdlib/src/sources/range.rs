@@ -7,10 +7,15 @@ use std::sync::Arc;
 source! {
     /// The whole numbers from 0 up to, and without, `n`.
     ///
+    /// `lanes: n` cuts the numbers, in the order of the epoch, into `n` parts that go alone through
+    /// the steps up to the first `batch`; each has windows of its own. Batches are made of the lanes
+    /// in turn, and of what is left of all of them at the end. `n` is at most 256, and a multiple of
+    /// the ranks.
+    ///
     /// ```pipe
     /// range(10)    # { i: i64 }
     /// ```
-    "range(n: int) -> stream",
+    "range(n: int, lanes: int = none) -> stream",
     cost: Cost::call(2.0),    // Assumed: an id is mixed, two words are written.
     properties: &[Property::Indexed],
     fields: Some(|applied| {

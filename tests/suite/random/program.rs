@@ -96,7 +96,24 @@ impl Writer<'_> {
             steps::grow(self, &mut growing, steps::ANY);
         }
         steps::finish(self, &mut growing);
+        if self.draft.streams.len() == 1 && self.dice.percent(25) {
+            self.lanes();
+        }
         true
+    }
+
+    /// Lets the source say lanes, if that can be run. Three ranks can share them.
+    fn lanes(&mut self) {
+        let n = *self.dice.pick(&[3, 6, 24]);
+        let before = self.draft.streams[0].head.clone();
+        let open = before.strip_suffix(')').unwrap_or(&before);
+        self.draft.streams[0].head = format!("{open}, lanes: {n})");
+        let plan = self.offered().and_then(|_| self.world.oracle.plan(&self.draft.text(), "p"));
+        let lowered =
+            plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
+        if !matches!(lowered, Ok(Ok(_))) {
+            self.draft.streams[0].head = before;
+        }
     }
 
     /// A function of two numbers.

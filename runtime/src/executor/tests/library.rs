@@ -556,6 +556,7 @@ impl Draft {
             output: last.columns.clone(),
             batched: self.batched,
             deal: plan::Deal::each(self.last()),
+            lanes: Vec::new(),
             stages: self.stages,
         }
     }

@@ -1,0 +1,240 @@
+//! Lanes are dealt: a block of each in turn, then what is left of them (`semantics.md`, 11).
+
+use crate::{Chunk, Failure, Mark, Operator, OperatorCall, Running, Wants, mix};
+use plan::Arg;
+use std::collections::VecDeque;
+
+/// One of the parts of a source that go through the stages alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lane {
+    /// Which one, from 0.
+    pub(super) number: u32,
+    /// How many there are.
+    pub(super) count: u32,
+}
+
+impl Lane {
+    /// The only one.
+    pub(super) const ONE: Self = Self { number: 0, count: 1 };
+}
+
+/// The key of an operator's own draws in a lane: each lane has others, and the first one those that
+/// there are without lanes.
+pub(super) fn key(key: u64, lane: Lane) -> u64 {
+    if lane.number == 0 { key } else { mix(mix(key, LANE), u64::from(lane.number)) }
+}
+
+/// Sets the draws of lanes apart from all others: the name's bytes.
+const LANE: u64 = u64::from_le_bytes(*b"lane\0\0\0\0");
+
+/// Makes what deals the lanes; the one argument is the records of a block.
+pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
+    let [Arg::Int(rows)] = call.args else {
+        return Err(Failure::Program("the program is damaged: lanes of no size".to_owned()));
+    };
+    let mut dealer = Dealer {
+        lanes: call.inputs.iter().map(|_| Held::default()).collect(),
+        rows: (*rows).max(1) as u64,
+        turn: 0,
+        most: usize::try_from(call.memory / 2).unwrap_or(usize::MAX),
+        mark: None,
+    };
+    if let Some(state) = call.state {
+        dealer.resume(state)?;
+    }
+    Ok(Running { serial: Box::new(dealer), parallel: None })
+}
+
+/// Takes a block from each lane in turn.
+struct Dealer {
+    lanes: Vec<Held>,
+    /// Records of a block.
+    rows: u64,
+    /// The lane whose turn it is. It has ended only when all have.
+    turn: usize,
+    /// Bytes that it may hold.
+    most: usize,
+    mark: Option<Mark>,
+}
+
+/// What is held of a lane.
+#[derive(Default)]
+struct Held {
+    chunks: VecDeque<Chunk>,
+    rows: u64,
+    bytes: usize,
+    /// Nothing more comes.
+    ended: bool,
+}
+
+impl Operator for Dealer {
+    fn wants(&self) -> Wants {
+        match self.lanes.get(self.turn) {
+            Some(lane) if !lane.ended => Wants::Input(self.turn),
+            _ => Wants::Nothing,
+        }
+    }
+
+    fn push(
+        &mut self,
+        input: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let before = out.len();
+        match chunk {
+            Some(chunk) => self.lanes[input].take_in(chunk),
+            None => self.lanes[input].ended = true,
+        }
+        self.deal(out);
+        self.mark = (out.len() > before).then(|| self.mark_after(out.len()));
+        self.check_held()
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.mark.clone()
+    }
+}
+
+impl Dealer {
+    /// Gives the blocks out that are full, and when all lanes have ended what is left of them.
+    fn deal(&mut self, out: &mut Vec<Chunk>) {
+        while let Some(next) = self.next() {
+            self.turn = next;
+            let lane = &mut self.lanes[next];
+            if lane.rows < self.rows {
+                return;
+            }
+            lane.give(self.rows, out);
+            self.turn = (next + 1) % self.lanes.len();
+        }
+        self.lanes.iter_mut().for_each(|it| it.give(it.rows, out));
+    }
+
+    /// From the lane on whose turn it is, the first that has a block or may have one.
+    fn next(&self) -> Option<usize> {
+        let n = self.lanes.len();
+        let may = |it: &usize| !self.lanes[*it].ended || self.lanes[*it].rows >= self.rows;
+        (0..n).map(|it| (self.turn + it) % n).find(may)
+    }
+
+    fn mark_after(&self, chunks: usize) -> Mark {
+        let ahead = self.lanes.iter().map(|it| it.rows).collect();
+        Mark { chunks, state: vec![self.turn as u64], ahead }
+    }
+
+    /// Goes on from what a mark said: whose turn it is.
+    fn resume(&mut self, state: &[u64]) -> Result<(), Failure> {
+        let turn = match state {
+            [turn] => usize::try_from(*turn).ok().filter(|it| *it < self.lanes.len()),
+            _ => None,
+        };
+        let unfit = || Failure::State("what it says of the lanes is of other ones".to_owned());
+        self.turn = turn.ok_or_else(unfit)?;
+        Ok(())
+    }
+
+    /// Fails where more is held than may be: what is left of the lanes is, until all have ended.
+    fn check_held(&self) -> Result<(), Failure> {
+        let held: usize = self.lanes.iter().map(|it| it.bytes).sum();
+        if held <= self.most {
+            return Ok(());
+        }
+        Err(Failure::Data {
+            label: String::new(),
+            detail: format!(
+                "what is held of {} lanes takes more than {} MiB of the run's memory: give the run \
+                 more (`--memory`), or take fewer lanes or smaller batches",
+                self.lanes.len(),
+                self.most >> 20
+            ),
+        })
+    }
+}
+
+impl Held {
+    fn take_in(&mut self, chunk: Chunk) {
+        self.rows += chunk.rows as u64;
+        self.bytes += chunk.bytes();
+        self.chunks.push_back(chunk);
+    }
+
+    /// Gives the first `rows` records out.
+    fn give(&mut self, rows: u64, out: &mut Vec<Chunk>) {
+        let mut left = rows;
+        while left > 0
+            && let Some(chunk) = self.chunks.pop_front()
+        {
+            self.bytes -= chunk.bytes();
+            let taken = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.rows);
+            if taken < chunk.rows {
+                let rest = chunk.cut(taken..chunk.rows);
+                self.bytes += rest.bytes();
+                self.chunks.push_front(rest);
+            }
+            out.push(if taken < chunk.rows { chunk.cut(0..taken) } else { chunk });
+            left -= taken as u64;
+        }
+        self.rows -= rows;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Builder, Pool};
+    use plan::{DType, Type};
+
+    fn chunk(ids: &[u64]) -> Chunk {
+        let mut builder = Builder::new(&Type::scalar(DType::U64), ids.len(), &Pool::default());
+        ids.iter().for_each(|it| builder.push_scalar(*it));
+        Chunk { rows: ids.len(), epoch: 0, ids: builder.finish(), columns: Vec::new() }
+    }
+
+    fn dealer(lanes: usize, state: Option<&[u64]>) -> Box<dyn Operator> {
+        let inputs = vec![Vec::new(); lanes];
+        let call = OperatorCall {
+            args: &[Arg::Int(2)],
+            names: &[],
+            inputs: &inputs,
+            columns: &[],
+            key: 0,
+            epoch: 0,
+            state,
+            rows: 1,
+            memory: 1 << 20,
+            pool: &Pool::default(),
+        };
+        build(&call).map(|it| it.serial).expect("the state fits")
+    }
+
+    /// What comes of lanes that give their records `each` at a time.
+    fn dealt(mut dealer: Box<dyn Operator>, mut lanes: Vec<Vec<u64>>, each: usize) -> Vec<u64> {
+        let mut out = Vec::new();
+        while let Wants::Input(it) = dealer.wants() {
+            let some = each.min(lanes[it].len());
+            let rest = lanes[it].split_off(some);
+            let some = std::mem::replace(&mut lanes[it], rest);
+            dealer.push(it, (!some.is_empty()).then(|| chunk(&some)), &mut out).unwrap();
+        }
+        out.iter().flat_map(|it| it.ids().to_vec()).collect()
+    }
+
+    #[test]
+    fn blocks_come_in_turn_and_what_is_left_at_the_end() {
+        let lanes =
+            || vec![vec![1, 2, 3, 4, 5], vec![11], vec![21, 22], vec![31, 32, 33, 34, 35, 36]];
+        for each in 1..7 {
+            let all = dealt(dealer(4, None), lanes(), each);
+            assert_eq!(all, [1, 2, 21, 22, 31, 32, 3, 4, 33, 34, 35, 36, 5, 11]);
+        }
+        // It is the turn of lane 1.
+        let all = dealt(dealer(3, Some(&[1])), vec![vec![1, 2, 3], vec![11, 12], vec![]], 9);
+        assert_eq!(all, [11, 12, 1, 2, 3]);
+    }
+
+    #[test]
+    fn all_lanes_may_be_empty() {
+        assert_eq!(dealt(dealer(3, None), vec![Vec::new(); 3], 1), [0; 0]);
+    }
+}
