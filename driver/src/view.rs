@@ -31,7 +31,12 @@ impl Compiled {
     /// The cores that it was estimated for, and nothing else.
     pub fn plain_view(&self) -> View {
         let cores = f64::from(self.optimised.estimate.cores);
-        View { machine: Machine::new(cores, 0.0), choices: Vec::new(), seen: None }
+        View {
+            machine: Machine::new(cores, 0.0),
+            choices: Vec::new(),
+            seen: None,
+            pass_lens: Vec::new(),
+        }
     }
 
     /// Looks at it as `of` says; lists the files of its sources where it runs several epochs.
@@ -54,7 +59,7 @@ impl Compiled {
         }
         let machine = machine.with(&of.changes);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        let mut choices = Vec::new();
+        let (mut choices, mut pass_lens) = (Vec::new(), Vec::new());
         if passes >= 2.0 {
             let mut program = self.program.clone();
             samples::resolve(&mut program, sample)?;
@@ -62,6 +67,7 @@ impl Compiled {
             let memory = machine.memory_bytes as u64;
             let measured = of.profile.as_ref().map(|it| &it.measured);
             choices = self.kept(&lens(&run, &program)?, (passes, memory), measured);
+            pass_lens = run.pass_lens()?;
         }
         let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
             seconds: it.seconds,
@@ -69,7 +75,7 @@ impl Compiled {
             workers: it.workers,
             stall: it.stalled_seconds / it.seconds.max(1e-9),
         });
-        Ok(View { machine, choices, seen })
+        Ok(View { machine, choices, seen, pass_lens })
     }
 
     /// What a run of so many passes keeps, where it may take `memory`, and what not and why.

@@ -40,6 +40,8 @@ pub struct View {
     pub choices: Vec<Choice>,
     /// How fast it was when it was measured.
     pub seen: Option<Seen>,
+    /// Records of a pass through each source, in the order of the plan, where they are known.
+    pub pass_lens: Vec<Option<u64>>,
 }
 
 /// How fast a pipeline was.
@@ -60,12 +62,17 @@ const FIND_NS: f64 = 300.0;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
-    let network = network(plan, &Catalog::new(library), &estimate.steps)?;
+    let mut network = network(plan, &Catalog::new(library), &estimate.steps)?;
+    let sources = (0..network.steps().len()).filter(|it| network.steps()[*it].inputs.is_empty());
+    for (at, len) in sources.collect::<Vec<_>>().into_iter().zip(&view.pass_lens) {
+        let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
+        network = network.with(at, |step| step.count = Count::Source(amount));
+    }
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices, seen } = view;
+    let View { machine, choices, seen, .. } = view;
     let seen = seen.and_then(|seen| {
         let cores = (estimate.cores, None);
         let before = super::estimate(plan, library, cores).ok()?;

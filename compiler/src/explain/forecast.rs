@@ -18,6 +18,8 @@ use model::{
 
 /// Values that are not kept of which it is told why.
 const TOLD_MAX: usize = 4;
+/// Bounds that are so many times as far away are not told.
+const NEAR: f64 = 20.0;
 /// What helps by less than this part does not help.
 const HELPS: f64 = 1.005;
 
@@ -27,12 +29,12 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
     let estimate = &explanation.estimate;
     let solution = &outlook.solution;
     let unit = if estimate.batch_rows.is_some() { "a batch" } else { "an output" };
-    let head = [Cell::left(""), Cell::left("step")];
-    let head = head
-        .into_iter()
-        .chain([unit, "per core", "cores used", "capacity", "an epoch", "in all"].map(Cell::right));
-    let mut rows = vec![Vec::new(), head.skip(1).collect::<Vec<_>>()];
     let (counts, sizes) = (outlook.network.cardinalities(), outlook.network.materialised_bytes());
+    let is_known = counts.iter().any(|it| *it != Amount::Unknown);
+    let heads = [unit, "per core", "cores used", "capacity", "an epoch", "in all"];
+    let n_heads = if is_known { heads.len() } else { heads.len() - 2 };
+    let heads = heads.into_iter().take(n_heads).map(Cell::right);
+    let mut rows = vec![Vec::new(), [Cell::left("  step")].into_iter().chain(heads).collect()];
     let per_output = estimate.batch_rows.unwrap_or(1.0);
     for line in &explanation.steps {
         let (at, step) = (line.estimate, &estimate.steps[line.estimate]);
@@ -44,21 +46,32 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
         let per_core = figure(1e9 / each.value * per_output);
         let capacity = solution.capacity[at]
             .map_or("–".to_owned(), |it| format!("{}/s", rate(figure(it * per_output))));
-        rows.push(vec![
-            Cell::left(format!("{}{}", mark(outlook, at), line.step)),
+        let mut row = vec![
+            Cell::left(format!("{}{}", mark(explanation, at), line.step)),
             Cell::right(time(each)),
             Cell::right(format!("{}/s", rate(per_core))),
             Cell::right(format!("{:.2}", solution.cores[at])),
             Cell::right(capacity),
             Cell::right(amount(counts[at], |it| rate(Figure { value: it, origin: Origin::Exact }))),
             Cell::right(amount(sizes[at], |it| bytes(figure(it)))),
-        ]);
+        ];
+        row.truncate(n_heads + 1);
+        rows.push(row);
     }
     (rows.len() > 2).then_some(rows)
 }
 
-fn mark(outlook: &Outlook, at: usize) -> &'static str {
-    if outlook.solution.slowest == Some(at) { "> " } else { "  " }
+fn mark(explanation: &Explanation, at: usize) -> &'static str {
+    let is_bound = outside(explanation).is_none() && explanation.estimate.bottleneck == at;
+    if is_bound { "> " } else { "  " }
+}
+
+/// What bounds the rate, where that is no step.
+pub(super) fn outside(explanation: &Explanation) -> Option<String> {
+    let outlook = explanation.outlook.as_ref()?;
+    let limit = outlook.solution.bounds.first()?.limit;
+    let is_outside = matches!(limit, Limit::Storage(_) | Limit::MemoryBandwidth | Limit::Consumer);
+    is_outside.then(|| Told { explanation, outlook }.limit(limit))
 }
 
 fn amount(amount: Amount, shown: impl Fn(f64) -> String) -> String {
@@ -97,7 +110,9 @@ impl Told<'_> {
     fn bounds(&self) -> String {
         let shown =
             |it: &Bound| format!("{}: {}", self.limit(it.limit), self.records(it.rate, it.origin));
-        let bounds: Vec<String> = self.outlook.solution.bounds.iter().take(4).map(shown).collect();
+        let solution = &self.outlook.solution;
+        let near = solution.bounds.iter().filter(|it| it.rate <= solution.rate * NEAR);
+        let bounds: Vec<String> = near.take(4).map(shown).collect();
         if bounds.is_empty() { "nothing that is known".to_owned() } else { bounds.join("; ") }
     }
 

@@ -7,7 +7,7 @@ use super::{
     table::{Cell, lines},
 };
 use crate::{
-    estimate::{CallEstimate, Estimate, Origin, StepEstimate},
+    estimate::{CallEstimate, Estimate, Figure, Origin, StepEstimate},
     passes::Step,
 };
 use std::fmt::Write;
@@ -40,15 +40,18 @@ pub(super) fn text(explanation: &Explanation) -> String {
 /// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`
 fn verdict(explanation: &Explanation) -> String {
     let estimate = &explanation.estimate;
-    let batches = estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(estimate.rate)));
+    let solved = explanation.outlook.as_ref().map(|it| it.solution.rate);
+    let best = solved.filter(|it| it.is_finite()).unwrap_or(estimate.rate.value);
+    let best = Figure { value: best.min(estimate.rate.value), ..estimate.rate };
+    let batches = estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
     let cores = estimate.cores;
     let plural = if cores == 1 { "" } else { "s" };
     format!(
         "{}: {} records/s{} on {cores} core{plural}, bound by {}\n",
         explanation.pipeline,
-        rate(estimate.records()),
+        rate(best.times(estimate.batch_rows.unwrap_or(1.0))),
         batches.unwrap_or_default(),
-        bottleneck(estimate),
+        forecast::outside(explanation).unwrap_or_else(|| bottleneck(estimate)),
     )
 }
 
