@@ -54,6 +54,13 @@ pub struct Candidate {
     pub refused: Option<String>,
 }
 
+impl Candidate {
+    /// What it is called in a lock: `train.map#1.decode_jpeg`.
+    pub fn value_name(&self) -> String {
+        format!("{}.{}", self.step, self.function)
+    }
+}
+
 /// A value of a stage before, which is read from a file for the kept value alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spare {

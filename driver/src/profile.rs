@@ -1,9 +1,12 @@
 //! Profiles: what was measured of a run, with the program that was run, in one file.
 
-use crate::{Compiled, SampleProgress, Stop, machine, run, samples, whole};
+use crate::{Compiled, SampleProgress, Stop, lock::hash_of, machine, run, samples, whole};
 use model::converge::{Converging, Next};
 use plan::{Measured, Program, StageMeasured};
-use runtime::{Failure, StageStats, Stats, reads};
+use runtime::{
+    Failure, StageStats, Stats,
+    reads::{self, Reads},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -23,6 +26,8 @@ pub struct Profile {
     pub version: String,
     /// The pipeline's name.
     pub pipeline: String,
+    /// The plan, as a hash of what is computed.
+    pub plan: String,
     /// What runs, whole: it can be run again.
     pub program: Program,
     /// What was measured of its stages.
@@ -63,16 +68,20 @@ pub(crate) struct Course {
     pub(crate) records: u64,
     pub(crate) kept: bool,
     pub(crate) settled: bool,
+    /// What the process had read before.
+    pub(crate) reads: Reads,
 }
 
 impl Profile {
     /// What `stats` say of a run of `compiled`.
     pub(crate) fn of(compiled: &Compiled, stats: &Stats, course: &Course) -> Self {
-        let read = reads::so_far();
+        let now = reads::so_far();
+        let (calls, bytes) = (now.calls - course.reads.calls, now.bytes - course.reads.bytes);
         Self {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pipeline: compiled.program.name.clone(),
+            plan: hash_of(compiled),
             program: compiled.program.clone(),
             measured: measured(stats, course.outputs),
             workers: course.workers,
@@ -82,11 +91,16 @@ impl Profile {
             records: course.records,
             process_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
             stalled_seconds: stats.stalled.as_secs_f64(),
-            reads: read.calls,
-            bytes_read: read.bytes,
+            reads: calls,
+            bytes_read: bytes,
             kept: course.kept,
             settled: course.settled,
         }
+    }
+
+    /// Whether it is about `compiled` as it is now.
+    pub fn is_of(&self, compiled: &Compiled) -> bool {
+        self.plan == hash_of(compiled) && self.measured.is_of(&compiled.program)
     }
 
     /// Records in a second.
@@ -166,6 +180,7 @@ pub fn measure(
             // From the first batch on: what comes before it is not the rate.
             since = Some(Instant::now());
             left_out = Left { stalled: run.stats().stalled };
+            course.reads = reads::so_far();
             continue;
         };
         course.outputs += chunk.rows as u64;

@@ -11,7 +11,9 @@ mod summary;
 pub use summary::{KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
-    Compiled, Profile, SampleProgress, Sink, Written, machine,
+    Compiled, Profile, SampleProgress, Sink, Written,
+    lock::Chosen,
+    machine,
     profile::Course,
     samples,
     state::{Identity, State, StateFile},
@@ -20,7 +22,10 @@ use keeping::Kept;
 pub use keeping::cache_point;
 pub(crate) use keeping::reserve;
 use plan::{DType, Field, Program};
-use runtime::{Chunk, Failure, Position, Rank, Stopper};
+use runtime::{
+    Chunk, Failure, Position, Rank, Stopper,
+    reads::{self, Reads},
+};
 use saver::Saver;
 use std::{
     path::PathBuf,
@@ -61,6 +66,10 @@ pub struct RunOptions {
     pub most_lost: Option<u64>,
     /// Whether values are kept in memory from epoch to epoch, where that helps.
     pub caches: bool,
+    /// What was chosen for it; of that, what is kept from epoch to epoch is heeded here.
+    pub lock: Option<Chosen>,
+    /// The share of the cores that may be used: 0 to 1.
+    pub cpu: f64,
     /// Where what was measured is written, at the end and every now and then.
     pub profile: Option<PathBuf>,
 }
@@ -80,6 +89,8 @@ impl Default for RunOptions {
             quarantine: None,
             most_lost: None,
             caches: true,
+            lock: None,
+            cpu: 1.0,
             profile: None,
         }
     }
@@ -177,6 +188,7 @@ pub fn run(
                 options,
                 before,
                 kept,
+                reads: reads::so_far(),
                 shared: Shared::default(),
                 since: Instant::now(),
             };
@@ -232,13 +244,15 @@ fn start(
         resume,
         told_of_losses: options.quarantine.is_some(),
         most_lost: options.most_lost,
+        cpu_share: options.cpu * machine::cores() as f64 / options.workers.max(1) as f64,
+        ..runtime::Options::default()
     };
     let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;
     if options.state.is_some() {
         identity.inputs(run.fingerprints()?);
     }
     let kept = match passes {
-        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options.memory))?,
+        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
         None => Vec::new(),
     };
     let mut before = 0;
@@ -263,6 +277,8 @@ struct Consumer<'a> {
     before: u64,
     /// What is kept from epoch to epoch.
     kept: Vec<Kept>,
+    /// What the process had read before.
+    reads: Reads,
     shared: Shared,
     since: Instant,
 }
@@ -322,6 +338,7 @@ impl Consumer<'_> {
             records: progress.records,
             kept: !self.kept.is_empty(),
             settled: false,
+            reads: self.reads,
         };
         Profile::of(self.compiled, stats, &course).write(path)
     }

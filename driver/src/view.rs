@@ -1,6 +1,8 @@
 //! What a pipeline is looked at for: a machine, some epochs, what was measured.
 
-use crate::{Compiled, Host, Profile, RunOptions, SampleProgress, host, machine, run, samples};
+use crate::{
+    Compiled, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine, run, samples,
+};
 use compiler::{
     caches::{Choice, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
@@ -25,6 +27,8 @@ pub struct Circumstances {
     pub profile: Option<Profile>,
     /// What is known of the machine, if more than its cores.
     pub host: Option<Host>,
+    /// What was chosen for it.
+    pub lock: Option<Chosen>,
 }
 
 impl Compiled {
@@ -66,7 +70,8 @@ impl Compiled {
             let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
             let memory = machine.memory_bytes as u64;
             let measured = of.profile.as_ref().map(|it| &it.measured);
-            choices = self.kept(&lens(&run, &program)?, (passes, memory), measured);
+            choices =
+                self.kept(&lens(&run, &program)?, (passes, memory), (measured, of.lock.as_ref()));
             pass_lens = run.pass_lens()?;
         }
         let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
@@ -74,6 +79,7 @@ impl Compiled {
             outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
             workers: it.workers,
             stall: it.stalled_seconds / it.seconds.max(1e-9),
+            bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
         });
         Ok(View { machine, choices, seen, pass_lens })
     }
@@ -83,13 +89,16 @@ impl Compiled {
         &self,
         pass_lens: &BTreeMap<StageId, u64>,
         (passes, memory): (f64, u64),
-        measured: Option<&Measured>,
+        (measured, lock): (Option<&Measured>, Option<&Chosen>),
     ) -> Vec<Choice> {
         let library = stdlib::library();
         let found =
             candidates(&self.optimised.plan, &library, (measured, SAVES_MIN)).unwrap_or_default();
         let room = memory - run::reserve(self, memory);
-        choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room })
+        let pass_lens = pass_lens.clone();
+        let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
+        let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
+        choose(found, &Occasion { pass_lens, passes, room, pinned, forbidden })
     }
 }
 

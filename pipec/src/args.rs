@@ -1,8 +1,13 @@
 //! What can be said on the command line.
 
+mod values;
+
+pub(crate) use values::Changes;
+
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
 use clap_complete::Shell;
 use std::{path::PathBuf, time::Duration};
+use values::{changes, setting, share, size, speed, time};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Yellow.on_default().bold())
@@ -53,6 +58,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Runs a pipeline until its rate has settled, and writes what was measured.
     Profile(ProfileArgs),
+    /// Measures a pipeline, chooses its numbers, and writes them into a lock beside the program.
+    Tune(TuneArgs),
     /// Makes one executable of a pipeline, which needs nothing else.
     Build(BuildArgs),
     /// Shows the records after each step of a pipeline.
@@ -126,6 +133,17 @@ pub(crate) struct ProgramArgs {
     pub(crate) without: Vec<String>,
 }
 
+/// A machine that is not there, for programs of `busy`.
+#[derive(Args)]
+pub(crate) struct VirtualArgs {
+    /// Has `busy` sleep instead of computing, on so many cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) virtual_cores: Option<u16>,
+    /// Lets files be read no faster than from a disk of this speed, such as 50MB/s.
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    pub(crate) virtual_disk: Option<u64>,
+}
+
 /// `run`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -170,6 +188,14 @@ pub(crate) struct RunArgs {
     /// How often the state is written at most, such as 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time, requires = "state")]
     pub(crate) state_every: Duration,
+    /// Refuses to run unless it was tuned, with `pipec tune`, as it is now.
+    #[arg(long)]
+    pub(crate) locked: bool,
+    /// The share of the cores that the run may use, such as 60%.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) cpu: Option<f64>,
+    #[command(flatten)]
+    pub(crate) virtually: VirtualArgs,
     /// Writes what was measured of each step into a file, for `explain --profile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
@@ -236,6 +262,15 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: bool,
 }
 
+impl VirtualArgs {
+    /// Begins to be that machine.
+    pub(crate) fn begin(&self) {
+        let cores = self.virtual_cores.map(usize::from);
+        runtime::tokens::virtual_cores(cores);
+        runtime::reads::hold_back(self.virtual_disk);
+    }
+}
+
 /// `profile`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -251,10 +286,38 @@ pub(crate) struct ProfileArgs {
     /// The file to be written; the pipeline's name and `.profile` if not said.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) virtually: VirtualArgs,
     /// The longest that it may take.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub(crate) seconds: Duration,
     /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+}
+
+/// `tune`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec tune train.pipe train --epochs 90          writes train.pipe.lock
+  pipec run train.pipe train --locked              as it was tuned, or not at all")]
+pub(crate) struct TuneArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// The longest that it may take.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
+    pub(crate) seconds: Duration,
+    /// Passes over the data that it is tuned for.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: u32,
+    /// The time that the consumer takes for a batch, such as 120ms.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) consumer: Option<Duration>,
+    /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
 }
@@ -486,59 +549,6 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// `name=value`.
-fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is written `name=value`")?;
-    if name.is_empty() {
-        return Err("there is no name before the `=`".to_owned());
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
-/// What is other than it is.
-#[derive(Clone, Default)]
-pub(crate) struct Changes(pub(crate) Vec<model::what_if::Change>);
-
-fn changes(text: &str) -> Result<Changes, String> {
-    model::what_if::parse(text).map(Changes)
-}
-
-/// A time with its unit.
-fn time(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
-    const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
-        .ok_or(WANTED)?;
-    let seconds = number.trim().parse::<f64>().map_err(|_| WANTED)? * unit;
-    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
-}
-
-/// A size in bytes, with its unit.
-fn size(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 9] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("TiB", 1 << 40),
-        ("kB", 1000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("TB", 1_000_000_000_000),
-        ("B", 1),
-    ];
-    const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB";
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
-        .ok_or(WANTED)?;
-    let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
-    let bytes = number * unit as f64;
-    // Large enough for any machine, and exact in a float.
-    if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(WANTED.to_owned()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -547,29 +557,5 @@ mod tests {
     #[test]
     fn the_command_line_holds_together() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("2GiB"), Ok(2 << 30));
-        assert_eq!(size("1.5 kB"), Ok(1500));
-        for wrong in ["2", "GiB", "2gib", "-1GiB", "nanGiB", "1e99GB"] {
-            assert!(size(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(time("2 min"), Ok(Duration::from_secs(120)));
-        for wrong in ["2", "s", "-1s", "nans", "1e99h"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn values_may_hold_equals_signs() {
-        assert_eq!(setting("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
-        assert!(setting("a").is_err() && setting("=b").is_err());
     }
 }

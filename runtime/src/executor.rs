@@ -33,11 +33,12 @@ use position::At;
 use state::{Calls, State};
 use std::{
     any::Any,
+    collections::BTreeMap,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 // Who owns what. A stage becomes one node, an operator with a parallel step two. The nodes form
@@ -77,6 +78,11 @@ use std::{
 /// up to 3.7 KiB each in a build for debugging, so that the 1 200 of a stage take 4.4 MiB.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Rests of threads that may not compute all the time: the shortest, and the longest at once, so that
+/// they soon see that a run has been stopped.
+const REST_MIN: Duration = Duration::from_millis(2);
+const REST_MAX: Duration = Duration::from_millis(50);
+
 /// How a program is run.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -100,6 +106,10 @@ pub struct Options {
     pub told_of_losses: bool,
     /// Records that may be lost in all; beyond them the run ends.
     pub most_lost: Option<u64>,
+    /// The share of its time that each thread may compute: 0 to 1.
+    pub cpu_share: f64,
+    /// Threads that may work in a stage at a time, where not any number; by its place.
+    pub caps: BTreeMap<usize, usize>,
 }
 
 impl Default for Options {
@@ -116,6 +126,8 @@ impl Default for Options {
             resume: None,
             told_of_losses: false,
             most_lost: None,
+            cpu_share: 1.0,
+            caps: BTreeMap::new(),
         }
     }
 }
@@ -134,6 +146,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let shared = Shared {
         state: Mutex::new(State::new(nodes, options.epochs.clone(), options.most_lost)),
+        cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
     };
@@ -206,6 +219,8 @@ struct Next {
 
 struct Shared {
     state: Mutex<State>,
+    /// See [`Options::cpu_share`].
+    cpu_share: f64,
     /// Where threads of each class wait for a task.
     tasks: [Condvar; Class::COUNT],
     /// Where the consumer waits for a chunk.
@@ -456,8 +471,19 @@ impl Shared {
     /// What a thread does from its start to its end.
     fn work(&self, class: Class) {
         let mut memory = task::Memory::default();
+        let mut owed = Duration::ZERO;
         let mut state = self.lock();
         while !state.stopped {
+            if owed >= REST_MIN {
+                let rest = owed.min(REST_MAX);
+                owed -= rest;
+                let calls = state.calls();
+                drop(state);
+                self.call(calls);
+                thread::sleep(rest);
+                state = self.lock();
+                continue;
+            }
             let Some(job) = state.take_job(class) else {
                 state = self.sleep(state, class);
                 continue;
@@ -466,6 +492,7 @@ impl Shared {
             drop(state);
             self.call(calls);
             let outcome = job.run(&mut memory);
+            owed += outcome.busy.mul_f64(1.0 / self.cpu_share - 1.0);
             state = self.lock();
             state.finish(outcome);
         }

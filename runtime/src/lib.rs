@@ -14,6 +14,7 @@ mod random;
 pub mod reads;
 mod source;
 mod tensor;
+pub mod tokens;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
 pub use cache::{Cache, CacheKey, CachePoint, CacheStats, Spared};

@@ -65,6 +65,11 @@ pub fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Counts bytes as read that nobody has read, and waits until they are paid for.
+pub fn pretend(bytes: u64) {
+    took(bytes);
+}
+
 /// Counts bytes that were read, and waits until they are paid for.
 fn took(bytes: u64) {
     CALLS.fetch_add(1, Relaxed);

@@ -12,7 +12,7 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("plan", &[]),
     ("model", &[]),
     ("compiler", &["plan", "model"]),
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
+    ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver"]),
 ];
 
 /// The checks of the tree.

@@ -45,6 +45,10 @@ pub struct Occasion {
     pub passes: f64,
     /// Bytes that may be taken.
     pub room: u64,
+    /// Values that are kept and no others, where there is one (`Candidate::value_name`).
+    pub pinned: Vec<String>,
+    /// Values that are not kept.
+    pub forbidden: Vec<String>,
 }
 
 impl Choice {
@@ -56,6 +60,14 @@ impl Choice {
         let mut new = Self { candidate, values, share, saves_ns, payback, kept: false, why, limit };
         if new.why.is_empty() && occasion.passes < 2.0 {
             new.why = "each record comes once".to_owned();
+        }
+        let name = new.candidate.value_name();
+        if new.why.is_empty() && occasion.forbidden.contains(&name) {
+            new.why = "the lock forbids it".to_owned();
+        }
+        let others = !occasion.pinned.is_empty() && !occasion.pinned.contains(&name);
+        if new.why.is_empty() && others {
+            new.why = format!("the lock keeps `{}` alone", occasion.pinned.join("`, `"));
         }
         new
     }

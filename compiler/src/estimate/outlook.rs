@@ -55,6 +55,8 @@ pub struct Seen {
     pub workers: usize,
     /// The share of the time that the consumer waited: 0 to 1.
     pub stall: f64,
+    /// Bytes of files that were read for an output.
+    pub bytes_read: f64,
 }
 
 /// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
@@ -67,6 +69,9 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     for (at, len) in sources.collect::<Vec<_>>().into_iter().zip(&view.pass_lens) {
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
+    }
+    if let Some(seen) = &view.seen {
+        network = reading(network, seen.bytes_read);
     }
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
@@ -144,6 +149,18 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     };
     let reads = Reads { storage: 0, bytes, requests, pattern: Pattern::Random };
     (bytes > 0.0).then_some(reads)
+}
+
+/// The network where so many bytes are read for an output: it was counted, step by step it was not.
+fn reading(network: Network, bytes: f64) -> Network {
+    let reads = |at: &usize| network.steps()[*at].reads.is_some();
+    let at = (0..network.steps().len()).find(reads).unwrap_or(0);
+    let entering = network.visits().entering[at].max(1e-9);
+    let all = 0..network.steps().len();
+    let network = all.fold(network, |it, step| it.with(step, |step| step.reads = None));
+    let reads =
+        Reads { storage: 0, bytes: bytes / entering, requests: 0.0, pattern: Pattern::Random };
+    network.with(at, |step| step.reads = (bytes > 0.0).then_some(reads))
 }
 
 /// The network once all that is kept is full.

@@ -35,9 +35,11 @@ pub(super) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -
 pub(super) fn begin(
     compiled: &Compiled,
     (run, program): (&mut Run, &Program),
-    (passes, memory): (f64, u64),
+    (passes, options): (f64, &RunOptions),
 ) -> Result<Vec<Kept>, Failure> {
-    let choices = compiled.kept(&view::lens(run, program)?, (passes, memory), None);
+    let lens = view::lens(run, program)?;
+    let lock = options.lock.as_ref();
+    let choices = compiled.kept(&lens, (passes, options.memory), (None, lock));
     let kept = choices.into_iter().filter(|it| it.kept);
     let kept: Vec<Kept> =
         kept.map(|it| Kept { cache: Arc::new(Cache::new(it.limit)), choice: it }).collect();

@@ -46,7 +46,7 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     }
     let Some(path) = &args.profile else { return Ok(None) };
     let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
-    if profile.measured.is_of(&compiled.program) {
+    if profile.is_of(compiled) {
         return Ok(Some(profile));
     }
     let (name, what) = (path.display(), &compiled.program.name);
@@ -159,6 +159,7 @@ fn planned(
         memory: args.memory,
         profile,
         host,
+        lock: None,
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),

@@ -11,6 +11,7 @@ mod profile;
 mod run;
 mod sample;
 mod scan;
+mod tune;
 mod verify;
 
 use crate::{
@@ -36,6 +37,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
         Command::Profile(args) => profile::run(args, talk),
+        Command::Tune(args) => tune::run(args, talk),
         Command::Build(args) => build::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),
         Command::Verify(args) => verify::run(args, talk),

@@ -16,6 +16,7 @@ pub(super) fn run(args: &ProfileArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
+    args.virtually.begin();
     let measured = measured(&compiled, (&args.program, args.memory, args.seconds), talk);
     let profile = match measured {
         Ok(profile) => profile,

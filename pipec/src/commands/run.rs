@@ -5,8 +5,8 @@ mod report;
 use super::{compiled, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
-    State, StateFile, Stop, Watch,
+    Compiled, Discard, Folder, Lock, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
+    State, StateFile, Stop, Watch, lock::Chosen,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -34,11 +34,16 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(exit) = uneven(args, &compiled, talk) {
         return Ok(exit);
     }
+    let lock = match lock(args, &compiled, talk) {
+        Ok(lock) => lock,
+        Err(exit) => return Ok(exit),
+    };
     let mut sink = match sink(&args.out, &compiled) {
         Ok(sink) => sink,
         Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
     };
-    let running = Running { args, compiled: &compiled, stop: stop.clone(), talk };
+    args.virtually.begin();
+    let running = Running { args, compiled: &compiled, lock, stop: stop.clone(), talk };
     let outcome = running.watched(&mut *sink);
 
     report::summary(talk, &outcome);
@@ -52,6 +57,33 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Some(Failure::Stopped) => Exit::Fine,
         Some(failure) => report::failure(talk, &outcome.summary.pipeline, failure),
     })
+}
+
+/// What the lock beside the program says of the pipeline, where it is still about it.
+fn lock(args: &RunArgs, compiled: &Compiled, talk: &Talk) -> Result<Option<Chosen>, Exit> {
+    let path = Lock::path_of(&args.file);
+    let lock = Lock::read(&path).map_err(|it| super::failed(talk, &it))?;
+    let name = &compiled.program.name;
+    let chosen = lock.and_then(|mut it| it.pipeline.remove(name));
+    let shown = path.display();
+    let help = format!("`pipec tune {} {name}` writes it", args.file.display());
+    match chosen {
+        Some(chosen) if chosen.is_of(compiled) => Ok(Some(chosen)),
+        Some(_) if args.locked => {
+            let wrong = format!("`{shown}` is of another `{name}`: the program was changed since");
+            talk.error(&wrong, Some(&help));
+            Err(Exit::Usage)
+        }
+        None if args.locked => {
+            talk.error(&format!("`{shown}` says nothing of `{name}`"), Some(&help));
+            Err(Exit::Usage)
+        }
+        Some(_) => {
+            talk.say(&format!("`{shown}` is of another `{name}` and not heeded; {help} anew"));
+            Ok(None)
+        }
+        None => Ok(None),
+    }
 }
 
 /// What is wrong with what was asked for, which is known before anything is read.
@@ -136,13 +168,14 @@ fn stdout() -> Box<dyn Write> {
 struct Running<'a> {
     args: &'a RunArgs,
     compiled: &'a Compiled,
+    lock: Option<Chosen>,
     stop: Stop,
     talk: &'a Talk,
 }
 
 impl Running<'_> {
     fn watched(self, sink: &mut dyn Sink) -> Outcome {
-        let Self { args, compiled, stop, talk } = self;
+        let Self { args, compiled, lock, stop, talk } = self;
         let line = report::Line {
             pipeline: &compiled.program.name,
             batched: compiled.program.batched,
@@ -162,19 +195,20 @@ impl Running<'_> {
         let progress: Option<&mut (dyn FnMut(&Progress) + Send)> =
             if talk.terminal { Some(&mut show) } else { None };
         let watch = Watch { stop, progress, sample: &mut sample };
-        let outcome = driver::run(compiled, &options(args), sink, watch);
+        let outcome = driver::run(compiled, &options(args, lock), sink, watch);
         talk.passed();
         outcome
     }
 }
 
-fn options(args: &RunArgs) -> RunOptions {
+fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
     let usual = RunOptions::default();
+    let tuned = lock.as_ref().map_or(usual.workers, |it| it.workers);
     RunOptions {
         seed: args.seed,
         epochs: args.epochs,
         limit: args.limit,
-        workers: args.program.workers.map_or(usual.workers, usize::from),
+        workers: args.program.workers.map_or(tuned, usize::from),
         memory: args.memory.unwrap_or(usual.memory),
         chunk_rows: args.chunk_rows.map(|it| it as usize),
         rank: Rank { rank: args.rank, world: args.world },
@@ -183,5 +217,7 @@ fn options(args: &RunArgs) -> RunOptions {
         most_lost: args.max_errors,
         caches: !args.no_cache,
         profile: args.profile.clone(),
+        lock,
+        cpu: args.cpu.unwrap_or(1.0),
     }
 }

@@ -161,6 +161,11 @@ impl Compiled {
         node.is_some_and(|it| it.tap.set(tap).is_ok())
     }
 
+    /// Whether it computes a whole chunk at a time.
+    pub(crate) fn is_at_once(&self) -> bool {
+        self.vector
+    }
+
     /// Where its time goes, as far as it was looked at.
     pub(crate) fn calls(&self) -> Calls {
         self.measured.calls()

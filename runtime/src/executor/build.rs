@@ -407,6 +407,7 @@ impl Build<'_> {
             chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
             rows,
             is_fixed: self.options.chunk_rows.is_some(),
+            threads: self.options.caps.get(&stage).map_or(usize::MAX, |it| (*it).max(1)),
         }
     }
 

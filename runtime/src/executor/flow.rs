@@ -31,7 +31,7 @@ impl State {
         self.in_flight -= bytes_in;
         self.look(ended);
         let node = &mut self.nodes[id];
-        node.measured.ended(busy, cpu);
+        node.measured.end_task(busy, cpu);
         match slot {
             Slot::Ring(number) => self.finish_parallel(id, number, result),
             Slot::Serial(epoch) => {
@@ -49,6 +49,7 @@ impl State {
             Err(failure) => Done { item: Item::Failed(failure), ..Done::default() },
         };
         self.arrive(done.item.bytes());
+        self.nodes[id].measured.ended += done.entered;
         match self.nodes[id].ring.put(number, done) {
             Some(unwanted) => self.in_flight -= unwanted.item.bytes(),
             None => self.commit(id),

@@ -121,7 +121,12 @@ pub(super) struct Limit {
     pub(super) rows: usize,
     /// Whether they are to be as many, however large they are.
     pub(super) is_fixed: bool,
+    /// Threads that may be at work in it.
+    pub(super) threads: usize,
 }
+
+/// A task of a transform is to take no longer than this.
+const TASK_MAX: Duration = Duration::from_millis(20);
 
 /// Chunks that should fit into the bytes of a node.
 const CHUNKS_HELD: usize = 8;
@@ -158,6 +163,8 @@ pub(super) struct Measured {
     pub(super) records: u64,
     pub(super) bytes: u64,
     pub(super) busy: Duration,
+    /// Records that have entered tasks which have ended, of a transform.
+    pub(super) ended: u64,
     pub(super) tasks: u64,
     pub(super) active: usize,
     /// Bytes of its largest chunk.
@@ -230,11 +237,23 @@ impl Node {
     /// knows yet how large they are.
     pub(super) fn rows_now(&self) -> usize {
         let Limit { bytes, chunk_bytes, rows, is_fixed, .. } = self.limit;
+        let rows = if is_fixed { rows } else { rows.min(self.rows_in_time()) };
         let measured = self.measured.bytes.checked_div(self.measured.records);
-        let typed = chunk_bytes.map(|it| (it / rows) as u64);
+        let typed = chunk_bytes.map(|it| (it / self.limit.rows.max(1)) as u64);
         match measured.or(typed) {
             _ if is_fixed => rows,
             Some(each) => (bytes / CHUNKS_HELD / (each as usize).max(1)).clamp(1, rows),
+            None => 1,
+        }
+    }
+
+    /// Records of a task that is not too long: where records take their time, many threads are to
+    /// have work, and what was asked for is to come soon. One, while nobody knows how long they take.
+    fn rows_in_time(&self) -> usize {
+        let Kind::Transform { compiled, .. } = &self.kind else { return usize::MAX };
+        match self.measured.each() {
+            _ if compiled.is_at_once() => usize::MAX,
+            Some(each) => (TASK_MAX.as_nanos() / each.as_nanos().max(1)).max(1) as usize,
             None => 1,
         }
     }
@@ -337,7 +356,7 @@ impl Measured {
     }
 
     /// Takes note of a task that has ended.
-    pub(super) fn ended(&mut self, busy: Duration, cpu: Option<Duration>) {
+    pub(super) fn end_task(&mut self, busy: Duration, cpu: Option<Duration>) {
         self.busy += busy;
         self.tasks += 1;
         self.active -= 1;
@@ -345,6 +364,11 @@ impl Measured {
             self.cpu += cpu;
             self.cpu_busy += busy;
         }
+    }
+
+    /// How long a record takes; none while none has been through.
+    fn each(&self) -> Option<Duration> {
+        (self.ended > 0).then(|| self.busy.div_f64(self.ended as f64))
     }
 
     /// Processor time of all tasks: what was measured stands for the rest.

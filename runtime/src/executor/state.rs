@@ -244,7 +244,7 @@ impl State {
         if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
-        self.has_work(id) && node.has_room()
+        node.measured.active < node.limit.threads && self.has_work(id) && node.has_room()
     }
 
     /// Whether there is something that a task of the node could begin with.

@@ -7,6 +7,7 @@ mod argmax;
 mod argmin;
 mod arithmetic;
 mod best;
+mod busy;
 mod casts;
 mod concat;
 mod cumsum;
@@ -69,6 +70,8 @@ pub(crate) static ALL: &[&Function] = &[
     &casts::BF16,
     &casts::F32,
     &casts::F64,
+    // Work of a known cost.
+    &busy::ENTRY,
     // Reductions.
     &all::ENTRY,
     &any::ENTRY,

@@ -1,0 +1,220 @@
+//! E12: the end-to-end table of Plumber (MLSys 2022), on virtual cores, by the real executor.
+//!
+//! Costs are twenty times those of the file, so that what sleeps sleeps long enough; rates are told
+//! as they would be without. A step of a sequential pipeline has one thread, others any number.
+
+use crate::{Row, trial};
+use model::{Figure, Machine, Network, Step, autotune::tuned, network::Amount};
+use plan::{Index, Program};
+use runtime::{reads, tokens};
+use serde::Deserialize;
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+/// How many times as long each piece of work takes.
+const SLOWER: f64 = 20.0;
+/// Records of the data set: few, so that the first epoch is soon over.
+const RECORDS: u64 = 600;
+/// Seconds of each measurement.
+const SECONDS: f64 = 4.0;
+/// Bytes that a record of a capped source is said to have.
+const RECORD_BYTES: f64 = 1_000.0;
+
+#[derive(Deserialize)]
+struct File {
+    cores: f64,
+    pipelines: BTreeMap<String, Pipeline>,
+}
+
+#[derive(Deserialize)]
+struct Pipeline {
+    cores: Option<f64>,
+    #[serde(default)]
+    stages: Vec<Stage>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, serde_json::Value>,
+}
+
+impl Pipeline {
+    /// Whether what can be kept fits into memory.
+    fn fits(&self) -> bool {
+        self.rest.iter().any(|(name, it)| name.ends_with("memory") && it.as_bool() == Some(true))
+    }
+}
+
+#[derive(Deserialize, Clone)]
+struct Stage {
+    name: String,
+    cpu_ms: f64,
+    source_cap_per_s: Option<f64>,
+    #[serde(default)]
+    random: bool,
+    #[serde(default)]
+    sequential: bool,
+}
+
+/// What is claimed of a pipeline: how many times naive, and the best of the tuners.
+const CLAIMS: [(&str, f64, f64); 5] = [
+    ("ResNetLinear", 44.0, 1.4),
+    ("ResNet18", 0.0, 1.2),
+    ("MultiBoxSSD", 0.0, 1.3),
+    ("TransformerSmall", 0.0, 2.5),
+    ("RCNN", 0.0, 0.98),
+];
+
+/// The rows of the table.
+pub(crate) fn rows() -> Vec<Row> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/data/reference/plumber_costs.json");
+    let Ok(text) = fs::read_to_string(&path) else {
+        let (id, claim) = ("E12".to_owned(), "the costs of the paper".to_owned());
+        return vec![Row { id, claim, figure: "are not there: skipped".to_owned(), holds: true }];
+    };
+    let file: File = serde_json::from_str(&text).expect("the costs can be read");
+    CLAIMS.iter().flat_map(|claim| pipeline(&file, *claim)).collect()
+}
+
+fn pipeline(file: &File, (name, naive_times, tuner_times): (&str, f64, f64)) -> Vec<Row> {
+    let pipeline = &file.pipelines[name];
+    let cores = pipeline.cores.unwrap_or(file.cores);
+    let setup = Setup { stages: pipeline.stages.clone(), cores, fits: pipeline.fits() };
+    let naive = setup.naive();
+    let heuristic = setup.capped(&vec![cores as u32; setup.stages.len()]);
+    let autotune = setup.capped(&setup.autotuned());
+    let ours = setup.ours();
+    let best = setup.best_of_all();
+    let tuner = heuristic.max(autotune);
+    let row = |claim: &str, figure: String, holds: bool| Row {
+        id: format!("E12 {name}"),
+        claim: claim.to_owned(),
+        figure,
+        holds,
+    };
+    let rates = format!(
+        "ours {ours:.0}/s, naive {naive:.0}/s, heuristic {heuristic:.0}/s, autotune {autotune:.0}/s"
+    );
+    let mut rows = vec![
+        row(
+            "at least 0.97 of brute force",
+            format!("{:.3} of {best:.0}/s", ours / best),
+            ours >= 0.97 * best,
+        ),
+        row(
+            &format!("at least {tuner_times} times the best tuner"),
+            format!("{:.2} ({rates})", ours / tuner),
+            ours >= tuner_times * tuner,
+        ),
+    ];
+    if naive_times > 0.0 {
+        let figure = format!("{:.1}", ours / naive);
+        rows.push(row(
+            &format!("at least {naive_times} times naive"),
+            figure,
+            ours >= naive_times * naive,
+        ));
+    }
+    rows
+}
+
+/// A pipeline on a machine.
+struct Setup {
+    stages: Vec<Stage>,
+    cores: f64,
+    /// Whether what can be kept fits into memory.
+    fits: bool,
+}
+
+impl Setup {
+    /// Half cores where there is half a one: twice as many, each half as fast.
+    fn tokens(&self) -> (usize, f64) {
+        let parts = if self.cores.fract() > 0.0 { 2.0 } else { 1.0 };
+        ((self.cores * parts) as usize, parts)
+    }
+
+    /// The program: each step is work of its cost, what is random depends on a draw.
+    fn text(&self) -> String {
+        let parts = self.tokens().1;
+        let mut text = format!("pipeline p = range({RECORDS}) |> shuffle\n");
+        for stage in &self.stages {
+            let seconds = stage.cpu_ms / 1e3 * SLOWER * parts;
+            let bytes = stage.source_cap_per_s.map_or(0.0, |_| RECORD_BYTES);
+            let value = if stage.random { "i + uniform_int(0, 1)" } else { "i" };
+            let alone = stage.sequential;
+            text += &format!(
+                "  |> map {{ i: busy({value}, time: {seconds}, bytes: {bytes:.0}, alone: {alone}) }}\n"
+            );
+        }
+        text
+    }
+
+    fn begin(&self) {
+        tokens::virtual_cores(Some(self.tokens().0));
+        let cap = self.stages.iter().find_map(|it| it.source_cap_per_s);
+        reads::hold_back(cap.map(|it| (it / SLOWER * RECORD_BYTES) as u64));
+    }
+
+    /// One thread does everything.
+    fn naive(&self) -> f64 {
+        self.begin();
+        let compiled = trial::compiled(&self.text());
+        let way = trial::Way { workers: 1, chunk_rows: Some(1), ..trial::Way::default() };
+        trial::rate(&compiled.program, way, (5, SECONDS)) * SLOWER
+    }
+
+    /// So many threads for each step, and nothing kept.
+    fn capped(&self, workers: &[u32]) -> f64 {
+        self.begin();
+        let compiled = trial::compiled(&self.text());
+        let program = trial::apart(&compiled);
+        let way = trial::Way {
+            workers: 2 * self.tokens().0,
+            caps: self.caps(&program, workers),
+            chunk_rows: Some(1),
+            ..trial::Way::default()
+        };
+        trial::rate(&program, way, (100, SECONDS)) * SLOWER
+    }
+
+    fn caps(&self, program: &Program, workers: &[u32]) -> BTreeMap<usize, usize> {
+        let steps = workers.iter().enumerate();
+        steps
+            .map(|(i, n)| (trial::stage(program, &format!("map#{}", i + 1)).row(), *n as usize))
+            .collect()
+    }
+
+    /// What the model chooses: what to keep; any thread may do anything.
+    fn ours(&self) -> f64 {
+        self.begin();
+        let compiled = trial::compiled(&self.text());
+        let workers = 2 * self.tokens().0;
+        let room = if self.fits { 1 << 30 } else { 0 };
+        let kept = trial::chosen(&compiled, workers, room);
+        let way = trial::Way { workers, kept, chunk_rows: Some(1), ..trial::Way::default() };
+        trial::rate(&compiled.program, way, (RECORDS + 100, SECONDS)) * SLOWER
+    }
+
+    /// Workers of each step by tf.data's hill climb.
+    fn autotuned(&self) -> Vec<u32> {
+        let mut steps = vec![Step::source("range", Amount::Finite(RECORDS as f64))];
+        for (i, stage) in self.stages.iter().enumerate() {
+            let step = Step::after(&stage.name, i).costs(Figure::exact(stage.cpu_ms * 1e6));
+            let segment = stage.sequential.then_some(i as u32);
+            steps.push(Step { segment, cap: stage.source_cap_per_s, ..step });
+        }
+        let network = Network::new(steps).expect("a chain is a network");
+        tuned(&network, &Machine::new(self.cores, 64e9)).workers[1..].to_vec()
+    }
+
+    /// The best rate of all places where records could be kept, by arithmetic.
+    fn best_of_all(&self) -> f64 {
+        let random = self.stages.iter().position(|it| it.random).unwrap_or(self.stages.len());
+        let places = if self.fits { 0..=random } else { 0..=0 };
+        let rate = |first: usize| {
+            let left = &self.stages[first..];
+            let all: f64 = left.iter().map(|it| it.cpu_ms).sum();
+            let caps = left.iter().filter_map(|it| it.source_cap_per_s);
+            let alone = left.iter().filter(|it| it.sequential).map(|it| 1e3 / it.cpu_ms);
+            caps.chain(alone).fold(self.cores * 1e3 / all, f64::min)
+        };
+        places.map(rate).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,41 @@
+//! `busy`: work of a known cost, for trying out plans.
+
+use crate::prelude::*;
+use runtime::{reads, tokens};
+use std::{sync::Mutex, time::Duration};
+
+function! {
+    /// The value as it is, after `time` seconds of one core's work and after reading `bytes` from a
+    /// storage that is not there: a step of a known cost, for trying out plans and machines.
+    ///
+    /// With `run --virtual-cores` it sleeps instead of computing; what it reads counts as read, and
+    /// is held back by `run --virtual-disk`. Where it is `alone`, one thread does it at a time.
+    ///
+    /// ```pipe
+    /// range(4) |> map { i: busy(i, time: 0.0001) }    # { i: i64 }
+    /// ```
+    "busy(x: any, time: float, bytes: int = 0, alone: bool = false) fails -> any",
+    // Its own: what is asked of it is not known here.
+    cost: Cost::call(1_000.0),
+    result: Some(result),
+}
+
+fn result(applied: &Applied<'_>) -> Result<Type, String> {
+    applied.ty(0).ok_or_else(|| "`busy` takes a value".to_owned())
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    let alone = Mutex::new(());
+    Ok(Kernel::compute(move |args, out| {
+        let (time, bytes) = (args.float(1), args.int(2));
+        let time = Duration::try_from_secs_f64(time)
+            .map_err(|_| Fault::new("time", format!("{time} s is no time that can be spent")))?;
+        if bytes > 0 {
+            reads::pretend(bytes.unsigned_abs());
+        }
+        let turn = args.tensor(3).first::<bool>().then(|| alone.lock());
+        tokens::spend(time);
+        drop(turn);
+        out.copy(&args.tensor(0))
+    }))
+}
