@@ -108,7 +108,9 @@ impl Comparison {
         let head = |letter: &str, it: &SideFigures| {
             let bound = it.bottleneck.as_deref().unwrap_or("nothing that is known");
             let of = format!("{} of {}", it.pipeline, it.name);
-            let bound = format!("{} cores, {} workers, bound by {bound}", it.cores, it.workers);
+            let (cores, workers) = (things(it.cores, "core"), things(it.workers, "worker"));
+            let bound = format!("{cores}, {workers}, bound by {bound}");
+            let of = format!("{of}: {} records/s", rate(measured(it.records_per_second)));
             vec![Cell::left(letter), Cell::left(of), Cell::left(bound)]
         };
         vec![head("A", &self.a), head("B", &self.b)]
@@ -179,6 +181,7 @@ fn row(name: String, ns: [Option<f64>; 2], all: [f64; 2]) -> Vec<Cell> {
 /// By how much the second is more than the first: `+12 %`.
 fn change(both: [Option<f64>; 2]) -> String {
     match both {
+        [Some(a), Some(b)] if a > 0.0 && b / a >= 10.0 => format!("× {}", rate(measured(b / a))),
         [Some(a), Some(b)] if a > 0.0 => format!("{:+.0} %", 100.0 * (b / a - 1.0)),
         _ => String::new(),
     }
@@ -245,10 +248,9 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
     let records = run.records.max(1) as f64;
     let ns = stages.iter().map(|it| it.cpu_ns).sum::<f64>() / records;
     let cores = run.workers.min(run.cores).max(1);
-    let plural = if cores == 1 { "" } else { "s" };
     let dearest = stages.iter().max_by(|a, b| a.cpu_ns.total_cmp(&b.cpu_ns));
     let dearest = dearest.filter(|it| it.cpu_ns > 0.0).map(|it| it.steps.join(", "));
-    let all = (format!("{cores} core{plural} of processor"), cores as f64 * 1e9 / ns, dearest);
+    let all = (format!("{} of processor", things(cores, "core")), cores as f64 * 1e9 / ns, dearest);
     let in_order = stages.iter().filter(|it| it.serial_ns > 0.0).map(|it| {
         let steps = it.steps.join(", ");
         let rate = 1e9 * records / it.serial_ns;
@@ -268,4 +270,9 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
         bottleneck: bounds.first().and_then(|it| it.2.clone()),
         bounds: bounds.into_iter().map(|it| (it.0, it.1)).collect(),
     }
+}
+
+fn things(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
 }

@@ -21,20 +21,19 @@ const STYLE: &str = include_str!("html/page.css");
 
 /// The page.
 pub(super) fn page(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
-    let mut body = head(explanation);
-    body += &tiles(explanation, observed);
-    body += &section("The plan", "wide", &picture::plan(explanation));
+    let mut body = head(explanation, observed) + &tiles(explanation);
+    body += &section("The plan", "", &picture::plan(explanation));
     let mut figures = roofline::figure(explanation, observed)
         .map_or(String::new(), |it| section("How far it can go", "", &it));
+    figures += &section("Why, and what would help", "", &facts(explanation));
     if let Some(observed) = observed {
         figures += &section("Where the stages' time went", "", &measured::stages(observed));
         figures += &section("Waits of the consumer", "", &measured::stalls(observed));
     }
     body += &element("div", "columns", &figures);
-    body += &section("Why, and what would help", "wide", &facts(explanation));
-    body += &section("The steps", "wide", &table(&text::rows(explanation)));
+    body += &section("The steps", "", &table(&text::rows(explanation)));
     if let Some(rows) = forecast::table(explanation) {
-        body += &section("At full speed", "wide", &table(&rows[1..]));
+        body += &section("At full speed", "", &table(&rows[1..]));
     }
     let title = markup::escaped(&explanation.pipeline);
     format!(
@@ -50,7 +49,7 @@ fn section(title: &str, class: &str, inner: &str) -> String {
 }
 
 /// The verdict, before all else.
-fn head(explanation: &Explanation) -> String {
+fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
     let best = text::best(explanation);
     let records = rate(best.times(explanation.estimate.batch_rows.unwrap_or(1.0)));
     let bound = prose(&text::bound(explanation));
@@ -60,16 +59,20 @@ fn head(explanation: &Explanation) -> String {
         "{} records/s on {cores}, bound by <strong>{bound}</strong>",
         markup::escaped(&records)
     );
-    let assumed = if explanation.estimate.ns.mark().is_empty() {
-        String::new()
-    } else {
-        element("p", "quiet", &markup::escaped(text::ASSUMED))
+    let under = match observed {
+        Some(it) => {
+            let seen = Figure::exact(it.records_per_second());
+            format!("the best that these costs allow; measured: {} records/s", rate(seen))
+        }
+        None if explanation.estimate.ns.mark().is_empty() => String::new(),
+        None => text::ASSUMED.to_owned(),
     };
-    element("header", "", &(name + &element("h1", "", &line) + &assumed))
+    let under = element("p", "quiet", &markup::escaped(&under));
+    element("header", "", &(name + &element("h1", "", &line) + &under))
 }
 
 /// A few figures that are read first.
-fn tiles(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
+fn tiles(explanation: &Explanation) -> String {
     let estimate = &explanation.estimate;
     let mut tiles = String::new();
     let mut tile = |name: &str, value: &str, class: &str| {
@@ -83,17 +86,13 @@ fn tiles(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
     if let Some(outlook) = &explanation.outlook {
         let solution = &outlook.solution;
         let cores = text::cores(explanation);
-        tile("processor in use", &format!("{} of {cores}", percent(solution.core_use)), "");
+        tile(&format!("of {cores} in use"), &percent(solution.core_use), "");
         let (kind, class) = kind(solution.verdict);
         tile("what bounds", kind, class);
     }
     let each = estimate.ns.times(1.0 / estimate.batch_rows.unwrap_or(1.0));
-    tile("processor time a record", &time(each), "");
+    tile("time a record", &time(each), "");
     tile("memory", &super::figures::bytes(estimate.memory.total()), "");
-    if let Some(observed) = observed {
-        let seen = Figure { value: observed.records_per_second(), ..Figure::ZERO };
-        tile("measured", &format!("{} records/s", rate(seen)), "");
-    }
     element("dl", "tiles", &tiles)
 }
 

@@ -11,7 +11,7 @@ use plan::StageMeasured;
 /// The buckets of `model::verdict::STALLS` in words.
 const WAITS: [&str; 4] = ["up to 50 µs", "50 µs to 1 ms", "1 to 100 ms", "over 100 ms"];
 
-/// A bar for each stage: at work, waiting for input, waiting for room.
+/// A bar for each stage: at work, waiting for input, for room, for a thread.
 pub(super) fn stages(observed: &Observed<'_>) -> String {
     let mut rows = String::new();
     for stage in &observed.measured.stages {
@@ -20,13 +20,15 @@ pub(super) fn stages(observed: &Observed<'_>) -> String {
     let key = |class: &str, text: &str| format!("<span class=\"key {class}\"></span>{text} ");
     let legend = key("work", "at work")
         + &key("starved", "waits for input")
-        + &key("blocked", "waits for room");
+        + &key("blocked", "waits for room")
+        + &key("free", "waits for a thread");
     element("p", "quiet", &legend) + &element("div", "bars", &rows)
 }
 
 fn of_stage(stage: &StageMeasured) -> String {
     let (starved, blocked) = (stage.starved.clamp(0.0, 1.0), stage.blocked.clamp(0.0, 1.0));
-    let work = (1.0 - starved - blocked).max(0.0);
+    // Else nothing held it back, and all threads were at other stages.
+    let work = (1.0 - starved - blocked).clamp(0.0, stage.active.max(0.0));
     let mut parts = String::new();
     for (class, share) in [("work", work), ("starved", starved), ("blocked", blocked)] {
         let style = format!("width:{:.1}%", 100.0 * share);

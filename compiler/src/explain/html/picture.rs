@@ -14,7 +14,7 @@ use crate::{
 
 /// The width of the drawing; all lengths are in its measure.
 const WIDTH: f64 = 1080.0;
-const BOX_HEIGHT: f64 = 58.0;
+const BOX_HEIGHT: f64 = 64.0;
 /// From one box to the next: the room for what is written at an edge.
 const GAP: f64 = 24.0;
 /// What a stream that is joined stands further right.
@@ -58,27 +58,36 @@ fn step(node: &Node<'_>, row: usize) -> String {
     };
     let mut drawn = rect(class, (x, y), (WIDTH - 2.0 - x, BOX_HEIGHT), &node.facts.join("\n"));
     let room = ((BAR.0 - x - 24.0) / 8.2) as usize;
-    drawn += &label("title", (x + 12.0, y + 23.0), &clipped(&node.line.step, room));
-    let under = match (&node.line.stream, node.is_bottleneck) {
-        (_, true) => format!("bottleneck · {}", node.line.place),
-        (Some(stream), _) => format!("→ {stream} · {}", node.line.place),
-        _ => node.line.place.clone(),
-    };
+    drawn += &label("title", (x + 12.0, y + 25.0), &clipped(&node.line.step, room));
     let class = if node.is_bottleneck { "alarm" } else { "quiet" };
-    drawn += &label(class, (x + 12.0, y + 43.0), &clipped(&under, room + 6));
+    drawn += &label(class, (x + 12.0, y + 47.0), &clipped(&under(node), room + 6));
     drawn += &bar(node, y);
     let costs = node.facts.iter().skip(1).take(3);
     for (i, fact) in costs.enumerate() {
         let class = if i == 0 { "fact" } else { "quiet" };
-        drawn += &label(class, (COSTS, y + 18.0 + 16.0 * i as f64), fact);
+        drawn += &label(class, (COSTS, y + 20.0 + 17.0 * i as f64), fact);
     }
     drawn
+}
+
+/// What is said under a step's name.
+fn under(node: &Node<'_>) -> String {
+    let mut parts = Vec::new();
+    if node.is_bottleneck {
+        parts.push("bottleneck".to_owned());
+    }
+    parts.extend(node.line.stream.iter().map(|it| format!("→ {it}")));
+    if !node.kept.is_empty() {
+        parts.push(format!("kept: {}", node.kept.join(", ")));
+    }
+    parts.push(node.line.place.clone());
+    parts.join(" · ")
 }
 
 /// The share of the processor time, cut into functions, and their names under it.
 fn bar(node: &Node<'_>, y: f64) -> String {
     let share = node.step.share;
-    let mut drawn = rect("track", (BAR.0, y + 10.0), (BAR.1, BAR_HEIGHT), "");
+    let mut drawn = rect("track", (BAR.0, y + 12.0), (BAR.1, BAR_HEIGHT), "");
     if share <= 0.0 {
         return drawn;
     }
@@ -87,7 +96,7 @@ fn bar(node: &Node<'_>, y: f64) -> String {
     for (i, (name, part)) in parts(&node.step.calls).into_iter().enumerate() {
         let width = BAR.1 * share * part;
         let hint = format!("{name}: {}", percent(share * part));
-        drawn += &rect(&format!("c{i}"), (x, y + 10.0), (width.max(0.5), BAR_HEIGHT), &hint);
+        drawn += &rect(&format!("c{i}"), (x, y + 12.0), (width.max(0.5), BAR_HEIGHT), &hint);
         x += width;
         if i < 4 && part >= 0.01 {
             names += &format!("<tspan class=\"c{i}\">■</tspan> ");
@@ -101,13 +110,13 @@ fn bar(node: &Node<'_>, y: f64) -> String {
     let share = percent(share);
     let beside = x + 8.0;
     if beside < BAR.0 + BAR.1 - 40.0 {
-        drawn += &label("quiet", (beside, y + 24.0), &share);
+        drawn += &label("quiet", (beside, y + 26.0), &share);
     }
     drawn
         + &format!(
             "<text class=\"quiet\" x=\"{:.1}\" y=\"{:.1}\">{names}</text>\n",
             BAR.0,
-            y + 45.0
+            y + 49.0
         )
 }
 

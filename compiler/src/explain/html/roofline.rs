@@ -3,7 +3,11 @@
 
 use super::markup::{clipped, element, label, line, svg};
 use crate::estimate::{Figure, Origin};
-use crate::explain::{Explanation, Observed, figures::rate, forecast};
+use crate::explain::{
+    Explanation, Observed,
+    figures::{rate, time},
+    forecast,
+};
 
 /// The drawing, and the field in it that holds the lines: left, top, right, bottom.
 const SIZE: (f64, f64) = (560.0, 330.0);
@@ -45,11 +49,9 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
     let highest = bounds.iter().map(|it| it.1.value).fold(seen.1, f64::max);
     let scale = Scale { under_way: 1.15 * (2.0 * knee).max(seen.0), records: 1.15 * highest };
     let mut inner = axes(&scale);
-    for (x, y) in [(knee, most)] {
-        let (corner, foot) = (scale.at(x, y), scale.at(x, 0.0));
-        inner += &line("mark", corner, foot);
-        inner += &label("quiet", (foot.0 + 6.0, foot.1 - 8.0), &format!("N* = {knee:.1}"));
-    }
+    let (corner, foot) = (scale.at(knee, most), scale.at(knee, 0.0));
+    inner += &line("mark", corner, foot);
+    inner += &label("quiet", (foot.0 + 6.0, foot.1 - 8.0), &format!("N* = {knee:.1}"));
     inner += &roofs(&bounds, &scale);
     let corners = solution.roofline().map(|(n, x)| (n, x * per_output));
     inner += &line("roof", scale.at(0.0, 0.0), scale.at(corners[1].0, corners[1].1));
@@ -60,10 +62,10 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
         inner += &format!("<circle class=\"seen\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\"/>\n");
         inner += &label("seen", (cx + 11.0, cy + 20.0), &format!("measured {}/s", told(x)));
     }
-    let alone = 1e3 * solution.alone_s;
+    let alone = time(Figure { value: 1e9 * solution.alone_s, origin: Origin::Measured });
     let unit = if explanation.estimate.batch_rows.is_some() { "batch" } else { "record" };
     let caption = format!(
-        "One {unit} alone takes {alone:.2} ms: with N under way there are N/R_min a second, until \
+        "One {unit} alone takes {alone}: with N under way there are N/R_min a second, until \
          at N* = {knee:.1} something is used up. Dashed: what bounds it."
     );
     Some(svg("roofline", SIZE, &inner) + &element("p", "quiet", &caption))
