@@ -144,7 +144,7 @@ fn measured(stages: [(&[&str], f64); 2]) -> Measured {
         steps: steps.iter().map(|it| (*it).to_owned()).collect(),
         entered: 100,
         cpu_ns: 100.0 * ns,
-        starved: 0.25,
+        starved: 0.003,
         active: 0.5,
         ..StageMeasured::default()
     };

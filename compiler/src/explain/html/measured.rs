@@ -17,7 +17,9 @@ pub(super) fn stages(observed: &Observed<'_>) -> String {
     for stage in &observed.measured.stages {
         rows += &of_stage(stage);
     }
-    let key = |class: &str, text: &str| format!("<span class=\"key {class}\"></span>{text} ");
+    let key = |class: &str, text: &str| {
+        format!("<span class=\"key\"><i class=\"{class}\"></i>{text}</span> ")
+    };
     let legend = key("work", "at work")
         + &key("starved", "waits for input")
         + &key("blocked", "waits for room")
@@ -32,7 +34,7 @@ fn of_stage(stage: &StageMeasured) -> String {
     let mut parts = String::new();
     for (class, share) in [("work", work), ("starved", starved), ("blocked", blocked)] {
         let style = format!("width:{:.1}%", 100.0 * share);
-        let hint = percent(share);
+        let hint = escaped(&percent(share));
         parts += &format!("<i class=\"{class}\" style=\"{style}\" title=\"{hint}\"></i>");
     }
     let name = stage.steps.join(" + ");

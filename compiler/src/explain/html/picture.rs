@@ -157,6 +157,6 @@ fn consumer(explanation: &Explanation, row: usize) -> String {
     let class = if is_bound { "step bottleneck" } else { "step idle" };
     let cores = text::cores(explanation);
     let text = if is_bound { "consumer: it bounds the rate" } else { "consumer" };
-    rect(class, (2.0, top(row)), (260.0, 34.0), &cores)
+    rect(class, (2.0, top(row)), (300.0, 34.0), &cores)
         + &label("title", (14.0, top(row) + 22.0), text)
 }

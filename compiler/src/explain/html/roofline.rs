@@ -5,6 +5,7 @@ use super::markup::{clipped, element, label, line, svg};
 use crate::estimate::{Figure, Origin};
 use crate::explain::{
     Explanation, Observed,
+    drawing::is_bound_by_consumer,
     figures::{rate, time},
     forecast,
 };
@@ -57,10 +58,8 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
     inner += &line("roof", scale.at(0.0, 0.0), scale.at(corners[1].0, corners[1].1));
     let end = scale.at(scale.under_way, most);
     inner += &line("roof", scale.at(corners[1].0, corners[1].1), end);
-    if let Some((n, x)) = point {
-        let (cx, cy) = scale.at(n, x);
-        inner += &format!("<circle class=\"seen\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\"/>\n");
-        inner += &label("seen", (cx + 11.0, cy + 20.0), &format!("measured {}/s", told(x)));
+    if let Some(point) = point {
+        inner += &measured(point, (explanation, &scale));
     }
     let alone = time(Figure { value: 1e9 * solution.alone_s, origin: Origin::Measured });
     let unit = if explanation.estimate.batch_rows.is_some() { "batch" } else { "record" };
@@ -69,6 +68,18 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
          at N* = {knee:.1} something is used up. Dashed: what bounds it."
     );
     Some(svg("roofline", SIZE, &inner) + &element("p", "quiet", &caption))
+}
+
+/// The point that was measured: outputs under way, and records in a second.
+fn measured((n, x): (f64, f64), (explanation, scale): (&Explanation, &Scale)) -> String {
+    let (cx, cy) = scale.at(n, x);
+    // Nothing but the run itself takes the outputs of a profile.
+    let free = if is_bound_by_consumer(explanation) { ", with no consumer" } else { "" };
+    let text = format!("measured {}/s{free}", told(x));
+    let is_right = cx > (FIELD.0 + FIELD.2) / 2.0;
+    let (class, x) = if is_right { ("seen end", cx - 11.0) } else { ("seen", cx + 11.0) };
+    let circle = format!("<circle class=\"seen\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\"/>\n");
+    circle + &label(class, (x, cy + 5.0), &text)
 }
 
 fn told(records: f64) -> String {
