@@ -13,6 +13,7 @@ mod outlook;
 pub(crate) mod size;
 mod steps;
 
+pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
 pub use outlook::{Outlook, Seen, View, outlook};

@@ -2,14 +2,21 @@
 //! bounds the rate, and what was rewritten.
 
 mod again;
+mod compare;
+mod dot;
+mod drawing;
 mod figures;
 mod forecast;
 mod graph_text;
+mod html;
+mod observed;
 mod plan_text;
 mod program_text;
 mod table;
 mod text;
 
+pub use compare::{Comparison, SideFigures, WorkCompared};
+pub use observed::Observed;
 pub use plan_text::plan_text;
 pub use program_text::program_text;
 
@@ -64,6 +71,8 @@ pub struct Line {
     pub note: Option<String>,
     /// Its place in the estimate's steps.
     pub estimate: usize,
+    /// What it reads, by the places in the estimate's steps.
+    pub inputs: Vec<usize>,
 }
 
 /// Explains a plan. `label` says where a place of the text is: `aug.pipe:12:8`.
@@ -94,6 +103,18 @@ impl Explanation {
     #[must_use]
     pub fn text(&self) -> String {
         text::text(self)
+    }
+
+    /// As a graph for Graphviz: a node for each step, an edge for each stream.
+    #[must_use]
+    pub fn dot(&self) -> String {
+        dot::dot(self)
+    }
+
+    /// As one HTML file that needs nothing else, with what was measured where it was.
+    #[must_use]
+    pub fn html(&self, observed: Option<&Observed<'_>>) -> String {
+        html::page(self, observed)
     }
 }
 
@@ -180,6 +201,7 @@ impl Lines<'_> {
             record: self.changes(op).then(|| format!("{{ {} }}", Commas(&op.output))),
             note: self.notes(id, op),
             estimate: id.row(),
+            inputs: op.inputs.iter().map(|it| it.row()).collect(),
         });
     }
 

@@ -1,6 +1,7 @@
 //! Profiles: what was measured of a run, with the program that was run, in one file.
 
 use crate::{Compiled, SampleProgress, Stop, lock::hash_of, machine, run, samples, whole};
+use compiler::explain::{Comparison, Observed};
 use model::converge::{Converging, Next};
 use plan::{Measured, Program, StageMeasured};
 use runtime::{
@@ -46,6 +47,9 @@ pub struct Profile {
     pub process_seconds: Option<f64>,
     /// Time that the consumer waited, in seconds.
     pub stalled_seconds: f64,
+    /// Chunks by how long the consumer waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
+    #[serde(default)]
+    pub stalls: [u64; 4],
     /// Calls that read records.
     pub reads: u64,
     /// Bytes that they gave.
@@ -91,6 +95,7 @@ impl Profile {
             records: course.records,
             process_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
             stalled_seconds: stats.stalled.as_secs_f64(),
+            stalls: stats.stalls,
             reads: calls,
             bytes_read: bytes,
             kept: course.kept,
@@ -106,6 +111,26 @@ impl Profile {
     /// Records in a second.
     pub fn records_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.records as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// What was measured, as it is shown.
+    pub fn observed(&self) -> Observed<'_> {
+        Observed {
+            program: &self.program,
+            measured: &self.measured,
+            seconds: self.seconds,
+            outputs: self.outputs,
+            records: self.records,
+            workers: self.workers,
+            cores: self.cores,
+            stalled_seconds: self.stalled_seconds,
+            stalls: self.stalls,
+        }
+    }
+
+    /// Sets another one beside it; each comes with its name.
+    pub fn beside(&self, name: &str, (other_name, other): (&str, &Self)) -> Comparison {
+        Comparison::of((name, &self.observed()), (other_name, &other.observed()))
     }
 
     /// Reads a profile.
@@ -179,7 +204,8 @@ pub fn measure(
         let Some(since) = since else {
             // From the first batch on: what comes before it is not the rate.
             since = Some(Instant::now());
-            left_out = Left { stalled: run.stats().stalled };
+            let stats = run.stats();
+            left_out = Left { stalled: stats.stalled, stalls: stats.stalls };
             course.reads = reads::so_far();
             continue;
         };
@@ -197,6 +223,7 @@ pub fn measure(
     }
     let mut stats = run.stats();
     stats.stalled -= left_out.stalled;
+    stats.stalls.iter_mut().zip(left_out.stalls).for_each(|(all, before)| *all -= before);
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))
@@ -206,6 +233,7 @@ pub fn measure(
 #[derive(Default)]
 struct Left {
     stalled: Duration,
+    stalls: [u64; 4],
 }
 
 /// The figures of a run, as the model wants them.

@@ -223,14 +223,17 @@ Examples:
   pipec explain train.pipe train
   pipec explain train.pipe train --emit plan     every operator with every expression
   pipec explain train.pipe train --json          for scripts
+  pipec explain train.pipe train --html train.html   a page with the plan drawn
+  pipec explain train.pipe train --dot | dot -Tsvg > train.svg
+  pipec explain --compare before.profile after.profile
   pipec explain PC0123                           the long story of a message
   pipec explain input-type                       the same by its name
 
 Costs marked `~` are assumed, others are measured.")]
 pub(crate) struct ExplainArgs {
     /// The program, or the code of a message.
-    #[arg(value_name = "FILE|CODE")]
-    pub(crate) target: PathBuf,
+    #[arg(value_name = "FILE|CODE", required_unless_present = "compare")]
+    pub(crate) target: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
     /// What was measured, in place of what is assumed: a file that `profile` has written.
@@ -257,6 +260,18 @@ pub(crate) struct ExplainArgs {
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
+    /// Prints the plan as a graph for Graphviz.
+    #[arg(long, conflicts_with_all = ["emit", "json"])]
+    pub(crate) dot: bool,
+    /// Writes one HTML file that needs nothing else, with the plan drawn; `-` is stdout.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "json", "dot"])]
+    pub(crate) html: Option<PathBuf>,
+    /// Sets two files that `profile` has written beside each other.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = [
+        "target", "name", "set", "workers", "profile", "analyze", "host", "what_if", "consumer",
+        "memory", "emit", "dot", "html",
+    ])]
+    pub(crate) compare: Option<Vec<PathBuf>>,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -459,8 +459,10 @@ impl Shared {
             state.consumer_waits = true;
             state = self.output.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
-        if let Some(since) = waiting_since {
-            state.stalled += since.elapsed();
+        let waited = waiting_since.map(|it| it.elapsed()).unwrap_or_default();
+        state.stalled += waited;
+        if matches!(next.item, Some(Item::Chunk(_))) {
+            state.stalls[stats::stall_bucket(waited)] += 1;
         }
         let calls = state.calls();
         drop(state);

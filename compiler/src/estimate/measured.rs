@@ -156,7 +156,7 @@ impl Found {
 }
 
 /// What a value is called where costs are shown.
-fn name(graph: &Graph, node: ExprId) -> String {
+pub(crate) fn name(graph: &Graph, node: ExprId) -> String {
     match graph.iter().find(|(id, ..)| *id == node) {
         Some((_, Expr::Call { function, .. }, _)) => function.clone(),
         Some((_, Expr::Column(_) | Expr::Const(_), _)) => "copy".to_owned(),

@@ -27,7 +27,6 @@ const HELPS: f64 = 1.005;
 pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
     let outlook = explanation.outlook.as_ref()?;
     let estimate = &explanation.estimate;
-    let solution = &outlook.solution;
     let unit = if estimate.batch_rows.is_some() { "a batch" } else { "an output" };
     let (counts, sizes) = (outlook.network.cardinalities(), outlook.network.materialised_bytes());
     let is_known = counts.iter().any(|it| *it != Amount::Unknown);
@@ -35,7 +34,6 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
     let n_heads = if is_known { heads.len() } else { heads.len() - 2 };
     let heads = heads.into_iter().take(n_heads).map(Cell::right);
     let mut rows = vec![Vec::new(), [Cell::left("  step")].into_iter().chain(heads).collect()];
-    let per_output = estimate.batch_rows.unwrap_or(1.0);
     for line in &explanation.steps {
         let (at, step) = (line.estimate, &estimate.steps[line.estimate]);
         if step.moved || step.ns.value <= 0.0 {
@@ -43,15 +41,14 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
         }
         let each = step.ns.times(step.visits.value);
         let figure = |value: f64| Figure { value, origin: each.origin };
-        let per_core = figure(1e9 / each.value * per_output);
-        let capacity = solution.capacity[at]
-            .map_or("–".to_owned(), |it| format!("{}/s", rate(figure(it * per_output))));
+        let Some(speeds) = speeds(explanation, at) else { continue };
+        let shown = |it: Figure| format!("{}/s", rate(it));
         let mut row = vec![
             Cell::left(format!("{}{}", mark(explanation, at), line.step)),
             Cell::right(time(each)),
-            Cell::right(format!("{}/s", rate(per_core))),
-            Cell::right(format!("{:.2}", solution.cores[at])),
-            Cell::right(capacity),
+            Cell::right(shown(speeds.per_core)),
+            Cell::right(format!("{:.2}", speeds.cores)),
+            Cell::right(speeds.capacity.map_or("–".to_owned(), shown)),
             Cell::right(amount(counts[at], |it| rate(Figure { value: it, origin: Origin::Exact }))),
             Cell::right(amount(sizes[at], |it| bytes(figure(it)))),
         ];
@@ -59,6 +56,39 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
         rows.push(row);
     }
     (rows.len() > 2).then_some(rows)
+}
+
+/// How fast a step is, in records that leave the pipeline.
+pub(super) struct Speeds {
+    /// In a second, for each core that it has.
+    pub(super) per_core: Figure,
+    /// Cores that it uses when the pipeline is as fast as it can be.
+    pub(super) cores: f64,
+    /// In a second, with all the threads that it may have.
+    pub(super) capacity: Option<Figure>,
+}
+
+/// How fast the step at `at` is; nothing where it does no work.
+pub(super) fn speeds(explanation: &Explanation, at: usize) -> Option<Speeds> {
+    let (estimate, solution) = (&explanation.estimate, &explanation.outlook.as_ref()?.solution);
+    let step = &estimate.steps[at];
+    let each = step.ns.times(step.visits.value);
+    let per_output = estimate.batch_rows.unwrap_or(1.0);
+    let figure = |value: f64| Figure { value: value * per_output, origin: each.origin };
+    (each.value > 0.0).then(|| Speeds {
+        per_core: figure(1e9 / each.value),
+        cores: solution.cores[at],
+        capacity: solution.capacity[at].map(figure),
+    })
+}
+
+/// Every bound in words, with its rate in records in a second, the tightest first.
+pub(super) fn bounds(explanation: &Explanation) -> Vec<(String, Figure)> {
+    let Some(outlook) = &explanation.outlook else { return Vec::new() };
+    let told = Told { explanation, outlook };
+    let per_output = explanation.estimate.batch_rows.unwrap_or(1.0);
+    let figure = |it: &Bound| Figure { value: it.rate * per_output, origin: it.origin };
+    outlook.solution.bounds.iter().map(|it| (told.limit(it.limit), figure(it))).collect()
 }
 
 fn mark(explanation: &Explanation, at: usize) -> &'static str {

@@ -15,6 +15,16 @@ impl Cell {
     pub(super) fn right(text: impl Into<String>) -> Self {
         Self { text: text.into(), right: true }
     }
+
+    /// What stands in it.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is a number.
+    pub(super) fn is_right(&self) -> bool {
+        self.right
+    }
 }
 
 /// The rows under each other, two spaces between columns, none at the end of a line. A row of one

@@ -1,6 +1,6 @@
 //! What `explain` shows of plans by hand.
 
-use super::explain;
+use super::{Comparison, Explanation, Observed, explain};
 use crate::{
     estimate::View,
     lower::{
@@ -10,9 +10,13 @@ use crate::{
     passes::{Settings, optimise},
 };
 use model::Machine;
-use plan::{Arg, Plan};
+use plan::{Arg, Deal, IdVec, Measured, Plan, Program, StageId, StageMeasured};
 
 fn explained(plan: &Plan) -> String {
+    explanation(plan).text()
+}
+
+fn explanation(plan: &Plan) -> Explanation {
     let made = optimise(plan.clone(), &LIBRARY, &Settings { cores: 2, without: &[] });
     let made = made.expect("it can be run");
     let view = View {
@@ -21,7 +25,7 @@ fn explained(plan: &Plan) -> String {
         seen: None,
         pass_lens: Vec::new(),
     };
-    explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view).text()
+    explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view)
 }
 
 #[test]
@@ -63,13 +67,7 @@ ranks      every rank does all up to p.where#2, and what follows for its own bat
 
 #[test]
 fn streams_that_are_joined_stand_before_it() {
-    let mut bed = Bed::default();
-    let one = bed.range();
-    let one = bed.operator("shuffle", one, &[Arg::Int(300)]);
-    let inputs = [one, bed.range()];
-    let zip = bed.zip(inputs);
-    let root = bed.batch(zip, 64);
-    let text = explained(&bed.plan(root));
+    let text = explained(&joined());
     let expected = "\
 p: ~149 M records/s (~2.3 M batches/s) on 2 cores, bound by p.shuffle#1, which is done in order
 
@@ -99,4 +97,140 @@ ranks    every rank does all up to p.zip#3, and what follows for its own batches
 ~ assumed: nothing of it has been measured on this machine
 ";
     assert_eq!(text, expected, "{text}");
+}
+
+/// Two streams that are joined, one of which comes in another order.
+fn joined() -> Plan {
+    let mut bed = Bed::default();
+    let one = bed.range();
+    let one = bed.operator("shuffle", one, &[Arg::Int(300)]);
+    let inputs = [one, bed.range()];
+    let zip = bed.zip(inputs);
+    let root = bed.batch(zip, 64);
+    bed.plan(root)
+}
+
+#[test]
+fn a_graph_has_a_node_for_each_step_and_an_edge_for_each_stream() {
+    let mut explanation = explanation(&joined());
+    explanation.pipeline = "a \"b\"".to_owned();
+    let dot = explanation.dot();
+    let expected = r##"digraph "a \"b\"" {
+  rankdir=LR;
+  labelloc=t;
+  fontname="sans-serif";
+  label="a \"b\": ~149 M records/s (~2.3 M batches/s) on 2 cores, bound by p.shuffle#1, which is done in order";
+  node [shape=box, fontname="sans-serif", fontsize=10];
+  edge [fontname="sans-serif", fontsize=9];
+  s0 [label="p.range#0\n~0.5 ns a record\n~2.0 G/s per core, 0.07 cores\ncapacity ~2.0 G/s", shape=diamond];
+  s1 [label="p.shuffle#1\n~5.0 ns a record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s", color=red, penwidth=3];
+  s2 [label="p.range#2\n~0.5 ns a record\n~2.0 G/s per core, 0.07 cores\ncapacity ~2.0 G/s", shape=diamond];
+  s3 [label="p.zip#3\n~5.0 ns a record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s"];
+  s4 [label="p.batch#4\n~2.4 ns a record\n~420 M/s per core, 0.36 cores\ncapacity ~420 M/s"];
+  consumer [label="consumer", shape=plaintext];
+  s0 -> s1 [label="64 records\n512 B"];
+  s1 -> s3 [label="64 records\n512 B"];
+  s2 -> s3 [label="64 records\n512 B"];
+  s3 -> s4 [label="64 records\n1.0 kB"];
+  s4 -> consumer [label="1 batch\n1.0 kB"];
+}
+"##;
+    assert_eq!(dot, expected, "{dot}");
+}
+
+/// A run of two stages, each with its steps, which took so many nanoseconds a record.
+fn measured(stages: [(&[&str], f64); 2]) -> Measured {
+    let stage = |(steps, ns): (&[&str], f64)| StageMeasured {
+        steps: steps.iter().map(|it| (*it).to_owned()).collect(),
+        entered: 100,
+        cpu_ns: 100.0 * ns,
+        starved: 0.003,
+        active: 0.5,
+        ..StageMeasured::default()
+    };
+    Measured { outputs: 100, stages: stages.map(stage).to_vec() }
+}
+
+fn program() -> Program {
+    Program {
+        format: plan::FORMAT,
+        name: "p".to_owned(),
+        stages: IdVec::new(),
+        output: Vec::new(),
+        batched: false,
+        deal: Deal::each(StageId(0)),
+        lanes: Vec::new(),
+    }
+}
+
+fn observed<'a>(program: &'a Program, measured: &'a Measured) -> Observed<'a> {
+    Observed {
+        program,
+        measured,
+        seconds: 2.0,
+        outputs: 100,
+        records: 100,
+        workers: 2,
+        cores: 2,
+        stalled_seconds: 1.0,
+        stalls: [70, 20, 10, 0],
+    }
+}
+
+#[test]
+fn a_page_is_well_formed_and_needs_nothing_else() {
+    let (program, measured) = (program(), measured([(&["a<b>"], 3.0), (&["c&d"], 4.0)]));
+    for plan in [imagenet(), joined()] {
+        let mut explanation = explanation(&plan);
+        explanation.pipeline = "</title><script>\"".to_owned();
+        for observed in [None, Some(&observed(&program, &measured))] {
+            let page = explanation.html(observed);
+            assert_eq!(flaw(&page), None);
+            assert!(!page.contains("http") && !page.contains("<script"));
+            assert_eq!(page.contains("a&lt;b&gt;"), observed.is_some());
+            assert!(page.contains("step bottleneck") && page.contains("N* = "));
+        }
+    }
+}
+
+/// The first tag that is not closed where it should be.
+fn flaw(page: &str) -> Option<String> {
+    let mut open: Vec<&str> = Vec::new();
+    let body = page.strip_prefix("<!DOCTYPE html>")?;
+    for tag in body.split('<').skip(1) {
+        let Some((tag, text)) = tag.split_once('>') else { return Some(tag.to_owned()) };
+        let name = tag.split([' ', '/']).find(|it| !it.is_empty()).unwrap_or_default();
+        let is_style = open.last() == Some(&"style");
+        match () {
+            () if text.contains('>') && !is_style && name != "style" => {
+                return Some(tag.to_owned());
+            }
+            () if tag.ends_with('/') => {}
+            () if tag.starts_with('/') && open.pop() == Some(name) => {}
+            () if tag.starts_with('/') => return Some(tag.to_owned()),
+            () => open.push(name),
+        }
+    }
+    open.pop().map(str::to_owned)
+}
+
+#[test]
+fn runs_whose_stages_are_cut_otherwise_are_compared() {
+    let program = program();
+    let one = measured([(&["x", "y"], 300.0), (&["z"], 100.0)]);
+    let other = measured([(&["x"], 100.0), (&["y", "w"], 50.0)]);
+    let compared =
+        Comparison::of(("a", &observed(&program, &one)), ("b", &observed(&program, &other)));
+    assert_eq!(compared.work.len(), 2);
+    assert_eq!(compared.work[0].ns, [Some(300.0), Some(150.0)]);
+    assert_eq!(compared.work[0].only_b, ["w"]);
+    assert_eq!(
+        (&compared.work[1].only_a, compared.work[1].ns),
+        (&vec!["z".to_owned()], [Some(100.0), None])
+    );
+    let text = compared.text();
+    for part in ["x, y, w                  300 ns  150 ns   -50 %", "only in A  z", "only in B  w"]
+    {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
 }

@@ -15,6 +15,9 @@ use std::fmt::Write;
 /// Characters of a type that are shown.
 const TYPE_LEN_MAX: usize = 72;
 
+/// What is said where nothing was measured.
+pub(super) const ASSUMED: &str = "~ assumed: nothing of it has been measured on this machine";
+
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = verdict(explanation);
     text.push('\n');
@@ -27,32 +30,52 @@ pub(super) fn text(explanation: &Explanation) -> String {
         text.push('\n');
     }
     text.push('\n');
-    for line in lines(&summary(explanation)) {
+    let row = |(name, text): (&str, String)| vec![Cell::left(name), Cell::left(text)];
+    let facts: Vec<Vec<Cell>> = facts(explanation).into_iter().map(row).collect();
+    for line in lines(&facts) {
         text.push_str(&line);
         text.push('\n');
     }
     if explanation.estimate.ns.origin == Origin::Assumed {
-        text.push_str("\n~ assumed: nothing of it has been measured on this machine\n");
+        text.push('\n');
+        text.push_str(ASSUMED);
+        text.push('\n');
     }
     text
 }
 
 /// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`
-fn verdict(explanation: &Explanation) -> String {
+pub(super) fn verdict(explanation: &Explanation) -> String {
+    let best = best(explanation);
+    let batches = explanation.estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
+    format!(
+        "{}: {} records/s{} on {}, bound by {}\n",
+        explanation.pipeline,
+        rate(best.times(explanation.estimate.batch_rows.unwrap_or(1.0))),
+        batches.unwrap_or_default(),
+        cores(explanation),
+        bound(explanation),
+    )
+}
+
+/// Outputs in a second when it is as fast as it can be.
+pub(super) fn best(explanation: &Explanation) -> Figure {
     let estimate = &explanation.estimate;
     let solved = explanation.outlook.as_ref().map(|it| it.solution.rate);
     let best = solved.filter(|it| it.is_finite()).unwrap_or(estimate.rate.value);
-    let best = Figure { value: best.min(estimate.rate.value), ..estimate.rate };
-    let batches = estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
-    let cores = estimate.cores;
+    Figure { value: best.min(estimate.rate.value), ..estimate.rate }
+}
+
+/// `2 cores`
+pub(super) fn cores(explanation: &Explanation) -> String {
+    let cores = explanation.estimate.cores;
     let plural = if cores == 1 { "" } else { "s" };
-    format!(
-        "{}: {} records/s{} on {cores} core{plural}, bound by {}\n",
-        explanation.pipeline,
-        rate(best.times(estimate.batch_rows.unwrap_or(1.0))),
-        batches.unwrap_or_default(),
-        forecast::outside(explanation).unwrap_or_else(|| bottleneck(estimate)),
-    )
+    format!("{cores} core{plural}")
+}
+
+/// What bounds the rate: `train.map#1 (decode_jpeg)`, or what is no step.
+pub(super) fn bound(explanation: &Explanation) -> String {
+    forecast::outside(explanation).unwrap_or_else(|| bottleneck(&explanation.estimate))
 }
 
 fn bottleneck(estimate: &Estimate) -> String {
@@ -63,7 +86,8 @@ fn bottleneck(estimate: &Estimate) -> String {
     format!("{}{call}{serial}", step.step)
 }
 
-fn rows(explanation: &Explanation) -> Vec<Vec<Cell>> {
+/// The steps, and the dearest calls within each: a table.
+pub(super) fn rows(explanation: &Explanation) -> Vec<Vec<Cell>> {
     let head =
         ["step", "written at", "a record", "bytes", "share", "workers", "records that leave"];
     let right = |i: usize| (2..=5).contains(&i);
@@ -131,9 +155,9 @@ fn shortened(record: &str) -> String {
     format!("{} … }}", head.trim_end())
 }
 
-fn summary(explanation: &Explanation) -> Vec<Vec<Cell>> {
+/// All else that is to be known, each with a word that says what it is about.
+pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let estimate = &explanation.estimate;
-    let row = |name: &str, text: String| vec![Cell::left(name), Cell::left(text)];
     let rows = estimate.batch_rows.unwrap_or(1.0);
     let mut each = format!("{} of processor time a record", time(estimate.ns.times(1.0 / rows)));
     if estimate.batch_rows.is_some() {
@@ -148,16 +172,13 @@ fn summary(explanation: &Explanation) -> Vec<Vec<Cell>> {
     let parts = parts.iter().filter(|it| it.1.value > 0.0);
     let parts: Vec<String> = parts.map(|(name, it)| format!("{} {name}", bytes(*it))).collect();
     let mut all = vec![
-        row("time", each),
-        row("memory", format!("{}: {}", bytes(memory.total()), parts.join(", "))),
+        ("time", each),
+        ("memory", format!("{}: {}", bytes(memory.total()), parts.join(", "))),
     ];
-    all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(|it| {
-        let (name, text) = told(it);
-        row(name, text)
-    }));
-    all.extend(forecast::rows(explanation).into_iter().map(|(name, text)| row(name, text)));
-    all.push(row("resume", explanation.resume.clone()));
-    all.extend(explanation.ranks.iter().map(|it| row("ranks", it.clone())));
+    all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(told));
+    all.extend(forecast::rows(explanation));
+    all.push(("resume", explanation.resume.clone()));
+    all.extend(explanation.ranks.iter().map(|it| ("ranks", it.clone())));
     all
 }
 

@@ -34,6 +34,8 @@ pub struct Summary {
     pub bytes_per_second: f64,
     /// The share of the time that the consumer waited for the pipeline: 0 to 1.
     pub stall_share: f64,
+    /// Chunks by how long the consumer waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
+    pub stalls: [u64; 4],
     /// The most memory that the process held, in bytes, where the system says it.
     pub memory_peak: Option<u64>,
     /// The stages, in the order of the program.
@@ -107,6 +109,7 @@ impl Summary {
             records_per_second: rate(progress.records),
             bytes_per_second: rate(progress.bytes),
             stall_share: if seconds > 0.0 { stats.stalled.as_secs_f64() / seconds } else { 0.0 },
+            stalls: stats.stalls,
             memory_peak: machine::memory_peak(),
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),

@@ -10,6 +10,7 @@ use crate::{
 use driver::{Circumstances, Compiled, Host, Loaded, Profile};
 use plan::CodeInfo;
 use std::{
+    fs,
     io::{self, Write},
     path::Path,
     time::Duration,
@@ -17,12 +18,15 @@ use std::{
 
 /// Explains what `args` names.
 pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
+    if let Some([a, b]) = args.compare.as_deref() {
+        return compared((a, b), args.json, talk);
+    }
     if let Some(exit) = code(args, talk)? {
         return Ok(exit);
     }
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
-        _ => match compiled(&args.target, settings(&args.program), talk) {
+        _ => match compiled(target(args), settings(&args.program), talk) {
             Ok(compiled) => match measured(args, &compiled, talk) {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => {
@@ -36,6 +40,11 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
             Err(exit) => Ok(exit),
         },
     }
+}
+
+/// What is explained.
+fn target(args: &ExplainArgs) -> &Path {
+    args.target.as_deref().expect("it is there where nothing is compared")
 }
 
 /// What was measured, where that is asked for.
@@ -55,9 +64,40 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     Err(Exit::Usage)
 }
 
+/// Two profiles beside each other.
+fn compared((a, b): (&Path, &Path), json: bool, talk: &Talk) -> io::Result<Exit> {
+    let read = |path: &Path| Profile::read(path).map_err(|it| super::failed(talk, &it));
+    let (first, second) = match (read(a), read(b)) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(exit), _) | (_, Err(exit)) => return Ok(exit),
+    };
+    let names = [a, b].map(|it| it.display().to_string());
+    let comparison = first.beside(&names[0], (&names[1], &second));
+    match json {
+        true => print_json(&comparison)?,
+        false => io::stdout().write_all(comparison.text().as_bytes())?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes a page to a file or to stdout.
+fn page(path: &Path, page: &str, talk: &Talk) -> io::Result<Exit> {
+    if path == Path::new("-") {
+        io::stdout().write_all(page.as_bytes())?;
+        return Ok(Exit::Fine);
+    }
+    match fs::write(path, page).map_err(|it| driver::unwritable(path, &it)) {
+        Ok(()) => {
+            talk.say(&format!("written to `{}`", path.display()));
+            Ok(Exit::Fine)
+        }
+        Err(failure) => Ok(super::failed(talk, &failure)),
+    }
+}
+
 /// The story of a message, where a code is named rather than a file.
 fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
-    let Some(name) = args.target.to_str().filter(|it| !Path::new(it).exists()) else {
+    let Some(name) = target(args).to_str().filter(|it| !Path::new(it).exists()) else {
         return Ok(None);
     };
     let codes = driver::codes();
@@ -136,9 +176,9 @@ fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
 
 /// The texts of a program, or of what was built of it.
 fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
-    match built(&args.target, talk)? {
+    match built(target(args), talk)? {
         Some(built) => Ok(built.loaded()),
-        None => Loaded::read(&args.target).map_err(|it| messages::unreadable(talk, &it)),
+        None => Loaded::read(target(args)).map_err(|it| messages::unreadable(talk, &it)),
     }
 }
 
@@ -165,8 +205,13 @@ fn planned(
         Ok(view) => compiled.explanation(view),
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
+    if let Some(path) = &args.html {
+        let observed = circumstances.profile.as_ref().map(Profile::observed);
+        return page(path, &explained.html(observed.as_ref()), talk);
+    }
     let mut out = io::stdout().lock();
     match (args.emit, args.json) {
+        (None, false) if args.dot => out.write_all(explained.dot().as_bytes())?,
         (None, false) => out.write_all(explained.text().as_bytes())?,
         (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
         (Some(Form::Program), false) => {

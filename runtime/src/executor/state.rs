@@ -50,6 +50,8 @@ pub(super) struct State {
     output_called: Option<Instant>,
     /// How long the consumer has waited.
     pub(super) stalled: Duration,
+    /// Its waits for a chunk, by how long they were.
+    pub(super) stalls: [u64; 4],
     /// Bytes of chunks that wait, or that tasks are reading.
     pub(super) in_flight: usize,
     pub(super) in_flight_peak: usize,
@@ -83,6 +85,7 @@ impl State {
             consumer_waits: false,
             output_called: None,
             stalled: Duration::ZERO,
+            stalls: [0; 4],
             in_flight: 0,
             in_flight_peak: 0,
             looked: None,

@@ -18,6 +18,8 @@ pub struct Stats {
     pub epochs_given: Option<f64>,
     /// How long `next` has waited for a chunk.
     pub stalled: Duration,
+    /// Chunks by how long `next` has waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
+    pub stalls: [u64; 4],
     /// Records that were skipped or replaced, by the code of their fault.
     pub lost: BTreeMap<&'static str, u64>,
     /// The first of them, stage by stage: at most 8 of each code in a stage, and 100 in all.
@@ -75,6 +77,15 @@ pub(super) struct Title {
     pub(super) label: String,
 }
 
+/// Where the buckets of `stalls` end; the last has no end (Plumber, MLSys 2022, section 3).
+const STALLS: [Duration; 3] =
+    [Duration::from_micros(50), Duration::from_millis(1), Duration::from_millis(100)];
+
+/// The bucket of a wait.
+pub(super) fn stall_bucket(waited: Duration) -> usize {
+    STALLS.iter().take_while(|it| waited > **it).count()
+}
+
 /// How far the source is that is least far.
 fn epochs_given(state: &State) -> Option<f64> {
     let mut least: Option<f64> = None;
@@ -104,6 +115,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stages: titles.iter().map(stage).collect(),
         epochs_given: epochs_given(state),
         stalled: state.stalled,
+        stalls: state.stalls,
         in_flight: state.in_flight as u64,
         in_flight_peak: state.in_flight_peak as u64,
         ..Stats::default()

@@ -1,0 +1,158 @@
+//! The explanation as one HTML file that needs nothing else: no script, no font, no network.
+
+mod markup;
+mod measured;
+mod picture;
+mod roofline;
+
+use super::{
+    Explanation, Observed,
+    figures::{percent, rate, time},
+    forecast,
+    table::Cell,
+    text,
+};
+use crate::estimate::Figure;
+use markup::{element, prose};
+use model::verdict::Verdict;
+
+/// How it looks, in the light, in the dark, and on paper.
+const STYLE: &str = include_str!("html/page.css");
+
+/// The page.
+pub(super) fn page(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
+    let mut body = head(explanation, observed) + &tiles(explanation);
+    body += &section("The plan", "", &picture::plan(explanation));
+    let mut figures = roofline::figure(explanation, observed)
+        .map_or(String::new(), |it| section("How far it can go", "", &it));
+    figures += &section("Why, and what would help", "", &facts(explanation));
+    if let Some(observed) = observed {
+        figures += &section("Where the stages' time went", "", &measured::stages(observed));
+        figures += &section("Waits of the consumer", "", &measured::stalls(observed));
+    }
+    body += &element("div", "columns", &figures);
+    body += &section("The steps", "", &table(&text::rows(explanation)));
+    if let Some(rows) = forecast::table(explanation) {
+        body += &section("At full speed", "", &table(&rows[1..]));
+    }
+    let title = markup::escaped(&explanation.pipeline);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <title>{title}: what it costs</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <main>\n{body}</main>\n</body>\n</html>\n"
+    )
+}
+
+fn section(title: &str, class: &str, inner: &str) -> String {
+    element("section", class, &(element("h2", "", &markup::escaped(title)) + inner))
+}
+
+/// The verdict, before all else.
+fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
+    let best = text::best(explanation);
+    let records = rate(best.times(explanation.estimate.batch_rows.unwrap_or(1.0)));
+    let bound = prose(&text::bound(explanation));
+    let name = element("p", "name", &markup::escaped(&explanation.pipeline));
+    let cores = text::cores(explanation);
+    let line = format!(
+        "{} records/s on {cores}, bound by <strong>{bound}</strong>",
+        markup::escaped(&records)
+    );
+    let under = match observed {
+        Some(it) => {
+            let seen = Figure::exact(it.records_per_second());
+            format!("the best that these costs allow; measured: {} records/s", rate(seen))
+        }
+        None if explanation.estimate.ns.mark().is_empty() => String::new(),
+        None => text::ASSUMED.to_owned(),
+    };
+    let under = element("p", "quiet", &markup::escaped(&under));
+    element("header", "", &(name + &element("h1", "", &line) + &under))
+}
+
+/// A few figures that are read first.
+fn tiles(explanation: &Explanation) -> String {
+    let estimate = &explanation.estimate;
+    let mut tiles = String::new();
+    let mut tile = |name: &str, value: &str, class: &str| {
+        let inner = element("dt", "", &markup::escaped(name))
+            + &element("dd", class, &markup::escaped(value));
+        tiles += &element("div", "tile", &inner);
+    };
+    if estimate.batch_rows.is_some() {
+        tile("batches", &format!("{}/s", rate(text::best(explanation))), "");
+    }
+    if let Some(outlook) = &explanation.outlook {
+        let solution = &outlook.solution;
+        let cores = text::cores(explanation);
+        tile(&format!("of {cores} in use"), &percent(solution.core_use), "");
+        let (kind, class) = kind(solution.verdict);
+        tile("what bounds", kind, class);
+    }
+    let each = estimate.ns.times(1.0 / estimate.batch_rows.unwrap_or(1.0));
+    tile("time a record", &time(each), "");
+    tile("memory", &super::figures::bytes(estimate.memory.total()), "");
+    element("dl", "tiles", &tiles)
+}
+
+fn kind(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Hardware => ("hardware", ""),
+        Verdict::Software => ("a step in order", "bad"),
+        Verdict::Outside => ("a service outside", "bad"),
+        Verdict::Consumer => ("the consumer", "good"),
+        Verdict::Unbounded => ("nothing known", ""),
+    }
+}
+
+/// Bounds, what helps, what is kept, what was rewritten; the most useful first.
+fn facts(explanation: &Explanation) -> String {
+    let first = ["verdict", "next", "bounds", "measured", "kept", "later", "not kept"];
+    let rank = |name: &str| first.iter().position(|it| *it == name).unwrap_or(first.len());
+    let mut facts = text::facts(explanation);
+    facts.sort_by_key(|it| rank(it.0));
+    let mut rows = String::new();
+    let mut before = "";
+    for (name, text) in &facts {
+        let shown = if *name == before { "" } else { name };
+        before = name;
+        let parts: Vec<&str> = match *name {
+            "bounds" | "next" => text.split("; ").collect(),
+            _ => vec![text],
+        };
+        let lines: String = parts.iter().map(|it| element("p", "", &prose(it))).collect();
+        rows += &(element("dt", "", shown) + &element("dd", "", &lines));
+    }
+    element("dl", "facts", &rows)
+}
+
+/// A table of text as one of HTML; a row of one cell is as long as it is.
+fn table(rows: &[Vec<Cell>]) -> String {
+    let n_columns = rows.iter().map(Vec::len).max().unwrap_or(1);
+    let mut lines = String::new();
+    for (i, row) in rows.iter().enumerate() {
+        let tag = if i == 0 { "th" } else { "td" };
+        let is_bound = row.first().is_some_and(|it| it.text().starts_with('>'));
+        let cells: String = row.iter().map(|it| cell(it, (tag, row.len(), n_columns))).collect();
+        lines += &element("tr", if is_bound { "bound" } else { "" }, &cells);
+    }
+    element("div", "scroll", &element("table", "", &lines))
+}
+
+fn cell(cell: &Cell, (tag, n_cells, n_columns): (&str, usize, usize)) -> String {
+    let text = cell.text().trim_start_matches(['>', ' ']);
+    let indent = cell.text().chars().count() - text.chars().count();
+    let span = if n_cells == 1 { format!(" colspan=\"{n_columns}\"") } else { String::new() };
+    let class = match (cell.is_right(), n_cells) {
+        (true, _) => " class=\"number\"",
+        (false, 1) => " class=\"note\"",
+        (false, _) => "",
+    };
+    // As many spaces as the text has: half a character and a bit each.
+    let pad = match indent {
+        0 => String::new(),
+        n => format!(" style=\"padding-left:{:.1}em\"", 0.5 + 0.45 * n as f64),
+    };
+    format!("<{tag}{class}{span}{pad}>{}</{tag}>\n", markup::escaped(text))
+}

@@ -1,0 +1,86 @@
+//! The forms of `pipec explain`: a graph, a page, two profiles beside each other.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Folder;
+
+/// A program over numbers: nothing need be read.
+const NUMBERS: &str = "\
+edition 2026
+
+pipeline train = range(1_000_000_000) |> map { x: f32(i) * 0.5 } |> shuffle(window: 100) |> batch(64)
+pipeline plain = range(1_000_000_000) |> map { x: f32(i) * 0.5 } |> batch(64)
+";
+
+#[test]
+fn a_plan_is_drawn() {
+    let folder = Folder::of("explain-drawn", &[("n.pipe", NUMBERS)]);
+    let dot = folder.pipec(&["explain", "n.pipe", "train", "--dot"]);
+    dot.ends(0, &[]);
+    assert!(
+        dot.out.starts_with("digraph \"train\" {\n") && dot.out.ends_with("}\n"),
+        "{}",
+        dot.out
+    );
+    assert!(dot.out.contains("-> consumer"), "{}", dot.out);
+
+    let page = folder.pipec(&["explain", "n.pipe", "train", "--html", "-"]);
+    page.ends(0, &[]);
+    assert!(page.out.starts_with("<!DOCTYPE html>") && !page.out.contains("http"));
+    folder.pipec(&["explain", "n.pipe", "train", "--html", "p.html"]).ends(0, &["`p.html`"]);
+    assert_eq!(folder.read("p.html"), page.out);
+}
+
+#[test]
+fn two_profiles_are_compared() {
+    let folder = Folder::of("explain-compare", &[("n.pipe", NUMBERS)]);
+    for pipeline in ["train", "plain"] {
+        folder.pipec(&["profile", "n.pipe", pipeline, "--seconds", "200ms"]).ends(0, &[]);
+    }
+    let both = ["explain", "--compare", "train.profile", "plain.profile"];
+    let compared = folder.pipec(&both);
+    compared.ends(0, &[]);
+    for part in ["A  train of train.profile", "only in A  train.range#1", "bounds B", "records/s"] {
+        assert!(compared.out.contains(part), "no `{part}` in:\n{}", compared.out);
+    }
+    let json = folder.pipec(&[&both[..], &["--json"]].concat());
+    assert!(json.out.contains("\"only_a\": [\n"), "{}", json.out);
+
+    // What was measured is drawn too.
+    let args = ["explain", "n.pipe", "train", "--profile", "train.profile", "--html", "-"];
+    let page = folder.pipec(&args);
+    page.ends(0, &[]);
+    assert!(page.out.contains("Waits of the consumer") && !page.out.contains("Not counted"));
+    // A profile of a pipec that did not count waits.
+    let old = folder.read("train.profile");
+    let (from, to) = (old.find("\"stalls\"").unwrap(), old.find("\"reads\":").unwrap());
+    let to = if from < to { to } else { old.rfind("\"reads\":").unwrap() };
+    folder.write("train.profile", &[&old[..from], &old[to..]].concat());
+    assert!(folder.pipec(&args).out.contains("Not counted"));
+}
+
+#[test]
+fn waits_of_the_consumer_are_counted() {
+    let folder = Folder::of("explain-stalls", &[("n.pipe", NUMBERS)]);
+    let run = folder.pipec(&["run", "n.pipe", "plain", "--limit", "1000", "--json"]);
+    run.ends(0, &[]);
+    let counts = run.out.split("\"stalls\": [").nth(1).unwrap().split(']').next().unwrap();
+    let counts: Vec<u64> = counts.split(',').map(|it| it.trim().parse().unwrap()).collect();
+    assert!(counts.len() == 4 && counts.iter().sum::<u64>() > 0, "{counts:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let folder = Folder::of("explain-refused", &[("n.pipe", NUMBERS)]);
+    let explain = |args: &[&str]| folder.pipec(&[&["explain"], args].concat());
+    explain(&[]).ends(2, &["FILE|CODE"]);
+    explain(&["n.pipe", "train", "--dot", "--json"]).ends(2, &["--dot", "--json"]);
+    explain(&["n.pipe", "train", "--dot", "--html", "-"]).ends(2, &["--html", "--dot"]);
+    explain(&["--compare", "a.profile"]).ends(2, &["--compare", "2 values"]);
+    explain(&["n.pipe", "--compare", "a", "b"]).ends(2, &["--compare"]);
+    explain(&["--compare", "none.profile", "n.pipe"]).ends(5, &["`none.profile`"]);
+    explain(&["--compare", "n.pipe", "n.pipe"]).ends(5, &["`n.pipe`", "it is no profile"]);
+    explain(&["n.pipe", "train", "--html", "none/p.html"]).ends(5, &["`none/p.html`"]);
+}
