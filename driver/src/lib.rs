@@ -18,6 +18,7 @@ pub mod scan;
 pub mod sheet;
 mod sink;
 mod state;
+pub mod store;
 pub mod verify;
 mod view;
 mod whole;
@@ -32,7 +33,7 @@ pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use profile::Profile;
 pub use run::{
-    KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch,
+    DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch,
     cache_point, run,
 };
 pub use samples::{SampleProgress, cache_folder};
@@ -40,5 +41,6 @@ pub use samples::{SampleProgress, cache_folder};
 pub use sink::ArrowStream;
 pub use sink::{Discard, Folder, Sink, Written};
 pub use state::{State, StateFile};
+pub use store::DiskOptions;
 pub use view::Circumstances;
 pub use whole::{replace, unwritable};

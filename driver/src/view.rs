@@ -2,7 +2,7 @@
 
 use crate::{Compiled, Host, Profile, RunOptions, SampleProgress, host, machine, run, samples};
 use compiler::{
-    caches::{Choice, Occasion, SAVES_MIN, candidates, choose},
+    caches::{Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
 };
 use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
@@ -25,7 +25,30 @@ pub struct Circumstances {
     pub profile: Option<Profile>,
     /// What is known of the machine, if more than its cores.
     pub host: Option<Host>,
+    /// Where values may be kept from run to run.
+    pub disk: Option<Disk>,
 }
+
+/// What a choice of what is kept is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// How often each record comes.
+    pub(crate) passes: f64,
+    /// Bytes that a run may take.
+    pub(crate) memory: u64,
+    /// Where values may be kept from run to run.
+    pub(crate) disk: Option<Disk>,
+}
+
+impl Asked {
+    /// Bytes of memory for the tables of what is on disk.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.disk.map_or(0, |_| self.memory / TABLE_PART)
+    }
+}
+
+/// The part of the memory that the tables of what is on disk may take.
+const TABLE_PART: u64 = 16;
 
 impl Compiled {
     /// The cores that it was estimated for, and nothing else.
@@ -60,13 +83,14 @@ impl Compiled {
         let machine = machine.with(&of.changes);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
         let (mut choices, mut pass_lens) = (Vec::new(), Vec::new());
-        if passes >= 2.0 {
+        if passes >= 2.0 || of.disk.is_some() {
             let mut program = self.program.clone();
             samples::resolve(&mut program, sample)?;
             let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
             let memory = machine.memory_bytes as u64;
             let measured = of.profile.as_ref().map(|it| &it.measured);
-            choices = self.kept(&lens(&run, &program)?, (passes, memory), measured);
+            let asked = Asked { passes, memory, disk: of.disk };
+            choices = self.kept(&lens(&run, &program)?, asked, measured);
             pass_lens = run.pass_lens()?;
         }
         let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
@@ -82,14 +106,16 @@ impl Compiled {
     pub(crate) fn kept(
         &self,
         pass_lens: &BTreeMap<StageId, u64>,
-        (passes, memory): (f64, u64),
+        asked: Asked,
         measured: Option<&Measured>,
     ) -> Vec<Choice> {
         let library = stdlib::library();
         let found =
             candidates(&self.optimised.plan, &library, (measured, SAVES_MIN)).unwrap_or_default();
-        let room = memory - run::reserve(self, memory);
-        choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room })
+        let Asked { passes, memory, disk } = asked;
+        let other = run::reserve(self, memory) + asked.table_bytes();
+        let room = memory.saturating_sub(other);
+        choose(found, &Occasion { pass_lens: pass_lens.clone(), passes, room, disk })
     }
 }
 
@@ -111,7 +137,7 @@ fn known(machine: &mut Machine, host: &Host, program: &Program) {
 }
 
 /// A disk as the model sees it: as it is read when the page cache holds nothing.
-fn storage(of: &host::Storage) -> Option<Storage> {
+pub(crate) fn storage(of: &host::Storage) -> Option<Storage> {
     let name = of.mount.as_ref().unwrap_or(&of.path).display().to_string();
     let curve = |pattern: host::Pattern| {
         let fits = |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == pattern;

@@ -63,6 +63,9 @@ pub(crate) enum Command {
     Scan(ScanArgs),
     /// Measures what this machine can do: cores, memory, disks.
     Calibrate(CalibrateArgs),
+    /// Looks at what is kept on disk, checks it, makes room.
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
@@ -173,9 +176,18 @@ pub(crate) struct RunArgs {
     /// Writes what was measured of each step into a file, for `explain --profile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Keeps no values in memory from epoch to epoch.
+    /// Keeps values neither in memory nor on disk.
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Keeps values that are dear on disk as well, in this folder: later runs find them there.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Bytes that the folder of `--cache` may take in all.
+    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
+    pub(crate) disk: u64,
+    /// Reads all inputs to see that they are those of what was kept, not only sizes and times.
+    #[arg(long, requires = "cache")]
+    pub(crate) verify_inputs: bool,
     /// Ends the run once more than so many records have failed, whatever each step allows.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,
@@ -228,6 +240,12 @@ pub(crate) struct ExplainArgs {
     /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
+    /// The folder where a run would keep values for later runs.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Bytes that the folder of `--cache` may take in all.
+    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
+    pub(crate) disk: u64,
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
@@ -444,6 +462,87 @@ pub(crate) struct CalibrateArgs {
     pub(crate) json: bool,
 }
 
+/// `cache`.
+#[derive(Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Lists what is kept in a folder, what was used last first.
+    #[command(after_help = "\
+Example:
+  pipec cache ls /scratch/kept")]
+    Ls(CacheFolderArgs),
+    /// Says which values of a pipeline are kept, where, and why others are not.
+    #[command(after_help = "\
+Example:
+  pipec cache why train.pipe train /scratch/kept")]
+    Why(CacheWhyArgs),
+    /// Checks every checksum; exit code 5 where something is damaged.
+    #[command(after_help = "\
+Example:
+  pipec cache verify /scratch/kept")]
+    Verify(CacheFolderArgs),
+    /// Removes what was not used for longest; never what a run uses.
+    #[command(after_help = "\
+Examples:
+  pipec cache gc /scratch/kept --max 100GiB
+  pipec cache gc /scratch/kept --older 30d")]
+    Gc(CacheGcArgs),
+}
+
+/// `cache ls` and `cache verify`.
+#[derive(Args)]
+pub(crate) struct CacheFolderArgs {
+    /// The folder that `--cache` was given.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `cache why`.
+#[derive(Args)]
+pub(crate) struct CacheWhyArgs {
+    /// The program.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The pipeline.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The folder that `--cache` was given.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Gives a parameter a value.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Bytes that the folder may take in all.
+    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size)]
+    pub(crate) disk: u64,
+    /// Reads all inputs, as a run with `--verify-inputs` does.
+    #[arg(long)]
+    pub(crate) verify_inputs: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `cache gc`.
+#[derive(Args)]
+#[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
+pub(crate) struct CacheGcArgs {
+    /// The folder that `--cache` was given.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Leaves no more than so many bytes.
+    #[arg(long, value_name = "SIZE", value_parser = size, group = "what")]
+    pub(crate) max: Option<u64>,
+    /// Removes what was not used for so long, such as 12h or 30d.
+    #[arg(long, value_name = "TIME", value_parser = time, group = "what")]
+    pub(crate) older: Option<Duration>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `sample`.
 #[derive(Subcommand)]
 pub(crate) enum SampleCommand {
@@ -505,7 +604,8 @@ fn changes(text: &str) -> Result<Changes, String> {
 
 /// A time with its unit.
 fn time(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+    const UNITS: [(&str, f64); 5] =
+        [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("s", 1.0)];
     const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
     let (number, unit) = UNITS
         .iter()

@@ -16,7 +16,9 @@ mod source;
 mod tensor;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
-pub use cache::{Cache, CacheKey, CachePoint, CacheStats, Spared};
+pub use cache::{
+    Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
+};
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
 pub use eval::{CallStats, Calls};
 pub use executor::{

@@ -7,7 +7,7 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Circumstances, Compiled, Host, Loaded, Profile};
+use driver::{Circumstances, Compiled, DiskOptions, Host, Loaded, Profile};
 use plan::CodeInfo;
 use std::{
     io::{self, Write},
@@ -159,6 +159,9 @@ fn planned(
         memory: args.memory,
         profile,
         host,
+        disk: args.cache.clone().map(|folder| {
+            DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk()
+        }),
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),

@@ -5,7 +5,7 @@ mod report;
 use super::{compiled, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
+    Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
     State, StateFile, Stop, Watch,
 };
 use runtime::{Failure, Rank};
@@ -182,6 +182,11 @@ fn options(args: &RunArgs) -> RunOptions {
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,
         caches: !args.no_cache,
+        disk: args.cache.clone().map(|folder| DiskOptions {
+            folder,
+            limit: args.disk,
+            verify_inputs: args.verify_inputs,
+        }),
         profile: args.profile.clone(),
     }
 }
