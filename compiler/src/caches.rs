@@ -259,9 +259,9 @@ impl Site<'_> {
     /// Whether a column that leaves a stage is the path of a file that the source lists.
     fn is_path(&self, (stage, column): (StageId, u32)) -> bool {
         let stage = &self.lowered.program.stages[stage];
-        let name = stage.columns.get(column as usize).map(|it| it.name.as_str());
         match &stage.code {
-            Code::Source { entry, .. } => entry == "files" && name == Some("path"),
+            // All that it gives are paths of files that it lists.
+            Code::Source { entry, .. } => entry == "paths",
             Code::Transform(Transform { graph, outputs: Records::Listed(lists), .. }) => {
                 let [outputs] = &lists[..] else { return false };
                 let from = outputs.get(column as usize).map(|it| graph.expr(*it));

@@ -118,6 +118,15 @@ impl Choice {
         self.disk_share >= SHARE_MIN
     }
 
+    /// Why none go to disk, where none do.
+    pub fn why_not_on_disk(&self) -> &str {
+        match (self.candidate.listed, self.kept) {
+            (false, _) => OTHER_FILES,
+            (true, true) => "to read it takes as long as to compute it, or there is no room",
+            (true, false) => &self.why,
+        }
+    }
+
     fn is_open(&self) -> bool {
         !self.kept && self.why.is_empty()
     }

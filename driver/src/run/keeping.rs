@@ -65,7 +65,7 @@ pub(super) fn begin(
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {
-        keeping.notes.push(nothing_to_keep(&left));
+        keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
     }
     let mut caches = keeping.caches(compiled, run, (&kept, asked, options));
     keeping.kept = kept
@@ -76,14 +76,14 @@ pub(super) fn begin(
     Ok(keeping)
 }
 
-fn nothing_to_keep(left: &[Choice]) -> String {
-    let most = left.iter().filter(|it| it.candidate.refused.is_none());
+fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
+    let most = all.filter(|it| it.candidate.refused.is_none());
     let most = most.max_by(|a, b| a.candidate.saves.value.total_cmp(&b.candidate.saves.value));
     match most {
-        Some(it) => format!(
-            "nothing is kept on disk: `{}` ({}): {}",
-            it.candidate.function, it.candidate.step, it.why
-        ),
+        Some(it) => {
+            let Candidate { function, step, .. } = &it.candidate;
+            format!("nothing is kept on disk: `{function}` ({step}): {}", it.why_not_on_disk())
+        }
         None => "nothing is kept on disk: no value is dear and the same in each epoch".to_owned(),
     }
 }
