@@ -271,7 +271,8 @@ impl Site<'_> {
                 let stages = &self.lowered.program.stages;
                 let passed_on = |it: &StageId| stages[*it].columns == stage.columns;
                 let from = &stage.inputs;
-                !from.is_empty() && from.iter().all(|it| passed_on(it) && self.is_path((*it, column)))
+                !from.is_empty()
+                    && from.iter().all(|it| passed_on(it) && self.is_path((*it, column)))
             }
             Code::Transform(_) => false,
         }

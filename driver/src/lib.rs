@@ -33,8 +33,8 @@ pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use machine::{cores, default_memory};
 pub use profile::Profile;
 pub use run::{
-    DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch,
-    cache_point, run,
+    DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary,
+    Watch, cache_point, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]

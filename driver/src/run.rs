@@ -16,9 +16,9 @@ use crate::{
     samples,
     state::{Identity, State, StateFile},
 };
-use keeping::{Keeping, Kept};
 pub use keeping::cache_point;
 pub(crate) use keeping::reserve;
+use keeping::{Keeping, Kept};
 use plan::{DType, Field, Program};
 use runtime::{Chunk, Failure, Position, Rank, Stopper};
 use saver::Saver;

@@ -24,7 +24,9 @@ use std::{
 const FORMAT: u32 = 1;
 /// The file of an address that says what stands there.
 const ABOUT: &str = "about.json";
-/// Bytes that such a file may have; far more than one ever has.
+/// Bytes that such a file takes at most, usually.
+const ABOUT_BYTES: u64 = 4 << 10;
+/// Bytes of one that is read; far more than one ever has.
 const ABOUT_BYTES_MAX: u64 = 1 << 16;
 /// Bytes that a folder may take where nothing is said.
 pub const DISK_BYTES: u64 = 50 << 30;
@@ -100,13 +102,18 @@ impl DiskOptions {
         Opened { store: opened.ok(), notes }
     }
 
-    fn opened(&self, about: &About, table_bytes: u64, notes: &mut Vec<String>) -> io::Result<Store> {
+    fn opened(
+        &self,
+        about: &About,
+        table_bytes: u64,
+        notes: &mut Vec<String>,
+    ) -> io::Result<Store> {
         let address = about.address();
         let place = self.folder.join(&address);
         if !place.join(ABOUT).exists() {
             notes.extend(changed(&self.folder, about));
             fs::create_dir_all(&place)?;
-            if folder_bytes(&self.folder) + ABOUT_BYTES_MAX > self.limit {
+            if folder_bytes(&self.folder) + ABOUT_BYTES > self.limit {
                 return Err(io::Error::other("the room that it may take is used up"));
             }
             about.write(&place).map_err(|it| io::Error::other(it.to_string()))?;
@@ -168,7 +175,8 @@ impl About {
             return format!("pipec was changed: what is kept is of {}", then.pipec);
         }
         if self.computed != then.computed {
-            return "it is computed in another way: the pipeline or a parameter was changed".to_owned();
+            return "it is computed in another way: the pipeline or a parameter was changed"
+                .to_owned();
         }
         match (self.files, self.bytes) == (then.files, then.bytes) {
             true => format!("inputs changed: files were written or renamed ({})", amount(self)),

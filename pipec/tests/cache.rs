@@ -70,7 +70,7 @@ impl Site {
 
     /// Runs with what is kept on disk, and nothing in memory; the output must be as it was.
     fn kept(&self, more: &[&str]) -> Printed {
-        let options = ["--cache", "kept", "--memory", "300MiB", "--json"];
+        let options = ["--cache", "kept", "--memory", "80MiB", "--json"];
         self.run(&[&options[..], more].concat(), Some(&self.whole))
     }
 
@@ -102,7 +102,7 @@ fn a_later_run_decodes_nothing() {
     assert_eq!((figure(&first, "written"), figure(&first, "entries")), (40, 40), "{first:#?}");
     // With another number of threads and of epochs it stands where it stood.
     let later = site.kept(&["--workers", "1", "--chunk-rows", "3"]);
-    assert!(figure(&later, "hits") >= 40 && figure(&later, "written") == 0, "{later:#?}");
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
     assert!(later.out.contains("\"misses\": 0"), "{later:#?}");
     let other_seed = site.run(&["--cache", "kept", "--seed", "9", "--json"], None);
     assert_eq!(figure(&other_seed, "hits"), 40, "{other_seed:#?}");
@@ -139,7 +139,8 @@ fn killed_runs_leave_nothing_wrong() {
 fn flipped_bytes_are_computed_anew_and_told() {
     let site = Site::new("flipped");
     site.kept(&[]);
-    for (kind, places) in [(".idx", [0, 500, 4100]), (".seg", [0, 30_000, 69_000])] {
+    // Each in another value: what was damaged is written anew, elsewhere.
+    for (kind, places) in [(".idx", [0, 500, 4100]), (".seg", [5000, 30_000, 60_000])] {
         for at in places {
             let file = &site.kept_files(kind)[0];
             let mut bytes = fs::read(file).unwrap();
@@ -191,14 +192,16 @@ fn changed_inputs_are_seen_and_told() {
     site.plain();
     says(&site.kept(&[]), "inputs changed: 40 files, ");
     // The time alone.
-    let file = File::options().append(true).open(site.folder.join("data").join(&pictures[2])).unwrap();
+    let file =
+        File::options().append(true).open(site.folder.join("data").join(&pictures[2])).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
     let ended = site.kept(&[]);
     says(&ended, "inputs changed: files were written or renamed");
     assert_eq!(figure(&ended, "written"), 40);
     // Neither size nor time: who asks for the contents sees it.
     let path = site.folder.join("data").join(&pictures[3]);
-    let (time, mut bytes) = (fs::metadata(&path).unwrap().modified().unwrap(), fs::read(&path).unwrap());
+    let (time, mut bytes) =
+        (fs::metadata(&path).unwrap().modified().unwrap(), fs::read(&path).unwrap());
     site.kept(&["--verify-inputs"]);
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -215,16 +218,18 @@ fn changed_parameters_are_seen_and_told() {
     site.plain_with(&["--set", "side=16"]);
     let ended = site.kept(&["--set", "side=16"]);
     says(&ended, "it is computed in another way: the pipeline or a parameter was changed");
-    assert_eq!(figure(&ended, "hits"), 40, "in the second epoch");
+    // All but those that were asked for again before they were written.
+    assert!(figure(&ended, "hits") > 20, "{ended:#?}");
+    assert_eq!(figure(&site.kept(&["--set", "side=16"]), "hits"), 80);
 }
 
 #[test]
 fn the_bound_is_kept_and_told() {
     let site = Site::new("bound");
-    let ended = site.kept(&["--disk", "200kB"]);
+    let ended = site.kept(&["--disk", "50kB"]);
     says(&ended, "is kept on disk: the room that it may take is used up");
     let used: usize = common::files(&site.folder.join("kept")).values().map(Vec::len).sum();
-    assert!(used <= 200_000 && figure(&ended, "written") > 10, "{used} bytes: {ended:#?}");
+    assert!(used <= 50_000 && figure(&ended, "written") > 10, "{used} bytes: {ended:#?}");
     site.folder.pipec(&["cache", "gc", "kept", "--max", "1kB"]).ends(0, &["1 address removed"]);
     assert!(site.kept_files(".seg").is_empty());
 }

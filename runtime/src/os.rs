@@ -101,7 +101,8 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     return {
         let mut at = 0;
         while at < bytes.len() {
-            at += std::os::windows::fs::FileExt::seek_write(file, &bytes[at..], offset + at as u64)?;
+            at +=
+                std::os::windows::fs::FileExt::seek_write(file, &bytes[at..], offset + at as u64)?;
         }
         Ok(())
     };

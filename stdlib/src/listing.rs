@@ -140,10 +140,7 @@ impl Listing {
     ///
     /// # Errors
     /// A file is no longer there.
-    pub fn each_file(
-        &self,
-        visit: &mut dyn FnMut(&str, &fs::Metadata),
-    ) -> Result<(), ListError> {
+    pub fn each_file(&self, visit: &mut dyn FnMut(&str, &fs::Metadata)) -> Result<(), ListError> {
         let (mut path, mut key) = (String::new(), String::new());
 
         for i in 0..self.len() {

@@ -134,11 +134,13 @@ impl Choice {
     /// What it is worth where there is so much room, a pass, in nanoseconds.
     fn worth(&mut self, room: Room) -> f64 {
         let all = self.bytes_in_all().map(|it| it.max(1.0));
-        let share = |room: f64| if room > 0.0 { all.map_or(1.0, |it| (room / it).min(1.0)) } else { 0.0 };
+        let share =
+            |room: f64| if room > 0.0 { all.map_or(1.0, |it| (room / it).min(1.0)) } else { 0.0 };
         let (bytes, saves) = (self.candidate.bytes.value, self.candidate.saves.value);
         let read = saves - room.read_ns * bytes;
         let from_disk = self.candidate.listed && read > 0.0;
-        (self.share, self.disk_share) = (share(room.memory), share(room.disk) * f64::from(from_disk));
+        (self.share, self.disk_share) =
+            (share(room.memory), share(room.disk) * f64::from(from_disk));
         // What is in memory is on disk as well.
         let only_on_disk = (self.disk_share - self.share).max(0.0);
         self.saves_ns = self.share * saves + only_on_disk * read;
@@ -153,7 +155,8 @@ impl Choice {
 }
 
 /// Why a value is not kept on disk whose files nobody looks at.
-const OTHER_FILES: &str = "it is read from files that no source lists, so that nobody would see them change";
+const OTHER_FILES: &str =
+    "it is read from files that no source lists, so that nobody would see them change";
 
 /// Every candidate: what is kept first, then the others, each with its reason.
 pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
@@ -217,7 +220,9 @@ fn room_for(memory: f64, disk: f64) -> String {
         false => "all of them".to_owned(),
     };
     match (memory >= SHARE_MIN, disk >= SHARE_MIN) {
-        (true, true) => format!("there is room for {} in memory, for {} on disk", of(memory), of(disk)),
+        (true, true) => {
+            format!("there is room for {} in memory, for {} on disk", of(memory), of(disk))
+        }
         (false, _) => format!("there is room for {} on disk", of(disk)),
         (true, false) => format!("there is room for {}", of(memory)),
     }

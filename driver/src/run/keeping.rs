@@ -48,11 +48,9 @@ pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) ->
 
 /// Bytes of memory for all but what is kept.
 pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Option<&Asked>) -> u64 {
-    match asked {
-        Some(it) if it.passes >= 2.0 => reserve(compiled, options.memory),
-        Some(it) => options.memory - it.table_bytes(),
-        None => options.memory,
-    }
+    let Some(asked) = asked else { return options.memory };
+    let all = options.memory - asked.table_bytes();
+    if asked.passes >= 2.0 { reserve(compiled, options.memory).min(all) } else { all }
 }
 
 /// Chooses what is kept, and lets `run` keep it.
@@ -68,10 +66,8 @@ pub(super) fn begin(
         keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
     }
     let mut caches = keeping.caches(compiled, run, (&kept, asked, options));
-    keeping.kept = kept
-        .into_iter()
-        .map(|choice| Kept { cache: Arc::new(caches.remove(0)), choice })
-        .collect();
+    keeping.kept =
+        kept.into_iter().map(|choice| Kept { cache: Arc::new(caches.remove(0)), choice }).collect();
     run.keep(&keeping.kept.iter().map(Kept::point).collect::<Vec<_>>())?;
     Ok(keeping)
 }
@@ -164,7 +160,8 @@ impl Kept {
         match stats.damaged {
             0 => {}
             1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed anew")),
-            n => notes.push(format!("{n} kept values of `{name}` were damaged: they were computed anew")),
+            n => notes
+                .push(format!("{n} kept values of `{name}` were damaged: they were computed anew")),
         }
         if let Some(why) = &stats.stopped {
             notes.push(format!("no more of `{name}` is kept on disk: {why}"));

@@ -87,8 +87,7 @@ pub fn verify(folder: &Path, visit: &mut dyn FnMut(&Verified)) -> Result<bool, F
     for place in found(folder)? {
         let address = address_of(&place);
         let about = About::read(&place);
-        let mut it =
-            Verified { address, about, entries: 0, damaged: 0, unreadable: None };
+        let mut it = Verified { address, about, entries: 0, damaged: 0, unreadable: None };
         match Store::look(folder, &it.address) {
             Ok(store) => (it.damaged, it.entries) = (store.verify(), store.stats().entries),
             Err(error) => it.unreadable = Some(error.to_string()),
@@ -134,9 +133,10 @@ pub(super) fn places(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let is_address = entry.file_name().to_str().is_some_and(|it| {
-            it.len() == DIGITS && it.bytes().all(|it| it.is_ascii_hexdigit())
-        });
+        let is_address = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|it| it.len() == DIGITS && it.bytes().all(|it| it.is_ascii_hexdigit()));
         if is_address && entry.file_type()?.is_dir() {
             places.push(entry.path());
         }

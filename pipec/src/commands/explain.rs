@@ -159,9 +159,10 @@ fn planned(
         memory: args.memory,
         profile,
         host,
-        disk: args.cache.clone().map(|folder| {
-            DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk()
-        }),
+        disk: args
+            .cache
+            .clone()
+            .map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk()),
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),

@@ -5,8 +5,8 @@ mod report;
 use super::{compiled, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
-    State, StateFile, Stop, Watch,
+    Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
+    Settings, Sink, State, StateFile, Stop, Watch,
 };
 use runtime::{Failure, Rank};
 use std::{

@@ -185,8 +185,11 @@ impl Store {
 
     /// Reads every value, and says how many are damaged; those are there no longer.
     pub fn verify(&self) -> u64 {
-        let keys: Vec<CacheKey> =
-            self.table.iter().flat_map(|it| locked(it).keys().copied().collect::<Vec<_>>()).collect();
+        let keys: Vec<CacheKey> = self
+            .table
+            .iter()
+            .flat_map(|it| locked(it).keys().copied().collect::<Vec<_>>())
+            .collect();
         let mut room = Vec::new();
         for key in keys {
             let Some((place, record)) = self.record(key) else { continue };

@@ -49,7 +49,11 @@ pub(super) enum Found {
 
 impl Record {
     /// The record of a value whose bytes are `bytes`, and will stand at `offset`.
-    pub(super) fn new(of: (CacheKey, &Tensor<'_>), offset: u64, (bytes, seed): (&[u8], u64)) -> Self {
+    pub(super) fn new(
+        of: (CacheKey, &Tensor<'_>),
+        offset: u64,
+        (bytes, seed): (&[u8], u64),
+    ) -> Self {
         let (key, value) = of;
         let (dtype, shape) = (value.dtype(), Shape::new(value.shape()));
         let mut new = Self { key, offset, dtype, shape, value_check: 0 };
@@ -96,7 +100,8 @@ impl Record {
         let number = |at: usize| u64::from_le_bytes(eight(&written[at..]));
         let (dtype, _) = *DType::ALL.get(usize::from(written[32]))?;
         let rank = usize::from(written[33]);
-        let extents: Vec<usize> = (0..rank.min(MAX_RANK)).map(|i| number(40 + 8 * i) as usize).collect();
+        let extents: Vec<usize> =
+            (0..rank.min(MAX_RANK)).map(|i| number(40 + 8 * i) as usize).collect();
         let sound = |it: &Self| rank <= MAX_RANK && it.len() as u64 == number(24);
         let bytes = extents.iter().try_fold(dtype.size(), |all, it| all.checked_mul(*it))?;
         let key = u128::from(number(0)) | u128::from(number(8)) << 64;

@@ -61,10 +61,11 @@ impl Machine {
         id: ExprId,
         (tap, key): (&Tap, CacheKey),
     ) -> Option<Value> {
-        let Some(column) = tap.comes_in else {
+        let came = tap.comes_in.map(|it| subject.chunk.columns[it as usize].row(row).as_text());
+        let Some(carried) = came.and_then(|it| store.carried(key, it)) else {
+            // It may have been written since.
             return self.put(id, &mut |out| store.read(key, out));
         };
-        let carried = store.carried(key, subject.chunk.columns[column as usize].row(row).as_text())?;
         match carried.tensor() {
             Some(found) => Some(value(found)),
             None => self.put(id, &mut |out| carried.copy(out)),
