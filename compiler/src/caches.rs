@@ -6,7 +6,7 @@
 
 mod choose;
 
-pub use choose::{Choice, Occasion, choose};
+pub use choose::{Choice, Disk, Occasion, choose};
 
 use crate::{
     estimate::{Figure, Origin, cost::Prices, flow::flows},
@@ -50,6 +50,9 @@ pub struct Candidate {
     pub reads: Figure,
     /// The sources of its records.
     pub sources: Vec<StageId>,
+    /// Whether the files that it is read from are those that the sources list, or there are none:
+    /// then it is seen when they have changed.
+    pub listed: bool,
     /// Why it cannot be kept.
     pub refused: Option<String>,
 }
@@ -70,6 +73,8 @@ pub struct Spare {
     pub node: ExprId,
     /// The columns of its input with the key of the kept value.
     pub key: Vec<u32>,
+    /// The column in which it comes to the kept value's stage.
+    pub column: u32,
 }
 
 /// Nanoseconds below which nothing is worth keeping: to find it costs about as much.
@@ -196,6 +201,7 @@ impl Site<'_> {
             saves,
             reads: Figure::ZERO,
             sources: self.sources(),
+            listed: true,
             refused: impure(graph, node, self.catalog),
         };
         if candidate.refused.is_none() {
@@ -221,9 +227,10 @@ impl Site<'_> {
             let node = outputs[column as usize];
             let _ = write!(name, "{column} = {};", written(graph, node, self.catalog));
             candidate.key.extend(names.iter().map(|it| it.1));
+            candidate.listed &= self.reads_listed((*stage, graph), node);
             if !without[id.row()] {
                 let key = names.iter().map(|it| it.0).collect();
-                candidate.spares.push(Spare { stage: *stage, node, key });
+                candidate.spares.push(Spare { stage: *stage, node, key, column });
             }
         }
         // What a file holds is known by the names of all that is read for it, or not at all.
@@ -236,6 +243,45 @@ impl Site<'_> {
         }
         if candidate.key.is_empty() {
             candidate.refused = Some("it is the same for every record".to_owned());
+        }
+    }
+
+    /// Whether a value of a stage that reads is read from nothing but the files of the source.
+    fn reads_listed(&self, (stage, graph): (StageId, &Graph), node: ExprId) -> bool {
+        let live = live(graph, &[node], &[]);
+        let mut calls = 0;
+        let mut columns = Vec::new();
+        for (_, expr, _) in graph.iter().filter(|(id, ..)| live[id.row()]) {
+            match expr {
+                Expr::Call { .. } => calls += 1,
+                Expr::Column(i) => columns.push(*i),
+                Expr::Const(_) => {}
+                _ => return false,
+            }
+        }
+        let input = self.lowered.program.stages[stage].inputs[0];
+        calls == 1 && matches!(columns[..], [it] if self.is_path((input, it)))
+    }
+
+    /// Whether a column that leaves a stage is the path of a file that the source lists.
+    fn is_path(&self, (stage, column): (StageId, u32)) -> bool {
+        let stage = &self.lowered.program.stages[stage];
+        match &stage.code {
+            // All that it gives are paths of files that it lists.
+            Code::Source { entry, .. } => entry == "paths",
+            Code::Transform(Transform { graph, outputs: Records::Listed(lists), .. }) => {
+                let [outputs] = &lists[..] else { return false };
+                let from = outputs.get(column as usize).map(|it| graph.expr(*it));
+                matches!(from, Some(Expr::Column(i)) if self.is_path((stage.inputs[0], *i)))
+            }
+            Code::Operator { .. } => {
+                let stages = &self.lowered.program.stages;
+                let passed_on = |it: &StageId| stages[*it].columns == stage.columns;
+                let from = &stage.inputs;
+                !from.is_empty()
+                    && from.iter().all(|it| passed_on(it) && self.is_path((*it, column)))
+            }
+            Code::Transform(_) => false,
         }
     }
 

@@ -19,6 +19,7 @@ pub mod scan;
 pub mod sheet;
 mod sink;
 mod state;
+pub mod store;
 pub mod tune;
 pub mod verify;
 mod view;
@@ -35,13 +36,14 @@ pub use lock::Lock;
 pub use machine::{cores, default_memory};
 pub use profile::Profile;
 pub use run::{
-    KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary, Watch,
-    cache_point, run,
+    DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary,
+    Watch, cache_point, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;
 pub use sink::{Discard, Folder, Sink, Written};
 pub use state::{State, StateFile};
+pub use store::DiskOptions;
 pub use view::Circumstances;
 pub use whole::{replace, unwritable};

@@ -8,19 +8,19 @@ mod quarantine;
 mod saver;
 mod summary;
 
-pub use summary::{KeptSummary, Loss, StageSummary, Summary};
+pub use summary::{DiskSummary, KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
-    Compiled, Profile, SampleProgress, Sink, Written,
+    Compiled, DiskOptions, Profile, SampleProgress, Sink, Written,
     lock::Chosen,
     machine,
     profile::Course,
     samples,
     state::{Identity, State, StateFile},
 };
-use keeping::Kept;
 pub use keeping::cache_point;
 pub(crate) use keeping::reserve;
+use keeping::{Keeping, Kept};
 use plan::{DType, Field, Program};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,
@@ -70,6 +70,8 @@ pub struct RunOptions {
     pub lock: Option<Chosen>,
     /// The share of the cores that may be used: 0 to 1.
     pub cpu: f64,
+    /// Where they are kept for later runs.
+    pub disk: Option<DiskOptions>,
     /// Where what was measured is written, at the end and every now and then.
     pub profile: Option<PathBuf>,
 }
@@ -91,6 +93,7 @@ impl Default for RunOptions {
             caches: true,
             lock: None,
             cpu: 1.0,
+            disk: None,
             profile: None,
         }
     }
@@ -181,13 +184,13 @@ pub fn run(
     watch: Watch<'_>,
 ) -> Outcome {
     match start(compiled, options, sink, watch.sample) {
-        Ok(Started { run, kept, saver, before }) => {
+        Ok(Started { run, keeping, saver, before }) => {
             let consumer = Consumer {
                 compiled,
                 program: &compiled.program,
                 options,
                 before,
-                kept,
+                keeping,
                 reads: reads::so_far(),
                 shared: Shared::default(),
                 since: Instant::now(),
@@ -209,7 +212,7 @@ pub(crate) fn readers(workers: usize) -> usize {
 /// A run that is ready.
 struct Started {
     run: runtime::Run,
-    kept: Vec<Kept>,
+    keeping: Keeping,
     saver: Option<Saver>,
     /// What an earlier run has given, which this one goes on from.
     before: u64,
@@ -231,8 +234,8 @@ fn start(
     let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(0, |it| it.epoch);
     let epochs = first..options.epochs.max(first);
-    let passes = keeping::passes(compiled, options, epochs.len());
-    let own = passes.map_or(options.memory, |_| reserve(compiled, options.memory));
+    let asked = keeping::asked(compiled, options, epochs.len());
+    let own = keeping::own_memory(compiled, options, asked.as_ref());
     let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
@@ -251,9 +254,9 @@ fn start(
     if options.state.is_some() {
         identity.inputs(run.fingerprints()?);
     }
-    let kept = match passes {
+    let keeping = match asked {
         Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
-        None => Vec::new(),
+        None => Keeping::default(),
     };
     let mut before = 0;
     if let Some(state) = &earlier {
@@ -265,7 +268,7 @@ fn start(
         run.on_lost(quarantine::open(path, earlier.is_some())?);
     }
     let saver = options.state.clone().map(|file| Saver::new(file, identity));
-    Ok(Started { run, kept, saver, before })
+    Ok(Started { run, keeping, saver, before })
 }
 
 /// Takes what comes out of a run.
@@ -275,8 +278,8 @@ struct Consumer<'a> {
     options: &'a RunOptions,
     /// What an earlier run has given.
     before: u64,
-    /// What is kept from epoch to epoch.
-    kept: Vec<Kept>,
+    /// What is kept from epoch to epoch, and for later runs.
+    keeping: Keeping,
     /// What the process had read before.
     reads: Reads,
     shared: Shared,
@@ -325,7 +328,8 @@ impl Consumer<'_> {
         let failure = failure.or(self.write_profile(&stats, &progress).err());
         let mut summary = Summary::of(self.program, &progress, Some(&stats));
         summary.resumed_at = (self.before > 0).then_some(self.before);
-        summary.kept = self.kept.iter().map(Kept::summary).collect();
+        summary.kept = self.keeping.kept.iter().map(Kept::summary).collect();
+        summary.notes = self.keeping.notes();
         Outcome { summary, failure }
     }
 
@@ -336,7 +340,7 @@ impl Consumer<'_> {
             elapsed: progress.elapsed - progress.first.unwrap_or_default(),
             outputs: progress.outputs,
             records: progress.records,
-            kept: !self.kept.is_empty(),
+            kept: !self.keeping.kept.is_empty(),
             settled: false,
             reads: self.reads,
         };

@@ -4,7 +4,7 @@ use crate::{
     Compiled, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine, run, samples,
 };
 use compiler::{
-    caches::{Choice, Occasion, SAVES_MIN, candidates, choose},
+    caches::{Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
 };
 use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
@@ -29,7 +29,30 @@ pub struct Circumstances {
     pub host: Option<Host>,
     /// What was chosen for it.
     pub lock: Option<Chosen>,
+    /// Where values may be kept from run to run.
+    pub disk: Option<Disk>,
 }
+
+/// What a choice of what is kept is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// How often each record comes.
+    pub(crate) passes: f64,
+    /// Bytes that a run may take.
+    pub(crate) memory: u64,
+    /// Where values may be kept from run to run.
+    pub(crate) disk: Option<Disk>,
+}
+
+impl Asked {
+    /// Bytes of memory for the tables of what is on disk.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.disk.map_or(0, |_| self.memory / TABLE_PART)
+    }
+}
+
+/// The part of the memory that the tables of what is on disk may take.
+const TABLE_PART: u64 = 16;
 
 impl Compiled {
     /// The cores that it was estimated for, and nothing else.
@@ -64,14 +87,14 @@ impl Compiled {
         let machine = machine.with(&of.changes);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
         let (mut choices, mut pass_lens) = (Vec::new(), Vec::new());
-        if passes >= 2.0 {
+        if passes >= 2.0 || of.disk.is_some() {
             let mut program = self.program.clone();
             samples::resolve(&mut program, sample)?;
             let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
             let memory = machine.memory_bytes as u64;
             let measured = of.profile.as_ref().map(|it| &it.measured);
-            choices =
-                self.kept(&lens(&run, &program)?, (passes, memory), (measured, of.lock.as_ref()));
+            let asked = Asked { passes, memory, disk: of.disk };
+            choices = self.kept(&lens(&run, &program)?, asked, (measured, of.lock.as_ref()));
             pass_lens = run.pass_lens()?;
         }
         let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
@@ -88,17 +111,18 @@ impl Compiled {
     pub(crate) fn kept(
         &self,
         pass_lens: &BTreeMap<StageId, u64>,
-        (passes, memory): (f64, u64),
+        asked: Asked,
         (measured, lock): (Option<&Measured>, Option<&Chosen>),
     ) -> Vec<Choice> {
         let library = stdlib::library();
         let found =
             candidates(&self.optimised.plan, &library, (measured, SAVES_MIN)).unwrap_or_default();
-        let room = memory - run::reserve(self, memory);
-        let pass_lens = pass_lens.clone();
+        let Asked { passes, memory, disk } = asked;
+        let other = run::reserve(self, memory) + asked.table_bytes();
+        let (room, pass_lens) = (memory.saturating_sub(other), pass_lens.clone());
         let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
         let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
-        choose(found, &Occasion { pass_lens, passes, room, pinned, forbidden })
+        choose(found, &Occasion { pass_lens, passes, room, disk, pinned, forbidden })
     }
 }
 
@@ -120,7 +144,7 @@ fn known(machine: &mut Machine, host: &Host, program: &Program) {
 }
 
 /// A disk as the model sees it: as it is read when the page cache holds nothing.
-fn storage(of: &host::Storage) -> Option<Storage> {
+pub(crate) fn storage(of: &host::Storage) -> Option<Storage> {
     let name = of.mount.as_ref().unwrap_or(&of.path).display().to_string();
     let curve = |pattern: host::Pattern| {
         let fits = |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == pattern;

@@ -1,10 +1,19 @@
-//! Values that are kept from epoch to epoch, in memory: decoded pictures, tokens, spectra.
+//! Values that are kept from epoch to epoch, in memory: decoded pictures, tokens, spectra; and on disk,
+//! from run to run.
 //!
 //! A cached value is a pure function of some columns of its record, and stands under the hash of
 //! what they hold. So it does not matter in which order records come, in which epoch or lap, or
 //! how many threads ask. Nothing is ever taken out: each record comes once an epoch, and so what is
 //! kept of it now is worth as much as what could be kept of another instead; once the room is
 //! used up, the rest is computed anew each time.
+
+mod disk;
+mod record;
+mod room;
+mod segment;
+
+pub use disk::{Store, StoreStats};
+pub use room::{DiskRoom, folder_bytes};
 
 use crate::{Buffer, Chunk, Shape, Tensor};
 use plan::{DType, ExprId, StageId};
@@ -49,14 +58,17 @@ pub struct Spared {
     pub node: ExprId,
     /// The columns of that stage's input with the key of the kept value, in the same order.
     pub key: Vec<u32>,
+    /// The column in which it comes to the kept value's stage.
+    pub column: u32,
 }
 
 /// Names a value: 128 bits, so that two among a billion are alike with probability 10⁻²¹.
 pub type CacheKey = u128;
 
-/// Values by key, in memory, never more than so many bytes.
+/// Values by key, in memory, never more than so many bytes; and those of a store on disk.
 #[derive(Debug)]
 pub struct Cache {
+    disk: Option<Store>,
     shards: Vec<Mutex<Shard>>,
     limit: u64,
     bytes: AtomicU64,
@@ -111,6 +123,7 @@ impl Cache {
     /// An empty cache that takes at most `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Self {
+            disk: None,
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             limit,
             bytes: AtomicU64::new(0),
@@ -120,7 +133,18 @@ impl Cache {
         }
     }
 
-    /// The value of `key`; counted as found or not.
+    /// The same with what is on disk.
+    #[must_use]
+    pub fn with_store(self, store: Store) -> Self {
+        Self { disk: Some(store), ..self }
+    }
+
+    /// What is on disk.
+    pub fn store(&self) -> Option<&Store> {
+        self.disk.as_ref()
+    }
+
+    /// The value of `key` in memory; counted as found or not.
     pub fn find(&self, key: CacheKey) -> Option<Tensor<'_>> {
         let found = self.peek(key);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
@@ -128,13 +152,26 @@ impl Cache {
         found
     }
 
-    /// Whether the value of `key` is known; it stays so.
+    /// Whether the value of `key` is in memory; it stays so.
     pub fn contains(&self, key: CacheKey) -> bool {
         self.shard(key).contains_key(&key)
     }
 
-    /// Keeps a copy of the value of `key`, where there is room.
+    /// Keeps a copy of the value of `key`, in memory and on disk, where there is room.
     pub fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
+        self.insert_in_memory(key, value);
+        if let Some(store) = &self.disk {
+            store.insert(key, value);
+        }
+    }
+
+    /// Says that a value was on disk which `find` has not found, and keeps it in memory too.
+    pub(crate) fn found_on_disk(&self, key: CacheKey, value: &Tensor<'_>) {
+        self.misses.fetch_sub(1, Relaxed);
+        self.insert_in_memory(key, value);
+    }
+
+    fn insert_in_memory(&self, key: CacheKey, value: &Tensor<'_>) {
         let bytes = value.bytes() as u64 + ENTRY_BYTES;
         let room = |used: u64| (used + bytes <= self.limit).then_some(used + bytes);
         if self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {

@@ -294,6 +294,15 @@ impl Run {
         sources.iter().filter_map(|it| it.fingerprint().transpose()).collect()
     }
 
+    /// What the files of the sources hold, in the order of the program; reads all of them.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn contents(&self) -> Result<Vec<u128>, Failure> {
+        let sources = self.shared.lock().sources();
+        sources.iter().filter_map(|it| it.contents().transpose()).collect()
+    }
+
     /// Records of a pass through each source, in the order of the program; lists the files of each.
     /// None where a source is read through, and nobody knows.
     ///

@@ -17,7 +17,9 @@ mod tensor;
 pub mod tokens;
 
 pub use buffer::{Buffer, Pool, SPARE, Scratch};
-pub use cache::{Cache, CacheKey, CachePoint, CacheStats, Spared};
+pub use cache::{
+    Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
+};
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
 pub use eval::{CallStats, Calls};
 pub use executor::{

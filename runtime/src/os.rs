@@ -94,6 +94,21 @@ pub fn advise_huge(data: NonNull<u8>, bytes: usize) {
     let _ = (data, bytes);
 }
 
+/// Writes `bytes` into `file` from `offset` on; threads may share the file.
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, offset);
+    #[cfg(windows)]
+    return {
+        let mut at = 0;
+        while at < bytes.len() {
+            at +=
+                std::os::windows::fs::FileExt::seek_write(file, &bytes[at..], offset + at as u64)?;
+        }
+        Ok(())
+    };
+}
+
 /// Fills `buffer` with the bytes of `file` from `offset` on; threads may share the file.
 pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]

@@ -25,6 +25,12 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// What the inputs hold, as one number: all of it is read. None where there is nothing outside
+    /// the program.
+    fn contents(&self) -> Result<Option<u128>, Failure> {
+        Ok(None)
+    }
+
     /// Whether `fetch` waits for files, so that reader threads do it.
     fn waits(&self) -> bool {
         false
@@ -64,6 +70,9 @@ pub trait Stream: Send {
 pub struct Fingerprint {
     /// Of all names and sizes, in order: XXH3, 128 bits.
     pub hash: u128,
+    /// Of the times when they were changed last: a state does not ask for them, what is kept on disk
+    /// does.
+    pub times: u128,
     /// Files.
     pub files: u64,
     /// Bytes of them together.

@@ -136,18 +136,18 @@ impl Listing {
         self.folder(i).class
     }
 
-    /// Hands key and size in bytes of each file to `visit`, in order: what a fingerprint is made of.
+    /// Hands key and metadata of each file to `visit`, in order: what a fingerprint is made of.
     ///
     /// # Errors
     /// A file is no longer there.
-    pub fn each_size(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), ListError> {
+    pub fn each_file(&self, visit: &mut dyn FnMut(&str, &fs::Metadata)) -> Result<(), ListError> {
         let (mut path, mut key) = (String::new(), String::new());
 
         for i in 0..self.len() {
             self.path(i, &mut path);
             self.key(i, &mut key);
             let found = fs::metadata(&path).map_err(|why| ListError::unreadable(&path, &why))?;
-            visit(&key, found.len());
+            visit(&key, &found);
         }
         Ok(())
     }

@@ -3,8 +3,17 @@
 use compiler::caches::{Candidate, candidates};
 use driver::Compiled;
 use plan::Field;
-use runtime::{Cache, CachePoint, Chunk, Failure, Options, Position, Rank, Tensor};
-use std::{collections::BTreeMap, sync::Arc};
+use runtime::{
+    Cache, CachePoint, Chunk, DiskRoom, Failure, Options, Position, Rank, Store, Tensor,
+};
+use std::{
+    collections::BTreeMap,
+    env, fs, process,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// Outputs that are shown.
 const SHOWN: usize = 3;
@@ -58,7 +67,9 @@ fn check_kept_as(
     let alone = all.iter().map(|it| Candidate { spares: Vec::new(), ..it.clone() });
     let last: BTreeMap<_, _> = all.iter().map(|it| (it.stage, it)).collect();
     let last = last.into_values().cloned();
-    let sets: [(Vec<Candidate>, u64); 2] = [(alone.collect(), 2_000), (last.collect(), 1 << 24)];
+    let last: Vec<_> = last.collect();
+    check_stored(compiled, whole, &last)?;
+    let sets: [(Vec<Candidate>, u64); 2] = [(alone.collect(), 2_000), (last, 1 << 24)];
     for (candidates, room) in sets.into_iter().filter(|it| !it.0.is_empty()) {
         let cache = |it: &Candidate| driver::cache_point(it, Arc::new(Cache::new(room)));
         let points: Vec<_> = candidates.iter().map(cache).collect();
@@ -70,6 +81,32 @@ fn check_kept_as(
         }
     }
     Ok(())
+}
+
+/// The same on disk: once while it is filled, and once where all is there.
+fn check_stored(compiled: &Compiled, whole: &Output, last: &[Candidate]) -> Result<(), String> {
+    if last.is_empty() {
+        return Ok(());
+    }
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = env::temp_dir().join(format!("suite-kept-{}-{count}", process::id()));
+    let room = DiskRoom { folder: folder.clone(), limit: 1 << 30 };
+    let mut differs = None;
+    for time in ["first", "second"] {
+        let store = |i: usize| Store::open(&room, &format!("{i:032x}"), 1 << 24);
+        let point = |(i, it): (usize, &Candidate)| {
+            let store = store(i).map_err(|it| it.to_string())?;
+            Ok(driver::cache_point(it, Arc::new(Cache::new(0).with_store(store))))
+        };
+        let points = last.iter().enumerate().map(point).collect::<Result<Vec<_>, String>>()?;
+        let other = run_keeping(compiled, ((3, Some(7)), &points), None).text();
+        if other != whole.text() {
+            differs = Some(format!("kept on disk, {time} time:\n{other}\nelse:\n{}", whole.text()));
+        }
+    }
+    let _ = fs::remove_dir_all(folder);
+    differs.map_or(Ok(()), Err)
 }
 
 fn check_against(compiled: &Compiled, whole: &Output) -> Result<(), String> {

@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 const ENTRY_BYTES: f64 = 256.0;
 /// Nanoseconds to put a byte into memory: once, in the first epoch. Assumed: a copy to fresh pages.
 const FILL_NS: f64 = 0.4;
+/// The same to put it on disk: a checksum, and a copy that the system writes later. Assumed.
+const WRITE_NS: f64 = 1.0;
+/// The least share of the values that is worth keeping.
+const SHARE_MIN: f64 = 1e-3;
 
 /// A value that is kept, or that could be, and why not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +26,10 @@ pub struct Choice {
     pub candidate: Candidate,
     /// How many there are, where it is known.
     pub values: Option<u64>,
-    /// The share of them for which there is room: 0 to 1.
+    /// The share of them for which there is room in memory: 0 to 1.
     pub share: f64,
+    /// The same on disk.
+    pub disk_share: f64,
     /// Processor time that it saves a record in each later epoch, on average, in nanoseconds.
     pub saves_ns: f64,
     /// Epochs after which the time to fill it has come back.
@@ -43,12 +49,43 @@ pub struct Occasion {
     pub pass_lens: BTreeMap<StageId, u64>,
     /// How often each record comes: epochs, times the laps of an epoch.
     pub passes: f64,
-    /// Bytes that may be taken.
+    /// Bytes of memory that may be taken.
     pub room: u64,
+    /// What else is kept on disk, for later runs as well.
+    pub disk: Option<Disk>,
     /// Values that are kept and no others, where there is one (`Candidate::value_name`).
     pub pinned: Vec<String>,
     /// Values that are not kept.
     pub forbidden: Vec<String>,
+}
+
+/// A disk on which values may be kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disk {
+    /// Bytes that may be taken.
+    pub room: u64,
+    /// Nanoseconds to read a byte.
+    pub read_ns: f64,
+}
+
+impl Disk {
+    /// Nanoseconds to read a byte where the disk was not measured: 1 GB/s.
+    pub const READ_NS: f64 = 1.0;
+}
+
+impl Occasion {
+    /// How often each record comes, with the next run where values are kept for it.
+    fn horizon(&self) -> f64 {
+        if self.disk.is_some() { self.passes.max(2.0) } else { self.passes }
+    }
+}
+
+/// What is left of memory and disk.
+#[derive(Clone, Copy)]
+struct Room {
+    memory: f64,
+    disk: f64,
+    read_ns: f64,
 }
 
 impl Choice {
@@ -56,10 +93,21 @@ impl Choice {
         let lens = candidate.sources.iter().map(|it| occasion.pass_lens.get(it).copied());
         let values = lens.sum::<Option<u64>>();
         let why = candidate.refused.clone().unwrap_or_default();
-        let (share, saves_ns, payback, limit) = (0.0, 0.0, f64::INFINITY, 0);
-        let mut new = Self { candidate, values, share, saves_ns, payback, kept: false, why, limit };
-        if new.why.is_empty() && occasion.passes < 2.0 {
+        let mut new = Self {
+            candidate,
+            values,
+            share: 0.0,
+            disk_share: 0.0,
+            saves_ns: 0.0,
+            payback: f64::INFINITY,
+            kept: false,
+            why,
+            limit: 0,
+        };
+        if new.why.is_empty() && occasion.horizon() < 2.0 {
             new.why = "each record comes once".to_owned();
+        } else if new.why.is_empty() && occasion.passes < 2.0 && !new.candidate.listed {
+            new.why = OTHER_FILES.to_owned();
         }
         let name = new.candidate.value_name();
         if new.why.is_empty() && occasion.forbidden.contains(&name) {
@@ -77,31 +125,67 @@ impl Choice {
         Some(self.values? as f64 * (self.candidate.bytes.value + ENTRY_BYTES))
     }
 
+    /// Whether some of them go to disk, where it is kept.
+    pub fn is_on_disk(&self) -> bool {
+        self.disk_share >= SHARE_MIN
+    }
+
+    /// Why none go to disk, where none do.
+    pub fn why_not_on_disk(&self) -> &str {
+        match (self.candidate.listed, self.kept) {
+            (false, _) => OTHER_FILES,
+            (true, true) => "to read it takes as long as to compute it, or there is no room",
+            (true, false) => &self.why,
+        }
+    }
+
     fn is_open(&self) -> bool {
         !self.kept && self.why.is_empty()
     }
 
     /// What it is worth where there is so much room, a pass, in nanoseconds.
-    fn worth(&mut self, room: f64) -> f64 {
-        self.share = self.bytes_in_all().map_or(1.0, |it| (room / it.max(1.0)).min(1.0));
-        self.saves_ns = self.share * self.candidate.saves.value;
-        self.payback = 1.0 + FILL_NS * self.candidate.bytes.value / self.candidate.saves.value;
+    fn worth(&mut self, room: Room) -> f64 {
+        let all = self.bytes_in_all().map(|it| it.max(1.0));
+        let share =
+            |room: f64| if room > 0.0 { all.map_or(1.0, |it| (room / it).min(1.0)) } else { 0.0 };
+        let (bytes, saves) = (self.candidate.bytes.value, self.candidate.saves.value);
+        let read = saves - room.read_ns * bytes;
+        let from_disk = self.candidate.listed && read > 0.0;
+        (self.share, self.disk_share) =
+            (share(room.memory), share(room.disk) * f64::from(from_disk));
+        // What is in memory is on disk as well.
+        let only_on_disk = (self.disk_share - self.share).max(0.0);
+        self.saves_ns = self.share * saves + only_on_disk * read;
+        let fill = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
+        self.payback = 1.0 + fill / self.saves_ns.max(1e-9);
         self.saves_ns * self.values.unwrap_or(1) as f64
     }
+
+    fn has_room(&self) -> bool {
+        self.share.max(self.disk_share) >= SHARE_MIN
+    }
 }
+
+/// Why a value is not kept on disk whose files nobody looks at.
+const OTHER_FILES: &str =
+    "it is read from files that no source lists, so that nobody would see them change";
 
 /// Every candidate: what is kept first, then the others, each with its reason.
 pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
     let mut all: Vec<Choice> = candidates.into_iter().map(|it| Choice::new(it, occasion)).collect();
-    let mut room = occasion.room as f64;
+    let mut room = Room {
+        memory: if occasion.passes < 2.0 { 0.0 } else { occasion.room as f64 },
+        disk: occasion.disk.map_or(0.0, |it| it.room as f64),
+        read_ns: occasion.disk.map_or(0.0, |it| it.read_ns),
+    };
     while let Some(best) = best(&mut all, room) {
         let (stage, saves) = (all[best].candidate.stage, all[best].saves_ns);
         let name = all[best].candidate.function.clone();
-        if all[best].share < 1e-3 || all[best].payback > occasion.passes {
+        if !all[best].has_room() || all[best].payback > occasion.horizon() {
             all[best].why = not_worth_it(&all[best]);
             continue;
         }
-        room -= keep(&mut all[best], room);
+        room = keep(&mut all[best], room);
         for other in all.iter_mut().filter(|it| it.candidate.stage == stage && it.is_open()) {
             other.why = format!(
                 "`{name}` saves more: {:.0} µs a record, and this {:.0} µs",
@@ -115,7 +199,7 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
 }
 
 /// The open one that is worth most; of those that are worth the same, the one that is made first.
-fn best(all: &mut [Choice], room: f64) -> Option<usize> {
+fn best(all: &mut [Choice], room: Room) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (i, choice) in all.iter_mut().enumerate().filter(|(_, it)| it.is_open()) {
         let worth = choice.worth(room);
@@ -126,21 +210,39 @@ fn best(all: &mut [Choice], room: f64) -> Option<usize> {
     best.map(|it| it.0)
 }
 
-/// Keeps it; the bytes that it takes.
-fn keep(choice: &mut Choice, room: f64) -> f64 {
+/// Keeps it; what is left.
+fn keep(choice: &mut Choice, room: Room) -> Room {
     choice.kept = true;
-    let taken = choice.bytes_in_all().map_or(room, |it| (it * 1.25).min(room));
-    choice.limit = taken as u64;
-    choice.why = match choice.share < 1.0 {
-        true => format!("there is room for {:.0} % of them", choice.share * 100.0),
-        false => "there is room for all of them".to_owned(),
+    let all = choice.bytes_in_all();
+    let taken = |share: f64, room: f64, more: f64| {
+        if share < SHARE_MIN { 0.0 } else { all.map_or(room, |it| (it * more).min(room)) }
     };
-    choice.bytes_in_all().map_or(room, |it| it.min(room))
+    choice.limit = taken(choice.share, room.memory, 1.25) as u64;
+    choice.why = room_for(choice.share, choice.disk_share);
+    Room {
+        memory: room.memory - taken(choice.share, room.memory, 1.0),
+        disk: room.disk - taken(choice.disk_share, room.disk, 1.0),
+        ..room
+    }
+}
+
+fn room_for(memory: f64, disk: f64) -> String {
+    let of = |share: f64| match share < 1.0 {
+        true => format!("{:.0} % of them", share * 100.0),
+        false => "all of them".to_owned(),
+    };
+    match (memory >= SHARE_MIN, disk >= SHARE_MIN) {
+        (true, true) => {
+            format!("there is room for {} in memory, for {} on disk", of(memory), of(disk))
+        }
+        (false, _) => format!("there is room for {} on disk", of(disk)),
+        (true, false) => format!("there is room for {}", of(memory)),
+    }
 }
 
 fn not_worth_it(choice: &Choice) -> String {
-    match choice.share < 1e-3 {
-        true => "there is no room".to_owned(),
-        false => format!("to fill it would take as long as {:.0} epochs save", choice.payback),
+    match choice.has_room() {
+        true => format!("to fill it would take as long as {:.0} epochs save", choice.payback),
+        false => "there is no room".to_owned(),
     }
 }

@@ -1,10 +1,15 @@
-//! What a run keeps from epoch to epoch: chosen when it begins, and how much of it was used.
+//! What a run keeps from epoch to epoch, and for later runs: chosen when it begins, and how much of it
+//! was used.
 
-use super::{KeptSummary, RunOptions};
-use crate::{Compiled, view};
+use super::{DiskSummary, KeptSummary, RunOptions};
+use crate::{
+    Compiled,
+    store::{About, Inputs},
+    view::{self, Asked},
+};
 use compiler::caches::{Candidate, Choice};
 use plan::Program;
-use runtime::{Cache, CachePoint, Failure, Run, Spared};
+use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
 
 /// Memory that a run needs besides what the estimate counts, in bytes: the program itself, and
@@ -19,41 +24,114 @@ pub(super) struct Kept {
     cache: Arc<Cache>,
 }
 
+/// What is kept, and what is to be told of it.
+#[derive(Default)]
+pub(super) struct Keeping {
+    pub(super) kept: Vec<Kept>,
+    notes: Vec<String>,
+}
+
 /// Bytes of `memory` that a run needs for all but what it keeps.
 pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
     let needed = compiled.optimised.estimate.memory.total().value * SLACK + BASE_BYTES;
     (needed as u64).min(memory)
 }
 
-/// How often each record comes, where a run of so many epochs could keep something.
-pub(super) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> Option<f64> {
+/// What a run of so many epochs could keep something for, if it could.
+pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) -> Option<Asked> {
     let passes = view::passes(compiled, options, epochs);
-    (passes >= 2.0 && reserve(compiled, options.memory) < options.memory).then_some(passes)
+    let memory = options.memory;
+    let disk = options.disk.as_ref().filter(|_| options.caches).map(|it| it.disk());
+    let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
+    (fits || disk.is_some()).then_some(Asked { passes, memory, disk })
+}
+
+/// Bytes of memory for all but what is kept.
+pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Option<&Asked>) -> u64 {
+    let Some(asked) = asked else { return options.memory };
+    let all = options.memory - asked.table_bytes();
+    if asked.passes >= 2.0 { reserve(compiled, options.memory).min(all) } else { all }
 }
 
 /// Chooses what is kept, and lets `run` keep it.
 pub(super) fn begin(
     compiled: &Compiled,
     (run, program): (&mut Run, &Program),
-    (passes, options): (f64, &RunOptions),
-) -> Result<Vec<Kept>, Failure> {
-    let lens = view::lens(run, program)?;
-    let lock = options.lock.as_ref();
-    let choices = compiled.kept(&lens, (passes, options.memory), (None, lock));
-    let kept = choices.into_iter().filter(|it| it.kept);
-    let kept: Vec<Kept> =
-        kept.map(|it| Kept { cache: Arc::new(Cache::new(it.limit)), choice: it }).collect();
-    run.keep(&kept.iter().map(Kept::point).collect::<Vec<_>>())?;
-    Ok(kept)
+    (asked, options): (Asked, &RunOptions),
+) -> Result<Keeping, Failure> {
+    let choices = compiled.kept(&view::lens(run, program)?, asked, (None, options.lock.as_ref()));
+    let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
+    let mut keeping = Keeping::default();
+    if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {
+        keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
+    }
+    let mut caches = keeping.caches(compiled, run, (&kept, asked, options));
+    keeping.kept =
+        kept.into_iter().map(|choice| Kept { cache: Arc::new(caches.remove(0)), choice }).collect();
+    run.keep(&keeping.kept.iter().map(Kept::point).collect::<Vec<_>>())?;
+    Ok(keeping)
+}
+
+fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
+    let most = all.filter(|it| it.candidate.refused.is_none());
+    let most = most.max_by(|a, b| a.candidate.saves.value.total_cmp(&b.candidate.saves.value));
+    match most {
+        Some(it) => {
+            let Candidate { function, step, .. } = &it.candidate;
+            format!("nothing is kept on disk: `{function}` ({step}): {}", it.why_not_on_disk())
+        }
+        None => "nothing is kept on disk: no value is dear and the same in each epoch".to_owned(),
+    }
 }
 
 /// Where the value of `candidate` is kept.
 pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
     let Candidate { stage, node, key, name, spares, .. } = candidate;
-    let spared =
-        spares.iter().map(|it| Spared { stage: it.stage, node: it.node, key: it.key.clone() });
+    let spared = spares.iter().map(|it| Spared {
+        stage: it.stage,
+        node: it.node,
+        key: it.key.clone(),
+        column: it.column,
+    });
     let (key, spares) = (key.clone(), spared.collect());
     CachePoint { stage: *stage, node: *node, key, name: *name, spares, cache }
+}
+
+impl Keeping {
+    /// A cache for each choice, with a store where it goes to disk.
+    fn caches(
+        &mut self,
+        compiled: &Compiled,
+        run: &Run,
+        (choices, asked, options): (&[Choice], Asked, &RunOptions),
+    ) -> Vec<Cache> {
+        let on_disk = choices.iter().filter(|it| it.is_on_disk()).count() as u64;
+        let disk = options.disk.as_ref().filter(|_| asked.disk.is_some() && on_disk > 0);
+        let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
+        let inputs = inputs.unwrap_or_else(|failure| {
+            self.notes.push(format!("nothing is kept on disk: {failure}"));
+            None
+        });
+        let each = choices.iter().map(|choice| {
+            let cache = Cache::new(choice.limit);
+            let (Some(inputs), Some(disk), true) = (&inputs, disk, choice.is_on_disk()) else {
+                return cache;
+            };
+            let about = About::new(compiled, &choice.candidate, inputs);
+            let opened = disk.open(&about, asked.table_bytes() / on_disk);
+            self.notes.extend(opened.notes);
+            match opened.store {
+                Some(store) => cache.with_store(store),
+                None => cache,
+            }
+        });
+        each.collect()
+    }
+
+    /// What is to be told, in sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.kept.iter().flat_map(Kept::notes)).collect()
+    }
 }
 
 impl Kept {
@@ -71,6 +149,38 @@ impl Kept {
             misses: stats.misses,
             bytes: stats.bytes,
             limit: stats.limit,
+            disk: self.cache.store().map(|it| disk_summary(&it.stats())),
         }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Some(stats) = self.cache.store().map(runtime::Store::stats) else { return Vec::new() };
+        let name = &self.choice.candidate.function;
+        let mut notes = Vec::new();
+        match stats.damaged {
+            0 => {}
+            1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed anew")),
+            n => notes
+                .push(format!("{n} kept values of `{name}` were damaged: they were computed anew")),
+        }
+        if let Some(why) = &stats.stopped {
+            notes.push(format!("no more of `{name}` is kept on disk: {why}"));
+        }
+        if stats.filled_by_other {
+            notes.push(format!(
+                "another run fills what is kept of `{name}`: this one reads what was there at its start"
+            ));
+        }
+        notes
+    }
+}
+
+fn disk_summary(stats: &StoreStats) -> DiskSummary {
+    DiskSummary {
+        hits: stats.hits,
+        written: stats.written,
+        entries: stats.entries,
+        bytes: stats.bytes,
+        damaged: stats.damaged,
     }
 }

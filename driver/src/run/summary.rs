@@ -45,6 +45,9 @@ pub struct Summary {
     /// Values that were kept from epoch to epoch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptSummary>,
+    /// What else is to be told of what is kept, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What came of keeping a value.
@@ -62,6 +65,24 @@ pub struct KeptSummary {
     pub bytes: u64,
     /// Bytes that they may take.
     pub limit: u64,
+    /// The same on disk, where they are kept there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskSummary>,
+}
+
+/// What came of keeping a value on disk.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DiskSummary {
+    /// Values that were found there.
+    pub hits: u64,
+    /// Values that were written.
+    pub written: u64,
+    /// Values that are there.
+    pub entries: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Values that were damaged, and computed anew.
+    pub damaged: u64,
 }
 
 /// What a stage has done.
@@ -114,6 +135,7 @@ impl Summary {
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
+            notes: Vec::new(),
         }
     }
 

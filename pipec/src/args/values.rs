@@ -21,7 +21,8 @@ pub(super) fn changes(text: &str) -> Result<Changes, String> {
 
 /// A time with its unit.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+    const UNITS: [(&str, f64); 5] =
+        [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("s", 1.0)];
     const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
     let (number, unit) = UNITS
         .iter()

@@ -7,7 +7,7 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Circumstances, Compiled, Host, Loaded, Profile};
+use driver::{Circumstances, Compiled, DiskOptions, Host, Loaded, Profile};
 use plan::CodeInfo;
 use std::{
     fs,
@@ -200,6 +200,10 @@ fn planned(
         profile,
         host,
         lock: None,
+        disk: args
+            .cache
+            .clone()
+            .map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk()),
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),

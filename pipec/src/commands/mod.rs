@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod build;
+mod cache;
 mod calibrate;
 mod check;
 mod explain;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Verify(args) => verify::run(args, talk),
         Command::Scan(args) => scan::run(args, talk),
         Command::Calibrate(args) => calibrate::run(args, talk),
+        Command::Cache(it) => cache::run(it, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Completions(args) => {
             let mut text = Vec::new();

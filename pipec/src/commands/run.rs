@@ -5,8 +5,8 @@ mod report;
 use super::{compiled, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, Folder, Lock, Outcome, Progress, RunOptions, SampleProgress, Settings, Sink,
-    State, StateFile, Stop, Watch, lock::Chosen,
+    Compiled, Discard, DiskOptions, Folder, Lock, Outcome, Progress, RunOptions, SampleProgress,
+    Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -216,6 +216,11 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,
         caches: !args.no_cache,
+        disk: args.cache.clone().map(|folder| DiskOptions {
+            folder,
+            limit: args.disk,
+            verify_inputs: args.verify_inputs,
+        }),
         profile: args.profile.clone(),
         lock,
         cpu: args.cpu.unwrap_or(1.0),

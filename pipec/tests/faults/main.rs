@@ -10,5 +10,6 @@ mod changing;
 #[path = "../common/mod.rs"]
 mod common;
 mod every_call;
+mod kept;
 mod limits;
 mod scratch;

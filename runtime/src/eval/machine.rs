@@ -8,9 +8,9 @@
 use super::timing::Timing;
 use super::{
     arith, convert,
-    nodes::{Applied, Code, Node, Slot, Tap},
+    nodes::{Applied, Code, Node, Slot},
 };
-use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, cache::key_of, mix};
+use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, mix};
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
 /// A tensor that is good until the next record; see above.
@@ -41,7 +41,7 @@ pub(super) struct Subject<'a> {
 
 /// The memory of one worker.
 pub(super) struct Machine {
-    registers: Vec<Register>,
+    pub(super) registers: Vec<Register>,
     stack: Vec<Value>,
     vars: Vec<i64>,
     /// Goes up with each record: what was found for another is void.
@@ -50,14 +50,14 @@ pub(super) struct Machine {
     pub(super) timing: Timing,
 }
 
-struct Register {
-    scratch: Option<Scratch>,
+pub(super) struct Register {
+    pub(super) scratch: Option<Scratch>,
     found: Option<Result<Value, Stop>>,
     turn: u64,
 }
 
 /// Makes a tensor of shorter life a [`Value`].
-fn value(tensor: Tensor<'_>) -> Value {
+pub(super) fn value(tensor: Tensor<'_>) -> Value {
     // SAFETY: the module's header says how long it is good for, and its users keep to it.
     unsafe { std::mem::transmute::<Tensor<'_>, Value>(tensor) }
 }
@@ -128,30 +128,7 @@ impl Machine {
         }
     }
 
-    /// A value that is kept from epoch to epoch, or that only such a one needs.
-    fn through(
-        &mut self,
-        nodes: &IdVec<ExprId, Node>,
-        (subject, row): (Subject<'_>, usize),
-        id: ExprId,
-        tap: &Tap,
-    ) -> Result<Value, Stop> {
-        let key = key_of(subject.chunk, row, (tap.name, &tap.key));
-        if tap.is_spared {
-            return match nodes[id].dtype {
-                Some(dtype) if tap.cache.contains(key) => Ok(Tensor::text(dtype, &[])),
-                _ => self.compute_anew(nodes, subject, id),
-            };
-        }
-        if let Some(found) = tap.cache.find(key) {
-            return Ok(value(found));
-        }
-        let found = self.compute_anew(nodes, subject, id)?;
-        tap.cache.insert(key, &found);
-        Ok(found)
-    }
-
-    fn compute_anew(
+    pub(super) fn compute_anew(
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,

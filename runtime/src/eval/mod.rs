@@ -2,6 +2,7 @@
 
 mod arith;
 mod convert;
+mod kept;
 mod machine;
 mod nodes;
 mod number;

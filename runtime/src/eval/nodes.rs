@@ -34,6 +34,8 @@ pub(crate) struct Tap {
     pub(crate) key: Vec<u32>,
     /// Whether the node is not the kept value, but needed only to find it.
     pub(crate) is_spared: bool,
+    /// The column in which the kept value may come along, in place of what it is computed of.
+    pub(crate) comes_in: Option<u32>,
 }
 
 pub(super) enum Code {

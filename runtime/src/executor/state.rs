@@ -151,9 +151,10 @@ impl State {
                 _ => None,
             })
         };
+        let comes_in = point.spares.first().map(|it| it.column);
         let tap = |key: &[u32], is_spared| {
             let (cache, name) = (point.cache.clone(), point.name);
-            Tap { cache, name, key: key.to_vec(), is_spared }
+            Tap { cache, name, key: key.to_vec(), is_spared, comes_in }
         };
         let keep = |stage, node, tap| {
             compiled(stage).is_some_and(|it| it.keep(node, tap)).then_some(()).ok_or_else(stray)

@@ -2,9 +2,18 @@
 
 use crate::listing::{ListError, Listing, Pattern, list_all};
 use plan::Arg;
-use runtime::{Failure, Fingerprint, mix};
-use std::{path::PathBuf, sync::OnceLock};
+use runtime::{Failure, Fingerprint, mix, os};
+use std::{
+    fs,
+    io::{self, Read},
+    path::PathBuf,
+    sync::OnceLock,
+    time::UNIX_EPOCH,
+};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Bytes that are read at once where all of a file is looked at.
+const BLOCK: usize = 1 << 18;
 
 /// The files of one or more patterns, and the folder names among them.
 pub(super) struct Listed {
@@ -49,16 +58,48 @@ impl Listed {
 
     /// The names and sizes of the files, as one number; each file is looked at now.
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, Failure> {
-        let (mut hash, mut files, mut bytes) = (Xxh3::new(), 0, 0);
-        let visit = &mut |key: &str, size: u64| {
+        let (mut hash, mut times, mut files, mut bytes) = (Xxh3::new(), Xxh3::new(), 0, 0);
+        let visit = &mut |key: &str, of: &fs::Metadata| {
+            let size = of.len();
             hash.update(&(key.len() as u64).to_le_bytes());
             hash.update(key.as_bytes());
             hash.update(&size.to_le_bytes());
             files += 1;
             bytes += size;
+            let changed = of.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+            times.update(&changed.map_or(0, |it| it.as_nanos()).to_le_bytes());
         };
-        self.found()?.listing.each_size(visit).map_err(unlisted)?;
-        Ok(Fingerprint { hash: hash.digest128(), files, bytes })
+        self.found()?.listing.each_file(visit).map_err(unlisted)?;
+        let (hash, times) = (hash.digest128(), times.digest128());
+        Ok(Fingerprint { hash, times, files, bytes })
+    }
+
+    /// What the files hold, as one number; each is read now.
+    pub(super) fn contents(&self) -> Result<u128, Failure> {
+        let (found, mut hash) = (self.found()?, Xxh3::new());
+        let mut block = vec![0; BLOCK];
+        for number in 0..found.listing.len() {
+            let path = found.path(number);
+            let unreadable = |it: io::Error| Failure::Io {
+                path: path.display().to_string(),
+                detail: format!("it cannot be read: {it}; see that it is there and may be read"),
+            };
+            let mut file = os::open(&path, || ()).map_err(unreadable)?;
+            let mut len = 0_u64;
+            loop {
+                match file.read(&mut block) {
+                    Ok(0) => break,
+                    Ok(n_bytes) => {
+                        hash.update(&block[..n_bytes]);
+                        len += n_bytes as u64;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(unreadable(error)),
+                }
+            }
+            hash.update(&len.to_le_bytes());
+        }
+        Ok(hash.digest128())
     }
 
     /// The folder names, where the files are listed or can be.

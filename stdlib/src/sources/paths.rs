@@ -56,6 +56,10 @@ impl Source for Files {
         self.listed.fingerprint().map(Some)
     }
 
+    fn contents(&self) -> Result<Option<u128>, Failure> {
+        self.listed.contents().map(Some)
+    }
+
     fn describe(&self, number: u64) -> String {
         match self.listed.found() {
             Ok(found) => found.path(number as usize).display().to_string(),

@@ -115,6 +115,10 @@ impl<F: Format> Source for Records<F> {
         self.inner.listed.fingerprint().map(Some)
     }
 
+    fn contents(&self) -> Result<Option<u128>, Failure> {
+        self.inner.listed.contents().map(Some)
+    }
+
     fn waits(&self) -> bool {
         true
     }

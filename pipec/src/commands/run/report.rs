@@ -65,6 +65,9 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
     for (what, text) in rows(summary) {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
+    for note in &summary.notes {
+        talk.say(&format!("  {} {note}", talk.styled(Style::Warning, &format!("{:<12}", "kept"))));
+    }
     for (code, loss) in &summary.lost {
         lost(talk, code, loss);
     }
@@ -103,9 +106,18 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
 }
 
 fn kept(it: &KeptSummary) -> String {
-    let KeptSummary { step, function, hits, misses, bytes: used, .. } = it;
-    let found = percent(*hits as f64 / (hits + misses).max(1) as f64);
-    format!("{function} ({step}): {}, found {found} of the time", bytes(*used as f64))
+    let KeptSummary { step, function, hits, misses, bytes: used, disk, .. } = it;
+    let from_disk = disk.as_ref().map_or(0, |it| it.hits);
+    let all = (hits + misses + from_disk).max(1) as f64;
+    let found = |n: u64| percent(n as f64 / all);
+    let memory = format!("{}, found {} of the time", bytes(*used as f64), found(*hits));
+    let Some(disk) = disk else { return format!("{function} ({step}): {memory}") };
+    let there = bytes(disk.bytes as f64);
+    let disk = format!("{there} on disk, found {} of the time", found(from_disk));
+    match it.limit {
+        0 => format!("{function} ({step}): {disk}"),
+        _ => format!("{function} ({step}): {memory}; {disk}"),
+    }
 }
 
 fn busiest(stage: &StageSummary) -> String {

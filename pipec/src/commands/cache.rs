@@ -1,0 +1,152 @@
+//! `pipec cache`: what is kept on disk, whether it is sound, and room for more.
+
+use super::{compiled, failed, print_json, samples_made};
+use crate::{
+    Exit,
+    args::{CacheCommand, CacheFolderArgs, CacheGcArgs, CacheWhyArgs},
+    figures::{bytes, count, things, time},
+    talk::{Style, Talk},
+};
+use driver::{
+    DiskOptions, Settings,
+    store::{self, About, Kept, Removal, Verified, Why},
+};
+use std::io::{self, Write};
+
+/// Does what is said about what is kept.
+pub(super) fn run(command: &CacheCommand, talk: &Talk) -> io::Result<Exit> {
+    match command {
+        CacheCommand::Ls(args) => list(args, talk),
+        CacheCommand::Why(args) => why(args, talk),
+        CacheCommand::Verify(args) => verify(args, talk),
+        CacheCommand::Gc(args) => gc(args, talk),
+    }
+}
+
+fn list(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
+    let all = match store::list(&args.folder) {
+        Ok(all) => all,
+        Err(failure) => return Ok(failed(talk, &failure)),
+    };
+    if args.json {
+        print_json(&all)?;
+        return Ok(Exit::Fine);
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{:<10} {:>10} {:>8} {:>14}  what", "address", "values", "bytes", "used")?;
+    for it in &all {
+        let Kept { address, entries, bytes: used, age_seconds, in_use, about } = it;
+        let age = if *in_use { "now".to_owned() } else { format!("{} ago", time(*age_seconds)) };
+        let (values, used) = (count(*entries), bytes(*used as f64));
+        writeln!(out, "{:<10} {values:>10} {used:>8} {age:>14}  {}", &address[..8], what(about))?;
+    }
+    let sum: u64 = all.iter().map(|it| it.bytes).sum();
+    writeln!(out, "{}, {}", things(all.len() as u64, "address", "addresses"), bytes(sum as f64))?;
+    Ok(Exit::Fine)
+}
+
+fn what(about: &Option<About>) -> String {
+    match about {
+        Some(About { pipeline, step, function, files, bytes: of, pipec, .. }) => {
+            let files = things(*files, "file", "files");
+            format!(
+                "`{function}` of {step}, for `{pipeline}`, {files} of {}, pipec {pipec}",
+                bytes(*of as f64)
+            )
+        }
+        None => "it does not say what it is".to_owned(),
+    }
+}
+
+fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
+    let settings = Settings {
+        pipeline: Some(args.name.clone()),
+        params: args.set.iter().cloned().collect(),
+        without: Vec::new(),
+        workers: None,
+        state: None,
+    };
+    let compiled = match compiled(&args.file, settings, talk) {
+        Ok(compiled) => compiled,
+        Err(exit) => return Ok(exit),
+    };
+    let (folder, verify_inputs) = (args.folder.clone(), args.verify_inputs);
+    let disk = DiskOptions { folder, limit: args.disk, verify_inputs };
+    match store::why(&compiled, &disk, &mut samples_made(talk)) {
+        Ok(all) if args.json => print_json(&all)?,
+        Ok(all) => all.iter().try_for_each(reason)?,
+        Err(failure) => return Ok(failed(talk, &failure)),
+    }
+    Ok(Exit::Fine)
+}
+
+fn reason(it: &Why) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let kept = if it.kept { "kept" } else { "not kept" };
+    writeln!(out, "`{}` of {}: {kept}: {}", it.function, it.step, it.why)?;
+    match (&it.address, it.entries) {
+        (Some(address), n) if n > 0 => {
+            writeln!(out, "  found: {} at {}", things(n, "value", "values"), &address[..8])?;
+        }
+        (Some(_), _) if it.kept || it.changed.is_some() => {
+            let changed = it.changed.as_deref().unwrap_or("nothing like it was kept before");
+            writeln!(out, "  not found: {changed}")?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn verify(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
+    let (mut all, mut shown) = (Vec::new(), Ok(()));
+    let sound = store::verify(&args.folder, &mut |it| {
+        if shown.is_ok() && !args.json {
+            shown = writeln!(io::stdout(), "{}", verified(it));
+        }
+        all.push(it.clone());
+    });
+    shown?;
+    if args.json {
+        print_json(&all)?;
+    }
+    match sound {
+        Ok(true) => Ok(Exit::Fine),
+        Ok(false) => {
+            let help = "a run computes what is damaged anew, and writes it again";
+            talk.error("some of what is kept is damaged", Some(help));
+            Ok(Exit::Io)
+        }
+        Err(failure) => Ok(failed(talk, &failure)),
+    }
+}
+
+fn verified(it: &Verified) -> String {
+    let address = &it.address[..8];
+    let sound = things(it.entries, "value is", "values are");
+    let state = match (&it.unreadable, it.damaged) {
+        (Some(why), _) => format!("cannot be read: {why}"),
+        (None, 0) => format!("{sound} sound"),
+        (None, n) => format!("{} damaged, {sound} sound", things(n, "value is", "values are")),
+    };
+    format!("{address}  {state}  {}", what(&it.about))
+}
+
+fn gc(args: &CacheGcArgs, talk: &Talk) -> io::Result<Exit> {
+    let removed = match store::gc(&args.folder, &Removal { max: args.max, older: args.older }) {
+        Ok(removed) => removed,
+        Err(failure) => return Ok(failed(talk, &failure)),
+    };
+    if args.json {
+        print_json(&removed)?;
+        return Ok(Exit::Fine);
+    }
+    let gone = things(removed.addresses.len() as u64, "address", "addresses");
+    let (freed, left) = (bytes(removed.bytes as f64), bytes(removed.left as f64));
+    talk.say(&format!("{gone} removed, {freed}; {left} left"));
+    if removed.in_use > 0 {
+        let used = things(removed.in_use, "address stays", "addresses stay");
+        let note = format!("{used}: a run uses it");
+        talk.say(&talk.styled(Style::Warning, &note));
+    }
+    Ok(Exit::Fine)
+}

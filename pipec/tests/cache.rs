@@ -1,0 +1,235 @@
+//! What is kept on disk is never wrong, whatever happens to it, and each thing that happens is told.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Files, Folder, Printed};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+const PROGRAM: &str = "\
+edition 2026
+
+param data: path
+param side = 24
+
+pipeline p =
+    files(\"{data}/**/*.jpg\")
+    |> shuffle
+    |> map { image: decode_jpeg(bytes) |> resize(side, side), label: class_of(path), x: uniform(0.0, 1.0) }
+    |> batch(8)
+";
+
+/// A folder with pictures, a program, and what the program gives.
+struct Site {
+    folder: Folder,
+    whole: Files,
+}
+
+impl Site {
+    fn new(name: &str) -> Self {
+        let folder = Folder::of(&format!("cache-{name}"), &[("p.pipe", PROGRAM)]);
+        folder.pipec(&["sample", "images", "data", "--count", "40"]).ends(0, &[]);
+        let mut site = Self { folder, whole: Files::new() };
+        site.plain();
+        site
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let base = ["run", "p.pipe", "--set", "data=data", "--epochs", "2"];
+        let _ = fs::remove_dir_all(self.folder.join("out"));
+        let mut command = self.folder.command(&[&base[..], &["--out", "out"], more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// What it gives without anything that is kept, from now on.
+    fn plain(&mut self) {
+        self.plain_with(&[]);
+    }
+
+    fn plain_with(&mut self, more: &[&str]) {
+        self.run(&[more, &["--no-cache"]].concat(), None).ends(0, &[]);
+        self.whole = self.folder.files("out");
+    }
+
+    fn run(&self, more: &[&str], whole: Option<&Files>) -> Printed {
+        let ended = Printed::of(&self.command(more).output().unwrap());
+        if let Some(whole) = whole {
+            assert_eq!(ended.code, 0, "{ended:#?}");
+            assert!(self.folder.files("out") == *whole, "other batches: {ended:#?}");
+        }
+        ended
+    }
+
+    /// Runs with what is kept on disk, and nothing in memory; the output must be as it was.
+    fn kept(&self, more: &[&str]) -> Printed {
+        let options = ["--cache", "kept", "--memory", "80MiB", "--json"];
+        self.run(&[&options[..], more].concat(), Some(&self.whole))
+    }
+
+    /// The files of what is kept, of one kind.
+    fn kept_files(&self, kind: &str) -> Vec<PathBuf> {
+        let mut found: Vec<_> = common::files(&self.folder.join("kept")).into_keys().collect();
+        found.retain(|it| it.ends_with(kind));
+        found.iter().map(|it| self.folder.join("kept").join(it)).collect()
+    }
+}
+
+/// A number of the summary of what is kept on disk.
+fn figure(of: &Printed, name: &str) -> u64 {
+    let disk = of.out.split_once("\"disk\": {").unwrap_or_else(|| panic!("{of:#?}")).1;
+    let after = disk.split_once(&format!("\"{name}\": ")).unwrap().1;
+    after.split(|it: char| !it.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+#[track_caller]
+fn says(of: &Printed, part: &str) {
+    let said: Vec<_> = of.err.split_whitespace().collect();
+    assert!(said.join(" ").contains(part), "no `{part}` in {}", of.err);
+}
+
+#[test]
+fn a_later_run_decodes_nothing() {
+    let site = Site::new("later");
+    let first = site.kept(&[]);
+    assert_eq!((figure(&first, "written"), figure(&first, "entries")), (40, 40), "{first:#?}");
+    // With another number of threads and of epochs it stands where it stood.
+    let later = site.kept(&["--workers", "1", "--chunk-rows", "3"]);
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
+    assert!(later.out.contains("\"misses\": 0"), "{later:#?}");
+    let other_seed = site.run(&["--cache", "kept", "--seed", "9", "--json"], None);
+    assert_eq!(figure(&other_seed, "hits"), 40, "{other_seed:#?}");
+    site.folder.pipec(&["cache", "verify", "kept"]).ends(0, &[]);
+    let listed = site.folder.pipec(&["cache", "ls", "kept"]);
+    assert!(listed.out.contains("for `p`") && listed.out.contains("1 address"), "{listed:#?}");
+    let why = site.folder.pipec(&["cache", "why", "p.pipe", "p", "kept", "--set", "data=data"]);
+    assert!(why.out.contains("found: 40 values"), "{why:#?}");
+}
+
+#[test]
+fn killed_runs_leave_nothing_wrong() {
+    let site = Site::new("killed");
+    let begin = Instant::now();
+    site.kept(&[]);
+    let took = begin.elapsed();
+    let mut kills = 0;
+    for round in 0..12_u64 {
+        if round % 4 == 0 {
+            let _ = fs::remove_dir_all(site.folder.join("kept"));
+        }
+        let mut child = site.command(&["--cache", "kept", "--memory", "300MiB"]).spawn().unwrap();
+        thread::sleep(Duration::from_micros(took.as_micros() as u64 * (round * 37 % 100) / 100));
+        child.kill().unwrap();
+        kills += usize::from(!child.wait().unwrap().success());
+        let ended = site.kept(&[]);
+        assert_eq!(figure(&ended, "damaged"), 0, "{ended:#?}");
+        site.folder.pipec(&["cache", "verify", "kept"]).ends(0, &[]);
+    }
+    assert!(kills > 0, "none was killed in time");
+}
+
+#[test]
+fn flipped_bytes_are_computed_anew_and_told() {
+    let site = Site::new("flipped");
+    site.kept(&[]);
+    // Each in another value: what was damaged is written anew, elsewhere.
+    for (kind, places) in [(".idx", [0, 500, 4100]), (".seg", [5000, 30_000, 60_000])] {
+        for at in places {
+            let file = &site.kept_files(kind)[0];
+            let mut bytes = fs::read(file).unwrap();
+            bytes[at] ^= 1;
+            fs::write(file, bytes).unwrap();
+            let found = site.folder.pipec(&["cache", "verify", "kept"]);
+            found.ends(5, &["damaged"]);
+            assert!(found.out.contains("1 value is damaged, 39 values are sound"), "{found:#?}");
+            let ended = site.kept(&[]);
+            assert_eq!(figure(&ended, "damaged"), 1, "{kind} {at}: {ended:#?}");
+            says(&ended, "was damaged: it was computed anew");
+            let again = site.kept(&[]);
+            assert_eq!(figure(&again, "damaged"), 0, "{kind} {at}: {again:#?}");
+        }
+    }
+}
+
+#[test]
+fn two_at_once_do_not_disturb_each_other() {
+    let site = Site::new("two");
+    let begin = |out: &str| {
+        let out = site.folder.join(out).display().to_string();
+        let more = ["--cache", "kept", "--memory", "300MiB", "--json"];
+        let base = ["run", "p.pipe", "--set", "data=data", "--epochs", "2", "--out", &out];
+        let mut command = site.folder.command(&[&base[..], &more].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let both = [begin("one"), begin("two")];
+    let ended = both.map(|it| Printed::of(&it.wait_with_output().unwrap()));
+    for (ended, out) in ended.iter().zip(["one", "two"]) {
+        assert_eq!(ended.code, 0, "{ended:#?}");
+        assert!(site.folder.files(out) == site.whole, "other batches in {out}");
+    }
+    let written: Vec<_> = ended.iter().map(|it| figure(it, "written")).collect();
+    assert!(written.iter().all(|it| *it == 0 || *it == 40), "{written:?}");
+    site.folder.pipec(&["cache", "verify", "kept"]).ends(0, &[]);
+    assert_eq!(figure(&site.kept(&[]), "written"), 0);
+}
+
+#[test]
+fn changed_inputs_are_seen_and_told() {
+    let mut site = Site::new("changed");
+    site.kept(&[]);
+    let mut pictures: Vec<_> = common::files(&site.folder.join("data")).into_keys().collect();
+    pictures.retain(|it| it.ends_with(".jpg"));
+    let picture = |i: usize| site.folder.join("data").join(&pictures[i]);
+    // Another picture in its place, which tells by its size.
+    fs::copy(picture(0), picture(1)).unwrap();
+    site.plain();
+    says(&site.kept(&[]), "inputs changed: 40 files, ");
+    // The time alone.
+    let file =
+        File::options().append(true).open(site.folder.join("data").join(&pictures[2])).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
+    let ended = site.kept(&[]);
+    says(&ended, "inputs changed: files were written or renamed");
+    assert_eq!(figure(&ended, "written"), 40);
+    // Neither size nor time: who asks for the contents sees it.
+    let path = site.folder.join("data").join(&pictures[3]);
+    let (time, mut bytes) =
+        (fs::metadata(&path).unwrap().modified().unwrap(), fs::read(&path).unwrap());
+    site.kept(&["--verify-inputs"]);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+    site.plain();
+    says(&site.kept(&["--verify-inputs"]), "inputs changed: files were written or renamed");
+}
+
+#[test]
+fn changed_parameters_are_seen_and_told() {
+    let mut site = Site::new("parameter");
+    site.kept(&[]);
+    site.plain_with(&["--set", "side=16"]);
+    let ended = site.kept(&["--set", "side=16"]);
+    says(&ended, "it is computed in another way: the pipeline or a parameter was changed");
+    // All but those that were asked for again before they were written.
+    assert!(figure(&ended, "hits") > 20, "{ended:#?}");
+    assert_eq!(figure(&site.kept(&["--set", "side=16"]), "hits"), 80);
+}
+
+#[test]
+fn the_bound_is_kept_and_told() {
+    let site = Site::new("bound");
+    let ended = site.kept(&["--disk", "50kB"]);
+    says(&ended, "is kept on disk: the room that it may take is used up");
+    let used: usize = common::files(&site.folder.join("kept")).values().map(Vec::len).sum();
+    assert!(used <= 50_000 && figure(&ended, "written") > 10, "{used} bytes: {ended:#?}");
+    site.folder.pipec(&["cache", "gc", "kept", "--max", "1kB"]).ends(0, &["1 address removed"]);
+    assert!(site.kept_files(".seg").is_empty());
+}

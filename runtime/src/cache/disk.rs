@@ -1,0 +1,455 @@
+//! Values on disk, under the address of what they are: found again by later runs.
+//!
+//! A value is there once its record is; a record or a value of which a byte has changed is not there,
+//! and is counted. One process writes, others read what was there when they began. Nothing is
+//! waited for, and nothing that goes wrong ends a run: what is not found is computed.
+
+use super::{
+    CacheKey, KeyIsHash,
+    record::{self, Found, Record},
+    room::DiskRoom,
+    segment::{self, Segment},
+};
+use crate::{Out, Tensor, os};
+use plan::DType;
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+    io,
+    path::{Path, PathBuf},
+    process,
+    ptr::NonNull,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Locks that share the table.
+const SHARDS: usize = 64;
+/// Bytes of memory that an entry of the table takes at most, however full the table is.
+const ENTRY_BYTES: u64 = 80;
+/// Bytes that are claimed at once, at most and at least, and records.
+const CLAIM: (u64, u64) = (64 << 10, 16 << 20);
+const CLAIM_RECORDS: u32 = 256;
+/// What tells a value that is carried in a column from what a file holds; drawn anew in each process.
+const NONCE: usize = 16;
+/// Bytes before a value that is carried.
+const CARRIED: usize = NONCE + record::BYTES;
+
+/// The values of one address.
+#[derive(Debug)]
+pub struct Store {
+    room: DiskRoom,
+    seed: u64,
+    segments: Vec<Segment>,
+    /// The segment that this run has begun.
+    begun: OnceLock<Segment>,
+    table: Vec<Mutex<Shard>>,
+    entries_max: u64,
+    folder: PathBuf,
+    writer: Option<Mutex<Writer>>,
+    stopped: OnceLock<String>,
+    nonce: [u8; NONCE],
+    counts: Counts,
+    /// Held, shared, as long as the store is open: what is held is not removed.
+    _in_use: File,
+}
+
+/// What a store has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Values that were found.
+    pub hits: u64,
+    /// Values that were written.
+    pub written: u64,
+    /// Values that are there.
+    pub entries: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Records and values that were damaged, or could not be read: they are computed anew.
+    pub damaged: u64,
+    /// Bytes of memory that the table of the entries takes.
+    pub table_bytes: u64,
+    /// Whether another process fills it meanwhile.
+    pub filled_by_other: bool,
+    /// Why it was filled no further, if it was not.
+    pub stopped: Option<String>,
+}
+
+type Shard = HashMap<CacheKey, Place, BuildHasherDefault<KeyIsHash>>;
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    segment: u32,
+    number: u32,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    hits: AtomicU64,
+    written: AtomicU64,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    damaged: AtomicU64,
+}
+
+/// What the process that writes knows.
+#[derive(Debug)]
+struct Writer {
+    _lock: File,
+    /// The number of the segment that it writes, and how far it is: records, bytes of values.
+    segment: u32,
+    records: u32,
+    values: u64,
+    /// Records with those that threads are about to write.
+    reserved: u32,
+    /// Records and bytes of values for which room was claimed.
+    claimed: (u32, u64),
+}
+
+impl Store {
+    /// Opens the store of `address` in a folder, or begins it; reads what is there.
+    ///
+    /// Its table takes at most `table_bytes` of memory.
+    ///
+    /// # Errors
+    /// The folder cannot be made, locked or read.
+    pub fn open(room: &DiskRoom, address: &str, table_bytes: u64) -> io::Result<Self> {
+        let folder = room.folder.join(address);
+        fs::create_dir_all(&room.folder)?;
+        let lock = room.lock()?;
+        fs::create_dir_all(&folder)?;
+        let in_use = os::create(&folder.join("in-use.lock"))?;
+        in_use.lock_shared()?;
+        drop(lock);
+        let writes = os::create(&folder.join("writer.lock"))?;
+        let writes = writes.try_lock().is_ok().then_some(writes);
+        let mut new = Self::empty(room, address, (in_use, table_bytes / ENTRY_BYTES));
+        let (records, values) = new.load(writes.is_some())?;
+        let segment = new.segments.len().saturating_sub(1) as u32;
+        new.writer = writes.map(|_lock| {
+            let (reserved, claimed) = (records, (records, values));
+            Mutex::new(Writer { _lock, segment, records, values, reserved, claimed })
+        });
+        Ok(new)
+    }
+
+    /// Opens the store of `address` to look at it alone: nothing is written.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be read.
+    pub fn look(folder: &Path, address: &str) -> io::Result<Self> {
+        let room = DiskRoom { folder: folder.to_owned(), limit: 0 };
+        let in_use = os::open(&folder.join(address).join("in-use.lock"), || ())?;
+        in_use.lock_shared()?;
+        let mut new = Self::empty(&room, address, (in_use, u64::MAX));
+        new.load(false)?;
+        Ok(new)
+    }
+
+    fn empty(room: &DiskRoom, address: &str, (in_use, entries_max): (File, u64)) -> Self {
+        Self {
+            room: room.clone(),
+            seed: xxh3_64(address.as_bytes()),
+            segments: Vec::new(),
+            begun: OnceLock::new(),
+            table: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            entries_max,
+            folder: room.folder.join(address),
+            writer: None,
+            stopped: OnceLock::new(),
+            nonce: nonce(),
+            counts: Counts::default(),
+            _in_use: in_use,
+        }
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> StoreStats {
+        let Counts { hits, written, entries, bytes, damaged } = &self.counts;
+        let entries = entries.load(Relaxed);
+        StoreStats {
+            hits: hits.load(Relaxed),
+            written: written.load(Relaxed),
+            entries,
+            bytes: bytes.load(Relaxed),
+            damaged: damaged.load(Relaxed),
+            table_bytes: entries * ENTRY_BYTES,
+            filled_by_other: self.writer.is_none(),
+            stopped: self.stopped.get().cloned(),
+        }
+    }
+
+    /// Reads every value, and says how many are damaged; those are there no longer.
+    pub fn verify(&self) -> u64 {
+        let keys: Vec<CacheKey> = self
+            .table
+            .iter()
+            .flat_map(|it| locked(it).keys().copied().collect::<Vec<_>>())
+            .collect();
+        let mut room = Vec::new();
+        for key in keys {
+            let Some((place, record)) = self.record(key) else { continue };
+            room.resize(record.len(), 0);
+            if !self.segment(place).is_some_and(|it| it.value(&record, self.seed, &mut room)) {
+                self.drop_entry(key, place);
+            }
+        }
+        self.counts.damaged.load(Relaxed)
+    }
+
+    /// Writes the value of `key` into `out`; whether it was there.
+    pub(crate) fn read(&self, key: CacheKey, out: &mut Out<'_>) -> bool {
+        let Some((place, record)) = self.record(key) else { return false };
+        let Ok(room) = out.room(record.dtype, record.shape) else { return false };
+        self.fill(key, (place, &record), room)
+    }
+
+    /// Writes the value of `key` as text, to be carried to who needs it; whether it was there.
+    pub(crate) fn carry(&self, key: CacheKey, dtype: DType, out: &mut Out<'_>) -> bool {
+        let Some((place, record)) = self.record(key) else { return false };
+        let shape = crate::Shape::new(&[CARRIED + record.len()]);
+        let Ok(room) = out.room(dtype, shape) else { return false };
+        let (head, value) = room.split_at_mut(CARRIED);
+        head[..NONCE].copy_from_slice(&self.nonce);
+        head[NONCE..].copy_from_slice(&record.written(self.seed));
+        self.fill(key, (place, &record), value)
+    }
+
+    /// The value of `key` in what was carried; none where that is what a file holds, and where it
+    /// does not lie as its dtype wants it.
+    pub(crate) fn carried<'a>(&self, key: CacheKey, text: &'a [u8]) -> Option<Carried<'a>> {
+        let rest = text.strip_prefix(&self.nonce)?;
+        let (head, value) = rest.split_first_chunk::<{ record::BYTES }>()?;
+        match Record::read(head, self.seed) {
+            Found::Record(it) if it.key == key && it.len() == value.len() => {
+                Some(Carried { record: it, value })
+            }
+            _ => None,
+        }
+    }
+
+    /// Keeps a copy of the value of `key`, if this process may, and there is room.
+    pub(crate) fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
+        let Some(writer) = &self.writer else { return };
+        if self.stopped.get().is_some() || self.contains(key) {
+            return;
+        }
+        let packed;
+        let bytes = match value.as_bytes() {
+            Some(bytes) => bytes,
+            None => {
+                let mut all = vec![0; value.bytes()];
+                value.copy_to(&mut all);
+                packed = all;
+                &packed
+            }
+        };
+        if let Err(why) = self.write(writer, (key, value), bytes) {
+            let _ = self.stopped.set(why);
+        }
+    }
+
+    fn contains(&self, key: CacheKey) -> bool {
+        locked(self.shard(key)).contains_key(&key)
+    }
+
+    fn fill(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
+        let found = self.segment(place).is_some_and(|it| it.value(record, self.seed, room));
+        match found {
+            true => _ = self.counts.hits.fetch_add(1, Relaxed),
+            false => self.drop_entry(key, place),
+        }
+        found
+    }
+
+    fn record(&self, key: CacheKey) -> Option<(Place, Record)> {
+        let place = *locked(self.shard(key)).get(&key)?;
+        match self.segment(place)?.record(place.number, self.seed) {
+            Ok(Found::Record(it)) if it.key == key => Some((place, it)),
+            _ => {
+                self.drop_entry(key, place);
+                None
+            }
+        }
+    }
+
+    /// Forgets what is damaged, so that it is computed and written anew.
+    fn drop_entry(&self, key: CacheKey, place: Place) {
+        if locked(self.shard(key)).remove(&key).is_none() {
+            return;
+        }
+        self.counts.damaged.fetch_add(1, Relaxed);
+        self.counts.entries.fetch_sub(1, Relaxed);
+        if let Some(segment) = self.segment(place).filter(|_| self.writer.is_some()) {
+            segment.forget(place.number);
+        }
+    }
+
+    fn write(
+        &self,
+        writer: &Mutex<Writer>,
+        (key, value): (CacheKey, &Tensor<'_>),
+        bytes: &[u8],
+    ) -> Result<(), String> {
+        let offset = self.reserve(&mut locked(writer), bytes.len() as u64)?;
+        let segment = self.segments.last().or(self.begun.get()).ok_or("it has vanished")?;
+        segment.write_value(bytes, offset).map_err(|it| why(&it))?;
+        let written = Record::new((key, value), offset, (bytes, self.seed)).written(self.seed);
+        let place = {
+            let mut writer = locked(writer);
+            let place = Place { segment: writer.segment, number: writer.records };
+            segment.write_record(&written, place.number).map_err(|it| why(&it))?;
+            writer.records += 1;
+            place
+        };
+        self.counts.written.fetch_add(1, Relaxed);
+        self.note(key, (place, bytes.len() as u64));
+        Ok(())
+    }
+
+    /// Room for a value of so many bytes, and its record; where it goes.
+    fn reserve(&self, writer: &mut Writer, bytes: u64) -> Result<u64, String> {
+        if self.counts.entries.load(Relaxed) >= self.entries_max {
+            return Err("its table has no more room in memory".to_owned());
+        }
+        if self.segments.is_empty() && self.begun.get().is_none() {
+            let [a, b, c, d, ..] = nonce();
+            let name = format!("{}-{:08x}", process::id(), u32::from_le_bytes([a, b, c, d]));
+            let segment = Segment::open(&self.folder, &name, true).map_err(|it| why(&it))?;
+            let _ = self.begun.set(segment);
+        }
+        let segment = self.segments.last().or(self.begun.get()).ok_or("it has vanished")?;
+        let (records, values) = (writer.reserved + 1, writer.values + bytes);
+        if records > writer.claimed.0 || values > writer.claimed.1 {
+            let step = (self.room.limit / 64).clamp(CLAIM.0, CLAIM.1);
+            let much = (records + CLAIM_RECORDS, values + step);
+            let claim = |(records, values): (u32, u64)| {
+                let [index, file] = segment.files();
+                self.room.claim([(index, segment::at(records)), (file, values)])
+            };
+            writer.claimed = if claim(much).map_err(|it| why(&it))? {
+                much
+            } else if claim((records, values)).map_err(|it| why(&it))? {
+                (records, values)
+            } else {
+                return Err("the room that it may take is used up".to_owned());
+            };
+        }
+        let offset = writer.values;
+        (writer.reserved, writer.values) = (records, values);
+        Ok(offset)
+    }
+
+    /// Reads the indexes; where the last one ends: records, bytes of values.
+    fn load(&mut self, writes: bool) -> io::Result<(u32, u64)> {
+        let mut end = (0, 0);
+        for name in segment::names(&self.folder)? {
+            let segment = Segment::open(&self.folder, &name, writes)?;
+            end = self.load_segment(&segment, writes)?;
+            self.segments.push(segment);
+        }
+        Ok(end)
+    }
+
+    fn load_segment(&self, segment: &Segment, writes: bool) -> io::Result<(u32, u64)> {
+        let (mut end, at) = ((0, 0), self.segments.len() as u32);
+        let mut damaged = Vec::new();
+        segment.each(self.seed, &mut |number, found| match found {
+            Found::Nothing => {}
+            Found::Damaged => {
+                end.0 = number + 1;
+                damaged.push(number);
+            }
+            Found::Record(it) => {
+                end = (number + 1, u64::max(end.1, it.offset + it.len() as u64));
+                self.note(it.key, (Place { segment: at, number }, it.len() as u64));
+            }
+        })?;
+        self.counts.damaged.fetch_add(damaged.len() as u64, Relaxed);
+        if writes {
+            damaged.into_iter().for_each(|it| segment.forget(it));
+            segment.end_at(end);
+        }
+        Ok(end)
+    }
+
+    /// Puts an entry into the table; the one that was written last stands.
+    fn note(&self, key: CacheKey, (place, bytes): (Place, u64)) {
+        if self.counts.entries.load(Relaxed) >= self.entries_max {
+            let _ = self.stopped.set("its table has no more room in memory".to_owned());
+            return;
+        }
+        if locked(self.shard(key)).insert(key, place).is_none() {
+            self.counts.entries.fetch_add(1, Relaxed);
+            self.counts.bytes.fetch_add(bytes, Relaxed);
+        }
+    }
+
+    fn segment(&self, place: Place) -> Option<&Segment> {
+        self.segments.get(place.segment as usize).or(self.begun.get())
+    }
+
+    fn shard(&self, key: CacheKey) -> &Mutex<Shard> {
+        &self.table[(key >> 64) as usize % SHARDS]
+    }
+}
+
+impl Drop for Store {
+    /// Gives back the room that was claimed and not used.
+    fn drop(&mut self) {
+        let Some(writer) = &self.writer else { return };
+        let writer = locked(writer);
+        if let Some(segment) = self.segments.last().or(self.begun.get()) {
+            segment.end_at((writer.records, writer.values));
+        }
+    }
+}
+
+/// A stored value that came along in a column.
+pub(crate) struct Carried<'a> {
+    record: Record,
+    value: &'a [u8],
+}
+
+impl<'a> Carried<'a> {
+    /// The value where it lies; none where it does not lie as its dtype wants it.
+    pub(crate) fn tensor(&self) -> Option<Tensor<'a>> {
+        let data = NonNull::from(self.value).cast::<u8>();
+        let aligned = data.as_ptr() as usize % self.record.dtype.size() == 0;
+        // SAFETY: it is as long as the record says, which was verified, and lives as the text does.
+        aligned.then(|| unsafe { Tensor::from_raw(self.record.dtype, self.record.shape, data) })
+    }
+
+    /// Copies the value; whether it could be.
+    pub(crate) fn copy(&self, out: &mut Out<'_>) -> bool {
+        let room = out.room(self.record.dtype, self.record.shape);
+        room.map(|it| it.copy_from_slice(self.value)).is_ok()
+    }
+}
+
+/// Why nothing more is written, in a few words.
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+        _ => format!("it cannot be written ({error})"),
+    }
+}
+
+fn nonce() -> [u8; NONCE] {
+    let mut nonce = [0; NONCE];
+    for half in nonce.chunks_mut(8) {
+        half.copy_from_slice(&RandomState::new().build_hasher().finish().to_le_bytes());
+    }
+    nonce
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! What a store holds after it was closed, broken off, damaged, shared, or full.
+
+use super::*;
+use crate::{Scratch, folder_bytes};
+use std::{env, fs};
+
+const ADDRESS: &str = "00112233445566778899aabbccddeeff";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("store-{name}-{}", process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn open(&self, limit: u64) -> Store {
+        Store::open(&DiskRoom { folder: self.0.clone(), limit }, ADDRESS, 1 << 20).unwrap()
+    }
+
+    /// Its two files: records, values.
+    fn files(&self) -> [PathBuf; 2] {
+        let folder = self.0.join(ADDRESS);
+        let names = segment::names(&folder).unwrap();
+        assert_eq!(names.len(), 1);
+        segment::files_of(&folder, &names[0])
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn value(key: u64) -> [f32; 6] {
+    std::array::from_fn(|it| (key * 10 + it as u64) as f32)
+}
+
+fn fill(store: &Store, keys: std::ops::Range<u64>) {
+    keys.for_each(|it| store.insert(u128::from(it) << 64, &Tensor::new(&[2, 3], &value(it))));
+}
+
+/// Whether the value of `key` is there; it is the right one if it is.
+fn is_there(store: &Store, key: u64) -> bool {
+    let mut scratch = Scratch::new();
+    let there = store.read(u128::from(key) << 64, &mut Out::grow(&mut scratch));
+    if there {
+        assert_eq!(scratch.tensor().shape(), [2, 3]);
+        assert_eq!(scratch.tensor().as_slice::<f32>(), Some(&value(key)[..]), "of {key}");
+    }
+    there
+}
+
+#[test]
+fn values_are_there_the_next_time() {
+    let folder = Folder::new("again");
+    fill(&folder.open(1 << 30), 0..5);
+    let store = folder.open(1 << 30);
+    assert!((0..5).all(|it| is_there(&store, it)) && !is_there(&store, 5));
+    fill(&store, 3..8);
+    let stats = store.stats();
+    assert_eq!((stats.entries, stats.written, stats.damaged), (8, 3, 0));
+    drop(store);
+    let [index, values] = folder.files().map(|it| fs::metadata(it).unwrap().len());
+    assert_eq!((index, values), (8 * record::BYTES as u64, 8 * 24), "what was claimed is left");
+    assert!((0..8).all(|it| is_there(&folder.open(1 << 30), it)));
+}
+
+#[test]
+fn what_was_broken_off_is_not_there() {
+    let folder = Folder::new("broken");
+    fill(&folder.open(1 << 30), 0..4);
+    let [index, values] = folder.files();
+    let (whole, whole_values) = (fs::read(&index).unwrap(), fs::read(&values).unwrap());
+    for len in 0..whole.len() {
+        // As it is after a kill: some of the last record, and room that was claimed.
+        let mut torn = whole[..len].to_vec();
+        torn.resize(whole.len() + 50, 0);
+        fs::write(&index, torn).unwrap();
+        fs::write(&values, &whole_values).unwrap();
+        let store = folder.open(1 << 30);
+        let n = (0..4).filter(|it| is_there(&store, *it)).count();
+        assert_eq!(n, len / record::BYTES, "after {len} bytes");
+        fill(&store, 0..4);
+        assert!((0..4).all(|it| is_there(&store, it)), "after {len} bytes");
+    }
+}
+
+#[test]
+fn a_flipped_byte_costs_one_value_and_is_told() {
+    let folder = Folder::new("flipped");
+    fill(&folder.open(1 << 30), 0..4);
+    let files = folder.files();
+    let whole = files.clone().map(|it| fs::read(it).unwrap());
+    for (changed, bytes) in whole.iter().enumerate() {
+        for at in 0..bytes.len() {
+            let mut flipped = whole.clone();
+            flipped[changed][at] ^= 0x40;
+            files.iter().zip(&flipped).for_each(|(file, it)| fs::write(file, it).unwrap());
+            let store = folder.open(1 << 30);
+            let n = (0..4).filter(|it| is_there(&store, *it)).count();
+            assert_eq!((n, store.stats().damaged), (3, 1), "byte {at} of file {changed}");
+            fill(&store, 0..4);
+            drop(store);
+            let store = folder.open(1 << 30);
+            assert!((0..4).all(|it| is_there(&store, it)), "byte {at} of file {changed}");
+            assert_eq!(store.verify(), 0, "it is told once");
+        }
+    }
+}
+
+#[test]
+fn what_belongs_to_another_address_is_not_there() {
+    let folder = Folder::new("moved");
+    fill(&folder.open(1 << 30), 0..2);
+    let room = DiskRoom { folder: folder.0.clone(), limit: 1 << 30 };
+    let other = "ffeeddccbbaa99887766554433221100";
+    fs::rename(folder.0.join(ADDRESS), folder.0.join(other)).unwrap();
+    let store = Store::open(&room, other, 1 << 20).unwrap();
+    assert_eq!((store.stats().entries, store.stats().damaged), (0, 2));
+}
+
+#[test]
+fn one_process_writes_and_the_other_reads() {
+    let folder = Folder::new("shared");
+    let first = folder.open(1 << 30);
+    fill(&first, 0..3);
+    let second = folder.open(1 << 30);
+    assert!(second.stats().filled_by_other && !first.stats().filled_by_other);
+    assert!((0..3).all(|it| is_there(&second, it)));
+    fill(&second, 3..6);
+    assert_eq!(second.stats().written, 0);
+    fill(&first, 3..6);
+    drop((first, second));
+    assert!((0..6).all(|it| is_there(&folder.open(1 << 30), it)));
+}
+
+#[test]
+fn the_bound_holds_over_all_addresses() {
+    let folder = Folder::new("bound");
+    let limit = 5000;
+    let store = folder.open(limit);
+    fill(&store, 0..100);
+    let other = Store::open(&store.room, "ffeeddccbbaa99887766554433221100", 1 << 20).unwrap();
+    fill(&other, 0..100);
+    assert!(folder_bytes(&folder.0) <= limit);
+    let stats = store.stats();
+    assert!(stats.written > 20 && stats.stopped.is_some_and(|it| it.contains("used up")));
+    assert!((0..stats.written).all(|it| is_there(&store, it)));
+}
+
+#[test]
+fn the_table_has_a_bound() {
+    let folder = Folder::new("table");
+    let room = DiskRoom { folder: folder.0.clone(), limit: 1 << 30 };
+    let store = Store::open(&room, ADDRESS, 3 * ENTRY_BYTES).unwrap();
+    fill(&store, 0..9);
+    let stats = store.stats();
+    assert!(stats.entries == 3 && stats.table_bytes == 3 * ENTRY_BYTES);
+    assert!(stats.stopped.is_some_and(|it| it.contains("memory")));
+}
+
+#[test]
+fn what_is_carried_is_known_from_what_a_file_holds() {
+    let folder = Folder::new("carried");
+    let store = folder.open(1 << 30);
+    fill(&store, 0..2);
+    let mut scratch = Scratch::new();
+    assert!(store.carry(1 << 64, DType::Bytes, &mut Out::grow(&mut scratch)));
+    let text = scratch.tensor().as_text().to_vec();
+    let mut copy = Scratch::new();
+    assert!(store.carried(1 << 64, &text).unwrap().copy(&mut Out::grow(&mut copy)));
+    assert_eq!(copy.tensor().as_slice::<f32>(), Some(&value(1)[..]));
+    assert!(store.carried(0, &text).is_none(), "of another key");
+    assert!(store.carried(1 << 64, &text[1..]).is_none() && store.carried(1 << 64, b"").is_none());
+    // The same bytes in a file, left there by another process.
+    drop(store);
+    assert!(folder.open(1 << 30).carried(1 << 64, &text).is_none());
+}

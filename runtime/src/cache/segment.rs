@@ -1,0 +1,142 @@
+//! A segment of a store: a file of values and a file of what they are, both only ever made longer.
+
+use super::record::{BYTES, Found, Record, Written};
+use crate::os;
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Records that are read at once.
+const READ_RECORDS: usize = 4096;
+
+/// A segment, open.
+#[derive(Debug)]
+pub(super) struct Segment {
+    index: File,
+    values: File,
+    values_len: u64,
+}
+
+/// The names of the segments in a folder, the oldest first, without `.idx`.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        names.extend(name.to_str().and_then(|it| it.strip_suffix(".idx")).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The two files of a segment.
+pub(super) fn files_of(folder: &Path, name: &str) -> [PathBuf; 2] {
+    ["idx", "seg"].map(|it| folder.join(format!("{name}.{it}")))
+}
+
+impl Segment {
+    /// Opens the segment of this name; to be written as well where `writes`.
+    pub(super) fn open(folder: &Path, name: &str, writes: bool) -> io::Result<Self> {
+        let open = |path: &PathBuf| match writes {
+            true => File::options().read(true).write(true).create(true).truncate(false).open(path),
+            false => os::open(path, || ()),
+        };
+        let [index, values] = files_of(folder, name);
+        let (index, values) = (open(&index)?, open(&values)?);
+        let values_len = values.metadata()?.len();
+        Ok(Self { index, values, values_len })
+    }
+
+    /// The two files: of records, of values.
+    pub(super) fn files(&self) -> [&File; 2] {
+        [&self.index, &self.values]
+    }
+
+    /// Hands what stands at each place of the index to `visit`; a piece of a record at the end is
+    /// none.
+    pub(super) fn each(&self, seed: u64, visit: &mut dyn FnMut(u32, Found)) -> io::Result<()> {
+        let mut all = &self.index;
+        let mut block = vec![0; READ_RECORDS * BYTES];
+        let mut number = 0;
+        loop {
+            let n_bytes = filled(&mut all, &mut block)?;
+            for written in block[..n_bytes].chunks_exact(BYTES) {
+                visit(number, self.sound(Record::read(&whole(written), seed)));
+                number += 1;
+            }
+            if n_bytes < block.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The record at a place.
+    pub(super) fn record(&self, number: u32, seed: u64) -> io::Result<Found> {
+        let mut written = [0; BYTES];
+        os::read_exact_at(&self.index, &mut written, at(number))?;
+        Ok(Record::read(&written, seed))
+    }
+
+    /// Reads the value of a record; whether it is what was written.
+    pub(super) fn value(&self, of: &Record, seed: u64, room: &mut [u8]) -> bool {
+        let read = os::read_exact_at(&self.values, room, of.offset);
+        read.is_ok() && of.fits(room, seed)
+    }
+
+    /// Writes a value, without saying that it is there.
+    pub(super) fn write_value(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        os::write_all_at(&self.values, bytes, offset)
+    }
+
+    /// Says that a value is there.
+    pub(super) fn write_record(&self, written: &Written, number: u32) -> io::Result<()> {
+        os::write_all_at(&self.index, written, at(number))
+    }
+
+    /// Says that there is none.
+    pub(super) fn forget(&self, number: u32) {
+        // Where that fails it is found damaged once more, and nothing worse.
+        let _ = os::write_all_at(&self.index, &[0; BYTES], at(number));
+    }
+
+    /// Cuts off what was claimed and not used: records, bytes of values.
+    pub(super) fn end_at(&self, (records, values): (u32, u64)) {
+        // What cannot be cut off is claimed for longer.
+        let _ = self.index.set_len(at(records));
+        let _ = self.values.set_len(values);
+    }
+
+    /// A value that reaches past the end of its file is not there.
+    fn sound(&self, found: Found) -> Found {
+        match found {
+            Found::Record(it) if it.offset + it.len() as u64 > self.values_len => Found::Damaged,
+            other => other,
+        }
+    }
+}
+
+/// Where a record stands in its file.
+pub(super) fn at(number: u32) -> u64 {
+    u64::from(number) * BYTES as u64
+}
+
+fn whole(written: &[u8]) -> Written {
+    let mut whole = [0; BYTES];
+    whole.copy_from_slice(written);
+    whole
+}
+
+/// Reads until `block` is full or the file ends; how much.
+fn filled(file: &mut &File, block: &mut [u8]) -> io::Result<usize> {
+    let mut n_bytes = 0;
+    while n_bytes < block.len() {
+        match file.read(&mut block[n_bytes..]) {
+            Ok(0) => break,
+            Ok(more) => n_bytes += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(n_bytes)
+}

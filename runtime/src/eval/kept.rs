@@ -1,0 +1,81 @@
+//! Values that are kept: found in memory, on disk, in what came along, or computed.
+
+use super::{
+    machine::{Machine, Stop, Subject, Value, value},
+    nodes::{Node, Tap},
+};
+use crate::{CacheKey, Out, Store, Tensor, cache::key_of};
+use plan::{ExprId, IdVec, Index};
+
+impl Machine {
+    /// A value that is kept from epoch to epoch, or that only such a one needs.
+    pub(super) fn through(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        (subject, row): (Subject<'_>, usize),
+        id: ExprId,
+        tap: &Tap,
+    ) -> Result<Value, Stop> {
+        let key = key_of(subject.chunk, row, (tap.name, &tap.key));
+        if tap.is_spared {
+            return match self.instead(nodes, id, (tap, key)) {
+                Some(found) => Ok(found),
+                None => self.compute_anew(nodes, subject, id),
+            };
+        }
+        if let Some(found) = tap.cache.find(key) {
+            return Ok(value(found));
+        }
+        if let Some(store) = tap.cache.store()
+            && let Some(found) = self.stored(store, (subject, row), id, (tap, key))
+        {
+            tap.cache.found_on_disk(key, &found);
+            return Ok(found);
+        }
+        let found = self.compute_anew(nodes, subject, id)?;
+        tap.cache.insert(key, &found);
+        Ok(found)
+    }
+
+    /// What stands for a value that only a kept one needs, where that one is known: nothing, if it
+    /// is in memory; what is stored, if it is on disk.
+    fn instead(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        id: ExprId,
+        (tap, key): (&Tap, CacheKey),
+    ) -> Option<Value> {
+        let dtype = nodes[id].dtype?;
+        if tap.cache.contains(key) {
+            return Some(Tensor::text(dtype, &[]));
+        }
+        let store = tap.cache.store()?;
+        self.put(id, &mut |out| store.carry(key, dtype, out))
+    }
+
+    /// A value that is on disk: what was read of it in the stage before, or it is read now.
+    fn stored(
+        &mut self,
+        store: &Store,
+        (subject, row): (Subject<'_>, usize),
+        id: ExprId,
+        (tap, key): (&Tap, CacheKey),
+    ) -> Option<Value> {
+        let came = tap.comes_in.map(|it| subject.chunk.columns[it as usize].row(row).as_text());
+        let Some(carried) = came.and_then(|it| store.carried(key, it)) else {
+            // It may have been written since.
+            return self.put(id, &mut |out| store.read(key, out));
+        };
+        match carried.tensor() {
+            Some(found) => Some(value(found)),
+            None => self.put(id, &mut |out| carried.copy(out)),
+        }
+    }
+
+    /// What `write` writes into the register of a node; none where it does not.
+    fn put(&mut self, id: ExprId, write: &mut dyn FnMut(&mut Out<'_>) -> bool) -> Option<Value> {
+        let scratch = &mut self.registers[id.row()].scratch;
+        let scratch = scratch.as_mut().expect("a node does not need itself");
+        write(&mut Out::grow(scratch)).then(|| value(scratch.tensor()))
+    }
+}
