@@ -4,6 +4,8 @@
 //! and is counted. One process writes, others read what was there when they began. Nothing is
 //! waited for, and nothing that goes wrong ends a run: what is not found is computed.
 
+mod carried;
+
 use super::{
     CacheKey, KeyIsHash,
     record::{self, Found, Record},
@@ -11,7 +13,6 @@ use super::{
     segment::{self, Segment},
 };
 use crate::{Out, Tensor, os};
-use plan::DType;
 use std::{
     collections::HashMap,
     fs::{self, File},
@@ -19,7 +20,6 @@ use std::{
     io,
     path::{Path, PathBuf},
     process,
-    ptr::NonNull,
     sync::{
         Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -34,10 +34,8 @@ const ENTRY_BYTES: u64 = 80;
 /// Bytes that are claimed at once, at most and at least, and records.
 const CLAIM: (u64, u64) = (64 << 10, 16 << 20);
 const CLAIM_RECORDS: u32 = 256;
-/// What tells a value that is carried in a column from what a file holds; drawn anew in each process.
+/// Bytes that are drawn anew in each process.
 const NONCE: usize = 16;
-/// Bytes before a value that is carried.
-const CARRIED: usize = NONCE + record::BYTES;
 
 /// The values of one address.
 #[derive(Debug)]
@@ -206,30 +204,6 @@ impl Store {
         let Some((place, record)) = self.record(key) else { return false };
         let Ok(room) = out.room(record.dtype, record.shape) else { return false };
         self.fill(key, (place, &record), room)
-    }
-
-    /// Writes the value of `key` as text, to be carried to who needs it; whether it was there.
-    pub(crate) fn carry(&self, key: CacheKey, dtype: DType, out: &mut Out<'_>) -> bool {
-        let Some((place, record)) = self.record(key) else { return false };
-        let shape = crate::Shape::new(&[CARRIED + record.len()]);
-        let Ok(room) = out.room(dtype, shape) else { return false };
-        let (head, value) = room.split_at_mut(CARRIED);
-        head[..NONCE].copy_from_slice(&self.nonce);
-        head[NONCE..].copy_from_slice(&record.written(self.seed));
-        self.fill(key, (place, &record), value)
-    }
-
-    /// The value of `key` in what was carried; none where that is what a file holds, and where it
-    /// does not lie as its dtype wants it.
-    pub(crate) fn carried<'a>(&self, key: CacheKey, text: &'a [u8]) -> Option<Carried<'a>> {
-        let rest = text.strip_prefix(&self.nonce)?;
-        let (head, value) = rest.split_first_chunk::<{ record::BYTES }>()?;
-        match Record::read(head, self.seed) {
-            Found::Record(it) if it.key == key && it.len() == value.len() => {
-                Some(Carried { record: it, value })
-            }
-            _ => None,
-        }
     }
 
     /// Keeps a copy of the value of `key`, if this process may, and there is room.
@@ -406,28 +380,6 @@ impl Drop for Store {
         if let Some(segment) = self.segments.last().or(self.begun.get()) {
             segment.end_at((writer.records, writer.values));
         }
-    }
-}
-
-/// A stored value that came along in a column.
-pub(crate) struct Carried<'a> {
-    record: Record,
-    value: &'a [u8],
-}
-
-impl<'a> Carried<'a> {
-    /// The value where it lies; none where it does not lie as its dtype wants it.
-    pub(crate) fn tensor(&self) -> Option<Tensor<'a>> {
-        let data = NonNull::from(self.value).cast::<u8>();
-        let aligned = data.as_ptr() as usize % self.record.dtype.size() == 0;
-        // SAFETY: it is as long as the record says, which was verified, and lives as the text does.
-        aligned.then(|| unsafe { Tensor::from_raw(self.record.dtype, self.record.shape, data) })
-    }
-
-    /// Copies the value; whether it could be.
-    pub(crate) fn copy(&self, out: &mut Out<'_>) -> bool {
-        let room = out.room(self.record.dtype, self.record.shape);
-        room.map(|it| it.copy_from_slice(self.value)).is_ok()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Scratch, folder_bytes};
+use plan::DType;
 use std::{env, fs};
 
 const ADDRESS: &str = "00112233445566778899aabbccddeeff";
