@@ -8,7 +8,7 @@ mod carried;
 
 use super::{
     CacheKey, KeyIsHash,
-    record::{self, Found, Record},
+    record::{Found, Record},
     room::DiskRoom,
     segment::{self, Segment},
 };

@@ -47,7 +47,7 @@ impl<'a> Carried<'a> {
     /// The value where it lies; none where it does not lie as its dtype wants it.
     pub(crate) fn tensor(&self) -> Option<Tensor<'a>> {
         let data = NonNull::from(self.value).cast::<u8>();
-        let aligned = data.as_ptr() as usize % self.record.dtype.size() == 0;
+        let aligned = (data.as_ptr() as usize).is_multiple_of(self.record.dtype.size());
         // SAFETY: it is as long as the record says, which was verified, and lives as the text does.
         aligned.then(|| unsafe { Tensor::from_raw(self.record.dtype, self.record.shape, data) })
     }

@@ -1,5 +1,6 @@
 //! What a store holds after it was closed, broken off, damaged, shared, or full.
 
+use super::super::record;
 use super::*;
 use crate::{Scratch, folder_bytes};
 use plan::DType;
