@@ -19,8 +19,8 @@ use crate::{
     },
 };
 use plan::{
-    Code, Diagnostic, Expr, ExprId, Graph, Index, Library, Measured, Plan, Records, StageId,
-    StageMeasured, Transform, hash,
+    Code, Diagnostic, Expr, ExprId, Graph, Index, Library, Measured, Otherwise, Plan, Records,
+    StageId, StageMeasured, Transform, hash,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -255,7 +255,8 @@ impl Site<'_> {
             match expr {
                 Expr::Call { .. } => calls += 1,
                 Expr::Column(i) => columns.push(*i),
-                Expr::Const(_) => {}
+                // What becomes of a record that fails changes no value that does not.
+                Expr::Const(_) | Expr::Else { otherwise: Otherwise::Policy(_), .. } => {}
                 _ => return false,
             }
         }

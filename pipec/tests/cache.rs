@@ -22,7 +22,7 @@ param side = 24
 pipeline p =
     files(\"{data}/**/*.jpg\")
     |> shuffle
-    |> map { image: decode_jpeg(bytes) |> resize(side, side), label: class_of(path), x: uniform(0.0, 1.0) }
+    |> map { image: decode_jpeg(bytes) |> resize(side, side) else another, label: class_of(path), x: uniform(0.0, 1.0) }
     |> batch(8)
 ";
 

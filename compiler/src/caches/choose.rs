@@ -74,11 +74,14 @@ impl Disk {
 }
 
 impl Occasion {
-    /// How often each record comes, with the next run where values are kept for it.
+    /// How often each record comes, with the later runs where values are kept for them.
     fn horizon(&self) -> f64 {
-        if self.disk.is_some() { self.passes.max(2.0) } else { self.passes }
+        if self.disk.is_some() { self.passes * RUNS } else { self.passes }
     }
 }
+
+/// Runs for which values are kept on disk. Assumed: who names a folder for them means to come back.
+const RUNS: f64 = 10.0;
 
 /// What is left of memory and disk.
 #[derive(Clone, Copy)]
