@@ -11,7 +11,7 @@ use crate::lower::{
     graft::{Graft, live, live_columns},
     index::moved,
 };
-use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Type};
+use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Policy, Type};
 
 pub(super) const PASS: Pass = Pass {
     name: "late-reads",
@@ -45,6 +45,10 @@ struct Read<'a> {
 
 fn reads<'a>(at: OpId, op: &'a Op, catalog: &Catalog) -> Vec<Read<'a>> {
     let OpKind::Map { outputs } = &op.kind else { return Vec::new() };
+    // A record that goes where it cannot be read must go before what counts records.
+    if matches!(op.on_fault, Policy::Skip { .. }) {
+        return Vec::new();
+    }
     let is_read = |id: ExprId| match op.graph.expr(id) {
         Expr::Call { function, draw: None, .. } => catalog.has_effect(function, "reads"),
         _ => false,
