@@ -80,7 +80,10 @@ fn shapes() -> Vec<Shape> {
         ),
     ];
     if let Some(lines) = lines() {
-        let text = format!("pipeline p = jsonl(\"{}\") |> batch(256)", lines.display());
+        let text = format!(
+            "pipeline p = jsonl(\"{}\") |> map {{ x: row[\"x\"] as f64 }} |> batch(256)",
+            lines.display()
+        );
         shapes.push(shape("in order", &text, "jsonl"));
     }
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
