@@ -157,9 +157,12 @@ impl About {
     }
 
     fn write(&self, place: &Path) -> Result<(), Failure> {
-        whole::write(&place.join(ABOUT), "what it is about", &mut |out| {
+        // Another process may write the same at the same time.
+        let own = place.join(format!("{ABOUT}.{}", std::process::id()));
+        whole::write(&own, "what it is about", &mut |out| {
             Ok(serde_json::to_writer_pretty(out, self)?)
-        })
+        })?;
+        fs::rename(&own, place.join(ABOUT)).map_err(|it| whole::unwritable(&own, &it))
     }
 
     /// Whether it is of the same value of a pipeline, as it is called.
