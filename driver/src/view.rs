@@ -101,6 +101,7 @@ impl Compiled {
             seconds: it.seconds,
             outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
             workers: it.workers,
+            others: it.others.unwrap_or(0.0),
             stall: it.stalled_seconds / it.seconds.max(1e-9),
             bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
         });

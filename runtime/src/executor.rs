@@ -110,6 +110,8 @@ pub struct Options {
     pub cpu_share: f64,
     /// Threads that may work in a stage at a time, where not any number; by its place.
     pub caps: BTreeMap<usize, usize>,
+    /// Whether it is measured which step takes the processor's time, and which call.
+    pub measured: bool,
 }
 
 impl Default for Options {
@@ -128,6 +130,7 @@ impl Default for Options {
             most_lost: None,
             cpu_share: 1.0,
             caps: BTreeMap::new(),
+            measured: true,
         }
     }
 }
@@ -458,6 +461,7 @@ impl Shared {
     /// Waits for the next item of the output, or for many losses.
     fn next_item(&self) -> Next {
         let mut state = self.lock();
+        state.look(Instant::now());
         let mut waiting_since = None;
         let next = loop {
             let item = state.next_output();

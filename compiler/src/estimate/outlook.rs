@@ -53,6 +53,8 @@ pub struct Seen {
     pub outputs_per_second: f64,
     /// Threads that computed.
     pub workers: usize,
+    /// Cores that others kept busy meanwhile; 0 where nobody knows.
+    pub others: f64,
     /// The share of the time that the consumer waited: 0 to 1.
     pub stall: f64,
     /// Bytes of files that were read for an output.

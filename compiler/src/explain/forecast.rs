@@ -154,8 +154,13 @@ impl Told<'_> {
             format!("{}{}", if off < 0.0 { "-" } else { "+" }, percent(off.abs()))
         };
         let model = self.outlook.solution.rate;
+        // Less is the system at its own work.
+        let others = match seen.others {
+            it if it < 0.2 => String::new(),
+            it => format!(", while other programs kept {it:.1} cores busy"),
+        };
         Some(format!(
-            "{} with {} in {:.0} s; predicted with these costs {} ({}), with assumed ones {} ({})",
+            "{} with {} in {:.0} s{others}; predicted with these costs {} ({}), with assumed ones {} ({})",
             self.records(seen.outputs_per_second, Origin::Measured),
             things(seen.workers as f64, "worker"),
             seen.seconds,
