@@ -88,7 +88,7 @@ fn pipeline(file: &File, (name, naive_times, tuner_times): (&str, f64, f64)) -> 
         consumer: pipeline.consumer_cap_per_s,
     };
     let naive = setup.naive();
-    let heuristic = setup.capped(&vec![setup.cores as u32; setup.stages.len()]);
+    let heuristic = setup.capped(&vec![setup.cores; setup.stages.len()]);
     let autotune = setup.capped(&setup.autotuned());
     let ours = setup.ours();
     let best = setup.best_of_all();
@@ -180,11 +180,12 @@ impl Setup {
     }
 
     /// So many threads for each step, and nothing kept.
-    fn capped(&self, workers: &[u32]) -> f64 {
+    fn capped(&self, workers: &[f64]) -> f64 {
         let cores = self.cores();
+        let workers: Vec<u32> = workers.iter().map(|it| (it * cores.1).ceil() as u32).collect();
         let _virtual = self.begin(cores);
         let program = trial::apart(&trial::compiled(&self.text()));
-        let caps = trial::caps(&program, workers);
+        let caps = trial::caps(&program, &workers);
         let way = Way { caps, ..Way::workers(2 * cores.0) };
         self.rate(&program, way, (Some(1), 100), cores.1)
     }
@@ -198,11 +199,11 @@ impl Setup {
         let room = if self.fits { 1 << 30 } else { 0 };
         let kept = trial::chosen(&compiled, &trial::profile(&compiled, workers, 3.0), room);
         let way = Way { kept, ..Way::workers(workers) };
-        self.rate(&compiled.program, way, (Some(1), RECORDS + 100), cores.1)
+        self.rate(&compiled.program, way, (Some(1), 2 * RECORDS), cores.1)
     }
 
     /// Workers of each step by tf.data's hill climb.
-    fn autotuned(&self) -> Vec<u32> {
+    fn autotuned(&self) -> Vec<f64> {
         let mut steps = vec![Step::source("range", Amount::Finite(RECORDS as f64))];
         for (i, stage) in self.stages.iter().enumerate() {
             let step = Step::after(&stage.name, i).costs(Figure::exact(stage.cpu_ms * 1e6));
@@ -210,7 +211,8 @@ impl Setup {
             steps.push(Step { segment, cap: stage.source_cap_per_s, ..step });
         }
         let network = Network::new(steps).expect("a chain is a network");
-        tuned(&network, &Machine::new(self.cores, 64e9)).workers[1..].to_vec()
+        let setting = tuned(&network, &Machine::new(self.cores, 64e9));
+        setting.workers[1..].iter().map(|it| f64::from(*it)).collect()
     }
 
     /// The best rate of all places where records could be kept, by arithmetic.

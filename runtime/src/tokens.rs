@@ -56,11 +56,13 @@ thread_local! {
     static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// By how much its sleeps were too long: the next ones are shorter.
     static OVERSLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// Processor time that it has taken to fall asleep and to wake up, which no such machine would need.
+    static LOST: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// Time of a core that the calling thread has slept in place of work.
-pub(crate) fn spent() -> Duration {
-    SPENT.get()
+/// What the calling thread would have used on such a machine, where it has used `cpu` here.
+pub(crate) fn as_there(cpu: Duration) -> Duration {
+    (cpu + SPENT.get()).saturating_sub(LOST.get())
 }
 
 /// Does `work` on one of the virtual cores, in slow motion, or just does it where there are none.
@@ -68,7 +70,6 @@ pub(crate) fn on_a_core<T>(work: impl FnOnce() -> T) -> T {
     if !VIRTUAL.load(Relaxed) || !take() {
         return work();
     }
-    let cpu = || os::thread_cpu().unwrap_or_default().saturating_sub(SPENT.get());
     let (begin, cpu_before, slept_before) = (Instant::now(), cpu(), SLEPT.get());
     let done = work();
     let cpu = cpu().saturating_sub(cpu_before).mul_f64(HELD.get());
@@ -78,15 +79,21 @@ pub(crate) fn on_a_core<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Processor time that the calling thread has used for its work.
+fn cpu() -> Duration {
+    os::thread_cpu().unwrap_or_default().saturating_sub(SPENT.get())
+}
+
 /// Does what needs no core, such as waiting for a disk: another may have it meanwhile.
 pub(crate) fn aside<T>(wait: impl FnOnce() -> T) -> T {
     if HELD.get() == 0.0 {
         return wait();
     }
-    let begin = Instant::now();
+    let (begin, cpu_before) = (Instant::now(), cpu());
     give_back();
     let done = wait();
     take();
+    LOST.set(LOST.get() + cpu().saturating_sub(cpu_before));
     SLEPT.set(SLEPT.get() + begin.elapsed());
     done
 }
@@ -121,8 +128,9 @@ fn spend_from(time: Duration, overslept: Duration) -> Duration {
 
 /// Sleeps for `time`, less what was slept too long before; gives what is slept too long then.
 fn doze(time: Duration, overslept: Duration) -> Duration {
-    let begin = Instant::now();
+    let (begin, cpu_before) = (Instant::now(), cpu());
     thread::sleep(time.saturating_sub(overslept));
+    LOST.set(LOST.get() + cpu().saturating_sub(cpu_before));
     SLEPT.set(SLEPT.get() + begin.elapsed());
     (overslept + begin.elapsed()).saturating_sub(time)
 }
