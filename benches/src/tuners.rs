@@ -57,7 +57,8 @@ fn on((name, cores): (&str, usize)) -> Vec<Row> {
             &format!("E5 {name}"),
             "the bound is never passed, and 1.15 times the peak at most; `local` has a bump over it",
             format!(
-                "{bound:.0}/s: passed {over} times of {}, {:.2} times; {:.2} times",
+                "{bound:.0}/s ({:.0}/s by what `busy` is told), passed {over} times of {}; {:.2} times the peak; {:.2} times the bound",
+                solve(&bench.network, &bench.machine, &Wishes::default()).rate,
                 seen.len(),
                 bound / peak,
                 told / bound
@@ -93,10 +94,7 @@ impl Bench {
         let compiled = trial::compiled(&self.text);
         let profile = trial::profile(&compiled, self.machine.cores as usize, 2.0);
         let circumstances = Circumstances { profile: Some(profile), ..Circumstances::default() };
-        let told = trial::outlook(&trial::explained(&compiled, &circumstances)).solution.rate;
-        let exact = solve(&self.network, &self.machine, &Wishes::default()).rate;
-        // What was measured is to agree with what is asked of `busy`.
-        if (told / exact - 1.0).abs() < 0.05 { told } else { f64::NAN }
+        trial::outlook(&trial::explained(&compiled, &circumstances)).solution.rate
     }
 
     fn rate(&self, workers: &[u32]) -> f64 {

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Chunk, Failure, Finish,
     eval::{Compiled, Lost},
+    tokens,
 };
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
@@ -253,7 +254,10 @@ impl Node {
         let Kind::Transform { compiled, .. } = &self.kind else { return usize::MAX };
         match self.measured.each() {
             _ if compiled.is_at_once() => usize::MAX,
-            Some(each) => (TASK_MAX.as_nanos() / each.as_nanos().max(1)).max(1) as usize,
+            Some(each) => {
+                let most = TASK_MAX.mul_f64(tokens::slower());
+                (most.as_nanos() / each.as_nanos().max(1)).max(1) as usize
+            }
             None => 1,
         }
     }

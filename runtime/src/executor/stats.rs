@@ -138,7 +138,11 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
             _ => {}
         }
         if !matches!(node.kind, Kind::Finish) && !node.deals_lanes {
-            stage.entered += node.measured.entered;
+            stage.entered += match node.kind {
+                // Those that are under way have cost nothing yet that is known.
+                Kind::Transform { .. } => node.measured.ended,
+                _ => node.measured.entered,
+            };
             let lanes = f64::from(node.lane.count);
             stage.starved += share(seen.starved) / lanes;
             stage.blocked += share(seen.blocked) / lanes;
