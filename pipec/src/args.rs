@@ -5,7 +5,7 @@ mod measure;
 mod values;
 
 pub(crate) use cache::*;
-pub(crate) use measure::{CalibrateArgs, ExplainArgs, ProfileArgs, TuneArgs};
+pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
 pub(crate) use values::Changes;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
