@@ -251,7 +251,8 @@ Examples:
   ./train explain                                   what was built
   pipec run ./train                                 the same as ./train run
 
-The same program, parameters and pipec give the same bytes. Threads and memory are chosen when it runs.")]
+The same program, lock, parameters and pipec give the same bytes. Threads and what is kept are those
+of the lock that `tune` has written; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
     /// The program.
     #[arg(value_name = "FILE")]
@@ -268,6 +269,9 @@ pub(crate) struct BuildArgs {
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
     pub(crate) without: Vec<String>,
+    /// Takes the lock beside the program as `tune` has written it, or refuses to build.
+    #[arg(long)]
+    pub(crate) locked: bool,
 }
 
 /// A form of a program.
