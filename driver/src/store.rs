@@ -82,13 +82,19 @@ pub(crate) struct Opened {
 }
 
 impl DiskOptions {
-    /// What it is for the choice of what is kept.
+    /// What it is for the choice of what is kept, on this machine.
     pub fn disk(&self) -> Disk {
-        let host = Host::load_default().ok().filter(|it| !it.is_assumed());
+        self.disk_of(Host::load_default().ok().filter(|it| !it.is_assumed()).as_ref())
+    }
+
+    /// The same on a machine of which this is known.
+    pub fn disk_of(&self, host: Option<&Host>) -> Disk {
         let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?));
-        let rate = storage.map(|it| it.sequential.best(it.sequential.readers_max));
-        let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
-        Disk { room: self.limit, read_ns }
+        let ns = |rate: Option<f64>| rate.filter(|it| *it > 0.0).map(|it| 1e9 / it);
+        let read = storage.as_ref().map(|it| it.sequential.best(it.sequential.readers_max));
+        let read_ns = ns(read).unwrap_or(Disk::READ_NS);
+        let write_ns = ns(storage.map(|it| it.write)).unwrap_or(0.0);
+        Disk { room: self.limit, read_ns, write_ns }
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.
