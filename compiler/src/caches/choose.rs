@@ -70,6 +70,8 @@ pub struct Disk {
     pub read_ns: f64,
     /// Nanoseconds to write a byte; nothing where that is not known to hold anything up.
     pub write_ns: f64,
+    /// Bytes that the system takes into memory, and writes later, before anybody has to wait.
+    pub write_ahead: u64,
 }
 
 /// What there is to keep values in.

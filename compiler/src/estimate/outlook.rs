@@ -113,13 +113,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
-    let payback = warm.as_ref().and_then(|warm| {
-        let cold = cold_rate(&network, plan, &view)?;
-        let outputs = epoch(&network).finite()?;
-        let [plain_s, first_s, later_s] =
-            [solution.rate, cold, warm.rate].map(|rate| outputs / rate);
-        Some(Payback { plain_s, first_s, later_s })
-    });
+    let payback = warm.as_ref().and_then(|it| payback(&network, plan, (&view, [&solution, it])));
     let helps = helps(&network, &view.machine, &wishes);
     let View { machine, choices, too_large, budget, seen, .. } = view;
     let seen = seen.and_then(|seen| {
@@ -238,20 +232,27 @@ fn epoch(network: &Network) -> Amount {
     }
 }
 
-/// Outputs in a second while what is kept fills up.
-fn cold_rate(network: &Network, plan: &Plan, view: &View) -> Option<f64> {
-    let mut cold = network.clone();
-    let mut written_s = 0.0;
-    let write_ns = view.budget.and_then(|it| it.disk).map_or(0.0, |it| it.write_ns);
+/// What filling takes by the clock, and gives back; beside nothing kept, and all of it full.
+fn payback(
+    network: &Network,
+    plan: &Plan,
+    (view, [plain, warm]): (&View, [&Solution; 2]),
+) -> Option<Payback> {
+    let outputs = epoch(network).finite()?;
+    let (mut cold, mut written) = (network.clone(), 0.0);
     let entering = network.visits().entering;
     for choice in view.choices.iter().filter(|it| it.kept) {
         let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
         cold = cold.with(at, |step| step.ns.value += choice.fill_ns);
-        let bytes = choice.candidate.bytes.value * choice.disk_share;
-        written_s += entering[at] * bytes * write_ns * 1e-9;
+        written += outputs * entering[at] * choice.candidate.bytes.value * choice.disk_share;
     }
-    let rate = solve(&cold, &view.machine, &Wishes::default()).rate;
-    Some(if written_s > 0.0 { rate.min(1.0 / written_s) } else { rate })
+    let disk = view.budget.and_then(|it| it.disk);
+    // What the system holds back in memory is written behind the later epochs.
+    let written_s =
+        disk.map_or(0.0, |it| (written - it.write_ahead as f64).max(0.0) * it.write_ns * 1e-9);
+    let cold = solve(&cold, &view.machine, &Wishes::default());
+    let [plain_s, first_s, later_s] = [plain, &cold, warm].map(|it| outputs / it.rate);
+    Some(Payback { plain_s, first_s: first_s.max(written_s), later_s })
 }
 
 /// The network once all that is kept is full.

@@ -72,26 +72,12 @@ pub fn compare(
     let mut found =
         policies.iter().map(|it| bench.found(*it, sample)).collect::<Result<Vec<_>, _>>()?;
     let turn = (part / (ROUNDS * policies.len().max(1)) as f64).max(TRY_SECONDS[0]);
-    let mut rates = vec![Vec::new(); found.len()];
     for (way, found) in &mut found {
         found.note = found.note.take().or(bench.fill(way, turn)?);
     }
-    let begun = Instant::now();
-    for round in 0..ROUNDS {
-        // Where a batch takes long, so does each turn: then there are fewer.
-        if round > 0 && begun.elapsed().as_secs_f64() > part {
-            break;
-        }
-        for ((way, _), rates) in found.iter().zip(&mut rates) {
-            rates.push(bench.rate(way, turn)?);
-        }
-    }
-    let median = |mut all: Vec<f64>| {
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    };
+    let rates = bench.turns(found.iter().map(|it| &it.0), turn)?;
     let all = found.into_iter().zip(rates);
-    Ok(all.map(|((_, it), rates)| Compared { records_per_second: median(rates), ..it }).collect())
+    Ok(all.map(|((_, it), rate)| Compared { records_per_second: rate, ..it }).collect())
 }
 
 /// Whether a policy asks how fast a setting is before it sets the next.
@@ -261,6 +247,30 @@ impl<'a> Bench<'a> {
             }
         }
         Ok(Some("what it keeps was not all there yet: it becomes faster than that".to_owned()))
+    }
+
+    /// Records in a second of each, the median of its turns.
+    fn turns<'w>(
+        &self,
+        ways: impl Iterator<Item = &'w Way> + Clone,
+        turn: f64,
+    ) -> Result<Vec<f64>, Failure> {
+        let mut rates = vec![Vec::new(); ways.clone().count()];
+        let begun = Instant::now();
+        for round in 0..ROUNDS {
+            // Where a batch takes long, so does each turn: then there are fewer.
+            if round > 0 && begun.elapsed().as_secs_f64() > self.part {
+                break;
+            }
+            for (way, rates) in ways.clone().zip(&mut rates) {
+                rates.push(self.rate(way, turn)?);
+            }
+        }
+        let median = |mut all: Vec<f64>| {
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        Ok(rates.into_iter().map(median).collect())
     }
 
     /// Records in a second, from the first output on, for so many seconds.
