@@ -167,6 +167,18 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     let once = explained(&[]);
     let heads = once.lines().find(|it| it.contains("cores used")).unwrap();
     assert!(heads.contains("an epoch") && once.contains("each record comes once"), "{once}");
+    // Steps that leave records out, or give them again, are counted.
+    let counted = |steps: &str| {
+        folder.write("n.pipe", &format!("pipeline n = range(1000) {steps} |> batch(10)\n"));
+        let out = folder.pipec(&["explain", "n.pipe"]).out;
+        let table = out.split("in all\n").nth(1).unwrap();
+        let row = table.lines().find(|it| it.contains("n.batch#1")).unwrap();
+        row.split("  ").filter(|it| !it.is_empty()).nth(5).unwrap().trim().to_owned()
+    };
+    assert_eq!(counted("|> skip(100) |> take(200)"), "20");
+    assert_eq!(counted("|> where i % 2 == 0 |> take(200)"), "20");
+    assert_eq!(counted("|> take(200) |> repeat(3)"), "60");
+    assert_eq!(counted("|> repeat"), "endless");
 }
 
 /// Work of known cost, on cores that are not there.

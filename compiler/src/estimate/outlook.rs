@@ -173,17 +173,18 @@ fn step(
         bytes_moved: own.bytes.value * if own.moved { 0.0 } else { 2.0 },
         varies: draws(op).then_some(Varies::Random),
         reads: reads(op, own, catalog),
-        count: if own.moved { Count::Ratio } else { count(op, catalog) },
+        count: count(op, own.moved, catalog),
         ..Step::default()
     }
 }
 
-/// How many records leave a step. What a source does for it, the source's own number says.
-fn count(op: &Op, catalog: &Catalog) -> Count {
+/// How many records leave a step. The number of a source is that of a pass, less what it leaves out
+/// for the steps that have moved into it.
+fn count(op: &Op, moved: bool, catalog: &Catalog) -> Count {
     match role(op, catalog) {
         Role::Source => Count::Source(Amount::Unknown),
-        Role::Take(n) => Count::Take(n),
         Role::Repeat(n) => Count::Repeat(n),
+        Role::Take(n) if !moved => Count::Take(n),
         Role::Zip => Count::Shortest,
         _ => Count::Ratio,
     }
@@ -283,4 +284,18 @@ fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
         }
     }
     changed.then_some(warm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_later_pays_for_the_first_epoch() {
+        let epochs = |plain_s, first_s, later_s| Payback { plain_s, first_s, later_s }.epochs();
+        // 4 s more in the first, 8 s less in each other: all is as without after half of one.
+        assert_eq!(epochs(10.0, 14.0, 2.0), Some(1.5));
+        assert_eq!(epochs(10.0, 10.0, 2.0), Some(1.0));
+        assert_eq!(epochs(10.0, 14.0, 10.0), None);
+    }
 }
