@@ -107,7 +107,7 @@ Examples:
   pipec run train.pipe train --locked              as it was tuned, or not at all
   pipec tune train.pipe train --policy all         ours beside other ways to set threads
 
-With `--policy` the policies are run by turns and set side by side, and no lock is written.")]
+The lock is written by the model alone: without `--policy`, or with `--policy model`.")]
 pub(crate) struct TuneArgs {
     /// The program.
     #[arg(value_name = "FILE")]
@@ -116,8 +116,8 @@ pub(crate) struct TuneArgs {
     pub(crate) program: ProgramArgs,
     #[command(flatten)]
     pub(crate) virtually: VirtualArgs,
-    /// Compares so many ways to set threads; may be given several times. Without it the model's is
-    /// written into the lock.
+    /// Another way to set threads: it is tried, its rate is told, and no lock is written. May be
+    /// given several times, to set them side by side.
     #[arg(long = "policy", value_name = "POLICY", value_enum)]
     pub(crate) policies: Vec<PolicyName>,
     /// The longest that it may take.
