@@ -6,7 +6,7 @@
 
 mod choose;
 
-pub use choose::{Choice, Disk, Occasion, choose};
+pub use choose::{Budget, Choice, Disk, Occasion, choose};
 
 use crate::{
     estimate::{Figure, Origin, cost::Prices, flow::flows},

@@ -14,6 +14,8 @@ use std::{
 
 /// The form of lock files that this build writes, and the newest that it reads.
 const FORMAT: u32 = 1;
+/// Threads that may be asked for, as on the command line.
+const WORKERS: std::ops::RangeInclusive<usize> = 1..=1024;
 
 /// What a lock file says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,8 +93,8 @@ impl Lock {
                 "this lock is of form {found}, this pipec knows forms up to {FORMAT}: use a newer pipec"
             )));
         }
-        match lock.pipeline.iter().find(|(_, it)| it.workers == 0) {
-            Some((name, _)) => Err(fail(format!("`{name}` has 0 workers: it needs one at least"))),
+        match lock.pipeline.iter().find_map(|(name, it)| Some((name, it.flaw()?))) {
+            Some((name, flaw)) => Err(fail(format!("`{name}` has {flaw}"))),
             None => Ok(Some(lock)),
         }
     }
@@ -126,6 +128,13 @@ impl Chosen {
     /// Whether it was chosen for `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.plan == hash_of(compiled)
+    }
+
+    /// What in it cannot be done, if anything.
+    pub(crate) fn flaw(&self) -> Option<String> {
+        let (least, most) = (WORKERS.start(), WORKERS.end());
+        (!WORKERS.contains(&self.workers))
+            .then(|| format!("{} workers: it needs {least} to {most}", self.workers))
     }
 
     fn write(&self, name: &str, text: &mut String) {

@@ -19,8 +19,8 @@ use crate::{
     state::{Identity, State, StateFile},
 };
 pub use keeping::cache_point;
-pub(crate) use keeping::reserve;
 use keeping::{Keeping, Kept};
+pub(crate) use keeping::{needed, reserve};
 use plan::{DType, Field, Program};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,

@@ -5,7 +5,7 @@ mod measure;
 mod values;
 
 pub(crate) use cache::*;
-pub(crate) use measure::{CalibrateArgs, ExplainArgs, ProfileArgs, TuneArgs};
+pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
 pub(crate) use values::Changes;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
@@ -257,7 +257,8 @@ Examples:
   ./train explain                                   what was built
   pipec run ./train                                 the same as ./train run
 
-The same program, parameters and pipec give the same bytes. Threads and memory are chosen when it runs.")]
+The same program, lock, parameters and pipec give the same bytes. Threads and what is kept are those
+of the lock that `tune` has written; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
     /// The program.
     #[arg(value_name = "FILE")]
@@ -274,6 +275,9 @@ pub(crate) struct BuildArgs {
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
     pub(crate) without: Vec<String>,
+    /// Takes the lock beside the program as `tune` has written it, or refuses to build.
+    #[arg(long)]
+    pub(crate) locked: bool,
 }
 
 /// A form of a program.

@@ -319,6 +319,17 @@ impl Run {
         supplies.iter().map(len).collect()
     }
 
+    /// The same of those sources alone that know it once they have listed their files; of the
+    /// others, and where there are no such files, none.
+    pub fn listed_lens(&self) -> Vec<Option<u64>> {
+        let supplies = self.shared.lock().supplies();
+        let len = |it: &Option<Arc<supply::Supply>>| {
+            let listed = it.as_ref().filter(|it| !it.source.waits())?;
+            listed.pass().ok().map(|it| it.whole)
+        };
+        supplies.iter().map(len).collect()
+    }
+
     /// Keeps values from epoch to epoch; the output is the same. To be said before the first call
     /// of `next`.
     ///

@@ -2,7 +2,13 @@
 //! operational model, solved.
 
 use super::{Estimate, StepEstimate};
-use crate::{caches::Choice, lower::catalog::Catalog};
+use crate::{
+    caches::{Budget, Choice},
+    lower::{
+        catalog::Catalog,
+        role::{Role, role},
+    },
+};
 use model::{
     Machine, Network, Solution, Step, Wishes,
     network::{Amount, Count, Input, Pattern, Reads, Varies},
@@ -25,10 +31,37 @@ pub struct Outlook {
     pub helps: Vec<Help>,
     /// Values that could be kept from epoch to epoch, those first that are.
     pub choices: Vec<Choice>,
+    /// Values that would be kept whole if there were room for them, and are not.
+    pub too_large: Vec<Choice>,
+    /// What there is to keep values in, where some could be.
+    pub budget: Option<Budget>,
     /// The same where what is kept is full, if something is.
     pub warm: Option<Solution>,
+    /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
+    pub payback: Option<Payback>,
     /// How fast it was when it was measured, and what was expected of it before.
     pub seen: Option<(Seen, f64)>,
+}
+
+/// What it takes to keep values, by the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Payback {
+    /// Seconds of an epoch in which nothing is kept.
+    pub plain_s: f64,
+    /// Seconds of the first epoch, which fills what is kept.
+    pub first_s: f64,
+    /// Seconds of each later one.
+    pub later_s: f64,
+}
+
+impl Payback {
+    /// Epochs after which all of them together have taken as long as without; none where later
+    /// ones are no faster.
+    pub fn epochs(&self) -> Option<f64> {
+        let saved = self.plain_s - self.later_s;
+        let extra = (self.first_s - self.plain_s).max(0.0);
+        (saved > self.plain_s * 1e-3).then(|| 1.0 + extra / saved)
+    }
 }
 
 /// What to look at beside the plan.
@@ -38,6 +71,10 @@ pub struct View {
     pub machine: Machine,
     /// Values that could be kept.
     pub choices: Vec<Choice>,
+    /// Values that would be kept whole if there were room for them, and are not.
+    pub too_large: Vec<Choice>,
+    /// What there is to keep values in, where some could be.
+    pub budget: Option<Budget>,
     /// How fast it was when it was measured.
     pub seen: Option<Seen>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
@@ -78,15 +115,27 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
+    let payback = warm.as_ref().and_then(|it| payback(&network, plan, (&view, [&solution, it])));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices, seen, .. } = view;
+    let View { machine, choices, too_large, budget, seen, .. } = view;
     let seen = seen.and_then(|seen| {
         let cores = (estimate.cores, None);
         let before = super::estimate(plan, library, cores).ok()?;
         let network = self::network(plan, &Catalog::new(library), &before.steps)?;
         Some((seen, solve(&network, &machine, &wishes).rate))
     });
-    Some(Outlook { machine, network, solution, helps, choices, warm, seen })
+    Some(Outlook {
+        machine,
+        network,
+        solution,
+        helps,
+        choices,
+        too_large,
+        budget,
+        warm,
+        payback,
+        seen,
+    })
 }
 
 /// The plan as the model sees it.
@@ -126,8 +175,20 @@ fn step(
         bytes_moved: own.bytes.value * if own.moved { 0.0 } else { 2.0 },
         varies: draws(op).then_some(Varies::Random),
         reads: reads(op, own, catalog),
-        count: if is_source { Count::Source(Amount::Unknown) } else { Count::Ratio },
+        count: count(op, own.moved, catalog),
         ..Step::default()
+    }
+}
+
+/// How many records leave a step. The number of a source is that of a pass, less what it leaves out
+/// for the steps that have moved into it.
+fn count(op: &Op, moved: bool, catalog: &Catalog) -> Count {
+    match role(op, catalog) {
+        Role::Source => Count::Source(Amount::Unknown),
+        Role::Repeat(n) => Count::Repeat(n),
+        Role::Take(n) if !moved => Count::Take(n),
+        Role::Zip => Count::Shortest,
+        _ => Count::Ratio,
     }
 }
 
@@ -165,6 +226,38 @@ fn reading(network: Network, bytes: f64) -> Network {
     network.with(at, |step| step.reads = (bytes > 0.0).then_some(reads))
 }
 
+/// Outputs of an epoch; of one pass, where it has several.
+fn epoch(network: &Network) -> Amount {
+    let laps = |it: &Step| matches!(it.count, Count::Repeat(_));
+    match network.steps().iter().any(laps) {
+        true => network.epoch_outputs(),
+        false => network.cardinalities()[network.root()],
+    }
+}
+
+/// What filling takes by the clock, and gives back; beside nothing kept, and all of it full.
+fn payback(
+    network: &Network,
+    plan: &Plan,
+    (view, [plain, warm]): (&View, [&Solution; 2]),
+) -> Option<Payback> {
+    let outputs = epoch(network).finite()?;
+    let (mut cold, mut written) = (network.clone(), 0.0);
+    let entering = network.visits().entering;
+    for choice in view.choices.iter().filter(|it| it.kept) {
+        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
+        cold = cold.with(at, |step| step.ns.value += choice.fill_ns);
+        written += outputs * entering[at] * choice.candidate.bytes.value * choice.disk_share;
+    }
+    let disk = view.budget.and_then(|it| it.disk);
+    // What the system holds back in memory is written behind the later epochs.
+    let written_s =
+        disk.map_or(0.0, |it| (written - it.write_ahead as f64).max(0.0) * it.write_ns * 1e-9);
+    let cold = solve(&cold, &view.machine, &Wishes::default());
+    let [plain_s, first_s, later_s] = [plain, &cold, warm].map(|it| outputs / it.rate);
+    Some(Payback { plain_s, first_s: first_s.max(written_s), later_s })
+}
+
 /// The network once all that is kept is full.
 fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
     let mut warm = network.clone();
@@ -193,4 +286,18 @@ fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
         }
     }
     changed.then_some(warm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_saved_later_pays_for_the_first_epoch() {
+        let epochs = |plain_s, first_s, later_s| Payback { plain_s, first_s, later_s }.epochs();
+        // 4 s more in the first, 8 s less in each other: all is as without after half of one.
+        assert_eq!(epochs(10.0, 14.0, 2.0), Some(1.5));
+        assert_eq!(epochs(10.0, 10.0, 2.0), Some(1.0));
+        assert_eq!(epochs(10.0, 14.0, 10.0), None);
+    }
 }

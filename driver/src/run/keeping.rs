@@ -7,16 +7,10 @@ use crate::{
     store::{About, Inputs},
     view::{self, Asked},
 };
-use compiler::caches::{Candidate, Choice};
+use compiler::caches::{Budget, Candidate, Choice};
 use plan::Program;
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
-
-/// Memory that a run needs besides what the estimate counts, in bytes: the program itself, and
-/// what decoders work in.
-const BASE_BYTES: f64 = 96e6;
-/// How much more than the estimate all else may take.
-const SLACK: f64 = 1.5;
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -31,10 +25,14 @@ pub(super) struct Keeping {
     notes: Vec<String>,
 }
 
-/// Bytes of `memory` that a run needs for all but what it keeps.
+/// Bytes of memory that a run may need for all but what it keeps.
+pub(crate) fn needed(compiled: &Compiled) -> u64 {
+    Budget::own_of(compiled.optimised.estimate.memory.total().value)
+}
+
+/// The same, of `memory`.
 pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
-    let needed = compiled.optimised.estimate.memory.total().value * SLACK + BASE_BYTES;
-    (needed as u64).min(memory)
+    needed(compiled).min(memory)
 }
 
 /// What a run of so many epochs could keep something for, if it could.

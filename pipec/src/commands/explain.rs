@@ -192,18 +192,21 @@ fn planned(
         Ok(host) => Some(host).filter(|it| !it.is_assumed()),
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
+    let lock = match super::lock((target(args), false), compiled, talk) {
+        Ok(lock) => lock,
+        Err(exit) => return Ok(exit),
+    };
+    let disk = args.cache.clone();
+    let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
     let circumstances = Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
         consumer: args.consumer.map(|it| it.as_secs_f64()),
         epochs: args.epochs,
         memory: args.memory,
         profile,
+        disk: disk.map(|it| it.disk_of(host.as_ref())),
         host,
-        lock: None,
-        disk: args
-            .cache
-            .clone()
-            .map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk()),
+        lock,
     };
     let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),
