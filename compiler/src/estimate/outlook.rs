@@ -2,7 +2,13 @@
 //! operational model, solved.
 
 use super::{Estimate, StepEstimate};
-use crate::{caches::Choice, lower::catalog::Catalog};
+use crate::{
+    caches::Choice,
+    lower::{
+        catalog::Catalog,
+        role::{Ends, Role, role},
+    },
+};
 use model::{
     Machine, Network, Solution, Step, Wishes,
     network::{Amount, Count, Input, Pattern, Reads, Varies},
@@ -111,21 +117,37 @@ fn step(
     catalog: &Catalog,
 ) -> Step {
     let is_source = inputs.is_empty();
-    let sequential = own.serial > 0.9;
+    // What another thread could do meanwhile is too little to be told.
+    let sequential = own.serial > 0.99;
+    let taken = if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving };
     Step {
         name: own.step.clone(),
         inputs,
-        taken: if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving },
+        taken,
         ns: own.ns,
         segment: sequential.then_some(op.place as u32),
-        // As many as keep the thread busy that does the rest in order (Amdahl's law).
-        workers_max: (own.serial > 0.0 && !sequential).then(|| (1.0 / own.serial) as u32),
+        serial: if sequential { 0.0 } else { own.serial },
         bytes_out: own.bytes,
-        bytes_moved: own.bytes.value * if own.moved { 0.0 } else { 2.0 },
+        // Written once and read once; for each record entering, of which several may go into one.
+        bytes_moved: if own.moved { 0.0 } else { 2.0 * own.bytes.value / taken.max(1e-9) },
         varies: draws(op).then_some(Varies::Random),
         reads: reads(op, own, catalog),
-        count: if is_source { Count::Source(Amount::Unknown) } else { Count::Ratio },
+        count: count(op, own, catalog),
         ..Step::default()
+    }
+}
+
+/// How many records leave it.
+fn count(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Count {
+    match role(op, catalog) {
+        Role::Source => Count::Source(Amount::Unknown),
+        Role::Take(n) => Count::Take(n),
+        // What the source leaves out itself is in no count of its records.
+        Role::Skip(n) if !own.moved => Count::Skip(n),
+        Role::Repeat(n) => Count::Repeat(n),
+        Role::Merge(Ends::Never) => Count::Repeat(None),
+        Role::Zip | Role::Merge(Ends::First) => Count::Shortest,
+        _ => Count::Ratio,
     }
 }
 
@@ -191,4 +213,96 @@ fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
         }
     }
     changed.then_some(warm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        estimate::estimate,
+        lower::bed::{Bed, LIBRARY},
+    };
+    use plan::Arg;
+
+    fn view(pass_lens: &[u64], choices: Vec<Choice>) -> View {
+        let pass_lens = pass_lens.iter().copied().map(Some).collect();
+        View { machine: Machine::new(16.0, 1e9), choices, seen: None, pass_lens }
+    }
+
+    /// The outlook of `plan` where this was changed in its estimate.
+    fn looked(plan: &Plan, view: View, change: impl FnOnce(&mut [StepEstimate])) -> Outlook {
+        let mut estimate = estimate(plan, &LIBRARY, (16, None)).unwrap();
+        change(&mut estimate.steps);
+        outlook(plan, &LIBRARY, &estimate, view).unwrap()
+    }
+
+    #[test]
+    fn a_batch_goes_through_the_memory_once_whatever_it_holds() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let root = bed.batch(range, 128);
+        let found = looked(&bed.plan(root), view(&[], Vec::new()), |_| {});
+        // 128 numbers of 8 bytes, written and read: at the source each, at the batch all.
+        let moved: Vec<f64> = found.network.demands(16.0).iter().map(|it| it.moved).collect();
+        assert_eq!(moved, [2048.0, 2048.0]);
+    }
+
+    #[test]
+    fn what_is_done_in_order_in_part_bounds_by_that_part() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let root = bed.batch(range, 1);
+        let found = looked(&bed.plan(root), view(&[], Vec::new()), |steps| {
+            (steps[1].ns, steps[1].serial) = (super::super::Figure::exact(1e6), 0.55);
+        });
+        assert!((found.solution.rate - 1e3 / 0.55).abs() < 1e-6, "{}", found.solution.rate);
+    }
+
+    fn counts(root: impl FnOnce(&mut Bed) -> plan::OpId, pass_lens: &[u64]) -> Amount {
+        let mut bed = Bed::default();
+        let root = root(&mut bed);
+        let found = looked(&bed.plan(root), view(pass_lens, Vec::new()), |_| {});
+        *found.network.cardinalities().last().unwrap()
+    }
+
+    #[test]
+    fn an_epoch_has_as_many_records_as_its_operators_let_through() {
+        let in_order = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.operator("shuffle", range, &[Arg::Int(10)])
+        };
+        let joined = |bed: &mut Bed| {
+            let inputs = [bed.range(), bed.range()];
+            bed.zip(inputs)
+        };
+        let of = |name: &'static str, n: Arg| {
+            move |bed: &mut Bed| {
+                let input = in_order(bed);
+                bed.operator(name, input, &[n])
+            }
+        };
+        let first = |bed: &mut Bed| {
+            let range = bed.range();
+            let batch = bed.batch(range, 32);
+            bed.operator("take", batch, &[Arg::Int(2)])
+        };
+        let laps = |n: Arg| {
+            move |bed: &mut Bed| {
+                let range = bed.range();
+                bed.operator("repeat", range, &[n])
+            }
+        };
+        let left = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.operator("skip", range, &[Arg::Int(7)])
+        };
+        assert_eq!(counts(joined, &[100, 100]), Amount::Finite(100.0));
+        assert_eq!(counts(of("take", Arg::Int(5)), &[100]), Amount::Finite(5.0));
+        assert_eq!(counts(of("skip", Arg::Int(5)), &[100]), Amount::Finite(95.0));
+        assert_eq!(counts(first, &[100]), Amount::Finite(2.0));
+        assert_eq!(counts(laps(Arg::Int(3)), &[100]), Amount::Finite(300.0));
+        assert_eq!(counts(laps(Arg::None), &[100]), Amount::Infinite);
+        // The source skips them: they are no part of its pass.
+        assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
+    }
 }
