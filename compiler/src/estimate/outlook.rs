@@ -3,7 +3,7 @@
 
 use super::{Estimate, StepEstimate};
 use crate::{
-    caches::Choice,
+    caches::{Choice, Part},
     lower::{
         catalog::Catalog,
         role::{Ends, Role, role},
@@ -187,42 +187,43 @@ fn reading(network: Network, bytes: f64) -> Network {
 
 /// The network once all that is kept is full.
 fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
-    let mut warm = network.clone();
-    let mut changed = false;
-    for choice in view.choices.iter().filter(|it| it.kept) {
-        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
-        let spared = choice.saves_ns;
-        changed = true;
-        warm = warm.with(at, |step| {
-            step.ns.value = (step.ns.value - spared).max(0.0) + FIND_NS;
-        });
-        // What is read for it alone is read in a step before.
-        if choice.candidate.spares.is_empty() {
-            continue;
-        }
-        let read = (0..at).rev().find(|it| warm.steps()[*it].reads.is_some());
-        if let Some(read) = read {
-            warm = warm.with(read, |step| {
-                step.ns.value *= 1.0 - choice.share;
-                step.reads = step.reads.map(|it| Reads {
-                    bytes: it.bytes * (1.0 - choice.share),
-                    requests: it.requests * (1.0 - choice.share),
-                    ..it
-                });
-            });
-        }
-    }
-    changed.then_some(warm)
+    let kept = || view.choices.iter().filter(|it| it.kept);
+    let place = |step: &str| plan.ops.iter().find(|(_, op)| op.step == step).map(|it| it.0.row());
+    let warm = kept().fold(network.clone(), |network, choice| {
+        let (candidate, hits) = (&choice.candidate, choice.hits());
+        let less = |network: Network, part: &Part| match place(&part.step) {
+            Some(at) => {
+                network.with(at, |it| it.ns.value = (it.ns.value - part.ns * hits).max(0.0))
+            }
+            None => network,
+        };
+        let network = candidate.parts.iter().fold(network, less);
+        let network = match place(&candidate.step) {
+            // What is on disk alone has to be read.
+            Some(at) => network.with(at, |it| it.ns.value += FIND_NS + choice.finding_ns()),
+            None => network,
+        };
+        let reading = candidate.spares.iter().filter_map(|it| place(&it.step));
+        reading.fold(network, |network, at| {
+            network.with(at, |it| it.reads = part_of(it.reads, 1.0 - hits))
+        })
+    });
+    kept().next().map(|_| warm)
+}
+
+fn part_of(reads: Option<Reads>, part: f64) -> Option<Reads> {
+    reads.map(|it| Reads { bytes: it.bytes * part, requests: it.requests * part, ..it })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        caches::{Occasion, candidates, choose},
         estimate::estimate,
-        lower::bed::{Bed, LIBRARY},
+        lower::bed::{Bed, Cells, LIBRARY, picture},
     };
-    use plan::Arg;
+    use plan::{Arg, DType, ExprId, StageId, Type};
 
     fn view(pass_lens: &[u64], choices: Vec<Choice>) -> View {
         let pass_lens = pass_lens.iter().copied().map(Some).collect();
@@ -304,5 +305,41 @@ mod tests {
         assert_eq!(counts(laps(Arg::None), &[100]), Amount::Infinite);
         // The source skips them: they are no part of its pass.
         assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
+    }
+
+    #[test]
+    fn what_is_kept_spares_each_step_its_own_part() {
+        let mut bed = Bed::default();
+        let files = bed.files();
+        let bytes = bed.map(files, |it| vec![("bytes", it.read())]);
+        let image = bed.map(bytes, |it| {
+            let bytes = it.field("bytes");
+            vec![("image", it.decoded(bytes))]
+        });
+        let small = |it: &mut Cells| -> ExprId {
+            let args = [Arg::Expr(it.field("image")), Arg::Int(64)];
+            it.call("resize", &args, picture())
+        };
+        let small = bed.map(image, |it| vec![("image", small(it))]);
+        let root = bed.map(small, |it| {
+            let image = it.field("image");
+            vec![("flat", it.of("flip_x", image, Type::tensor(DType::U8, &[64, 64, 3])))]
+        });
+        let plan = bed.plan(root);
+        let all = candidates(&plan, &LIBRARY, (None, 2_000.0)).unwrap();
+        let resized: Vec<_> = all.into_iter().filter(|it| it.function == "resize").collect();
+        let pass_lens = [(StageId(0), 100)].into();
+        let occasion = Occasion { pass_lens, passes: 9.0, room: 1 << 40, ..Occasion::default() };
+        let choices = choose(resized, &occasion);
+        assert!(choices[0].kept && !choices[0].candidate.spares.is_empty(), "{choices:?}");
+        let warm = {
+            let steps = estimate(&plan, &LIBRARY, (2, None)).unwrap().steps;
+            let network = network(&plan, &Catalog::new(&LIBRARY), &steps).unwrap();
+            warm(&network, &plan, &view(&[], choices)).unwrap()
+        };
+        let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();
+        // The list of the files, nothing read or decoded, a value found, and what follows.
+        assert_eq!(ns[..4], [100.0, 0.0, 0.0, FIND_NS], "{ns:?}");
+        assert!(warm.steps()[1].reads.is_none_or(|it| it.bytes == 0.0));
     }
 }
