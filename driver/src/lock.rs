@@ -1,19 +1,27 @@
 //! The lock file: what was chosen for the pipelines of a program, beside it, in TOML, to be read,
 //! compared and changed by hand.
 
-use crate::{Compiled, plan_hash, whole};
+use crate::{
+    Compiled, plan_hash, whole,
+    written::{self, What, quoted},
+};
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fmt::Write,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
 /// The form of lock files that this build writes, and the newest that it reads.
 const FORMAT: u32 = 1;
+
+/// Bytes of a lock at the most; far more than one ever has.
+const BYTES_MAX: u64 = 4 << 20;
+/// Threads that a lock may ask for, as `--workers` may.
+const WORKERS_MAX: usize = 1024;
 
 /// What a lock file says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,22 +85,18 @@ impl Lock {
     /// It cannot be read, is no lock, or one of a newer pipec.
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let text = match fs::read_to_string(path) {
+        let text = match written::text(path, BYTES_MAX) {
             Ok(text) => text,
             Err(it) if it.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(it) => return Err(fail(it.to_string())),
         };
-        let remedy = "mend it, or make it anew with `pipec tune`";
-        let lock: Self = toml::from_str(&text)
-            .map_err(|it| fail(format!("this lock cannot be used: {}; {remedy}", it.message())))?;
-        if lock.format > FORMAT {
-            let found = lock.format;
-            return Err(fail(format!(
-                "this lock is of form {found}, this pipec knows forms up to {FORMAT}: use a newer pipec"
-            )));
-        }
-        match lock.pipeline.iter().find(|(_, it)| it.workers == 0) {
-            Some((name, _)) => Err(fail(format!("`{name}` has 0 workers: it needs one at least"))),
+        let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
+        let lock: Self = written::parse(&text, what).map_err(fail)?;
+        match lock.pipeline.iter().find(|(_, it)| !(1..=WORKERS_MAX).contains(&it.workers)) {
+            Some((name, it)) => Err(fail(format!(
+                "`{name}` has {} workers: it needs 1 to {WORKERS_MAX}",
+                it.workers
+            ))),
             None => Ok(Some(lock)),
         }
     }
@@ -162,24 +166,10 @@ pub(crate) fn hash_of(compiled: &Compiled) -> String {
     format!("{:032x}", plan_hash(&compiled.written, &stdlib::library()).whole)
 }
 
-/// A text as TOML writes it.
-fn quoted(text: &str) -> String {
-    let mut all = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => all.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(all, "\\u{:04X}", u32::from(c));
-            }
-            c => all.push(c),
-        }
-    }
-    all + "\""
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_written_can_be_read() {
@@ -199,6 +189,9 @@ mod tests {
 
         for (wrong, said) in [
             ("format = 2", "newer"),
+            ("format = 2\nnot_known_yet = 1", "newer"),
+            ("format = 1\n\nworkers 3", "line 3"),
+            ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 70000", "70000 workers"),
             ("format = 1\nworker = 3", "unknown field"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 0", "0 workers"),
         ] {
