@@ -38,7 +38,7 @@ pub struct DiskOptions {
     pub folder: PathBuf,
     /// Bytes that it may take in all.
     pub limit: u64,
-    /// Whether all inputs are read to see that they are the same, rather than their sizes and times.
+    /// Whether all inputs are read to see that they are the same, besides their sizes and times.
     pub verify_inputs: bool,
 }
 
@@ -83,12 +83,16 @@ pub(crate) struct Opened {
 
 impl DiskOptions {
     /// What it is for the choice of what is kept.
-    pub fn disk(&self) -> Disk {
-        let host = Host::load_default().ok().filter(|it| !it.is_assumed());
-        let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?));
+    ///
+    /// # Errors
+    /// The host file, where there is one, cannot be read.
+    pub fn disk(&self) -> Result<Disk, Failure> {
+        let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
+        // What is kept lies in large files.
+        let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?, None));
         let rate = storage.map(|it| it.sequential.best(it.sequential.readers_max));
         let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
-        Disk { room: self.limit, read_ns }
+        Ok(Disk { room: self.limit, read_ns })
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.

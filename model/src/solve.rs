@@ -224,8 +224,9 @@ fn workers(load: &Load<'_>, at: usize, rate: f64, wishes: &Wishes) -> u32 {
 
 fn slowest(load: &Load<'_>, limit: Limit) -> Option<usize> {
     let steps = load.network.steps();
+    // Of those that weigh the same, the first one.
     let by = |weight: &dyn Fn(usize) -> f64| {
-        (0..steps.len()).max_by(|a, b| weight(*a).total_cmp(&weight(*b)))
+        (0..steps.len()).rev().max_by(|a, b| weight(*a).total_cmp(&weight(*b)))
     };
     let bytes_at = |at: usize, storage: usize| {
         let own = steps[at].reads.filter(|it| it.storage == storage);

@@ -33,8 +33,8 @@ pub struct Outlook {
     pub choices: Vec<Choice>,
     /// The same where what is kept is full, if something is.
     pub warm: Option<Solution>,
-    /// How fast it was when it was measured, and what was expected of it before.
-    pub seen: Option<(Seen, f64)>,
+    /// How fast it was when it was measured, and what is predicted for that.
+    pub seen: Option<(Seen, Predicted)>,
 }
 
 /// What to look at beside the plan.
@@ -44,10 +44,12 @@ pub struct View {
     pub machine: Machine,
     /// Values that could be kept.
     pub choices: Vec<Choice>,
-    /// How fast it was when it was measured.
-    pub seen: Option<Seen>,
+    /// How fast it was when it was measured, and the machine as it was then.
+    pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
     pub pass_lens: Vec<Option<u64>>,
+    /// The storage that each source lies on, where it is known.
+    pub storages: Vec<Option<usize>>,
 }
 
 /// How fast a pipeline was.
@@ -65,30 +67,41 @@ pub struct Seen {
     pub bytes_read: f64,
 }
 
+/// What is predicted for a run that was measured, on the machine that it ran on: outputs in a
+/// second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Predicted {
+    /// With what was measured of its steps.
+    pub measured: f64,
+    /// With what is assumed of them.
+    pub assumed: f64,
+}
+
 /// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
 const FIND_NS: f64 = 300.0;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
     let mut network = network(plan, &Catalog::new(library), &estimate.steps)?;
-    let sources = (0..network.steps().len()).filter(|it| network.steps()[*it].inputs.is_empty());
-    for (at, len) in sources.collect::<Vec<_>>().into_iter().zip(&view.pass_lens) {
+    for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
-    if let Some(seen) = &view.seen {
+    if let Some((seen, _)) = &view.seen {
         network = reading(network, seen.bytes_read);
     }
+    network = placed(network, &view.storages);
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices, seen, .. } = view;
-    let seen = seen.and_then(|seen| {
-        let cores = (estimate.cores, None);
-        let before = super::estimate(plan, library, cores).ok()?;
-        let network = self::network(plan, &Catalog::new(library), &before.steps)?;
-        Some((seen, solve(&network, &machine, &wishes).rate))
+    let View { machine, choices, seen, storages, .. } = view;
+    let seen = seen.and_then(|(seen, then)| {
+        let before = super::estimate(plan, library, (estimate.cores, None)).ok()?;
+        let before = self::network(plan, &Catalog::new(library), &before.steps)?;
+        let rate = |network: &Network| solve(network, &then, &wishes).rate;
+        let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
+        Some((seen, Predicted { measured, assumed }))
     });
     Some(Outlook { machine, network, solution, helps, choices, warm, seen })
 }
@@ -173,16 +186,39 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     (bytes > 0.0).then_some(reads)
 }
 
+/// The steps that read no other.
+fn sources(network: &Network) -> Vec<usize> {
+    let steps = network.steps().iter().enumerate();
+    steps.filter(|it| it.1.inputs.is_empty()).map(|it| it.0).collect()
+}
+
 /// The network where so many bytes are read for an output: it was counted, step by step it was not.
 fn reading(network: Network, bytes: f64) -> Network {
-    let reads = |at: &usize| network.steps()[*at].reads.is_some();
-    let at = (0..network.steps().len()).find(reads).unwrap_or(0);
-    let entering = network.visits().entering[at].max(1e-9);
-    let all = 0..network.steps().len();
-    let network = all.fold(network, |it, step| it.with(step, |step| step.reads = None));
-    let reads =
-        Reads { storage: 0, bytes: bytes / entering, requests: 0.0, pattern: Pattern::Random };
-    network.with(at, |step| step.reads = (bytes > 0.0).then_some(reads))
+    let entering = network.visits().entering;
+    let each = |at: usize| network.steps()[at].reads.map_or(0.0, |it| it.bytes * entering[at]);
+    let all: f64 = (0..entering.len()).map(each).sum();
+    if all <= 0.0 && bytes > 0.0 {
+        let bytes = bytes / entering[0].max(1e-9);
+        let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
+        return network.with(0, |step| step.reads = Some(reads));
+    }
+    (0..entering.len()).fold(network, |network, at| {
+        let as_counted = |it: Reads| Reads { bytes: it.bytes * bytes / all, ..it };
+        network.with(at, |step| step.reads = step.reads.map(as_counted).filter(|it| it.bytes > 0.0))
+    })
+}
+
+/// The network where each step reads from the storage that its source lies on.
+fn placed(network: Network, storages: &[Option<usize>]) -> Network {
+    // What nobody told of comes behind those that are known.
+    let unknown = storages.iter().flatten().max().map_or(0, |it| it + 1);
+    let sources = sources(&network);
+    (0..network.steps().len()).fold(network, |network, at| {
+        let above = network.upstream(at);
+        let own = sources.iter().zip(storages).find(|it| above[*it.0]);
+        let storage = own.and_then(|it| *it.1).unwrap_or(unknown);
+        network.with(at, |step| step.reads = step.reads.map(|it| Reads { storage, ..it }))
+    })
 }
 
 /// The network once all that is kept is full.
@@ -227,7 +263,8 @@ mod tests {
 
     fn view(pass_lens: &[u64], choices: Vec<Choice>) -> View {
         let pass_lens = pass_lens.iter().copied().map(Some).collect();
-        View { machine: Machine::new(16.0, 1e9), choices, seen: None, pass_lens }
+        let machine = Machine::new(16.0, 1e9);
+        View { machine, choices, seen: None, pass_lens, storages: Vec::new() }
     }
 
     /// The outlook of `plan` where this was changed in its estimate.
@@ -305,6 +342,43 @@ mod tests {
         assert_eq!(counts(laps(Arg::None), &[100]), Amount::Infinite);
         // The source skips them: they are no part of its pass.
         assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
+    }
+
+    #[test]
+    fn a_run_that_was_measured_is_held_against_the_machine_of_that_time() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let plan = bed.plan(range);
+        let seen =
+            Seen { seconds: 1.0, outputs_per_second: 1.0, workers: 1, stall: 0.0, bytes_read: 0.0 };
+        let mut view = view(&[], Vec::new());
+        view.seen = Some((seen, Machine::new(1.0, 1e9)));
+        view.machine.consumer = model::Consumer { seconds: Some(10.0) };
+        let found = looked(&plan, view, |steps| steps[0].ns = super::super::Figure::exact(1e6));
+        let predicted = found.seen.unwrap().1;
+        assert!((found.solution.rate - 0.1).abs() < 1e-9);
+        assert!((predicted.measured - 1e3).abs() < 1e-6, "{predicted:?}");
+    }
+
+    #[test]
+    fn each_source_is_read_from_its_own_storage() {
+        let mut bed = Bed::default();
+        let read = |bed: &mut Bed| {
+            let files = bed.files();
+            bed.map(files, |it| vec![("bytes", it.read())])
+        };
+        let inputs = [read(&mut bed), read(&mut bed)];
+        let root = bed.zip(inputs);
+        let mut view = view(&[], Vec::new());
+        view.machine.storages = ["a", "b"].map(|it| model::Storage::flat(it, 1e6)).to_vec();
+        view.storages = vec![Some(0), Some(1)];
+        let plan = bed.plan(root);
+        let both = looked(&plan, view.clone(), |_| {}).solution.rate;
+        view.storages = vec![Some(0), Some(0)];
+        let one = looked(&plan, view.clone(), |_| {}).solution.rate;
+        assert!((both / one - 2.0).abs() < 1e-6, "{both} {one}");
+        view.storages = vec![Some(1), None];
+        assert_eq!(looked(&plan, view, |_| {}).solution.rate, both);
     }
 
     #[test]

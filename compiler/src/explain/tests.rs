@@ -24,6 +24,7 @@ fn explanation(plan: &Plan) -> Explanation {
         choices: Vec::new(),
         seen: None,
         pass_lens: Vec::new(),
+        storages: Vec::new(),
     };
     explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view)
 }
