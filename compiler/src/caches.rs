@@ -275,10 +275,12 @@ impl Site<'_> {
     }
 
     /// Values for each record that comes in: those that a filter lets go have none, unless the
-    /// filter asks for it.
+    /// filter asks for it, or lets others go in each epoch.
     fn made(&self, node: ExprId) -> f64 {
         let filters = &self.transform.filters;
-        let asked = live(&self.transform.graph, filters, &[])[node.row()];
+        let columns = &self.known.streams[self.input()].columns;
+        let drawn = drawn(&self.transform.graph, filters, (columns, self.known.catalog));
+        let asked = drawn.is_some() || live(&self.transform.graph, filters, &[])[node.row()];
         let measured = self.known.costs[self.id].as_ref().and_then(|it| it.measured);
         match measured.filter(|it| it.entered > 0 && !filters.is_empty() && !asked) {
             Some(it) => (it.left as f64 / it.entered as f64).min(1.0),
@@ -542,10 +544,17 @@ mod tests {
             window(bed, twice)
         };
         assert_eq!(values(&both), Some(2000));
-        let first = |bed: &mut Bed, it| {
-            let window = window(bed, it);
-            bed.operator("take", window, &[Arg::Int(9)])
+        let first = |bed: &mut Bed, it| bed.operator("take", it, &[Arg::Int(9)]);
+        let of_both = |bed: &mut Bed, it| {
+            let twice = bed.twice(it);
+            first(bed, twice)
         };
-        assert_eq!(values(&first), Some(9));
+        assert_eq!(values(&of_both), Some(9));
+        // In a drawn order all come in time.
+        let of_window = |bed: &mut Bed, it| {
+            let window = window(bed, it);
+            first(bed, window)
+        };
+        assert_eq!(values(&of_window), Some(1000));
     }
 }

@@ -133,7 +133,7 @@ impl Chosen {
     }
 
     fn write(&self, name: &str, text: &mut String) {
-        let list = |all: &[String]| all.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", ");
+        let list = |all: &[String]| all.iter().map(quoted).collect::<Vec<_>>().join(", ");
         let Found { cores, records_per_second, predicted, bottleneck, costs_us } = &self.found;
         let name = quoted(name);
         let _ = write!(

@@ -71,8 +71,10 @@ impl Known<'_> {
                 (outputs.iter().map(|it| varies(&[*it])).collect(), varies(&[*count]))
             }
         };
-        let order = input.order.clone().or_else(|| varies(&code.filters)).or(others);
-        input.scaled(self.makes(id)).with(columns, order)
+        let kept = varies(&code.filters);
+        // Where others go in each epoch, all come in time.
+        let makes = if kept.is_some() { self.flows[id].makes } else { self.makes(id) };
+        input.scaled(makes).with(columns, input.order.clone().or(kept).or(others))
     }
 
     fn operator(&self, stage: &Stage, (entry, args): (&str, &[Arg]), inputs: &[&Stream]) -> Stream {
@@ -146,7 +148,8 @@ fn counted(role: Role, inputs: &[&Stream]) -> Stream {
     let all = inputs.iter().flat_map(|it| it.scaled(times).sources).collect();
     let mosts = inputs.iter().map(|it| it.most.map(|it| it * times));
     let most = match role {
-        Role::Take(n) => {
+        // In a drawn order they are others in each epoch, and all come in time.
+        Role::Take(n) if inputs.iter().all(|it| it.order.is_none()) => {
             let before = inputs.first().and_then(|it| it.most).unwrap_or(f64::INFINITY);
             Some(before.min(n as f64))
         }
