@@ -5,6 +5,7 @@
 //! the file need not be read again.
 
 mod choose;
+mod streams;
 
 pub use choose::{Budget, Choice, Disk, Occasion, choose};
 
@@ -19,11 +20,12 @@ use crate::{
     },
 };
 use plan::{
-    Code, Diagnostic, Expr, ExprId, Graph, Index, Library, Measured, Otherwise, Plan, Records,
-    StageId, StageMeasured, Transform, hash,
+    Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
+    Otherwise, Plan, Records, StageId, StageMeasured, Transform, hash,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
+use streams::{Known, Stream, drawn};
 
 /// A value that could be kept, or one that cannot, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,10 +48,14 @@ pub struct Candidate {
     pub bytes: Figure,
     /// Processor time that it saves a record that comes to its stage, in nanoseconds.
     pub saves: Figure,
-    /// Bytes of files that need not be read for it, a record.
-    pub reads: Figure,
-    /// The sources of its records.
-    pub sources: Vec<StageId>,
+    /// The same by step, for each record that enters the step; with the reading that it spares.
+    pub parts: Vec<Part>,
+    /// Values for each record that comes to its stage: fewer than one where a filter stands before.
+    pub made: f64,
+    /// The sources of its records, with the values for each record of one.
+    pub sources: Vec<(StageId, f64)>,
+    /// Values at the most, whatever the sources have.
+    pub most: Option<f64>,
     /// Whether the files that it is read from are those that the sources list, or there are none:
     /// then it is seen when they have changed.
     pub listed: bool,
@@ -62,6 +68,24 @@ impl Candidate {
     pub fn value_name(&self) -> String {
         format!("{}.{}", self.step, self.function)
     }
+
+    /// How many there are, with so many records of each source; none where one is not known.
+    fn values(&self, pass_lens: &BTreeMap<StageId, u64>) -> Option<u64> {
+        let of = |(source, each): &(StageId, f64)| Some(*pass_lens.get(source)? as f64 * each);
+        let all = self.sources.iter().map(of).sum::<Option<f64>>();
+        let found = all.into_iter().chain(self.most).reduce(f64::min);
+        // As many as there are of whole ones; what is whole but for rounding stays.
+        found.map(|it| (it - 1e-6).ceil().max(0.0) as u64)
+    }
+}
+
+/// What a kept value spares one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The step.
+    pub step: String,
+    /// Processor time, in nanoseconds.
+    pub ns: f64,
 }
 
 /// A value of a stage before, which is read from a file for the kept value alone.
@@ -75,6 +99,8 @@ pub struct Spare {
     pub key: Vec<u32>,
     /// The column in which it comes to the kept value's stage.
     pub column: u32,
+    /// The step that reads it.
+    pub step: String,
 }
 
 /// Nanoseconds below which nothing is worth keeping: to find it costs about as much.
@@ -92,21 +118,42 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, Vec<Diagnostic>> {
     let catalog = Catalog::new(library);
     let lowered = lower_known(plan, &catalog, &|_| String::new())?;
-    let flows = flows(&lowered.program.stages, &catalog);
+    let stages = &lowered.program.stages;
+    let flows = flows(stages, &catalog);
+    let streams = Known { stages, flows: &flows, catalog: &catalog, measured }.streams();
+    let mut costs: IdVec<StageId, Option<Costs<'_>>> = IdVec::new();
+    for (id, stage) in stages.iter() {
+        let Code::Transform(transform) = &stage.code else {
+            costs.push(None);
+            continue;
+        };
+        let prices = Prices::new(&transform.graph, &flows[stage.inputs[0]].columns, &catalog);
+        let measured = measured.and_then(|it| it.stages.get(id.row()));
+        costs.push(Some(Costs { prices, measured, roots: roots(transform) }));
+    }
+    let known = &Program { plan, lowered: &lowered, catalog: &catalog, costs, streams };
     let mut all = Vec::new();
-    for (id, stage) in lowered.program.stages.iter() {
+    for (id, stage) in stages.iter() {
         if let Code::Transform(transform) = &stage.code
             && !transform.vector
             && !transform.reads
         {
-            let columns = &flows[stage.inputs[0]].columns;
-            let prices = Prices::new(&transform.graph, columns, &catalog);
-            let measured = measured.and_then(|it| it.stages.get(id.row()));
-            let site = Site { plan, lowered: &lowered, catalog: &catalog, id, transform, least };
-            all.extend(site.candidates(&Costs { prices, measured, roots: roots(transform) }));
+            let site = Site { known, id, transform, least };
+            all.extend(site.candidates());
         }
     }
     Ok(all)
+}
+
+/// A program with all that is known of it.
+struct Program<'a> {
+    plan: &'a Plan,
+    lowered: &'a Lowered,
+    catalog: &'a Catalog,
+    /// What the values of each transform cost.
+    costs: IdVec<StageId, Option<Costs<'a>>>,
+    /// The records that leave each stage.
+    streams: IdVec<StageId, Stream>,
 }
 
 /// Every value that a transform is asked for.
@@ -116,9 +163,7 @@ fn roots(transform: &Transform) -> Vec<ExprId> {
 
 /// A stage that is looked at.
 struct Site<'a> {
-    plan: &'a Plan,
-    lowered: &'a Lowered,
-    catalog: &'a Catalog,
+    known: &'a Program<'a>,
     id: StageId,
     transform: &'a Transform,
     /// Nanoseconds that a value has to save.
@@ -162,8 +207,9 @@ impl Costs<'_> {
 }
 
 impl Site<'_> {
-    fn candidates(&self, costs: &Costs<'_>) -> Vec<Candidate> {
+    fn candidates(&self) -> Vec<Candidate> {
         let graph = &self.transform.graph;
+        let Some(costs) = &self.known.costs[self.id] else { return Vec::new() };
         let (each, origin) = costs.each();
         let needed = live(graph, &costs.roots, &[]);
         let mut all = Vec::new();
@@ -171,12 +217,18 @@ impl Site<'_> {
             let Expr::Call { function, .. } = expr else { continue };
             let without = live(graph, &costs.roots, &[id]);
             let spared = |it: &usize| needed[*it] && (*it == id.row() || !without[*it]);
-            let value: f64 = (0..graph.len()).filter(spared).map(|it| each[it]).sum();
-            if value < self.least || self.catalog.has_effect(function, "reads") {
+            let spared: Vec<usize> = (0..graph.len()).filter(spared).collect();
+            let value: f64 = spared.iter().map(|it| each[*it]).sum();
+            if value < self.least || self.known.catalog.has_effect(function, "reads") {
                 continue;
             }
             let saves = Figure { value, origin };
-            all.push(self.candidate((id, function), (saves, costs.bytes(id)), &without));
+            let mut candidate = self.candidate((id, function), (saves, costs.bytes(id)), &without);
+            candidate.parts = self.known.parts(self.id, &spared);
+            for spare in &candidate.spares {
+                candidate.parts.extend(self.known.reading(spare));
+            }
+            all.push(candidate);
         }
         all
     }
@@ -188,9 +240,10 @@ impl Site<'_> {
         without: &[bool],
     ) -> Candidate {
         let graph = &self.transform.graph;
-        let op = self.lowered.origins[&self.id][node.row()];
+        let stream = &self.known.streams[self.input()];
+        let columns = &stream.columns;
         let mut candidate = Candidate {
-            step: self.plan.ops[op].step.clone(),
+            step: self.known.step_of(self.id, node),
             function: function.to_owned(),
             stage: self.id,
             node,
@@ -199,17 +252,40 @@ impl Site<'_> {
             spares: Vec::new(),
             bytes,
             saves,
-            reads: Figure::ZERO,
-            sources: self.sources(),
+            parts: Vec::new(),
+            made: self.made(node),
+            sources: stream.sources.clone(),
+            most: stream.most,
             listed: true,
-            refused: impure(graph, node, self.catalog),
+            refused: impure(graph, node, (columns, self.known.catalog)),
         };
+        candidate.sources.iter_mut().for_each(|it| it.1 *= candidate.made);
+        candidate.most = candidate.most.map(|it| it * candidate.made);
         if candidate.refused.is_none() {
-            let mut name = written(graph, node, self.catalog);
+            let mut name = written(graph, node, self.known.catalog);
             self.keys(&mut candidate, without, &mut name);
             candidate.name = hash(name.as_bytes());
         }
         candidate
+    }
+
+    /// The stage whose records come in.
+    fn input(&self) -> StageId {
+        self.known.lowered.program.stages[self.id].inputs[0]
+    }
+
+    /// Values for each record that comes in: those that a filter lets go have none, unless the
+    /// filter asks for it, or lets others go in each epoch.
+    fn made(&self, node: ExprId) -> f64 {
+        let filters = &self.transform.filters;
+        let columns = &self.known.streams[self.input()].columns;
+        let drawn = drawn(&self.transform.graph, filters, (columns, self.known.catalog));
+        let asked = drawn.is_some() || live(&self.transform.graph, filters, &[])[node.row()];
+        let measured = self.known.costs[self.id].as_ref().and_then(|it| it.measured);
+        match measured.filter(|it| it.entered > 0 && !filters.is_empty() && !asked) {
+            Some(it) => (it.left as f64 / it.entered as f64).min(1.0),
+            None => 1.0,
+        }
     }
 
     /// Says under what a value stands, and what need not be read where it is known.
@@ -218,19 +294,20 @@ impl Site<'_> {
         let parts = live_columns(graph, &live(graph, &[candidate.node], &[]));
         let reading = self.reading();
         for (column, id) in parts {
-            let read = reading.as_ref().and_then(|it| it.names_of(column, self.catalog));
+            let read = reading.as_ref().and_then(|it| it.names_of(column, self.known.catalog));
             let Some(names) = read else {
                 candidate.key.push(column);
                 continue;
             };
             let Some(Reading { id: stage, graph, outputs }) = &reading else { continue };
             let node = outputs[column as usize];
-            let _ = write!(name, "{column} = {};", written(graph, node, self.catalog));
+            let _ = write!(name, "{column} = {};", written(graph, node, self.known.catalog));
             candidate.key.extend(names.iter().map(|it| it.1));
             candidate.listed &= self.reads_listed((*stage, graph), node);
             if !without[id.row()] {
                 let key = names.iter().map(|it| it.0).collect();
-                candidate.spares.push(Spare { stage: *stage, node, key, column });
+                let step = self.known.step_of(*stage, node);
+                candidate.spares.push(Spare { stage: *stage, node, key, column, step });
             }
         }
         // What a file holds is known by the names of all that is read for it, or not at all.
@@ -260,13 +337,13 @@ impl Site<'_> {
                 _ => return false,
             }
         }
-        let input = self.lowered.program.stages[stage].inputs[0];
+        let input = self.known.lowered.program.stages[stage].inputs[0];
         calls == 1 && matches!(columns[..], [it] if self.is_path((input, it)))
     }
 
     /// Whether a column that leaves a stage is the path of a file that the source lists.
     fn is_path(&self, (stage, column): (StageId, u32)) -> bool {
-        let stage = &self.lowered.program.stages[stage];
+        let stage = &self.known.lowered.program.stages[stage];
         match &stage.code {
             // All that it gives are paths of files that it lists.
             Code::Source { entry, .. } => entry == "paths",
@@ -276,7 +353,7 @@ impl Site<'_> {
                 matches!(from, Some(Expr::Column(i)) if self.is_path((stage.inputs[0], *i)))
             }
             Code::Operator { .. } => {
-                let stages = &self.lowered.program.stages;
+                let stages = &self.known.lowered.program.stages;
                 let passed_on = |it: &StageId| stages[*it].columns == stage.columns;
                 let from = &stage.inputs;
                 !from.is_empty()
@@ -288,8 +365,8 @@ impl Site<'_> {
 
     /// The stage before, if it only reads.
     fn reading(&self) -> Option<Reading<'_>> {
-        let stages = &self.lowered.program.stages;
-        let id = stages[self.id].inputs[0];
+        let stages = &self.known.lowered.program.stages;
+        let id = self.input();
         match &stages[id].code {
             Code::Transform(Transform { reads: true, graph, outputs, filters, .. })
                 if filters.is_empty() =>
@@ -301,20 +378,53 @@ impl Site<'_> {
             _ => None,
         }
     }
+}
 
-    /// The sources of the records that come to the stage.
-    fn sources(&self) -> Vec<StageId> {
-        let stages = &self.lowered.program.stages;
-        let (mut open, mut found) = (vec![self.id], Vec::new());
-        while let Some(id) = open.pop() {
-            if matches!(stages[id].code, Code::Source { .. }) {
-                found.push(id);
-            }
-            open.extend(&stages[id].inputs);
-        }
-        found.sort_unstable();
-        found
+impl Program<'_> {
+    /// The step whose text a value of a transform is.
+    fn step_of(&self, stage: StageId, node: ExprId) -> String {
+        self.plan.ops[self.lowered.origins[&stage][node.row()]].step.clone()
     }
+
+    /// What these values of a transform take, by step, for each record that enters the step.
+    fn parts(&self, stage: StageId, nodes: &[usize]) -> Vec<Part> {
+        let Some(costs) = &self.costs[stage] else { return Vec::new() };
+        let (each, _) = costs.each();
+        let mut all: BTreeMap<OpId, f64> = BTreeMap::new();
+        for node in nodes {
+            *all.entry(self.lowered.origins[&stage][*node]).or_default() += each[*node];
+        }
+        let part = |(op, ns): (OpId, f64)| Part {
+            step: self.plan.ops[op].step.clone(),
+            ns: ns / self.entering(stage, op, costs),
+        };
+        all.into_iter().map(part).collect()
+    }
+
+    /// Records that enter a step of a stage for each that enters the stage: fewer behind a filter.
+    fn entering(&self, stage: StageId, op: OpId, costs: &Costs<'_>) -> f64 {
+        let filters = self.lowered.stages_of.iter().filter(|(id, stages)| {
+            *id < op && stages.contains(&stage) && is_filter(&self.plan.ops[*id].kind)
+        });
+        match costs.measured.filter(|it| it.entered > 0 && it.left > 0) {
+            Some(it) if filters.count() > 0 => it.left as f64 / it.entered as f64,
+            _ => 1.0,
+        }
+    }
+
+    /// What is read for a kept value alone, as parts.
+    fn reading(&self, spare: &Spare) -> Vec<Part> {
+        let Some(Costs { prices, roots, .. }) = &self.costs[spare.stage] else { return Vec::new() };
+        let own = live(prices.graph, &[spare.node], &[]);
+        let others: Vec<ExprId> = roots.iter().copied().filter(|it| *it != spare.node).collect();
+        let others = live(prices.graph, &others, &[]);
+        let alone: Vec<usize> = (0..own.len()).filter(|it| own[*it] && !others[*it]).collect();
+        self.parts(spare.stage, &alone)
+    }
+}
+
+fn is_filter(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Where { .. })
 }
 
 impl Reading<'_> {
@@ -324,7 +434,7 @@ impl Reading<'_> {
         let node = *self.outputs.get(column as usize)?;
         let is_text = self.graph.ty(node).dtype().is_some_and(plan::DType::is_text);
         let is_column = matches!(self.graph.expr(node), Expr::Column(_));
-        if is_column || !is_text || impure(self.graph, node, catalog).is_some() {
+        if is_column || !is_text || impure(self.graph, node, (&[], catalog)).is_some() {
             return None;
         }
         let passed = |from: u32| {
@@ -336,23 +446,13 @@ impl Reading<'_> {
     }
 }
 
-/// Why a value is not the same each time, if it is not.
-fn impure(graph: &Graph, root: ExprId, catalog: &Catalog) -> Option<String> {
+/// Why a value is not the same each time, if it is not; by why the columns are not.
+fn impure(graph: &Graph, root: ExprId, known: (&[Option<String>], &Catalog)) -> Option<String> {
     let live = live(graph, &[root], &[]);
-    let mut why = None;
-    for (_, expr, _) in graph.iter().filter(|(id, ..)| live[id.row()]) {
-        why = why.or(match expr {
-            Expr::Call { function, draw, .. }
-                if draw.is_some() || catalog.has_effect(function, "random") =>
-            {
-                Some(format!("`{function}` draws anew in every epoch"))
-            }
-            Expr::Epoch => Some("it depends on the epoch".to_owned()),
-            Expr::Var(_) => Some("it is made several times for a record".to_owned()),
-            _ => None,
-        });
-    }
-    why
+    let mut nodes = graph.iter().filter(|(id, ..)| live[id.row()]);
+    let several = || "it is made several times for a record".to_owned();
+    let turns = || nodes.any(|(_, expr, _)| matches!(expr, Expr::Var(_))).then(several);
+    drawn(graph, &[root], known).or_else(turns)
 }
 
 /// A value in writing, with the versions of the functions: two that are written alike are alike.
@@ -367,4 +467,94 @@ fn written(graph: &Graph, root: ExprId, catalog: &Catalog) -> String {
         let _ = write!(text, "{id}: {ty:?} = {expr:?} v{version};");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::bed::{Bed, Cells, LIBRARY, picture};
+    use plan::{Arg, DType, Type};
+
+    fn found(bed: Bed, root: OpId, function: &str) -> Candidate {
+        let all = candidates(&bed.plan(root), &LIBRARY, (None, 0.0)).unwrap();
+        all.into_iter().rfind(|it| it.function == function).unwrap()
+    }
+
+    fn resized(it: &mut Cells, image: &str) -> Vec<(&'static str, ExprId)> {
+        let args = [Arg::Expr(it.field(image)), Arg::Int(64)];
+        vec![("small", it.call("resize", &args, picture()))]
+    }
+
+    /// Pictures of files; each is cut where a coin says, if `drawn`.
+    fn pictures(bed: &mut Bed, drawn: bool) -> OpId {
+        let files = bed.files();
+        bed.map(files, |it| {
+            let bytes = it.read();
+            let image = it.decoded(bytes);
+            let coin = it.call("coin", &[Arg::Float(0.5)], Type::scalar(DType::Bool));
+            let y = if drawn { Arg::Expr(coin) } else { Arg::Int(1) };
+            let cut = it.call("crop", &[Arg::Expr(image), y, Arg::Int(99)], picture());
+            vec![("image", cut)]
+        })
+    }
+
+    #[test]
+    fn chance_goes_on_through_an_operator() {
+        for drawn in [false, true] {
+            let mut bed = Bed::default();
+            let pictures = pictures(&mut bed, drawn);
+            let shuffled = bed.operator("shuffle", pictures, &[Arg::Int(10)]);
+            let root = bed.map(shuffled, |it| resized(it, "image"));
+            let why = found(bed, root, "resize").refused;
+            let expected = drawn.then(|| "`coin` draws anew in every epoch".to_owned());
+            assert_eq!(why, expected);
+        }
+    }
+
+    #[test]
+    fn a_batch_in_a_drawn_order_holds_others_in_each_epoch() {
+        for (shuffled, refused) in [(false, false), (true, true)] {
+            let mut bed = Bed::default();
+            let mut root = pictures(&mut bed, false);
+            if shuffled {
+                root = bed.shuffle(root);
+            }
+            let batch = bed.batch(root, 4);
+            let root = bed.map(batch, |it| resized(it, "image"));
+            let why = found(bed, root, "resize").refused;
+            assert_eq!(why.is_some_and(|it| it.contains("another order")), refused);
+        }
+    }
+
+    #[test]
+    fn values_are_counted_where_they_are_made() {
+        let values = |make: &dyn Fn(&mut Bed, OpId) -> OpId| {
+            let mut bed = Bed::default();
+            let pictures = pictures(&mut bed, false);
+            let before = make(&mut bed, pictures);
+            let root = bed.map(before, |it| resized(it, "image"));
+            let found = found(bed, root, "resize");
+            found.values(&[(StageId(0), 1000)].into())
+        };
+        let window = |bed: &mut Bed, it| bed.operator("shuffle", it, &[Arg::Int(10)]);
+        assert_eq!(values(&|bed, it| window(bed, it)), Some(1000));
+        assert_eq!(values(&|bed, it| bed.batch(it, 4)), Some(250));
+        let both = |bed: &mut Bed, it| {
+            let twice = bed.twice(it);
+            window(bed, twice)
+        };
+        assert_eq!(values(&both), Some(2000));
+        let first = |bed: &mut Bed, it| bed.operator("take", it, &[Arg::Int(9)]);
+        let of_both = |bed: &mut Bed, it| {
+            let twice = bed.twice(it);
+            first(bed, twice)
+        };
+        assert_eq!(values(&of_both), Some(9));
+        // In a drawn order all come in time.
+        let of_window = |bed: &mut Bed, it| {
+            let window = window(bed, it);
+            first(bed, window)
+        };
+        assert_eq!(values(&of_window), Some(1000));
+    }
 }

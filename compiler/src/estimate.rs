@@ -16,7 +16,7 @@ mod steps;
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
-pub use outlook::{Outlook, Payback, Seen, View, outlook};
+pub use outlook::{Outlook, Payback, Predicted, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
@@ -126,6 +126,16 @@ impl Estimate {
     /// Records in a second, counted before they are put into batches.
     pub fn records(&self) -> Figure {
         self.rate.times(self.batch_rows.unwrap_or(1.0))
+    }
+
+    /// Bytes of a file that is read, on average; none where no function reads.
+    pub fn request_bytes(&self, library: &Library) -> Option<f64> {
+        let catalog = Catalog::new(library);
+        let calls = self.steps.iter().flat_map(|step| step.calls.iter().map(move |it| (step, it)));
+        let reading = calls.filter(|(_, it)| catalog.has_effect(&it.name, "reads"));
+        let each = reading.map(|(step, it)| (step.visits.value * it.times, it.bytes.value));
+        let (n, bytes) = each.fold((0.0, 0.0), |all, it| (all.0 + it.0, all.1 + it.0 * it.1));
+        (n > 0.0 && bytes > 0.0).then(|| bytes / n)
     }
 
     /// Whether it is better than `other`, or as good: processor time, then memory.

@@ -7,20 +7,23 @@ mod text;
 
 pub use curve::Curve;
 
-use crate::{machine, whole};
+use crate::{machine, whole, written};
 use mounts::mount_of;
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
 use std::{
     env, fs,
     io::ErrorKind,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
 };
 
 pub(crate) use mounts::mount_at;
 
 /// The form of host files that this build writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
+
+/// Bytes of a host file at the most; far more than one ever has.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// What a machine can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -263,7 +266,7 @@ impl Host {
     /// It cannot be read, is no host file, has a key that is not known, or is of a newer form.
     pub fn load(path: &Path) -> Result<Self, Failure> {
         let io = |detail| Failure::Io { path: path.display().to_string(), detail };
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = written::text(path, BYTES_MAX).map_err(|error| {
             io(format!(
                 "this host file cannot be read: {error}; name another one, or make it with `pipec calibrate`"
             ))
@@ -306,7 +309,7 @@ impl Host {
 
     /// What was measured of the file system on which `path` lies.
     pub fn storage_of(&self, path: &Path) -> Option<&Storage> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = nearest(path);
         let mount = mount_of(&path);
         let same = |it: &&Storage| mount.is_some() && it.mount == mount;
         let above = |it: &&Storage| path.starts_with(&it.path);
@@ -375,6 +378,12 @@ pub fn default_file() -> Result<PathBuf, Failure> {
         path: "~/.config/pipec/host.toml".to_owned(),
         detail: "there is no home folder to keep the host file in: name a file with `--out`, or set PIPEC_HOST to one".to_owned(),
     })
+}
+
+/// Where a path leads, or what is to be made there: the nearest folder above it that is there.
+fn nearest(path: &Path) -> PathBuf {
+    let whole = path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole.ancestors().find_map(|it| fs::canonicalize(it).ok()).unwrap_or(whole)
 }
 
 fn named() -> Option<PathBuf> {

@@ -25,6 +25,7 @@ pub mod tune;
 pub mod verify;
 mod view;
 mod whole;
+mod written;
 
 pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};

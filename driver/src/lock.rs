@@ -1,14 +1,17 @@
 //! The lock file: what was chosen for the pipelines of a program, beside it, in TOML, to be read,
 //! compared and changed by hand.
 
-use crate::{Compiled, plan_hash, whole};
+use crate::{
+    Compiled, plan_hash, whole,
+    written::{self, What, quoted},
+};
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fmt::Write,
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -16,6 +19,9 @@ use std::{
 const FORMAT: u32 = 1;
 /// Threads that may be asked for, as on the command line.
 const WORKERS: std::ops::RangeInclusive<usize> = 1..=1024;
+
+/// Bytes of a lock at the most; far more than one ever has.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// What a lock file says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,20 +85,13 @@ impl Lock {
     /// It cannot be read, is no lock, or one of a newer pipec.
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let text = match fs::read_to_string(path) {
+        let text = match written::text(path, BYTES_MAX) {
             Ok(text) => text,
             Err(it) if it.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(it) => return Err(fail(it.to_string())),
         };
-        let remedy = "mend it, or make it anew with `pipec tune`";
-        let lock: Self = toml::from_str(&text)
-            .map_err(|it| fail(format!("this lock cannot be used: {}; {remedy}", it.message())))?;
-        if lock.format > FORMAT {
-            let found = lock.format;
-            return Err(fail(format!(
-                "this lock is of form {found}, this pipec knows forms up to {FORMAT}: use a newer pipec"
-            )));
-        }
+        let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
+        let lock: Self = written::parse(&text, what).map_err(fail)?;
         match lock.pipeline.iter().find_map(|(name, it)| Some((name, it.flaw()?))) {
             Some((name, flaw)) => Err(fail(format!("`{name}` has {flaw}"))),
             None => Ok(Some(lock)),
@@ -138,7 +137,7 @@ impl Chosen {
     }
 
     fn write(&self, name: &str, text: &mut String) {
-        let list = |all: &[String]| all.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", ");
+        let list = |all: &[String]| all.iter().map(quoted).collect::<Vec<_>>().join(", ");
         let Found { cores, records_per_second, predicted, bottleneck, costs_us } = &self.found;
         let name = quoted(name);
         let _ = write!(
@@ -171,24 +170,10 @@ pub(crate) fn hash_of(compiled: &Compiled) -> String {
     format!("{:032x}", plan_hash(&compiled.written, &stdlib::library()).whole)
 }
 
-/// A text as TOML writes it.
-fn quoted(text: &str) -> String {
-    let mut all = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => all.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(all, "\\u{:04X}", u32::from(c));
-            }
-            c => all.push(c),
-        }
-    }
-    all + "\""
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_written_can_be_read() {
@@ -208,6 +193,9 @@ mod tests {
 
         for (wrong, said) in [
             ("format = 2", "newer"),
+            ("format = 2\nnot_known_yet = 1", "newer"),
+            ("format = 1\n\nworkers 3", "line 3"),
+            ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 70000", "70000 workers"),
             ("format = 1\nworker = 3", "unknown field"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 0", "0 workers"),
         ] {

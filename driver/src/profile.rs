@@ -2,6 +2,7 @@
 
 use crate::{
     Compiled, SampleProgress, Stop, lock::hash_of, machine, noise::Noise, run, samples, whole,
+    written,
 };
 use compiler::explain::{Comparison, Observed};
 use model::converge::{Converging, Next};
@@ -13,7 +14,6 @@ use runtime::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
     path::Path,
     time::{Duration, Instant},
 };
@@ -64,6 +64,17 @@ pub struct Profile {
     pub kept: bool,
     /// Whether it was run until its rate had settled within 1 %.
     pub settled: bool,
+}
+
+/// Bytes of a profile at the most: it holds a program.
+const BYTES_MAX: u64 = 64 << 20;
+/// What helps where a profile cannot be used.
+const REMEDY: &str = "make one with `pipec profile -o FILE`";
+
+/// What every form begins with.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
 }
 
 /// The shortest time in which a rate is taken to settle, in seconds.
@@ -119,7 +130,10 @@ impl Profile {
 
     /// Whether it is about `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
-        self.plan == hash_of(compiled) && self.measured.is_of(&compiled.program)
+        self.version == env!("CARGO_PKG_VERSION")
+            && self.plan == hash_of(compiled)
+            && self.measured.is_of(&compiled.program)
+            && is_alike(&self.program, &compiled.program)
     }
 
     /// Records in a second.
@@ -153,14 +167,17 @@ impl Profile {
     /// There is no such file, or it is no profile that this pipec can read.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let text = fs::read_to_string(path).map_err(|it| fail(it.to_string()))?;
-        let profile: Self = serde_json::from_str(&text).map_err(|it| {
-            fail(format!("it is no profile: {it}; make one with `pipec profile -o FILE`"))
-        })?;
-        match profile.format {
-            FORMAT => Ok(profile),
-            other => Err(fail(format!("its form is {other}, and this pipec reads form {FORMAT}"))),
+        let text = written::text(path, BYTES_MAX)
+            .map_err(|it| fail(format!("this profile cannot be read: {it}; {REMEDY}")))?;
+        let wrong = |it: serde_json::Error| fail(format!("it is no profile: {it}; {REMEDY}"));
+        // First its form: a newer one may have other keys.
+        let Head { format } = serde_json::from_str(&text).map_err(wrong)?;
+        if format != FORMAT {
+            return Err(fail(format!(
+                "its form is {format}, and this pipec reads form {FORMAT}; {REMEDY}"
+            )));
         }
+        serde_json::from_str(&text).map_err(wrong)
     }
 
     /// Writes it, whole or not at all.
@@ -174,6 +191,20 @@ impl Profile {
         })?;
         whole::write(path, "the profile", &mut |out| out.write_all(text.as_bytes()))
     }
+}
+
+/// Whether two programs compute the same: wherever their texts stand.
+fn is_alike(measured: &Program, now: &Program) -> bool {
+    let (measured, now) = (bare(measured), bare(now));
+    // A number that was written and read may be another one in the last digit.
+    let written = || serde_json::to_string(&now).and_then(|it| serde_json::from_str(&it));
+    measured == now || written().is_ok_and(|it: Program| it == measured)
+}
+
+fn bare(program: &Program) -> Program {
+    let mut bare = program.clone();
+    program.stages.ids().for_each(|it| bare.stages[it].label.clear());
+    bare
 }
 
 /// How a pipeline is measured.
@@ -212,15 +243,14 @@ pub fn measure(
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
     let mut converging = Converging::within(least, measuring.seconds);
     let mut course = Course { workers: measuring.workers, ..Course::default() };
-    let (mut since, mut left_out, noise) = (None, Left::default(), Noise::begin());
+    let (mut since, mut left, noise) = (None, Left::default(), Noise::begin());
     while let Some(chunk) = run.next() {
         let chunk = chunk?;
         let Some(since) = since else {
             // From the first batch on: what comes before it is not the rate.
             since = Some(Instant::now());
-            let stats = run.stats();
-            left_out = Left { stalled: stats.stalled, stalls: stats.stalls };
-            (course.reads, course.cpu) = (reads::so_far(), os::process_cpu());
+            left = Left::of(&run.stats());
+            (course.reads, course.cpu) = (left.reads, os::process_cpu());
             continue;
         };
         course.outputs += chunk.rows as u64;
@@ -236,19 +266,32 @@ pub fn measure(
         }
     }
     course.others = noise.others();
-    let mut stats = run.stats();
-    stats.stalled -= left_out.stalled;
-    stats.stalls.iter_mut().zip(left_out.stalls).for_each(|(all, before)| *all -= before);
+    let stats = left.out_of(run.stats());
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))
 }
 
-/// What was before the first batch.
-#[derive(Default)]
-struct Left {
-    stalled: Duration,
-    stalls: [u64; 4],
+/// What was before the first batch, and is left out: it is not the rate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Left {
+    pub(crate) stalled: Duration,
+    pub(crate) stalls: [u64; 4],
+    pub(crate) reads: Reads,
+}
+
+impl Left {
+    /// Of a run that has given its first batch.
+    pub(crate) fn of(stats: &Stats) -> Self {
+        Self { stalled: stats.stalled, stalls: stats.stalls, reads: reads::so_far() }
+    }
+
+    /// The figures without it.
+    pub(crate) fn out_of(&self, mut stats: Stats) -> Stats {
+        stats.stalled -= self.stalled;
+        stats.stalls.iter_mut().zip(self.stalls).for_each(|(all, before)| *all -= before);
+        stats
+    }
 }
 
 /// The figures of a run, as the model wants them.

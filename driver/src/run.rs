@@ -14,7 +14,7 @@ use crate::{
     Compiled, DiskOptions, Profile, SampleProgress, Sink, Written,
     lock::Chosen,
     machine,
-    profile::Course,
+    profile::{Course, Left},
     samples,
     state::{Identity, State, StateFile},
 };
@@ -235,7 +235,7 @@ fn start(
     let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(0, |it| it.epoch);
     let epochs = first..options.epochs.max(first);
-    let asked = keeping::asked(compiled, options, epochs.len());
+    let asked = keeping::asked(compiled, options, epochs.len())?;
     let own = keeping::own_memory(compiled, options, asked.as_ref());
     let runtime_options = runtime::Options {
         seed: options.seed,
@@ -299,7 +299,18 @@ struct Shared {
 #[derive(Default)]
 struct Seen {
     progress: Progress,
+    /// What is left out of a profile: the first chunk, and all before it.
+    first: First,
     over: bool,
+}
+
+/// How far a run was when its first chunk had come.
+#[derive(Clone, Copy, Default)]
+struct First {
+    after: Duration,
+    outputs: u64,
+    records: u64,
+    left: Left,
 }
 
 impl Consumer<'_> {
@@ -338,18 +349,27 @@ impl Consumer<'_> {
 
     fn write_profile(&self, stats: &runtime::Stats, progress: &Progress) -> Result<(), Failure> {
         let Some(path) = &self.options.profile else { return Ok(()) };
+        let first = locked(&self.shared.state).first;
+        // Where nothing came after the first chunk, it is all there is.
+        let first = if progress.outputs > first.outputs { first } else { self.none() };
+        let stats = &first.left.out_of(stats.clone());
         let course = Course {
             workers: self.options.workers,
-            elapsed: progress.elapsed - progress.first.unwrap_or_default(),
-            outputs: progress.outputs,
-            records: progress.records,
+            elapsed: progress.elapsed - first.after,
+            outputs: progress.outputs - first.outputs,
+            records: progress.records - first.records,
             kept: !self.keeping.kept.is_empty(),
             settled: false,
-            reads: self.reads,
+            reads: first.left.reads,
             cpu: self.cpu,
             others: None,
         };
         Profile::of(self.compiled, stats, &course).write(path)
+    }
+
+    /// Where the run began.
+    fn none(&self) -> First {
+        First { left: Left { reads: self.reads, ..Left::default() }, ..First::default() }
     }
 
     fn consume(
@@ -391,7 +411,7 @@ impl Consumer<'_> {
                 )?;
                 next_profile = self.since.elapsed() + PROFILE_EVERY;
             }
-            self.count(&chunk, given);
+            self.count(&chunk, given, &|| Left::of(&run.stats()));
         }
         sink.finish()?;
         match saver {
@@ -400,11 +420,16 @@ impl Consumer<'_> {
         }
     }
 
-    fn count(&self, chunk: &Chunk, given: Option<f64>) {
+    fn count(&self, chunk: &Chunk, given: Option<f64>, left: &dyn Fn() -> Left) {
         let records = records_of(self.program, chunk);
         let mut seen = locked(&self.shared.state);
-        let progress = &mut seen.progress;
-        progress.first.get_or_insert_with(|| self.since.elapsed());
+        let Seen { progress, first, .. } = &mut *seen;
+        if progress.first.is_none() {
+            let after = self.since.elapsed();
+            let (outputs, records) = (chunk.rows as u64, records as u64);
+            *first = First { after, outputs, records, left: left() };
+            progress.first = Some(after);
+        }
         progress.epoch = chunk.epoch;
         progress.outputs += chunk.rows as u64;
         progress.records += records as u64;

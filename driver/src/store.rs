@@ -41,7 +41,7 @@ pub struct DiskOptions {
     pub folder: PathBuf,
     /// Bytes that it may take in all.
     pub limit: u64,
-    /// Whether all inputs are read to see that they are the same, rather than their sizes and times.
+    /// Whether all inputs are read to see that they are the same, besides their sizes and times.
     pub verify_inputs: bool,
 }
 
@@ -86,13 +86,17 @@ pub(crate) struct Opened {
 
 impl DiskOptions {
     /// What it is for the choice of what is kept, on this machine.
-    pub fn disk(&self) -> Disk {
-        self.disk_of(Host::load_default().ok().filter(|it| !it.is_assumed()).as_ref())
+    ///
+    /// # Errors
+    /// The host file, where there is one, cannot be read.
+    pub fn disk(&self) -> Result<Disk, Failure> {
+        Ok(self.disk_of(Some(Host::load_default()?).filter(|it| !it.is_assumed()).as_ref()))
     }
 
     /// The same on a machine of which this is known.
     pub fn disk_of(&self, host: Option<&Host>) -> Disk {
-        let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?));
+        // What is kept lies in large files.
+        let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?, None));
         let ns = |rate: Option<f64>| rate.filter(|it| *it > 0.0).map(|it| 1e9 / it);
         let read = storage.as_ref().map(|it| it.sequential.best(it.sequential.readers_max));
         let read_ns = ns(read).unwrap_or(Disk::READ_NS);

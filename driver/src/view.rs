@@ -27,6 +27,10 @@ pub struct Circumstances {
     pub profile: Option<Profile>,
     /// What is known of the machine, if more than its cores.
     pub host: Option<Host>,
+    /// Whether that is another machine than this one: then its cores and memory are meant.
+    pub elsewhere: bool,
+    /// Threads that compute, where they are said; as many as there are cores if not.
+    pub workers: Option<usize>,
     /// What was chosen for it.
     pub lock: Option<Chosen>,
     /// Where values may be kept from run to run.
@@ -68,7 +72,15 @@ impl Compiled {
             budget: None,
             seen: None,
             pass_lens: Vec::new(),
+            storages: Vec::new(),
         }
+    }
+
+    /// The same with the estimate for the machine that `of` names, and the costs that were measured.
+    #[must_use]
+    pub fn under(self, of: &Circumstances) -> Self {
+        let cores = of.changed(of.machine(machine::cores() as f64)).cores;
+        self.on_cores(Some(cores.ceil().max(1.0) as usize), of.costs())
     }
 
     /// Looks at it as `of` says; lists the files of its sources.
@@ -80,48 +92,36 @@ impl Compiled {
         of: &Circumstances,
         sample: &mut dyn FnMut(&SampleProgress),
     ) -> Result<View, Failure> {
-        let machine = self.machine(of);
+        let mut machine = of.machine(f64::from(self.optimised.estimate.cores));
+        let request = self.optimised.estimate.request_bytes(&stdlib::library());
+        let storages = match &of.host {
+            Some(host) => known(&mut machine, (host, request), &self.program),
+            None => vec![None; sources(&self.program).count()],
+        };
+        // Of the machine that it was measured on no more is known than that it was this one.
+        let then = if of.elsewhere { Machine::new(1.0, 0.0) } else { machine.clone() };
+        let seen = of.seen().map(|(seen, cores)| (seen, Machine { cores, ..then }));
+        let disk = of.disk(&machine);
+        let machine = of.changed(machine);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        let asked = Asked { passes, memory: machine.memory_bytes as u64, disk: of.disk };
-        let keeps = passes >= 2.0 || of.disk.is_some();
+        let asked = Asked { passes, memory: machine.memory_bytes as u64, disk };
+        let keeps = passes >= 2.0 || disk.is_some();
         let pass_lens = match keeps {
             true => self.lens(sample)?,
             false => self.listed(sample),
         };
-        let known = (of.profile.as_ref().map(|it| &it.measured), of.lock.as_ref());
+        let known = (of.costs(), of.lock.as_ref());
         let lens = by_stage(&self.program, &pass_lens);
         let mut choices = self.kept(&lens, asked, known);
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
         let own = run::needed(self) + asked.table_bytes();
-        let budget = Budget { memory: asked.memory, own, passes, disk: of.disk };
+        let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
         let too_large = match keeps {
             true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)),
             false => Vec::new(),
         };
-        let seen = of.profile.as_ref().filter(|it| !it.kept).map(|it| Seen {
-            seconds: it.seconds,
-            outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
-            workers: it.workers,
-            others: it.others.unwrap_or(0.0),
-            stall: it.stalled_seconds / it.seconds.max(1e-9),
-            bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
-        });
-        let budget = keeps.then_some(budget);
-        Ok(View { machine, choices, too_large, budget, seen, pass_lens })
-    }
-
-    fn machine(&self, of: &Circumstances) -> Machine {
-        let memory = of.memory.unwrap_or_else(machine::default_memory);
-        let cores = f64::from(self.optimised.estimate.cores);
-        let mut machine = Machine::new(cores, memory as f64);
-        if let Some(host) = &of.host {
-            known(&mut machine, host, &self.program);
-        }
-        if of.consumer.is_some() {
-            machine.consumer = Consumer { seconds: of.consumer };
-        }
-        machine.with(&of.changes)
+        Ok(View { machine, choices, too_large, budget, seen, pass_lens, storages })
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.
@@ -161,38 +161,131 @@ impl Compiled {
     }
 }
 
-/// What a calibrated host says of the machine.
-fn known(machine: &mut Machine, host: &Host, program: &Program) {
-    let all = host.memory.all_threads.as_ref();
-    machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
-    let sources = program.stages.iter().filter_map(|(_, it)| match &it.code {
-        Code::Source { args, .. } => Some(args),
-        _ => None,
-    });
-    let paths = sources.flatten().filter_map(|it| match it {
-        Arg::Text(path) => Some(path.split(['*', '{', '?']).next().unwrap_or_default()),
-        _ => None,
-    });
-    let found = paths.filter_map(|it| host.storage_of(Path::new(it))).next();
-    machine.storages.extend(found.and_then(storage));
-    machine.origin = Origin::Calibrated;
+impl Circumstances {
+    /// What was measured of the costs of the steps; nothing where values were kept, for what is
+    /// found costs little.
+    pub fn costs(&self) -> Option<&Measured> {
+        self.profile.as_ref().filter(|it| !it.kept).map(|it| &it.measured)
+    }
+
+    /// Cores and memory, of this machine where no other is meant.
+    fn machine(&self, cores: f64) -> Machine {
+        let other = self.host.as_ref().filter(|_| self.elsewhere);
+        let cores = match (self.workers, other) {
+            (Some(workers), _) => workers as f64,
+            (None, Some(host)) => host.cpu.available,
+            (None, None) => cores,
+        };
+        let free = || other.map_or_else(machine::default_memory, |it| it.memory_available() / 4);
+        Machine::new(cores, self.memory.unwrap_or_else(free) as f64)
+    }
+
+    /// The machine with what is other there, and the consumer.
+    fn changed(&self, mut machine: Machine) -> Machine {
+        if self.consumer.is_some() {
+            machine.consumer = Consumer { seconds: self.consumer };
+        }
+        // What is kept on a disk is no matter of the machine here.
+        let is_other = |it: &&Change| !matches!(it, Change::DiskCache(_));
+        let changes: Vec<Change> = self.changes.iter().filter(is_other).copied().collect();
+        machine.with(&changes)
+    }
+
+    /// Where values may be kept from run to run: as large as it is said to be.
+    fn disk(&self, machine: &Machine) -> Option<Disk> {
+        let room = self.changes.iter().rev().find_map(|it| match it {
+            Change::DiskCache(bytes) => Some(*bytes as u64),
+            _ => None,
+        });
+        let Some(room) = room else { return self.disk };
+        let rate = machine.storages.first().map(|it| it.sequential.best(it.sequential.readers_max));
+        let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
+        let unknown = Disk { room, read_ns, write_ns: 0.0, write_ahead: 0 };
+        Some(Disk { room, ..self.disk.unwrap_or(unknown) })
+    }
+
+    /// How fast it was when it was measured, and the cores that it could use then.
+    fn seen(&self) -> Option<(Seen, f64)> {
+        let it = self.profile.as_ref().filter(|it| !it.kept)?;
+        let seen = Seen {
+            seconds: it.seconds,
+            outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
+            workers: it.workers,
+            others: it.others.unwrap_or(0.0),
+            stall: it.stalled_seconds / it.seconds.max(1e-9),
+            bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
+        };
+        Some((seen, it.workers.min(it.cores).max(1) as f64))
+    }
 }
 
-/// A disk as the model sees it: as it is read when the page cache holds nothing.
-pub(crate) fn storage(of: &host::Storage) -> Option<Storage> {
+/// The arguments of each source.
+fn sources(program: &Program) -> impl Iterator<Item = &[Arg]> {
+    program.stages.iter().filter_map(|(_, it)| match &it.code {
+        Code::Source { args, .. } => Some(&args[..]),
+        _ => None,
+    })
+}
+
+/// What a calibrated host says of the machine, which is read in requests of so many bytes; for each
+/// source the place of its storage.
+fn known(
+    machine: &mut Machine,
+    (host, request): (&Host, Option<f64>),
+    program: &Program,
+) -> Vec<Option<usize>> {
+    let all = host.memory.all_threads.as_ref();
+    machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
+    machine.origin = if host.is_assumed() { Origin::Assumed } else { Origin::Calibrated };
+    let storages = &mut machine.storages;
+    let mut place = |args: &[Arg]| {
+        let found = storage(host.storage_of(Path::new(folder_of(args)?))?, request)?;
+        let at = storages.iter().position(|it| it.name == found.name);
+        Some(at.unwrap_or_else(|| {
+            storages.push(found);
+            storages.len() - 1
+        }))
+    };
+    sources(program).map(&mut place).collect()
+}
+
+/// Where a source reads: what comes before the first wildcard of its first path.
+fn folder_of(args: &[Arg]) -> Option<&str> {
+    let path = args.iter().find_map(|it| match it {
+        Arg::Text(path) => Some(path),
+        Arg::List(all) => match all.first() {
+            Some(Arg::Text(path)) => Some(path),
+            _ => None,
+        },
+        _ => None,
+    })?;
+    path.split(['*', '{', '?', '[']).next()
+}
+
+/// A disk as the model sees it: as it is read when the page cache holds nothing, in requests of
+/// about so many bytes; in the largest that were measured where that is not known.
+pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storage> {
     let name = of.mount.as_ref().unwrap_or(&of.path).display().to_string();
-    let curve = |pattern: host::Pattern| {
+    let off = |it: &host::Sweep| match request {
+        Some(request) => (it.request.max(1) as f64 / request.max(1.0)).ln().abs(),
+        None => -(it.request as f64),
+    };
+    let sweep = |pattern: host::Pattern| {
         let fits = |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == pattern;
-        let sweep = of.read.iter().filter(fits).max_by_key(|it| it.request)?;
+        of.read.iter().filter(fits).min_by(|a, b| off(a).total_cmp(&off(b)))
+    };
+    let curve = |sweep: &host::Sweep| {
         let host::Curve { m1, b1, m2, b2, thresh } = sweep.curve;
         let readers_max = sweep.points.last().map_or(1, |it| it.threads);
-        Some(Curve { rise: (m1, b1), level: (m2, b2), split: thresh, readers_max })
+        Curve { rise: (m1, b1), level: (m2, b2), split: thresh, readers_max }
     };
+    let random = sweep(host::Pattern::Random)?;
     Some(Storage {
-        sequential: curve(host::Pattern::Sequential)?,
-        random: curve(host::Pattern::Random)?,
+        sequential: curve(sweep(host::Pattern::Sequential)?),
+        random: curve(random),
         write: of.write.median,
-        latency_s: 0.0,
+        // Of a thread that is alone; more of them wait for each other, which is in the curve.
+        latency_s: random.points.first().map_or(0.0, |it| it.latency.median),
         origin: if of.doubt.is_some() { Origin::Assumed } else { Origin::Calibrated },
         name,
     })

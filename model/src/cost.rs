@@ -37,10 +37,10 @@ pub struct Offer {
 
 impl Prices {
     /// Google's N1 in us-east1 as the paper's code has them: $0.031611 a core, $0.004237 a GB; local
-    /// disks at $0.080 a GB and month that read 660 kB/s for each GB.
+    /// disks at $0.080 a GB and month, of 375 GB, each of which reads 660 MB/s.
     pub fn n1() -> Self {
         let gb_hour = 0.080 / 730.0;
-        Self { core: 0.031_611, memory_gb: 0.004_237, bandwidth_gb_s: gb_hour * 1e9 / 660e3 }
+        Self { core: 0.031_611, memory_gb: 0.004_237, bandwidth_gb_s: gb_hour * 375.0 / 0.66 }
     }
 }
 

@@ -51,51 +51,6 @@ impl Curve {
         let enough = bytes_per_s * (1.0 - 1e-9);
         (1..=self.readers_max.min(READERS_MAX)).find(|it| self.at(f64::from(*it)) >= enough)
     }
-
-    /// Two pieces through measured (readers, bytes per second): least squares on each side, the best split.
-    ///
-    /// (The code of the paper weighs errors by side and height; there is no reason to here.) None
-    /// for fewer than two points, or where nothing was read.
-    pub fn fit(points: &[(f64, f64)]) -> Option<Self> {
-        let mut sorted = points.to_vec();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let most = sorted.iter().map(|it| it.1).fold(0.0, f64::max);
-        if sorted.len() < 2 || most <= 0.0 {
-            return None;
-        }
-        let fits = (1..=sorted.len()).map(|at| Self::split_at(&sorted, at));
-        let badness =
-            |it: &Self| -> f64 { sorted.iter().map(|p| (it.at(p.0) - p.1).powi(2)).sum() };
-        fits.min_by(|a, b| badness(a).total_cmp(&badness(b)))
-    }
-
-    fn split_at(points: &[(f64, f64)], at: usize) -> Self {
-        let (low, high) = points.split_at(at);
-        let rise = line(low);
-        let level = if high.is_empty() { rise } else { line(high) };
-        // Where the pieces cross between the two groups, the first ends there.
-        let last = low[at - 1].0;
-        let next = high.first().map_or(last, |it| it.0);
-        let cross = (level.1 - rise.1) / (rise.0 - level.0);
-        let split = if cross.is_finite() { cross.clamp(last, next) } else { last };
-        let readers_max = points[points.len() - 1].0 as u32;
-        Self { rise, level, split, readers_max }
-    }
-}
-
-/// Slope and height at 0 of the line of least squares; flat through one point.
-fn line(points: &[(f64, f64)]) -> (f64, f64) {
-    let n = points.len() as f64;
-    let (mean_x, mean_y) = (
-        points.iter().map(|it| it.0).sum::<f64>() / n,
-        points.iter().map(|it| it.1).sum::<f64>() / n,
-    );
-    let spread: f64 = points.iter().map(|it| (it.0 - mean_x).powi(2)).sum();
-    if spread == 0.0 {
-        return (0.0, mean_y);
-    }
-    let slope = points.iter().map(|it| (it.0 - mean_x) * (it.1 - mean_y)).sum::<f64>() / spread;
-    (slope, mean_y - slope * mean_x)
 }
 
 #[cfg(test)]
@@ -103,10 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fit_finds_knee_and_least_readers() {
-        let points = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|p: f64| (p, (100e6 * p).min(600e6)));
-        let curve = Curve::fit(&points).unwrap();
-        assert!((curve.best(64) / 600e6 - 1.0).abs() < 1e-6, "{curve:?}");
+    fn the_fewest_readers_that_are_enough_are_found() {
+        let curve = Curve::up_to(100e6, 600e6);
+        assert_eq!(curve.best(64), 600e6);
         assert_eq!(curve.least_readers(600e6), Some(6));
         assert_eq!(curve.least_readers(250e6), Some(3));
         assert_eq!(curve.least_readers(700e6), None);
@@ -114,11 +68,11 @@ mod tests {
 
     #[test]
     fn nothing_is_read_into_a_curve_beyond_what_was_measured() {
-        let curve = Curve::fit(&[(1.0, 100.0), (2.0, 200.0), (4.0, 400.0)]).unwrap();
-        assert!((curve.best(256) - 400.0).abs() < 1e-9, "{curve:?}");
+        let rise = (100.0, 0.0);
+        let curve = Curve { rise, level: rise, split: 4.0, readers_max: 4 };
+        assert_eq!(curve.best(256), 400.0);
         assert_eq!(curve.least_readers(500.0), None);
         assert_eq!(curve.at(100.0), curve.at(4.0));
-        assert!(Curve::fit(&[(1.0, 100.0)]).is_none());
     }
 
     #[test]

@@ -106,25 +106,29 @@ impl<'a> Load<'a> {
         Bound { limit: Limit::Cpu, rate, origin: origin.unwrap_or_default() }
     }
 
+    /// Threads that a step can keep busy; none: any number. What is done in order bounds them, and
+    /// not to a whole number (Amdahl, "Validity of the single processor approach", 1967).
+    pub(crate) fn width(&self, at: usize) -> Option<f64> {
+        let serial = self.network.steps()[at].serial;
+        let in_order = (serial > 0.0).then(|| serial.recip());
+        let all = self.limits[at].map(f64::from).into_iter().chain(in_order);
+        all.reduce(f64::min)
+    }
+
     /// Steps with a limit of workers, and segments whose steps share one thread.
     fn threads(&self) -> impl Iterator<Item = Bound> {
         let mut segments: BTreeMap<u32, (f64, u32, Origin)> = BTreeMap::new();
         let mut all = Vec::new();
         for (at, step) in self.network.steps().iter().enumerate() {
-            let (Some(limit), Demand { worker_s, origin, .. }) =
-                (self.limits[at], self.demands[at])
+            let (Some(width), Demand { worker_s, origin, .. }) = (self.width(at), self.demands[at])
             else {
                 continue;
             };
-            if let Some(number) = step.segment {
+            if let (Some(number), Some(limit)) = (step.segment, self.limits[at]) {
                 let entry = segments.entry(number).or_insert((0.0, u32::MAX, Origin::Exact));
                 *entry = (entry.0 + worker_s, entry.1.min(limit), entry.2.max(origin));
             } else {
-                all.push(Bound {
-                    limit: Limit::Step(at),
-                    rate: f64::from(limit) / worker_s,
-                    origin,
-                });
+                all.push(Bound { limit: Limit::Step(at), rate: width / worker_s, origin });
             }
         }
         all.extend(segments.into_iter().map(|(number, (seconds, threads, origin))| Bound {

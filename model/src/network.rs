@@ -32,6 +32,8 @@ pub struct Step {
     pub outer: u32,
     /// Workers that the step may have; none: any number.
     pub workers_max: Option<u32>,
+    /// The part of its work that one thread does in order, however many workers it has: 0 to 1.
+    pub serial: f64,
     /// Cores that one call uses by itself, at least 1.
     pub internal: f64,
     /// Records per second that may leave it, whatever the cores (a token bucket, a service).
@@ -116,9 +118,11 @@ pub enum Count {
     Ratio,
     /// The first few.
     Take(u64),
+    /// All but the first few.
+    Skip(u64),
     /// All of it so many times; without a number, for ever.
     Repeat(Option<u64>),
-    /// As many as the shortest input has.
+    /// As many as the shortest input has; where it gives a share only, as many as last for that.
     Shortest,
 }
 
@@ -192,6 +196,7 @@ impl Default for Step {
             segment: None,
             outer: 1,
             workers_max: None,
+            serial: 0.0,
             internal: 1.0,
             cap: None,
             reads: None,
@@ -354,6 +359,7 @@ fn sound(step: &Step) -> Result<(), Flaw> {
         ("taken", step.taken),
         ("CPU time", step.ns.value),
         ("waiting time", step.waits_ns.value),
+        ("part done in order", step.serial),
         ("cores of a call", step.internal),
         ("cap", step.cap.unwrap_or(1.0)),
         ("bytes read", step.reads.map_or(0.0, |it| it.bytes + it.requests)),

@@ -69,7 +69,9 @@ pub fn with(network: &Network, machine: &Machine, remedy: Remedy) -> (Network, M
             machine.memory_bandwidth = machine.memory_bandwidth.map(|it| it * 2.0);
         }
         Remedy::Parallel(at) => {
-            network = network.with(at, |step| (step.segment, step.workers_max) = (None, None));
+            network = network.with(at, |step| {
+                (step.segment, step.workers_max, step.serial) = (None, None, 0.0);
+            });
         }
         Remedy::NoCap(at) => network = network.with(at, |step| step.cap = None),
         Remedy::TwiceTheConsumer => {

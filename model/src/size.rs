@@ -95,11 +95,17 @@ fn cardinality(step: &Step, inputs: &[Amount]) -> Amount {
         Count::Ratio if step.taken > 0.0 => all.times(step.taken.recip()),
         Count::Ratio => Amount::Unknown,
         Count::Take(k) => all.or_shorter(Amount::Finite(k as f64)).or_at_most(all, k),
+        Count::Skip(k) => match all {
+            Amount::Finite(n) => Amount::Finite((n - k as f64).max(0.0)),
+            other => other,
+        },
         Count::Repeat(Some(k)) => all.times(k as f64),
         Count::Repeat(None) if all == Amount::Finite(0.0) => all,
         Count::Repeat(None) => Amount::Infinite,
         Count::Shortest => {
-            inputs.iter().copied().reduce(Amount::or_shorter).unwrap_or(Amount::Unknown)
+            let asked = step.inputs.iter().zip(inputs).filter(|it| it.0.share > 0.0);
+            let lasts = asked.map(|(it, n)| n.times(it.share.recip()));
+            lasts.reduce(Amount::or_shorter).unwrap_or(Amount::Unknown)
         }
     }
 }

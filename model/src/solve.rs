@@ -127,17 +127,18 @@ pub fn solve(network: &Network, machine: &Machine, wishes: &Wishes) -> Solution 
     let cores: Vec<f64> = theta.collect();
     let alone_s = load.demands.iter().map(|it| it.worker_s).sum();
     let used: f64 = load.demands.iter().map(|it| part(rate, it.cpu_s)).sum();
-    let capacities = load
-        .demands
-        .iter()
-        .zip(&workers)
-        .map(|(it, w)| (it.worker_s > 0.0).then(|| f64::from(*w) / it.worker_s));
+    let capacity = |at: usize| {
+        let threads = f64::from(workers[at]).min(load.width(at).unwrap_or(f64::INFINITY));
+        let worker_s = load.demands[at].worker_s;
+        (worker_s > 0.0).then(|| threads / worker_s)
+    };
+    let capacity = (0..workers.len()).map(capacity).collect();
     Solution {
         rate,
         slowest: bounds.first().and_then(|it| slowest(&load, it.limit)),
         verdict: bounds.first().map_or(Verdict::Unbounded, |it| Verdict::of(it.limit)),
         bounds,
-        capacity: capacities.collect(),
+        capacity,
         cores,
         workers,
         core_use: used / machine.cores,
@@ -223,8 +224,9 @@ fn workers(load: &Load<'_>, at: usize, rate: f64, wishes: &Wishes) -> u32 {
 
 fn slowest(load: &Load<'_>, limit: Limit) -> Option<usize> {
     let steps = load.network.steps();
+    // Of those that weigh the same, the first one.
     let by = |weight: &dyn Fn(usize) -> f64| {
-        (0..steps.len()).max_by(|a, b| weight(*a).total_cmp(&weight(*b)))
+        (0..steps.len()).rev().max_by(|a, b| weight(*a).total_cmp(&weight(*b)))
     };
     let bytes_at = |at: usize, storage: usize| {
         let own = steps[at].reads.filter(|it| it.storage == storage);

@@ -89,12 +89,12 @@ fn change(text: &str) -> Result<Change, String> {
     let value = value.trim();
     let change = match name.trim() {
         "cores" => number(value).map(Change::Cores),
-        "memory" => with_unit(value, SIZES).map(Change::Memory),
-        "disk" => with_unit(value.strip_suffix("/s").unwrap_or(""), SIZES).map(Change::Disk),
+        "memory" => size(value).map(Change::Memory),
+        "disk" => size(value.strip_suffix("/s").unwrap_or("")).map(Change::Disk),
         "memory-bandwidth" => {
-            with_unit(value.strip_suffix("/s").unwrap_or(""), SIZES).map(Change::MemoryBandwidth)
+            size(value.strip_suffix("/s").unwrap_or("")).map(Change::MemoryBandwidth)
         }
-        "disk-cache" => with_unit(value, SIZES).map(Change::DiskCache),
+        "disk-cache" => size(value).map(Change::DiskCache),
         "consumer" => consumer(value).map(Change::Consumer),
         _ => return Err(wrong()),
     };
@@ -117,19 +117,39 @@ const SIZES: &[(&str, f64)] = &[
 ];
 
 /// Units of time with their seconds.
-const TIMES: &[(&str, f64)] = &[("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("s", 1.0)];
+const TIMES: &[(&str, f64)] = &[
+    ("ms", 1e-3),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ns", 1e-9),
+    ("min", 60.0),
+    ("h", 3600.0),
+    ("d", 86_400.0),
+    ("s", 1.0),
+];
 
 /// Seconds for an output: `120ms`, `120ms/batch`, or a rate: `8000/s`.
 fn consumer(text: &str) -> Option<f64> {
     match text.strip_suffix("/s") {
         Some(rate) => number(rate).map(f64::recip),
-        None => with_unit(text.strip_suffix("/batch").unwrap_or(text), TIMES),
+        None => seconds(text.strip_suffix("/batch").unwrap_or(text)).filter(|it| *it > 0.0),
     }
+}
+
+/// Bytes above 0, with their unit: `1.5GiB`, `8TB`.
+pub fn size(text: &str) -> Option<f64> {
+    with_unit(text, SIZES).filter(|it| *it > 0.0)
+}
+
+/// Seconds of a time with its unit: `500ms`, `2 min`.
+pub fn seconds(text: &str) -> Option<f64> {
+    with_unit(text, TIMES)
 }
 
 fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (unit, factor) = units.iter().find(|it| text.ends_with(it.0))?;
-    number(&text[..text.len() - unit.len()]).map(|it| it * factor)
+    let n: f64 = text[..text.len() - unit.len()].trim().parse().ok()?;
+    Some(n * factor).filter(|it| *it >= 0.0 && it.is_finite())
 }
 
 /// A number above 0.

@@ -47,6 +47,32 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     }
     folder.pipec(&["run", "p.pipe", "--profile", "run.profile"]).ends(0, &["8 batches"]);
     folder.pipec(&["explain", "p.pipe", "--profile", "run.profile"]).ends(0, &[]);
+    // The first chunk is none of it: the clock starts when it has come.
+    let free = ["run", "p.pipe", "--epochs", "3", "--no-cache", "--profile", "free.profile"];
+    folder.pipec(&free).ends(0, &["24 batches"]);
+    let text = folder.read("free.profile");
+    let outputs = text.split("\"outputs\":").last().unwrap().split(',').next().unwrap();
+    assert!((1..24).contains(&outputs.parse::<u64>().unwrap()), "{outputs}");
+    // Where values were kept, decoding seems to cost nothing.
+    let kept = ["run", "p.pipe", "--epochs", "3", "--profile", "kept.profile"];
+    folder.pipec(&kept).ends(0, &["24 batches"]);
+    let explained = folder.pipec(&["explain", "p.pipe", "--profile", "kept.profile"]);
+    explained.ends(0, &["`kept.profile`", "not used", "pipec profile"]);
+    assert!(explained.out.contains("~ assumed"), "{}", explained.out);
+    // Its costs stand by the places of another program, or another pipec's.
+    let text = folder.read("p.profile");
+    folder.write("old.profile", &text.replacen("\"version\":\"", "\"version\":\"0", 1));
+    folder.write("odd.profile", &text.replacen("\"rows\":", "\"rows\":1", 1));
+    folder.write("new.profile", &text.replacen("\"format\":1", "\"format\":2,\"new\":1", 1));
+    for (name, code, said) in [
+        ("old.profile", 2, "another program"),
+        ("odd.profile", 2, "another program"),
+        ("new.profile", 5, "its form is 2"),
+        ("/dev/zero", 5, "MiB"),
+    ] {
+        let told = folder.pipec(&["explain", "p.pipe", "--profile", name]);
+        told.ends(code, &[said, "pipec profile"]);
+    }
 
     folder.write("q.pipe", "pipeline p = range(64) |> map { x: i * 2 } |> batch(8)\n");
     folder
@@ -59,6 +85,18 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.pipec(&["explain", "p.pipe", "--profile", "none"]).ends(5, &["none"]);
 }
 
+/// Another machine.
+const OTHER: &str = "\
+format = 1
+[cpu]
+available = 5.5
+allowed = 6
+logical = 6
+physical = 6
+[memory]
+total = 1000000000
+";
+
 #[test]
 fn machines_that_are_not_here_are_told_of() {
     let folder = Folder::of("what-if", &[("p.pipe", PROGRAM)]);
@@ -68,6 +106,16 @@ fn machines_that_are_not_here_are_told_of() {
     let many = explained(&["--what-if", "cores=96", "--epochs", "9"]);
     assert!(many.out.contains("96 cores of processor"), "{}", many.out);
     assert!(many.out.contains("from the second epoch on"), "{}", many.out);
+    // The first line is of that machine too, and so are the steps.
+    let (first, rest) = many.out.split_once('\n').unwrap();
+    assert!(first.contains(" on 96 cores"), "{first}");
+    assert!(rest.lines().any(|it| it.contains("p.map#1") && it.contains(" 96 ")), "{rest}");
+    folder.write("other.toml", OTHER);
+    let other = explained(&["--host", "other.toml"]);
+    assert!(other.out.contains(" on 5.5 cores"), "{}", other.out);
+    let kept = explained(&["--what-if", "disk-cache=1GB", "--epochs", "3"]);
+    assert!(kept.out.contains("for all of them on disk"), "{}", kept.out);
+    assert!(!kept.out.contains("reading from"), "{}", kept.out);
     explained(&["--what-if", "cors=96"]).ends(2, &["cors", "cores=96"]);
 }
 

@@ -130,8 +130,7 @@ struct Room {
 
 impl Choice {
     fn new(candidate: Candidate, occasion: &Occasion) -> Self {
-        let lens = candidate.sources.iter().map(|it| occasion.pass_lens.get(it).copied());
-        let values = lens.sum::<Option<u64>>();
+        let values = candidate.values(&occasion.pass_lens);
         let why = candidate.refused.clone().unwrap_or_default();
         let mut new = Self {
             candidate,
@@ -168,7 +167,17 @@ impl Choice {
 
     /// Whether there is room for all of them, in memory or on disk.
     pub fn is_whole(&self) -> bool {
-        self.kept && self.share.max(self.disk_share) >= 1.0
+        self.kept && self.hits() >= 1.0
+    }
+
+    /// The share of the records that it is found for once it is full.
+    pub(crate) fn hits(&self) -> f64 {
+        self.share.max(self.disk_share)
+    }
+
+    /// What it takes to read those that are on disk alone, in nanoseconds a record, on average.
+    pub(crate) fn finding_ns(&self) -> f64 {
+        (self.hits() * self.candidate.saves.value - self.saves_ns).max(0.0)
     }
 
     /// Whether some of them go to disk, where it is kept.
@@ -213,8 +222,9 @@ impl Choice {
         let only_on_disk = (self.disk_share - self.share).max(0.0);
         self.saves_ns = self.share * saves + only_on_disk * read;
         self.fill_ns = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
-        self.payback = 1.0 + self.fill_ns / self.saves_ns.max(1e-9);
-        self.saves_ns * self.values.unwrap_or(1) as f64
+        let made = self.candidate.made.max(1e-9);
+        self.payback = 1.0 + self.fill_ns * made / self.saves_ns.max(1e-9);
+        self.saves_ns * self.values.unwrap_or(1) as f64 / made
     }
 
     fn has_room(&self) -> bool {
@@ -247,8 +257,21 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
                 format!("`{name}` saves more: {saves}, and this {}", other.saves_in_words());
         }
     }
+    share_out(&mut all, room.memory);
     all.sort_by_key(|it| !it.kept);
     all
+}
+
+/// What values may take beyond what they are estimated to, as a part of it.
+const MORE: f64 = 0.25;
+
+/// Gives those that are kept more room, for values that are larger than was estimated, as far as
+/// there is any left.
+fn share_out(all: &mut [Choice], left: f64) {
+    let more = |it: &Choice| it.limit as f64 * MORE;
+    let wanted: f64 = all.iter().map(more).sum();
+    let part = (left / wanted.max(1.0)).clamp(0.0, 1.0);
+    all.iter_mut().for_each(|it| it.limit += (more(it) * part) as u64);
 }
 
 /// The open one that is worth most; of those that are worth the same, the one that is made first.
@@ -267,14 +290,15 @@ fn best(all: &mut [Choice], room: Room) -> Option<usize> {
 fn keep(choice: &mut Choice, room: Room) -> Room {
     choice.kept = true;
     let all = choice.bytes_in_all();
-    let taken = |share: f64, room: f64, more: f64| {
-        if share < SHARE_MIN { 0.0 } else { all.map_or(room, |it| (it * more).min(room)) }
+    let taken = |share: f64, room: f64| {
+        if share < SHARE_MIN { 0.0 } else { all.map_or(room, |it| it.min(room)) }
     };
-    choice.limit = taken(choice.share, room.memory, 1.25) as u64;
+    let memory = taken(choice.share, room.memory);
+    choice.limit = memory as u64;
     choice.why = room_for(choice.share, choice.disk_share);
     Room {
-        memory: room.memory - taken(choice.share, room.memory, 1.0),
-        disk: room.disk - taken(choice.disk_share, room.disk, 1.0),
+        memory: room.memory - memory,
+        disk: room.disk - taken(choice.disk_share, room.disk),
         ..room
     }
 }
@@ -297,5 +321,49 @@ fn not_worth_it(choice: &Choice) -> String {
     match choice.has_room() {
         true => format!("to fill it would take as long as {:.0} epochs save", choice.payback),
         false => "there is no room".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Figure;
+    use plan::ExprId;
+
+    /// A value of so many bytes, of a stage of its own.
+    fn candidate(stage: u32, bytes: f64) -> Candidate {
+        Candidate {
+            step: format!("p.map#{stage}"),
+            function: "f".to_owned(),
+            stage: StageId(stage),
+            node: ExprId(0),
+            key: vec![0],
+            name: 0,
+            spares: Vec::new(),
+            bytes: Figure::exact(bytes),
+            saves: Figure::exact(1e9),
+            parts: Vec::new(),
+            made: 1.0,
+            sources: vec![(StageId(0), 1.0)],
+            most: None,
+            listed: true,
+            refused: None,
+        }
+    }
+
+    fn limits(sizes: [f64; 2], room: u64) -> u64 {
+        let all = (1..).zip(sizes).map(|(stage, bytes)| candidate(stage, bytes - ENTRY_BYTES));
+        let pass_lens = [(StageId(0), 10)].into();
+        let occasion = Occasion { pass_lens, passes: 100.0, room, ..Occasion::default() };
+        choose(all.collect(), &occasion).iter().map(|it| it.limit).sum()
+    }
+
+    #[test]
+    fn all_that_is_kept_together_takes_no_more_than_the_room() {
+        // 7 000 and what is left of 10 000: nothing is over for values larger than was estimated.
+        assert_eq!(limits([700.0, 400.0], 10_000), 10_000);
+        // There is room for a quarter more of both, and no need of any more.
+        assert_eq!(limits([700.0, 400.0], 100_000), 13_750);
+        assert!((11_998..=12_000).contains(&limits([700.0, 400.0], 12_000)));
     }
 }

@@ -3,10 +3,10 @@
 
 use super::{Estimate, StepEstimate};
 use crate::{
-    caches::{Budget, Choice},
+    caches::{Budget, Choice, Part},
     lower::{
         catalog::Catalog,
-        role::{Role, role},
+        role::{Ends, Role, role},
     },
 };
 use model::{
@@ -39,8 +39,8 @@ pub struct Outlook {
     pub warm: Option<Solution>,
     /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
     pub payback: Option<Payback>,
-    /// How fast it was when it was measured, and what was expected of it before.
-    pub seen: Option<(Seen, f64)>,
+    /// How fast it was when it was measured, and what is predicted for that.
+    pub seen: Option<(Seen, Predicted)>,
 }
 
 /// What it takes to keep values, by the clock.
@@ -75,10 +75,12 @@ pub struct View {
     pub too_large: Vec<Choice>,
     /// What there is to keep values in, where some could be.
     pub budget: Option<Budget>,
-    /// How fast it was when it was measured.
-    pub seen: Option<Seen>,
+    /// How fast it was when it was measured, and the machine as it was then.
+    pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
     pub pass_lens: Vec<Option<u64>>,
+    /// The storage that each source lies on, where it is known.
+    pub storages: Vec<Option<usize>>,
 }
 
 /// How fast a pipeline was.
@@ -98,31 +100,42 @@ pub struct Seen {
     pub bytes_read: f64,
 }
 
+/// What is predicted for a run that was measured, on the machine that it ran on: outputs in a
+/// second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Predicted {
+    /// With what was measured of its steps.
+    pub measured: f64,
+    /// With what is assumed of them.
+    pub assumed: f64,
+}
+
 /// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
 const FIND_NS: f64 = 300.0;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
     let mut network = network(plan, &Catalog::new(library), &estimate.steps)?;
-    let sources = (0..network.steps().len()).filter(|it| network.steps()[*it].inputs.is_empty());
-    for (at, len) in sources.collect::<Vec<_>>().into_iter().zip(&view.pass_lens) {
+    for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
-    if let Some(seen) = &view.seen {
+    if let Some((seen, _)) = &view.seen {
         network = reading(network, seen.bytes_read);
     }
+    network = placed(network, &view.storages);
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
     let payback = warm.as_ref().and_then(|it| payback(&network, plan, (&view, [&solution, it])));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices, too_large, budget, seen, .. } = view;
-    let seen = seen.and_then(|seen| {
-        let cores = (estimate.cores, None);
-        let before = super::estimate(plan, library, cores).ok()?;
-        let network = self::network(plan, &Catalog::new(library), &before.steps)?;
-        Some((seen, solve(&network, &machine, &wishes).rate))
+    let View { machine, choices, too_large, budget, seen, storages, .. } = view;
+    let seen = seen.and_then(|(seen, then)| {
+        let before = super::estimate(plan, library, (estimate.cores, None)).ok()?;
+        let before = self::network(plan, &Catalog::new(library), &before.steps)?;
+        let rate = |network: &Network| solve(network, &then, &wishes).rate;
+        let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
+        Some((seen, Predicted { measured, assumed }))
     });
     Some(Outlook {
         machine,
@@ -162,32 +175,36 @@ fn step(
     catalog: &Catalog,
 ) -> Step {
     let is_source = inputs.is_empty();
-    let sequential = own.serial > 0.9;
+    // What another thread could do meanwhile is too little to be told.
+    let sequential = own.serial > 0.99;
+    let taken = if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving };
     Step {
         name: own.step.clone(),
         inputs,
-        taken: if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving },
+        taken,
         ns: own.ns,
         segment: sequential.then_some(op.place as u32),
-        // As many as keep the thread busy that does the rest in order (Amdahl's law).
-        workers_max: (own.serial > 0.0 && !sequential).then(|| (1.0 / own.serial) as u32),
+        serial: if sequential { 0.0 } else { own.serial },
         bytes_out: own.bytes,
-        bytes_moved: own.bytes.value * if own.moved { 0.0 } else { 2.0 },
+        // Written once and read once; for each record entering, of which several may go into one.
+        bytes_moved: if own.moved { 0.0 } else { 2.0 * own.bytes.value / taken.max(1e-9) },
         varies: draws(op).then_some(Varies::Random),
         reads: reads(op, own, catalog),
-        count: count(op, own.moved, catalog),
+        count: count(op, own, catalog),
         ..Step::default()
     }
 }
 
-/// How many records leave a step. The number of a source is that of a pass, less what it leaves out
-/// for the steps that have moved into it.
-fn count(op: &Op, moved: bool, catalog: &Catalog) -> Count {
+/// How many records leave it.
+fn count(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Count {
     match role(op, catalog) {
         Role::Source => Count::Source(Amount::Unknown),
+        Role::Take(n) => Count::Take(n),
+        // What the source leaves out itself is in no count of its records.
+        Role::Skip(n) if !own.moved => Count::Skip(n),
         Role::Repeat(n) => Count::Repeat(n),
-        Role::Take(n) if !moved => Count::Take(n),
-        Role::Zip => Count::Shortest,
+        Role::Merge(Ends::Never) => Count::Repeat(None),
+        Role::Zip | Role::Merge(Ends::First) => Count::Shortest,
         _ => Count::Ratio,
     }
 }
@@ -214,16 +231,39 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     (bytes > 0.0).then_some(reads)
 }
 
+/// The steps that read no other.
+fn sources(network: &Network) -> Vec<usize> {
+    let steps = network.steps().iter().enumerate();
+    steps.filter(|it| it.1.inputs.is_empty()).map(|it| it.0).collect()
+}
+
 /// The network where so many bytes are read for an output: it was counted, step by step it was not.
 fn reading(network: Network, bytes: f64) -> Network {
-    let reads = |at: &usize| network.steps()[*at].reads.is_some();
-    let at = (0..network.steps().len()).find(reads).unwrap_or(0);
-    let entering = network.visits().entering[at].max(1e-9);
-    let all = 0..network.steps().len();
-    let network = all.fold(network, |it, step| it.with(step, |step| step.reads = None));
-    let reads =
-        Reads { storage: 0, bytes: bytes / entering, requests: 0.0, pattern: Pattern::Random };
-    network.with(at, |step| step.reads = (bytes > 0.0).then_some(reads))
+    let entering = network.visits().entering;
+    let each = |at: usize| network.steps()[at].reads.map_or(0.0, |it| it.bytes * entering[at]);
+    let all: f64 = (0..entering.len()).map(each).sum();
+    if all <= 0.0 && bytes > 0.0 {
+        let bytes = bytes / entering[0].max(1e-9);
+        let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
+        return network.with(0, |step| step.reads = Some(reads));
+    }
+    (0..entering.len()).fold(network, |network, at| {
+        let as_counted = |it: Reads| Reads { bytes: it.bytes * bytes / all, ..it };
+        network.with(at, |step| step.reads = step.reads.map(as_counted).filter(|it| it.bytes > 0.0))
+    })
+}
+
+/// The network where each step reads from the storage that its source lies on.
+fn placed(network: Network, storages: &[Option<usize>]) -> Network {
+    // What nobody told of comes behind those that are known.
+    let unknown = storages.iter().flatten().max().map_or(0, |it| it + 1);
+    let sources = sources(&network);
+    (0..network.steps().len()).fold(network, |network, at| {
+        let above = network.upstream(at);
+        let own = sources.iter().zip(storages).find(|it| above[*it.0]);
+        let storage = own.and_then(|it| *it.1).unwrap_or(unknown);
+        network.with(at, |step| step.reads = step.reads.map(|it| Reads { storage, ..it }))
+    })
 }
 
 /// Outputs of an epoch; of one pass, where it has several.
@@ -260,37 +300,213 @@ fn payback(
 
 /// The network once all that is kept is full.
 fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
-    let mut warm = network.clone();
-    let mut changed = false;
-    for choice in view.choices.iter().filter(|it| it.kept) {
-        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
-        let spared = choice.saves_ns;
-        changed = true;
-        warm = warm.with(at, |step| {
-            step.ns.value = (step.ns.value - spared).max(0.0) + FIND_NS;
-        });
-        // What is read for it alone is read in a step before.
-        if choice.candidate.spares.is_empty() {
-            continue;
-        }
-        let read = (0..at).rev().find(|it| warm.steps()[*it].reads.is_some());
-        if let Some(read) = read {
-            warm = warm.with(read, |step| {
-                step.ns.value *= 1.0 - choice.share;
-                step.reads = step.reads.map(|it| Reads {
-                    bytes: it.bytes * (1.0 - choice.share),
-                    requests: it.requests * (1.0 - choice.share),
-                    ..it
-                });
-            });
-        }
-    }
-    changed.then_some(warm)
+    let kept = || view.choices.iter().filter(|it| it.kept);
+    let place = |step: &str| plan.ops.iter().find(|(_, op)| op.step == step).map(|it| it.0.row());
+    let warm = kept().fold(network.clone(), |network, choice| {
+        let (candidate, hits) = (&choice.candidate, choice.hits());
+        let less = |network: Network, part: &Part| match place(&part.step) {
+            Some(at) => {
+                network.with(at, |it| it.ns.value = (it.ns.value - part.ns * hits).max(0.0))
+            }
+            None => network,
+        };
+        let network = candidate.parts.iter().fold(network, less);
+        let network = match place(&candidate.step) {
+            // What is on disk alone has to be read.
+            Some(at) => network.with(at, |it| it.ns.value += FIND_NS + choice.finding_ns()),
+            None => network,
+        };
+        let reading = candidate.spares.iter().filter_map(|it| place(&it.step));
+        reading.fold(network, |network, at| {
+            network.with(at, |it| it.reads = part_of(it.reads, 1.0 - hits))
+        })
+    });
+    kept().next().map(|_| warm)
+}
+
+fn part_of(reads: Option<Reads>, part: f64) -> Option<Reads> {
+    reads.map(|it| Reads { bytes: it.bytes * part, requests: it.requests * part, ..it })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        caches::{Occasion, candidates, choose},
+        estimate::estimate,
+        lower::bed::{Bed, Cells, LIBRARY, picture},
+    };
+    use plan::{Arg, DType, ExprId, StageId, Type};
+
+    fn view(pass_lens: &[u64], choices: Vec<Choice>) -> View {
+        let pass_lens = pass_lens.iter().copied().map(Some).collect();
+        let machine = Machine::new(16.0, 1e9);
+        View {
+            machine,
+            choices,
+            too_large: Vec::new(),
+            budget: None,
+            seen: None,
+            pass_lens,
+            storages: Vec::new(),
+        }
+    }
+
+    /// The outlook of `plan` where this was changed in its estimate.
+    fn looked(plan: &Plan, view: View, change: impl FnOnce(&mut [StepEstimate])) -> Outlook {
+        let mut estimate = estimate(plan, &LIBRARY, (16, None)).unwrap();
+        change(&mut estimate.steps);
+        outlook(plan, &LIBRARY, &estimate, view).unwrap()
+    }
+
+    #[test]
+    fn a_batch_goes_through_the_memory_once_whatever_it_holds() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let root = bed.batch(range, 128);
+        let found = looked(&bed.plan(root), view(&[], Vec::new()), |_| {});
+        // 128 numbers of 8 bytes, written and read: at the source each, at the batch all.
+        let moved: Vec<f64> = found.network.demands(16.0).iter().map(|it| it.moved).collect();
+        assert_eq!(moved, [2048.0, 2048.0]);
+    }
+
+    #[test]
+    fn what_is_done_in_order_in_part_bounds_by_that_part() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let root = bed.batch(range, 1);
+        let found = looked(&bed.plan(root), view(&[], Vec::new()), |steps| {
+            (steps[1].ns, steps[1].serial) = (super::super::Figure::exact(1e6), 0.55);
+        });
+        assert!((found.solution.rate - 1e3 / 0.55).abs() < 1e-6, "{}", found.solution.rate);
+    }
+
+    fn counts(root: impl FnOnce(&mut Bed) -> plan::OpId, pass_lens: &[u64]) -> Amount {
+        let mut bed = Bed::default();
+        let root = root(&mut bed);
+        let found = looked(&bed.plan(root), view(pass_lens, Vec::new()), |_| {});
+        *found.network.cardinalities().last().unwrap()
+    }
+
+    #[test]
+    fn an_epoch_has_as_many_records_as_its_operators_let_through() {
+        let in_order = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.operator("shuffle", range, &[Arg::Int(10)])
+        };
+        let joined = |bed: &mut Bed| {
+            let inputs = [bed.range(), bed.range()];
+            bed.zip(inputs)
+        };
+        let of = |name: &'static str, n: Arg| {
+            move |bed: &mut Bed| {
+                let input = in_order(bed);
+                bed.operator(name, input, &[n])
+            }
+        };
+        let first = |bed: &mut Bed| {
+            let range = bed.range();
+            let batch = bed.batch(range, 32);
+            bed.operator("take", batch, &[Arg::Int(2)])
+        };
+        let laps = |n: Arg| {
+            move |bed: &mut Bed| {
+                let range = bed.range();
+                bed.operator("repeat", range, &[n])
+            }
+        };
+        let left = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.operator("skip", range, &[Arg::Int(7)])
+        };
+        assert_eq!(counts(joined, &[100, 100]), Amount::Finite(100.0));
+        assert_eq!(counts(of("take", Arg::Int(5)), &[100]), Amount::Finite(5.0));
+        assert_eq!(counts(of("skip", Arg::Int(5)), &[100]), Amount::Finite(95.0));
+        assert_eq!(counts(first, &[100]), Amount::Finite(2.0));
+        assert_eq!(counts(laps(Arg::Int(3)), &[100]), Amount::Finite(300.0));
+        assert_eq!(counts(laps(Arg::None), &[100]), Amount::Infinite);
+        // The source skips them: they are no part of its pass.
+        assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
+    }
+
+    #[test]
+    fn a_run_that_was_measured_is_held_against_the_machine_of_that_time() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let plan = bed.plan(range);
+        let seen = Seen {
+            seconds: 1.0,
+            outputs_per_second: 1.0,
+            workers: 1,
+            others: 0.0,
+            stall: 0.0,
+            bytes_read: 0.0,
+        };
+        let mut view = view(&[], Vec::new());
+        view.seen = Some((seen, Machine::new(1.0, 1e9)));
+        view.machine.consumer = model::Consumer { seconds: Some(10.0) };
+        let found = looked(&plan, view, |steps| steps[0].ns = super::super::Figure::exact(1e6));
+        let predicted = found.seen.unwrap().1;
+        assert!((found.solution.rate - 0.1).abs() < 1e-9);
+        assert!((predicted.measured - 1e3).abs() < 1e-6, "{predicted:?}");
+    }
+
+    #[test]
+    fn each_source_is_read_from_its_own_storage() {
+        let mut bed = Bed::default();
+        let read = |bed: &mut Bed| {
+            let files = bed.files();
+            bed.map(files, |it| vec![("bytes", it.read())])
+        };
+        let inputs = [read(&mut bed), read(&mut bed)];
+        let root = bed.zip(inputs);
+        let mut view = view(&[], Vec::new());
+        view.machine.storages = ["a", "b"].map(|it| model::Storage::flat(it, 1e6)).to_vec();
+        view.storages = vec![Some(0), Some(1)];
+        let plan = bed.plan(root);
+        let both = looked(&plan, view.clone(), |_| {}).solution.rate;
+        view.storages = vec![Some(0), Some(0)];
+        let one = looked(&plan, view.clone(), |_| {}).solution.rate;
+        assert!((both / one - 2.0).abs() < 1e-6, "{both} {one}");
+        view.storages = vec![Some(1), None];
+        assert_eq!(looked(&plan, view, |_| {}).solution.rate, both);
+    }
+
+    #[test]
+    fn what_is_kept_spares_each_step_its_own_part() {
+        let mut bed = Bed::default();
+        let files = bed.files();
+        let bytes = bed.map(files, |it| vec![("bytes", it.read())]);
+        let image = bed.map(bytes, |it| {
+            let bytes = it.field("bytes");
+            vec![("image", it.decoded(bytes))]
+        });
+        let small = |it: &mut Cells| -> ExprId {
+            let args = [Arg::Expr(it.field("image")), Arg::Int(64)];
+            it.call("resize", &args, picture())
+        };
+        let small = bed.map(image, |it| vec![("image", small(it))]);
+        let root = bed.map(small, |it| {
+            let image = it.field("image");
+            vec![("flat", it.of("flip_x", image, Type::tensor(DType::U8, &[64, 64, 3])))]
+        });
+        let plan = bed.plan(root);
+        let all = candidates(&plan, &LIBRARY, (None, 2_000.0)).unwrap();
+        let resized: Vec<_> = all.into_iter().filter(|it| it.function == "resize").collect();
+        let pass_lens = [(StageId(0), 100)].into();
+        let occasion = Occasion { pass_lens, passes: 9.0, room: 1 << 40, ..Occasion::default() };
+        let choices = choose(resized, &occasion);
+        assert!(choices[0].kept && !choices[0].candidate.spares.is_empty(), "{choices:?}");
+        let warm = {
+            let steps = estimate(&plan, &LIBRARY, (2, None)).unwrap().steps;
+            let network = network(&plan, &Catalog::new(&LIBRARY), &steps).unwrap();
+            warm(&network, &plan, &view(&[], choices)).unwrap()
+        };
+        let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();
+        // The list of the files, nothing read or decoded, a value found, and what follows.
+        assert_eq!(ns[..4], [100.0, 0.0, 0.0, FIND_NS], "{ns:?}");
+        assert!(warm.steps()[1].reads.is_none_or(|it| it.bytes == 0.0));
+    }
 
     #[test]
     fn what_is_saved_later_pays_for_the_first_epoch() {

@@ -284,7 +284,7 @@ fn made(op: &Op, records: &plan::Records) -> Figure {
 pub(super) fn input_shares(op: &Op, catalog: &Catalog) -> Vec<f64> {
     let role = role(op, catalog);
     let n = op.inputs.len();
-    if !matches!(role, Role::Merge { .. }) {
+    if !matches!(role, Role::Merge(_)) {
         return vec![1.0; n];
     }
     let OpKind::Operator { entry, args, names } = &op.kind else { return vec![1.0; n] };

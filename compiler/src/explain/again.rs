@@ -38,7 +38,7 @@ fn block(op: &Op, role: Role) -> Option<String> {
     match role {
         Role::ShuffleWithin(n) => Some(format!("the window of {step} ({n} records)")),
         Role::Batch { plain: false, .. } => Some(format!("a block of batches of {step}")),
-        Role::Merge { .. } => Some(format!("a block of {step}")),
+        Role::Merge(_) => Some(format!("a block of {step}")),
         Role::Other if matches!(op.kind, OpKind::Operator { .. }) => {
             Some(format!("what {step} has taken in of the epoch"))
         }

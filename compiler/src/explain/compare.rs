@@ -6,7 +6,7 @@
 
 use super::{
     Observed,
-    figures::{percent, rate, time},
+    figures::{percent, rate, things, time},
     table::{Cell, lines},
 };
 use crate::estimate::{Figure, Origin, call_name};
@@ -108,7 +108,8 @@ impl Comparison {
         let head = |letter: &str, it: &SideFigures| {
             let bound = it.bottleneck.as_deref().unwrap_or("nothing that is known");
             let of = format!("{} of {}", it.pipeline, it.name);
-            let (cores, workers) = (things(it.cores, "core"), things(it.workers, "worker"));
+            let [cores, workers] = [(it.cores, "core"), (it.workers, "worker")]
+                .map(|(n, what)| things(n as f64, what));
             let bound = format!("{cores}, {workers}, bound by {bound}");
             let of = format!("{of}: {} records/s", rate(measured(it.records_per_second)));
             vec![Cell::left(letter), Cell::left(of), Cell::left(bound)]
@@ -250,7 +251,11 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
     let cores = run.workers.min(run.cores).max(1);
     let dearest = stages.iter().max_by(|a, b| a.cpu_ns.total_cmp(&b.cpu_ns));
     let dearest = dearest.filter(|it| it.cpu_ns > 0.0).map(|it| it.steps.join(", "));
-    let all = (format!("{} of processor", things(cores, "core")), cores as f64 * 1e9 / ns, dearest);
+    let all = (
+        format!("{} of processor", things(cores as f64, "core")),
+        cores as f64 * 1e9 / ns,
+        dearest,
+    );
     let in_order = stages.iter().filter(|it| it.serial_ns > 0.0).map(|it| {
         let steps = it.steps.join(", ");
         let rate = 1e9 * records / it.serial_ns;
@@ -270,9 +275,4 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
         bottleneck: bounds.first().and_then(|it| it.2.clone()),
         bounds: bounds.into_iter().map(|it| (it.0, it.1)).collect(),
     }
-}
-
-fn things(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }

@@ -64,7 +64,7 @@ impl Edge {
 
 /// Every step once, in the order of the text.
 pub(super) fn nodes(explanation: &Explanation) -> Vec<Node<'_>> {
-    let bottleneck = bottleneck(explanation);
+    let bottleneck = forecast::bottleneck(explanation);
     let mut nodes: Vec<Node<'_>> = Vec::with_capacity(explanation.steps.len());
     for line in &explanation.steps {
         if nodes.iter().any(|it| it.at() == line.estimate) {
@@ -105,14 +105,6 @@ pub(super) fn edges(explanation: &Explanation) -> Vec<Edge> {
 fn share(explanation: &Explanation, at: usize, i: usize) -> f64 {
     let network = explanation.outlook.as_ref().map(|it| it.network.steps());
     network.and_then(|it| it.get(at)?.inputs.get(i)).map_or(1.0, |it| it.share)
-}
-
-/// The step that bounds the rate, or at which what bounds it is used up; nothing for the consumer.
-fn bottleneck(explanation: &Explanation) -> Option<usize> {
-    match explanation.outlook.as_ref().map(|it| &it.solution) {
-        Some(it) if forecast::outside(explanation).is_some() => it.slowest,
-        _ => Some(explanation.estimate.bottleneck),
-    }
 }
 
 /// Whether the consumer is slower than the pipeline.

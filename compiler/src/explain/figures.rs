@@ -27,6 +27,13 @@ pub(super) fn percent(share: f64) -> String {
     if percent > 0.0 && percent < 0.5 { "< 1 %".to_owned() } else { format!("{percent:.0} %") }
 }
 
+/// `1 core`, `2.5 cores`
+pub(super) fn things(n: f64, what: &str) -> String {
+    let n = (n * 100.0).round() / 100.0;
+    let plural = if n == 1.0 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
 fn scaled(figure: Figure, units: &[(f64, &str)]) -> String {
     let (least, unit) = units.iter().find(|it| figure.value >= it.0).copied().unwrap_or((0.0, ""));
     let number = figure.value / if least > 0.0 { least } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use super::{
     Explanation,
-    figures::{bytes, percent, rate, time},
+    figures::{bytes, percent, rate, things, time},
     keeping,
     table::Cell,
 };
@@ -88,8 +88,16 @@ pub(super) fn bounds(explanation: &Explanation) -> Vec<(String, Figure)> {
 }
 
 fn mark(explanation: &Explanation, at: usize) -> &'static str {
-    let is_bound = outside(explanation).is_none() && explanation.estimate.bottleneck == at;
+    let is_bound = outside(explanation).is_none() && bottleneck(explanation) == Some(at);
     if is_bound { "> " } else { "  " }
+}
+
+/// The step that bounds the rate, or at which what bounds it is used up; nothing for the consumer.
+pub(super) fn bottleneck(explanation: &Explanation) -> Option<usize> {
+    match &explanation.outlook {
+        Some(it) if !it.solution.bounds.is_empty() => it.solution.slowest,
+        _ => Some(explanation.estimate.bottleneck),
+    }
 }
 
 /// What bounds the rate, where that is no step.
@@ -144,12 +152,12 @@ impl Told<'_> {
 
     /// What was measured beside what was predicted.
     fn seen(&self) -> Option<String> {
-        let (seen, before) = self.outlook.seen.as_ref()?;
+        let (seen, predicted) = self.outlook.seen.as_ref()?;
         let off = |rate: f64| {
             let off = rate / seen.outputs_per_second - 1.0;
             format!("{}{}", if off < 0.0 { "-" } else { "+" }, percent(off.abs()))
         };
-        let model = self.outlook.solution.rate;
+        let (model, before) = (predicted.measured, predicted.assumed);
         // Less is the system at its own work.
         let others = match seen.others {
             it if it < 0.2 => String::new(),
@@ -162,8 +170,8 @@ impl Told<'_> {
             seen.seconds,
             self.records(model, Origin::Measured),
             off(model),
-            self.records(*before, Origin::Assumed),
-            off(*before),
+            self.records(before, Origin::Assumed),
+            off(before),
         ))
     }
 
@@ -239,9 +247,4 @@ impl Told<'_> {
             Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
         }
     }
-}
-
-fn things(n: f64, what: &str) -> String {
-    let plural = if n == 1.0 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }

@@ -26,6 +26,7 @@ fn explanation(plan: &Plan) -> Explanation {
         budget: None,
         seen: None,
         pass_lens: Vec::new(),
+        storages: Vec::new(),
     };
     explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view)
 }

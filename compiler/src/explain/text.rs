@@ -2,12 +2,12 @@
 
 use super::{
     Explanation, Line, dear_calls,
-    figures::{bytes, percent, rate, time},
+    figures::{bytes, percent, rate, things, time},
     forecast,
     table::{Cell, lines},
 };
 use crate::{
-    estimate::{CallEstimate, Estimate, Figure, Origin, StepEstimate},
+    estimate::{CallEstimate, Figure, Origin, StepEstimate},
     passes::Step,
 };
 use std::fmt::Write;
@@ -62,24 +62,26 @@ pub(super) fn verdict(explanation: &Explanation) -> String {
 pub(super) fn best(explanation: &Explanation) -> Figure {
     let estimate = &explanation.estimate;
     let solved = explanation.outlook.as_ref().map(|it| it.solution.rate);
-    let best = solved.filter(|it| it.is_finite()).unwrap_or(estimate.rate.value);
-    Figure { value: best.min(estimate.rate.value), ..estimate.rate }
+    let value = solved.filter(|it| it.is_finite()).unwrap_or(estimate.rate.value);
+    Figure { value, ..estimate.rate }
 }
 
 /// `2 cores`
 pub(super) fn cores(explanation: &Explanation) -> String {
-    let cores = explanation.estimate.cores;
-    let plural = if cores == 1 { "" } else { "s" };
-    format!("{cores} core{plural}")
+    let machine = explanation.outlook.as_ref().map(|it| it.machine.cores);
+    things(machine.unwrap_or(f64::from(explanation.estimate.cores)), "core")
 }
 
 /// What bounds the rate: `train.map#1 (decode_jpeg)`, or what is no step.
 pub(super) fn bound(explanation: &Explanation) -> String {
-    forecast::outside(explanation).unwrap_or_else(|| bottleneck(&explanation.estimate))
+    forecast::outside(explanation).unwrap_or_else(|| bottleneck(explanation))
 }
 
-fn bottleneck(estimate: &Estimate) -> String {
-    let Some(step) = estimate.steps.get(estimate.bottleneck) else { return "nothing".to_owned() };
+fn bottleneck(explanation: &Explanation) -> String {
+    let step = forecast::bottleneck(explanation);
+    let Some(step) = step.and_then(|it| explanation.estimate.steps.get(it)) else {
+        return "nothing".to_owned();
+    };
     let main = step.calls.first().filter(|it| it.share >= 0.5 && step.calls.len() > 1);
     let call = main.map_or(String::new(), |it| format!(" ({})", it.name));
     let serial = if step.parallel { "" } else { ", which is done in order" };

@@ -6,7 +6,7 @@
 use super::{
     align::lets_go,
     catalog::Catalog,
-    role::{Role, role},
+    role::{Ends, Role, role},
 };
 use crate::errors::lower as errors;
 use plan::{Diagnostic, IdVec, Library, Op, OpId, OpKind, Plan, Property};
@@ -95,7 +95,7 @@ impl<'a> Walk<'a> {
             return self.source(id);
         }
         let [input] = op.inputs[..] else {
-            if role == (Role::Merge { endless: true }) {
+            if role == Role::Merge(Ends::Never) {
                 op.inputs.iter().for_each(|&it| _ = self.repeat(id, self.ways[it], None));
                 // It still orders them: only their sources know of the laps.
                 self.moved.gone.remove(&id);

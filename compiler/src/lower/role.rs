@@ -31,10 +31,21 @@ pub(crate) enum Role {
     Zip,
     /// `length` records as one, the next one `hop` later.
     Windows { length: u64, hop: u64 },
-    /// Records of several streams, in one stream; `endless` where one that ends begins again.
-    Merge { endless: bool },
+    /// Records of several streams, in one stream.
+    Merge(Ends),
     /// Any other.
     Other,
+}
+
+/// When a stream of several ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ends {
+    /// Never: one that ends begins again.
+    Never,
+    /// With the first one that ends.
+    First,
+    /// With the last one.
+    Last,
 }
 
 /// What `op` means to the compiler.
@@ -56,6 +67,11 @@ pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, catalog: &Cat
     }
 }
 
+/// Whether the operator `entry` draws which record comes next, anew in every epoch.
+pub(crate) fn draws_order(entry: &str) -> bool {
+    ["shuffle", "mix", "sample"].contains(&entry)
+}
+
 fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) -> Role {
     let count = |name| catalog.argument(entry, args, name).and_then(whole);
     let given = |name| catalog.argument(entry, args, name).is_some_and(|it| !is_nothing(it));
@@ -73,10 +89,11 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
             Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
         }
         "zip" => Role::Zip,
-        _ if n_inputs > 1 => {
-            let at_end = catalog.argument(entry, args, "at_end");
-            Role::Merge { endless: at_end == Some(&Arg::Word("repeat".to_owned())) }
-        }
+        _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {
+            Some(Arg::Word(word)) if word == "repeat" => Ends::Never,
+            Some(Arg::Word(word)) if word == "stop" => Ends::First,
+            _ => Ends::Last,
+        }),
         _ => Role::Other,
     }
 }

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 /// Two straight pieces: `m1 · threads + b1` up to `thresh` threads, `m2 · threads + b2` beyond.
 ///
-/// Each piece is fitted by least squares. Where they part is searched for: that at which the fit
-/// says too little is to be smallest, above all near the highest bandwidth (Kuchnik et al.,
-/// "Plumber", MLSys 2022, 4.3, and its tool).
+/// Each piece is fitted by least squares, and where they part is searched for, by the squares too
+/// (Kuchnik et al., "Plumber", MLSys 2022, 4.3; its tool counts only what the fit says too little,
+/// which makes a bound too high by design).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
@@ -58,19 +58,12 @@ impl Curve {
         Self { m1, b1, m2, b2, thresh }
     }
 
-    /// How much too little the curve says, in shares of `most` so that the unit does not matter;
-    /// what lies near `most` counts most. Ties are broken by the plain squared error.
-    fn error(&self, points: &[(f64, f64)], most: f64) -> Misfit {
-        let mut misfit = Misfit { below: 0.0, squared: 0.0 };
+    /// The sum of the squared errors, in shares of `most` so that the unit does not matter.
+    fn error(&self, points: &[(f64, f64)], most: f64) -> f64 {
         let scale = if most > 0.0 { most } else { 1.0 };
-        for (threads, bandwidth) in points {
-            let off = (bandwidth - self.at(*threads)) / scale;
-            misfit.below += off.max(0.0).powi(2) / ((most - bandwidth) / scale + 1.0);
-            misfit.squared += off * off;
-        }
+        let square = |it: &(f64, f64)| ((it.1 - self.at(it.0)) / scale).powi(2);
         // What floats leave over is no difference.
-        let grain = |it: f64| (it * 1e9).round() / 1e9;
-        Misfit { below: grain(misfit.below), squared: grain(misfit.squared) }
+        (points.iter().map(square).sum::<f64>() * 1e9).round() / 1e9
     }
 
     fn short(self) -> Self {
@@ -78,13 +71,6 @@ impl Curve {
         let [m1, b1, m2, b2, thresh] = [m1, b1, m2, b2, thresh].map(rounded);
         Self { m1, b1, m2, b2, thresh }
     }
-}
-
-/// How far a curve is from its points; compared in this order.
-#[derive(PartialEq, PartialOrd)]
-struct Misfit {
-    below: f64,
-    squared: f64,
 }
 
 /// Slope and beginning of the line of least squares.

@@ -108,6 +108,44 @@ fn figures_say_whether_they_can_be_trusted() {
 }
 
 #[test]
+fn what_is_read_in_small_requests_is_reckoned_with_small_requests() {
+    let mut host = host();
+    let sweep = |pattern, request, each: f64| {
+        let latency = figure(request as f64 / each);
+        let point = |n: u32| Point { threads: n, bandwidth: figure(each * f64::from(n)), latency };
+        Sweep::of((Cache::Cold, pattern, request), [1, 2].map(point).to_vec()).unwrap()
+    };
+    host.storage[0].read = vec![
+        sweep(Pattern::Sequential, 1 << 20, 1e9),
+        sweep(Pattern::Random, 1 << 16, 1e8),
+        sweep(Pattern::Random, 1 << 20, 1e9),
+    ];
+    let of = |request| crate::view::storage(&host.storage[0], request).unwrap();
+    assert_eq!(of(Some(110e3)).random.at(1.0), 1e8);
+    assert_eq!(of(Some(110e3)).latency_s, 65536.0 / 1e8);
+    assert_eq!(of(Some(900e3)).random.at(1.0), 1e9);
+    assert_eq!(of(None).random.at(1.0), 1e9);
+}
+
+#[test]
+fn curves_that_are_no_numbers_are_refused() {
+    let text = host().to_text();
+    let (before, after) = text.split_once("m1 = ").unwrap();
+    let (_, after) = after.split_once(',').unwrap();
+    let told = Host::parse(&format!("{before}m1 = nan,{after}")).unwrap_err();
+    assert!(told.contains("`m1`"), "{told}");
+}
+
+#[test]
+fn what_is_not_there_yet_lies_where_it_will_be_made() {
+    let mut host = host();
+    let here = fs::canonicalize(".").unwrap();
+    (host.storage[0].mount, host.storage[0].path) = (mount_of(&here), here);
+    assert!(host.storage_of(Path::new("none/img_")).is_some());
+    assert!(host.storage_of(Path::new("img_")).is_some());
+}
+
+#[test]
 fn storage_is_found_by_its_file_system() {
     let mut host = host();
     host.storage[0].path = "/proc".into();

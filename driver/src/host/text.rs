@@ -1,14 +1,11 @@
 //! The host file: TOML with comments, one thing a line, so that two of them can be compared.
 
 use super::{Bandwidths, Curve, FORMAT, Figure, Host, Point, Storage, Sweep};
-use serde::{Deserialize, Serialize};
+use crate::written::{self, What, quoted};
 use std::fmt::Display;
 
-/// What every form of the file begins with.
-#[derive(Deserialize)]
-struct Head {
-    format: u32,
-}
+/// What the file is.
+const WHAT: What = What { name: "host file", format: FORMAT, made_by: "pipec calibrate" };
 
 impl Host {
     /// What the text of a host file says.
@@ -16,14 +13,7 @@ impl Host {
     /// # Errors
     /// A sentence: what is wrong, in which line, and what helps.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let head: Head = toml::from_str(text).map_err(|it| wrong(text, &it))?;
-        if head.format == 0 || head.format > FORMAT {
-            return Err(format!(
-                "this host file is of form {}, this pipec knows forms up to {FORMAT}: use a newer pipec, or make the file anew with `pipec calibrate`",
-                head.format
-            ));
-        }
-        let host: Self = toml::from_str(text).map_err(|it| wrong(text, &it))?;
+        let host: Self = written::parse(text, WHAT)?;
         host.sound().map(|()| host)
     }
 
@@ -37,13 +27,21 @@ impl Host {
             .chain(memory.flat_map(|it| [it.read, it.write, it.copy]));
         let usable = |it: f64| it.is_finite() && it > 0.0;
         if !usable(self.cpu.available) {
-            return Err(bad("`cpu.available`", self.cpu.available));
+            return Err(bad("`cpu.available`", "more than 0", self.cpu.available));
         }
         if self.memory.total == 0 {
-            return Err(bad("`memory.total`", 0));
+            return Err(bad("`memory.total`", "more than 0", 0));
+        }
+        let sweeps = self.storage.iter().flat_map(|it| &it.read);
+        let curves =
+            sweeps.flat_map(|Sweep { curve: Curve { m1, b1, m2, b2, thresh }, .. }| {
+                [("m1", m1), ("b1", b1), ("m2", m2), ("b2", b2), ("thresh", thresh)]
+            });
+        if let Some((name, it)) = curves.into_iter().find(|it| !it.1.is_finite()) {
+            return Err(bad(&format!("a `{name}`"), "a number", it));
         }
         match figures.find(|it| !usable(it.median)) {
-            Some(it) => Err(bad("a `median`", it.median)),
+            Some(it) => Err(bad("a `median`", "more than 0", it.median)),
             None => Ok(()),
         }
     }
@@ -187,24 +185,8 @@ fn float(it: f64) -> String {
     if it == 0.0 || (0.01..1e5).contains(&it.abs()) { format!("{it:?}") } else { format!("{it:e}") }
 }
 
-/// A string in quotes. Those of JSON are ones of TOML, but for DEL, which TOML wants escaped.
-fn quoted(it: &impl Serialize) -> String {
-    let text = serde_json::to_string(it).unwrap_or_else(|_| "\"\"".to_owned());
-    text.replace('\u{7f}', "\\u007F")
-}
-
-/// What is wrong with a text, with the line.
-fn wrong(text: &str, error: &toml::de::Error) -> String {
-    let at = error.span().map_or(0, |it| it.start.min(text.len()));
-    let line = text.as_bytes()[..at].iter().filter(|it| **it == b'\n').count() + 1;
-    let message = error.message().trim();
+fn bad(what: &str, wanted: &str, value: impl Display) -> String {
     format!(
-        "line {line} of this host file is wrong: {message}; mend it, or make the file anew with `pipec calibrate`"
-    )
-}
-
-fn bad(what: &str, value: impl Display) -> String {
-    format!(
-        "{what} of this host file is {value}, and must be more than 0: mend it, or make the file anew with `pipec calibrate`"
+        "{what} of this host file is {value}, and must be {wanted}: mend it, or make the file anew with `pipec calibrate`"
     )
 }

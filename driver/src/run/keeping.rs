@@ -3,7 +3,7 @@
 
 use super::{DiskSummary, KeptSummary, RunOptions};
 use crate::{
-    Compiled,
+    Compiled, DiskOptions,
     store::{About, Inputs},
     view::{self, Asked},
 };
@@ -36,12 +36,17 @@ pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
 }
 
 /// What a run of so many epochs could keep something for, if it could.
-pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) -> Option<Asked> {
+pub(super) fn asked(
+    compiled: &Compiled,
+    options: &RunOptions,
+    epochs: usize,
+) -> Result<Option<Asked>, Failure> {
     let passes = view::passes(compiled, options, epochs);
     let memory = options.memory;
-    let disk = options.disk.as_ref().filter(|_| options.caches).map(|it| it.disk());
+    let disk = options.disk.as_ref().filter(|_| options.caches);
+    let disk = disk.map(DiskOptions::disk).transpose()?;
     let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
-    (fits || disk.is_some()).then_some(Asked { passes, memory, disk })
+    Ok((fits || disk.is_some()).then_some(Asked { passes, memory, disk }))
 }
 
 /// Bytes of memory for all but what is kept.

@@ -40,7 +40,7 @@ pub fn why(
     let asked = view::Asked {
         passes: view::laps(&program),
         memory: machine::default_memory(),
-        disk: Some(disk.disk()),
+        disk: Some(disk.disk()?),
     };
     let choices = compiled.kept(&view::lens(&run, &program)?, asked, (None, None));
     let each = choices.into_iter().map(|choice| {

@@ -22,6 +22,13 @@ fn most() -> Machine {
 }
 
 #[test]
+fn a_disk_of_375_gigabytes_reads_660_megabytes_a_second() {
+    // 660 MB/s are a disk: 375 GB at $0.08 a month of 730 hours.
+    let paid = Prices::n1().bandwidth_gb_s * 0.66;
+    assert!((paid - 375.0 * 0.08 / 730.0).abs() < 1e-12);
+}
+
+#[test]
 fn no_money_buys_a_second_thread_for_a_sequential_step() {
     let network = network().with(2, |step| step.segment = Some(0));
     let offer = |rate| cheapest(&network, &most(), (&Prices::n1(), rate), &Horizon::default());

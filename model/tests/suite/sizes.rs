@@ -29,6 +29,9 @@ fn what_never_ends_ends_only_by_a_take() {
         (Finite(10.0), Count::Take(30), Finite(10.0)),
         (Infinite, Count::Take(3), Finite(3.0)),
         (Unknown, Count::Take(3), Finite(3.0)),
+        (Finite(10.0), Count::Skip(3), Finite(7.0)),
+        (Finite(10.0), Count::Skip(30), Finite(0.0)),
+        (Infinite, Count::Skip(3), Infinite),
         (Finite(10.0), Count::Repeat(Some(3)), Finite(30.0)),
         (Finite(10.0), Count::Repeat(None), Infinite),
         (Finite(0.0), Count::Repeat(None), Finite(0.0)),
@@ -48,13 +51,16 @@ fn records_without_bytes_take_no_room_however_many() {
 #[test]
 fn inputs_add_up_and_the_shortest_ends_a_zip() {
     use Amount::{Finite, Infinite, Unknown};
-    let join = |a, b, count| {
-        let inputs = (0..2).map(|step| Input { step, share: 1.0 }).collect();
+    let join_at = |share, a, b, count| {
+        let inputs = (0..2).map(|step| Input { step, share }).collect();
         let step = Step { inputs, count, ..Step::default() };
         Network::new(vec![Step::source("a", a), Step::source("b", b), step])
             .unwrap()
             .cardinalities()[2]
     };
+    let join = |a, b, count| join_at(1.0, a, b, count);
+    // A mix in equal parts ends when the one of 2 is used up: 2 of each.
+    assert_eq!(join_at(0.5, Finite(2.0), Finite(3.0), Count::Shortest), Finite(4.0));
     assert_eq!(join(Finite(2.0), Finite(3.0), Count::Ratio), Finite(5.0));
     assert_eq!(join(Unknown, Infinite, Count::Ratio), Infinite);
     assert_eq!(join(Finite(2.0), Infinite, Count::Shortest), Finite(2.0));

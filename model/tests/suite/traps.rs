@@ -137,6 +137,19 @@ fn t10_a_step_that_cannot_be_set_is_not_counted_as_parallel() {
 }
 
 #[test]
+fn a_part_that_is_done_in_order_bounds_a_step_and_not_by_whole_threads() {
+    // 10 ms, 55 % of which one thread does: 1/5.5 ms, though two threads are busy with it.
+    let network = chain(&[1e-2]).with(0, |step| step.serial = 0.55);
+    let machine = Machine::new(16.0, 1e9);
+    let found = solve(&network, &machine, &Wishes::default());
+    assert!((found.rate - 1.0 / 5.5e-3).abs() < 1e-6, "{}", found.rate);
+    assert_eq!((found.bounds[0].limit, found.workers), (Limit::Step(0), vec![2]));
+    assert!((found.capacity[0].unwrap() - found.rate).abs() < 1e-6);
+    let helped = helps(&network, &machine, &Wishes::default());
+    assert!((helped[0].rate - 1600.0).abs() < 1e-6, "{helped:?}");
+}
+
+#[test]
 fn t11_waiting_needs_workers_though_no_core() {
     // 9 ms of waiting and 1 ms of work: 2000/s on two cores take 20 workers, one alone gives 100/s.
     let network = chain(&[1e-3]).with(0, |step| step.waits_ns = Figure::exact(9e6));

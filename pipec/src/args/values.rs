@@ -1,5 +1,6 @@
 //! Values of arguments: sizes, times, shares, settings.
 
+use model::what_if;
 use std::time::Duration;
 
 /// `name=value`.
@@ -13,22 +14,16 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
 
 /// What is other than it is.
 #[derive(Clone, Default)]
-pub(crate) struct Changes(pub(crate) Vec<model::what_if::Change>);
+pub(crate) struct Changes(pub(crate) Vec<what_if::Change>);
 
 pub(super) fn changes(text: &str) -> Result<Changes, String> {
-    model::what_if::parse(text).map(Changes)
+    what_if::parse(text).map(Changes)
 }
 
 /// A time with its unit.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 5] =
-        [("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("s", 1.0)];
     const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
-        .ok_or(WANTED)?;
-    let seconds = number.trim().parse::<f64>().map_err(|_| WANTED)? * unit;
+    let seconds = what_if::seconds(text).ok_or(WANTED)?;
     Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
 }
 
@@ -48,24 +43,8 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 
 /// A size in bytes, with its unit.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 9] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("TiB", 1 << 40),
-        ("kB", 1000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("TB", 1_000_000_000_000),
-        ("B", 1),
-    ];
     const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB";
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
-        .ok_or(WANTED)?;
-    let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
-    let bytes = number * unit as f64;
+    let bytes = what_if::size(text).ok_or(WANTED)?;
     // Large enough for any machine, and exact in a float.
     if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(WANTED.to_owned()) }
 }

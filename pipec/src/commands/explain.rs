@@ -29,12 +29,10 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
         _ => match compiled(target(args), settings(&args.program), talk) {
             Ok(compiled) => match measured(args, &compiled, talk) {
                 // What it costs here, also where it was built elsewhere.
-                Ok(profile) => {
-                    let cores = args.program.workers.map(usize::from);
-                    let measured = profile.as_ref().map(|it| &it.measured);
-                    let compiled = compiled.on_cores(cores, measured);
-                    planned(args, (&compiled, profile), talk)
-                }
+                Ok(profile) => match circumstances(args, (&compiled, profile), talk) {
+                    Ok(of) => planned(args, (&compiled.under(&of), &of), talk),
+                    Err(exit) => Ok(exit),
+                },
                 Err(exit) => Ok(exit),
             },
             Err(exit) => Ok(exit),
@@ -55,13 +53,45 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     }
     let Some(path) = &args.profile else { return Ok(None) };
     let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
-    if profile.is_of(compiled) {
-        return Ok(Some(profile));
-    }
     let (name, what) = (path.display(), &compiled.program.name);
-    let help = "make a new one with `pipec profile`";
-    talk.error(&format!("`{name}` is of another program than `{what}` is now"), Some(help));
-    Err(Exit::Usage)
+    if !profile.is_of(compiled) {
+        let help = "make a new one with `pipec profile`";
+        talk.error(&format!("`{name}` is of another program than `{what}` is now"), Some(help));
+        return Err(Exit::Usage);
+    }
+    if profile.kept {
+        talk.say(&format!(
+            "`{name}` is of a run that kept values, so what it says of costs is not used: \
+             make one without with `pipec profile`"
+        ));
+    }
+    Ok(Some(profile))
+}
+
+/// What it is explained for.
+fn circumstances(
+    args: &ExplainArgs,
+    (compiled, profile): (&Compiled, Option<Profile>),
+    talk: &Talk,
+) -> Result<Circumstances, Exit> {
+    let failed = |it| super::failed(talk, &it);
+    let host = args.host.as_deref().map_or_else(Host::load_default, Host::load).map_err(failed)?;
+    let host = Some(host).filter(|it| args.host.is_some() || !it.is_assumed());
+    let disk = args.cache.clone();
+    let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
+    let lock = super::lock((target(args), false), compiled, talk)?;
+    Ok(Circumstances {
+        changes: args.what_if.clone().unwrap_or_default().0,
+        consumer: args.consumer.map(|it| it.as_secs_f64()),
+        epochs: args.epochs,
+        memory: args.memory,
+        workers: args.program.workers.map(usize::from),
+        profile,
+        disk: disk.map(|it| it.disk_of(host.as_ref())),
+        host,
+        elsewhere: args.host.is_some(),
+        lock,
+    })
 }
 
 /// Two profiles beside each other.
@@ -185,30 +215,10 @@ fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
 /// The forms that a plan has.
 fn planned(
     args: &ExplainArgs,
-    (compiled, profile): (&Compiled, Option<Profile>),
+    (compiled, circumstances): (&Compiled, &Circumstances),
     talk: &Talk,
 ) -> io::Result<Exit> {
-    let host = match args.host.as_deref().map_or_else(Host::load_default, Host::load) {
-        Ok(host) => Some(host).filter(|it| !it.is_assumed()),
-        Err(failure) => return Ok(super::failed(talk, &failure)),
-    };
-    let lock = match super::lock((target(args), false), compiled, talk) {
-        Ok(lock) => lock,
-        Err(exit) => return Ok(exit),
-    };
-    let disk = args.cache.clone();
-    let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
-    let circumstances = Circumstances {
-        changes: args.what_if.clone().unwrap_or_default().0,
-        consumer: args.consumer.map(|it| it.as_secs_f64()),
-        epochs: args.epochs,
-        memory: args.memory,
-        profile,
-        disk: disk.map(|it| it.disk_of(host.as_ref())),
-        host,
-        lock,
-    };
-    let explained = match compiled.view(&circumstances, &mut samples_made(talk)) {
+    let explained = match compiled.view(circumstances, &mut samples_made(talk)) {
         Ok(view) => compiled.explanation(view),
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
