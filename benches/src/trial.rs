@@ -114,8 +114,7 @@ pub(crate) fn profile(compiled: &Compiled, workers: usize, seconds: f64) -> Prof
 
 /// What the model says of it under `circumstances`.
 pub(crate) fn explained(compiled: &Compiled, circumstances: &Circumstances) -> Explanation {
-    let measured = circumstances.profile.as_ref().map(|it| &it.measured);
-    let compiled = compiled.clone().on_cores(None, measured);
+    let compiled = compiled.clone().under(circumstances);
     let view = compiled.view(circumstances, &mut |_| {}).expect("it can be looked at");
     compiled.explanation(view)
 }

@@ -346,7 +346,7 @@ impl Lowering<'_> {
     /// Rows of the batch that `part` can write into.
     fn batch_rows(&self, reader: OpId, part: &Group) -> Option<u64> {
         match role(&self.plan.ops[reader], self.catalog) {
-            Role::Batch { size, plain: true } if direct::fills_batch(part, self.catalog) => {
+            Role::Batch { size, plain: true, .. } if direct::fills_batch(part, self.catalog) => {
                 Some(size)
             }
             _ => None,

@@ -120,6 +120,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
+    network = with_tails(network, plan, &Catalog::new(library));
     if let Some((seen, _)) = &view.seen {
         network = reading(network, seen.bytes_read);
     }
@@ -229,6 +230,22 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     };
     let reads = Reads { storage: 0, bytes, requests, pattern: Pattern::Random };
     (bytes > 0.0).then_some(reads)
+}
+
+/// The network whose batches take what they take of an epoch that is so long: its last records make
+/// a batch of fewer, or none.
+fn with_tails(network: Network, plan: &Plan, catalog: &Catalog) -> Network {
+    plan.ops.iter().fold(network, |network, (id, op)| {
+        let Role::Batch { size, plain: true, drops } = role(op, catalog) else { return network };
+        let records = op.inputs.first().map(|it| network.cardinalities()[it.row()]);
+        let Some(Amount::Finite(records)) = records else { return network };
+        let batches = records / size.max(1) as f64;
+        let batches = if drops { batches.floor() } else { batches.ceil() };
+        match batches >= 1.0 {
+            true => network.with(id.row(), |step| step.taken = records / batches),
+            false => network,
+        }
+    })
 }
 
 /// The steps that read no other.
@@ -419,6 +436,12 @@ mod tests {
             let range = bed.range();
             bed.operator("skip", range, &[Arg::Int(7)])
         };
+        let batches = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.batch(range, 32)
+        };
+        // The last four of them make no batch.
+        assert_eq!(counts(batches, &[100]), Amount::Finite(3.0));
         assert_eq!(counts(joined, &[100, 100]), Amount::Finite(100.0));
         assert_eq!(counts(of("take", Arg::Int(5)), &[100]), Amount::Finite(5.0));
         assert_eq!(counts(of("skip", Arg::Int(5)), &[100]), Amount::Finite(95.0));

@@ -25,8 +25,9 @@ pub(crate) enum Role {
     Skip(u64),
     /// So many times over; `None` is for ever.
     Repeat(Option<u64>),
-    /// So many rows a batch; `plain` where every row is a record as it is.
-    Batch { size: u64, plain: bool },
+    /// So many rows a batch; `plain` where every row is a record as it is, `drops` where those go that
+    /// are too few at the end.
+    Batch { size: u64, plain: bool, drops: bool },
     /// Records side by side: streams must stay aligned.
     Zip,
     /// `length` records as one, the next one `hop` later.
@@ -82,7 +83,9 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         "repeat" => Role::Repeat(count("n")),
         "batch" => {
             let plain = !["by", "tokens", "pad", "multiple", "bounds"].into_iter().any(given);
-            Role::Batch { size: count("size").unwrap_or(1), plain: plain && given("size") }
+            let tail = catalog.argument(entry, args, "tail");
+            let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
+            Role::Batch { size: count("size").unwrap_or(1), plain: plain && given("size"), drops }
         }
         "windows" => {
             let length = count("length").unwrap_or(1).max(1);

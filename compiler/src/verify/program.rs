@@ -274,7 +274,7 @@ impl Check<'_> {
         let size = reader.and_then(|it| match &it.code {
             Code::Operator { entry, args, .. } => {
                 match role::operator(entry, args, it.inputs.len(), self.catalog) {
-                    Role::Batch { size, plain: true } => Some(size),
+                    Role::Batch { size, plain: true, .. } => Some(size),
                     _ => None,
                 }
             }
