@@ -1,21 +1,53 @@
-//! Runs of programs for a while: how fast they are.
+//! Runs of programs for a while: how fast they are, and what is measured of them.
 
-use compiler::caches::{Occasion, SAVES_MIN, candidates, choose};
+use compiler::{
+    caches::{Occasion, SAVES_MIN, candidates, choose},
+    estimate::Outlook,
+    explain::Explanation,
+};
 use driver::{
-    Compiled, Loaded, Settings, Stop,
+    Circumstances, Compiled, Loaded, Profile, Settings, Stop,
     profile::{self, Measuring},
 };
-use plan::{Program, StageId};
-use runtime::{Cache, CachePoint, Kernels, Options};
+use plan::{Index, Program, StageId};
+use runtime::{Cache, CachePoint, Kernels, Options, Run, Stats, os, reads, tokens};
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+/// Bytes that a run may take.
+const MEMORY: u64 = 2 << 30;
+
+/// A machine that is not there, for as long as this lives.
+pub(crate) struct Virtual;
+
+impl Virtual {
+    /// So many cores, each so many times slower; bytes a second that may be read.
+    pub(crate) fn begin((cores, slower): (usize, f64), disk: Option<u64>) -> Self {
+        tokens::virtual_cores(Some(cores), slower);
+        reads::hold_back(disk);
+        Self
+    }
+
+    /// The cores that are here, and a disk of so many bytes a second.
+    pub(crate) fn disk(bytes_per_second: u64) -> Self {
+        reads::hold_back(Some(bytes_per_second));
+        Self
+    }
+}
+
+impl Drop for Virtual {
+    fn drop(&mut self) {
+        tokens::virtual_cores(None, 1.0);
+        reads::hold_back(None);
+    }
+}
+
 /// How a program is run.
-#[derive(Default)]
+#[derive(Clone)]
 pub(crate) struct Way {
     /// Threads that compute.
     pub(crate) workers: usize,
@@ -25,14 +57,46 @@ pub(crate) struct Way {
     pub(crate) kept: Vec<CachePoint>,
     /// Records of a chunk; as the plan says if none.
     pub(crate) chunk_rows: Option<usize>,
-    /// The shortest time between two outputs that the consumer takes, in seconds.
-    pub(crate) consumer: f64,
+    /// The time that the consumer takes for each output.
+    pub(crate) consumer: Duration,
+    /// Whether it is measured where the time goes.
+    pub(crate) measured: bool,
+}
+
+impl Way {
+    /// So many threads, and all else as usual.
+    pub(crate) fn workers(workers: usize) -> Self {
+        Self {
+            workers,
+            caps: BTreeMap::new(),
+            kept: Vec::new(),
+            chunk_rows: None,
+            consumer: Duration::ZERO,
+            measured: true,
+        }
+    }
 }
 
 /// Compiles the pipeline of `text` that no other uses.
 pub(crate) fn compiled(text: &str) -> Compiled {
     let loaded = Loaded::from_text(Path::new("trial.pipe"), text.to_owned());
     driver::compile(&loaded, &Settings::default()).unwrap_or_else(|it| panic!("{text}\n{it:#?}"))
+}
+
+/// The training pipeline of the example, on images of the usual size, where they are here.
+pub(crate) fn images() -> Option<Compiled> {
+    images_text().map(|it| compiled(&it))
+}
+
+/// How it is written.
+pub(crate) fn images_text() -> Option<String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = root.join("../shared/data/images/imagenet");
+    let text = std::fs::read_to_string(root.join("examples/imagenet.pipe")).ok()?;
+    let own = "sample:images?count=1000";
+    let text = text.replace(own, &folder.display().to_string());
+    let train = text.split("pipeline val").next().unwrap_or_default();
+    folder.exists().then(|| train.to_owned())
 }
 
 /// The program of which each step is a stage of its own.
@@ -42,51 +106,115 @@ pub(crate) fn apart(compiled: &Compiled) -> Program {
         .expect("what was compiled can be lowered")
 }
 
-/// What is kept of it in so much memory, once it has been measured for a while.
-pub(crate) fn chosen(compiled: &Compiled, workers: usize, room: u64) -> Vec<CachePoint> {
-    let measuring = Measuring { workers, memory: 4 << 30, seconds: 3.0 };
-    let profile = profile::measure(compiled, &measuring, &Stop::default(), &mut |_| {});
-    let measured = profile.expect("it can be run").measured;
+/// What is measured of it in so many seconds at the most.
+pub(crate) fn profile(compiled: &Compiled, workers: usize, seconds: f64) -> Profile {
+    let measuring = Measuring { workers, memory: MEMORY, seconds };
+    profile::measure(compiled, &measuring, &Stop::default(), &mut |_| {}).expect("it can be run")
+}
+
+/// What the model says of it under `circumstances`.
+pub(crate) fn explained(compiled: &Compiled, circumstances: &Circumstances) -> Explanation {
+    let measured = circumstances.profile.as_ref().map(|it| &it.measured);
+    let compiled = compiled.clone().on_cores(None, measured);
+    let view = compiled.view(circumstances, &mut |_| {}).expect("it can be looked at");
+    compiled.explanation(view)
+}
+
+/// The bounds in it.
+pub(crate) fn outlook(explanation: &Explanation) -> &Outlook {
+    explanation.outlook.as_ref().expect("it is a tree")
+}
+
+/// What is kept of it in so much memory, with the costs of `profile`.
+pub(crate) fn chosen(compiled: &Compiled, profile: &Profile, room: u64) -> Vec<CachePoint> {
     let library = stdlib::library();
-    let found = candidates(&compiled.optimised.plan, &library, (Some(&measured), SAVES_MIN));
+    let costs = (Some(&profile.measured), SAVES_MIN);
+    let found = candidates(&compiled.optimised.plan, &library, costs);
     let occasion = Occasion { passes: 100.0, room, ..Occasion::default() };
     let choices = choose(found.expect("what was compiled can be looked at"), &occasion);
     let kept = choices.into_iter().filter(|it| it.kept);
     kept.map(|it| driver::cache_point(&it.candidate, Arc::new(Cache::new(it.limit)))).collect()
 }
 
+/// What was seen of a run between its first outputs and its end.
+pub(crate) struct Seen {
+    /// Outputs in a second; of virtual cores, as theirs would be.
+    pub(crate) rate: f64,
+    /// Processor time of the process for an output, in seconds.
+    pub(crate) cpu: f64,
+    /// Bytes that were read for an output.
+    pub(crate) bytes: f64,
+    /// What the run says of itself, from its start.
+    pub(crate) stats: Stats,
+}
+
 /// Outputs in a second, after `warm` outputs, over `seconds`.
-pub(crate) fn rate(program: &Program, way: Way, (warm, seconds): (u64, f64)) -> f64 {
+pub(crate) fn rate(program: &Program, way: &Way, span: (u64, f64)) -> f64 {
+    watch(program, way, span).rate
+}
+
+/// Runs it for `warm` outputs, and then watches it for `seconds`.
+pub(crate) fn watch(program: &Program, way: &Way, (warm, seconds): (u64, f64)) -> Seen {
+    let mut run = start(program, way, 0..u32::MAX);
+    let now = || (Instant::now(), os::process_cpu().unwrap_or_default(), reads::so_far().bytes);
+    let (mut outputs, mut since, mut overslept) = (0, now(), Duration::ZERO);
+    for chunk in run.by_ref() {
+        let begin = Instant::now();
+        let before = outputs;
+        outputs += chunk.expect("nothing fails").rows as u64;
+        if before < warm && outputs >= warm {
+            since = now();
+            outputs = warm;
+        }
+        if outputs > warm && since.0.elapsed().as_secs_f64() >= seconds {
+            break;
+        }
+        std::thread::sleep(way.consumer.saturating_sub(overslept));
+        overslept = (overslept + begin.elapsed()).saturating_sub(way.consumer);
+    }
+    let (end, cpu, bytes) = now();
+    let n = outputs.saturating_sub(warm).max(1) as f64;
+    Seen {
+        rate: n / (end - since.0).as_secs_f64() * tokens::slower(),
+        cpu: (cpu - since.1).as_secs_f64() / n,
+        bytes: (bytes - since.2) as f64 / n,
+        stats: run.stats(),
+    }
+}
+
+/// Begins to run it.
+pub(crate) fn start(program: &Program, way: &Way, epochs: std::ops::Range<u32>) -> Run {
     let options = Options {
         workers: way.workers,
         readers: 8,
-        memory: 4 << 30,
-        epochs: 0..u32::MAX,
+        memory: MEMORY,
+        epochs,
         chunk_rows: way.chunk_rows,
-        caps: way.caps,
+        caps: way.caps.clone(),
+        measured: way.measured,
         ..Options::default()
     };
     let kernels: &dyn Kernels = &stdlib::Kernels;
     let mut run = runtime::start(program, kernels, &options).expect("it can be run");
     run.keep(&way.kept).expect("what is kept is in the program");
-    let pause = Duration::from_secs_f64(way.consumer);
-    let (mut outputs, mut since) = (0, Instant::now());
-    for chunk in &mut run {
-        let begin = Instant::now();
-        outputs += chunk.expect("nothing fails").rows as u64;
-        if outputs == warm {
-            since = Instant::now();
-        }
-        if outputs > warm && since.elapsed().as_secs_f64() >= seconds {
-            break;
-        }
-        std::thread::sleep(pause.saturating_sub(begin.elapsed()));
-    }
-    (outputs - warm) as f64 / since.elapsed().as_secs_f64()
+    run
 }
 
 /// The place of the stage that does `step`.
 pub(crate) fn stage(program: &Program, step: &str) -> StageId {
     let found = program.stages.iter().find(|(_, it)| it.steps.iter().any(|it| it.ends_with(step)));
     found.unwrap_or_else(|| panic!("no step `{step}`")).0
+}
+
+/// So many threads for the steps `map#1`, `map#2`, … of a program whose steps are apart.
+pub(crate) fn caps(program: &Program, workers: &[u32]) -> BTreeMap<usize, usize> {
+    let cap =
+        |(i, n): (usize, &u32)| (stage(program, &format!("map#{}", i + 1)).row(), *n as usize);
+    workers.iter().enumerate().map(cap).collect()
+}
+
+/// The one in the middle.
+pub(crate) fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }

@@ -7,7 +7,7 @@
 mod choose;
 mod streams;
 
-pub use choose::{Choice, Disk, Occasion, choose};
+pub use choose::{Budget, Choice, Disk, Occasion, choose};
 
 use crate::{
     estimate::{Figure, Origin, cost::Prices, flow::flows},

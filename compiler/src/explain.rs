@@ -9,6 +9,7 @@ mod figures;
 mod forecast;
 mod graph_text;
 mod html;
+mod keeping;
 mod observed;
 mod plan_text;
 mod program_text;

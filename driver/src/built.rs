@@ -194,9 +194,15 @@ impl Built {
         if files.is_empty() || u16::try_from(files.len()).is_err() {
             return Err(format!("it has {} texts", files.len()));
         }
-        match optimised.plan.ops[optimised.plan.root].output == program.output {
-            true => Ok(()),
-            false => Err("its plan is that of another program".into()),
+        if optimised.plan.ops[optimised.plan.root].output != program.output {
+            return Err("its plan is that of another program".into());
+        }
+        match &self.compiled.lock {
+            Some(lock) if !lock.is_of(&self.compiled) => {
+                Err("its lock is that of another program".into())
+            }
+            Some(lock) => lock.flaw().map_or(Ok(()), |it| Err(format!("its lock has {it}"))),
+            None => Ok(()),
         }
     }
 }

@@ -6,7 +6,6 @@
 
 mod file;
 mod memory;
-mod noise;
 mod reads;
 mod storage;
 mod sweep;
@@ -14,6 +13,7 @@ mod sweep;
 use crate::{
     host::{Host, Measured, rounded},
     machine,
+    noise::Noise,
 };
 use runtime::Failure;
 use std::{
@@ -66,7 +66,7 @@ pub fn calibrate(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Host, Failure> {
-    let noise = noise::Noise::begin();
+    let noise = Noise::begin();
     let begun = Instant::now();
     let mut told = |what: &str| {
         let share = begun.elapsed().as_secs_f64() / options.time.as_secs_f64();

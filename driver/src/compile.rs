@@ -1,6 +1,6 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
-use crate::{Loaded, SourceFile, State, errors, machine, samples};
+use crate::{Loaded, SourceFile, State, errors, lock::Chosen, machine, samples};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
@@ -43,6 +43,8 @@ pub struct Compiled {
     pub program: Program,
     /// The files of the program, for messages.
     pub files: Vec<SourceFile>,
+    /// What was chosen for it when it was built, where a lock lay beside the program.
+    pub lock: Option<Chosen>,
     /// What is allowed, and probably not meant; a built file has said it when it was built.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
@@ -60,7 +62,8 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         Err(found) => return Err(sorted(diagnostics.into_iter().chain(found))),
     };
     let files = loaded.files.clone();
-    let compiled = Compiled { written, optimised, program, files, warnings: diagnostics };
+    let compiled =
+        Compiled { written, optimised, program, files, lock: None, warnings: diagnostics };
     Ok(match &settings.state {
         Some(state) if !state.is_about(&compiled) => as_it_was(loaded, compiled, settings, state),
         _ => compiled,

@@ -11,6 +11,7 @@ mod kind;
 mod load;
 pub mod lock;
 mod machine;
+mod noise;
 pub mod peek;
 pub mod profile;
 mod run;
@@ -34,7 +35,7 @@ pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use lock::Lock;
-pub use machine::{cores, default_memory};
+pub use machine::{cores, default_memory, real_cores};
 pub use profile::Profile;
 pub use run::{
     DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary,

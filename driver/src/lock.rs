@@ -17,11 +17,11 @@ use std::{
 
 /// The form of lock files that this build writes, and the newest that it reads.
 const FORMAT: u32 = 1;
+/// Threads that may be asked for, as on the command line.
+const WORKERS: std::ops::RangeInclusive<usize> = 1..=1024;
 
 /// Bytes of a lock at the most; far more than one ever has.
 const BYTES_MAX: u64 = 4 << 20;
-/// Threads that a lock may ask for, as `--workers` may.
-const WORKERS_MAX: usize = 1024;
 
 /// What a lock file says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,11 +92,8 @@ impl Lock {
         };
         let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
         let lock: Self = written::parse(&text, what).map_err(fail)?;
-        match lock.pipeline.iter().find(|(_, it)| !(1..=WORKERS_MAX).contains(&it.workers)) {
-            Some((name, it)) => Err(fail(format!(
-                "`{name}` has {} workers: it needs 1 to {WORKERS_MAX}",
-                it.workers
-            ))),
+        match lock.pipeline.iter().find_map(|(name, it)| Some((name, it.flaw()?))) {
+            Some((name, flaw)) => Err(fail(format!("`{name}` has {flaw}"))),
             None => Ok(Some(lock)),
         }
     }
@@ -130,6 +127,13 @@ impl Chosen {
     /// Whether it was chosen for `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.plan == hash_of(compiled)
+    }
+
+    /// What in it cannot be done, if anything.
+    pub(crate) fn flaw(&self) -> Option<String> {
+        let (least, most) = (WORKERS.start(), WORKERS.end());
+        (!WORKERS.contains(&self.workers))
+            .then(|| format!("{} workers: it needs {least} to {most}", self.workers))
     }
 
     fn write(&self, name: &str, text: &mut String) {

@@ -13,8 +13,14 @@ type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 /// Where neither the system nor its limits can be asked.
 const MEMORY_ASSUMED: u64 = 4 << 30;
 
-/// Cores that this process may use: affinity and the quota of its control group are heeded.
+/// Cores that this process may use, or the virtual ones if it has some: affinity and the quota of
+/// its control group are heeded.
 pub fn cores() -> usize {
+    runtime::tokens::cores().unwrap_or_else(real_cores)
+}
+
+/// Cores that are here for this process.
+pub fn real_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 

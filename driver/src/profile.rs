@@ -1,12 +1,16 @@
 //! Profiles: what was measured of a run, with the program that was run, in one file.
 
-use crate::{Compiled, SampleProgress, Stop, lock::hash_of, machine, run, samples, whole, written};
+use crate::{
+    Compiled, SampleProgress, Stop, lock::hash_of, machine, noise::Noise, run, samples, whole,
+    written,
+};
 use compiler::explain::{Comparison, Observed};
 use model::converge::{Converging, Next};
 use plan::{Measured, Program, StageMeasured};
 use runtime::{
-    Failure, StageStats, Stats,
+    Failure, StageStats, Stats, os,
     reads::{self, Reads},
+    tokens,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -42,8 +46,11 @@ pub struct Profile {
     pub outputs: u64,
     /// Records in them.
     pub records: u64,
-    /// Processor time of the process since it began, in seconds.
+    /// Processor time of the process in that time, in seconds.
     pub process_seconds: Option<f64>,
+    /// Cores that others kept busy meanwhile.
+    #[serde(default)]
+    pub others: Option<f64>,
     /// Time that the consumer waited, in seconds.
     pub stalled_seconds: f64,
     /// Chunks by how long the consumer waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
@@ -84,6 +91,10 @@ pub(crate) struct Course {
     pub(crate) settled: bool,
     /// What the process had read before.
     pub(crate) reads: Reads,
+    /// Processor time that it had used before.
+    pub(crate) cpu: Option<Duration>,
+    /// Cores that others kept busy meanwhile.
+    pub(crate) others: Option<f64>,
 }
 
 impl Profile {
@@ -91,6 +102,9 @@ impl Profile {
     pub(crate) fn of(compiled: &Compiled, stats: &Stats, course: &Course) -> Self {
         let now = reads::so_far();
         let (calls, bytes) = (now.calls - course.reads.calls, now.bytes - course.reads.bytes);
+        let cpu = os::process_cpu().and_then(|it| it.checked_sub(course.cpu?));
+        // What was slowed down is told as it would have been.
+        let real = |time: Duration| time.as_secs_f64() / tokens::slower();
         Self {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -100,11 +114,12 @@ impl Profile {
             measured: measured(stats, course.outputs),
             workers: course.workers,
             cores: machine::cores(),
-            seconds: course.elapsed.as_secs_f64(),
+            seconds: real(course.elapsed),
             outputs: course.outputs,
             records: course.records,
-            process_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
-            stalled_seconds: stats.stalled.as_secs_f64(),
+            process_seconds: cpu.map(|it| it.as_secs_f64()),
+            others: course.others,
+            stalled_seconds: real(stats.stalled),
             stalls: stats.stalls,
             reads: calls,
             bytes_read: bytes,
@@ -228,14 +243,14 @@ pub fn measure(
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
     let mut converging = Converging::within(least, measuring.seconds);
     let mut course = Course { workers: measuring.workers, ..Course::default() };
-    let (mut since, mut left) = (None, Left::default());
+    let (mut since, mut left, noise) = (None, Left::default(), Noise::begin());
     while let Some(chunk) = run.next() {
         let chunk = chunk?;
         let Some(since) = since else {
             // From the first batch on: what comes before it is not the rate.
             since = Some(Instant::now());
             left = Left::of(&run.stats());
-            course.reads = left.reads;
+            (course.reads, course.cpu) = (left.reads, os::process_cpu());
             continue;
         };
         course.outputs += chunk.rows as u64;
@@ -250,6 +265,7 @@ pub fn measure(
             Next::OutOfTime => break,
         }
     }
+    course.others = noise.others();
     let stats = left.out_of(run.stats());
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);

@@ -19,8 +19,8 @@ use crate::{
     state::{Identity, State, StateFile},
 };
 pub use keeping::cache_point;
-pub(crate) use keeping::reserve;
 use keeping::{Keeping, Kept};
+pub(crate) use keeping::{needed, reserve};
 use plan::{DType, Field, Program};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,
@@ -192,6 +192,7 @@ pub fn run(
                 before,
                 keeping,
                 reads: reads::so_far(),
+                cpu: runtime::os::process_cpu(),
                 shared: Shared::default(),
                 since: Instant::now(),
             };
@@ -282,6 +283,8 @@ struct Consumer<'a> {
     keeping: Keeping,
     /// What the process had read before.
     reads: Reads,
+    /// Processor time that the process had used before.
+    cpu: Option<Duration>,
     shared: Shared,
     since: Instant,
 }
@@ -358,6 +361,8 @@ impl Consumer<'_> {
             kept: !self.keeping.kept.is_empty(),
             settled: false,
             reads: first.left.reads,
+            cpu: self.cpu,
+            others: None,
         };
         Profile::of(self.compiled, stats, &course).write(path)
     }

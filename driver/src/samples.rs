@@ -59,6 +59,23 @@ pub(crate) fn resolve(
     Ok(())
 }
 
+/// Whether all sets that the program's sources name are made already.
+pub(crate) fn are_there(program: &Program) -> bool {
+    let mut all = true;
+    for (_, stage) in program.stages.iter() {
+        let Code::Source { args, .. } = &stage.code else { continue };
+        let looked = each_text(&mut args.clone(), &mut |text| {
+            if let Some((Ok(request), _)) = split(text) {
+                let folder = sample::cached(&request, &cache_folder()?);
+                all &= sample::is_made(&request.images(folder));
+            }
+            Ok(())
+        });
+        all &= looked.is_ok();
+    }
+    all
+}
+
 /// The set that `text` names, and the pattern below it.
 fn split(text: &str) -> Option<(Result<Request, String>, &str)> {
     let (set, pattern) = text.split_at(text.find('/').unwrap_or(text.len()));

@@ -9,7 +9,7 @@ mod why;
 pub use folder::{Kept, Removal, Removed, Verified, gc, list, verify};
 pub use why::{Why, why};
 
-use crate::{Compiled, Host, identity::inputs_hash, view, whole};
+use crate::{Compiled, Host, identity::inputs_hash, machine, view, whole};
 use compiler::caches::{Candidate, Disk};
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ const ABOUT: &str = "about.json";
 const ABOUT_BYTES: u64 = 4 << 10;
 /// Bytes of one that is read; far more than one ever has.
 const ABOUT_BYTES_MAX: u64 = 1 << 16;
+/// The part of the free memory that written pages may take before who writes has to wait: midway
+/// between Linux's `vm.dirty_background_ratio` (10 %) and `vm.dirty_ratio` (20 %).
+const DIRTY: f64 = 0.15;
 /// Bytes that a folder may take where nothing is said.
 pub const DISK_BYTES: u64 = 50 << 30;
 
@@ -82,17 +85,24 @@ pub(crate) struct Opened {
 }
 
 impl DiskOptions {
-    /// What it is for the choice of what is kept.
+    /// What it is for the choice of what is kept, on this machine.
     ///
     /// # Errors
     /// The host file, where there is one, cannot be read.
     pub fn disk(&self) -> Result<Disk, Failure> {
-        let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
+        Ok(self.disk_of(Some(Host::load_default()?).filter(|it| !it.is_assumed()).as_ref()))
+    }
+
+    /// The same on a machine of which this is known.
+    pub fn disk_of(&self, host: Option<&Host>) -> Disk {
         // What is kept lies in large files.
         let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?, None));
-        let rate = storage.map(|it| it.sequential.best(it.sequential.readers_max));
-        let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
-        Ok(Disk { room: self.limit, read_ns })
+        let ns = |rate: Option<f64>| rate.filter(|it| *it > 0.0).map(|it| 1e9 / it);
+        let read = storage.as_ref().map(|it| it.sequential.best(it.sequential.readers_max));
+        let read_ns = ns(read).unwrap_or(Disk::READ_NS);
+        let write_ns = ns(storage.map(|it| it.write)).unwrap_or(0.0);
+        let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
+        Disk { room: self.limit, read_ns, write_ns, write_ahead }
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.

@@ -1,5 +1,10 @@
 //! Tuning: measure, choose, measure again, until nothing better is found.
 
+mod compare;
+
+pub use compare::{Compared, Threads, compare};
+pub use model::policy::Policy;
+
 use crate::{
     Circumstances, Compiled, Host, Profile, SampleProgress, Stop,
     lock::{Chosen, Found, hash_of},
@@ -14,6 +19,8 @@ use runtime::Failure;
 pub struct Wanted {
     /// The longest that it may take, in seconds.
     pub seconds: f64,
+    /// Cores that there are; those of this machine, unless it plays another one.
+    pub cores: usize,
     /// Passes over the data that it is tuned for.
     pub epochs: u32,
     /// Bytes that a run may take.
@@ -40,6 +47,13 @@ const TRIES_MAX: usize = 4;
 /// A plan with fewer threads may be slower by this part: they are worth more elsewhere.
 const AS_GOOD: f64 = 0.985;
 
+impl Wanted {
+    fn measuring(&self, workers: usize, seconds: f64) -> Measuring {
+        let memory = self.memory.unwrap_or_else(machine::default_memory);
+        Measuring { workers, memory, seconds }
+    }
+}
+
 /// Tunes `compiled`: profiles it, lets the model choose, profiles what was chosen.
 ///
 /// # Errors
@@ -50,26 +64,22 @@ pub fn tune(
     stop: &Stop,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Tuned, Failure> {
-    let cores = machine::cores();
+    let cores = wanted.cores;
     let mut tried: Vec<(usize, Profile)> = Vec::new();
     let mut next = Some(cores);
     while let Some(workers) = next {
-        let measuring = Measuring {
-            workers,
-            memory: wanted.memory.unwrap_or_else(machine::default_memory),
-            seconds: wanted.seconds / TRIES_MAX as f64,
-        };
+        let measuring = wanted.measuring(workers, wanted.seconds / TRIES_MAX as f64);
         tried.push((workers, profile::measure(compiled, &measuring, stop, sample)?));
         let (best, _) = best(&tried);
-        let (_, outlook) = explained(compiled, wanted, &tried[best].1, sample)?;
+        let (_, outlook) = explained(compiled, wanted, Some(&tried[best].1), sample)?;
         let untried = |it: &usize| tried.iter().all(|tried| tried.0 != *it);
         next = candidates(&outlook, cores).into_iter().find(untried);
         next = next.filter(|_| tried.len() < TRIES_MAX);
     }
     let (best, _) = best(&tried);
     let (workers, profile) = &tried[best];
-    let (explanation, outlook) = explained(compiled, wanted, profile, sample)?;
-    let chosen = chosen(compiled, (&explanation, &outlook), (*workers, profile));
+    let (explanation, outlook) = explained(compiled, wanted, Some(profile), sample)?;
+    let chosen = chosen(compiled, (&explanation, &outlook), (*workers, cores, profile));
     let tried = tried.iter().map(|it| (it.0, it.1.records_per_second())).collect();
     Ok(Tuned { chosen, tried, explanation })
 }
@@ -94,15 +104,16 @@ fn candidates(outlook: &Outlook, cores: usize) -> Vec<usize> {
 fn explained(
     compiled: &Compiled,
     wanted: &Wanted,
-    profile: &Profile,
+    profile: Option<&Profile>,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<(Explanation, Outlook), Failure> {
-    let compiled = compiled.clone().on_cores(None, Some(&profile.measured));
+    let measured = profile.map(|it| &it.measured);
+    let compiled = compiled.clone().on_cores(Some(wanted.cores), measured);
     let circumstances = Circumstances {
         consumer: wanted.consumer,
         epochs: wanted.epochs,
         memory: wanted.memory,
-        profile: Some(profile.clone()),
+        profile: profile.cloned(),
         host: wanted.host.clone(),
         ..Circumstances::default()
     };
@@ -115,7 +126,7 @@ fn explained(
 fn chosen(
     compiled: &Compiled,
     (explanation, outlook): (&Explanation, &Outlook),
-    (workers, profile): (usize, &Profile),
+    (workers, cores, profile): (usize, usize, &Profile),
 ) -> Chosen {
     let estimate = &explanation.estimate;
     let kept = outlook.choices.iter().filter(|it| it.kept);
@@ -128,7 +139,7 @@ fn chosen(
         keep: kept.map(|it| it.candidate.value_name()).collect(),
         forbid: Vec::new(),
         found: Found {
-            cores: machine::cores(),
+            cores,
             records_per_second: profile.records_per_second(),
             predicted: outlook.solution.rate * rows,
             bottleneck: bottleneck.map_or(String::new(), |it| it.step.clone()),

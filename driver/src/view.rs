@@ -4,7 +4,7 @@ use crate::{
     Compiled, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine, run, samples,
 };
 use compiler::{
-    caches::{Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
+    caches::{Budget, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
 };
 use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
@@ -55,6 +55,9 @@ impl Asked {
     }
 }
 
+/// Bytes of memory in which there is room for anything.
+const ANY: u64 = 1 << 60;
+
 /// The part of the memory that the tables of what is on disk may take.
 const TABLE_PART: u64 = 16;
 
@@ -65,6 +68,8 @@ impl Compiled {
         View {
             machine: Machine::new(cores, 0.0),
             choices: Vec::new(),
+            too_large: Vec::new(),
+            budget: None,
             seen: None,
             pass_lens: Vec::new(),
             storages: Vec::new(),
@@ -78,10 +83,10 @@ impl Compiled {
         self.on_cores(Some(cores.ceil().max(1.0) as usize), of.costs())
     }
 
-    /// Looks at it as `of` says; lists the files of its sources where it runs several epochs.
+    /// Looks at it as `of` says; lists the files of its sources.
     ///
     /// # Errors
-    /// A source cannot be listed.
+    /// A source cannot be listed, and something depends on it: it is run for several epochs.
     pub fn view(
         &self,
         of: &Circumstances,
@@ -99,17 +104,42 @@ impl Compiled {
         let disk = of.disk(&machine);
         let machine = of.changed(machine);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        let (mut choices, mut pass_lens) = (Vec::new(), Vec::new());
-        if passes >= 2.0 || disk.is_some() {
-            let mut program = self.program.clone();
-            samples::resolve(&mut program, sample)?;
-            let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
-            let memory = machine.memory_bytes as u64;
-            let asked = Asked { passes, memory, disk };
-            choices = self.kept(&lens(&run, &program)?, asked, (of.costs(), of.lock.as_ref()));
-            pass_lens = run.pass_lens()?;
+        let asked = Asked { passes, memory: machine.memory_bytes as u64, disk };
+        let keeps = passes >= 2.0 || disk.is_some();
+        let pass_lens = match keeps {
+            true => self.lens(sample)?,
+            false => self.listed(sample),
+        };
+        let known = (of.costs(), of.lock.as_ref());
+        let lens = by_stage(&self.program, &pass_lens);
+        let mut choices = self.kept(&lens, asked, known);
+        // Where each record comes once, it is told of what could be kept, and of nothing else.
+        choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
+        let own = run::needed(self) + asked.table_bytes();
+        let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
+        let too_large = match keeps {
+            true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)),
+            false => Vec::new(),
+        };
+        Ok(View { machine, choices, too_large, budget, seen, pass_lens, storages })
+    }
+
+    /// Records of a pass through each source; makes sample sets and reads files to know it.
+    fn lens(&self, sample: &mut dyn FnMut(&SampleProgress)) -> Result<Vec<Option<u64>>, Failure> {
+        let mut program = self.program.clone();
+        samples::resolve(&mut program, sample)?;
+        let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
+        run.pass_lens()
+    }
+
+    /// The same where listing files suffices.
+    fn listed(&self, sample: &mut dyn FnMut(&SampleProgress)) -> Vec<Option<u64>> {
+        let mut program = self.program.clone();
+        if !samples::are_there(&program) || samples::resolve(&mut program, sample).is_err() {
+            return Vec::new();
         }
-        Ok(View { machine, choices, seen, pass_lens, storages })
+        let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default());
+        run.map_or(Vec::new(), |it| it.listed_lens())
     }
 
     /// What a run of so many passes keeps, where it may take `memory`, and what not and why.
@@ -170,7 +200,8 @@ impl Circumstances {
         let Some(room) = room else { return self.disk };
         let rate = machine.storages.first().map(|it| it.sequential.best(it.sequential.readers_max));
         let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
-        Some(Disk { room, read_ns: self.disk.map_or(read_ns, |it| it.read_ns) })
+        let unknown = Disk { room, read_ns, write_ns: 0.0, write_ahead: 0 };
+        Some(Disk { room, ..self.disk.unwrap_or(unknown) })
     }
 
     /// How fast it was when it was measured, and the cores that it could use then.
@@ -180,6 +211,7 @@ impl Circumstances {
             seconds: it.seconds,
             outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
             workers: it.workers,
+            others: it.others.unwrap_or(0.0),
             stall: it.stalled_seconds / it.seconds.max(1e-9),
             bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
         };
@@ -261,10 +293,20 @@ pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storag
 
 /// Records of a pass through each source, where they are known; lists the files.
 pub(crate) fn lens(run: &Run, program: &Program) -> Result<BTreeMap<StageId, u64>, Failure> {
+    Ok(by_stage(program, &run.pass_lens()?))
+}
+
+fn by_stage(program: &Program, lens: &[Option<u64>]) -> BTreeMap<StageId, u64> {
     let is_source = |it: &plan::Stage| matches!(it.code, Code::Source { .. });
     let sources = program.stages.iter().filter(|(_, it)| is_source(it)).map(|it| it.0);
-    let lens = sources.zip(run.pass_lens()?);
-    Ok(lens.filter_map(|(id, len)| Some((id, len?))).collect())
+    sources.zip(lens).filter_map(|(id, len)| Some((id, (*len)?))).collect()
+}
+
+/// What would be kept whole if there were room for it, and is not.
+fn too_large(chosen: &[Choice], ideal: Vec<Choice>) -> Vec<Choice> {
+    let name = |it: &Choice| it.candidate.value_name();
+    let is_whole = |wish: &Choice| chosen.iter().any(|it| it.is_whole() && name(it) == name(wish));
+    ideal.into_iter().filter(|it| it.kept && !is_whole(it)).collect()
 }
 
 /// How often the source that is repeated most is passed through in an epoch.

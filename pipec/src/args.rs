@@ -5,7 +5,7 @@ mod measure;
 mod values;
 
 pub(crate) use cache::*;
-pub(crate) use measure::{CalibrateArgs, ExplainArgs, ProfileArgs, TuneArgs};
+pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
 pub(crate) use values::Changes;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
@@ -140,10 +140,14 @@ pub(crate) struct ProgramArgs {
     pub(crate) without: Vec<String>,
 }
 
-/// A machine that is not there, for programs of `busy`.
+/// How many times as slow virtual cores are as they would have to be if the real ones did nothing but
+/// their work.
+const SLACK: f64 = 1.5;
+
+/// A machine that is not there.
 #[derive(Args)]
 pub(crate) struct VirtualArgs {
-    /// Has `busy` sleep instead of computing, on so many cores.
+    /// Runs as on so many cores, in slow motion; `busy` sleeps instead of computing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) virtual_cores: Option<u16>,
     /// Lets files be read no faster than from a disk of this speed, such as 50MB/s.
@@ -154,8 +158,10 @@ pub(crate) struct VirtualArgs {
 impl VirtualArgs {
     /// Begins to be that machine.
     pub(crate) fn begin(&self) {
-        let cores = self.virtual_cores.map(usize::from);
-        runtime::tokens::virtual_cores(cores);
+        if let Some(cores) = self.virtual_cores.map(usize::from) {
+            let slower = SLACK * cores as f64 / driver::real_cores() as f64;
+            runtime::tokens::virtual_cores(Some(cores), slower);
+        }
         runtime::reads::hold_back(self.virtual_disk);
     }
 }
@@ -251,7 +257,8 @@ Examples:
   ./train explain                                   what was built
   pipec run ./train                                 the same as ./train run
 
-The same program, parameters and pipec give the same bytes. Threads and memory are chosen when it runs.")]
+The same program, lock, parameters and pipec give the same bytes. Threads and what is kept are those
+of the lock that `tune` has written; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
     /// The program.
     #[arg(value_name = "FILE")]
@@ -268,6 +275,9 @@ pub(crate) struct BuildArgs {
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
     pub(crate) without: Vec<String>,
+    /// Takes the lock beside the program as `tune` has written it, or refuses to build.
+    #[arg(long)]
+    pub(crate) locked: bool,
 }
 
 /// A form of a program.

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Folder, Printed};
+use std::fs;
 
 const PROGRAM: &str = "\
 edition 2026
@@ -156,4 +157,118 @@ fn a_lock_is_heeded_while_it_fits() {
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
     folder.pipec(&run).ends(2, &["the program was changed since"]);
     folder.pipec(&["run", "p.pipe"]).ends(0, &["not heeded", "16 batches"]);
+}
+
+#[test]
+fn a_built_file_brings_its_lock_along() {
+    let folder = Folder::of("tuned-built", &[("p.pipe", PROGRAM)]);
+    let build = |more: &[&str]| folder.pipec(&[&["build", "p.pipe", "-o", "own"], more].concat());
+    build(&["--locked"]).ends(2, &["says nothing of `p`", "pipec tune"]);
+    folder.pipec(&["tune", "p.pipe", "--seconds", "1s", "--epochs", "3"]).ends(0, &[]);
+    let lock = folder.read("p.pipe.lock");
+    let workers = lock.lines().find(|it| it.starts_with("workers")).unwrap();
+    let three = lock.replace(workers, "workers = 3");
+    folder.write("p.pipe.lock", &three);
+    build(&["--locked"]).ends(0, &["as it was tuned: 3 workers, keeps p.map#1.resize"]);
+
+    // The lock goes along, the file is needed no more.
+    fs::remove_file(folder.join("p.pipe.lock")).unwrap();
+    let run = ["run", "own", "--locked", "--epochs", "3", "--profile", "own.profile"];
+    folder.pipec(&run).ends(0, &["24 batches", "resize (p.map#1)"]);
+    assert!(folder.read("own.profile").contains("\"workers\":3"));
+    // One beside the file goes before it.
+    let forbid = "forbid = [\"p.map#1.resize\", \"p.map#1.plasma\"]";
+    let keep = "keep = [\"p.map#1.resize\"]";
+    folder.write("own.lock", &three.replace(keep, "keep = []").replace("forbid = []", forbid));
+    let without = folder.pipec(&run);
+    without.ends(0, &["24 batches"]);
+    assert!(!without.err.contains("resize (p.map#1)"), "{}", without.err);
+    let explained = folder.pipec(&["explain", "own", "--epochs", "3"]);
+    assert!(explained.out.contains("the lock forbids it"), "{}", explained.out);
+
+    folder.write("p.pipe.lock", &three);
+    folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
+    build(&["--locked"]).ends(2, &["the program was changed since"]);
+    build(&[]).ends(0, &["not heeded", "`own` was built"]);
+    folder.write("p.pipe.lock", "format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 2000\n");
+    build(&[]).ends(5, &["2000 workers: it needs 1 to 1024"]);
+}
+
+/// What is kept of it is large.
+const LARGE: &str = "pipeline p = range(500) |> shuffle |> map { image: plasma(i, 384, 384) |> random_resized_crop(8) }\n";
+
+#[test]
+fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
+    let folder = Folder::of("budget", &[("p.pipe", LARGE)]);
+    let explained = |more: &[&str]| folder.pipec(&[&["explain", "p.pipe"], more].concat()).out;
+    let memory = |size: &str| explained(&["--epochs", "9", "--memory", size]);
+    let none = memory("64MiB");
+    for part in [
+        "too large  `plasma` of p.map#1: 500 of",
+        "of 67 MB (64 MiB) memory the run itself may take",
+        "none is left to keep values in",
+        "nothing is kept: all of them are computed anew",
+        "`--cache DIR --disk ",
+    ] {
+        assert!(none.contains(part), "no `{part}` in:\n{none}");
+    }
+    let enough = none.split("`--memory ").nth(1).unwrap().split('`').next().unwrap();
+    let all = memory(enough);
+    assert!(all.contains("there is room for all of them"), "{enough}:\n{all}");
+    assert!(all.contains("payback") && all.contains("paid back after 1."), "{all}");
+    assert!(!all.contains("too large"), "{all}");
+    let enough: u64 = enough.trim_end_matches("MB").parse().unwrap();
+    let part = memory(&format!("{}MB", enough - 100));
+    assert!(part.contains("% of them in memory, "), "{part}");
+    assert!(part.contains(&format!("`--memory {enough}MB`")), "{part}");
+
+    // Without epochs how much there is is told all the same.
+    let once = explained(&[]);
+    let heads = once.lines().find(|it| it.contains("cores used")).unwrap();
+    assert!(heads.contains("an epoch") && once.contains("each record comes once"), "{once}");
+    // Steps that leave records out, or give them again, are counted.
+    let counted = |steps: &str| {
+        folder.write("n.pipe", &format!("pipeline n = range(1000) {steps} |> batch(10)\n"));
+        let out = folder.pipec(&["explain", "n.pipe"]).out;
+        let table = out.split("in all\n").nth(1).unwrap();
+        let row = table.lines().find(|it| it.contains("n.batch#1")).unwrap();
+        row.split("  ").filter(|it| !it.is_empty()).nth(5).unwrap().trim().to_owned()
+    };
+    assert_eq!(counted("|> skip(100) |> take(200)"), "20");
+    assert_eq!(counted("|> where i % 2 == 0 |> take(200)"), "20");
+    assert_eq!(counted("|> take(200) |> repeat(3)"), "60");
+    assert_eq!(counted("|> repeat"), "endless");
+}
+
+/// Work of known cost, on cores that are not there.
+const BUSY: &str = "\
+pipeline p =
+    range(100000)
+    |> shuffle
+    |> map { i: busy(i, time: 0.004) }
+    |> map { i: busy(i, time: 0.001) }
+    |> batch(2)
+";
+
+#[test]
+fn policies_are_compared_and_leave_no_lock() {
+    let folder = Folder::of("policies", &[("p.pipe", BUSY)]);
+    let tune = |more: &[&str]| {
+        let args = ["tune", "p.pipe", "--seconds", "3s", "--virtual-cores", "4"];
+        folder.pipec(&[&args, more].concat())
+    };
+    let all = tune(&["--policy", "all"]);
+    all.ends(0, &["no lock was written"]);
+    for policy in ["naive", "heuristic", "autotune", "random", "step", "model"] {
+        let line = all.out.lines().find(|it| it.starts_with(policy));
+        let line = line.unwrap_or_else(|| panic!("no `{policy}` in:\n{}", all.out));
+        assert!(line.contains("p.map#1") || line.contains("for all steps"), "{line}");
+    }
+    assert!(all.out.contains("p.map#1 4, p.map#2 4"), "{}", all.out);
+    let two = tune(&["--policy", "naive", "--policy", "heuristic"]);
+    two.ends(0, &[]);
+    assert!(!two.out.contains("model"), "{}", two.out);
+    assert!(!folder.join("p.pipe.lock").exists());
+    tune(&["--policy", "model"]).ends(0, &["written to `p.pipe.lock`"]);
+    tune(&["--policy", "luck"]).ends(2, &["luck", "heuristic"]);
 }

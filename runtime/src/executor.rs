@@ -110,6 +110,8 @@ pub struct Options {
     pub cpu_share: f64,
     /// Threads that may work in a stage at a time, where not any number; by its place.
     pub caps: BTreeMap<usize, usize>,
+    /// Whether it is measured which step takes the processor's time, and which call.
+    pub measured: bool,
 }
 
 impl Default for Options {
@@ -128,6 +130,7 @@ impl Default for Options {
             most_lost: None,
             cpu_share: 1.0,
             caps: BTreeMap::new(),
+            measured: true,
         }
     }
 }
@@ -316,6 +319,17 @@ impl Run {
         supplies.iter().map(len).collect()
     }
 
+    /// The same of those sources alone that know it once they have listed their files; of the
+    /// others, and where there are no such files, none.
+    pub fn listed_lens(&self) -> Vec<Option<u64>> {
+        let supplies = self.shared.lock().supplies();
+        let len = |it: &Option<Arc<supply::Supply>>| {
+            let listed = it.as_ref().filter(|it| !it.source.waits())?;
+            listed.pass().ok().map(|it| it.whole)
+        };
+        supplies.iter().map(len).collect()
+    }
+
     /// Keeps values from epoch to epoch; the output is the same. To be said before the first call
     /// of `next`.
     ///
@@ -458,6 +472,7 @@ impl Shared {
     /// Waits for the next item of the output, or for many losses.
     fn next_item(&self) -> Next {
         let mut state = self.lock();
+        state.look(Instant::now());
         let mut waiting_since = None;
         let next = loop {
             let item = state.next_output();

@@ -65,7 +65,7 @@ pub fn thread_cpu() -> Option<Duration> {
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let time = Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?);
-        Some(time + crate::tokens::spent())
+        Some(crate::tokens::as_there(time))
     }
     #[cfg(not(unix))]
     None

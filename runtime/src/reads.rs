@@ -1,5 +1,6 @@
 //! What is read from files: counted, and held back where that is asked for.
 
+use crate::tokens;
 use std::{
     fs::File,
     io::{self, Read},
@@ -51,7 +52,7 @@ pub fn hold_back(bytes_per_second: Option<u64>) {
 /// Those of [`Read::read_exact`].
 pub fn exact(file: &mut File, room: &mut [u8]) -> io::Result<()> {
     file.read_exact(room)?;
-    took(room.len() as u64);
+    count(room.len() as u64);
     Ok(())
 }
 
@@ -61,30 +62,25 @@ pub fn exact(file: &mut File, room: &mut [u8]) -> io::Result<()> {
 /// Those of [`crate::os::read_exact_at`].
 pub fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
     crate::os::read_exact_at(file, room, offset)?;
-    took(room.len() as u64);
+    count(room.len() as u64);
     Ok(())
 }
 
-/// Counts bytes as read that nobody has read, and waits until they are paid for.
-pub fn pretend(bytes: u64) {
-    took(bytes);
-}
-
 /// Counts bytes that were read, and waits until they are paid for.
-fn took(bytes: u64) {
+pub fn count(bytes: u64) {
     CALLS.fetch_add(1, Relaxed);
     BYTES.fetch_add(bytes, Relaxed);
     let most = MOST.load(Relaxed);
     if most > 0 {
-        thread::sleep(pause(bytes, most));
+        tokens::aside(|| thread::sleep(pause(bytes, most)));
     }
 }
 
 fn pause(bytes: u64, most: u64) -> Duration {
-    let now = Instant::now();
+    let (now, seconds) = (Instant::now(), bytes as f64 / most as f64 * tokens::slower());
     let mut bucket = BUCKET.lock().unwrap_or_else(PoisonError::into_inner);
     let bucket = bucket.get_or_insert(Bucket { paid_until: now });
     let since = bucket.paid_until.max(now.checked_sub(FILL).unwrap_or(now));
-    bucket.paid_until = since + Duration::from_secs_f64(bytes as f64 / most as f64);
+    bucket.paid_until = since + Duration::from_secs_f64(seconds);
     bucket.paid_until.saturating_duration_since(now)
 }

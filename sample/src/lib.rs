@@ -17,7 +17,7 @@ mod scene;
 mod set;
 
 pub use request::{Request, cached, parse};
-pub use set::{Error, Images, Summary, images};
+pub use set::{Error, Images, Summary, images, is_made};
 
 use libjpeg_turbo_rs::JpegError;
 

@@ -135,6 +135,11 @@ pub fn images(images: &Images, progress: &mut dyn FnMut(u64)) -> Result<Summary,
     Ok(summary)
 }
 
+/// Whether the complete set is there; makes nothing.
+pub fn is_made(images: &Images) -> bool {
+    matches!(read(&images.folder.join(MANIFEST)), Ok(Some(text)) if text == manifest(images))
+}
+
 fn check(images: &Images) -> Result<(), Error> {
     let (count, classes) = (images.count, images.classes);
     if !(1..=COUNT_MAX).contains(&count) {

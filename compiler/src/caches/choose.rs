@@ -32,7 +32,9 @@ pub struct Choice {
     pub disk_share: f64,
     /// Processor time that it saves a record in each later epoch, on average, in nanoseconds.
     pub saves_ns: f64,
-    /// Epochs after which the time to fill it has come back.
+    /// Processor time to put it where it is kept, a record of the first epoch, in nanoseconds.
+    pub fill_ns: f64,
+    /// Epochs after which the time to fill it has come back, of processor time alone.
     pub payback: f64,
     /// Whether it is kept.
     pub kept: bool,
@@ -60,12 +62,47 @@ pub struct Occasion {
 }
 
 /// A disk on which values may be kept.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Disk {
     /// Bytes that may be taken.
     pub room: u64,
     /// Nanoseconds to read a byte.
     pub read_ns: f64,
+    /// Nanoseconds to write a byte; nothing where that is not known to hold anything up.
+    pub write_ns: f64,
+    /// Bytes that the system takes into memory, and writes later, before anybody has to wait.
+    pub write_ahead: u64,
+}
+
+/// What there is to keep values in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Budget {
+    /// Bytes of memory that a run may take.
+    pub memory: u64,
+    /// Those that it may take itself, for all but what it keeps.
+    pub own: u64,
+    /// How often each record comes.
+    pub passes: f64,
+    /// Where else values may be kept.
+    pub disk: Option<Disk>,
+}
+
+impl Budget {
+    /// Bytes that a run needs besides what is estimated: the program itself, and what decoders
+    /// work in.
+    pub const BASE_BYTES: f64 = 96e6;
+    /// How much more than the estimate all else may take.
+    pub const SLACK: f64 = 1.5;
+
+    /// Bytes that a run may need for all but what it keeps, of those that are estimated.
+    pub fn own_of(estimated: f64) -> u64 {
+        (estimated * Self::SLACK + Self::BASE_BYTES) as u64
+    }
+
+    /// Bytes of memory to keep values in.
+    pub fn left(&self) -> u64 {
+        self.memory.saturating_sub(self.own)
+    }
 }
 
 impl Disk {
@@ -101,6 +138,7 @@ impl Choice {
             share: 0.0,
             disk_share: 0.0,
             saves_ns: 0.0,
+            fill_ns: 0.0,
             payback: f64::INFINITY,
             kept: false,
             why,
@@ -127,6 +165,11 @@ impl Choice {
         Some(self.values? as f64 * (self.candidate.bytes.value + ENTRY_BYTES))
     }
 
+    /// Whether there is room for all of them, in memory or on disk.
+    pub fn is_whole(&self) -> bool {
+        self.kept && self.hits() >= 1.0
+    }
+
     /// The share of the records that it is found for once it is full.
     pub(crate) fn hits(&self) -> f64 {
         self.share.max(self.disk_share)
@@ -151,6 +194,16 @@ impl Choice {
         }
     }
 
+    /// `12 µs a record`, and for how many of them where not for all.
+    fn saves_in_words(&self) -> String {
+        let share = self.share.max(self.disk_share);
+        let part = match share < 1.0 {
+            true => format!(", as there is room for {:.0} % of them", share * 100.0),
+            false => String::new(),
+        };
+        format!("{:.0} µs a record{part}", self.saves_ns / 1e3)
+    }
+
     fn is_open(&self) -> bool {
         !self.kept && self.why.is_empty()
     }
@@ -168,9 +221,9 @@ impl Choice {
         // What is in memory is on disk as well.
         let only_on_disk = (self.disk_share - self.share).max(0.0);
         self.saves_ns = self.share * saves + only_on_disk * read;
-        let fill = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
+        self.fill_ns = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
         let made = self.candidate.made.max(1e-9);
-        self.payback = 1.0 + fill * made / self.saves_ns.max(1e-9);
+        self.payback = 1.0 + self.fill_ns * made / self.saves_ns.max(1e-9);
         self.saves_ns * self.values.unwrap_or(1) as f64 / made
     }
 
@@ -192,19 +245,16 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
         read_ns: occasion.disk.map_or(0.0, |it| it.read_ns),
     };
     while let Some(best) = best(&mut all, room) {
-        let (stage, saves) = (all[best].candidate.stage, all[best].saves_ns);
-        let name = all[best].candidate.function.clone();
+        let stage = all[best].candidate.stage;
+        let (name, saves) = (all[best].candidate.function.clone(), all[best].saves_in_words());
         if !all[best].has_room() || all[best].payback > occasion.horizon() {
             all[best].why = not_worth_it(&all[best]);
             continue;
         }
         room = keep(&mut all[best], room);
         for other in all.iter_mut().filter(|it| it.candidate.stage == stage && it.is_open()) {
-            other.why = format!(
-                "`{name}` saves more: {:.0} µs a record, and this {:.0} µs",
-                saves / 1e3,
-                other.saves_ns / 1e3
-            );
+            other.why =
+                format!("`{name}` saves more: {saves}, and this {}", other.saves_in_words());
         }
     }
     share_out(&mut all, room.memory);

@@ -3,7 +3,7 @@
 
 use super::{Estimate, StepEstimate};
 use crate::{
-    caches::{Choice, Part},
+    caches::{Budget, Choice, Part},
     lower::{
         catalog::Catalog,
         role::{Ends, Role, role},
@@ -31,10 +31,37 @@ pub struct Outlook {
     pub helps: Vec<Help>,
     /// Values that could be kept from epoch to epoch, those first that are.
     pub choices: Vec<Choice>,
+    /// Values that would be kept whole if there were room for them, and are not.
+    pub too_large: Vec<Choice>,
+    /// What there is to keep values in, where some could be.
+    pub budget: Option<Budget>,
     /// The same where what is kept is full, if something is.
     pub warm: Option<Solution>,
+    /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
+    pub payback: Option<Payback>,
     /// How fast it was when it was measured, and what is predicted for that.
     pub seen: Option<(Seen, Predicted)>,
+}
+
+/// What it takes to keep values, by the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Payback {
+    /// Seconds of an epoch in which nothing is kept.
+    pub plain_s: f64,
+    /// Seconds of the first epoch, which fills what is kept.
+    pub first_s: f64,
+    /// Seconds of each later one.
+    pub later_s: f64,
+}
+
+impl Payback {
+    /// Epochs after which all of them together have taken as long as without; none where later
+    /// ones are no faster.
+    pub fn epochs(&self) -> Option<f64> {
+        let saved = self.plain_s - self.later_s;
+        let extra = (self.first_s - self.plain_s).max(0.0);
+        (saved > self.plain_s * 1e-3).then(|| 1.0 + extra / saved)
+    }
 }
 
 /// What to look at beside the plan.
@@ -44,6 +71,10 @@ pub struct View {
     pub machine: Machine,
     /// Values that could be kept.
     pub choices: Vec<Choice>,
+    /// Values that would be kept whole if there were room for them, and are not.
+    pub too_large: Vec<Choice>,
+    /// What there is to keep values in, where some could be.
+    pub budget: Option<Budget>,
     /// How fast it was when it was measured, and the machine as it was then.
     pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
@@ -61,6 +92,8 @@ pub struct Seen {
     pub outputs_per_second: f64,
     /// Threads that computed.
     pub workers: usize,
+    /// Cores that others kept busy meanwhile; 0 where nobody knows.
+    pub others: f64,
     /// The share of the time that the consumer waited: 0 to 1.
     pub stall: f64,
     /// Bytes of files that were read for an output.
@@ -94,8 +127,9 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
+    let payback = warm.as_ref().and_then(|it| payback(&network, plan, (&view, [&solution, it])));
     let helps = helps(&network, &view.machine, &wishes);
-    let View { machine, choices, seen, storages, .. } = view;
+    let View { machine, choices, too_large, budget, seen, storages, .. } = view;
     let seen = seen.and_then(|(seen, then)| {
         let before = super::estimate(plan, library, (estimate.cores, None)).ok()?;
         let before = self::network(plan, &Catalog::new(library), &before.steps)?;
@@ -103,7 +137,18 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
         Some((seen, Predicted { measured, assumed }))
     });
-    Some(Outlook { machine, network, solution, helps, choices, warm, seen })
+    Some(Outlook {
+        machine,
+        network,
+        solution,
+        helps,
+        choices,
+        too_large,
+        budget,
+        warm,
+        payback,
+        seen,
+    })
 }
 
 /// The plan as the model sees it.
@@ -221,6 +266,38 @@ fn placed(network: Network, storages: &[Option<usize>]) -> Network {
     })
 }
 
+/// Outputs of an epoch; of one pass, where it has several.
+fn epoch(network: &Network) -> Amount {
+    let laps = |it: &Step| matches!(it.count, Count::Repeat(_));
+    match network.steps().iter().any(laps) {
+        true => network.epoch_outputs(),
+        false => network.cardinalities()[network.root()],
+    }
+}
+
+/// What filling takes by the clock, and gives back; beside nothing kept, and all of it full.
+fn payback(
+    network: &Network,
+    plan: &Plan,
+    (view, [plain, warm]): (&View, [&Solution; 2]),
+) -> Option<Payback> {
+    let outputs = epoch(network).finite()?;
+    let (mut cold, mut written) = (network.clone(), 0.0);
+    let entering = network.visits().entering;
+    for choice in view.choices.iter().filter(|it| it.kept) {
+        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
+        cold = cold.with(at, |step| step.ns.value += choice.fill_ns);
+        written += outputs * entering[at] * choice.candidate.bytes.value * choice.disk_share;
+    }
+    let disk = view.budget.and_then(|it| it.disk);
+    // What the system holds back in memory is written behind the later epochs.
+    let written_s =
+        disk.map_or(0.0, |it| (written - it.write_ahead as f64).max(0.0) * it.write_ns * 1e-9);
+    let cold = solve(&cold, &view.machine, &Wishes::default());
+    let [plain_s, first_s, later_s] = [plain, &cold, warm].map(|it| outputs / it.rate);
+    Some(Payback { plain_s, first_s: first_s.max(written_s), later_s })
+}
+
 /// The network once all that is kept is full.
 fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
     let kept = || view.choices.iter().filter(|it| it.kept);
@@ -264,7 +341,15 @@ mod tests {
     fn view(pass_lens: &[u64], choices: Vec<Choice>) -> View {
         let pass_lens = pass_lens.iter().copied().map(Some).collect();
         let machine = Machine::new(16.0, 1e9);
-        View { machine, choices, seen: None, pass_lens, storages: Vec::new() }
+        View {
+            machine,
+            choices,
+            too_large: Vec::new(),
+            budget: None,
+            seen: None,
+            pass_lens,
+            storages: Vec::new(),
+        }
     }
 
     /// The outlook of `plan` where this was changed in its estimate.
@@ -349,8 +434,14 @@ mod tests {
         let mut bed = Bed::default();
         let range = bed.range();
         let plan = bed.plan(range);
-        let seen =
-            Seen { seconds: 1.0, outputs_per_second: 1.0, workers: 1, stall: 0.0, bytes_read: 0.0 };
+        let seen = Seen {
+            seconds: 1.0,
+            outputs_per_second: 1.0,
+            workers: 1,
+            others: 0.0,
+            stall: 0.0,
+            bytes_read: 0.0,
+        };
         let mut view = view(&[], Vec::new());
         view.seen = Some((seen, Machine::new(1.0, 1e9)));
         view.machine.consumer = model::Consumer { seconds: Some(10.0) };
@@ -415,5 +506,14 @@ mod tests {
         // The list of the files, nothing read or decoded, a value found, and what follows.
         assert_eq!(ns[..4], [100.0, 0.0, 0.0, FIND_NS], "{ns:?}");
         assert!(warm.steps()[1].reads.is_none_or(|it| it.bytes == 0.0));
+    }
+
+    #[test]
+    fn what_is_saved_later_pays_for_the_first_epoch() {
+        let epochs = |plain_s, first_s, later_s| Payback { plain_s, first_s, later_s }.epochs();
+        // 4 s more in the first, 8 s less in each other: all is as without after half of one.
+        assert_eq!(epochs(10.0, 14.0, 2.0), Some(1.5));
+        assert_eq!(epochs(10.0, 10.0, 2.0), Some(1.0));
+        assert_eq!(epochs(10.0, 14.0, 10.0), None);
     }
 }

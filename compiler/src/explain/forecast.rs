@@ -3,12 +3,10 @@
 use super::{
     Explanation,
     figures::{bytes, percent, rate, things, time},
+    keeping,
     table::Cell,
 };
-use crate::{
-    caches::Choice,
-    estimate::{Figure, Origin, Outlook},
-};
+use crate::estimate::{Figure, Origin, Outlook};
 use model::{
     network::Amount,
     next::Remedy,
@@ -16,8 +14,6 @@ use model::{
     verdict::Verdict,
 };
 
-/// Values that are not kept of which it is told why.
-const TOLD_MAX: usize = 4;
 /// Bounds that are so many times as far away are not told.
 const NEAR: f64 = 20.0;
 /// What helps by less than this part does not help.
@@ -129,7 +125,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     rows.push(("bounds", told.bounds()));
     rows.push(("verdict", told.verdict()));
     rows.extend(told.next().map(|it| ("next", it)));
-    rows.extend(told.kept());
+    rows.extend(keeping::rows(outlook, explanation.estimate.batch_rows.unwrap_or(1.0)));
     rows
 }
 
@@ -162,8 +158,13 @@ impl Told<'_> {
             format!("{}{}", if off < 0.0 { "-" } else { "+" }, percent(off.abs()))
         };
         let (model, before) = (predicted.measured, predicted.assumed);
+        // Less is the system at its own work.
+        let others = match seen.others {
+            it if it < 0.2 => String::new(),
+            it => format!(", while other programs kept {it:.1} cores busy"),
+        };
         Some(format!(
-            "{} with {} in {:.0} s; predicted with these costs {} ({}), with assumed ones {} ({})",
+            "{} with {} in {:.0} s{others}; predicted with these costs {} ({}), with assumed ones {} ({})",
             self.records(seen.outputs_per_second, Origin::Measured),
             things(seen.workers as f64, "worker"),
             seen.seconds,
@@ -245,53 +246,5 @@ impl Told<'_> {
             Remedy::NoCap(at) => format!("no limit on `{}`", step(at)),
             Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
         }
-    }
-
-    /// What is kept from epoch to epoch, and what is not and why.
-    fn kept(&self) -> Vec<(&'static str, String)> {
-        let mut rows = Vec::new();
-        let (kept, left): (Vec<&Choice>, Vec<&Choice>) =
-            self.outlook.choices.iter().partition(|it| it.kept);
-        for choice in kept {
-            rows.push(("kept", self.choice(choice)));
-        }
-        if let Some(warm) = &self.outlook.warm {
-            let origin = self.explanation.estimate.rate.origin;
-            rows.push((
-                "later",
-                format!("{} from the second epoch on", self.records(warm.rate, origin)),
-            ));
-        }
-        let mut whys: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-        for choice in left {
-            let (step, function) = (&choice.candidate.step, choice.candidate.function.as_str());
-            match whys.iter_mut().find(|it| it.0 == step && it.1 == choice.why) {
-                Some((_, _, functions)) => functions.push(function),
-                None => whys.push((step, &choice.why, vec![function])),
-            }
-        }
-        rows.extend(whys.into_iter().take(TOLD_MAX).map(|(step, why, functions)| {
-            ("not kept", format!("`{}` of {step}: {why}", functions.join("`, `")))
-        }));
-        rows
-    }
-
-    fn choice(&self, it: &Choice) -> String {
-        let each = bytes(it.candidate.bytes);
-        let figure = |value: f64| Figure { value, origin: it.candidate.bytes.origin };
-        let all = match (it.values, it.bytes_in_all()) {
-            (Some(n), Some(all)) => format!("{n} of {each}, {} in all", bytes(figure(all))),
-            _ => format!("{each} each"),
-        };
-        let saves = Figure { value: it.saves_ns, origin: it.candidate.saves.origin };
-        let reads = if it.candidate.spares.is_empty() { "" } else { " and the reading" };
-        format!(
-            "`{}` of {}: {all}; {}; saves {} a record{reads}, pays after {:.1} epochs",
-            it.candidate.function,
-            it.candidate.step,
-            it.why,
-            time(saves),
-            it.payback,
-        )
     }
 }

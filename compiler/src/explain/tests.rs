@@ -22,6 +22,8 @@ fn explanation(plan: &Plan) -> Explanation {
     let view = View {
         machine: Machine::new(2.0, 0.0),
         choices: Vec::new(),
+        too_large: Vec::new(),
+        budget: None,
         seen: None,
         pass_lens: Vec::new(),
         storages: Vec::new(),

@@ -2,7 +2,10 @@
 //! loop that is the same each time.
 
 use super::{footer, *};
-use crate::{Discard, RunOptions, Stop, Watch, compile};
+use crate::{
+    Discard, RunOptions, Stop, Watch, compile,
+    lock::{Chosen, hash_of},
+};
 use plan::{
     Arg, Code, DType, Expr, ExprId, Graph, Index, Policy, Program, Records, Stage, StageId,
     Transform, Type, Unary,
@@ -116,10 +119,27 @@ fn what_is_not_whole_is_refused_by_name() {
     }
     assert_eq!(refusal(b""), Refusal::NotBuilt);
     let other = |format| [content, &footer::with_format(content, format)].concat();
-    assert_eq!(refusal(&other(2)), Refusal::Newer(VERSION.to_owned()));
-    assert_eq!(refusal(&other(0)), Refusal::Older(VERSION.to_owned()));
+    assert_eq!(refusal(&other(3)), Refusal::Newer(VERSION.to_owned()));
+    assert_eq!(refusal(&other(1)), Refusal::Older(VERSION.to_owned()));
     assert!(matches!(refusal(&sealed(&[content, &[0]].concat())), Refusal::Unsound(_)));
     assert!(matches!(refusal(&sealed(&content[1..])), Refusal::Unsound(_)));
+}
+
+#[test]
+fn a_lock_goes_along_if_it_fits() {
+    let mut built = built(PROGRAMS[0]);
+    let plan = hash_of(&built.compiled);
+    let mut locked = |plan: &str, workers| {
+        let chosen = Chosen { plan: plan.to_owned(), workers, ..Chosen::default() };
+        built.compiled.lock = Some(chosen);
+        let trailer = built.trailer()?;
+        assert_eq!(Built::read(&trailer).unwrap(), built);
+        Ok(())
+    };
+    assert_eq!(locked(&plan, 3), Ok(()));
+    for (plan, workers) in [("00ff", 3), (&plan, 0), (&plan, 5_000)] {
+        assert!(matches!(locked(plan, workers), Err(Refusal::Unsound(_))), "{workers} workers");
+    }
 }
 
 #[test]

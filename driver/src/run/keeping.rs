@@ -7,16 +7,10 @@ use crate::{
     store::{About, Inputs},
     view::{self, Asked},
 };
-use compiler::caches::{Candidate, Choice};
+use compiler::caches::{Budget, Candidate, Choice};
 use plan::Program;
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
-
-/// Memory that a run needs besides what the estimate counts, in bytes: the program itself, and
-/// what decoders work in.
-const BASE_BYTES: f64 = 96e6;
-/// How much more than the estimate all else may take.
-const SLACK: f64 = 1.5;
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -31,10 +25,14 @@ pub(super) struct Keeping {
     notes: Vec<String>,
 }
 
-/// Bytes of `memory` that a run needs for all but what it keeps.
+/// Bytes of memory that a run may need for all but what it keeps.
+pub(crate) fn needed(compiled: &Compiled) -> u64 {
+    Budget::own_of(compiled.optimised.estimate.memory.total().value)
+}
+
+/// The same, of `memory`.
 pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
-    let needed = compiled.optimised.estimate.memory.total().value * SLACK + BASE_BYTES;
-    (needed as u64).min(memory)
+    needed(compiled).min(memory)
 }
 
 /// What a run of so many epochs could keep something for, if it could.
@@ -70,10 +68,18 @@ pub(super) fn begin(
     if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {
         keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
     }
-    let mut caches = keeping.caches(compiled, run, (&kept, asked, options));
-    keeping.kept =
-        kept.into_iter().map(|choice| Kept { cache: Arc::new(caches.remove(0)), choice }).collect();
+    let caches = keeping.caches(compiled, run, (&kept, asked, options));
+    let kept = kept.into_iter().zip(caches);
+    keeping.kept = kept.map(|(choice, cache)| Kept { cache, choice }).collect();
     run.keep(&keeping.kept.iter().map(Kept::point).collect::<Vec<_>>())?;
+    // What two steps share is told once.
+    let mut told: Vec<*const Cache> = Vec::new();
+    keeping.kept.retain(|it| {
+        let cache = Arc::as_ptr(&it.cache);
+        let is_new = !told.contains(&cache);
+        told.push(cache);
+        is_new
+    });
     Ok(keeping)
 }
 
@@ -103,13 +109,13 @@ pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
 }
 
 impl Keeping {
-    /// A cache for each choice, with a store where it goes to disk.
+    /// A cache for each choice, with a store where it goes to disk; one for all that find the same.
     fn caches(
         &mut self,
         compiled: &Compiled,
         run: &Run,
         (choices, asked, options): (&[Choice], Asked, &RunOptions),
-    ) -> Vec<Cache> {
+    ) -> Vec<Arc<Cache>> {
         let on_disk = choices.iter().filter(|it| it.is_on_disk()).count() as u64;
         let disk = options.disk.as_ref().filter(|_| asked.disk.is_some() && on_disk > 0);
         let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
@@ -117,20 +123,29 @@ impl Keeping {
             self.notes.push(format!("nothing is kept on disk: {failure}"));
             None
         });
-        let each = choices.iter().map(|choice| {
-            let cache = Cache::new(choice.limit);
-            let (Some(inputs), Some(disk), true) = (&inputs, disk, choice.is_on_disk()) else {
-                return cache;
+        let mut caches: Vec<Arc<Cache>> = Vec::with_capacity(choices.len());
+        for (at, choice) in choices.iter().enumerate() {
+            let same = |it: &&Choice| it.candidate.name == choice.candidate.name;
+            if let Some(first) = choices[..at].iter().position(|it| same(&it)) {
+                caches.push(caches[first].clone());
+                continue;
+            }
+            let limit = choices.iter().filter(same).map(|it| it.limit).sum();
+            let is_on_disk = choices.iter().filter(same).any(Choice::is_on_disk);
+            let cache = Cache::new(limit);
+            let (Some(inputs), Some(disk), true) = (&inputs, disk, is_on_disk) else {
+                caches.push(Arc::new(cache));
+                continue;
             };
             let about = About::new(compiled, &choice.candidate, inputs);
             let opened = disk.open(&about, asked.table_bytes() / on_disk);
             self.notes.extend(opened.notes);
-            match opened.store {
+            caches.push(Arc::new(match opened.store {
                 Some(store) => cache.with_store(store),
                 None => cache,
-            }
-        });
-        each.collect()
+            }));
+        }
+        caches
     }
 
     /// What is to be told, in sentences.

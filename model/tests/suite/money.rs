@@ -1,12 +1,11 @@
-//! E14: the cheapest machine for a rate.
+//! The cheapest machine for a rate; E14 is in `benches`.
 
 use super::network::chain;
 use model::{
-    Machine, Network, Storage, Wishes,
-    cache::{Held, Horizon, Tier, furnished},
+    Machine, Network, Storage,
+    cache::Horizon,
     cost::{Prices, cheapest},
-    network::{Act, Pattern, Reads, Varies},
-    solve,
+    network::{Pattern, Reads, Varies},
 };
 
 /// 1000 records of 10⁶ bytes: reading 1 ms, decoding 3 ms to 6·10⁶ bytes, training input 2 ms.
@@ -20,33 +19,6 @@ fn network() -> Network {
 
 fn most() -> Machine {
     Machine { storages: vec![Storage::flat("disk", 1e12)], ..Machine::new(1e6, 1e12) }
-}
-
-#[test]
-fn the_cheapest_is_the_cheapest_of_all_and_keeps_the_rate() {
-    let prices = Prices { core: 0.03, memory_gb: 0.05, bandwidth_gb_s: 0.2 };
-    let mut chosen = Vec::new();
-    for rate in [1.0, 10.0, 100.0, 1000.0, 3000.0, 10_000.0] {
-        let offer = cheapest(&network(), &most(), (&prices, rate), &Horizon::default()).unwrap();
-        // Written out: seconds of CPU, bytes read and gigabytes kept without, after reading, after decoding.
-        let rows = [(6e-3, 1e6, 0.0), (5e-3, 0.0, 1.0), (2e-3, 0.0, 6.0)];
-        let price = |(cpu, bytes, gb): (f64, f64, f64)| {
-            0.03 * cpu * rate + 0.2 * bytes * rate * 1e-9 + 0.05 * gb
-        };
-        let best = rows.into_iter().map(price).fold(f64::INFINITY, f64::min);
-        assert!((offer.price / best - 1.0).abs() < 1e-9, "{rate}: {offer:?} and {best}");
-        chosen.push(offer.cache);
-        // A machine of that size does it.
-        let bytes = offer.cache.map_or(0.0, |at| rows[at + 1].2 * 1e9);
-        let held = offer.cache.map(|step| Held { step, tier: Tier::Memory, share: 1.0, bytes });
-        let warm =
-            furnished(&network(), &most(), (held.as_slice(), Act::Serves), &Horizon::default());
-        let disk = Storage::flat("disk", offer.bandwidth.max(1.0));
-        let rented =
-            Machine { storages: vec![disk], ..Machine::new(offer.cores, offer.memory_bytes) };
-        assert!(solve(&warm, &rented, &Wishes::default()).rate >= rate * (1.0 - 1e-9), "{rate}");
-    }
-    assert_eq!(chosen, [None, None, None, Some(0), Some(1), Some(1)]);
 }
 
 #[test]

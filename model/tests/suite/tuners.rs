@@ -4,7 +4,7 @@ use super::network::{Lots, by_rates, chain, machine, tree};
 use model::{
     Machine, Network, Wishes, autotune,
     policy::{Policy, Task, Tuning, tune},
-    predict::{Setting, local, predict},
+    predict::{Setting, predict},
     solve,
     solve::{prefetch, under_way},
 };
@@ -17,54 +17,6 @@ fn tuned(network: &Network, cores: f64, policy: Policy, (tries_max, seed): (usiz
     let machine = Machine::new(cores, 1e9);
     let task = Task { network, machine: &machine, tries_max, seed };
     tune(policy, &task, &mut |setting| predict(network, &machine, setting).0)
-}
-
-/// Tries until 95 % of the best rate is reached.
-fn steps(tuning: &Tuning, best: f64) -> usize {
-    tuning.tried.iter().position(|it| it.rate >= 0.95 * best).unwrap_or(tuning.tried.len())
-}
-
-#[test]
-fn the_stepwise_tuner_needs_less_than_half_the_steps_of_chance() {
-    for (rates, cores) in [
-        (&RESNET_A[..], 16.0),
-        (&[500.0, 0.5, 20.0], 16.0),
-        (&[300.0, 5.0, 4.0, 60.0, 200.0, 40.0], 16.0),
-    ] {
-        let network = by_rates(rates);
-        let best = solve(&network, &Machine::new(cores, 1e9), &Wishes::default()).rate;
-        let ours = steps(&tuned(&network, cores, Policy::Step, (400, 0)), best);
-        let random =
-            (0..100).map(|seed| steps(&tuned(&network, cores, Policy::Random, (400, seed)), best));
-        let random = random.sum::<usize>() as f64 / 100.0;
-        assert!(random / ours as f64 >= 2.0, "{rates:?}: {ours} beside {random}");
-        // And the model needs one.
-        assert_eq!(steps(&tuned(&network, cores, Policy::Model, (400, 0)), best), 0);
-    }
-}
-
-#[test]
-fn resnet_takes_the_steps_of_the_reference_simulation() {
-    let network = by_rates(&RESNET_A);
-    let best = solve(&network, &Machine::new(16.0, 1e9), &Wishes::default()).rate;
-    assert!((best - 35.1).abs() < 0.05);
-    // The page: 14 steps beside 51 (±10 % for another generator of lots).
-    assert_eq!(steps(&tuned(&network, 16.0, Policy::Step, (100, 0)), best), 14);
-    let random: usize =
-        (0..300).map(|seed| steps(&tuned(&network, 16.0, Policy::Random, (400, seed)), best)).sum();
-    assert!((46..=56).contains(&(random / 300)), "{}", random / 300);
-}
-
-#[test]
-fn local_jumps_where_the_bottleneck_changes_and_the_bound_does_not() {
-    let network = by_rates(&RESNET_A);
-    let machine = Machine::new(16.0, 1e9);
-    let tuning = tuned(&network, 16.0, Policy::Step, (40, 0));
-    let told: Vec<f64> =
-        tuning.tried.iter().map(|it| local(&network, &machine, &it.setting)).collect();
-    let seen = |rate: f64| told.iter().any(|it| (it - rate).abs() < 0.05);
-    // The page: 20 → 22.5 → 36.9, while the bound is flat at 35.1.
-    assert!(seen(20.0) && seen(22.5) && seen(36.9), "{told:?}");
 }
 
 #[test]

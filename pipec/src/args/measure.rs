@@ -4,7 +4,7 @@ use super::{
     Changes, Form, ProgramArgs, VirtualArgs,
     values::{changes, size, time},
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::{path::PathBuf, time::Duration};
 
 /// `explain`.
@@ -104,13 +104,22 @@ pub(crate) struct ProfileArgs {
 #[command(after_help = "\
 Examples:
   pipec tune train.pipe train --epochs 90          writes train.pipe.lock
-  pipec run train.pipe train --locked              as it was tuned, or not at all")]
+  pipec run train.pipe train --locked              as it was tuned, or not at all
+  pipec tune train.pipe train --policy all         ours beside other ways to set threads
+
+The lock is written by the model alone: without `--policy`, or with `--policy model`.")]
 pub(crate) struct TuneArgs {
     /// The program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
+    #[command(flatten)]
+    pub(crate) virtually: VirtualArgs,
+    /// Another way to set threads: it is tried, its rate is told, and no lock is written. May be
+    /// given several times, to set them side by side.
+    #[arg(long = "policy", value_name = "POLICY", value_enum)]
+    pub(crate) policies: Vec<PolicyName>,
     /// The longest that it may take.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub(crate) seconds: Duration,
@@ -123,6 +132,25 @@ pub(crate) struct TuneArgs {
     /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
+}
+
+/// A way to set threads.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// One thread.
+    Naive,
+    /// As many threads for each step as there are cores.
+    Heuristic,
+    /// The hill climb of tf.data, on measured costs.
+    Autotune,
+    /// One thread more for a step drawn by lot, again and again.
+    Random,
+    /// One thread more for the slowest step, again and again.
+    Step,
+    /// Ours: the threads, and what is kept, that the operational model chooses.
+    Model,
+    /// All of these.
+    All,
 }
 
 /// `calibrate`.

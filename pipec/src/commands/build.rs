@@ -1,10 +1,17 @@
 //! `pipec build`: one executable that carries a pipeline.
 
 use super::known_rewrites;
-use crate::{Exit, args::BuildArgs, figures::bytes, messages, talk::Talk};
+use crate::{
+    Exit,
+    args::BuildArgs,
+    figures::{bytes, things},
+    messages,
+    talk::Talk,
+};
 use driver::{
     Built, Compiled, Loaded, Settings, SourceFile,
     built::{self, NotMade},
+    lock::Chosen,
 };
 use std::{
     io,
@@ -31,15 +38,26 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),
     };
-    let compiled = compiled(&args.file, &settings, talk)?;
+    let mut compiled = compiled(&args.file, &settings, talk)?;
+    compiled.lock = super::lock((&args.file, args.locked), &compiled, talk)?;
+    let tuned = compiled.lock.as_ref().map_or(String::new(), tuned);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&compiled.program.name));
     let written = built::make(&Built::new(compiled, &settings), &out);
     let n_bytes = written.map_err(|NotMade { why, help }| {
         talk.error(&why, help.as_deref());
         Exit::Io
     })?;
-    talk.say(&format!("`{}` was built, {}", out.display(), bytes(n_bytes as f64)));
+    talk.say(&format!("`{}` was built, {}{tuned}", out.display(), bytes(n_bytes as f64)));
     Ok(Exit::Fine)
+}
+
+/// What goes along of the lock.
+fn tuned(lock: &Chosen) -> String {
+    let keeps = match &lock.keep[..] {
+        [] => String::new(),
+        keep => format!(", keeps {}", keep.join(", ")),
+    };
+    format!(", as it was tuned: {}{keeps}", things(lock.workers as u64, "worker", "workers"))
 }
 
 /// Compiles a program under names that do not say where it was built; messages say it all the same.

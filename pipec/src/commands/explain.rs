@@ -29,7 +29,7 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
         _ => match compiled(target(args), settings(&args.program), talk) {
             Ok(compiled) => match measured(args, &compiled, talk) {
                 // What it costs here, also where it was built elsewhere.
-                Ok(profile) => match circumstances(args, profile, talk) {
+                Ok(profile) => match circumstances(args, (&compiled, profile), talk) {
                     Ok(of) => planned(args, (&compiled.under(&of), &of), talk),
                     Err(exit) => Ok(exit),
                 },
@@ -71,16 +71,15 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
 /// What it is explained for.
 fn circumstances(
     args: &ExplainArgs,
-    profile: Option<Profile>,
+    (compiled, profile): (&Compiled, Option<Profile>),
     talk: &Talk,
 ) -> Result<Circumstances, Exit> {
     let failed = |it| super::failed(talk, &it);
     let host = args.host.as_deref().map_or_else(Host::load_default, Host::load).map_err(failed)?;
-    let folder = args.cache.clone();
-    let disk = folder
-        .map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false }.disk())
-        .transpose()
-        .map_err(failed)?;
+    let host = Some(host).filter(|it| args.host.is_some() || !it.is_assumed());
+    let disk = args.cache.clone();
+    let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
+    let lock = super::lock((target(args), false), compiled, talk)?;
     Ok(Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
         consumer: args.consumer.map(|it| it.as_secs_f64()),
@@ -88,10 +87,10 @@ fn circumstances(
         memory: args.memory,
         workers: args.program.workers.map(usize::from),
         profile,
-        host: Some(host).filter(|it| args.host.is_some() || !it.is_assumed()),
+        disk: disk.map(|it| it.disk_of(host.as_ref())),
+        host,
         elsewhere: args.host.is_some(),
-        lock: None,
-        disk,
+        lock,
     })
 }
 

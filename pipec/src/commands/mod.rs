@@ -22,7 +22,7 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Built, Compiled, Loaded, SampleProgress, Settings};
+use driver::{Built, Compiled, Loaded, Lock, SampleProgress, Settings, lock::Chosen};
 use runtime::Failure;
 use serde::Serialize;
 use std::{
@@ -87,6 +87,38 @@ fn as_built(built: Built, settings: &Settings, talk: &Talk) -> Result<Compiled, 
     };
     talk.error(&wrong, Some("build another one of its program, with `pipec build`"));
     Err(Exit::Usage)
+}
+
+/// What the lock beside the program at `file` says of the pipeline, where it is still about it; else
+/// what a built file brings along. A `locked` one has to be there; why it is refused has been said.
+fn lock(
+    (file, locked): (&Path, bool),
+    compiled: &Compiled,
+    talk: &Talk,
+) -> Result<Option<Chosen>, Exit> {
+    let path = Lock::path_of(file);
+    let lock = Lock::read(&path).map_err(|it| failed(talk, &it))?;
+    let name = &compiled.program.name;
+    let chosen = lock.and_then(|mut it| it.pipeline.remove(name));
+    let shown = path.display();
+    let help = format!("`pipec tune {} {name}` writes it", file.display());
+    match chosen {
+        Some(chosen) if chosen.is_of(compiled) => return Ok(Some(chosen)),
+        Some(_) if locked => {
+            let wrong = format!("`{shown}` is of another `{name}`: the program was changed since");
+            talk.error(&wrong, Some(&help));
+            return Err(Exit::Usage);
+        }
+        None if locked && compiled.lock.is_none() => {
+            talk.error(&format!("`{shown}` says nothing of `{name}`"), Some(&help));
+            return Err(Exit::Usage);
+        }
+        Some(_) => {
+            talk.say(&format!("`{shown}` is of another `{name}` and not heeded; {help} anew"));
+        }
+        None => {}
+    }
+    Ok(compiled.lock.clone())
 }
 
 /// Sees to it that rewrites which are to be left out are there.

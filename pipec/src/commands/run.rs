@@ -2,10 +2,10 @@
 
 mod report;
 
-use super::{compiled, print_json, settings};
+use super::{compiled, lock, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Folder, Lock, Outcome, Progress, RunOptions, SampleProgress,
+    Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
     Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
 };
 use runtime::{Failure, Rank};
@@ -34,7 +34,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(exit) = uneven(args, &compiled, talk) {
         return Ok(exit);
     }
-    let lock = match lock(args, &compiled, talk) {
+    let lock = match lock((&args.file, args.locked), &compiled, talk) {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
     };
@@ -57,33 +57,6 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Some(Failure::Stopped) => Exit::Fine,
         Some(failure) => report::failure(talk, &outcome.summary.pipeline, failure),
     })
-}
-
-/// What the lock beside the program says of the pipeline, where it is still about it.
-fn lock(args: &RunArgs, compiled: &Compiled, talk: &Talk) -> Result<Option<Chosen>, Exit> {
-    let path = Lock::path_of(&args.file);
-    let lock = Lock::read(&path).map_err(|it| super::failed(talk, &it))?;
-    let name = &compiled.program.name;
-    let chosen = lock.and_then(|mut it| it.pipeline.remove(name));
-    let shown = path.display();
-    let help = format!("`pipec tune {} {name}` writes it", args.file.display());
-    match chosen {
-        Some(chosen) if chosen.is_of(compiled) => Ok(Some(chosen)),
-        Some(_) if args.locked => {
-            let wrong = format!("`{shown}` is of another `{name}`: the program was changed since");
-            talk.error(&wrong, Some(&help));
-            Err(Exit::Usage)
-        }
-        None if args.locked => {
-            talk.error(&format!("`{shown}` says nothing of `{name}`"), Some(&help));
-            Err(Exit::Usage)
-        }
-        Some(_) => {
-            talk.say(&format!("`{shown}` is of another `{name}` and not heeded; {help} anew"));
-            Ok(None)
-        }
-        None => Ok(None),
-    }
 }
 
 /// What is wrong with what was asked for, which is known before anything is read.

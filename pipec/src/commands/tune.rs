@@ -1,8 +1,17 @@
-//! `pipec tune`: measures a pipeline, chooses its numbers, writes them beside the program.
+//! `pipec tune`: measures a pipeline, chooses its numbers, writes them beside the program; or sets
+//! other ways to choose them beside ours.
 
 use super::{compiled, failed, run::stop_on_signals, samples_made, settings};
-use crate::{Exit, args::TuneArgs, figures::rate, talk::Talk};
-use driver::{Host, Lock, Stop, tune};
+use crate::{
+    Exit,
+    args::{PolicyName, TuneArgs},
+    figures::{percent, rate},
+    talk::Talk,
+};
+use driver::{
+    Compiled, Host, Lock, Stop,
+    tune::{self, Compared, Policy, Threads},
+};
 use std::{
     io::{self, Write},
     time::Duration,
@@ -20,6 +29,7 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let wanted = tune::Wanted {
         seconds: args.seconds.as_secs_f64(),
+        cores: args.virtually.virtual_cores.map_or_else(driver::cores, usize::from),
         epochs: args.epochs,
         memory: args.memory,
         consumer: args.consumer.as_ref().map(Duration::as_secs_f64),
@@ -27,7 +37,20 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let stop = Stop::default();
     stop_on_signals(stop.clone(), talk.terminal);
-    let tuned = match tune::tune(&compiled, &wanted, &stop, &mut samples_made(talk)) {
+    args.virtually.begin();
+    match &policies(&args.policies)[..] {
+        [] => tuned(args, (&compiled, &wanted), (&stop, talk)),
+        all => compared(all, (&compiled, &wanted), (&stop, talk)),
+    }
+}
+
+/// Tunes it, and writes the lock.
+fn tuned(
+    args: &TuneArgs,
+    (compiled, wanted): (&Compiled, &tune::Wanted),
+    (stop, talk): (&Stop, &Talk),
+) -> io::Result<Exit> {
+    let tuned = match tune::tune(compiled, wanted, stop, &mut samples_made(talk)) {
         Ok(tuned) => tuned,
         Err(failure) => return Ok(failed(talk, &failure)),
     };
@@ -42,4 +65,123 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
     }
     talk.say(&format!("{name}: written to `{}`", path.display()));
     Ok(Exit::Fine)
+}
+
+/// Each way to set threads with its name, in the order of the table.
+const POLICIES: [(PolicyName, Policy, &str); 6] = [
+    (PolicyName::Naive, Policy::Naive, "naive"),
+    (PolicyName::Heuristic, Policy::Heuristic, "heuristic"),
+    (PolicyName::Autotune, Policy::Autotune, "autotune"),
+    (PolicyName::Random, Policy::Random, "random"),
+    (PolicyName::Step, Policy::Step, "step"),
+    (PolicyName::Model, Policy::Model, "model"),
+];
+
+/// Those that were asked for, each once; none where the lock is to be written.
+fn policies(names: &[PolicyName]) -> Vec<Policy> {
+    if names == [PolicyName::Model] {
+        return Vec::new();
+    }
+    let all = names.contains(&PolicyName::All);
+    let asked = POLICIES.iter().filter(|it| all || names.contains(&it.0));
+    asked.map(|it| it.1).collect()
+}
+
+/// Sets several policies side by side, and writes no lock.
+fn compared(
+    policies: &[Policy],
+    (compiled, wanted): (&Compiled, &tune::Wanted),
+    (stop, talk): (&Stop, &Talk),
+) -> io::Result<Exit> {
+    let compared = tune::compare(compiled, policies, wanted, (stop, &mut samples_made(talk)));
+    let compared = match compared {
+        Ok(compared) => compared,
+        Err(failure) => return Ok(failed(talk, &failure)),
+    };
+    let lines = table(&compiled.program.name, &compared);
+    io::stdout().lock().write_all(lines.as_bytes())?;
+    talk.say("compared, and no lock was written: `pipec tune` without `--policy` does that");
+    Ok(Exit::Fine)
+}
+
+/// A line for each policy: its rate, also as a share of the best, and what it has set.
+fn table(pipeline: &str, compared: &[Compared]) -> String {
+    let best = compared.iter().map(|it| it.records_per_second).fold(0.0, f64::max);
+    let mut lines = format!("{pipeline}, by turns on the same machine\n\n");
+    let mut line = |policy: &str, [records, share, tried]: [&str; 3], threads: &str| {
+        lines += &format!("{policy:<9}  {records:>14}  {share:>11}  {tried:>5}  {threads}\n");
+    };
+    line("policy", ["records/s", "of the best", "tried"], "threads");
+    for it in compared {
+        let records = rate(it.records_per_second, "");
+        let share = percent(it.records_per_second / best.max(f64::MIN_POSITIVE));
+        let figures = [records.trim_end_matches("/s"), &share, &it.tries.max(1).to_string()];
+        line(name(it.policy), figures, &threads(it));
+    }
+    let notes = compared.iter().filter_map(|it| Some((it.policy, it.note.as_ref()?)));
+    let notes: Vec<String> = notes.map(|(it, note)| format!("{}: {note}\n", name(it))).collect();
+    lines + if notes.is_empty() { "" } else { "\n" } + &notes.concat()
+}
+
+fn name(policy: Policy) -> &'static str {
+    POLICIES.iter().find(|it| it.1 == policy).map_or("local", |it| it.2)
+}
+
+/// What was set: `map#1 2, map#2 6`, or so many for all steps together.
+fn threads(compared: &Compared) -> String {
+    let threads = match &compared.threads {
+        Threads::Together(1) => "1 for all steps".to_owned(),
+        Threads::Together(n) => format!("{n} for all steps together"),
+        Threads::Apart(steps) => {
+            let each: Vec<String> = steps.iter().map(|(step, n)| format!("{step} {n}")).collect();
+            each.join(", ")
+        }
+    };
+    match &compared.keeps[..] {
+        [] => threads,
+        keeps => format!("{threads}; keeps {}", keeps.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(policy: Policy, threads: Threads, rate: f64) -> Compared {
+        let (keeps, note) = (Vec::new(), None);
+        Compared { policy, threads, keeps, tries: 0, records_per_second: rate, note }
+    }
+
+    #[test]
+    fn policies_are_set_side_by_side() {
+        let steps = vec![("p.map#1".to_owned(), 3), ("p.map#2".to_owned(), 12)];
+        let naive = one(Policy::Naive, Threads::Together(1), 1_240.0);
+        let step = Compared {
+            tries: 9,
+            note: Some("`p.batch#1` bounds it".to_owned()),
+            ..one(Policy::Step, Threads::Apart(steps), 9_920.0)
+        };
+        let keeps = vec!["p.map#1.resize".to_owned()];
+        let model = Compared { keeps, ..one(Policy::Model, Threads::Together(4), 19_840.0) };
+        let expected = "\
+p, by turns on the same machine
+
+policy          records/s  of the best  tried  threads
+naive               1 240          6 %      1  1 for all steps
+step                9 920         50 %      9  p.map#1 3, p.map#2 12
+model              19 800        100 %      1  4 for all steps together; keeps p.map#1.resize
+
+step: `p.batch#1` bounds it
+";
+        assert_eq!(table("p", &[naive, step, model]), expected);
+    }
+
+    #[test]
+    fn the_model_alone_writes_the_lock() {
+        assert_eq!(policies(&[]), []);
+        assert_eq!(policies(&[PolicyName::Model]), []);
+        assert_eq!(policies(&[PolicyName::All, PolicyName::Model]).len(), 6);
+        let both = policies(&[PolicyName::Step, PolicyName::Naive]);
+        assert_eq!(both, [Policy::Naive, Policy::Step]);
+    }
 }

@@ -31,7 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const SHARDS: usize = 64;
 /// Bytes of memory that an entry of the table takes at most, however full the table is.
 const ENTRY_BYTES: u64 = 80;
-/// Bytes that are claimed at once, at most and at least, and records.
+/// Bytes that are claimed at once, at least and at most, and records.
 const CLAIM: (u64, u64) = (64 << 10, 16 << 20);
 const CLAIM_RECORDS: u32 = 256;
 /// Bytes that are drawn anew in each process.
@@ -79,7 +79,7 @@ pub struct StoreStats {
 
 type Shard = HashMap<CacheKey, Place, BuildHasherDefault<KeyIsHash>>;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     segment: u32,
     number: u32,
@@ -192,9 +192,7 @@ impl Store {
         for key in keys {
             let Some((place, record)) = self.record(key) else { continue };
             room.resize(record.len(), 0);
-            if !self.segment(place).is_some_and(|it| it.value(&record, self.seed, &mut room)) {
-                self.drop_entry(key, place);
-            }
+            self.take(key, (place, &record), &mut room);
         }
         self.counts.damaged.load(Relaxed)
     }
@@ -232,33 +230,48 @@ impl Store {
     }
 
     fn fill(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
-        let found = self.segment(place).is_some_and(|it| it.value(record, self.seed, room));
-        match found {
-            true => _ = self.counts.hits.fetch_add(1, Relaxed),
-            false => self.drop_entry(key, place),
-        }
+        let found = self.take(key, (place, record), room);
+        self.counts.hits.fetch_add(u64::from(found), Relaxed);
         found
+    }
+
+    /// Reads a value; one that is not what was written is there no longer.
+    fn take(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
+        let Some(segment) = self.segment(place) else { return false };
+        let read = segment.value(record, self.seed, room);
+        if !matches!(read, Ok(true)) {
+            self.drop_entry((key, place), read.is_ok());
+        }
+        matches!(read, Ok(true))
     }
 
     fn record(&self, key: CacheKey) -> Option<(Place, Record)> {
         let place = *locked(self.shard(key)).get(&key)?;
-        match self.segment(place)?.record(place.number, self.seed) {
+        let read = self.segment(place)?.record(place.number, self.seed);
+        match read {
             Ok(Found::Record(it)) if it.key == key => Some((place, it)),
             _ => {
-                self.drop_entry(key, place);
+                self.drop_entry((key, place), read.is_ok());
                 None
             }
         }
     }
 
-    /// Forgets what is damaged, so that it is computed and written anew.
-    fn drop_entry(&self, key: CacheKey, place: Place) {
-        if locked(self.shard(key)).remove(&key).is_none() {
-            return;
+    /// Forgets what cannot be had, so that it is computed and written anew; for later runs too where
+    /// it `is_damaged`, and not just could not be read.
+    fn drop_entry(&self, (key, place): (CacheKey, Place), is_damaged: bool) {
+        {
+            let mut shard = locked(self.shard(key));
+            // Another thread may have written it anew meanwhile.
+            if shard.get(&key) != Some(&place) {
+                return;
+            }
+            shard.remove(&key);
         }
         self.counts.damaged.fetch_add(1, Relaxed);
         self.counts.entries.fetch_sub(1, Relaxed);
-        if let Some(segment) = self.segment(place).filter(|_| self.writer.is_some()) {
+        let may_forget = is_damaged && self.writer.is_some();
+        if let Some(segment) = self.segment(place).filter(|_| may_forget) {
             segment.forget(place.number);
         }
     }

@@ -16,6 +16,8 @@ const READ_RECORDS: usize = 4096;
 pub(super) struct Segment {
     index: File,
     values: File,
+    /// Bytes of both when it was opened: another process may have made them longer since.
+    index_len: u64,
     values_len: u64,
 }
 
@@ -44,8 +46,10 @@ impl Segment {
         };
         let [index, values] = files_of(folder, name);
         let (index, values) = (open(&index)?, open(&values)?);
+        // A value is there before its record is: so in this order.
+        let index_len = index.metadata()?.len();
         let values_len = values.metadata()?.len();
-        Ok(Self { index, values, values_len })
+        Ok(Self { index, values, index_len, values_len })
     }
 
     /// The two files: of records, of values.
@@ -56,7 +60,7 @@ impl Segment {
     /// Hands what stands at each place of the index to `visit`; a piece of a record at the end is
     /// none.
     pub(super) fn each(&self, seed: u64, visit: &mut dyn FnMut(u32, Found)) -> io::Result<()> {
-        let mut all = &self.index;
+        let mut all = (&self.index).take(self.index_len);
         let mut block = vec![0; READ_RECORDS * BYTES];
         let mut number = 0;
         loop {
@@ -79,9 +83,9 @@ impl Segment {
     }
 
     /// Reads the value of a record; whether it is what was written.
-    pub(super) fn value(&self, of: &Record, seed: u64, room: &mut [u8]) -> bool {
-        let read = os::read_exact_at(&self.values, room, of.offset);
-        read.is_ok() && of.fits(room, seed)
+    pub(super) fn value(&self, of: &Record, seed: u64, room: &mut [u8]) -> io::Result<bool> {
+        os::read_exact_at(&self.values, room, of.offset)?;
+        Ok(of.fits(room, seed))
     }
 
     /// Writes a value, without saying that it is there.
@@ -128,7 +132,7 @@ fn whole(written: &[u8]) -> Written {
 }
 
 /// Reads until `block` is full or the file ends; how much.
-fn filled(file: &mut &File, block: &mut [u8]) -> io::Result<usize> {
+fn filled(file: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     let mut n_bytes = 0;
     while n_bytes < block.len() {
         match file.read(&mut block[n_bytes..]) {

@@ -63,14 +63,14 @@ pub(super) fn value(tensor: Tensor<'_>) -> Value {
 }
 
 impl Machine {
-    pub(super) fn new(nodes: &IdVec<ExprId, Node>, n_vars: u32) -> Self {
+    pub(super) fn new(nodes: &IdVec<ExprId, Node>, n_vars: u32, is_measured: bool) -> Self {
         let register = || Register { scratch: Some(Scratch::new()), found: None, turn: 0 };
         Self {
             registers: nodes.ids().map(|_| register()).collect(),
             stack: Vec::new(),
             vars: vec![0; n_vars as usize],
             turn: 0,
-            timing: Timing::new(nodes.len()),
+            timing: Timing::new(nodes.len(), is_measured),
         }
     }
 
@@ -217,7 +217,7 @@ impl Machine {
         let shared = nodes[id].users > 1 || found;
         match &nodes[id].code {
             _ if shared || nodes[id].tap.get().is_some() => {
-                Ok(out.copy(&self.find(nodes, subject, id)?)?)
+                self.copy_found(nodes, subject, id, out)
             }
             Code::Select(condition, a, b) if subject.row.is_some() => {
                 match self.choice(nodes, subject, *condition)? {
@@ -237,10 +237,23 @@ impl Machine {
             Code::Column(_)
             | Code::Const(_)
             | Code::Call(Applied { kernel: Kernel::View(_), .. }) => {
-                Ok(out.copy(&self.find(nodes, subject, id)?)?)
+                self.copy_found(nodes, subject, id, out)
             }
             _ => self.write(nodes, subject, id, out),
         }
+    }
+
+    /// Copies the value of a node, which is found as any other.
+    fn copy_found(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        id: ExprId,
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let found = self.find(nodes, subject, id)?;
+        self.timing.copies();
+        Ok(out.copy(&found)?)
     }
 
     /// Computes a node that writes its value.

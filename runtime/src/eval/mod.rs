@@ -29,6 +29,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) pool: &'a Pool,
     /// The source of each stage that is one, by the stage's number.
     pub(crate) sources: &'a [Option<Arc<dyn Source>>],
+    /// Whether it is measured where the time goes.
+    pub(crate) is_measured: bool,
 }
 
 /// The stage of a program that computes each record alone, made ready to run.
@@ -44,6 +46,8 @@ pub(crate) struct Compiled {
     spare: Option<Spare>,
     spare_key: u64,
     pool: Pool,
+    /// Whether it is measured where the time goes, and what came of it.
+    is_measured: bool,
     measured: timing::Measured,
 }
 
@@ -123,6 +127,7 @@ impl Compiled {
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
             pool: around.pool.clone(),
+            is_measured: around.is_measured,
             measured: timing::Measured::default(),
         })
     }
@@ -130,7 +135,7 @@ impl Compiled {
     /// Memory for one worker.
     pub(crate) fn registers(&self) -> Registers {
         let chain = self.spare.iter().flat_map(|it| &it.chain).map(|it| it.registers()).collect();
-        Registers { machine: Machine::new(&self.nodes, self.n_vars), chain }
+        Registers { machine: Machine::new(&self.nodes, self.n_vars, self.is_measured), chain }
     }
 
     /// The records that become of those of `chunk`, in order; into `to` where that is given.

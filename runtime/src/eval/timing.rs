@@ -44,6 +44,10 @@ pub(super) struct Timing {
     /// Records until the next one that is timed, and from one such to the next.
     left: u64,
     period: u64,
+    /// Rows that each value is found for at once.
+    rows: u64,
+    /// Whether the value that is being found was found before, and is copied.
+    is_copy: bool,
     /// Spent in values that are needed by the one that is being found.
     inner: Duration,
     calls: Vec<CallStats>,
@@ -57,10 +61,20 @@ pub(super) struct Outer {
 }
 
 impl Timing {
-    pub(super) fn new(n_nodes: usize) -> Self {
+    /// No record is ever timed where nothing is to be measured.
+    pub(super) fn new(n_nodes: usize, is_measured: bool) -> Self {
         let calls = (0..n_nodes as u32).map(|node| CallStats { node, ..CallStats::default() });
-        let (left, period) = (1, *PERIOD.start());
-        Self { on: false, left, period, inner: Duration::ZERO, calls: calls.collect(), records: 0 }
+        let (left, period) = (if is_measured { 1 } else { u64::MAX }, *PERIOD.start());
+        Self {
+            on: false,
+            left,
+            period,
+            rows: 1,
+            is_copy: false,
+            inner: Duration::ZERO,
+            calls: calls.collect(),
+            records: 0,
+        }
     }
 
     /// Whether the record at hand is timed.
@@ -77,7 +91,13 @@ impl Timing {
         if self.on {
             self.left = self.period;
             self.records += records;
+            self.rows = records;
         }
+    }
+
+    /// What is found next was found before, and counted.
+    pub(super) fn copies(&mut self) {
+        self.is_copy = true;
     }
 
     pub(super) fn begin(&mut self) -> Outer {
@@ -88,7 +108,7 @@ impl Timing {
     pub(super) fn end(&mut self, id: ExprId, outer: Outer, bytes: usize) {
         let all = outer.begin.elapsed();
         let call = &mut self.calls[id.row()];
-        call.times += 1;
+        call.times += if std::mem::take(&mut self.is_copy) { 0 } else { self.rows };
         call.busy += all.saturating_sub(self.inner);
         call.bytes += bytes as u64;
         self.inner = outer.inner + all;

@@ -48,9 +48,10 @@ pub(super) fn nodes(
     build.all()?;
     build.finish();
     let Build { mut nodes, last_nodes, .. } = build;
-    nodes
-        .iter_mut()
-        .for_each(|it| (it.epoch, it.sent) = (options.epochs.start, options.epochs.start));
+    for node in &mut nodes {
+        (node.epoch, node.sent) = (options.epochs.start, options.epochs.start);
+        node.measured.is_off = !options.measured;
+    }
     if options.rank.world > 1 {
         deal::deal(&mut nodes, &last_nodes, (program, options.rank))?;
     }
@@ -298,6 +299,7 @@ impl Build<'_> {
             seed: self.options.seed,
             pool: &self.pool,
             sources: &self.sources,
+            is_measured: self.options.measured,
         };
         Compiled::new(stage, transform, spare, &around).map(Arc::new)
     }

@@ -28,8 +28,8 @@ impl State {
     /// Takes the outcome of a task.
     pub(super) fn finish(&mut self, outcome: Outcome) {
         let Outcome { node: id, slot, bytes_in, busy, ended, cpu, result } = outcome;
-        self.in_flight -= bytes_in;
         self.look(ended);
+        self.in_flight -= bytes_in;
         let node = &mut self.nodes[id];
         node.measured.end_task(busy, cpu);
         match slot {

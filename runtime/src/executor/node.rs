@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Chunk, Failure, Finish,
     eval::{Compiled, Lost},
+    tokens,
 };
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
@@ -172,22 +173,22 @@ pub(super) struct Measured {
     /// Processor time of the tasks of which it was measured, and their time by the wall clock.
     pub(super) cpu: Duration,
     pub(super) cpu_busy: Duration,
+    /// Whether no processor time is asked for.
+    pub(super) is_off: bool,
     pub(super) seen: Seen,
 }
 
-/// What was seen of a node whenever somebody looked.
+/// What was seen of a node whenever somebody looked; each time stands for the time before it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
-    /// How often somebody looked.
-    pub(super) looks: u64,
-    /// Threads at work, in all looks together.
-    pub(super) active: u64,
-    /// Chunks begun or waiting for the next node.
-    pub(super) held: u64,
-    /// Looks at which nothing had come for it.
-    pub(super) starved: u64,
-    /// Looks at which it had no room for more.
-    pub(super) blocked: u64,
+    /// Seconds that all looks together stand for.
+    pub(super) seconds: f64,
+    /// Chunks begun or waiting for the next node, times seconds.
+    pub(super) held: f64,
+    /// Seconds in which nothing had come for it.
+    pub(super) starved: f64,
+    /// Seconds in which it had no room for more.
+    pub(super) blocked: f64,
 }
 
 /// Tasks that are as long as this are measured all; of shorter ones one in [`CPU_PERIOD`]: asking
@@ -253,7 +254,10 @@ impl Node {
         let Kind::Transform { compiled, .. } = &self.kind else { return usize::MAX };
         match self.measured.each() {
             _ if compiled.is_at_once() => usize::MAX,
-            Some(each) => (TASK_MAX.as_nanos() / each.as_nanos().max(1)).max(1) as usize,
+            Some(each) => {
+                let most = TASK_MAX.mul_f64(tokens::slower());
+                (most.as_nanos() / each.as_nanos().max(1)).max(1) as usize
+            }
             None => 1,
         }
     }
@@ -349,10 +353,9 @@ impl Node {
 impl Measured {
     /// Whether the processor time of the next task is to be measured.
     pub(super) fn wants_cpu(&self) -> bool {
-        let Some(each) = self.busy.checked_div(self.tasks.try_into().unwrap_or(u32::MAX)) else {
-            return true;
-        };
-        each >= CPU_ALWAYS || self.tasks.is_multiple_of(CPU_PERIOD)
+        let each = self.busy.checked_div(self.tasks.try_into().unwrap_or(u32::MAX));
+        let is_long = each.is_none_or(|it| it >= CPU_ALWAYS);
+        !self.is_off && (is_long || self.tasks.is_multiple_of(CPU_PERIOD))
     }
 
     /// Takes note of a task that has ended.

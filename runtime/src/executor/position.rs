@@ -97,8 +97,8 @@ impl Position {
     /// They are no position.
     pub fn from_numbers(epoch: u32, numbers: &[u64]) -> Result<Self, Failure> {
         let read = || {
-            let mut numbers = numbers;
-            let at = At::read(&mut numbers, 0).filter(|_| numbers.is_empty())?;
+            let (mut numbers, mut left) = (numbers, NUMBERS_MAX);
+            let at = At::read(&mut numbers, (0, &mut left)).filter(|_| numbers.is_empty())?;
             Some(Self { epoch, at })
         };
         let fits = numbers.len() <= NUMBERS_MAX;
@@ -171,7 +171,8 @@ impl At {
         }
     }
 
-    fn read(from: &mut &[u64], depth: usize) -> Option<Self> {
+    /// `left` numbers may be read in all, those with them that lists side by side stand for.
+    fn read(from: &mut &[u64], (depth, left): (usize, &mut usize)) -> Option<Self> {
         if depth > DEPTH_MAX {
             return None;
         }
@@ -187,20 +188,24 @@ impl At {
             }
             tag::TRANSFORM => {
                 let losses = read_list(from)?;
-                Point::Transform { input: Self::read(from, depth + 1)?, same: false, losses }
+                Point::Transform {
+                    input: Self::read(from, (depth + 1, left))?,
+                    same: false,
+                    losses,
+                }
             }
             tag::OPERATOR => {
                 let (number, state) = (next(from)?, read_list(from)?);
                 let count = next(from)?;
-                let inputs = (0..count).map(|_| Self::read(from, depth + 1));
+                let inputs = (0..count).map(|_| Self::read(from, (depth + 1, left)));
                 Point::Operator { state, number, inputs: inputs.collect::<Option<_>>()? }
             }
             tag::BESIDE => {
                 let (number, state) = (next(from)?, read_list(from)?);
-                let inputs = read_beside(from)?;
+                let inputs = read_beside(from, left)?;
                 let inputs = inputs.iter().map(|it| {
                     let mut numbers = &it[..];
-                    Self::read(&mut numbers, depth + 1).filter(|_| numbers.is_empty())
+                    Self::read(&mut numbers, (depth + 1, left)).filter(|_| numbers.is_empty())
                 });
                 Point::Operator { state, number, inputs: inputs.collect::<Option<_>>()? }
             }
@@ -226,11 +231,9 @@ fn write_beside(lists: &[Vec<u64>], to: &mut Vec<u64>) {
 }
 
 /// The lists that `write_beside` has written, and how many there are before it.
-fn read_beside(from: &mut &[u64]) -> Option<Vec<Vec<u64>>> {
+fn read_beside(from: &mut &[u64], left: &mut usize) -> Option<Vec<Vec<u64>>> {
     let (count, len) = (usize::try_from(next(from)?).ok()?, usize::try_from(next(from)?).ok()?);
-    if count.checked_mul(len.max(1))? > NUMBERS_MAX {
-        return None;
-    }
+    *left = left.checked_sub(count.checked_mul(len.max(1))?)?;
     let mut lists = vec![Vec::with_capacity(len); count];
     for _ in 0..len {
         let (differ, mut number) = (next(from)? == 1, next(from)?);
@@ -290,6 +293,16 @@ mod tests {
         for cut in 0..numbers.len() {
             assert!(Position::from_numbers(2, &numbers[..cut]).is_err(), "{cut}");
         }
+    }
+
+    #[test]
+    fn a_few_numbers_never_stand_for_very_many() {
+        // 20 000 points of two numbers, and 5 000 such lists in another.
+        let inner = [6, 0, 0, 0, 20_000, 2, 0, 0, 0, 0];
+        let mut outer = vec![6, 0, 0, 0, 5_000, inner.len() as u64];
+        outer.extend(inner.iter().flat_map(|it| [0, *it]));
+        assert!(Position::from_numbers(2, &inner).is_ok());
+        assert!(Position::from_numbers(2, &outer).is_err());
     }
 
     #[test]

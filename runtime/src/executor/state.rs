@@ -220,22 +220,25 @@ impl State {
     }
 
     /// Takes note of what the nodes are doing, every now and then.
+    ///
+    /// To be called before they change: so they have stood since something happened last.
     pub(super) fn look(&mut self, now: Instant) {
-        if self.looked.is_some_and(|it| now.saturating_duration_since(it) < LOOK_PERIOD) {
+        let since = now.saturating_duration_since(*self.looked.get_or_insert(now));
+        if since < LOOK_PERIOD {
             return;
         }
         self.looked = Some(now);
+        let seconds = since.as_secs_f64();
         for id in 0..self.nodes.len() {
             let node = &self.nodes[id];
-            let (active, held) = (node.measured.active as u64, node.held() as u64);
-            let idle = active == 0 && !node.is_busy && node.epoch < self.end;
+            let held = node.held() as f64;
+            let idle = node.measured.active == 0 && !node.is_busy && node.epoch < self.end;
             let (has_work, has_room) = (self.has_work(id), node.has_room());
             let seen = &mut self.nodes[id].measured.seen;
-            seen.looks += 1;
-            seen.active += active;
-            seen.held += held;
-            seen.starved += u64::from(idle && !has_work);
-            seen.blocked += u64::from(has_work && !has_room);
+            seen.seconds += seconds;
+            seen.held += held * seconds;
+            seen.starved += if idle && !has_work { seconds } else { 0.0 };
+            seen.blocked += if has_work && !has_room { seconds } else { 0.0 };
         }
     }
 
@@ -248,7 +251,14 @@ impl State {
         if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
-        node.measured.active < node.limit.threads && self.has_work(id) && node.has_room()
+        self.has_thread(node) && self.has_work(id) && node.has_room()
+    }
+
+    /// Whether one thread more may work in the node's stage, with all its lanes.
+    fn has_thread(&self, node: &Node) -> bool {
+        let most = node.limit.threads;
+        let same = self.nodes.iter().filter(|it| it.stage == node.stage);
+        most == usize::MAX || same.map(|it| it.measured.active).sum::<usize>() < most
     }
 
     /// Whether there is something that a task of the node could begin with.

@@ -122,23 +122,30 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
     };
     for node in &state.nodes {
         let stage = &mut stats.stages[node.stage];
-        let (n_looks, seen) = (node.measured.seen.looks.max(1) as f64, node.measured.seen);
+        let seen = node.measured.seen;
+        let share = |of: f64| if seen.seconds > 0.0 { of / seen.seconds } else { 0.0 };
         stage.cpu += node.measured.cpu_of_all();
-        stage.mean_active += seen.active as f64 / n_looks;
-        stage.mean_held += seen.held as f64 / n_looks;
-        stage.starved = stage.starved.max(seen.starved as f64 / n_looks);
-        stage.blocked = stage.blocked.max(seen.blocked as f64 / n_looks);
+        stage.mean_active += share(node.measured.busy.as_secs_f64());
+        stage.mean_held += share(seen.held);
         stage.reads |= node.class == Class::Reader;
         if matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. }) {
-            stage.serial_cpu += node.measured.cpu_of_all();
+            // Lanes are in order each for itself.
+            stage.serial_cpu = stage.serial_cpu.max(node.measured.cpu_of_all());
         }
         match &node.kind {
             Kind::Transform { compiled, .. } => stage.calls = compiled.calls(),
             Kind::Fetch(_) | Kind::Stream { .. } => stage.entered += node.measured.records,
             _ => {}
         }
-        if !matches!(node.kind, Kind::Finish) {
-            stage.entered += node.measured.entered;
+        if !matches!(node.kind, Kind::Finish) && !node.deals_lanes {
+            stage.entered += match node.kind {
+                // Those that are under way have cost nothing yet that is known.
+                Kind::Transform { .. } => node.measured.ended,
+                _ => node.measured.entered,
+            };
+            let lanes = f64::from(node.lane.count);
+            stage.starved += share(seen.starved) / lanes;
+            stage.blocked += share(seen.blocked) / lanes;
         }
         stage.busy += node.measured.busy;
         stage.tasks += node.measured.tasks;

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Chunk, Failure,
     eval::{Compiled, Destination, Lost, Registers},
-    os,
+    os, tokens,
 };
 use std::{
     ops::Range,
@@ -90,6 +90,10 @@ pub(super) struct Memory {
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
     pub(super) fn run(self, memory: &mut Memory) -> Outcome {
+        tokens::on_a_core(|| self.run_here(memory))
+    }
+
+    fn run_here(self, memory: &mut Memory) -> Outcome {
         let Self { node, stage, slot, label, bytes_in, timed, work } = self;
         let cpu_begin = if timed { os::thread_cpu() } else { None };
         let begin = Instant::now();
@@ -102,7 +106,10 @@ impl Job {
         let result = result.map_err(|it| at(it, &label));
         let ended = Instant::now();
         let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
-        Outcome { node, slot, bytes_in, busy: ended - begin, ended, cpu, result }
+        let busy = ended - begin;
+        // Asking takes time too, which short tasks are not to be charged with.
+        let cpu = cpu.map(|it| it.min(busy));
+        Outcome { node, slot, bytes_in, busy, ended, cpu, result }
     }
 }
 

@@ -272,6 +272,7 @@ impl RecordReader {
         let path = &self.files[self.position.file as usize];
         let found = read.map_err(|why| TextError::unreadable(path, &why))?;
         self.at_end = found < wanted;
+        runtime::reads::count(found as u64);
         Ok(())
     }
 

@@ -98,6 +98,14 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
     if let Some(stage) = it.busiest() {
         rows.push(("busiest", busiest(stage)));
     }
+    let slower = runtime::tokens::slower();
+    if slower > 1.0 {
+        let rate = rate(it.records_per_second * slower, " records");
+        rows.push((
+            "virtual",
+            format!("cores in slow motion, {slower:.0} times: theirs would be {rate}"),
+        ));
+    }
     rows.extend(it.kept.iter().map(|it| ("kept", kept(it))));
     if let Some(peak) = it.memory_peak {
         rows.push(("memory", format!("{} at most", bytes(peak as f64))));

@@ -1,8 +1,11 @@
 //! `busy`: work of a known cost, for trying out plans.
 
 use crate::prelude::*;
-use runtime::{reads, tokens};
-use std::{sync::Mutex, time::Duration};
+use runtime::{
+    reads,
+    tokens::{self, Turn},
+};
+use std::time::Duration;
 
 function! {
     /// The value as it is, after `time` seconds of one core's work and after reading `bytes` from a
@@ -25,17 +28,18 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    let alone = Mutex::new(());
+    let turn = Turn::default();
     Ok(Kernel::compute(move |args, out| {
         let (time, bytes) = (args.float(1), args.int(2));
         let time = Duration::try_from_secs_f64(time)
             .map_err(|_| Fault::new("time", format!("{time} s is no time that can be spent")))?;
         if bytes > 0 {
-            reads::pretend(bytes.unsigned_abs());
+            reads::count(bytes.unsigned_abs());
         }
-        let turn = args.tensor(3).first::<bool>().then(|| alone.lock());
-        tokens::spend(time);
-        drop(turn);
+        match args.tensor(3).first::<bool>() {
+            true => turn.spend(time),
+            false => tokens::spend(time),
+        }
         out.copy(&args.tensor(0))
     }))
 }

@@ -6,22 +6,22 @@ use std::{fs, time::Instant};
 const TICKS: f64 = 100.0;
 
 /// What the system had counted when measuring began.
-pub(super) struct Noise {
+pub(crate) struct Noise {
     /// Threads that ran or waited, in the mean of the last minute.
-    pub(super) load: Option<f64>,
+    pub(crate) load: Option<f64>,
     begun: Instant,
     others: Option<f64>,
 }
 
 impl Noise {
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         let load = fs::read_to_string("/proc/loadavg").ok();
         let load = load.and_then(|it| it.split(' ').next()?.parse().ok());
         Self { load, begun: Instant::now(), others: busy_of_others() }
     }
 
     /// Cores that others kept busy since then, in the mean.
-    pub(super) fn others(&self) -> Option<f64> {
+    pub(crate) fn others(&self) -> Option<f64> {
         let seconds = busy_of_others()? - self.others?;
         Some((seconds / self.begun.elapsed().as_secs_f64()).max(0.0))
     }

@@ -1,0 +1,226 @@
+//! What is kept from epoch to epoch, in words: what it gives, what it takes, and where there is no
+//! room for it how much there would have to be, and what comes in its place.
+
+use super::figures::{bytes, percent, rate, time};
+use crate::{
+    caches::{Budget, Choice, Disk},
+    estimate::{Figure, Origin, Outlook, Payback},
+};
+
+/// Values that are not kept of which it is told why.
+const TOLD_MAX: usize = 4;
+
+/// What is to be said of it, each with a word that says what it is about; an output is so many
+/// records.
+pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String)> {
+    let told = Told { outlook, records };
+    let (kept, left): (Vec<&Choice>, Vec<&Choice>) = outlook.choices.iter().partition(|it| it.kept);
+    let mut rows: Vec<_> = kept.iter().map(|it| ("kept", told.kept(it))).collect();
+    rows.extend(told.later().map(|it| ("later", it)));
+    rows.extend(outlook.payback.as_ref().map(|it| ("payback", told.payback(it))));
+    for wish in &outlook.too_large {
+        rows.push(("too large", format!("{} would save {}", told.what(wish), told.saves(wish))));
+        rows.extend(outlook.budget.map(|it| ("room", told.room(&it))));
+        rows.push(("instead", told.instead(wish)));
+        rows.extend(told.remedy(wish).map(|it| ("remedy", it)));
+    }
+    // Of the values of a step at most one is kept, and it is told why it is not the best.
+    let same_stage = |it: &Choice, wish: &Choice| it.candidate.stage == wish.candidate.stage;
+    let is_told = |it: &Choice| {
+        it.candidate.refused.is_none() && outlook.too_large.iter().any(|wish| same_stage(it, wish))
+    };
+    let left: Vec<&Choice> = left.into_iter().filter(|it| !is_told(it)).collect();
+    rows.extend(told.not_kept(&left).into_iter().map(|it| ("not kept", it)));
+    rows
+}
+
+fn is_same(a: &Choice, b: &Choice) -> bool {
+    (a.candidate.stage, a.candidate.node) == (b.candidate.stage, b.candidate.node)
+}
+
+struct Told<'a> {
+    outlook: &'a Outlook,
+    /// Records of an output.
+    records: f64,
+}
+
+impl Told<'_> {
+    /// `` `decode_jpeg` of train.map#1: 380 of ~605 kB, ~230 MB in all; ``
+    fn what(&self, it: &Choice) -> String {
+        let each = bytes(it.candidate.bytes);
+        let all = match (it.values, it.bytes_in_all()) {
+            (Some(n), Some(all)) => format!("{n} of {each}, {} in all", bytes(like(it, all))),
+            _ => format!("{each} each"),
+        };
+        format!("`{}` of {}: {all};", it.candidate.function, it.candidate.step)
+    }
+
+    fn saves(&self, it: &Choice) -> String {
+        let saves = Figure { value: it.saves_ns, origin: it.candidate.saves.origin };
+        let reads = if it.candidate.spares.is_empty() { "" } else { " and the reading" };
+        format!("{} a record{reads}", time(saves))
+    }
+
+    fn kept(&self, it: &Choice) -> String {
+        // Where a clock's payback is told, that of processor time alone would confuse.
+        let payback = match self.outlook.payback {
+            Some(_) => String::new(),
+            None => format!(", pays after {:.1} epochs", it.payback),
+        };
+        format!("{} {}; saves {}{payback}", self.what(it), it.why, self.saves(it))
+    }
+
+    fn later(&self) -> Option<String> {
+        let warm = self.outlook.warm.as_ref()?;
+        let value = warm.rate * self.records;
+        let told = rate(Figure { value, origin: self.origin() });
+        Some(format!("{told} records/s from the second {} on", self.turn()))
+    }
+
+    /// What is done again with what is kept: an epoch, or where there is but one, a run.
+    fn turn(&self) -> &'static str {
+        let once = self.outlook.budget.is_some_and(|it| it.passes < 2.0);
+        if once { "run" } else { "epoch" }
+    }
+
+    /// Where the figures of what is kept come from: the least sure of them.
+    fn origin(&self) -> Origin {
+        let kept = self.outlook.choices.iter().filter(|it| it.kept);
+        kept.map(|it| it.candidate.saves.origin).max().unwrap_or_default()
+    }
+
+    fn payback(&self, it: &Payback) -> String {
+        let Payback { plain_s, first_s, later_s } = *it;
+        let seconds = |s: f64| time(Figure { value: s * 1e9, origin: self.origin() });
+        let (plain, extra, turn) = (seconds(plain_s), first_s - plain_s, self.turn());
+        let fill = match extra > plain_s * 1e-4 {
+            true => format!("filling it takes {} more in the first {turn}", seconds(extra)),
+            false => format!("filling it takes no more time in the first {turn}"),
+        };
+        match it.epochs() {
+            Some(epochs) => format!(
+                "an epoch takes {plain} without; {fill}, each later one takes {} less: paid back after {epochs:.1} {turn}s",
+                seconds(plain_s - later_s),
+            ),
+            None => format!(
+                "an epoch takes {plain} with it and without: something else bounds the rate, and it does not pay"
+            ),
+        }
+    }
+
+    fn room(&self, budget: &Budget) -> String {
+        let own = bytes(Figure { value: budget.own as f64, origin: Origin::Assumed });
+        let left = match budget.left() {
+            0 => "none is left to keep values in".to_owned(),
+            left => format!("{} are left to keep values in", size(left as f64)),
+        };
+        let disk = budget
+            .disk
+            .map_or(String::new(), |it: Disk| format!("; there are {} on disk", binary(it.room)));
+        format!(
+            "of {} memory the run itself may take {own} ({} times what stands at `memory`, and {} for the program and its decoders), {left}{disk}",
+            binary(budget.memory),
+            Budget::SLACK,
+            size(Budget::BASE_BYTES),
+        )
+    }
+
+    /// What is kept in place of a value for which there is no room.
+    fn instead(&self, wish: &Choice) -> String {
+        let mut kept = self.outlook.choices.iter().filter(|it| it.kept);
+        if let Some(part) = kept.clone().find(|it| is_same(wish, it)) {
+            let of = |share: f64, place: &str| {
+                let bytes = part.bytes_in_all().map(|it| bytes(like(part, it * share)));
+                let bytes = bytes.map_or(String::new(), |it| format!(", {it}"));
+                format!("{} of them in {place}{bytes}", percent(share))
+            };
+            let places = [(part.share, "memory"), (part.disk_share, "a folder on disk")];
+            let places = places.into_iter().filter(|it| it.0 > 0.0);
+            let places: Vec<String> = places.map(|it| of(it.0, it.1)).collect();
+            return format!(
+                "kept are {}; the others are computed anew in each epoch",
+                places.join(", and ")
+            );
+        }
+        match kept.find(|it| it.candidate.stage == wish.candidate.stage) {
+            Some(other) => format!("kept is {} {}", self.what(other), other.why),
+            None => "nothing is kept: all of them are computed anew in each epoch".to_owned(),
+        }
+    }
+
+    /// What would make room for all of them.
+    fn remedy(&self, wish: &Choice) -> Option<String> {
+        let (all, budget) = (wish.bytes_in_all()?, self.outlook.budget?);
+        let others = self.outlook.choices.iter().filter(|it| it.kept && !is_same(wish, it));
+        let others = others.filter(|it| it.candidate.stage != wish.candidate.stage);
+        let others: f64 = others.map(|it| it.limit as f64).sum();
+        // A sixteenth of it goes to the tables of what is on disk.
+        let more = if budget.disk.is_some() { 1.07 } else { 1.01 };
+        let memory = format!("`--memory {}`", flag((budget.own as f64 + others + all) * more));
+        let read_ns = budget.disk.map_or(Disk::READ_NS, |it| it.read_ns);
+        let saves_there = wish.candidate.saves.value > read_ns * wish.candidate.bytes.value;
+        let disk = match budget.disk {
+            _ if !(wish.candidate.listed && saves_there) => return Some(keeps_all(&memory)),
+            Some(_) => format!("`--disk {}`", flag(all * 1.01)),
+            None => format!("`--cache DIR --disk {}`", flag(all * 1.01)),
+        };
+        Some(format!("{}; {disk} keeps them on disk, for later runs too", keeps_all(&memory)))
+    }
+
+    /// What is not kept, and why: values of a step with the same reason together.
+    fn not_kept(&self, left: &[&Choice]) -> Vec<String> {
+        let mut whys: Vec<(&str, String, Vec<&str>)> = Vec::new();
+        for choice in left {
+            let (step, function) = (&choice.candidate.step, choice.candidate.function.as_str());
+            let why = self.why_not(choice);
+            match whys.iter_mut().find(|it| it.0 == step && it.1 == why) {
+                Some((_, _, functions)) => functions.push(function),
+                None => whys.push((step, why, vec![function])),
+            }
+        }
+        let told = |(step, why, functions): (&str, String, Vec<&str>)| {
+            format!("`{}` of {step}: {why}", functions.join("`, `"))
+        };
+        whys.into_iter().take(TOLD_MAX).map(told).collect()
+    }
+
+    fn why_not(&self, it: &Choice) -> String {
+        // Where there is no budget, nothing was to be kept: how large it is may be of use.
+        match (self.outlook.budget, it.bytes_in_all()) {
+            (None, Some(all)) => {
+                let all = bytes(like(it, all));
+                format!("{}; it has {all} in all, see `--epochs`", it.why)
+            }
+            _ => it.why.clone(),
+        }
+    }
+}
+
+fn keeps_all(memory: &str) -> String {
+    format!("{memory} keeps all of them in memory")
+}
+
+/// A figure that is as sure as the bytes of a value.
+fn like(it: &Choice, value: f64) -> Figure {
+    Figure { value, origin: it.candidate.bytes.origin }
+}
+
+/// Bytes that are as they were said.
+fn size(bytes: f64) -> String {
+    super::figures::bytes(Figure { value: bytes, origin: Origin::Exact })
+}
+
+/// The same, also as they may have been said: `268 MB (256 MiB)`.
+fn binary(bytes: u64) -> String {
+    let round = bytes.is_multiple_of(1 << 20);
+    let also = if round { format!(" ({} MiB)", bytes >> 20) } else { String::new() };
+    size(bytes as f64) + &also
+}
+
+/// Bytes as a flag takes them, rounded up: `680MB`.
+fn flag(bytes: f64) -> String {
+    match bytes {
+        it if it >= 10e9 => format!("{:.0}GB", (it / 1e9).ceil()),
+        it => format!("{:.0}MB", (it / 1e6).ceil()),
+    }
+}

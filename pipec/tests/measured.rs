@@ -1,0 +1,61 @@
+//! What is measured of a run is what it does; and cores and disks that are not there change no output.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+/// The profile of the first pipeline of a file.
+fn profile(folder: &Folder, file: &str) -> Value {
+    let args = ["profile", file, "--seconds", "1s", "-o", "p.profile"];
+    folder.pipec(&args).ends(0, &["written to"]);
+    serde_json::from_str(&folder.read("p.profile")).unwrap()
+}
+
+#[test]
+fn a_call_is_counted_once_for_each_record() {
+    let folder = Folder::of("counted", &[]);
+    // The picture is used by itself and by what is made of it.
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(64) |> map { a: plasma(i, 32, 32), b: resize(plasma(i, 32, 32), 8, 8) }",
+    );
+    let profile = profile(&folder, "p.pipe");
+    let stages = profile["measured"]["stages"].as_array().unwrap();
+    let mut calls = 0;
+    for stage in stages {
+        for call in stage["calls"].as_array().unwrap() {
+            assert!(call["times"].as_u64() <= stage["timed"].as_u64(), "{call} in {stage}");
+            calls += 1;
+        }
+    }
+    assert!(calls >= 2, "{stages:?}");
+}
+
+#[test]
+fn what_is_read_in_order_counts_as_read() {
+    let folder = Folder::of("read", &[("p.pipe", "pipeline p = lines(\"a.txt\")\n")]);
+    folder.write("a.txt", &"some words\n".repeat(1000));
+    let profile = profile(&folder, "p.pipe");
+    let (bytes, outputs) = (profile["bytes_read"].as_u64(), profile["outputs"].as_u64());
+    // A line has 11 bytes; what is read ahead comes from the file too.
+    assert!(bytes.unwrap() >= 10 * outputs.unwrap(), "{bytes:?} for {outputs:?} lines");
+}
+
+#[test]
+fn a_machine_that_is_not_there_gives_the_same() {
+    let folder = Folder::of("virtual", &[]);
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(48) |> shuffle \
+         |> map { i, a: resize(plasma(i, 24, 24), 8, 8), b: busy(i, time: 0.001, alone: true) } \
+         |> shuffle(window: 7) |> batch(8)",
+    );
+    folder.pipec(&["run", "p.pipe", "--out", "here"]).ends(0, &["6 batches"]);
+    let there =
+        ["run", "p.pipe", "--out", "there", "--virtual-cores", "12", "--virtual-disk", "9MB/s"];
+    folder.pipec(&there).ends(0, &["6 batches", "slow motion"]);
+    assert!(folder.files("here") == folder.files("there"));
+}
