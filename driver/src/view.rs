@@ -322,3 +322,38 @@ pub(crate) fn laps(program: &Program) -> f64 {
 pub(crate) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> f64 {
     if options.caches { epochs as f64 * laps(&compiled.program) } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_lies_where_its_first_path_leads() {
+        let text = |it: &str| Arg::Text(it.to_owned());
+        assert_eq!(folder_of(&[text("data/img_*.jpg"), text(",")]), Some("data/img_"));
+        assert_eq!(folder_of(&[Arg::List(vec![text("a/[0-9].csv"), text("b")])]), Some("a/"));
+        assert_eq!(folder_of(&[Arg::Int(9)]), None);
+    }
+
+    #[test]
+    fn another_machine_has_its_own_cores_and_memory() {
+        let mut host = Host::here();
+        (host.cpu.available, host.memory.total, host.memory.limit) = (5.5, 4000, None);
+        let mut of = Circumstances { host: Some(host), ..Circumstances::default() };
+        assert_eq!(of.machine(2.0).cores, 2.0);
+        of.elsewhere = true;
+        let machine = of.machine(2.0);
+        assert_eq!((machine.cores, machine.memory_bytes), (5.5, 1000.0));
+        of.workers = Some(3);
+        assert_eq!(of.machine(2.0).cores, 3.0);
+    }
+
+    #[test]
+    fn a_disk_for_what_is_kept_is_none_to_read_from() {
+        let changes = model::what_if::parse("disk-cache=1TB").unwrap();
+        let of = Circumstances { changes, ..Circumstances::default() };
+        let machine = of.changed(of.machine(2.0));
+        assert!(machine.storages.is_empty());
+        assert_eq!(of.disk(&machine).map(|it| it.room), Some(1_000_000_000_000));
+    }
+}

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Folder;
+use common::{Folder, Printed};
 use std::fs;
 
 const PROGRAM: &str = "\
@@ -117,6 +117,17 @@ fn machines_that_are_not_here_are_told_of() {
     assert!(kept.out.contains("for all of them on disk"), "{}", kept.out);
     assert!(!kept.out.contains("reading from"), "{}", kept.out);
     explained(&["--what-if", "cors=96"]).ends(2, &["cors", "cores=96"]);
+}
+
+#[test]
+fn a_damaged_host_file_is_told_of() {
+    let folder = Folder::of("damaged-host", &[("p.pipe", PROGRAM), ("bad.toml", "format 1\n")]);
+    for args in [&["run", "p.pipe", "--cache", "kept"][..], &["explain", "p.pipe"]] {
+        let mut command = folder.command(args);
+        command.env("PIPEC_HOST", "bad.toml");
+        let told = Printed::of(&command.output().unwrap());
+        told.ends(5, &["bad.toml", "line 1", "pipec calibrate"]);
+    }
 }
 
 #[test]
