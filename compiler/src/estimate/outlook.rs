@@ -39,8 +39,21 @@ pub struct Outlook {
     pub warm: Option<Solution>,
     /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
     pub payback: Option<Payback>,
+    /// Records at the end of an epoch that are computed for nothing.
+    pub dropped: Vec<Dropped>,
     /// How fast it was when it was measured, and what is predicted for that.
     pub seen: Option<(Seen, Predicted)>,
+}
+
+/// Records that come to a `batch` and are too few for one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Dropped {
+    /// The step.
+    pub step: String,
+    /// How many they are in an epoch.
+    pub records: f64,
+    /// Of how many.
+    pub of: f64,
 }
 
 /// What it takes to keep values, by the clock.
@@ -120,7 +133,8 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
-    network = with_tails(network, plan, &Catalog::new(library));
+    let (with_tails, dropped) = with_tails(network, plan, &Catalog::new(library));
+    network = with_tails;
     if let Some((seen, _)) = &view.seen {
         network = reading(network, seen.bytes_read);
     }
@@ -148,6 +162,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         budget,
         warm,
         payback,
+        dropped,
         seen,
     })
 }
@@ -234,18 +249,23 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
 
 /// The network whose batches take what they take of an epoch that is so long: its last records make
 /// a batch of fewer, or none.
-fn with_tails(network: Network, plan: &Plan, catalog: &Catalog) -> Network {
-    plan.ops.iter().fold(network, |network, (id, op)| {
-        let Role::Batch { size, plain: true, drops } = role(op, catalog) else { return network };
+fn with_tails(mut network: Network, plan: &Plan, catalog: &Catalog) -> (Network, Vec<Dropped>) {
+    let mut dropped = Vec::new();
+    for (id, op) in plan.ops.iter() {
+        let Role::Batch { size, plain: true, drops } = role(op, catalog) else { continue };
         let records = op.inputs.first().map(|it| network.cardinalities()[it.row()]);
-        let Some(Amount::Finite(records)) = records else { return network };
-        let batches = records / size.max(1) as f64;
+        let Some(Amount::Finite(of)) = records else { continue };
+        let batches = of / size.max(1) as f64;
         let batches = if drops { batches.floor() } else { batches.ceil() };
-        match batches >= 1.0 {
-            true => network.with(id.row(), |step| step.taken = records / batches),
-            false => network,
+        if batches >= 1.0 {
+            network = network.with(id.row(), |step| step.taken = of / batches);
+            let records = of - batches * size as f64;
+            if drops && records > 0.0 {
+                dropped.push(Dropped { step: op.step.clone(), records, of });
+            }
         }
-    })
+    }
+    (network, dropped)
 }
 
 /// The steps that read no other.

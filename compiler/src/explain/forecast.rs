@@ -6,7 +6,7 @@ use super::{
     keeping,
     table::Cell,
 };
-use crate::estimate::{Figure, Origin, Outlook};
+use crate::estimate::{Dropped, Figure, Origin, Outlook};
 use model::{
     network::Amount,
     next::Remedy,
@@ -122,11 +122,24 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let told = Told { explanation, outlook };
     let mut rows = Vec::new();
     rows.extend(told.seen().map(|it| ("measured", it)));
+    let dropped = outlook.dropped.iter().filter(|it| it.records >= DROPPED_TOLD * it.of);
+    rows.extend(dropped.map(|it| ("dropped", told_of(it))));
     rows.push(("bounds", told.bounds()));
     rows.push(("verdict", told.verdict()));
     rows.extend(told.next().map(|it| ("next", it)));
     rows.extend(keeping::rows(outlook, explanation.estimate.batch_rows.unwrap_or(1.0)));
     rows
+}
+
+/// The part of the records of an epoch from which on it is told that they go for nothing.
+const DROPPED_TOLD: f64 = 0.01;
+
+fn told_of(Dropped { step, records, of }: &Dropped) -> String {
+    format!(
+        "the last {records:.0} of the {of:.0} records of an epoch make no batch of {step}, and {} of \
+         the work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
+        percent(records / of),
+    )
 }
 
 struct Told<'a> {

@@ -45,11 +45,13 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// `` `decode_jpeg` of train.map#1: 380 of ~605 kB, ~230 MB in all; ``
+    /// `` `decode_jpeg` of train.map#1: 380 values of ~605 kB, ~230 MB in all; ``
     fn what(&self, it: &Choice) -> String {
         let each = bytes(it.candidate.bytes);
         let all = match (it.values, it.bytes_in_all()) {
-            (Some(n), Some(all)) => format!("{n} of {each}, {} in all", bytes(like(it, all))),
+            (Some(n), Some(all)) => {
+                format!("{n} values of {each}, {} in all", bytes(like(it, all)))
+            }
             _ => format!("{each} each"),
         };
         format!("`{}` of {}: {all};", it.candidate.function, it.candidate.step)
