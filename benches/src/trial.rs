@@ -199,6 +199,18 @@ pub(crate) fn start(program: &Program, way: &Way, epochs: std::ops::Range<u32>) 
     run
 }
 
+/// Does `work` while the calling thread, and all that it starts, have one core.
+pub(crate) fn on_one_core<T>(work: impl FnOnce() -> T) -> T {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let all = sched_getaffinity(None).expect("a thread has cores");
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|it| all.is_set(*it)).unwrap_or(0));
+    sched_setaffinity(None, &one).expect("it may have one of its cores");
+    let done = work();
+    sched_setaffinity(None, &all).expect("it had them before");
+    done
+}
+
 /// The place of the stage that does `step`.
 pub(crate) fn stage(program: &Program, step: &str) -> StageId {
     let found = program.stages.iter().find(|(_, it)| it.steps.iter().any(|it| it.ends_with(step)));

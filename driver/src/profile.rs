@@ -238,6 +238,7 @@ pub fn measure(
         epochs: 0..u32::MAX,
         ..runtime::Options::default()
     };
+    let cpu_before = os::process_cpu();
     let mut run = runtime::start(&program, &stdlib::Kernels, &options)?;
     stop.arm(Some(run.stopper()))?;
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
@@ -266,10 +267,25 @@ pub fn measure(
         }
     }
     course.others = noise.others();
-    let stats = left.out_of(run.stats());
+    let cpu = os::process_cpu().and_then(|it| it.checked_sub(cpu_before?));
+    let stats = with_executor(left.out_of(run.stats()), cpu);
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))
+}
+
+/// The figures with what the executor itself takes, shared out among the stages by their tasks: so
+/// their processor times together are the `cpu` of the process, which did nothing else.
+fn with_executor(mut stats: Stats, cpu: Option<Duration>) -> Stats {
+    let seen: Duration = stats.stages.iter().map(|it| it.cpu).sum();
+    let tasks: u64 = stats.stages.iter().map(|it| it.tasks).sum();
+    let other = cpu.unwrap_or_default().saturating_sub(seen).as_secs_f64() / tasks.max(1) as f64;
+    // On virtual cores it is the waking and the falling asleep.
+    if tokens::cores().is_none() {
+        let own = |tasks: u64| Duration::from_secs_f64(other * tasks as f64);
+        stats.stages.iter_mut().for_each(|it| it.cpu += own(it.tasks));
+    }
+    stats
 }
 
 /// What was before the first batch, and is left out: it is not the rate.

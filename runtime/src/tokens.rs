@@ -1,8 +1,8 @@
 //! Cores that are not there: work that is slowed down until so many cores could have done it.
 //!
-//! A task that has taken a core for 5 ms holds one of the tokens and sleeps until 5 ms have gone by
-//! in slow motion, on the executor as it is; [`spend`], work of a known cost, sleeps instead of
-//! computing. So 2 cores stand for 32, as long as they are fast enough for all that is not slept.
+//! What has taken a core for 5 ms then sleeps with one of the tokens until 5 ms have gone by in slow
+//! motion, on the executor as it is; [`spend`], work of a known cost, sleeps instead of computing.
+//! So 2 cores stand for 32, as long as they are fast enough for all that is not slept.
 
 use crate::os;
 use std::{
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many there are, and how many are free; none where work is done as it is.
+/// The virtual cores; none where work is done as it is.
 static TOKENS: Mutex<Option<Tokens>> = Mutex::new(None);
 static FREED: Condvar = Condvar::new();
 /// Whether there are any: asked before each task, without the lock.
@@ -24,14 +24,29 @@ static VIRTUAL: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy)]
 struct Tokens {
     cores: usize,
-    free: usize,
     slower: f64,
+    /// How many have been asked for, and given back.
+    asked_for: u64,
+    given_back: u64,
+}
+
+impl Tokens {
+    /// Asks for one; the place in the line.
+    fn line_up(&mut self) -> u64 {
+        self.asked_for += 1;
+        self.asked_for
+    }
+
+    fn is_due(&self, place: u64) -> bool {
+        place <= self.given_back + self.cores as u64
+    }
 }
 
 /// Lets tasks work on `cores` virtual cores from now on, each `slower` times as slow as one that is
 /// here; `None` gives the real ones back. To be said while nothing runs.
 pub fn virtual_cores(cores: Option<usize>, slower: f64) {
-    let tokens = |it: usize| Tokens { cores: it.max(1), free: it.max(1), slower: slower.max(1.0) };
+    let slower = slower.max(1.0);
+    let tokens = |it: usize| Tokens { cores: it.max(1), slower, asked_for: 0, given_back: 0 };
     *locked() = cores.map(tokens);
     VIRTUAL.store(cores.is_some(), Relaxed);
     FREED.notify_all();
@@ -48,16 +63,14 @@ pub fn slower() -> f64 {
 }
 
 thread_local! {
-    /// How much slower the core is that the thread has; 0 where it has no virtual one.
-    static HELD: Cell<f64> = const { Cell::new(0.0) };
     /// What the thread has slept in place of work, as long as it would have taken on such a machine.
     static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// For how long it has slept or waited while it had a core to work with.
-    static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// By how much its sleeps were too long: the next ones are shorter.
-    static OVERSLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// Processor time that it has taken to fall asleep and to wake up, which no such machine would need.
     static LOST: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// By how much its sleeps were too long: the next ones are shorter.
+    static OVERSLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// For how long it is yet to sleep, since its work was too fast for such a machine.
+    static OWED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
 /// What the calling thread would have used on such a machine, where it has used `cpu` here.
@@ -65,40 +78,34 @@ pub(crate) fn as_there(cpu: Duration) -> Duration {
     (cpu + SPENT.get()).saturating_sub(LOST.get())
 }
 
-/// Does `work` on one of the virtual cores, in slow motion, or just does it where there are none.
-pub(crate) fn on_a_core<T>(work: impl FnOnce() -> T) -> T {
-    if !VIRTUAL.load(Relaxed) || !take() {
+/// Does `work`, in slow motion where cores are virtual.
+pub(crate) fn slowly<T>(work: impl FnOnce() -> T) -> T {
+    let slower = slower();
+    if slower == 1.0 {
         return work();
     }
-    let (begin, cpu_before, slept_before) = (Instant::now(), cpu(), SLEPT.get());
+    let before = cpu();
     let done = work();
-    let cpu = cpu().saturating_sub(cpu_before).mul_f64(HELD.get());
-    let taken = begin.elapsed().saturating_sub(SLEPT.get() - slept_before);
-    OVERSLEPT.set(doze(cpu.saturating_sub(taken), OVERSLEPT.get()));
-    give_back();
+    let owed = OWED.get() + cpu().saturating_sub(before).mul_f64(slower - 1.0);
+    // What is short is paid for later: nobody waits for a core to do almost nothing.
+    if owed < PAID_FROM {
+        OWED.set(owed);
+    } else {
+        OWED.set(Duration::ZERO);
+        OVERSLEPT.set(doze(owed, OVERSLEPT.get()));
+    }
     done
 }
+
+/// A debt from which on it is paid.
+const PAID_FROM: Duration = Duration::from_millis(2);
 
 /// Processor time that the calling thread has used for its work.
 fn cpu() -> Duration {
     os::thread_cpu().unwrap_or_default().saturating_sub(SPENT.get())
 }
 
-/// Does what needs no core, such as waiting for a disk: another may have it meanwhile.
-pub(crate) fn aside<T>(wait: impl FnOnce() -> T) -> T {
-    if HELD.get() == 0.0 {
-        return wait();
-    }
-    let (begin, cpu_before) = (Instant::now(), cpu());
-    give_back();
-    let done = wait();
-    take();
-    LOST.set(LOST.get() + cpu().saturating_sub(cpu_before));
-    SLEPT.set(SLEPT.get() + begin.elapsed());
-    done
-}
-
-/// Spends `time` of a core: sleeps where the thread has a virtual one, else computes.
+/// Spends `time` of a core: sleeps with a token where cores are virtual, else computes.
 pub fn spend(time: Duration) {
     OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
 }
@@ -110,53 +117,49 @@ pub struct Turn(Mutex<Duration>);
 impl Turn {
     /// Spends `time` of a core once it is the caller's turn.
     pub fn spend(&self, time: Duration) {
-        let mut overslept = aside(|| self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut overslept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *overslept = spend_from(time, *overslept);
     }
 }
 
 /// Gives by how much too long it took, `overslept` with it.
 fn spend_from(time: Duration, overslept: Duration) -> Duration {
-    let slower = HELD.get();
-    if slower == 0.0 {
+    if !VIRTUAL.load(Relaxed) {
         spin(time);
         return overslept;
     }
+    let left = doze(time.mul_f64(slower()), overslept);
     SPENT.set(SPENT.get() + time);
-    doze(time.mul_f64(slower), overslept)
+    left
 }
 
-/// Sleeps for `time`, less what was slept too long before; gives what is slept too long then.
+/// Sleeps for `time` with a token, less what was slept too long before; gives what is slept too long
+/// then.
 fn doze(time: Duration, overslept: Duration) -> Duration {
-    let (begin, cpu_before) = (Instant::now(), cpu());
+    let cpu_before = cpu();
+    take();
+    let begin = Instant::now();
     thread::sleep(time.saturating_sub(overslept));
+    let slept = begin.elapsed();
+    give_back();
     LOST.set(LOST.get() + cpu().saturating_sub(cpu_before));
-    SLEPT.set(SLEPT.get() + begin.elapsed());
-    (overslept + begin.elapsed()).saturating_sub(time)
+    (overslept + slept).saturating_sub(time)
 }
 
-/// Waits for a token; `false` where cores are what they are.
-fn take() -> bool {
+/// Waits for a token; who came first gets one first, or the order of the records would suffer.
+fn take() {
     let mut tokens = locked();
-    loop {
-        match &mut *tokens {
-            None => return false,
-            Some(it) if it.free > 0 => {
-                it.free -= 1;
-                HELD.set(it.slower);
-                return true;
-            }
-            Some(_) => tokens = FREED.wait(tokens).unwrap_or_else(PoisonError::into_inner),
-        }
+    let Some(own) = tokens.as_mut().map(Tokens::line_up) else { return };
+    while tokens.as_ref().is_some_and(|it| !it.is_due(own)) {
+        tokens = FREED.wait(tokens).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
 fn give_back() {
-    HELD.set(0.0);
     if let Some(tokens) = &mut *locked() {
-        tokens.free += 1;
+        tokens.given_back += 1;
     }
-    FREED.notify_one();
+    FREED.notify_all();
 }
 
 /// From here on the thread's own clock is asked; it takes up to a microsecond.

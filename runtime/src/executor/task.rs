@@ -90,7 +90,7 @@ pub(super) struct Memory {
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
     pub(super) fn run(self, memory: &mut Memory) -> Outcome {
-        tokens::on_a_core(|| self.run_here(memory))
+        tokens::slowly(|| self.run_here(memory))
     }
 
     fn run_here(self, memory: &mut Memory) -> Outcome {
