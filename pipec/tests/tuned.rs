@@ -204,7 +204,7 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     let memory = |size: &str| explained(&["--epochs", "9", "--memory", size]);
     let none = memory("64MiB");
     for part in [
-        "too large  `plasma` of p.map#1: 500 of",
+        "too large  `plasma` of p.map#1: 500 values of",
         "of 67 MB (64 MiB) memory the run itself may take",
         "none is left to keep values in",
         "nothing is kept: all of them are computed anew",
