@@ -1,4 +1,4 @@
-//! E8: where records are kept, and why not elsewhere.
+//! Where records are kept, and why not elsewhere; the places of the paper (E8) are in `benches`.
 
 use super::network::tree;
 use model::{

@@ -1,4 +1,4 @@
-//! E4, E5, E9, E13 as far as they are arithmetic: tuners, their predictions, prefetch, hedging.
+//! Tuners as far as they are arithmetic: their predictions, prefetch, hedging; E4 and E5 are in `benches`.
 
 use super::network::{Lots, by_rates, chain, machine, tree};
 use model::{
