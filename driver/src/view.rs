@@ -4,7 +4,7 @@ use crate::{
     Compiled, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine, run, samples,
 };
 use compiler::{
-    caches::{Budget, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
+    caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
 };
 use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
@@ -112,13 +112,13 @@ impl Compiled {
         };
         let known = (of.costs(), of.lock.as_ref());
         let lens = by_stage(&self.program, &pass_lens);
-        let mut choices = self.kept(&lens, asked, known);
+        let mut choices = self.kept(&lens, asked, known)?;
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
         let own = run::needed(self) + asked.table_bytes();
         let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
         let too_large = match keeps {
-            true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)),
+            true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)?),
             false => Vec::new(),
         };
         Ok(View { machine, choices, too_large, budget, seen, pass_lens, storages })
@@ -148,17 +148,37 @@ impl Compiled {
         pass_lens: &BTreeMap<StageId, u64>,
         asked: Asked,
         (measured, lock): (Option<&Measured>, Option<&Chosen>),
-    ) -> Vec<Choice> {
+    ) -> Result<Vec<Choice>, Failure> {
         let library = stdlib::library();
-        let found =
-            candidates(&self.optimised.plan, &library, (measured, SAVES_MIN)).unwrap_or_default();
+        let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
+        let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
+        let are_named = !pinned.is_empty() || !forbidden.is_empty();
+        // Who names a value means it, however little it saves.
+        let least = if are_named { 0.0 } else { SAVES_MIN };
+        let found = candidates(&self.optimised.plan, &library, (measured, least));
+        let mut found = found.unwrap_or_default();
+        if let Some(name) = pinned.iter().chain(&forbidden).find(|it| !is_one_of(it, &found)) {
+            return Err(no_such_value(name, &found));
+        }
+        let is_dear = |it: &Candidate| it.saves.value >= SAVES_MIN;
+        found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
         let Asked { passes, memory, disk } = asked;
         let other = run::reserve(self, memory) + asked.table_bytes();
         let (room, pass_lens) = (memory.saturating_sub(other), pass_lens.clone());
-        let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
-        let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
-        choose(found, &Occasion { pass_lens, passes, room, disk, pinned, forbidden })
+        Ok(choose(found, &Occasion { pass_lens, passes, room, disk, pinned, forbidden }))
     }
+}
+
+fn is_one_of(name: &str, found: &[Candidate]) -> bool {
+    found.iter().any(|it| it.value_name() == name)
+}
+
+fn no_such_value(name: &str, found: &[Candidate]) -> Failure {
+    let names: Vec<String> = found.iter().map(|it| format!("`{}`", it.value_name())).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Failure::Program(format!(
+        "the lock names `{name}`, and no value of this pipeline is called so: there are {names}; correct it in the lock, or tune again"
+    ))
 }
 
 impl Circumstances {

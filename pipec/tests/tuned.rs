@@ -146,6 +146,11 @@ fn a_lock_is_heeded_while_it_fits() {
     let forbidden = lock.replace("keep = [\"p.map#1.resize\"]", "keep = []");
     let forbidden =
         forbidden.replace("forbid = []", "forbid = [\"p.map#1.resize\", \"p.map#1.plasma\"]");
+    let misspelt = lock.replace("keep = [\"p.map#1.resize\"]", "keep = [\"p.map#1.resise\"]");
+    folder.write("p.pipe.lock", &misspelt);
+    folder
+        .pipec(&["run", "p.pipe", "--epochs", "2"])
+        .ends(1, &["`p.map#1.resise`", "`p.map#1.resize`"]);
     folder.write("p.pipe.lock", &forbidden);
     let without = folder.pipec(&run);
     without.ends(0, &["24 batches"]);

@@ -248,7 +248,9 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
     while let Some(best) = best(&mut all, room) {
         let stage = all[best].candidate.stage;
         let (name, saves) = (all[best].candidate.function.clone(), all[best].saves_in_words());
-        if !all[best].has_room() || all[best].payback > occasion.horizon() {
+        let is_pinned = occasion.pinned.contains(&all[best].candidate.value_name());
+        let is_worth_it = is_pinned || all[best].payback <= occasion.horizon();
+        if !all[best].has_room() || !is_worth_it {
             all[best].why = not_worth_it(&all[best]);
             continue;
         }

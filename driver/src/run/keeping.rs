@@ -62,7 +62,8 @@ pub(super) fn begin(
     (run, program): (&mut Run, &Program),
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
-    let choices = compiled.kept(&view::lens(run, program)?, asked, (None, options.lock.as_ref()));
+    let choices =
+        compiled.kept(&view::lens(run, program)?, asked, (None, options.lock.as_ref()))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {

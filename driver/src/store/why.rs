@@ -42,7 +42,7 @@ pub fn why(
         memory: machine::default_memory(),
         disk: Some(disk.disk()?),
     };
-    let choices = compiled.kept(&view::lens(&run, &program)?, asked, (None, None));
+    let choices = compiled.kept(&view::lens(&run, &program)?, asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);
