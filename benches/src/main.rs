@@ -1,5 +1,6 @@
 //! `cargo run --release -p benches -- model`: experiments, each with its claim, a figure, and whether
 //! it holds. They are those of `operational-model.md`; `shapes` is measured on the cores that are here.
+//! `-- peers` runs the same work in other systems, by turns with ours.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -7,6 +8,7 @@ mod arithmetic;
 mod epochs;
 mod fleet;
 mod paper;
+mod peers;
 mod shapes;
 mod storage;
 mod tracing;
@@ -41,7 +43,10 @@ impl Row {
 /// Runs some, and gives a row for each claim.
 type Experiments = fn() -> Vec<Row>;
 
-const ALL: [(&str, Experiments); 8] = [
+/// The work of others beside ours, which is no experiment with the model.
+const PEERS: &str = "peers";
+
+const ALL: [(&str, Experiments); 9] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
@@ -50,11 +55,13 @@ const ALL: [(&str, Experiments); 8] = [
     ("paper", paper::rows),
     ("fleet", fleet::rows),
     ("shapes", shapes::rows),
+    (PEERS, peers::rows),
 ];
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = env::args().skip(1).collect();
-    let is_wanted = |name: &str| wanted.iter().any(|it| it == name || it == "model");
+    let is_model = |name: &str| name != PEERS && wanted.iter().any(|it| it == "model");
+    let is_wanted = |name: &str| is_model(name) || wanted.iter().any(|it| it == name);
     if !ALL.iter().any(|it| is_wanted(it.0)) {
         let names: Vec<&str> = ALL.iter().map(|it| it.0).collect();
         println!("usage: cargo run --release -p benches -- model | {}", names.join(" | "));

@@ -36,6 +36,8 @@ pub struct Summary {
     pub stall_share: f64,
     /// Chunks by how long the consumer waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
     pub stalls: [u64; 4],
+    /// Processor time of the process so far, where the system says it.
+    pub cpu_seconds: Option<f64>,
     /// The most memory that the process held, in bytes, where the system says it.
     pub memory_peak: Option<u64>,
     /// The stages, in the order of the program.
@@ -131,6 +133,7 @@ impl Summary {
             bytes_per_second: rate(progress.bytes),
             stall_share: if seconds > 0.0 { stats.stalled.as_secs_f64() / seconds } else { 0.0 },
             stalls: stats.stalls,
+            cpu_seconds: runtime::os::process_cpu().map(|it| it.as_secs_f64()),
             memory_peak: machine::memory_peak(),
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
