@@ -1,0 +1,239 @@
+//! What of a graph of expressions becomes loops.
+//!
+//! A group is a value and what it is computed from by arithmetic alone, as far as nothing else
+//! needs that too. Its leaves are found as any value is; nothing in it can fail but by extents
+//! that do not go together, which whoever runs it sees before.
+
+use crate::{Input, Layout, Loop, OPERANDS_MAX, Op, Output, body};
+use plan::{Binary, Const, DType, Expr, ExprId, Graph, Index};
+
+/// How values are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// A chunk at once: scalars, an element for each record.
+    AtOnce,
+    /// Record by record: an element for each one of a tensor.
+    EachRecord,
+}
+
+/// A value that is computed in one loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// The value.
+    pub root: ExprId,
+    /// What it is computed from: the operands, in the order in which they are found.
+    pub leaves: Vec<ExprId>,
+    /// The values between, which are never found by themselves.
+    pub inner: Vec<ExprId>,
+    /// The loop; its one result is the value.
+    pub body: Loop,
+}
+
+/// Operations of one loop, at the most: more would not stay in the registers.
+const OPS_MAX: usize = 48;
+
+/// The groups of `graph` that are worth a loop of their own, by their roots.
+///
+/// `outputs` are needed as they are, filters among them; what none of them needs is not computed.
+pub fn groups(graph: &Graph, outputs: &[ExprId], way: Way) -> Vec<Group> {
+    let survey = Survey::new(graph, outputs, way);
+    let mut found: Vec<Group> = Vec::new();
+    let mut inside = vec![false; graph.len()];
+    // From the last: what a root takes in is no root.
+    for (id, ..) in graph.iter().rev() {
+        if survey.users[id.row()] == 0 || inside[id.row()] || !survey.compiles(id) {
+            continue;
+        }
+        let Some(group) = survey.group(id) else { continue };
+        group.inner.iter().for_each(|it| inside[it.row()] = true);
+        if is_worth(&group, graph) {
+            found.push(group);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Whether a loop of its own gains: several operations, or one that the evaluator takes several
+/// loops for.
+fn is_worth(group: &Group, graph: &Graph) -> bool {
+    let narrow = |it: DType| it.size() < 4;
+    let works = group
+        .body
+        .ops
+        .iter()
+        .filter(|it| !matches!(it.0, Op::Input(_) | Op::Int(_) | Op::Float(_)));
+    let costs = works.map(|&(op, dtype)| match op {
+        Op::Cast(a) => 1 + usize::from(narrow(dtype) || narrow(group.body.dtype(a))),
+        Op::Binary(_, a, _) | Op::Unary(_, a) => 1 + usize::from(narrow(group.body.dtype(a))),
+        _ => 1,
+    });
+    !group.leaves.is_empty() && graph.len() > 1 && costs.sum::<usize>() > 1
+}
+
+struct Survey<'a> {
+    graph: &'a Graph,
+    way: Way,
+    /// How many live nodes need each, and 2 where it is needed as it is.
+    users: Vec<u32>,
+    /// Whether there is a value for each record rather than one for all.
+    varies: Vec<bool>,
+    /// Text where there is no dtype: neither is compiled.
+    dtypes: Vec<DType>,
+}
+
+impl<'a> Survey<'a> {
+    fn new(graph: &'a Graph, outputs: &[ExprId], way: Way) -> Self {
+        let (mut users, mut varies) = (vec![0; graph.len()], vec![false; graph.len()]);
+        outputs.iter().for_each(|it| users[it.row()] = 2);
+        for (id, expr, _) in graph.iter().rev() {
+            if users[id.row()] > 0 {
+                expr.needs(|it| users[it.row()] += 1);
+            }
+        }
+        for (id, expr, _) in graph.iter() {
+            let mut does = matches!(expr, Expr::Column(_) | Expr::Call { .. });
+            expr.needs(|it| does |= varies[it.row()]);
+            varies[id.row()] = does;
+        }
+        let dtypes = graph.iter().map(|(.., ty)| ty.dtype().unwrap_or(DType::Str)).collect();
+        Self { graph, way, users, varies, dtypes }
+    }
+
+    fn is_scalar(&self, id: ExprId) -> bool {
+        self.graph.ty(id).shape().is_some_and(<[_]>::is_empty)
+    }
+
+    /// Whether the value has many elements, so that a loop is of use.
+    fn is_many(&self, id: ExprId) -> bool {
+        match self.way {
+            Way::AtOnce => self.is_scalar(id) && self.varies[id.row()],
+            Way::EachRecord => !self.is_scalar(id),
+        }
+    }
+
+    /// Whether the node is arithmetic that has instructions, on values that have vectors.
+    fn compiles(&self, id: ExprId) -> bool {
+        let op = match self.graph.expr(id) {
+            Expr::Unary(op, a) => Op::Unary(*op, a.row()),
+            Expr::Binary(op, a, b) => {
+                let whole = self.graph.ty(*a).dtype().is_some_and(DType::is_int);
+                let divides = matches!(op, Binary::FloorDiv | Binary::Rem) && whole;
+                if divides && !self.is_divisor(*b) {
+                    return false;
+                }
+                Op::Binary(*op, a.row(), b.row())
+            }
+            Expr::Cast(_, a) => Op::Cast(a.row()),
+            // A scalar chooses which branch is computed at all.
+            Expr::Select(c, a, b) if self.way == Way::AtOnce || !self.is_scalar(*c) => {
+                Op::Select(c.row(), a.row(), b.row())
+            }
+            _ => return false,
+        };
+        self.is_many(id) && body::is_known(op, self.dtypes[id.row()], |it| self.dtypes[it])
+    }
+
+    /// A whole number known to be another than zero.
+    fn is_divisor(&self, id: ExprId) -> bool {
+        matches!(self.constant(id), Some((Op::Int(by), _)) if by != 0)
+    }
+
+    fn constant(&self, id: ExprId) -> Option<(Op, DType)> {
+        match self.graph.expr(id) {
+            Expr::Const(it) => constant(it),
+            _ => None,
+        }
+    }
+
+    /// The group of `root`, as far as it has room for operands.
+    fn group(&self, root: ExprId) -> Option<Group> {
+        let mut group =
+            Group { root, leaves: Vec::new(), inner: Vec::new(), body: Loop::default() };
+        let mut known = Vec::new();
+        let op = self.take(root, &mut group, &mut known)?;
+        group.inner.retain(|it| *it != root);
+        group.body.outputs.push(Output { op, layout: Layout::Dense });
+        Some(group)
+    }
+
+    /// Adds a node and what it needs; gives its number among the operations.
+    fn take(
+        &self,
+        id: ExprId,
+        group: &mut Group,
+        known: &mut Vec<(ExprId, usize)>,
+    ) -> Option<usize> {
+        if let Some((_, op)) = known.iter().find(|it| it.0 == id) {
+            return Some(*op);
+        }
+        let dtype = self.graph.ty(id).dtype()?;
+        let room = group.body.ops.len() < OPS_MAX;
+        let (op, dtype) = if let Some(constant) = self.constant(id) {
+            constant
+        } else if id == group.root || room && self.users[id.row()] == 1 && self.compiles(id) {
+            group.inner.push(id);
+            (self.operation(id, group, known)?, dtype)
+        } else {
+            (self.leaf(id, dtype, group)?, dtype)
+        };
+        group.body.ops.push((op, dtype));
+        known.push((id, group.body.ops.len() - 1));
+        Some(group.body.ops.len() - 1)
+    }
+
+    fn operation(
+        &self,
+        id: ExprId,
+        group: &mut Group,
+        known: &mut Vec<(ExprId, usize)>,
+    ) -> Option<Op> {
+        let mut take = |it: &ExprId| self.take(*it, group, known);
+        Some(match self.graph.expr(id) {
+            Expr::Unary(op, a) => Op::Unary(*op, take(a)?),
+            Expr::Binary(op, a, b) => Op::Binary(*op, take(a)?, take(b)?),
+            Expr::Cast(_, a) => Op::Cast(take(a)?),
+            Expr::Select(c, a, b) => Op::Select(take(c)?, take(a)?, take(b)?),
+            _ => return None,
+        })
+    }
+
+    fn leaf(&self, id: ExprId, dtype: DType, group: &mut Group) -> Option<Op> {
+        if group.leaves.len() + 1 >= OPERANDS_MAX {
+            return None;
+        }
+        let layout = if self.is_many(id) { Layout::Dense } else { Layout::Same };
+        group.leaves.push(id);
+        group.body.inputs.push(Input { dtype, layout });
+        Some(Op::Input(group.leaves.len() - 1))
+    }
+}
+
+/// One number, known to the compiler, as the evaluator would lay it out.
+fn constant(value: &Const) -> Option<(Op, DType)> {
+    match value {
+        Const::Ints(dtype, shape, all) if shape.is_empty() => {
+            let it = *all.first()?;
+            let op = match *dtype {
+                DType::Bool => Op::Int(i64::from(it != 0)),
+                DType::U64 => Op::Int(it.max(0)),
+                DType::I64 => Op::Int(it),
+                dtype if dtype.is_int() => {
+                    let bits = dtype.size() as u32 * 8;
+                    let (low, high) = if dtype.is_signed() {
+                        (-(1_i64 << (bits - 1)), (1_i64 << (bits - 1)) - 1)
+                    } else {
+                        (0, (1_i64 << bits) - 1)
+                    };
+                    Op::Int(it.clamp(low, high))
+                }
+                _ => return None,
+            };
+            Some((op, *dtype))
+        }
+        Const::Floats(dtype @ (DType::F32 | DType::F64), shape, all) if shape.is_empty() => {
+            Some((Op::Float(*all.first()?), *dtype))
+        }
+        _ => None,
+    }
+}
