@@ -37,26 +37,13 @@ const OPS_MAX: usize = 48;
 /// `outputs` are needed as they are, filters among them; what none of them needs is not computed.
 pub fn groups(graph: &Graph, outputs: &[ExprId], way: Way) -> Vec<Group> {
     let survey = Survey::new(graph, outputs, way);
-    let mut found: Vec<Group> = Vec::new();
-    let mut inside = vec![false; graph.len()];
-    // From the last: what a root takes in is no root.
-    for (id, ..) in graph.iter().rev() {
-        if survey.users[id.row()] == 0 || inside[id.row()] || !survey.compiles(id) {
-            continue;
-        }
-        let Some(group) = survey.group(id) else { continue };
-        group.inner.iter().for_each(|it| inside[it.row()] = true);
-        if is_worth(&group, graph) {
-            found.push(group);
-        }
-    }
-    found.reverse();
-    found
+    let roots = graph.iter().map(|it| it.0).filter(|it| survey.roots[it.row()] == Some(*it));
+    roots.filter_map(|it| survey.group(it)).filter(is_worth).collect()
 }
 
 /// Whether a loop of its own gains: several operations, or one that the evaluator takes several
 /// loops for.
-fn is_worth(group: &Group, graph: &Graph) -> bool {
+fn is_worth(group: &Group) -> bool {
     let narrow = |it: DType| it.size() < 4;
     let works = group
         .body
@@ -68,14 +55,24 @@ fn is_worth(group: &Group, graph: &Graph) -> bool {
         Op::Binary(_, a, _) | Op::Unary(_, a) => 1 + usize::from(narrow(group.body.dtype(a))),
         _ => 1,
     });
-    !group.leaves.is_empty() && graph.len() > 1 && costs.sum::<usize>() > 1
+    !group.leaves.is_empty() && costs.sum::<usize>() > 1
+}
+
+/// What needs a node.
+#[derive(Clone, Copy, PartialEq)]
+enum Need {
+    None,
+    /// Nodes of one group.
+    By(ExprId),
+    /// Something that needs the value itself.
+    AsItIs,
 }
 
 struct Survey<'a> {
     graph: &'a Graph,
     way: Way,
-    /// How many live nodes need each, and 2 where it is needed as it is.
-    users: Vec<u32>,
+    /// The root of the group that each node is in, if it is in one.
+    roots: Vec<Option<ExprId>>,
     /// Whether there is a value for each record rather than one for all.
     varies: Vec<bool>,
     /// Text where there is no dtype: neither is compiled.
@@ -84,20 +81,47 @@ struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     fn new(graph: &'a Graph, outputs: &[ExprId], way: Way) -> Self {
-        let (mut users, mut varies) = (vec![0; graph.len()], vec![false; graph.len()]);
-        outputs.iter().for_each(|it| users[it.row()] = 2);
-        for (id, expr, _) in graph.iter().rev() {
-            if users[id.row()] > 0 {
-                expr.needs(|it| users[it.row()] += 1);
-            }
-        }
+        let mut varies = vec![false; graph.len()];
         for (id, expr, _) in graph.iter() {
             let mut does = matches!(expr, Expr::Column(_) | Expr::Call { .. });
             expr.needs(|it| does |= varies[it.row()]);
             varies[id.row()] = does;
         }
         let dtypes = graph.iter().map(|(.., ty)| ty.dtype().unwrap_or(DType::Str)).collect();
-        Self { graph, way, users, varies, dtypes }
+        let mut survey = Self { graph, way, roots: Vec::new(), varies, dtypes };
+        survey.roots = survey.owned(outputs);
+        survey
+    }
+
+    /// Which group each node is in: that of its users, where they are all in the same one, which
+    /// has room, and nothing else needs it.
+    fn owned(&self, outputs: &[ExprId]) -> Vec<Option<ExprId>> {
+        let mut needed = vec![Need::None; self.graph.len()];
+        let mut sizes = vec![0; self.graph.len()];
+        let mut roots = vec![None; self.graph.len()];
+        outputs.iter().for_each(|it| needed[it.row()] = Need::AsItIs);
+        for (id, expr, _) in self.graph.iter().rev() {
+            if needed[id.row()] == Need::None {
+                continue;
+            }
+            let root = self.compiles(id).then(|| match needed[id.row()] {
+                Need::By(root) if sizes[root.row()] < OPS_MAX => root,
+                _ => id,
+            });
+            if let Some(root) = root {
+                sizes[root.row()] += 1;
+            }
+            roots[id.row()] = root;
+            expr.needs(|it| {
+                let need = &mut needed[it.row()];
+                *need = match (*need, root) {
+                    (Need::None, Some(root)) => Need::By(root),
+                    (Need::By(one), Some(root)) if one == root => Need::By(root),
+                    _ => Need::AsItIs,
+                };
+            });
+        }
+        roots
     }
 
     fn is_scalar(&self, id: ExprId) -> bool {
@@ -168,10 +192,9 @@ impl<'a> Survey<'a> {
             return Some(*op);
         }
         let dtype = self.graph.ty(id).dtype()?;
-        let room = group.body.ops.len() < OPS_MAX;
         let (op, dtype) = if let Some(constant) = self.constant(id) {
             constant
-        } else if id == group.root || room && self.users[id.row()] == 1 && self.compiles(id) {
+        } else if self.roots[id.row()] == Some(group.root) {
             group.inner.push(id);
             (self.operation(id, group, known)?, dtype)
         } else {

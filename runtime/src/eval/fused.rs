@@ -5,11 +5,13 @@
 
 use super::{
     arith::{broadcast, joined_axes, stretched},
+    code::MachineCode,
     nodes::Node,
+    wanted,
 };
 use crate::{Fault, MAX_RANK, Out, Shape, Tensor, VALUE_BYTES_MAX};
 use codegen::{Group, Kernel, Layout, Loop, OPERANDS_MAX, Place, Target, Way, groups};
-use plan::{DType, ExprId, Graph, IdVec};
+use plan::{Code, DType, ExprId, Graph, IdVec, Index, Program};
 use std::{
     cell::RefCell,
     ops::Range,
@@ -76,8 +78,7 @@ impl Jit {
         if self.target.is_none() {
             return;
         }
-        let way = if at_once { Way::AtOnce } else { Way::EachRecord };
-        for group in groups(graph, outputs, way) {
+        for group in groups(graph, outputs, way(at_once)) {
             nodes[group.root].fused = Fused::new(self, &group, at_once).map(Box::new);
         }
     }
@@ -161,6 +162,31 @@ impl Fused {
         // No value between, of whatever dtype, is larger than one may be.
         (shape.elements().checked_mul(8)? <= VALUE_BYTES_MAX).then_some(shape)
     }
+}
+
+/// The machine code of every group of `program`, to be read.
+pub(super) fn listed(program: &Program) -> Result<Vec<MachineCode>, String> {
+    let target = Target::host().map_err(|it| it.to_string())?;
+    let mut all = Vec::new();
+    for (id, stage) in program.stages.iter() {
+        let Code::Transform(transform) = &stage.code else { continue };
+        for group in groups(&transform.graph, &wanted(transform), way(transform.vector)) {
+            let listing = target.listing(&group.body).map_err(|it| it.to_string())?;
+            all.push(MachineCode {
+                stage: id.row(),
+                steps: stage.steps.clone(),
+                value: group.root.row(),
+                operations: group.inner.len() + 1,
+                clif: listing.clif,
+                asm: listing.asm,
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn way(at_once: bool) -> Way {
+    if at_once { Way::AtOnce } else { Way::EachRecord }
 }
 
 fn places(firsts: impl Iterator<Item = *const u8>) -> [Place; OPERANDS_MAX] {

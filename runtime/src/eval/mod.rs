@@ -1,6 +1,7 @@
 //! Evaluates the expressions of a stage over the records of a chunk.
 
 mod arith;
+mod code;
 mod convert;
 #[cfg(feature = "jit")]
 mod fused;
@@ -17,6 +18,7 @@ use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
     Shape, Source, mix,
 };
+pub use code::{MachineCode, machine_code};
 pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
 use nodes::Node;
@@ -123,9 +125,7 @@ impl Compiled {
         let outputs = transform.outputs.clone();
         each_output(&outputs, |id| nodes[id].users += 1);
         transform.filters.iter().for_each(|&id| nodes[id].users += 1);
-        let mut wanted = transform.filters.clone();
-        each_output(&outputs, |id| wanted.push(id));
-        around.jit.fuse(&mut nodes, &transform.graph, (&wanted, transform.vector));
+        around.jit.fuse(&mut nodes, &transform.graph, (&wanted(transform), transform.vector));
         Ok(Self {
             label: stage.label.clone(),
             nodes,
@@ -539,6 +539,13 @@ fn name_of(chunk: &Chunk, row: usize) -> String {
 fn fixed(field: &Field) -> (DType, Shape) {
     let shape = field.ty.fixed().expect("the compiler batches in place only fixed extents");
     (field.ty.dtype().expect("columns hold tensors"), Shape::new(&shape))
+}
+
+/// The values that a transform is made for.
+fn wanted(transform: &Transform) -> Vec<ExprId> {
+    let mut wanted = transform.filters.clone();
+    each_output(&transform.outputs, |id| wanted.push(id));
+    wanted
 }
 
 fn each_output(outputs: &Records, mut visit: impl FnMut(ExprId)) {
