@@ -260,3 +260,71 @@ fn constant(value: &Const) -> Option<(Op, DType)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::Type;
+
+    fn ints(value: i64) -> Expr {
+        Expr::Const(Const::Ints(DType::I64, vec![], vec![value]))
+    }
+
+    /// A column `a`, and what `make` puts above it; the nodes in each group, by their roots.
+    fn found(way: Way, make: impl FnOnce(&mut Graph, ExprId) -> Vec<ExprId>) -> Vec<(u32, usize)> {
+        let mut graph = Graph::default();
+        let shape = if way == Way::AtOnce { vec![] } else { vec![4] };
+        let a = graph.add(Expr::Column(0), Type::tensor(DType::I64, &shape));
+        let outputs = make(&mut graph, a);
+        groups(&graph, &outputs, way).iter().map(|it| (it.root.0, it.inner.len() + 1)).collect()
+    }
+
+    fn binary(graph: &mut Graph, op: Binary, a: ExprId, b: ExprId) -> ExprId {
+        let ty = graph.ty(a).clone();
+        graph.add(Expr::Binary(op, a, b), ty)
+    }
+
+    #[test]
+    fn what_two_values_need_is_a_value_of_its_own() {
+        let alone = |graph: &mut Graph, a| {
+            let twice = binary(graph, Binary::Add, a, a);
+            let square = binary(graph, Binary::Mul, twice, twice);
+            vec![binary(graph, Binary::Sub, square, twice)]
+        };
+        assert_eq!(found(Way::AtOnce, alone), [(3, 3)]);
+        let both = |graph: &mut Graph, a| {
+            let outputs = alone(graph, a);
+            let square = binary(graph, Binary::Mul, outputs[0], a);
+            vec![outputs[0], binary(graph, Binary::Max, square, a)]
+        };
+        assert_eq!(found(Way::AtOnce, both), [(3, 3), (5, 2)]);
+    }
+
+    #[test]
+    fn what_may_fail_is_not_compiled() {
+        let by = |divisor: i64| {
+            found(Way::EachRecord, |graph, a| {
+                let by = graph.add(ints(divisor), Type::scalar(DType::I64));
+                let rest = binary(graph, Binary::Rem, a, by);
+                vec![binary(graph, Binary::Add, rest, a)]
+            })
+        };
+        assert_eq!(by(7), [(3, 2)]);
+        assert_eq!(by(0), []);
+    }
+
+    /// Of a scalar condition only one branch is computed.
+    #[test]
+    fn a_scalar_choice_is_left_to_the_evaluator() {
+        let select = |way| {
+            found(way, |graph, a| {
+                let yes = graph.add(Expr::Column(1), Type::scalar(DType::Bool));
+                let ty = graph.ty(a).clone();
+                let twice = binary(graph, Binary::Add, a, a);
+                vec![graph.add(Expr::Select(yes, twice, a), ty)]
+            })
+        };
+        assert_eq!(select(Way::EachRecord), []);
+        assert_eq!(select(Way::AtOnce), [(3, 2)]);
+    }
+}
