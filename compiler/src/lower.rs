@@ -183,6 +183,7 @@ impl Lowering<'_> {
             batched: batched(self.plan, self.catalog),
             deal,
             lanes,
+            jit: true,
         };
         Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved, origins: self.origins })
     }

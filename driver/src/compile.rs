@@ -24,7 +24,7 @@ pub struct Settings {
     pub pipeline: Option<String>,
     /// Values of `param`s.
     pub params: BTreeMap<String, String>,
-    /// Names of passes that are left out.
+    /// What is left out, by the names that [`pass_names`] gives.
     pub without: Vec<String>,
     /// Threads that will compute; all cores if not said.
     pub workers: Option<usize>,
@@ -73,7 +73,8 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
 /// The same with those rewrites alone that the plan of `state` has gone through, where it can be
 /// run with them.
 fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State) -> Compiled {
-    let others = pass_names().filter(|it| state.rewrites().iter().all(|kept| kept != it));
+    let others = passes::PASSES.iter().map(|it| it.name);
+    let others = others.filter(|it| state.rewrites().iter().all(|kept| kept != it));
     let settings = Settings { without: others.map(str::to_owned).collect(), ..settings.clone() };
     match lowered(loaded, &now.written, &settings) {
         Ok((optimised, program)) => Compiled { optimised, program, ..now },
@@ -115,9 +116,12 @@ pub fn codes() -> Vec<&'static CodeInfo> {
     codes
 }
 
-/// The names of the passes that rewrite plans.
+/// What may be left out beside passes: that arithmetic becomes machine code.
+const JIT: &str = "jit";
+
+/// The names of what may be left out: of the passes that rewrite plans, and `jit`.
 pub fn pass_names() -> impl Iterator<Item = &'static str> {
-    passes::PASSES.iter().map(|it| it.name)
+    passes::PASSES.iter().map(|it| it.name).chain([JIT])
 }
 
 impl Compiled {
@@ -175,7 +179,8 @@ fn lowered(
     let cores = u32::try_from(workers).unwrap_or(u32::MAX);
     let made_for = passes::Settings { cores, without: &settings.without };
     let optimised = optimise(written.clone(), &library, &made_for)?;
-    let program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
+    let mut program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
+    program.jit = settings.without.iter().all(|it| it != JIT);
     Ok((optimised, program))
 }
 

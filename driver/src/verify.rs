@@ -106,10 +106,11 @@ pub fn verify(
 /// The program of the plan as it is written.
 fn plain(compiled: &Compiled) -> Result<Program, Failure> {
     let label = |it| label(&compiled.files, it);
-    lower(&compiled.written, &stdlib::library(), &label).map_err(|found| {
+    let lowered = lower(&compiled.written, &stdlib::library(), &label).map_err(|found| {
         let first = found.into_iter().next().map_or(String::new(), |it| it.message);
         Failure::Program(first)
-    })
+    })?;
+    Ok(Program { jit: false, ..lowered })
 }
 
 fn pair(

@@ -293,6 +293,10 @@ pub(crate) enum Form {
     Estimate,
     /// The stages that run.
     Program,
+    /// The loops that arithmetic becomes, in Cranelift's form.
+    Clif,
+    /// The same, as instructions of this machine.
+    Asm,
 }
 
 /// `peek`.

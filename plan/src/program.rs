@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A pipeline that can be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Program {
     pub deal: Deal,
     /// Where streams go through in parts, each part alone; no stage is in two of these.
     pub lanes: Vec<Lanes>,
+    /// Whether arithmetic becomes machine code when the program is made ready to run; what comes of
+    /// it is the same.
+    pub jit: bool,
 }
 
 /// Lanes: a source is cut into parts, and each goes alone through the stages up to one of them;

@@ -21,7 +21,7 @@ pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
-pub use eval::{CallStats, Calls};
+pub use eval::{CallStats, Calls, MachineCode, machine_code};
 pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
 };

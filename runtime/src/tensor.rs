@@ -29,6 +29,12 @@ impl Shape {
         self.iter().product()
     }
 
+    /// Sets the extents of `axes`.
+    pub(crate) fn set(&mut self, axes: std::ops::Range<usize>, extent: usize) {
+        let rank = self.len();
+        self.extents[..rank][axes].fill(extent);
+    }
+
     /// Strides of elements of `size` bytes without gaps, in C order.
     pub fn strides(&self, size: usize) -> [isize; MAX_RANK] {
         let mut strides = [0; MAX_RANK];

@@ -12,11 +12,12 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("plan", &[]),
     ("model", &[]),
+    ("codegen", &["plan"]),
     ("compiler", &["plan", "model"]),
-    ("runtime", &["plan"]),
+    ("runtime", &["plan", "codegen"]),
     ("stdlib", &["plan", "runtime"]),
     ("sample", &[]),
     ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),

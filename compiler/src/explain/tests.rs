@@ -161,6 +161,7 @@ fn program() -> Program {
         batched: false,
         deal: Deal::each(StageId(0)),
         lanes: Vec::new(),
+        jit: true,
     }
 }
 

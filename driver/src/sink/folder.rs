@@ -432,6 +432,7 @@ pub(super) mod tests {
             batched,
             deal,
             lanes: Vec::new(),
+            jit: true,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     talk::Talk,
 };
 use driver::{Circumstances, Compiled, DiskOptions, Host, Loaded, Profile};
-use plan::CodeInfo;
+use plan::{CodeInfo, Program};
 use std::{
     fs,
     io::{self, Write},
@@ -234,11 +234,37 @@ fn planned(
         (Some(Form::Program), false) => {
             out.write_all(driver::program_text(&compiled.program).as_bytes())?;
         }
+        (Some(form @ (Form::Clif | Form::Asm)), _) => {
+            drop(out);
+            return machine_code(&compiled.program, form, talk);
+        }
         (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
         (Some(Form::Program), true) => print_json(&compiled.program)?,
         (Some(Form::Estimate), _) => print_json(&compiled.optimised.estimate)?,
         (_, true) => print_json(&explained)?,
         (Some(Form::Source | Form::Ast), false) => unreachable!("these need no plan"),
+    }
+    Ok(Exit::Fine)
+}
+
+/// The loops that the arithmetic of `program` becomes.
+fn machine_code(program: &Program, form: Form, talk: &Talk) -> io::Result<Exit> {
+    let all = match runtime::machine_code(program) {
+        Ok(all) => all,
+        Err(why) => {
+            talk.error(&format!("no arithmetic is compiled: {why}"), None);
+            return Ok(Exit::Usage);
+        }
+    };
+    let mut out = io::stdout().lock();
+    for code in &all {
+        let (steps, text) =
+            (code.steps.join(" "), if form == Form::Clif { &code.clif } else { &code.asm });
+        let of = format!("s{} v{}, {} operations", code.stage, code.value, code.operations);
+        writeln!(out, "; {of}    # {steps}\n{text}")?;
+    }
+    if all.is_empty() {
+        talk.say("nothing of it is compiled: `explain --emit program` shows what it computes");
     }
     Ok(Exit::Fine)
 }

@@ -317,7 +317,7 @@ pub(super) fn rows<const N: usize>(
 }
 
 /// The strides of a tensor in the axes of `shape`; 0 where one element serves all.
-fn stretched(tensor: &Tensor<'_>, shape: &Shape) -> [isize; MAX_RANK] {
+pub(super) fn stretched(tensor: &Tensor<'_>, shape: &Shape) -> [isize; MAX_RANK] {
     let missing = shape.len() - tensor.shape().len();
     let mut strides = [0; MAX_RANK];
     for (axis, &extent) in tensor.shape().iter().enumerate() {
@@ -329,7 +329,7 @@ fn stretched(tensor: &Tensor<'_>, shape: &Shape) -> [isize; MAX_RANK] {
 }
 
 /// The first of the last axes that every tensor walks through in even steps.
-fn joined_axes<const N: usize>(strides: &[[isize; MAX_RANK]; N], shape: &Shape) -> usize {
+pub(super) fn joined_axes(strides: &[[isize; MAX_RANK]], shape: &Shape) -> usize {
     let mut inner = shape.len().saturating_sub(1);
     while inner > 0 {
         let even = |it: &[isize; MAX_RANK]| it[inner - 1] == it[inner] * shape[inner] as isize;

@@ -8,6 +8,7 @@
 use super::timing::Timing;
 use super::{
     arith, convert,
+    fused::{Fused, LEAVES_MAX, Room},
     nodes::{Applied, Code, Node, Slot},
 };
 use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, mix};
@@ -48,6 +49,8 @@ pub(super) struct Machine {
     turn: u64,
     /// Where the time goes, of the records that are looked at.
     pub(super) timing: Timing,
+    /// Operands of compiled code that are laid out anew.
+    room: Room,
 }
 
 pub(super) struct Register {
@@ -71,6 +74,7 @@ impl Machine {
             vars: vec![0; n_vars as usize],
             turn: 0,
             timing: Timing::new(nodes.len(), is_measured),
+            room: Room::default(),
         }
     }
 
@@ -264,6 +268,11 @@ impl Machine {
         id: ExprId,
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
+        if let Some(fused) = &nodes[id].fused
+            && self.at_once(nodes, subject, fused, out)?
+        {
+            return Ok(());
+        }
         match &nodes[id].code {
             Code::Epoch => out.scalar(i64::from(subject.chunk.epoch))?,
             Code::Var(var) => out.scalar(self.vars[var.row()])?,
@@ -291,6 +300,26 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// Runs the code of a group of values; `false` where they have to be found one by one, which
+    /// also says what is wrong with one of them.
+    fn at_once(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        fused: &Fused,
+        out: &mut Out<'_>,
+    ) -> Result<bool, Stop> {
+        if !fused.is_on() {
+            return Ok(false);
+        }
+        let mut leaves = [Tensor::nothing(); LEAVES_MAX];
+        for (to, &id) in leaves.iter_mut().zip(fused.leaves()) {
+            let Ok(found) = self.find(nodes, subject, id) else { return Ok(false) };
+            *to = found;
+        }
+        Ok(fused.run(&leaves[..fused.leaves().len()], &mut self.room, out)?)
     }
 
     fn call(

@@ -1,7 +1,13 @@
 //! Evaluates the expressions of a stage over the records of a chunk.
 
 mod arith;
+mod code;
 mod convert;
+#[cfg(feature = "jit")]
+mod fused;
+#[cfg(not(feature = "jit"))]
+#[path = "plain.rs"]
+mod fused;
 mod kept;
 mod machine;
 mod nodes;
@@ -12,6 +18,8 @@ use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
     Shape, Source, mix,
 };
+pub use code::{MachineCode, machine_code};
+pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
 use nodes::Node;
 pub(crate) use nodes::Tap;
@@ -31,6 +39,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) sources: &'a [Option<Arc<dyn Source>>],
     /// Whether it is measured where the time goes.
     pub(crate) is_measured: bool,
+    /// What compiles arithmetic.
+    pub(crate) jit: &'a Jit,
 }
 
 /// The stage of a program that computes each record alone, made ready to run.
@@ -115,6 +125,7 @@ impl Compiled {
         let outputs = transform.outputs.clone();
         each_output(&outputs, |id| nodes[id].users += 1);
         transform.filters.iter().for_each(|&id| nodes[id].users += 1);
+        around.jit.fuse(&mut nodes, &transform.graph, (&wanted(transform), transform.vector));
         Ok(Self {
             label: stage.label.clone(),
             nodes,
@@ -164,7 +175,11 @@ impl Compiled {
     pub(crate) fn keep(&self, id: ExprId, tap: Tap) -> bool {
         let node = self.nodes.get(id).filter(|_| !self.vector);
         let node = node.filter(|it| !tap.is_spared || it.dtype.is_some_and(DType::is_text));
-        node.is_some_and(|it| it.tap.set(tap).is_ok())
+        let keeps = node.is_some_and(|it| it.tap.set(tap).is_ok());
+        if keeps {
+            self.nodes.iter().filter_map(|it| it.1.fused.as_ref()).for_each(|it| it.give_way(id));
+        }
+        keeps
     }
 
     /// Whether it computes a whole chunk at a time.
@@ -524,6 +539,13 @@ fn name_of(chunk: &Chunk, row: usize) -> String {
 fn fixed(field: &Field) -> (DType, Shape) {
     let shape = field.ty.fixed().expect("the compiler batches in place only fixed extents");
     (field.ty.dtype().expect("columns hold tensors"), Shape::new(&shape))
+}
+
+/// The values that a transform is made for.
+fn wanted(transform: &Transform) -> Vec<ExprId> {
+    let mut wanted = transform.filters.clone();
+    each_output(&transform.outputs, |id| wanted.push(id));
+    wanted
 }
 
 fn each_output(outputs: &Records, mut visit: impl FnMut(ExprId)) {

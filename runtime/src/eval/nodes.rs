@@ -1,6 +1,6 @@
 //! The nodes of a graph, made ready: kernels bound, constants laid out.
 
-use super::Surroundings;
+use super::{Surroundings, fused::Fused};
 use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
 use plan::{Arg, Binary, Const, DType, Expr, ExprId, Graph, IdVec, Otherwise, Type, Unary, VarId};
 use std::{
@@ -23,6 +23,8 @@ pub(super) struct Node {
     pub(super) dtype: Option<DType>,
     /// Where it is kept from epoch to epoch, if it is.
     pub(super) tap: OnceLock<Tap>,
+    /// The machine code that computes it, and what stands between it and its leaves.
+    pub(super) fused: Option<Box<Fused>>,
 }
 
 /// What a node has to do with values that are kept.
@@ -100,6 +102,7 @@ pub(super) fn prepare(
             vars,
             varies,
             tap: OnceLock::new(),
+            fused: None,
             dtype: ty.dtype(),
         });
     }

@@ -16,7 +16,8 @@ pub(super) trait Convert: Element {
     fn from_i128(value: i128) -> Self;
 }
 
-/// Arithmetic of one element type. Integers wrap; floats round once an operation.
+/// Arithmetic of one element type. Integers wrap; floats round once an operation, and what is not a
+/// number is always the same NaN, but where an operand is handed on as it is.
 pub(super) trait Number: Element + PartialOrd {
     /// Nothing.
     const ZERO: Self;
@@ -157,31 +158,40 @@ macro_rules! integers {
 }
 integers!(u32, u64, i32, i64);
 
+/// Which of all NaNs an operation gives is up to the processor, and to the order in which its
+/// operands happen to stand in the code: here it is always the same one.
+macro_rules! defined {
+    ($value:expr) => {{
+        let value = $value;
+        if value.is_nan() { Self::NAN } else { value }
+    }};
+}
+
 macro_rules! floats {
     ($($ty:ident, $pow:path, [$sqrt:path, $exp:path, $log:path, $sin:path, $cos:path, $tanh:path];)+) => {$(
         impl Number for $ty {
             const ZERO: Self = 0.0;
             fn add(self, other: Self) -> Self {
-                self + other
+                defined!(self + other)
             }
             fn sub(self, other: Self) -> Self {
-                self - other
+                defined!(self - other)
             }
             fn mul(self, other: Self) -> Self {
-                self * other
+                defined!(self * other)
             }
             fn div(self, other: Self) -> Self {
-                self / other
+                defined!(self / other)
             }
             fn floor_div(self, other: Self) -> Self {
-                (self / other).floor()
+                defined!((self / other).floor())
             }
             fn rem(self, other: Self) -> Self {
                 let rest = self % other;
-                if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
+                defined!(if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest })
             }
             fn pow(self, other: Self) -> Self {
-                $pow(self, other)
+                defined!($pow(self, other))
             }
             fn least(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }
@@ -196,31 +206,31 @@ macro_rules! floats {
 
         impl Float for $ty {
             fn sqrt(self) -> Self {
-                $sqrt(self)
+                defined!($sqrt(self))
             }
             fn exp(self) -> Self {
-                $exp(self)
+                defined!($exp(self))
             }
             fn log(self) -> Self {
-                $log(self)
+                defined!($log(self))
             }
             fn sin(self) -> Self {
-                $sin(self)
+                defined!($sin(self))
             }
             fn cos(self) -> Self {
-                $cos(self)
+                defined!($cos(self))
             }
             fn tanh(self) -> Self {
-                $tanh(self)
+                defined!($tanh(self))
             }
             fn floor(self) -> Self {
-                <$ty>::floor(self)
+                defined!(<$ty>::floor(self))
             }
             fn ceil(self) -> Self {
-                <$ty>::ceil(self)
+                defined!(<$ty>::ceil(self))
             }
             fn round(self) -> Self {
-                self.round_ties_even()
+                defined!(self.round_ties_even())
             }
         }
     )+};

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Failure, Kernels, Pool, Source, SourceCall, Wants,
-    eval::{Compiled, Spare, Surroundings},
+    eval::{Compiled, Jit, Spare, Surroundings},
     mix,
 };
 use plan::{Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform};
@@ -39,6 +39,7 @@ pub(super) fn nodes(
         kernels,
         options,
         pool: Pool::within(options.memory),
+        jit: Jit::new(program.jit),
         sources: vec![None; n_stages],
         compiled: vec![None; n_stages],
         last_nodes: vec![0; n_stages],
@@ -122,6 +123,7 @@ struct Build<'a> {
     kernels: &'a dyn Kernels,
     options: &'a Options,
     pool: Pool,
+    jit: Jit,
     /// By stage.
     sources: Vec<Option<Arc<dyn Source>>>,
     /// By stage.
@@ -300,6 +302,7 @@ impl Build<'_> {
             pool: &self.pool,
             sources: &self.sources,
             is_measured: self.options.measured,
+            jit: &self.jit,
         };
         Compiled::new(stage, transform, spare, &around).map(Arc::new)
     }

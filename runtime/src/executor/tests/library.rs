@@ -557,6 +557,7 @@ impl Draft {
             batched: self.batched,
             deal: plan::Deal::each(self.last()),
             lanes: Vec::new(),
+            jit: true,
             stages: self.stages,
         }
     }

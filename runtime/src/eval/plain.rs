@@ -1,0 +1,49 @@
+//! In place of `fused.rs` where this is built without a compiler for arithmetic: there is no group.
+
+use super::{code::MachineCode, nodes::Node};
+use crate::{Fault, Out, Tensor};
+use plan::{ExprId, Graph, IdVec, Program};
+
+/// Compiles nothing.
+pub(crate) struct Jit;
+/// There is none.
+pub(super) enum Fused {}
+/// Nothing is laid out.
+pub(super) type Room = ();
+/// Leaves of one group, at the most.
+pub(super) const LEAVES_MAX: usize = 1;
+
+pub(super) fn listed(_: &Program) -> Result<Vec<MachineCode>, String> {
+    Err("this was built without a compiler for arithmetic".to_owned())
+}
+
+impl Jit {
+    pub(crate) fn new(_: bool) -> Self {
+        Self
+    }
+
+    pub(super) fn fuse(&self, _: &mut IdVec<ExprId, Node>, _: &Graph, _: (&[ExprId], bool)) {}
+}
+
+impl Fused {
+    pub(super) fn leaves(&self) -> &[ExprId] {
+        match *self {}
+    }
+
+    pub(super) fn give_way(&self, _: ExprId) {
+        match *self {}
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn run(
+        &self,
+        _: &[Tensor<'_>],
+        (): &mut Room,
+        _: &mut Out<'_>,
+    ) -> Result<bool, Fault> {
+        match *self {}
+    }
+}
