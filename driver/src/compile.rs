@@ -26,6 +26,8 @@ pub struct Settings {
     pub params: BTreeMap<String, String>,
     /// Names of passes that are left out.
     pub without: Vec<String>,
+    /// Whether rewrites are allowed that change what leaves by a little.
+    pub approx: bool,
     /// Threads that will compute; all cores if not said.
     pub workers: Option<usize>,
     /// What the run will go on from: the plan is rewritten as it was then.
@@ -173,7 +175,7 @@ fn lowered(
     let library = stdlib::library();
     let workers = settings.workers.unwrap_or_else(machine::cores);
     let cores = u32::try_from(workers).unwrap_or(u32::MAX);
-    let made_for = passes::Settings { cores, without: &settings.without };
+    let made_for = passes::Settings { cores, without: &settings.without, approx: settings.approx };
     let optimised = optimise(written.clone(), &library, &made_for)?;
     let program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
     Ok((optimised, program))
