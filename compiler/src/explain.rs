@@ -13,6 +13,7 @@ mod keeping;
 mod observed;
 mod plan_text;
 mod program_text;
+mod rewrites;
 mod table;
 mod text;
 
@@ -20,6 +21,7 @@ pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use observed::Observed;
 pub use plan_text::plan_text;
 pub use program_text::program_text;
+pub use rewrites::Lowering;
 
 use crate::{
     estimate::{CallEstimate, Estimate, Outlook, View, outlook},
@@ -29,7 +31,7 @@ use crate::{
         lower_known,
         role::{Role, role},
     },
-    passes::{Optimised, Step},
+    passes::{Optimised, Refusal, Step},
 };
 use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span, StageId};
 use serde::Serialize;
@@ -45,6 +47,10 @@ pub struct Explanation {
     pub estimate: Estimate,
     /// What was rewritten, and what was not and why.
     pub story: Vec<Step>,
+    /// What was not tried, since a law forbids it.
+    pub refused: Vec<Refusal>,
+    /// What is done on the way to the program, whatever it is estimated to save.
+    pub lowered: Vec<Lowering>,
     /// What is done again when a run is resumed.
     pub resume: String,
     /// Who does what where several runs share the work.
@@ -85,7 +91,8 @@ pub fn explain(
 ) -> Explanation {
     let plan = &optimised.plan;
     let catalog = Catalog::new(library);
-    let lanes = lower_known(plan, &catalog, &|_| String::new()).map_or(Vec::new(), |it| lanes(&it));
+    let lowered = lower_known(plan, &catalog, &|_| String::new()).ok();
+    let lanes = lowered.as_ref().map_or(Vec::new(), lanes);
     let mut lines = Lines { plan, catalog, label, lanes, all: Vec::new() };
     lines.stream(plan.root, 0);
     Explanation {
@@ -93,6 +100,8 @@ pub fn explain(
         steps: lines.all,
         estimate: optimised.estimate.clone(),
         story: optimised.story.clone(),
+        refused: optimised.refused.clone(),
+        lowered: lowered.map_or(Vec::new(), |it| rewrites::lowerings(plan, &it)),
         resume: again::resumed(plan, &lines.catalog),
         ranks: again::shared(plan, &lines.catalog),
         outlook: outlook(plan, library, &optimised.estimate, view),
@@ -104,6 +113,12 @@ impl Explanation {
     #[must_use]
     pub fn text(&self) -> String {
         text::text(self)
+    }
+
+    /// What was rewritten, and what was not and why, with the law of each; lines end with `\n`.
+    #[must_use]
+    pub fn rewrites(&self) -> String {
+        rewrites::text(self)
     }
 
     /// As a graph for Graphviz: a node for each step, an edge for each stream.

@@ -1,11 +1,20 @@
-//! Rewrites that are exact: the same records, to the bit, for less work.
+//! Rewrites: the same records for less work, to the bit, or nearly where that is allowed.
 //!
 //! A pass proposes a plan that it would rather have, and says why; the estimate decides whether it
-//! is kept. What was proposed and what came of it is the story that `explain` tells.
+//! is kept. What it would have liked and must not do, since its law does not hold there, it refuses.
+//! What was proposed and refused, and what came of it, is the story that `explain` tells.
 
+mod affine;
 mod dead_fields;
+mod early_filters;
+mod late_maps;
 mod late_reads;
+mod less_first;
+mod make_less;
 mod make_parts;
+mod moves;
+mod neutral;
+mod pull;
 mod rebuild;
 mod sink_views;
 
@@ -21,10 +30,35 @@ use serde::{Deserialize, Serialize};
 pub struct Pass {
     /// Its name, for `--without`.
     pub name: &'static str,
-    /// What it does and why that is right, in a sentence.
+    /// What it does, in a sentence.
     pub doc: &'static str,
-    /// The plan that it would rather have, if any.
-    pub(crate) propose: fn(&Plan, &Catalog) -> Option<Proposal>,
+    /// Why that is right: the law that it rests on, in a sentence.
+    pub law: &'static str,
+    /// Whether the output stays the same to the bit. One that is not is done only where that is
+    /// allowed.
+    pub exact: bool,
+    /// The plans that it would rather have, of which the first is taken that pays.
+    pub(crate) propose: fn(&Plan, &Catalog) -> Vec<Proposal>,
+    /// What it leaves as it is, since its law does not hold there.
+    pub(crate) refuse: fn(&Plan, &Catalog) -> Vec<Refusal>,
+}
+
+/// What a pass would have changed, and why it must not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The pass.
+    pub pass: String,
+    /// The step, by its stable name.
+    pub step: String,
+    /// What would be changed: "`crop` before `gaussian_blur`".
+    pub what: String,
+    /// Why it must not be: the law that is broken.
+    pub why: String,
+}
+
+/// For a pass that refuses nothing.
+pub(crate) fn nothing_refused(_: &Plan, _: &Catalog) -> Vec<Refusal> {
+    Vec::new()
 }
 
 /// A plan that a pass would rather have.
@@ -37,12 +71,21 @@ pub(crate) struct Proposal {
 
 /// All of them, in order.
 pub static PASSES: &[Pass] = &[
-    // First, since it makes fields that nobody needs any more.
+    // First, so that what is left of a stream is what the others see.
+    early_filters::PASS,
+    // Makes fields that nobody needs any more.
     late_reads::PASS,
-    // Before views sink, so that nothing is done for fields that nobody needs.
+    // Before what follows, so that nothing is done for fields that nobody needs.
     dead_fields::PASS,
+    late_maps::PASS,
+    // What stands between others.
+    neutral::PASS,
+    less_first::PASS,
+    make_less::PASS,
     make_parts::PASS,
     sink_views::PASS,
+    // After views, which stand between what it puts together.
+    affine::PASS,
 ];
 
 /// How a plan is rewritten.
@@ -52,6 +95,8 @@ pub struct Settings<'a> {
     pub cores: u32,
     /// Names of passes that are left out.
     pub without: &'a [String],
+    /// Whether rewrites are allowed that change what leaves by a little.
+    pub approx: bool,
 }
 
 /// What came of one proposal.
@@ -79,6 +124,8 @@ pub struct Optimised {
     pub estimate: Estimate,
     /// How it came about.
     pub story: Vec<Step>,
+    /// What was not even tried, since it would not be right.
+    pub refused: Vec<Refusal>,
 }
 
 /// How often one pass may propose.
@@ -94,11 +141,23 @@ pub fn optimise(
     settings: &Settings<'_>,
 ) -> Result<Optimised, Vec<Diagnostic>> {
     let mut state = State::new(plan, library, settings.cores);
-    for pass in PASSES.iter().filter(|it| settings.without.iter().all(|name| name != it.name)) {
+    let wanted = |it: &&Pass| settings.without.iter().all(|name| name != it.name);
+    for pass in PASSES.iter().filter(wanted).filter(|it| it.exact || settings.approx) {
         state.run(pass);
     }
+    let refusing = PASSES.iter().filter(wanted);
+    let refused: Vec<Refusal> =
+        refusing.flat_map(|it| (it.refuse)(&state.plan, &state.catalog)).collect();
     let (plan, story) = (state.plan, state.story);
-    state.known.map(|estimate| Optimised { plan, estimate, story })
+    state.known.map(|estimate| Optimised { plan, estimate, story, refused })
+}
+
+impl Optimised {
+    /// Whether what leaves may differ a little from what was written.
+    pub fn is_approximate(&self) -> bool {
+        let inexact = |name: &str| PASSES.iter().any(|it| it.name == name && !it.exact);
+        self.story.iter().any(|it| it.kept && inexact(&it.pass))
+    }
 }
 
 struct State {
@@ -119,17 +178,18 @@ impl State {
 
     fn run(&mut self, pass: &Pass) {
         for _ in 0..ROUNDS_MAX {
-            let Some(Proposal { plan, why }) = (pass.propose)(&self.plan, &self.catalog) else {
-                return;
-            };
-            if !self.judge(pass.name, plan, why) {
+            let proposals = (pass.propose)(&self.plan, &self.catalog);
+            if !proposals.into_iter().any(|it| self.judge(pass.name, it)) {
                 return;
             }
         }
     }
 
     /// Keeps `plan` if it is no worse.
-    fn judge(&mut self, pass: &'static str, plan: Plan, why: String) -> bool {
+    fn judge(&mut self, pass: &'static str, Proposal { plan, why }: Proposal) -> bool {
+        if self.story.iter().any(|it| !it.kept && it.pass == pass && it.why == why) {
+            return false;
+        }
         let sound = verify_known(&plan, &self.catalog);
         debug_assert!(sound.is_ok(), "{pass} made a plan that does not hold: {sound:?}");
         debug_assert_eq!(plan.output(), self.plan.output(), "{pass} changed what leaves");

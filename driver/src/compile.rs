@@ -26,6 +26,8 @@ pub struct Settings {
     pub params: BTreeMap<String, String>,
     /// What is left out, by the names that [`pass_names`] gives.
     pub without: Vec<String>,
+    /// Whether rewrites are allowed that change what leaves by a little.
+    pub approx: bool,
     /// Threads that will compute; all cores if not said.
     pub workers: Option<usize>,
     /// What the run will go on from: the plan is rewritten as it was then.
@@ -177,7 +179,7 @@ fn lowered(
     let library = stdlib::library();
     let workers = settings.workers.unwrap_or_else(machine::cores);
     let cores = u32::try_from(workers).unwrap_or(u32::MAX);
-    let made_for = passes::Settings { cores, without: &settings.without };
+    let made_for = passes::Settings { cores, without: &settings.without, approx: settings.approx };
     let optimised = optimise(written.clone(), &library, &made_for)?;
     let mut program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
     program.jit = settings.without.iter().all(|it| it != JIT);

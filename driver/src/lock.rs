@@ -2,7 +2,9 @@
 //! compared and changed by hand.
 
 use crate::{
-    Compiled, plan_hash, whole,
+    Compiled,
+    identity::identity,
+    whole,
     written::{self, What, quoted},
 };
 use runtime::Failure;
@@ -167,7 +169,7 @@ impl Chosen {
 
 /// The hash of the plan of `compiled`, in writing.
 pub(crate) fn hash_of(compiled: &Compiled) -> String {
-    format!("{:032x}", plan_hash(&compiled.written, &stdlib::library()).whole)
+    format!("{:032x}", identity(compiled).whole)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use crate::{
     Compiled,
-    identity::{inputs_hash, plan_hash, structure},
+    identity::{identity, inputs_hash, structure},
     whole,
 };
 use runtime::{Failure, Fingerprint, Position};
@@ -168,7 +168,7 @@ impl State {
 impl Identity {
     /// What `compiled` is.
     pub(crate) fn new(compiled: &Compiled, seed: u64) -> Self {
-        let hash = plan_hash(&compiled.written, &stdlib::library());
+        let hash = identity(compiled);
         let kept = compiled.optimised.story.iter().filter(|it| it.kept);
         let mut rewrites: Vec<_> = kept.map(|it| it.pass.to_owned()).collect();
         rewrites.dedup();

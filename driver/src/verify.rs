@@ -4,7 +4,7 @@
 
 mod compare;
 
-pub use compare::{Compared, Difference, compare};
+pub use compare::{Compared, Difference, Error, Reach, compare};
 
 use crate::{Compiled, SampleProgress, compile::label, machine, peek::id_text, samples};
 use compiler::lower::lower;
@@ -57,6 +57,8 @@ pub struct Pair {
     pub failure: Option<String>,
     /// Where they differ first.
     pub difference: Option<Difference>,
+    /// By how much numbers differ, where rewrites are allowed that are not exact.
+    pub error: Option<Error>,
 }
 
 /// Compares the plans, and tells `visit` of each pair; ends at the first difference.
@@ -94,7 +96,8 @@ pub fn verify(
             runtime::start(&plain, &stdlib::Kernels, &way)?,
             runtime::start(&optimised, &stdlib::Kernels, &all_cores)?,
         ];
-        let pair = pair(&mut runs, &optimised, (&way, options.limit));
+        let reach = Reach { limit: options.limit, nearly: compiled.optimised.is_approximate() };
+        let pair = pair(&mut runs, &optimised, (&way, reach));
         visit(&pair);
         if pair.difference.is_some() {
             return Ok(false);
@@ -113,17 +116,13 @@ fn plain(compiled: &Compiled) -> Result<Program, Failure> {
     Ok(Program { jit: false, ..lowered })
 }
 
-fn pair(
-    [plain, optimised]: &mut [Run; 2],
-    program: &Program,
-    way: (&Options, Option<u64>),
-) -> Pair {
-    let (options, limit) = way;
-    let compared = compare(plain, optimised, &program.output, limit);
+fn pair([plain, optimised]: &mut [Run; 2], program: &Program, way: (&Options, Reach)) -> Pair {
+    let (options, reach) = way;
+    let compared = compare(plain, optimised, &program.output, reach);
     let (plain, optimised) = (plain.stats(), optimised.stats());
     let mut difference = compared.difference;
     // Where the runs are cut short, one may be further than the other.
-    let whole = compared.failure.is_none() && limit.is_none_or(|it| compared.outputs < it);
+    let whole = compared.failure.is_none() && reach.limit.is_none_or(|it| compared.outputs < it);
     if difference.is_none() && whole && plain.lost != optimised.lost {
         let detail = format!(
             "{:?} records were lost in the plain plan, {:?} in the optimised one",
@@ -142,5 +141,6 @@ fn pair(
         optimised_seconds: seconds(&optimised),
         failure: compared.failure.map(|it| it.to_string()),
         difference,
+        error: reach.nearly.then_some(compared.error),
     }
 }

@@ -138,6 +138,16 @@ pub(crate) struct ProgramArgs {
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
     pub(crate) without: Vec<String>,
+    /// Allows rewrites that change what leaves by a little; `verify` says by how much.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) allow: Vec<Allowed>,
+}
+
+/// What is allowed beyond what is exact.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Allowed {
+    /// Rewrites whose results differ a little.
+    Approx,
 }
 
 /// How many times as slow virtual cores are as they would have to be if the real ones did nothing but
@@ -275,6 +285,9 @@ pub(crate) struct BuildArgs {
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
     pub(crate) without: Vec<String>,
+    /// Allows rewrites that change what leaves by a little; `verify` says by how much.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) allow: Vec<Allowed>,
     /// Takes the lock beside the program as `tune` has written it, or refuses to build.
     #[arg(long)]
     pub(crate) locked: bool,
@@ -404,7 +417,7 @@ impl PipelineArgs {
     /// The same for a command that takes more.
     pub(crate) fn program(&self) -> ProgramArgs {
         let (name, set) = (self.name.clone(), self.set.clone());
-        ProgramArgs { name, set, workers: None, without: Vec::new() }
+        ProgramArgs { name, set, workers: None, without: Vec::new(), allow: Vec::new() }
     }
 }
 

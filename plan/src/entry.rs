@@ -76,6 +76,23 @@ pub enum Property {
     Pointwise,
     /// As `Pointwise`, but constants differ along the last axis, the channels.
     PointwiseByChannel,
+    /// Each pixel of the result depends on the pixel at the same place alone, on all its channels.
+    ByPixel,
+    /// Each element of the result depends on several of the argument's, near it or anywhere.
+    Gathers,
+    /// Each element of the result is a weighted sum of some of the argument's; the weights depend on
+    /// no element.
+    Weighs,
+    /// What it gives is rounded or clipped to whole numbers, where the argument is of such.
+    Rounds,
+    /// Each element becomes `x * scale + bias`, with numbers that its arguments tell.
+    Affine(&'static Affine),
+    /// Gives its first argument as it is, where its arguments are such.
+    Neutral(&'static Neutral),
+    /// Tells the extents of its argument, and nothing of its elements.
+    Asks,
+    /// With another argument it gives nearly what another function makes of its result.
+    Nearly(&'static Nearly),
     /// Moves elements, and computes nothing: a view.
     Moves,
     /// The result is a part of the first argument.
@@ -105,6 +122,51 @@ pub struct Fused {
     pub asked: &'static str,
     /// and who answers it without making the whole: `answer(x)`.
     pub answer: &'static str,
+}
+
+/// A function whose result `x * scale + bias` is, as its arguments tell.
+#[derive(Debug)]
+pub struct Affine {
+    /// `scale` and `bias` of each channel, on elements of a dtype; one pair where all have the same.
+    pub read: fn(&[Arg], DType) -> Option<Vec<(f64, f64)>>,
+    /// The arguments with which it has these; none where it cannot.
+    pub write: fn(&[Arg], DType, &[(f64, f64)]) -> Option<Vec<Arg>>,
+}
+
+impl PartialEq for Affine {
+    /// There is one for each function that has it.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Affine {}
+
+/// When a function changes nothing.
+#[derive(Debug)]
+pub struct Neutral {
+    /// Whether its result is its first argument, for these arguments.
+    pub is: fn(&[Arg]) -> bool,
+}
+
+impl PartialEq for Neutral {
+    /// There is one for each function that has it.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Neutral {}
+
+/// `of(f(x))` is nearly `f(x, parameter: value)`, for arguments that are left out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Nearly {
+    /// The function that is left out.
+    pub of: &'static str,
+    /// The parameter that is given instead.
+    pub parameter: &'static str,
+    /// What it is given.
+    pub value: i64,
 }
 
 /// A node of the expression language under a function's name.

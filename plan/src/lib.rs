@@ -15,7 +15,8 @@ mod types;
 
 pub use diagnostic::*;
 pub use entry::{
-    Applied, Cost, Entry, FieldTypes, Fused, Intrinsic, Library, Property, ResultType,
+    Affine, Applied, Cost, Entry, FieldTypes, Fused, Intrinsic, Library, Nearly, Neutral, Property,
+    ResultType,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

@@ -143,7 +143,10 @@ impl runtime::Kernels for Kernels {
 /// What an entry's file needs.
 mod prelude {
     pub(crate) use crate::declare::{function, intrinsic, operator, source};
-    pub(crate) use plan::{Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Property, Type};
+    pub(crate) use plan::{
+        Affine, Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Nearly, Neutral, Property,
+        Type,
+    };
     pub(crate) use runtime::{
         Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, Tensor,
     };

@@ -2,7 +2,11 @@
 
 use crate::{output, trial};
 use compiler::format::format;
-use driver::{Built, Loaded, Settings, SourceFile, peek::PeekOptions};
+use driver::{
+    Built, Loaded, Settings, SourceFile,
+    peek::PeekOptions,
+    verify::{VerifyOptions, verify},
+};
 use libtest_mimic::{Failed, Trial};
 use plan::Diagnostic;
 use std::{
@@ -17,11 +21,12 @@ type Check = fn(&Path, &str) -> Result<String, String>;
 
 /// A check for each case of each folder, and for each example.
 pub(crate) fn trials() -> Vec<Trial> {
-    let folders: [(&str, Check); 5] = [
+    let folders: [(&str, Check); 6] = [
         ("errors", errors),
         ("explain", explain),
         ("fmt", formatted),
         ("peek", peek),
+        ("rewrites", rewrites),
         ("run", run),
     ];
     let mut trials = Vec::new();
@@ -93,8 +98,12 @@ pub(crate) fn line(files: &[SourceFile], it: &Diagnostic) -> String {
 }
 
 fn compiled(path: &Path, source: &str) -> Result<driver::Compiled, String> {
+    compiled_as(path, source, Settings::default())
+}
+
+fn compiled_as(path: &Path, source: &str, settings: Settings) -> Result<driver::Compiled, String> {
     let loaded = loaded(path, source);
-    let settings = Settings { workers: Some(2), ..Settings::default() };
+    let settings = Settings { workers: Some(2), ..settings };
     let compiled = driver::compile(&loaded, &settings)
         .map_err(|all| all.iter().map(|it| line(&loaded.files, it)).collect::<String>())?;
     buildable(&compiled)?;
@@ -121,6 +130,25 @@ fn explain(path: &Path, source: &str) -> Result<String, String> {
         file.path = stem(Path::new(&file.path)) + ".pipe";
     }
     Ok(compiled.explanation(compiled.plain_view()).text())
+}
+
+/// What was rewritten and what was not, and that it gives the same; where the text says so, only
+/// nearly.
+fn rewrites(path: &Path, source: &str) -> Result<String, String> {
+    let approx = source.contains("# --allow approx");
+    let planned = compiled_as(path, source, Settings { approx, ..Settings::default() })?;
+    let options = VerifyOptions { pairs: 1, workers: 2, ..VerifyOptions::default() };
+    let mut said = planned.explanation(planned.plain_view()).rewrites() + "\n";
+    let same = verify(&planned, &options, &mut |_| {}, &mut |pair| {
+        let error = pair.error.map(|it| format!(", off by {:.1e} at most", it.max));
+        said += &format!("{} outputs{}\n", pair.outputs, error.unwrap_or_default());
+        said += &pair.difference.as_ref().map(|it| format!("{it:?}\n")).unwrap_or_default();
+    });
+    match same {
+        Ok(true) => Ok(said),
+        Ok(false) => Err(said),
+        Err(failure) => Err(failure.to_string()),
+    }
 }
 
 /// The first records after each step.

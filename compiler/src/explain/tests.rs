@@ -17,7 +17,8 @@ fn explained(plan: &Plan) -> String {
 }
 
 fn explanation(plan: &Plan) -> Explanation {
-    let made = optimise(plan.clone(), &LIBRARY, &Settings { cores: 2, without: &[] });
+    let made =
+        optimise(plan.clone(), &LIBRARY, &Settings { cores: 2, without: &[], approx: false });
     let made = made.expect("it can be run");
     let view = View {
         machine: Machine::new(2.0, 0.0),

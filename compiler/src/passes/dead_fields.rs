@@ -12,7 +12,10 @@ use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 pub(super) const PASS: Pass = Pass {
     name: "dead-fields",
     doc: "A field that no later step needs is not computed, and does not travel.",
-    propose,
+    law: "A value that nothing needs changes no record: it is a function of its record alone.",
+    exact: true,
+    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    refuse: super::nothing_refused,
 };
 
 fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {

@@ -16,7 +16,10 @@ use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan,
 pub(super) const PASS: Pass = Pass {
     name: "late-reads",
     doc: "A file is read by the step that uses it, after operators that hold records or let some go.",
-    propose,
+    law: "What a file holds is a function of its path; an operator that only holds records or lets some go does not look at it.",
+    exact: true,
+    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    refuse: super::nothing_refused,
 };
 
 fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {

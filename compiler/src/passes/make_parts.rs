@@ -12,7 +12,10 @@ use std::collections::HashMap;
 pub(super) const PASS: Pass = Pass {
     name: "make-parts",
     doc: "Where only a part of a value is used, only that part is made.",
-    propose,
+    law: "The library states that the part of the whole and the part made at once are the same.",
+    exact: true,
+    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    refuse: super::nothing_refused,
 };
 
 fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {

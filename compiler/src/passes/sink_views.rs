@@ -5,20 +5,26 @@
 //! other order and writes each element once, where it will live. Both compute every element from
 //! the same one by the same operations. What is cropped is not computed first.
 
-use super::{Pass, Proposal, rebuild};
-use crate::{
-    ast::{self, ExprKind, TypeKind},
-    lower::{align::values, catalog::Catalog, graft::live, total::can_fail},
+use super::{
+    Pass, Proposal, Refusal,
+    moves::{Axes, Computed, How, axes, broken, computed, is_whole, moves},
+    pull::pulled,
+    rebuild,
 };
+use crate::lower::{align::values, catalog::Catalog, graft::live, total::can_fail};
 use plan::{
-    Arg, Binary, DType, Entry, Expr, ExprId, Graph, Index, Op, Plan, Property, Type, Unary,
+    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpId, Plan, Property, Type,
+    Unary,
 };
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "sink-views",
     doc: "What moves elements goes below what computes each alone, so that it costs no copy.",
-    propose,
+    law: "Where each element of the result is made of the one at the same place, moving elements and computing them commute.",
+    exact: true,
+    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    refuse,
 };
 
 /// How deep a view may sink.
@@ -28,11 +34,16 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     let mut plan = plan.clone();
     let mut story = Vec::new();
     for id in plan.ops.ids() {
-        let mut sunk = Vec::new();
+        let mut sunk = sink(&mut plan, id, catalog);
         for _ in 0..SWEEPS_MAX {
-            let Some((op, moves)) = sweep(&plan.ops[id], catalog) else { break };
-            plan.ops[id] = op;
-            sunk.extend(moves);
+            // What stands in the step before can be passed too, if it is computed here.
+            let Some(mut other) = pulled(&plan, id, catalog) else { break };
+            let further = sink(&mut other, id, catalog);
+            if further.is_empty() {
+                break;
+            }
+            sunk.extend(further);
+            plan = other;
         }
         sunk.dedup();
         if !sunk.is_empty() {
@@ -41,6 +52,17 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
         }
     }
     (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
+}
+
+/// Every view of the operator `id` as deep as it goes; what was done, in words.
+fn sink(plan: &mut Plan, id: OpId, catalog: &Catalog) -> Vec<String> {
+    let mut sunk = Vec::new();
+    for _ in 0..SWEEPS_MAX {
+        let Some((op, moves)) = sweep(&plan.ops[id], catalog) else { break };
+        plan.ops[id] = op;
+        sunk.extend(moves);
+    }
+    sunk
 }
 
 /// Every view of an operator one step deeper, with what was done in words.
@@ -53,12 +75,18 @@ fn sweep(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let mut new: HashMap<ExprId, ExprId> = HashMap::new();
     let mut words = Vec::new();
     for (id, expr, ty) in op.graph.iter().filter(|(id, ..)| live[id.row()]) {
-        let site = site(&op.graph, id, catalog).filter(|it| users[it.upper.row()] == 1);
+        let site =
+            site(&op.graph, id, catalog).filter(|it| it.is_free() || users[it.upper.row()] == 1);
         let made = match site {
+            Some(site) if site.is_free() => {
+                words.push(site.words(&op.graph));
+                graph.add(site.view(&new), ty.clone())
+            }
             Some(site) => {
                 words.push(site.words(&op.graph));
                 let inner = graph.add(site.view(&new), site.view_type(&op.graph, ty));
-                graph.add(site.above(&op.graph, &new, inner), ty.clone())
+                let above = site.above(&op.graph, &new, (&mut graph, inner));
+                graph.add(above, ty.clone())
             }
             None => graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()),
         };
@@ -69,126 +97,152 @@ fn sweep(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
 
 /// A view of what is computed element by element.
 struct Site<'a> {
-    /// The function that moves elements.
+    /// The function that moves elements, or asks how many there are.
     function: &'a str,
     /// Its arguments.
     args: &'a [Arg],
     /// What computes.
     upper: ExprId,
-    /// What it computes from, element by element.
-    base: ExprId,
-    /// Where the channels lie after the move, for what asks: the parameter and the axis.
-    axis: Option<(usize, i64)>,
+    /// What it computes from, and how.
+    computed: Computed,
+    /// Where each axis lies after the move; none where nothing is moved, but only asked.
+    axes: Option<Axes>,
 }
 
 fn site<'a>(graph: &'a Graph, id: ExprId, catalog: &Catalog) -> Option<Site<'a>> {
     let Expr::Call { function, args, draw: None } = graph.expr(id) else { return None };
-    let entry = catalog.function(function).filter(|it| it.has(Property::Moves))?;
+    let entry = catalog.function(function)?;
     let Some(Arg::Expr(upper)) = args.first() else { return None };
     if can_fail(graph, *upper, catalog) {
         return None;
     }
-    let base = base(graph, *upper, catalog)?;
-    let axis = match graph.expr(*upper) {
-        Expr::Call { function, args, .. }
-            if catalog.has(function, Property::PointwiseByChannel) =>
-        {
-            Some(channels(catalog, (catalog.function(function)?, args), (entry, graph.ty(base)))?)
+    let computed = computed(graph, *upper, catalog)?;
+    let site = |axes| Site { function, args, upper: *upper, computed: computed.clone(), axes };
+    if entry.has(Property::Asks) {
+        return (computed.how != How::Pixel).then(|| site(None));
+    }
+    if !moves(entry, args) {
+        return None;
+    }
+    let axes = axes(catalog, (entry, args), graph.ty(computed.base));
+    match (&computed.how, axes) {
+        (How::Each, axes) => Some(site(Some(axes.unwrap_or_default()))),
+        (How::Channel { axis, .. }, Some(axes)) if axes.get(*axis)?.is_some() => {
+            Some(site(Some(axes)))
         }
-        _ => None,
-    };
-    Some(Site { function, args, upper: *upper, base, axis })
-}
-
-/// The tensor that `id` is computed from element by element, all else being scalars.
-fn base(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<ExprId> {
-    let scalar = |it: &ExprId| graph.ty(*it).shape() == Some(&[]);
-    match graph.expr(id) {
-        Expr::Unary(_, a) | Expr::Cast(_, a) => Some(*a),
-        Expr::Binary(_, a, b) if scalar(b) => Some(*a),
-        Expr::Binary(_, a, b) if scalar(a) => Some(*b),
-        Expr::Call { function, args, draw: None } => {
-            let each = [Property::Pointwise, Property::PointwiseByChannel];
-            let plain = each.into_iter().any(|it| catalog.has(function, it));
-            let (Some(Arg::Expr(first)), true) = (args.first(), plain) else { return None };
-            let rest = args[1..].iter().all(|it| match it {
-                Arg::Expr(id) => scalar(id),
-                Arg::Exprs(_) => false,
-                _ => true,
-            });
-            rest.then_some(*first)
+        (How::Along { .. }, Some(axes)) if axes.last()?.is_some() => Some(site(Some(axes))),
+        (How::Pixel, Some(axes)) if entry.has(Property::Crops) && is_whole(&axes) => {
+            Some(site(Some(axes)))
         }
         _ => None,
     }
-}
-
-/// The parameter of `upper` that says which axis the channels are, and which one it is on the view
-/// that `moving` makes: the axis that has the same name in its signature.
-fn channels(
-    catalog: &Catalog,
-    (upper, args): (&Entry, &[Arg]),
-    (moving, ty): (&Entry, &Type),
-) -> Option<(usize, i64)> {
-    let parameter = catalog.parameters(upper).iter().position(|it| it == "axis")?;
-    let Arg::Int(axis) = args.get(parameter)? else { return None };
-    let rank = ty.shape()?.len() as i64;
-    let axis = usize::try_from(if *axis < 0 { axis + rank } else { *axis }).ok()?;
-
-    let signature = catalog.signature(moving)?;
-    let before = axes(signature.formals.first()?.type_.as_ref()?)?;
-    let after = axes(signature.result.as_ref()?)?;
-    let name = before.get(axis).filter(|_| before.len() as i64 == rank)?;
-    let mut places = after.iter().enumerate().filter(|(_, it)| *it == name);
-    match (places.next(), places.next()) {
-        (Some((place, _)), None) => Some((parameter, place as i64)),
-        _ => None,
-    }
-}
-
-/// The names of the axes of a type in a signature; those that have none are empty.
-fn axes(ty: &ast::TypeExpr) -> Option<Vec<String>> {
-    let TypeKind::Named { extents, .. } = &ty.kind else { return None };
-    let name = |it: &ast::Extent| match it {
-        ast::Extent::Known(ast::Expr { kind: ExprKind::Name(name), .. }) => name.clone(),
-        _ => String::new(),
-    };
-    (!extents.is_empty()).then(|| extents.iter().map(name).collect())
 }
 
 impl Site<'_> {
+    /// Whether it is done whoever else needs what is computed: it costs nothing by itself.
+    fn is_free(&self) -> bool {
+        self.axes.is_none()
+    }
+
     /// The view, of what was computed from before.
     fn view(&self, new: &HashMap<ExprId, ExprId>) -> Expr {
         let (function, args) = (self.function.to_owned(), self.args.to_vec());
         let view = Expr::Call { function, args, draw: None };
-        let base = new[&self.base];
+        let base = new[&self.computed.base];
         view.with_needs(|it| if it == self.upper { base } else { new[&it] })
     }
 
-    /// Its type: the extents of the result, the dtype of what is moved now.
+    /// Its type: the extents of the result, the dtype and channels of what is moved now.
     fn view_type(&self, graph: &Graph, ty: &Type) -> Type {
-        let dtype = graph.ty(self.base).dtype().unwrap_or(DType::U8);
-        Type::Tensor { dtype, shape: ty.shape().unwrap_or_default().to_vec() }
+        let base = graph.ty(self.computed.base);
+        let dtype = base.dtype().unwrap_or(DType::U8);
+        let mut shape = ty.shape().unwrap_or_default().to_vec();
+        let channels = base.shape().and_then(<[_]>::last);
+        if let (How::Pixel, Some(last), Some(channels)) =
+            (&self.computed.how, shape.last_mut(), channels)
+        {
+            last.clone_from(channels);
+        }
+        Type::Tensor { dtype, shape }
     }
 
     /// What computes, on the view `inner`.
-    fn above(&self, graph: &Graph, new: &HashMap<ExprId, ExprId>, inner: ExprId) -> Expr {
-        let above = graph.expr(self.upper).clone();
-        let mut above = above.with_needs(|it| if it == self.base { inner } else { new[&it] });
-        if let (Expr::Call { args, .. }, Some((parameter, axis))) = (&mut above, self.axis) {
-            args[parameter] = Arg::Int(axis);
+    fn above(&self, from: &Graph, new: &HashMap<ExprId, ExprId>, to: (&mut Graph, ExprId)) -> Expr {
+        let (graph, inner) = to;
+        let above = from.expr(self.upper).clone();
+        let base = self.computed.base;
+        let place = |axis: usize| self.axes.as_ref().and_then(|it| it.get(axis).copied().flatten());
+        let mut along = None;
+        if let How::Along { constant } = &self.computed.how {
+            let rank = from.ty(base).shape().map_or(0, <[_]>::len);
+            let behind = rank.saturating_sub(1 + place(rank.saturating_sub(1)).unwrap_or(0));
+            along = Some((*constant, moved_constant(from, *constant, behind, graph)));
+        }
+        let mut above = above.with_needs(|it| match &along {
+            _ if it == base => inner,
+            Some((old, moved)) if it == *old => *moved,
+            _ => new[&it],
+        });
+        if let (Expr::Call { args, .. }, How::Channel { parameter, axis }) =
+            (&mut above, &self.computed.how)
+        {
+            args[*parameter] = Arg::Int(place(*axis).unwrap_or(*axis) as i64);
         }
         above
     }
 
     fn words(&self, graph: &Graph) -> String {
-        let upper = match graph.expr(self.upper) {
-            Expr::Call { function, .. } => format!("`{function}`"),
-            Expr::Cast(to, _) => format!("`{to}`"),
-            Expr::Unary(op, _) => format!("`{}`", unary(*op)),
-            Expr::Binary(op, ..) => format!("`{}`", binary(*op)),
-            _ => "arithmetic".to_owned(),
+        format!("`{}` moves before {}", self.function, name(graph, self.upper))
+    }
+}
+
+/// A constant for each channel, where so many axes stand behind the channels.
+fn moved_constant(from: &Graph, id: ExprId, behind: usize, graph: &mut Graph) -> ExprId {
+    let (mut expr, mut ty) = (from.expr(id).clone(), from.ty(id).clone());
+    if let Expr::Const(Const::Floats(_, shape, _) | Const::Ints(_, shape, _)) = &mut expr {
+        shape.extend(vec![1; behind]);
+    }
+    if let Type::Tensor { shape, .. } = &mut ty {
+        shape.extend(vec![Extent::Known(1); behind]);
+    }
+    graph.add(expr, ty)
+}
+
+/// What stays where it is although it would be cheaper elsewhere, and why.
+fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+    plan.ops.iter().flat_map(|(_, op)| refused(op, catalog)).collect()
+}
+
+fn refused(op: &Op, catalog: &Catalog) -> Vec<Refusal> {
+    let live = live(&op.graph, &values(op), &[]);
+    let users = rebuild::users(op, &live);
+    let nodes = op.graph.iter().filter(|(id, ..)| live[id.row()]);
+    let found = nodes.filter_map(|(id, expr, _)| {
+        let Expr::Call { function, args, draw: None } = expr else { return None };
+        let entry = catalog.function(function)?;
+        let Some(Arg::Expr(upper)) = args.first().filter(|_| moves(entry, args)) else {
+            return None;
         };
-        format!("`{}` moves before {upper}", self.function)
+        let whole = site(&op.graph, id, catalog).is_some() && users[upper.row()] > 1;
+        let name = name(&op.graph, *upper);
+        let why = match whole {
+            true => format!("all of what {name} gives is needed besides"),
+            false => broken((&op.graph, *upper), (entry, args), catalog)?,
+        };
+        let (pass, step) = (PASS.name.to_owned(), op.step.clone());
+        Some(Refusal { pass, step, what: format!("`{function}` before {name}"), why })
+    });
+    found.collect()
+}
+
+/// The name of what a node computes, for people.
+pub(super) fn name(graph: &Graph, id: ExprId) -> String {
+    match graph.expr(id) {
+        Expr::Call { function, .. } => format!("`{function}`"),
+        Expr::Cast(to, _) => format!("`{to}`"),
+        Expr::Unary(op, _) => format!("`{}`", unary(*op)),
+        Expr::Binary(op, ..) => format!("`{}`", binary(*op)),
+        _ => "arithmetic".to_owned(),
     }
 }
 

@@ -14,7 +14,7 @@ use plan::{Arg, DType, Expr, OpKind, Plan, Type};
 fn optimised(plan: &Plan, without: &[&str]) -> Optimised {
     verify(plan, &LIBRARY).expect("the plan holds");
     let without: Vec<String> = without.iter().map(|it| (*it).to_owned()).collect();
-    let settings = Settings { cores: 2, without: &without };
+    let settings = Settings { cores: 2, without: &without, approx: false };
     let made = optimise(plan.clone(), &LIBRARY, &settings).expect("it can be run");
     verify(&made.plan, &LIBRARY).expect("the rewritten plan holds");
     assert_eq!(made.plan.output(), plan.output());

@@ -34,6 +34,45 @@ pub struct Compared {
     pub failure: Option<Failure>,
     /// Where they differ first.
     pub difference: Option<Difference>,
+    /// By how much numbers differ, where that is allowed.
+    pub error: Error,
+}
+
+/// By how much the numbers of two streams differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Error {
+    /// The largest difference of two numbers.
+    pub max: f64,
+    /// The mean of all differences, as large as they are.
+    pub mean: f64,
+    /// Numbers that were compared.
+    pub numbers: u64,
+}
+
+impl Error {
+    /// Adds the differences of two tensors of numbers and of the same extents.
+    fn add(&mut self, a: &Tensor<'_>, b: &Tensor<'_>) {
+        let (n, flat) = (a.elements(), |it: &Tensor<'_>, i: usize| number_at(it, i));
+        let mut sum = self.mean * self.numbers as f64;
+        for i in 0..n {
+            let (x, y) = (flat(a, i), flat(b, i));
+            // Infinities and NaNs that are the same differ by nothing.
+            let apart = if x == y || x.is_nan() && y.is_nan() { 0.0 } else { (x - y).abs() };
+            self.max = if apart > self.max || apart.is_nan() { apart } else { self.max };
+            sum += apart;
+        }
+        self.numbers += n as u64;
+        self.mean = sum / self.numbers.max(1) as f64;
+    }
+}
+
+/// How far two streams are compared.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reach {
+    /// Outputs at the most.
+    pub limit: Option<u64>,
+    /// Whether numbers may differ: then it is measured by how much.
+    pub nearly: bool,
 }
 
 /// Compares what two runs give, whatever their chunks: ids, epochs, dtypes, extents, bytes, and
@@ -42,18 +81,25 @@ pub fn compare(
     plain: &mut dyn Iterator<Item = Result<Chunk, Failure>>,
     optimised: &mut dyn Iterator<Item = Result<Chunk, Failure>>,
     fields: &[Field],
-    limit: Option<u64>,
+    reach: Reach,
 ) -> Compared {
     let (mut plain, mut optimised) = (Rows::of(plain), Rows::of(optimised));
-    let mut compared = Compared { outputs: 0, hash: 0, failure: None, difference: None };
-    while limit.is_none_or(|it| compared.outputs < it) {
+    let mut compared =
+        Compared { outputs: 0, hash: 0, failure: None, difference: None, error: Error::default() };
+    let mut nearly = reach.nearly.then(Error::default);
+    while reach.limit.is_none_or(|it| compared.outputs < it) {
         let both = (plain.next(), optimised.next());
         let (Some(a), Some(b)) = both else {
+            let more = [both.0.is_some(), both.1.is_some()];
+            if more != [false; 2] && both_fail(&mut plain, &mut optimised) {
+                compared.failure = plain.failure;
+                break;
+            }
             compared.difference = ended(compared.outputs, (&plain, both.0), (&optimised, both.1));
             compared.failure = plain.failure;
             break;
         };
-        if let Some((field, detail)) = records(&a, &b, fields) {
+        if let Some((field, detail)) = records((&a, &b), fields, &mut nearly) {
             let (epochs, ids) = ([Some(a.epoch), Some(b.epoch)], [id(&a), id(&b)]);
             let output = compared.outputs;
             compared.difference = Some(Difference { output, epochs, ids, field, detail });
@@ -65,6 +111,7 @@ pub fn compare(
         }
         compared.outputs += 1;
     }
+    compared.error = nearly.unwrap_or_default();
     compared
 }
 
@@ -112,9 +159,17 @@ fn bytes<'a>(value: &Tensor<'a>) -> &'a [u8] {
 }
 
 /// The first difference of two records, with its field.
-fn records(a: &Chunk, b: &Chunk, fields: &[Field]) -> Option<(Option<String>, String)> {
+fn records(
+    (a, b): (&Chunk, &Chunk),
+    fields: &[Field],
+    nearly: &mut Option<Error>,
+) -> Option<(Option<String>, String)> {
     for ((field, a), b) in fields.iter().zip(&a.columns).zip(&b.columns) {
-        if let Some(detail) = values(&a.row(0), &b.row(0)) {
+        let (a, b) = (a.row(0), b.row(0));
+        let alike = (a.dtype(), a.shape()) == (b.dtype(), b.shape()) && !a.dtype().is_text();
+        if let Some(error) = nearly.as_mut().filter(|_| alike) {
+            error.add(&a, &b);
+        } else if let Some(detail) = values(&a, &b) {
             return Some((Some(field.name.clone()), detail));
         }
     }
@@ -156,6 +211,11 @@ fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
     Some(format!("element {element} is {a} in the plain plan, {b} in the optimised one"))
 }
 
+fn number_at(tensor: &Tensor<'_>, element: usize) -> f64 {
+    let flat = tensor.reshaped(&[tensor.elements()]).expect("columns have no gaps");
+    flat.element(element).number()
+}
+
 /// A number with all its digits.
 fn exact(value: &Tensor<'_>) -> String {
     match value.dtype() {
@@ -163,6 +223,18 @@ fn exact(value: &Tensor<'_>) -> String {
         it if it.is_float() => (value.number() as f32).to_string(),
         _ => number(value),
     }
+}
+
+/// Whether one has met a record that ends the run, and the other one meets such a record further on:
+/// what works on records ahead of their turn meets it earlier.
+fn both_fail(a: &mut Rows<'_>, b: &mut Rows<'_>) -> bool {
+    let failed = |it: &Rows<'_>| matches!(it.failure, Some(Failure::Record { .. }));
+    if !failed(a) && !failed(b) {
+        return false;
+    }
+    while a.failure.is_none() && a.next().is_some() {}
+    while b.failure.is_none() && b.next().is_some() {}
+    failed(a) && failed(b)
 }
 
 /// What is different where one stream, or each, has no more records.
@@ -229,7 +301,7 @@ mod tests {
     }
 
     fn compared(a: Vec<Result<Chunk, Failure>>, b: Vec<Result<Chunk, Failure>>) -> Compared {
-        compare(&mut a.into_iter(), &mut b.into_iter(), &fields(), None)
+        compare(&mut a.into_iter(), &mut b.into_iter(), &fields(), Reach::default())
     }
 
     fn torn(record: &str, detail: &'static str) -> Result<Chunk, Failure> {
@@ -257,6 +329,18 @@ mod tests {
     }
 
     #[test]
+    fn what_may_differ_is_measured() {
+        let [mut a, mut b] = [&[1., 2., 3.], &[1., 2.5, 3.]].map(|it| chunks(it, 2).into_iter());
+        let near = compare(&mut a, &mut b, &fields()[..1], Reach { nearly: true, limit: None });
+        // Text has no distance: it has to be the same, here it is not looked at.
+        assert_eq!(near.difference, None);
+        assert_eq!((near.error.max, near.error.mean, near.error.numbers), (0.5, 0.5 / 6.0, 6));
+        let [mut a, mut b] = [&[1., 2.], &[1., 2.5]].map(|it| chunks(it, 2).into_iter());
+        let text = compare(&mut a, &mut b, &fields(), Reach { nearly: true, limit: None });
+        assert_eq!(text.difference.unwrap().field.as_deref(), Some("t"));
+    }
+
+    #[test]
     fn ids_and_ends_count() {
         let ends = compared(chunks(&[1., 2.], 2), chunks(&[1.], 2)).difference.unwrap();
         assert_eq!(ends.detail, "the plain plan has more, the optimised one is at its end");
@@ -273,6 +357,9 @@ mod tests {
         let with = |end| chunks(&[1.], 1).into_iter().chain([end]).collect::<Vec<_>>();
         let same = compared(with(torn("`a`", "it is torn")), with(torn("record 1", "it is torn")));
         assert!(same.difference.is_none() && same.failure.is_some() && same.outputs == 1);
+        let later = chunks(&[1., 2.], 1).into_iter().chain([torn("`a`", "it is torn")]).collect();
+        let earlier = compared(with(torn("`a`", "it is torn")), later);
+        assert!(earlier.difference.is_none() && earlier.failure.is_some() && earlier.outputs == 1);
         let other = compared(with(torn("`a`", "it is torn")), with(torn("`a`", "it is empty")));
         assert!(other.difference.is_some());
     }

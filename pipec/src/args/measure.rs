@@ -57,6 +57,9 @@ pub(crate) struct ExplainArgs {
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
+    /// Shows every rewrite that was proposed or refused: its law, before and after, why.
+    #[arg(long, conflicts_with_all = ["emit", "dot", "html", "json"])]
+    pub(crate) rewrites: bool,
     /// Prints the plan as a graph for Graphviz.
     #[arg(long, conflicts_with_all = ["emit", "json"])]
     pub(crate) dot: bool,
@@ -66,7 +69,7 @@ pub(crate) struct ExplainArgs {
     /// Sets two files that `profile` has written beside each other.
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = [
         "target", "name", "set", "workers", "profile", "analyze", "host", "what_if", "consumer",
-        "memory", "emit", "dot", "html",
+        "memory", "emit", "dot", "html", "rewrites",
     ])]
     pub(crate) compare: Option<Vec<PathBuf>>,
     /// Prints JSON.

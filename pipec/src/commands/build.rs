@@ -3,7 +3,7 @@
 use super::known_rewrites;
 use crate::{
     Exit,
-    args::BuildArgs,
+    args::{Allowed, BuildArgs},
     figures::{bytes, things},
     messages,
     talk::Talk,
@@ -35,6 +35,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         pipeline: args.name.clone(),
         params: args.set.iter().cloned().collect(),
         without: args.without.clone(),
+        approx: args.allow.contains(&Allowed::Approx),
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),
     };

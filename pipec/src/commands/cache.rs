@@ -63,6 +63,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
         pipeline: Some(args.name.clone()),
         params: args.set.iter().cloned().collect(),
         without: Vec::new(),
+        approx: false,
         workers: None,
         state: None,
     };

@@ -229,6 +229,7 @@ fn planned(
     let mut out = io::stdout().lock();
     match (args.emit, args.json) {
         (None, false) if args.dot => out.write_all(explained.dot().as_bytes())?,
+        (None, false) if args.rewrites => out.write_all(explained.rewrites().as_bytes())?,
         (None, false) => out.write_all(explained.text().as_bytes())?,
         (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
         (Some(Form::Program), false) => {

@@ -17,7 +17,7 @@ mod verify;
 
 use crate::{
     Exit,
-    args::{Cli, Command, ProgramArgs},
+    args::{Allowed, Cli, Command, ProgramArgs},
     messages,
     talk::Talk,
 };
@@ -82,6 +82,8 @@ fn as_built(built: Built, settings: &Settings, talk: &Talk) -> Result<Compiled, 
         "its parameters were set when it was built".to_owned()
     } else if !settings.without.is_empty() {
         "its rewrites were chosen when it was built".to_owned()
+    } else if settings.approx && !built.compiled.optimised.is_approximate() {
+        "what it may change was chosen when it was built".to_owned()
     } else {
         return Ok(built.compiled);
     };
@@ -137,6 +139,7 @@ fn settings(program: &ProgramArgs) -> Settings {
         pipeline: program.name.clone(),
         params: program.set.iter().cloned().collect(),
         without: program.without.clone(),
+        approx: program.allow.contains(&Allowed::Approx),
         workers: program.workers.map(usize::from),
         state: None,
     }

@@ -50,7 +50,13 @@ fn line(pair: &Pair, batched: bool) -> String {
         false => things(pair.outputs, "record", "records"),
     };
     let epochs = things(u64::from(pair.epochs), "epoch", "epochs");
-    let mut line = format!("seed {}, {epochs}: {outputs} the same", pair.seed);
+    let how = match &pair.error {
+        None => "the same".to_owned(),
+        Some(it) => {
+            format!("nearly the same, off by {:.3e} at most, {:.3e} on average", it.max, it.mean)
+        }
+    };
+    let mut line = format!("seed {}, {epochs}: {outputs} {how}", pair.seed);
     if pair.lost > 0 {
         line += &format!(", {} lost", things(pair.lost, "record", "records"));
     }

@@ -1,5 +1,6 @@
 //! Which entries of the library a program uses.
 
+use compiler::passes::Optimised;
 use plan::{Binary, Expr, OpKind, Plan, Unary};
 use std::collections::BTreeSet;
 
@@ -13,6 +14,12 @@ pub(crate) fn entries(plan: &Plan) -> Vec<String> {
         names.extend(op.graph.iter().filter_map(|(_, expr, _)| function(expr)));
     }
     names.into_iter().collect()
+}
+
+/// Names of the passes that have changed a plan, each once.
+pub(crate) fn passes(optimised: &Optimised) -> Vec<String> {
+    let kept = optimised.story.iter().filter(|it| it.kept && !it.why.is_empty());
+    kept.map(|it| it.pass.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The library's name of what a node does; for nodes of the language, of those that have one.

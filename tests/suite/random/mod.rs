@@ -51,6 +51,9 @@ const SHOWN: usize = 3;
 
 /// What need not be used, and why.
 const EXCEPTIONS: [(&str, &str); 0] = [];
+/// Passes that need not change a program, and why.
+const UNUSED_PASSES: [(&str, &str); 1] =
+    [("make-parts", "no function of the library says `Fuses`")];
 
 /// What all programs need.
 pub(crate) struct World {
@@ -123,6 +126,8 @@ struct Report {
     broken: Vec<String>,
     different: Vec<String>,
     used: BTreeMap<String, usize>,
+    /// Programs that a pass has changed.
+    changed: BTreeMap<String, usize>,
 }
 
 impl Report {
@@ -151,6 +156,7 @@ impl Report {
                 self.empty = usize::from(known.outputs == 0);
                 self.outputs = known.outputs;
                 self.unsettled = known.unsettled.into_iter().map(|it| (it, 1)).collect();
+                self.changed = known.passes.into_iter().map(|it| (it, 1)).collect();
                 self.used = known.entries.into_iter().map(|it| (it, 1)).collect();
                 self.used.extend(coverage::called(&text).into_iter().map(|it| (it, 1)));
             }
@@ -176,6 +182,9 @@ impl Report {
         for (why, n) in other.unsettled {
             *self.unsettled.entry(why).or_default() += n;
         }
+        for (name, n) in other.changed {
+            *self.changed.entry(name).or_default() += n;
+        }
         for (name, n) in other.used {
             *self.used.entry(name).or_default() += n;
         }
@@ -186,14 +195,16 @@ impl Report {
         let shown = env::var_os("RANDOM_REFUSED").map_or(0, |_| usize::MAX);
         let refused: String =
             self.refused.iter().take(shown).map(|it| format!("refused: {it}\n")).collect();
+        let broken: String = self.broken.iter().take(shown).map(|it| format!("{it}\n")).collect();
         format!(
-            "{refused}{programs} programs, {outputs} outputs; {failed} ended with a failure, {lost} \
+            "{refused}{broken}{programs} programs, {outputs} outputs; {failed} ended with a failure, {lost} \
              lost records, {empty} were empty, {unwritten} were not written; {} of {offered} steps \
-             refused; {} did not compile, {} differ; not exact yet: {:?}",
+             refused; {} did not compile, {} differ; not exact yet: {:?}; changed by {:?}",
             self.refused.len(),
             self.broken.len(),
             self.different.len(),
-            self.unsettled
+            self.unsettled,
+            self.changed
         )
     }
 
@@ -210,6 +221,7 @@ impl Report {
         }
         if complete {
             wrong.extend(self.rare());
+            wrong.extend(self.rare_passes());
         }
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
     }
@@ -227,6 +239,20 @@ impl Report {
             .map(|it| format!("{it} ({})", used(&it)))
             .collect();
         (!rare.is_empty()).then(|| format!("used too seldom: {}", rare.join(", ")))
+    }
+}
+
+impl Report {
+    /// The exact passes that change too few programs for them to be a test of it.
+    fn rare_passes(&self) -> Option<String> {
+        let changed = |it: &str| self.changed.get(it).copied().unwrap_or_default();
+        let exact = compiler::passes::PASSES.iter().filter(|it| it.exact).map(|it| it.name);
+        let exact = exact.filter(|it| UNUSED_PASSES.iter().all(|not| not.0 != *it));
+        let rare: Vec<String> = exact
+            .filter(|it| changed(it) * SHARE < self.programs)
+            .map(|it| format!("{it} ({})", changed(it)))
+            .collect();
+        (!rare.is_empty()).then(|| format!("passes that change too little: {}", rare.join(", ")))
     }
 }
 

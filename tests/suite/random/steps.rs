@@ -37,6 +37,10 @@ pub(crate) const ANY: &[Step] = &[
     copies,
     windows,
     early_batch,
+    view,
+    view,
+    held,
+    thinned_copies,
 ];
 /// Those after which there are as many records.
 pub(crate) const KEEPS: &[Step] = &[compute, compute, window];
@@ -285,6 +289,73 @@ fn copies(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         _ => format!("flat_map [{{ {kept}, {one}: k + {x} }} for k in 1..abs({x}) % {}]", n + 1),
     };
     let records = growing.records * n.max(2);
+    (records <= RECORDS_MAX).then(|| Offer { text, records, indexed: false, ..same(growing) })
+}
+
+/// A view of what is computed element by element, pixel by pixel or otherwise: what may sink, and
+/// what must not.
+fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let x = writer.values(&growing.fields).base();
+    let (height, width) = (writer.dice.within(7, 9), writer.dice.within(7, 9));
+    let picture = format!("plasma({x}, {height}, {width})");
+    let computed = match writer.dice.below(12) {
+        0 => format!("f32({picture}) - f32([120.0, 110.0, 100.0])"),
+        1 => format!("f32([1.0, 2.0, 3.0]) / (f32({picture}) + 1.0)"),
+        2 => format!("normalize({picture}, mean: [0.5, 0.4, 0.3], std: 0.25)"),
+        3 => format!("normalize(f32({picture}), mean: 99.0, std: [9.0, 8.0, 7.0])"),
+        4 => format!("grayscale({picture})"),
+        5 => format!("adjust_hue({picture}, 0.2)"),
+        6 => format!("adjust_saturation({picture}, 1.5)"),
+        7 => format!("f64(adjust_brightness({picture}, 0.7)) * 0.5"),
+        8 => format!("adjust_contrast({picture}, 1.4)"),
+        9 => format!("gaussian_blur({picture}, 3)"),
+        10 => format!("resize({picture}, 8, 7)"),
+        _ => format!("i32({picture}) // 3 % 7"),
+    };
+    let view = match writer.dice.below(8) {
+        0 => format!("crop({computed}, {x} % 3, 1, 4, 5)"),
+        1 => format!("random_crop({computed}, 4)"),
+        2 => format!("flip_x({computed})"),
+        3 => format!("flip_y({computed}) |> flip_x"),
+        4 => format!("channels_first({computed})"),
+        5 => format!("({computed})[1:5, :{x} % 3 + 1]"),
+        6 => format!("channels_first(flip_x(crop({computed}, 0, 1, 5, 4)))"),
+        _ => format!("transpose(crop({computed}, 0, 0, 4, 4), [1, 0, 2])"),
+    };
+    let text = format!("with {{ {}: {view} }}", writer.name("v"));
+    Some(Offer { text, ..same(growing) })
+}
+
+/// What is held is large, and could be computed afterwards.
+fn held(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let x = writer.values(&growing.fields).base();
+    let holds = match writer.dice.below(3) {
+        0 => format!("where {x} % 3 != 1\n    |> shuffle(window: 9)"),
+        1 => "take(200)".to_owned(),
+        _ => format!("shuffle(window: {})", writer.dice.pick(&[2, 5, 8, 17])),
+    };
+    let (picture, draw) = (writer.name("v"), writer.name("v"));
+    let text = format!(
+        "with {{ {picture}: plasma({x}, 8, 9), {draw}: uniform(0.0, 1.0) }}\n    |> {holds}"
+    );
+    Some(Offer { text, indexed: false, ..same(growing) })
+}
+
+/// Copies, of which a filter keeps some by what they have in common.
+fn thinned_copies(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let newest = growing.fields.iter().rev().take(4).cloned().collect::<Vec<_>>();
+    let scalar = newest.iter().position(|it| it.ty == Type::scalar(DType::I64))?;
+    let names: Vec<String> = newest.iter().map(|_| writer.name("v")).collect();
+    let kept: Vec<String> =
+        names.iter().zip(&newest).map(|(name, it)| format!("{name}: {}", it.name)).collect();
+    let (kept, one, x) = (kept.join(", "), writer.name("v"), &names[scalar]);
+    let condition = match writer.dice.below(3) {
+        0 => format!("{x} % 3 != 1"),
+        1 => format!("{one} != 1"),
+        _ => format!("{x} % 2 == 0 or coin(0.5)"),
+    };
+    let text = format!("flat_map [{{ {kept}, {one}: k }} for k in 1..2]\n    |> where {condition}");
+    let records = growing.records * 2;
     (records <= RECORDS_MAX).then(|| Offer { text, records, indexed: false, ..same(growing) })
 }
 

@@ -95,6 +95,8 @@ pub(crate) struct Known {
     pub(crate) unsettled: Option<&'static str>,
     /// Names of the library's entries that run.
     pub(crate) entries: Vec<String>,
+    /// Names of the passes whose proposals were kept.
+    pub(crate) passes: Vec<String>,
 }
 
 /// Runs `text` in every way.
@@ -141,6 +143,7 @@ pub(crate) fn all_the_same(
         failed: matches!(first.end, End::Failed(_)),
         lost: matches!(&first.end, End::Over(it) if !it.is_empty()),
         entries: super::coverage::entries(&forms[0].written),
+        passes: super::coverage::passes(&planned.optimised),
     })
 }
 
@@ -184,7 +187,7 @@ fn ran(compiled: &Compiled, way: &Way, epochs: Range<u32>) -> Ran {
         match next {
             Ok(chunk) => ran.outputs.extend((0..chunk.rows).map(|row| output(&chunk, row))),
             Err(failure) => {
-                ran.end = End::Failed(failure.to_string());
+                ran.end = End::Failed(without_place(&failure.to_string()));
                 return ran;
             }
         }
@@ -196,6 +199,15 @@ fn ran(compiled: &Compiled, way: &Way, epochs: Range<u32>) -> Ran {
     drop(watch);
     ran.end = End::Over(run.stats().lost);
     ran
+}
+
+/// A message without the place that it begins with: a stage is called by its first step, and a
+/// rewritten plan may have other stages.
+fn without_place(message: &str) -> String {
+    let rest = message.strip_prefix("random.pipe:").map(|it| {
+        it.trim_start_matches(|it: char| it.is_ascii_digit() || it == ':').trim_start().to_owned()
+    });
+    rest.unwrap_or_else(|| message.to_owned())
 }
 
 fn output(chunk: &Chunk, row: usize) -> Output {

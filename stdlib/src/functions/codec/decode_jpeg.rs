@@ -27,8 +27,13 @@ function! {
     // Assumed: 6.9 ns a byte of entropy code, 0.35 ns a byte of pixels, 10 us to read the header
     // (ImageNet, one core of a Zen 5).
     cost: Cost { ns_call: 10_000.0, ns_byte_in: 6.9, ns_byte_out: 0.35, bytes_out_per_in: 5.5 },
+    properties: &[Property::Nearly(&GREY)],
     result: Some(|it| picture::picture_type(it, DType::U8, CHANNELS)),
 }
+
+/// The luma of a JPEG is what it is stored as; of colours it is made again from what was rounded and
+/// clipped.
+static GREY: Nearly = Nearly { of: "grayscale", parameter: "channels", value: 1 };
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let orient = call.bool(2);

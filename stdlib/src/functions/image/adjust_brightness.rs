@@ -16,6 +16,7 @@ function! {
     "adjust_brightness(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
     // Assumed: 0.2 ns a level.
     cost: Cost::out(200.0, 0.2),
+    properties: &[Property::ByPixel, Property::Rounds],
     result: Some(result),
 }
 

@@ -17,6 +17,7 @@ function! {
     "adjust_colors(image: u8[h, w, c], steps: f64[n, 2]) -> u8[h, w, c]",
     // Assumed: 4 ns a level, most of it for the hue.
     cost: Cost::out(400.0, 4.0),
+    properties: &[Property::Gathers, Property::Rounds],
     result: Some(result),
 }
 

@@ -16,6 +16,7 @@ function! {
     "adjust_contrast(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
     // Assumed: 0.4 ns a level.
     cost: Cost::out(200.0, 0.4),
+    properties: &[Property::Gathers, Property::Rounds],
     result: Some(result),
 }
 

@@ -17,6 +17,7 @@ function! {
     "adjust_hue(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
     // Assumed: 3 ns a level.
     cost: Cost::out(200.0, 3.0),
+    properties: &[Property::ByPixel, Property::Rounds],
     result: Some(result),
 }
 

@@ -17,6 +17,7 @@ function! {
     "adjust_saturation(image: u8[h, w, c], factor: float) -> u8[h, w, c]",
     // Assumed: 0.5 ns a level.
     cost: Cost::out(200.0, 0.5),
+    properties: &[Property::ByPixel, Property::Rounds],
     result: Some(result),
 }
 

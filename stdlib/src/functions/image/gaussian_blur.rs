@@ -24,6 +24,7 @@ function! {
     "gaussian_blur(image: t[h, w, c], kernel_size: int, sigma: float = none) fails -> t[h, w, c]",
     // Assumed: 5 ns a level, for a kernel of 23 pixels.
     cost: Cost::out(1_000.0, 5.0),
+    properties: &[Property::Gathers, Property::Weighs, Property::Rounds],
     result: Some(result),
 }
 

@@ -21,6 +21,7 @@ function! {
     "grayscale(image: t[h, w, c], channels: int = 1) -> t[h, w, channels]",
     // Assumed: 0.3 ns a level.
     cost: Cost { ns_byte_in: 0.3, ..Cost::call(100.0) },
+    properties: &[Property::ByPixel, Property::Weighs, Property::Rounds],
     result: Some(result),
 }
 

@@ -21,9 +21,12 @@ function! {
     "normalize(image: any, mean: floats, std: floats, axis: int = -1) -> any",
     // Assumed: 15 us for a picture of 224 x 224 in memory that is written for the first time.
     cost: Cost::out(300.0, 0.03),
-    properties: &[Property::PointwiseByChannel],
+    properties: &[Property::PointwiseByChannel, Property::Affine(&AFFINE)],
     result: Some(result),
 }
+
+/// What `normalize` does to each channel.
+static AFFINE: Affine = Affine { read, write };
 
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let image = call.ty(0).ok_or("`normalize` works on a tensor")?;
@@ -69,6 +72,50 @@ fn numbers(arg: &Arg) -> Result<Vec<f64>, String> {
     }
 }
 
+/// By what levels of a dtype are divided where the numbers lie in 0..1.
+fn full(dtype: Option<DType>) -> f64 {
+    match dtype {
+        Some(DType::U8) => 255.0,
+        Some(DType::U16) => 65_535.0,
+        _ => 1.0,
+    }
+}
+
+/// `scale` and `bias` of each channel.
+fn affine(dtype: Option<DType>, mean: &[f64], std: &[f64]) -> Vec<(f64, f64)> {
+    let grey_levels = mean.iter().chain(std).any(|it| *it > 1.0);
+    let full = if grey_levels { 1.0 } else { full(dtype) };
+    let channel = |i: usize| {
+        let (mean, std) = (mean[i.min(mean.len() - 1)], std[i.min(std.len() - 1)]);
+        (1.0 / (full * std), -mean / std)
+    };
+    (0..mean.len().max(std.len())).map(channel).collect()
+}
+
+fn read(args: &[Arg], dtype: DType) -> Option<Vec<(f64, f64)>> {
+    let (mean, std) = (numbers(args.get(1)?).ok()?, numbers(args.get(2)?).ok()?);
+    Some(affine(Some(dtype), &mean, &std))
+}
+
+/// The arguments that stand for these numbers, in the one reading of them or in the other.
+fn write(args: &[Arg], dtype: DType, channels: &[(f64, f64)]) -> Option<Vec<Arg>> {
+    let given = |full: f64| -> (Vec<f64>, Vec<f64>) {
+        let std = |it: &(f64, f64)| 1.0 / (full * it.0);
+        (channels.iter().map(|it| -it.1 * std(it)).collect(), channels.iter().map(std).collect())
+    };
+    let fulls = [full(Some(dtype)), 1.0];
+    let is_meant = |(mean, std): &(Vec<f64>, Vec<f64>)| {
+        let read = affine(Some(dtype), mean, std);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs().max(1e-300);
+        read.iter().zip(channels).all(|(a, b)| near(a.0, b.0) && near(a.1, b.1))
+    };
+    let (mean, std) = fulls.into_iter().map(given).find(is_meant)?;
+    let list = |it: Vec<f64>| Arg::List(it.into_iter().map(Arg::Float).collect());
+    let mut args = args.to_vec();
+    (args[1], args[2]) = (list(mean), list(std));
+    Some(args)
+}
+
 /// The axis `number` of `rank`, counted from the end where it is negative.
 fn axis(number: i64, rank: usize) -> Option<usize> {
     let rank = rank as i64;
@@ -79,16 +126,9 @@ fn axis(number: i64, rank: usize) -> Option<usize> {
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let unknown = || Failure::Program("`normalize` is given numbers that are known".into());
     let (mean, std) = call.floats(1).zip(call.floats(2)).ok_or_else(unknown)?;
-    let full = match call.dtype(0) {
-        _ if mean.iter().chain(&std).any(|it| *it > 1.0) => 1.0,
-        Some(DType::U8) => 255.0,
-        Some(DType::U16) => 65_535.0,
-        _ => 1.0,
-    };
-    let channels = (0..mean.len().max(std.len())).map(|i| {
-        let (mean, std) = (mean[i.min(mean.len() - 1)], std[i.min(std.len() - 1)]);
-        normalize::Affine { scale: (1.0 / (full * std)) as f32, bias: (-mean / std) as f32 }
-    });
+    let channels = affine(call.dtype(0), &mean, &std).into_iter();
+    let channels =
+        channels.map(|(scale, bias)| normalize::Affine { scale: scale as f32, bias: bias as f32 });
     let maps = normalize::Maps::new(channels.collect());
     let number = match call.args[3] {
         Arg::Int(it) => it,
@@ -165,6 +205,21 @@ mod tests {
         assert_eq!(normalized(image, &[0.25], &[0.5], -1), [0.5, 0.0, 1.5]);
         let words = [0_u16, 65_535];
         assert_eq!(normalized(Tensor::new(&[2], &words), &[0.5], &[0.5], -1), [-1.0, 1.0]);
+    }
+
+    #[test]
+    fn what_it_does_can_be_read_and_written() {
+        let floats = |it: &[f64]| Arg::List(it.iter().map(|it| Arg::Float(*it)).collect());
+        let args = [Arg::None, floats(&MEAN), floats(&STD), Arg::Int(-1)];
+        let known = read(&args, DType::U8).expect("its numbers are known");
+        assert_eq!(known[0], (1.0 / (255.0 * 0.229), -0.485 / 0.229));
+        // Of levels in 0..1, and of grey levels: a mean of 300 has to be of these.
+        for wanted in [vec![(0.01, -0.5); 3], vec![(0.01, -3.0); 3]] {
+            let args = write(&args, DType::U8, &wanted).expect("it can be said");
+            let found = read(&args, DType::U8).expect("its numbers are known");
+            assert!(found.iter().zip(&wanted).all(|(a, b)| (a.0 / b.0 - 1.0).abs() < 1e-12));
+        }
+        assert_eq!(write(&args, DType::U8, &[(0.0, 1.0)]), None);
     }
 
     #[test]

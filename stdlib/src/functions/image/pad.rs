@@ -25,11 +25,16 @@ function! {
     "pad(image: t[h, w, c], y: int = 0, x: int = y, top: int = y, bottom: int = y, left: int = x, right: int = x, value: float = 0.0, mode: constant | edge | reflect = constant) fails -> t[?, ?, c]",
     // Assumed: 0.1 ns a byte written.
     cost: Cost::out(200.0, 0.1),
+    properties: &[Property::Neutral(&NEUTRAL)],
     result: Some(result),
 }
 
 /// The parameters that say how wide the border is, above, below, left and right.
 const SIDES: [usize; 4] = [3, 4, 5, 6];
+
+/// A picture without a border.
+static NEUTRAL: Neutral =
+    Neutral { is: |args| SIDES.iter().all(|it| matches!(args[*it], Arg::Int(0))) };
 
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, [height, width, channels]) = picture(call)?;
@@ -57,7 +62,7 @@ thread_local! {
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    if SIDES.iter().all(|it| matches!(call.args[*it], Arg::Int(0))) {
+    if (NEUTRAL.is)(call.args) {
         return Ok(Kernel::view(|args| Ok(args.tensor(0))));
     }
     let border = match call.word(8) {

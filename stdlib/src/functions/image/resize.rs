@@ -39,6 +39,7 @@ function! {
     "resize(image: t[h, w, c], height: int, width: int = height, method: nearest | bilinear | bicubic | area = bilinear, antialias: bool = true, like: pillow | opencv | tf = pillow) fails -> t[height, width, c]",
     // Assumed: 10 us for tables, 0.25 ns a byte read, 0.2 ns a byte written.
     cost: Cost { ns_byte_in: 0.25, ..Cost::out(10_000.0, 0.2) },
+    properties: &[Property::Gathers, Property::Weighs, Property::Rounds],
     result: Some(result),
 }
 

@@ -11,6 +11,7 @@ function! {
     /// ```
     "shape(x: any) -> any",
     cost: Cost::call(5.0),
+    properties: &[Property::Asks],
     result: Some(|applied| {
         let rank = numbers_of(applied, 0)?.1.len() as u64;
         Ok(Type::tensor(DType::I64, &[rank]))

@@ -14,7 +14,7 @@ function! {
     /// ```
     "slice(x: any, axis: int, from: int = none, to: int = none) -> any",
     cost: Cost::call(6.0),
-    properties: &[Property::Crops],
+    properties: &[Property::Crops, Property::Moves],
     result: Some(result),
 }
 

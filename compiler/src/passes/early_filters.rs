@@ -1,0 +1,161 @@
+//! A record that goes is not worked on first: `where` stands before what it needs nothing of.
+//!
+//! Where a filter stands next to a `map`, one stage does both, and asks the filter first whatever the
+//! order of the text. It matters where something stands between that the filter can pass, and it
+//! lets `map` come next to operators that it can pass in turn.
+
+use super::{Pass, Proposal, Refusal, rebuild};
+use crate::lower::{
+    align::values,
+    catalog::Catalog,
+    graft::{live, live_columns},
+    role::{Role, role},
+    total::{any_can_fail, any_policy},
+};
+use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Records};
+
+pub(super) const PASS: Pass = Pass {
+    name: "early-filters",
+    doc: "A filter comes before steps that compute nothing that it asks for.",
+    law: "A filter on fields that a step hands on lets the same records go before it as after it; a \
+          value that nothing needs is not computed.",
+    exact: true,
+    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    refuse,
+};
+
+fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
+    let filters = plan.ops.iter().filter(|(_, op)| matches!(op.kind, OpKind::Where { .. }));
+    let filters = filters.filter(|(id, _)| matters(plan, *id, catalog));
+    let found = filters.filter_map(|(id, _)| Some((id, passed(plan, id, catalog)?.ok()?)));
+    let (id, columns) = { found }.next()?;
+    let below = plan.ops[id].inputs[0];
+    let why = format!("{} comes before {}", plan.ops[id].step, plan.ops[below].step);
+    Some(Proposal { plan: swapped(plan, (below, id), &columns), why })
+}
+
+/// Whether it changes what is run when the filter comes earlier: something makes copies below, or
+/// holds records above.
+fn matters(plan: &Plan, id: OpId, catalog: &Catalog) -> bool {
+    let mut below = plan.ops[id].inputs[0];
+    while matches!(plan.ops[below].kind, OpKind::Map { .. } | OpKind::Where { .. }) {
+        below = plan.ops[below].inputs[0];
+    }
+    let mut above = Some(id);
+    while let Some(it) = above.filter(|it| matches!(plan.ops[*it].kind, OpKind::Where { .. })) {
+        above = plan.ops.iter().find(|(_, op)| op.inputs.contains(&it)).map(|it| it.0);
+    }
+    let holds = |it: OpId| {
+        let role = role(&plan.ops[it], catalog);
+        matches!(role, Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
+    };
+    matches!(plan.ops[below].kind, OpKind::FlatMap { .. }) || above.is_some_and(holds)
+}
+
+/// The plan where the filter `id` stands before `below`, which reads the columns `columns` where the
+/// filter did read its own.
+fn swapped(plan: &Plan, (below, id): (OpId, OpId), columns: &[u32]) -> Plan {
+    let mut plan = plan.clone();
+    let step = plan.ops[below].clone();
+    let from = step.inputs[0];
+    let mut filter = rebuild::renumbered(&plan.ops[id], columns);
+    filter.inputs = vec![from];
+    filter.output.clone_from(&plan.ops[from].output);
+    plan.ops[below] = filter;
+    plan.ops[id] = Op { inputs: vec![below], ..step };
+    plan
+}
+
+/// Which columns the filter `id` asks for before the step below it, by their numbers above it; why
+/// it cannot come before that. None where that would change nothing.
+fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, String>> {
+    let (filter, below) = (&plan.ops[id], &plan.ops[*plan.ops[id].inputs.first()?]);
+    let asked = asked(filter);
+    let listed = |lists: &[Vec<ExprId>]| columns(below, &asked, lists);
+    match &below.kind {
+        OpKind::Map { outputs } if outputs.iter().all(|it| is_column(below, *it)) => None,
+        OpKind::Map { outputs } => Some(listed(&[outputs.clone()])),
+        OpKind::FlatMap { records } => Some(
+            match records {
+                Records::Listed(lists) => listed(lists),
+                Records::Counted { outputs, .. } => listed(&[outputs.clone()]),
+            }
+            .and_then(|columns| past_copies((filter, below), catalog).map(|()| columns)),
+        ),
+        OpKind::Operator { entry, .. } => counted(role(below, catalog), entry).map(Err),
+        _ => None,
+    }
+}
+
+fn is_column(op: &Op, id: ExprId) -> bool {
+    matches!(op.graph.expr(id), Expr::Column(_))
+}
+
+/// The columns that a filter asks for.
+fn asked(filter: &Op) -> Vec<u32> {
+    let live = live(&filter.graph, &values(filter), &[]);
+    live_columns(&filter.graph, &live).into_keys().collect()
+}
+
+/// Where the fields that are `asked` for come from: the same column in every list.
+fn columns(below: &Op, asked: &[u32], lists: &[Vec<ExprId>]) -> Result<Vec<u32>, String> {
+    let mut columns: Vec<u32> = (0..below.output.len() as u32).collect();
+    for &i in asked {
+        let mut sources = lists.iter().map(|it| match below.graph.expr(it[i as usize]) {
+            Expr::Column(column) => Some(*column),
+            _ => None,
+        });
+        let first = sources.next().flatten();
+        let Some(column) = first.filter(|it| sources.all(|other| other == Some(*it))) else {
+            return Err(format!(
+                "it asks for `{}`, which is computed there",
+                below.output[i as usize].name
+            ));
+        };
+        columns[i as usize] = column;
+    }
+    Ok(columns)
+}
+
+/// Whether a filter can stand before what makes several records of one.
+fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), String> {
+    let total = |op: &Op| {
+        let live = live(&op.graph, &values(op), &[]);
+        !any_can_fail(&op.graph, &live, catalog) && !any_policy(&op.graph, &live, |_| true)
+    };
+    let live = live(&filter.graph, &values(filter), &[]);
+    let draws = |(id, expr, _): (ExprId, &Expr, _)| {
+        live[id.0 as usize] && matches!(expr, Expr::Call { draw: Some(_), .. })
+    };
+    if filter.graph.iter().any(draws) {
+        return Err("it draws for each copy by itself".to_owned());
+    }
+    if !total(filter) {
+        return Err("it can fail, and would be told once instead of for each copy".to_owned());
+    }
+    if !total(below) {
+        return Err("a record that fails there would not be told any more".to_owned());
+    }
+    Ok(())
+}
+
+/// Why a filter stays behind an operator that looks at which records come together.
+fn counted(role: Role, entry: &str) -> Option<String> {
+    let why = match role {
+        Role::ShuffleWithin(_) => "other records would be in a window together",
+        Role::Take(_) | Role::Skip(_) => "it counts records, and would count others",
+        Role::Other if entry == "sample" => "it draws among all of them",
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
+
+fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+    let filters = plan.ops.iter().filter(|(_, op)| matches!(op.kind, OpKind::Where { .. }));
+    let refused = filters.filter_map(|(id, op)| {
+        let why = passed(plan, id, catalog)?.err()?;
+        let what = format!("before {}", plan.ops[op.inputs[0]].step);
+        Some(Refusal { pass: PASS.name.to_owned(), step: op.step.clone(), what, why })
+    });
+    refused.collect()
+}

@@ -1,0 +1,89 @@
+//! What is held is small: a `map` comes after an operator that holds records, or lets some go.
+//!
+//! `map { image: decode_jpeg(bytes) } |> shuffle(window: 1000)` holds a thousand pictures; the other
+//! way round it holds a thousand names of files. Whether that is less is for the estimate to say.
+
+use super::{Pass, Proposal, Refusal};
+use crate::lower::{
+    align::{lets_go, values},
+    catalog::Catalog,
+    graft::live,
+    index::moved,
+    role::{Role, role},
+    total::{any_can_fail, any_policy},
+};
+use plan::{Expr, Op, OpId, OpKind, Plan, Policy};
+
+pub(super) const PASS: Pass = Pass {
+    name: "late-maps",
+    doc: "A `map` comes after what holds records or lets some go, so that small ones are held.",
+    law: "A `map` works on each record alone and keeps its id, so its values and draws do not depend \
+          on where it stands; an operator that does not look at values orders the same records alike.",
+    exact: true,
+    propose,
+    refuse,
+};
+
+fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
+    let free = pairs(plan, catalog).filter(|it| blocked(plan, *it, catalog).is_none());
+    free.map(|it| swapped(plan, it)).collect()
+}
+
+fn swapped(plan: &Plan, (below, id): (OpId, OpId)) -> Proposal {
+    let mut plan = plan.clone();
+    let (map, holds) = (plan.ops[below].clone(), plan.ops[id].clone());
+    let why = format!("{} comes after {}", map.step, holds.step);
+    let output = plan.ops[map.inputs[0]].output.clone();
+    plan.ops[below] = Op { inputs: map.inputs.clone(), output, ..holds };
+    plan.ops[id] = Op { inputs: vec![below], ..map };
+    Proposal { plan, why }
+}
+
+/// Each `map` that computes something, and the operator above it that holds what it makes.
+fn pairs<'a>(plan: &'a Plan, catalog: &Catalog) -> impl Iterator<Item = (OpId, OpId)> + use<'a> {
+    let (moved, _) = moved(plan, catalog);
+    let holds = |op: &Op| {
+        matches!(role(op, catalog), Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
+    };
+    let all: Vec<OpId> = plan.ops.iter().filter(|it| holds(it.1)).map(|it| it.0).collect();
+    let all = all.into_iter().filter(move |it| !moved.gone.contains(it));
+    all.filter_map(|id| {
+        let below = *plan.ops[id].inputs.first()?;
+        let map = &plan.ops[below];
+        let OpKind::Map { outputs } = &map.kind else { return None };
+        let computes = |it: &plan::ExprId| !matches!(map.graph.expr(*it), Expr::Column(_));
+        let computes = outputs.iter().any(computes);
+        (computes && map.output == plan.ops[id].output).then_some((below, id))
+    })
+}
+
+/// Why the two must stay as they are.
+fn blocked(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Option<String> {
+    let (map, holds) = (&plan.ops[below], &plan.ops[id]);
+    let live = live(&map.graph, &values(map), &[]);
+    let fails = any_can_fail(&map.graph, &live, catalog);
+    let another = |it: &Policy| matches!(it, Policy::Another { .. });
+    let counts = !matches!(role(holds, catalog), Role::ShuffleWithin(_));
+    let why = if lets_go(map, catalog) {
+        "records that fail there go, and then others come together".to_owned()
+    } else if any_policy(&map.graph, &live, another) || another(&map.on_fault) && fails {
+        "other records take the place of those that fail there".to_owned()
+    } else if counts && fails {
+        "a record that fails there would not be told any more".to_owned()
+    } else if !values(holds).is_empty() {
+        format!("{} asks for values", holds.step)
+    } else {
+        return None;
+    };
+    Some(why)
+}
+
+fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+    let refused = pairs(plan, catalog).filter_map(|(below, id)| {
+        let why = blocked(plan, (below, id), catalog)?;
+        let step = plan.ops[below].step.clone();
+        let what = format!("after {}", plan.ops[id].step);
+        Some(Refusal { pass: PASS.name.to_owned(), step, what, why })
+    });
+    refused.collect()
+}
