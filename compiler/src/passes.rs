@@ -11,7 +11,7 @@ mod late_maps;
 mod late_reads;
 mod less_first;
 mod make_less;
-mod make_parts;
+pub(crate) mod make_parts;
 mod moves;
 mod neutral;
 mod pull;
@@ -82,10 +82,11 @@ pub static PASSES: &[Pass] = &[
     neutral::PASS,
     less_first::PASS,
     make_less::PASS,
-    make_parts::PASS,
     sink_views::PASS,
     // After views, which stand between what it puts together.
     affine::PASS,
+    // Last: it marks the plan as the others have made it.
+    make_parts::PASS,
 ];
 
 /// How a plan is rewritten.

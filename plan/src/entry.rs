@@ -112,17 +112,28 @@ pub enum Property {
 
 /// A form of a function `f` that makes only a part of its result; `f` takes one value, and its other
 /// parameters have their defaults.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Fused {
     /// The function that takes the part: `part(f(x), …)`,
     pub part: &'static str,
     /// and the one that makes it at once: `into(x, …)` is the same, for the same arguments.
     pub into: &'static str,
-    /// What may be asked of the whole: `asked(f(x))`,
+    /// What may be asked of the whole: `asked(f(x), …)`,
     pub asked: &'static str,
-    /// and who answers it without making the whole: `answer(x)`.
+    /// and who answers it without making the whole: `answer(x, …)`.
     pub answer: &'static str,
+    /// The other arguments that `f` has.
+    pub others: &'static [Arg],
 }
+
+impl PartialEq for Fused {
+    /// There is one for each function that has it.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Fused {}
 
 /// A function whose result `x * scale + bias` is, as its arguments tell.
 #[derive(Debug)]

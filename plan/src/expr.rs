@@ -198,6 +198,8 @@ pub struct Graph {
     nodes: IdVec<ExprId, (Expr, Type)>,
     /// How many loop variables there are.
     pub n_vars: u32,
+    /// Whether what is used in part is made in part (`parts`), where the whole is not kept.
+    pub parts: bool,
     #[serde(skip)]
     known: HashMap<String, ExprId>,
 }
@@ -205,7 +207,8 @@ pub struct Graph {
 impl PartialEq for Graph {
     /// By its nodes: what helps to find equal ones is not there where it was read from a file.
     fn eq(&self, other: &Self) -> bool {
-        self.nodes == other.nodes && self.n_vars == other.n_vars
+        let made = |it: &Self| (it.n_vars, it.parts);
+        self.nodes == other.nodes && made(self) == made(other)
     }
 }
 

@@ -8,6 +8,7 @@ mod expr;
 mod ids;
 mod lineage;
 mod nesting;
+pub mod parts;
 mod plan;
 mod profile;
 mod program;

@@ -157,6 +157,18 @@ impl Cache {
         self.shard(key).contains_key(&key)
     }
 
+    /// Whether a value that comes now would not be kept: one was refused before. One that is less
+    /// large would be, but it is computed sooner than that is found out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.disk.is_none() && self.refused.load(Relaxed) > 0
+    }
+
+    /// Says that a value was not looked for, since it could not be kept.
+    pub(crate) fn passes_by(&self) {
+        self.misses.fetch_add(1, Relaxed);
+        self.refused.fetch_add(1, Relaxed);
+    }
+
     /// Keeps a copy of the value of `key`, in memory and on disk, where there is room.
     pub fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
         self.insert_in_memory(key, value);

@@ -194,6 +194,10 @@ pub type BuildOperator = fn(&OperatorCall<'_>) -> Result<Running, Failure>;
 pub trait Kernels: Sync {
     /// Makes the kernels of the function called `name`.
     fn function(&self, name: &str) -> Option<crate::Build>;
+    /// How parts of what the function called `name` gives are made without the whole, if they can be.
+    fn parts(&self, _name: &str) -> Option<&'static plan::Fused> {
+        None
+    }
     /// Makes the operator called `name`.
     fn operator(&self, name: &str) -> Option<BuildOperator>;
     /// Makes the source called `name`.

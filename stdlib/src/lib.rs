@@ -131,6 +131,13 @@ impl runtime::Kernels for Kernels {
         FUNCTIONS.get(name)?.build
     }
 
+    fn parts(&self, name: &str) -> Option<&'static plan::Fused> {
+        FUNCTIONS.get(name)?.entry.properties.iter().find_map(|it| match it {
+            plan::Property::Fuses(fused) => Some(*fused),
+            _ => None,
+        })
+    }
+
     fn operator(&self, name: &str) -> Option<runtime::BuildOperator> {
         OPERATORS.get(name).map(|it| it.build)
     }

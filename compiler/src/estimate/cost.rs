@@ -1,8 +1,13 @@
 //! What expressions cost: processor time a record, call by call.
 
 use super::{Figure, size};
-use crate::lower::{catalog::Catalog, graft::live};
-use plan::{Arg, Binary, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Unary, VarId};
+use crate::{
+    lower::{catalog::Catalog, graft::live},
+    passes::make_parts,
+};
+use plan::{
+    Arg, Binary, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Unary, VarId, parts,
+};
 
 /// A node of a whole chunk at once, for each record and byte written. Assumed: at memory's speed.
 const AT_ONCE_NS: f64 = 0.4;
@@ -22,12 +27,16 @@ pub(crate) struct Prices<'a> {
     pub(crate) sizes: IdVec<ExprId, Figure>,
     /// Whether a whole chunk is computed at once.
     pub(crate) vector: bool,
+    /// Values that are made in part.
+    pub(crate) parts: Vec<parts::Site>,
 }
 
 impl<'a> Prices<'a> {
     /// Prices on columns of these sizes.
     pub(crate) fn new(graph: &'a Graph, columns: &[Figure], catalog: &'a Catalog) -> Self {
-        Self { graph, catalog, sizes: size::of_nodes(graph, columns, catalog), vector: false }
+        let parts = if graph.parts { make_parts::sites(graph, catalog) } else { Vec::new() };
+        let sizes = size::of_nodes(graph, columns, catalog);
+        Self { graph, catalog, sizes, vector: false, parts }
     }
 
     /// Nanoseconds of the node `id`, once; what it needs is not in it.
@@ -44,7 +53,13 @@ impl<'a> Prices<'a> {
             Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) | Expr::Else { .. } => {
                 0.0
             }
-            Expr::Call { function, args, .. } => self.call(function, args, bytes),
+            Expr::Call { function, args, .. } => {
+                match self.parts.iter().find(|it| it.whole == id) {
+                    // Nobody makes more of it than the part.
+                    Some(it) => self.call(it.fused.into, args, self.sizes[it.part].value),
+                    None => self.call(function, args, bytes),
+                }
+            }
             Expr::Unary(op, _) if is_dear(*op) => plain + FUNCTION_NS * elements,
             Expr::Binary(Binary::Pow, ..) => plain + FUNCTION_NS * elements,
             Expr::Select(c, ..) if self.graph.ty(*c).shape() == Some(&[]) && !self.vector => {

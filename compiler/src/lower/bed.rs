@@ -30,6 +30,7 @@ static FUNCTIONS: &[&Entry] = &[
             into: "decode_crop",
             asked: "shape",
             answer: "jpeg_shape",
+            others: &[Arg::Bool(false)],
         })],
     ),
     &entry(

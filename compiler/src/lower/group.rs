@@ -74,6 +74,7 @@ impl<'a> Grouping<'a> {
 
     /// Appends the step `op`. After a `flat_map` there is no other.
     pub(crate) fn step(&mut self, id: OpId, op: &Op) {
+        self.group.graph.parts |= op.graph.parts;
         match &op.kind {
             OpKind::Map { outputs } => {
                 self.columns = self.values(id, op, outputs);
@@ -194,6 +195,7 @@ impl Group {
         (roots, inputs): (&[ExprId], &[Field]),
     ) -> (Self, Vec<ExprId>) {
         let mut graph = Graph::default();
+        graph.parts = self.graph.parts;
         let mut graft = Graft::keeping_vars(&self.graph, &mut graph);
         carried.iter().zip(0..).for_each(|(&id, i)| graft.cut(id, i));
         let keeps: Vec<ExprId> = filters.iter().map(|it| it.keep).collect();

@@ -94,6 +94,12 @@ impl Machine {
         }
     }
 
+    /// What was found of the node `id` for this record.
+    pub(super) fn found(&self, id: ExprId) -> Option<&Result<Value, Stop>> {
+        let register = &self.registers[id.row()];
+        register.found.as_ref().filter(|_| register.turn == self.turn)
+    }
+
     /// The value of the node `id`.
     pub(super) fn find(
         &mut self,
@@ -101,10 +107,7 @@ impl Machine {
         subject: Subject<'_>,
         id: ExprId,
     ) -> Result<Value, Stop> {
-        let register = &self.registers[id.row()];
-        if register.turn == self.turn
-            && let Some(found) = &register.found
-        {
+        if let Some(found) = self.found(id) {
             return found.clone();
         }
         let found = if self.timing.is_on() {
@@ -138,6 +141,11 @@ impl Machine {
         subject: Subject<'_>,
         id: ExprId,
     ) -> Result<Value, Stop> {
+        if let (Some(straight), Some(row)) = (&nodes[id].straight, subject.row)
+            && self.goes_straight(nodes, (subject, row), straight.whole)
+        {
+            return self.go_straight(nodes, subject, (id, straight));
+        }
         match &nodes[id].code {
             Code::Column(i) => Ok(column(subject, *i)),
             Code::Const(it) => Ok(value(it.tensor())),
@@ -322,7 +330,7 @@ impl Machine {
         Ok(fused.run(&leaves[..fused.leaves().len()], &mut self.room, out)?)
     }
 
-    fn call(
+    pub(super) fn call(
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,

@@ -12,6 +12,7 @@ mod kept;
 mod machine;
 mod nodes;
 mod number;
+mod straight;
 mod timing;
 
 use crate::{

@@ -2,7 +2,10 @@
 
 use super::{Surroundings, fused::Fused};
 use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
-use plan::{Arg, Binary, Const, DType, Expr, ExprId, Graph, IdVec, Otherwise, Type, Unary, VarId};
+use plan::{
+    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Otherwise, Type, Unary, VarId,
+    parts,
+};
 use std::{
     ops::Range,
     sync::{Arc, OnceLock},
@@ -25,6 +28,18 @@ pub(super) struct Node {
     pub(super) tap: OnceLock<Tap>,
     /// The machine code that computes it, and what stands between it and its leaves.
     pub(super) fused: Option<Box<Fused>>,
+    /// How it is made without the whole of which it is a part.
+    pub(super) straight: Option<Box<Straight>>,
+}
+
+/// A part of a value, or what is asked of it, made without it.
+pub(super) struct Straight {
+    pub(super) whole: ExprId,
+    pub(super) call: Applied,
+    /// Bytes of the whole, but for extents that differ from record to record.
+    pub(super) bytes: usize,
+    /// Those extents; none where not all of them are asked for.
+    pub(super) extents: Vec<ExprId>,
 }
 
 /// What a node has to do with values that are kept.
@@ -103,10 +118,44 @@ pub(super) fn prepare(
             varies,
             tap: OnceLock::new(),
             fused: None,
+            straight: None,
             dtype: ty.dtype(),
         });
     }
+    if graph.parts {
+        for site in parts::sites(graph, &|it| around.kernels.parts(it)) {
+            add_straight(&mut nodes, graph, (&site, around))?;
+        }
+    }
     Ok(nodes)
+}
+
+fn add_straight(
+    nodes: &mut IdVec<ExprId, Node>,
+    graph: &Graph,
+    (site, around): (&parts::Site, &Surroundings<'_>),
+) -> Result<(), Failure> {
+    let ty = graph.ty(site.whole);
+    let all = ty.shape().unwrap_or_default();
+    let known = all.iter().filter_map(|it| match it {
+        Extent::Known(n) => usize::try_from(*n).ok(),
+        _ => None,
+    });
+    let unknown = all.len() - known.clone().count();
+    let bytes = known.product::<usize>() * ty.dtype().map_or(0, DType::size);
+    let extents = if site.asks.len() == unknown { site.asks.clone() } else { Vec::new() };
+    let bytes = if extents.len() == unknown { bytes } else { 0 };
+    let mut add = |id: ExprId, function: &str| {
+        let args = site.args(graph, id);
+        let kernel = kernel(graph, function, &args, graph.ty(id), around)?;
+        let (args, lists) = slots(&args);
+        let call = Applied { kernel, args, lists, key: 0, vars: Vec::new() };
+        let extents = extents.clone();
+        nodes[id].straight = Some(Box::new(Straight { whole: site.whole, call, bytes, extents }));
+        Ok(())
+    };
+    add(site.part, site.fused.into)?;
+    site.asks.iter().try_for_each(|it| add(*it, site.fused.answer))
 }
 
 fn code(graph: &Graph, expr: &Expr, ty: &Type, around: &Surroundings<'_>) -> Result<Code, Failure> {

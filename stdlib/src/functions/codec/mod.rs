@@ -13,6 +13,7 @@ mod decode_webp;
 mod encode_jpeg;
 mod encode_png;
 mod encode_webp;
+mod jpeg_extent;
 mod jpeg_size;
 
 mod jpeg;
@@ -35,5 +36,6 @@ pub(crate) static ALL: &[&Function] = &[
     &encode_jpeg::ENTRY,
     &encode_png::ENTRY,
     &encode_webp::ENTRY,
+    &jpeg_extent::ENTRY,
     &jpeg_size::ENTRY,
 ];

@@ -1,0 +1,58 @@
+//! Parts of values, made without the whole.
+
+use super::{
+    machine::{Machine, Stop, Subject, Value, value},
+    nodes::{Node, Straight},
+};
+use crate::{Out, cache::key_of};
+use plan::{ExprId, IdVec, Index};
+
+impl Machine {
+    /// Whether a part of `whole` is made without it: it is not there, and nobody would keep it; or it
+    /// is faulty, and what is used of it may not be.
+    pub(super) fn goes_straight(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        (subject, row): (Subject<'_>, usize),
+        whole: ExprId,
+    ) -> bool {
+        if let Some(found) = self.found(whole) {
+            return found.is_err();
+        }
+        let Some(tap) = nodes[whole].tap.get() else { return true };
+        if tap.cache.is_full() {
+            let key = key_of(subject.chunk, row, (tap.name, &tap.key));
+            if !tap.cache.contains(key) {
+                tap.cache.passes_by();
+                return true;
+            }
+        }
+        self.find(nodes, subject, whole).is_err()
+    }
+
+    /// Makes the part of a value that is not made. Its time is that of the whole, in whose place it is.
+    pub(super) fn go_straight(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        (id, straight): (ExprId, &Straight),
+    ) -> Result<Value, Stop> {
+        let outer = self.timing.is_on().then(|| self.timing.begin());
+        let taken = self.registers[id.row()].scratch.take();
+        let mut scratch = taken.expect("a node does not need itself");
+        let written = self.call(nodes, subject, &straight.call, &mut Out::grow(&mut scratch));
+        let made = written.map(|()| value(scratch.tensor()));
+        self.registers[id.row()].scratch = Some(scratch);
+        if let Some(outer) = outer {
+            self.timing.end(straight.whole, outer, self.bytes_of(straight));
+        }
+        made
+    }
+
+    /// Bytes that the whole would have; 0 where that is not known.
+    fn bytes_of(&self, straight: &Straight) -> usize {
+        let extent = |it: &ExprId| usize::try_from(self.found(*it)?.as_ref().ok()?.int()).ok();
+        let all: Option<usize> = straight.extents.iter().map(extent).product();
+        all.map_or(0, |it| it * straight.bytes)
+    }
+}

@@ -1,0 +1,33 @@
+//! `jpeg_extent`: how long one axis of a JPEG's pixels is, from its header.
+
+use super::jpeg::Header;
+use crate::prelude::*;
+
+function! {
+    /// How long axis `axis` of what `decode_jpeg` gives is, without decoding it: 0 is the height, 1 the
+    /// width, 2 the channels.
+    ///
+    /// It is `extent(decode_jpeg(bytes), axis)`. Only the header is read; its faults are those of
+    /// `decode_jpeg`. An axis that is none is the fault `axis`.
+    ///
+    /// ```pipe
+    /// range(2) |> map { width: jpeg_extent(plasma(i, 40, 60) |> encode_jpeg, 1) }    # { width: i64 }
+    /// ```
+    "jpeg_extent(bytes: bytes, axis: int) fails -> i64",
+    cost: Cost::call(1_000.0),
+}
+
+fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(Kernel::compute(|args, out| {
+        let size = Header::read(args.tensor(0).as_text())?.size;
+        out.scalar(match args.int(1) {
+            0 | -3 => size.height as i64,
+            1 | -2 => size.width as i64,
+            2 | -1 => 3,
+            axis => {
+                let detail = format!("a picture has the axes 0, 1 and 2, and not {axis}");
+                return Err(Fault::new("axis", detail));
+            }
+        })
+    }))
+}
