@@ -108,11 +108,8 @@ impl Kernel {
                     for at in from..to {
                         // SAFETY: the element is there, and room for a block.
                         unsafe {
-                            copy(
-                                element(place, (size, layout), at),
-                                own[i].first.add((at - from) * size),
-                                size,
-                            )
+                            let to = own[i].first.add((at - from) * size);
+                            copy(element(place, (size, layout), at), to, size);
                         };
                     }
                 }
@@ -125,11 +122,8 @@ impl Kernel {
             for at in from..to {
                 // SAFETY: the result has that element, and the block was written.
                 unsafe {
-                    copy(
-                        own[i].first.add((at - from) * size),
-                        element(&places[i], (size, layout), at),
-                        size,
-                    )
+                    let from = own[i].first.add((at - from) * size);
+                    copy(from, element(&places[i], (size, layout), at), size);
                 };
             }
         }

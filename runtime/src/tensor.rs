@@ -30,6 +30,7 @@ impl Shape {
     }
 
     /// Sets the extents of `axes`.
+    #[cfg(feature = "jit")]
     pub(crate) fn set(&mut self, axes: std::ops::Range<usize>, extent: usize) {
         let rank = self.len();
         self.extents[..rank][axes].fill(extent);
