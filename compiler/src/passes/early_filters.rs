@@ -74,11 +74,11 @@ fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, S
     let listed = |lists: &[Vec<ExprId>]| columns(below, &asked, lists);
     match &below.kind {
         OpKind::Map { outputs } if outputs.iter().all(|it| is_column(below, *it)) => None,
-        OpKind::Map { outputs } => Some(listed(&[outputs.clone()])),
+        OpKind::Map { outputs } => Some(listed(std::slice::from_ref(outputs))),
         OpKind::FlatMap { records } => Some(
             match records {
                 Records::Listed(lists) => listed(lists),
-                Records::Counted { outputs, .. } => listed(&[outputs.clone()]),
+                Records::Counted { outputs, .. } => listed(std::slice::from_ref(outputs)),
             }
             .and_then(|columns| past_copies((filter, below), catalog).map(|()| columns)),
         ),
