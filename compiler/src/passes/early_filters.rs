@@ -6,13 +6,13 @@
 
 use super::{Pass, Proposal, Refusal, rebuild};
 use crate::lower::{
-    align::values,
+    align::{lets_go, values},
     catalog::Catalog,
     graft::{live, live_columns},
     role::{Role, role},
     total::{any_can_fail, any_policy},
 };
-use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Records};
+use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "early-filters",
@@ -144,6 +144,11 @@ fn total(op: &Op, catalog: &Catalog) -> bool {
 
 /// Whether the steps below `copies`, which will be asked for less, cannot fail either.
 fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String> {
+    // Of how many records a share may fail is counted where they come in.
+    let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, catalog);
+    if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, catalog)) {
+        return Err(format!("{} counts the share of records that fail", it.step));
+    }
     let mut at = &plan.ops[copies.inputs[0]];
     // What a source does itself stands between no two steps of a stage.
     let passed = |it: &Op| {
