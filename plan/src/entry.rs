@@ -135,13 +135,18 @@ impl PartialEq for Fused {
 
 impl Eq for Fused {}
 
+/// Finds `scale` and `bias` of each channel for elements of a dtype.
+pub type ReadAffine = fn(&[Arg], DType) -> Option<Vec<(f64, f64)>>;
+/// Finds the arguments that stand for `scale` and `bias` of each channel.
+pub type WriteAffine = fn(&[Arg], DType, &[(f64, f64)]) -> Option<Vec<Arg>>;
+
 /// A function whose result `x * scale + bias` is, as its arguments tell.
 #[derive(Debug)]
 pub struct Affine {
     /// `scale` and `bias` of each channel, on elements of a dtype; one pair where all have the same.
-    pub read: fn(&[Arg], DType) -> Option<Vec<(f64, f64)>>,
+    pub read: ReadAffine,
     /// The arguments with which it has these; none where it cannot.
-    pub write: fn(&[Arg], DType, &[(f64, f64)]) -> Option<Vec<Arg>>,
+    pub write: WriteAffine,
 }
 
 impl PartialEq for Affine {

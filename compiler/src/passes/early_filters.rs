@@ -6,13 +6,13 @@
 
 use super::{Pass, Proposal, Refusal, rebuild};
 use crate::lower::{
-    align::values,
+    align::{lets_go, values},
     catalog::Catalog,
     graft::{live, live_columns},
     role::{Role, role},
     total::{any_can_fail, any_policy},
 };
-use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Records};
+use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "early-filters",
@@ -74,13 +74,14 @@ fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, S
     let listed = |lists: &[Vec<ExprId>]| columns(below, &asked, lists);
     match &below.kind {
         OpKind::Map { outputs } if outputs.iter().all(|it| is_column(below, *it)) => None,
-        OpKind::Map { outputs } => Some(listed(&[outputs.clone()])),
+        OpKind::Map { outputs } => Some(listed(std::slice::from_ref(outputs))),
         OpKind::FlatMap { records } => Some(
             match records {
                 Records::Listed(lists) => listed(lists),
-                Records::Counted { outputs, .. } => listed(&[outputs.clone()]),
+                Records::Counted { outputs, .. } => listed(std::slice::from_ref(outputs)),
             }
-            .and_then(|columns| past_copies((filter, below), catalog).map(|()| columns)),
+            .and_then(|found| past_copies((filter, below), catalog).map(|()| found))
+            .and_then(|found| told_below(plan, below, catalog).map(|()| found)),
         ),
         OpKind::Operator { entry, .. } => counted(role(below, catalog), entry).map(Err),
         _ => None,
@@ -119,10 +120,6 @@ fn columns(below: &Op, asked: &[u32], lists: &[Vec<ExprId>]) -> Result<Vec<u32>,
 
 /// Whether a filter can stand before what makes several records of one.
 fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), String> {
-    let total = |op: &Op| {
-        let live = live(&op.graph, &values(op), &[]);
-        !any_can_fail(&op.graph, &live, catalog) && !any_policy(&op.graph, &live, |_| true)
-    };
     let live = live(&filter.graph, &values(filter), &[]);
     let draws = |(id, expr, _): (ExprId, &Expr, _)| {
         live[id.0 as usize] && matches!(expr, Expr::Call { draw: Some(_), .. })
@@ -130,11 +127,39 @@ fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), Str
     if filter.graph.iter().any(draws) {
         return Err("it draws for each copy by itself".to_owned());
     }
-    if !total(filter) {
+    if !total(filter, catalog) {
         return Err("it can fail, and would be told once instead of for each copy".to_owned());
     }
-    if !total(below) {
+    if !total(below, catalog) {
         return Err("a record that fails there would not be told any more".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether nothing that is computed in it can fail.
+fn total(op: &Op, catalog: &Catalog) -> bool {
+    let live = live(&op.graph, &values(op), &[]);
+    !any_can_fail(&op.graph, &live, catalog) && !any_policy(&op.graph, &live, |_| true)
+}
+
+/// Whether the steps below `copies`, which will be asked for less, cannot fail either.
+fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String> {
+    // Of how many records a share may fail is counted where they come in.
+    let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, catalog);
+    if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, catalog)) {
+        return Err(format!("{} counts the share of records that fail", it.step));
+    }
+    let mut at = &plan.ops[copies.inputs[0]];
+    // What a source does itself stands between no two steps of a stage.
+    let passed = |it: &Op| {
+        use Role::{Map, Permute, Repeat, Skip, Take, Where};
+        matches!(role(it, catalog), Map | Where | Permute | Repeat(_) | Take(_) | Skip(_))
+    };
+    while passed(at) {
+        if !total(at, catalog) {
+            return Err(format!("a record that fails in {} would not be told any more", at.step));
+        }
+        at = &plan.ops[at.inputs[0]];
     }
     Ok(())
 }

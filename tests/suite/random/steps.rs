@@ -93,11 +93,18 @@ pub(crate) fn number(writer: &mut Writer<'_>, growing: &mut Growing) {
     if !has_number {
         let from = growing.fields[0].name.clone();
         let name = writer.name("v");
+        let file = growing.fields.iter().any(|it| it.name == "bytes");
+        let held = file && writer.dice.percent(40);
         let text = match growing.fields[0].ty {
+            // What is held is the name of the file.
+            _ if held => format!(
+                "shuffle(window: 5)\n    |> with {{ {name}: i64(hash({from}) % 50), {name}b: hash(bytes) }}"
+            ),
             Type::Untyped => format!("with {{ {name}: {from}[\"n\"] as i64 else 33 }}"),
             _ => format!("with {{ {name}: i64(hash({from}) % 50) }}"),
         };
-        let offer = Offer { text, ..same(growing) };
+        let indexed = growing.indexed && !held;
+        let offer = Offer { text, indexed, ..same(growing) };
         add(writer, growing, offer);
     }
 }

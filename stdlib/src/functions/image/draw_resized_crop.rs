@@ -27,7 +27,8 @@ const TRIES: usize = 10;
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::draw(|random, args, out| {
         let shape = args.tensor(0);
-        let sides = [0, 1].map(|it| side(&shape, it));
+        // Of a picture without pixels nothing is a part.
+        let sides = [0, 1].map(|it| side(&shape, it).max(0));
         let part = part(sides, args.interval(1), args.interval(2), random);
         out.tensor::<i64>(&[4])?.copy_from_slice(&part);
         Ok(())
@@ -88,6 +89,15 @@ mod tests {
             let (share, proportion) =
                 ((height * width) as f64 / 12e4, width as f64 / height as f64);
             assert!((0.075..=1.0).contains(&share) && (0.73..1.36).contains(&proportion));
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_part_but_itself() {
+        let mut random = Philox::new(1, 2, 3);
+        for sides in [[0, 0], [0, 5], [5, 0]] {
+            let [.., height, width] = part(sides, (0.5, 1.0), (0.75, 4.0 / 3.0), &mut random);
+            assert!((0..=sides[0]).contains(&height) && (0..=sides[1]).contains(&width));
         }
     }
 

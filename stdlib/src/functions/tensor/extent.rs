@@ -14,6 +14,7 @@ function! {
     /// ```
     "extent(x: any, axis: int) -> i64",
     cost: Cost::call(4.0),
+    properties: &[Property::Asks],
     result: Some(|applied| {
         axis_of(applied, 1, numbers_of(applied, 0)?.1.len())?;
         Ok(Type::scalar(DType::I64))

@@ -14,6 +14,7 @@ function! {
     /// ```
     "len(x: any) -> i64",
     cost: Cost::call(5.0),
+    properties: &[Property::Asks],
     result: Some(result),
 }
 
