@@ -27,7 +27,7 @@ impl Numbers {
             for coef in &mut block[..filled] {
                 *coef = (self.next() as i16) >> bits;
             }
-            if self.next() % 8 == 0 {
+            if self.next().is_multiple_of(8) {
                 block[self.next() as usize % 64] = [i16::MIN, i16::MAX][self.next() as usize % 2];
             }
         }
@@ -140,7 +140,7 @@ fn speed() {
         time("idct, a block", n, &mut || it.idct(&coefs, &quant, &mut out, 480));
         for shift in 1..4 {
             time("scaled, a block", n, &mut || {
-                it.idct_scaled(shift, &coefs, &quant, &mut out, 480)
+                it.idct_scaled(shift, &coefs, &quant, &mut out, 480);
             });
         }
         time("h2v1, a sample", 2 * 478, &mut || it.h2v1(a, &mut out[..2 * 478]));
