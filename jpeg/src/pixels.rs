@@ -7,6 +7,20 @@ mod idct;
 mod idct_scaled;
 mod upsample;
 
+#[cfg(target_arch = "x86_64")]
+mod tiers_x86;
+#[cfg(target_arch = "x86_64")]
+mod words_x86;
+
+#[cfg(target_arch = "x86_64")]
+mod colour_words;
+#[cfg(target_arch = "x86_64")]
+mod idct_words;
+#[cfg(target_arch = "x86_64")]
+mod upsample_words;
+#[cfg(target_arch = "x86_64")]
+mod words;
+
 use crate::Tier;
 
 /// An inverse DCT: coefficients, quantisation, samples and their stride.
@@ -36,8 +50,16 @@ static PLAIN: Kernels = Kernels {
 impl Kernels {
     /// The kernels of `tier`; the plain ones where the processor lacks it.
     pub(crate) fn of(tier: Tier) -> &'static Kernels {
-        let _ = tier;
-        &PLAIN
+        match tier {
+            tier if !tier.is_available() => &PLAIN,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Sse2 => &tiers_x86::SSE2,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => &tiers_x86::AVX2,
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => &tiers_x86::AVX512,
+            _ => &PLAIN,
+        }
     }
 
     /// The inverse DCT ("islow") of blocks that lie side by side.
@@ -154,3 +176,6 @@ fn check_planes(planes: [&[u8]; 3], to: &[u8]) {
     let n = planes[0].len();
     assert!(planes[1].len() == n && planes[2].len() == n && to.len() == 3 * n, "n, n, n give 3n");
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,17 @@ pub(crate) const NATURAL: [u8; 64] = [
     52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
+/// The place in zig-zag order of each coefficient of the block: the inverse of [`NATURAL`].
+pub(super) const PLACE: [u8; 64] = {
+    let mut place = [0; 64];
+    let mut k = 0;
+    while k < 64 {
+        place[NATURAL[k] as usize] = k as u8;
+        k += 1;
+    }
+    place
+};
+
 /// The two factors of one half of a sum of two products: what `pmaddwd` takes.
 pub(super) type Pair = (i16, i16);
 
