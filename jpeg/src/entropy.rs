@@ -97,10 +97,16 @@ fn read_bmi2(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<
 #[inline(always)]
 fn read(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<(), Error> {
     let Scan { tables, steps, ref mut source, ref mut last } = *scan;
-    assert!(steps.len() <= BLOCKS_MAX, "an MCU has at most 10 blocks");
+    let n_steps = steps.len();
+    assert!((1..=BLOCKS_MAX).contains(&n_steps), "an MCU has 1 to 10 blocks");
     let has_room = |it: &Step| it.at + it.stride * mcus.end.saturating_sub(1) + REACH <= to.len();
     assert!(steps.iter().all(has_room), "there is room for all blocks and one behind");
 
+    let steps: [_; BLOCKS_MAX] = std::array::from_fn(|i| {
+        let step = steps[i.min(steps.len() - 1)];
+        (step, &tables.dc[step.dc], &tables.ac[step.ac])
+    });
+    let steps = &steps[..n_steps];
     let mut bits = Bits::from(source.cursor, source.room().as_ptr());
     for mcu in mcus {
         if bits.offset(source.room().as_ptr()) > source.safe() {
@@ -108,13 +114,13 @@ fn read(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<(), E
             source.more()?;
             bits = Bits::from(source.cursor, source.room().as_ptr());
         }
-        for step in steps {
+        for &(step, dc, ac) in steps {
             // SAFETY: it lies in `to`, and with it what may be written behind; see above.
             let block = unsafe { to.as_mut_ptr().add(step.at + step.stride * mcu) };
             let last = &mut last[step.component];
             // SAFETY: an MCU that begins within the code has room to be read, by `more`; and
             // what is written of a block ends within REACH.
-            unsafe { bits.block(&tables.dc[step.dc], &tables.ac[step.ac], last, block)? };
+            unsafe { bits.block(dc, ac, last, block)? };
         }
     }
     source.cursor = bits.cursor(source.room().as_ptr());
@@ -172,7 +178,7 @@ impl Bits {
     ///
     /// # Safety
     /// They lie in the room, and eight bytes can be read.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn give_back(&mut self, n: u32) {
         let back = self.n + u64::from(n);
         self.at = self.at.wrapping_sub(back.div_ceil(8) as usize);
@@ -237,10 +243,9 @@ impl Bits {
                     };
                     continue 'refill;
                 }
-                let values = (entry >> 24).to_le_bytes().map(|it| i16::from(it as i8));
                 let at = done + (entry as usize >> 8 & 255);
                 // SAFETY: `done` is less than 128, and byte 1 of an entry at most 30.
-                unsafe { block.add(at).cast::<[i16; 8]>().write_unaligned(values) };
+                unsafe { write_values(entry >> 24, block.add(at)) };
                 done += entry as usize >> 16 & 255;
                 self.bits <<= entry & 63;
                 self.n -= entry & 255;
@@ -255,7 +260,8 @@ impl Bits {
                     }
                     done -= entry as usize >> 16 & 255;
                     // SAFETY: what was just taken; by the caller.
-                    return unsafe { self.rest(ac, entry, block, done) };
+                    *self = unsafe { self.rest(ac, entry, block, done)? };
+                    return Ok(());
                 }
             }
         }
@@ -290,27 +296,49 @@ impl Bits {
     }
 
     /// Takes `entry` back, which runs over the end of the block, and reads its rest one symbol
-    /// at a time.
+    /// at a time. (It takes and gives the bits by value, so that they are in registers elsewhere.)
     ///
     /// # Safety
     /// As for [`Self::block`].
     #[cold]
     #[inline(never)]
     unsafe fn rest(
-        &mut self,
+        mut self,
         ac: &Ac,
         entry: u64,
         block: *mut u8,
         mut done: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<Self, Error> {
         // SAFETY: by the caller.
         unsafe { self.give_back((entry & 255) as u32) };
         loop {
             // SAFETY: by the caller; an entry of several symbols is not one that `single` knows.
             match unsafe { self.single(ac, entry, block, done)? } {
-                None => return Ok(()),
+                None => return Ok(self),
                 Some(it) => done = it,
             }
         }
+    }
+}
+
+/// Writes eight coefficients, each of which a byte of `values` says.
+///
+/// # Safety
+/// 16 bytes can be written.
+#[inline(always)]
+unsafe fn write_values(values: u64, to: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every such processor has SSE2; by the caller.
+    unsafe {
+        use std::arch::x86_64::*;
+        let values = _mm_cvtsi64_si128(values as i64);
+        let values = _mm_srai_epi16(_mm_unpacklo_epi8(values, values), 8);
+        _mm_storeu_si128(to.cast(), values);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: by the caller.
+    unsafe {
+        let values = values.to_le_bytes().map(|it| i16::from(it as i8));
+        to.cast::<[i16; 8]>().write_unaligned(values);
     }
 }
