@@ -6,6 +6,8 @@ pub(crate) mod colour;
 pub(crate) mod eight;
 pub(crate) mod nearest;
 pub(crate) mod normalize;
+#[cfg(target_arch = "x86_64")]
+mod permuted;
 pub(crate) mod picture;
 pub(crate) mod resample;
 mod room;
