@@ -3,12 +3,16 @@
 #![expect(clippy::print_stdout, reason = "it is what it is for")]
 
 use plan::{Arg, DType, ExprId, Extent, Type};
-use runtime::{Args, Call, Compute, Kernel, Kernels as _, Out, Philox, Scratch, Shape, Tensor};
+use runtime::{
+    Args, Buffer, Call, Compute, Kernel, Kernels as _, Out, Philox, Pool, Scratch, Shape, Tensor,
+};
 use std::{hint::black_box, path::PathBuf, time::Instant};
 
 const SIZE: usize = 224;
 /// Pictures of a batch.
 const BATCH: usize = 128;
+/// Bytes of a row of a batch.
+const ROW: usize = 3 * SIZE * SIZE * 4;
 /// Names of the steps that are told apart.
 const STEPS: [&str; 6] = ["read", "size", "draw", "decode", "resize", "normalize"];
 
@@ -54,7 +58,7 @@ struct Recipe {
     resize: Compute,
     normalize: Compute,
     rooms: [Scratch; 3],
-    batch: Vec<f32>,
+    batch: Buffer,
     at: usize,
     spent: [f64; 6],
 }
@@ -89,7 +93,7 @@ impl Recipe {
             resize: kernel("resize", &resized),
             normalize: kernel("normalize", &[value(), mean, std, Arg::Int(0)]),
             rooms: Default::default(),
-            batch: vec![0.0; BATCH * 3 * SIZE * SIZE],
+            batch: Pool::default().buffer(BATCH * ROW),
             at: 0,
             spent: [0.0; 6],
         }
@@ -105,7 +109,7 @@ impl Recipe {
         for (id, path) in (0..).zip(paths) {
             self.one(path, id).expect("it was taken before");
         }
-        black_box(&self.batch);
+        black_box(self.batch.bytes());
         self.spent.map(|it| it / paths.len() as f64 * 1e6)
     }
 
@@ -145,11 +149,8 @@ impl Recipe {
             image = image.narrowed(0, y, SIZE).narrowed(1, x, SIZE);
         }
         let image = image.permuted(&[2, 0, 1]);
-        let len = 3 * SIZE * SIZE;
-        let row = &mut self.batch[self.at * len..][..len];
+        let room = &mut self.batch.bytes_mut()[self.at * ROW..][..ROW];
         self.at = (self.at + 1) % BATCH;
-        // SAFETY: the room of floats is bytes too.
-        let room = unsafe { std::slice::from_raw_parts_mut(row.as_mut_ptr().cast(), 4 * len) };
         let mut out = Out::slot(DType::F32, Shape::new(&[3, SIZE, SIZE]), room);
         (self.normalize)(&Args::of(&[image, nothing, nothing, nothing]), &mut out).ok()?;
         clock.lap(5);

@@ -11,6 +11,8 @@ mod permuted;
 pub(crate) mod picture;
 pub(crate) mod resample;
 mod room;
+#[cfg(target_arch = "x86_64")]
+mod streamed;
 pub(crate) mod taps;
 mod tiers;
 mod transpose;
