@@ -158,6 +158,9 @@ impl<'a> Args<'a> {
 /// Bytes that one value may have.
 pub const VALUE_BYTES_MAX: usize = 1 << 30;
 
+/// Bytes of a row of a batch that is taken to be larger than the caches.
+const FAR_BYTES: usize = 64 << 10;
+
 /// Where a kernel writes its result: a row of the batch, or a register.
 pub struct Out<'a> {
     place: Place<'a>,
@@ -188,6 +191,12 @@ impl<'a> Out<'a> {
     pub fn row(column: &'a mut Builder) -> Self {
         let rows = column.rows();
         Self { place: Place::Row { column, rows } }
+    }
+
+    /// Whether nobody looks at the result soon, and all of them are more than caches hold: it
+    /// is a row of a batch. It may be written past the caches.
+    pub fn is_far(&self) -> bool {
+        matches!(&self.place, Place::Slot { room, .. } if room.len() >= FAR_BYTES)
     }
 
     /// Room for the elements of the result in C order; what it holds is not defined.

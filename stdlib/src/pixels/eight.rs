@@ -13,18 +13,18 @@ use super::{
 };
 
 /// Fractional bits of a weight: what 32 bits leave beside a level, its sign and its overshoot.
-const BITS: u32 = 32 - 8 - 2;
+pub(super) const BITS: u32 = 32 - 8 - 2;
 /// Levels that are blended at a time, so that their sums stay in registers.
 const LANES: usize = 64;
 
 /// Windows of one axis with weights for integers.
 #[derive(Debug, Default)]
 pub(crate) struct Weights {
-    windows: Vec<(u32, u32)>,
-    weights: Vec<i32>,
-    most: usize,
+    pub(super) windows: Vec<(u32, u32)>,
+    pub(super) weights: Vec<i32>,
+    pub(super) most: usize,
     /// Whether every window has two weights, neither negative.
-    pairs: bool,
+    pub(super) pairs: bool,
 }
 
 impl Weights {
@@ -60,7 +60,7 @@ impl Weights {
     }
 
     #[inline(always)]
-    fn window(&self, x: usize) -> (usize, &[i32]) {
+    pub(super) fn window(&self, x: usize) -> (usize, &[i32]) {
         let (start, len) = self.windows[x];
         (start as usize, &self.weights[x * self.most..][..len as usize])
     }
@@ -86,6 +86,8 @@ pub(crate) struct Room {
     narrow: Vec<u8>,
     /// The needed rows in their new width, each with room for whole [`LANES`].
     rows: Vec<u8>,
+    #[cfg(target_arch = "x86_64")]
+    permuted: super::permuted::Room,
 }
 
 /// What becomes of the axes: nothing where there are no weights.
@@ -96,9 +98,18 @@ pub(crate) struct Axes<'a> {
     pub(crate) rows: Option<&'a mut Weights>,
 }
 
+/// Writes `image`, resized, to `out`, which has room for it.
+pub(crate) fn resample(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if super::permuted::resample(image, &axes, &mut room.permuted, out) {
+        return;
+    }
+    resample_anywhere(image, axes, room, out);
+}
+
 tiers! {
-    /// Writes `image`, resized, to `out`, which has room for it.
-    pub(crate) fn resample(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) = resample_body::<false>, resample_body::<true>
+    /// The same in plain loops.
+    fn resample_anywhere(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) = resample_body::<false>, resample_body::<true>
 }
 
 #[inline(always)]
@@ -376,30 +387,67 @@ mod tests {
     use crate::pixels::taps::{Edge, Kernel, Rule};
     use runtime::Tensor;
 
+    type Resample = fn(&Picture<'_, u8>, Axes<'_>, &mut Room, &mut [u8]);
+
     #[test]
     fn every_tier_gives_the_same_bits() {
-        let levels: Vec<u8> = (0..90 * 80 * 3).map(|i| (runtime::mix(1, i) >> 56) as u8).collect();
-        let picture = Tensor::new(&[90, 80, 3], &levels);
-        let image = Picture::of(&picture).expect("its pixels lie side by side");
+        let levels: Vec<u8> = (0..290 * 1204).map(|i| (runtime::mix(1, i) >> 56) as u8).collect();
+        // Channels, and height and width before and after: near and far columns, long windows,
+        // one axis only, rows as short as a register.
+        let cases = [
+            (3, [90, 80], [37, 91]),
+            (3, [290, 400], [224, 224]),
+            (3, [200, 224], [224, 224]),
+            (3, [150, 150], [150, 61]),
+            (3, [224, 301], [224, 140]),
+            (3, [77, 43], [200, 200]),
+            (1, [60, 500], [31, 224]),
+            (1, [30, 128], [30, 333]),
+            (4, [90, 200], [20, 90]),
+            (3, [80, 390], [12, 33]),
+            (3, [9, 5], [4, 8]),
+        ];
         for rule in [
             Rule::Widened(Kernel::Triangle),
             Rule::Widened(Kernel::Cubic(-0.5)),
             Rule::Nearby(Kernel::Triangle, Edge::Repeat),
+            Rule::Nearby(Kernel::Cubic(-0.75), Edge::Repeat),
+            Rule::Covered { least: 0.0 },
         ] {
-            let resized = |resample: fn(&Picture<'_, u8>, Axes<'_>, &mut Room, &mut [u8])| {
-                let mut weights = [Weights::default(), Weights::default()];
-                for (weights, (from, to)) in weights.iter_mut().zip([(90, 37), (80, 91)]) {
-                    let mut taps = Taps::default();
-                    taps.fill(rule, from, to);
-                    weights.round(&taps, from);
+            for (channels, from, to) in cases {
+                let picture = Tensor::new(
+                    &[from[0], from[1], channels],
+                    &levels[..from[0] * from[1] * channels],
+                );
+                let made = |by| resized(by, &picture, (rule, from, to), to[0] * to[1] * channels);
+                let expected = made(resample_body::<false>);
+                for (i, by) in [resample as Resample, resample_anywhere].into_iter().enumerate() {
+                    assert!(made(by) == expected, "{i}, {rule:?}, {channels}: {from:?} {to:?}");
                 }
-                let [rows, columns] = &mut weights;
-                let axes = Axes { columns: Some(columns), rows: Some(rows) };
-                let mut out = vec![0; 37 * 91 * 3];
-                resample(&image, axes, &mut Room::default(), &mut out);
-                out
-            };
-            assert!(resized(resample) == resized(resample_body::<false>), "{rule:?}");
+            }
         }
+    }
+
+    fn resized(
+        by: Resample,
+        picture: &Tensor<'_>,
+        (rule, from, to): (Rule, [usize; 2], [usize; 2]),
+        len: usize,
+    ) -> Vec<u8> {
+        let image = Picture::of(picture).expect("its pixels lie side by side");
+        let mut weights = [Weights::default(), Weights::default()];
+        for (i, weights) in weights.iter_mut().enumerate() {
+            let mut taps = Taps::default();
+            taps.fill(rule, from[i], to[i]);
+            weights.round(&taps, from[i]);
+        }
+        let [rows, columns] = &mut weights;
+        let axes = Axes {
+            columns: (from[1] != to[1]).then_some(columns),
+            rows: (from[0] != to[0]).then_some(rows),
+        };
+        let mut out = vec![0; len];
+        by(&image, axes, &mut Room::default(), &mut out);
+        out
     }
 }

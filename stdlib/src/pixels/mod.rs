@@ -6,9 +6,13 @@ pub(crate) mod colour;
 pub(crate) mod eight;
 pub(crate) mod nearest;
 pub(crate) mod normalize;
+#[cfg(target_arch = "x86_64")]
+mod permuted;
 pub(crate) mod picture;
 pub(crate) mod resample;
 mod room;
+#[cfg(target_arch = "x86_64")]
+mod streamed;
 pub(crate) mod taps;
 mod tiers;
 mod transpose;

@@ -3,6 +3,8 @@
 //! Three ways through memory: pixels side by side into planes (and right to left), rows of
 //! whole pixels, and anything else, gathered row by row.
 
+#[cfg(target_arch = "x86_64")]
+use super::streamed;
 use super::{Picture, tiers};
 use plan::DType;
 use runtime::{Element, MAX_RANK, Tensor};
@@ -45,12 +47,14 @@ impl Maps {
 }
 
 /// Writes the elements of `image` in C order to `out`; its channels are counted by `axis`.
-pub(crate) fn normalize(image: &Tensor<'_>, axis: usize, maps: &Maps, out: &mut [f32]) {
+///
+/// `far` says that nobody looks at `out` soon, so that it may go past the caches.
+pub(crate) fn normalize(image: &Tensor<'_>, axis: usize, maps: &Maps, out: &mut [f32], far: bool) {
     if out.is_empty() {
         return;
     }
     if let Some(colour) = Colour::of(image, axis, &maps.channels) {
-        return colour.write(out);
+        return if far { colour.stream(out) } else { colour.write(out) };
     }
     match image.dtype() {
         DType::U8 => rows::<u8>(image, axis, maps, out),
@@ -92,6 +96,15 @@ impl<'a> Colour<'a> {
         let channels = [0, 1, 2].map(|it: usize| channels[it.min(last)]);
         let moves = planar || mirrored;
         (moves && rows.width >= PIXELS).then_some(Self { rows, mirrored, planar, channels })
+    }
+
+    /// The same past the caches, where that can be.
+    fn stream(&self, out: &mut [f32]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.planar && streamed::planes(&self.rows, self.mirrored, &self.channels, out) {
+            return;
+        }
+        self.write(out);
     }
 
     fn write(&self, out: &mut [f32]) {

@@ -1,0 +1,40 @@
+//! A decoder of sequential JPEGs, to the bit as libjpeg-turbo's.
+//!
+//! It takes baseline and extended sequential files of 8 bits with Huffman code, one scan, one
+//! or three components, any sampling of whole ratios, with restart markers or without; and of
+//! these only what is entirely in order. Whatever else there is, it refuses by name
+//! ([`Error::Unsupported`], [`Error::Irregular`]), for another decoder to judge. What it gives
+//! equals libjpeg-turbo's slow integer transform and "fancy" upsampling, for all of a picture
+//! and for any part of it; it reads no further than the part needs, and holds a few rows.
+//!
+//! ```
+//! # let bytes = libjpeg_turbo_rs::compress(
+//! #     &[128; 3 * 40 * 30], 40, 30, libjpeg_turbo_rs::PixelFormat::Rgb, 90,
+//! #     libjpeg_turbo_rs::Subsampling::S420).unwrap();
+//! use jpeg::{Decoder, Header, Region, Request};
+//!
+//! let header = Header::read(&bytes)?;
+//! let region = Region { x: 5, y: 5, width: header.width - 10, height: header.height - 10 };
+//! let mut pixels = vec![0; region.width * region.height * 3];
+//! let request = Request { region: Some(region), ..Request::default() };
+//! Decoder::new().decode(&bytes, &request, &mut pixels, region.width * 3)?;
+//! # Ok::<(), jpeg::Error>(())
+//! ```
+
+mod decoder;
+mod entropy;
+mod error;
+mod header;
+mod huffman;
+mod layout;
+mod pixels;
+mod rows;
+mod source;
+mod tier;
+mod unstuff;
+
+pub use decoder::{Channels, Decoder, Info, Request};
+pub use error::Error;
+pub use header::{Colour, Header, Kind};
+pub use layout::Region;
+pub use tier::Tier;

@@ -1,0 +1,79 @@
+//! What the vector kernels ask of a processor: vectors of 16-bit words in lanes of 128 bits.
+//!
+//! Everything but loads and stores works within a lane, so a kernel written once over `Words`
+//! serves vectors of one, two and four lanes.
+
+use super::idct::Pair;
+
+/// A vector of `LANES` lanes of 128 bits: 8 words, 4 double words or 16 bytes each.
+///
+/// # Safety
+/// Every function needs a processor that has the vector's instructions, so all are called from
+/// functions that have these enabled (into which they are inlined). Those that take a pointer
+/// read or write as many bytes there as they say, at any alignment.
+pub(super) trait Words: Copy {
+    /// Lanes of 128 bits.
+    const LANES: usize;
+    /// Bytes.
+    const BYTES: usize = 16 * Self::LANES;
+
+    unsafe fn zero() -> Self;
+    unsafe fn splat16(word: i16) -> Self;
+    unsafe fn splat32(word: i32) -> Self;
+
+    /// Reads and writes `BYTES` bytes.
+    unsafe fn load(from: *const u8) -> Self;
+    unsafe fn store(self, to: *mut u8);
+    /// Reads `BYTES / 2` bytes: a word each.
+    unsafe fn load_wide(from: *const u8) -> Self;
+
+    /// Reads `LANES` blocks of 64 words in zig-zag order; gives the eight rows of the blocks, one
+    /// block a lane, times the 64 words at `quant`, which are in zig-zag order too.
+    unsafe fn rows(blocks: *const i16, quant: *const u16) -> [Self; 8];
+    /// The lower 8 bytes of all lanes go to `lower`, the upper 8 to `upper`: 8 bytes a lane.
+    unsafe fn store_halves(self, lower: *mut u8, upper: *mut u8);
+    /// Writes byte 0 of all three, byte 1 of all three …: 3 * `BYTES` bytes.
+    unsafe fn store_3(vectors: [Self; 3], to: *mut u8);
+
+    unsafe fn add16(self, other: Self) -> Self;
+    unsafe fn sub16(self, other: Self) -> Self;
+    /// The lower and the upper 16 bits of products of signed words.
+    unsafe fn mul16_low(self, other: Self) -> Self;
+    unsafe fn mul16_high(self, other: Self) -> Self;
+    /// Sums of the products of neighbouring signed words.
+    unsafe fn mul_add(self, other: Self) -> Self;
+    unsafe fn add32(self, other: Self) -> Self;
+    unsafe fn sub32(self, other: Self) -> Self;
+    unsafe fn xor(self, other: Self) -> Self;
+    unsafe fn or(self, other: Self) -> Self;
+
+    /// Shifts by `N` (1 to 15), to the right with the sign, without it, and to the left.
+    unsafe fn sra32<const N: i32>(self) -> Self;
+    unsafe fn sra16<const N: i32>(self) -> Self;
+    unsafe fn srl16<const N: i32>(self) -> Self;
+    unsafe fn sll16<const N: i32>(self) -> Self;
+
+    /// Lane by lane the words of `self`, then those of `other`, saturated to half the size.
+    unsafe fn narrow32(self, other: Self) -> Self;
+    unsafe fn narrow16(self, other: Self) -> Self;
+    /// The same, to unsigned bytes.
+    unsafe fn narrow16_unsigned(self, other: Self) -> Self;
+
+    /// Lane by lane the lower (`lo`) or upper (`hi`) halves of both, by turns.
+    unsafe fn lo8(self, other: Self) -> Self;
+    unsafe fn hi8(self, other: Self) -> Self;
+    unsafe fn lo16(self, other: Self) -> Self;
+    unsafe fn hi16(self, other: Self) -> Self;
+    unsafe fn lo32(self, other: Self) -> Self;
+    unsafe fn hi32(self, other: Self) -> Self;
+    unsafe fn lo64(self, other: Self) -> Self;
+    unsafe fn hi64(self, other: Self) -> Self;
+
+    /// Both words of all pairs.
+    #[inline(always)]
+    unsafe fn splat_pair(pair: Pair) -> Self {
+        let (low, high) = (pair.0 as u16, pair.1 as u16);
+        // SAFETY: as the caller's.
+        unsafe { Self::splat32((u32::from(high) << 16 | u32::from(low)) as i32) }
+    }
+}

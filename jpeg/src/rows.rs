@@ -1,0 +1,131 @@
+//! The samples of a plane, an MCU row at a time, and the rows of the picture made of them.
+
+use crate::layout::{Filter, Plane};
+use crate::pixels::Kernels;
+use std::ops::Range;
+
+/// Samples before the first of a row, and behind the last, that may be read.
+const PAD: usize = 64;
+
+/// The samples of a plane for one MCU row, and the last row before them.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    samples: Vec<u8>,
+    stride: usize,
+    /// The columns of the plane that are held.
+    columns: Range<usize>,
+    /// The row of the plane that follows the first that is held.
+    first: usize,
+    /// One row of the picture.
+    made: Vec<u8>,
+    /// Where it begins, in `made`, or, where no filter is needed, in `samples`.
+    at: usize,
+    is_made: bool,
+}
+
+impl Rows {
+    /// Makes room for `mcus` of each row.
+    pub(crate) fn begin(&mut self, plane: &Plane, mcus: &Range<usize>) {
+        self.columns = 8 * plane.h * mcus.start..8 * plane.h * mcus.end;
+        self.stride = (self.columns.len() + 2 * PAD).next_multiple_of(64);
+        // Rows that are a page apart would take each other's place in the cache.
+        self.stride += if self.stride.is_multiple_of(1024) { 64 } else { 0 };
+        let len = self.stride * (8 * plane.v + 1);
+        if self.samples.len() < len {
+            self.samples.resize(len, 0);
+        }
+        let len = self.columns.len() * plane.ratio.0 + 2 * PAD;
+        if self.made.len() < len {
+            self.made.resize(len, 0);
+        }
+    }
+
+    /// Goes to the MCU row whose first row in the plane is `first`.
+    pub(crate) fn advance(&mut self, plane: &Plane, first: usize) {
+        let last = 8 * plane.v * self.stride;
+        self.samples.copy_within(last..last + self.stride, 0);
+        self.first = first;
+    }
+
+    /// Makes samples of the `blocks` of a row of blocks, the `row`-th of the MCU row; `coefs`
+    /// begin with the first that is held.
+    pub(crate) fn put(
+        &mut self,
+        row: usize,
+        blocks: Range<usize>,
+        coefs: &[i16],
+        transform: &dyn Fn(&[i16], &mut [u8], usize),
+    ) {
+        let held = self.columns.start / 8..self.columns.end / 8;
+        let blocks =
+            blocks.start.max(held.start) - held.start..blocks.end.min(held.end) - held.start;
+        let at = (8 * row + 1) * self.stride + PAD + 8 * blocks.start;
+        let len = 7 * self.stride + 8 * blocks.len();
+        let coefs = &coefs[64 * blocks.start..64 * blocks.end];
+        transform(coefs, &mut self.samples[at..at + len], self.stride);
+    }
+
+    /// Repeats the samples at the sides of the plane, which filters read, in all rows but the first.
+    pub(crate) fn repeat_sides(&mut self, plane: &Plane) {
+        if !matches!(plane.filter, Filter::H2V1 | Filter::H2V2) {
+            return;
+        }
+        let right = plane.width.checked_sub(self.columns.start + 1);
+        let right = right.filter(|_| plane.width <= self.columns.end);
+        for row in self.samples.chunks_exact_mut(self.stride).skip(1).take(8 * plane.v) {
+            if self.columns.start == 0 {
+                row[PAD - 1] = row[PAD];
+            }
+            if let Some(right) = right {
+                row[PAD + right + 1] = row[PAD + right];
+            }
+        }
+    }
+
+    /// Makes `columns` of row `y` of the picture; [`Self::made`] gives them.
+    pub(crate) fn make(&mut self, plane: &Plane, y: usize, columns: &Range<usize>, by: &Kernels) {
+        let (across, down) = plane.ratio;
+        let near = self.row(y / down);
+        self.is_made = plane.filter != Filter::None;
+        if !self.is_made {
+            self.at = near + PAD + columns.start - self.columns.start;
+            return;
+        }
+        let far = if plane.filter.is_vertical() { self.row(far(y, plane.height)) } else { near };
+        let first = columns.start / across;
+        let n = columns.end.div_ceil(across) - first;
+        self.at = columns.start - first * across;
+
+        let start = PAD + first - self.columns.start;
+        let Self { samples, made, .. } = self;
+        let row = |at: usize, beside: usize| &samples[at + start - beside..][..n + 2 * beside];
+        let to = &mut made[..n * across];
+        match plane.filter {
+            Filter::None => {}
+            Filter::H2V1 => by.h2v1(row(near, 1), to),
+            Filter::H2V2 => by.h2v2(row(near, 1), row(far, 1), to),
+            Filter::H1V2 => by.h1v2(row(near, 0), row(far, 0), 1 + (y & 1) as u16, to),
+            Filter::Repeat => {
+                for (to, from) in to.chunks_exact_mut(across).zip(row(near, 0)) {
+                    to.fill(*from);
+                }
+            }
+        }
+    }
+
+    /// What was made last, from its first column on.
+    pub(crate) fn made(&self) -> &[u8] {
+        if self.is_made { &self.made[self.at..] } else { &self.samples[self.at..] }
+    }
+
+    /// Where row `y` of the plane begins.
+    fn row(&self, y: usize) -> usize {
+        (y + 1 - self.first) * self.stride
+    }
+}
+
+/// The row that is second nearest to row `y` of a picture of twice as many rows.
+fn far(y: usize, height: usize) -> usize {
+    let (near, is_lower) = (y / 2, y % 2 == 1);
+    if is_lower { (near + 1).min(height - 1) } else { near.saturating_sub(1) }
+}

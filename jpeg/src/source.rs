@@ -1,0 +1,184 @@
+//! The code of a scan, from one marker to the next, as bits.
+//!
+//! A piece of the file at a time is copied without its stuffed zeros; so what is held is
+//! bounded, and stays in the nearest cache.
+
+use crate::error::{Error, irregular};
+use crate::unstuff::{OVERRUN, Unstuff};
+
+/// Bytes that a block of 64 coefficients can take: each a code of 16 bits and a value of 15.
+const BLOCK_BYTES_MAX: usize = (64 * (16 + 15)) / 8;
+/// Bytes that an MCU can take and that are read with them.
+const MCU_BYTES_MAX: usize = crate::header::BLOCKS_MAX * BLOCK_BYTES_MAX + 64;
+/// Bytes of the file that are copied at once.
+const PIECE: usize = 16 << 10;
+/// Bytes already read that are kept, so that a reader can go back within a symbol.
+const BEFORE: usize = 16;
+/// Zeros behind the end of the code: an MCU that begins before the end ends within them.
+const SLACK: usize = MCU_BYTES_MAX + OVERRUN;
+const ROOM: usize = BEFORE + PIECE + MCU_BYTES_MAX + SLACK;
+
+/// Room for the code that is being read.
+pub(crate) struct Room(Box<[u8; ROOM]>);
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self(Box::new([0; ROOM]))
+    }
+}
+
+/// Bits that are read next; what is kept between two calls of the decoding of MCUs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cursor {
+    /// The next bits, from the highest one on. Those behind `n` are right too, or zeros.
+    pub(crate) bits: u64,
+    /// How many of them count.
+    pub(crate) n: u32,
+    /// Where in the room the byte stands that comes next.
+    pub(crate) at: usize,
+}
+
+impl Cursor {
+    /// Bits of the room before those that come next.
+    fn position(&self) -> usize {
+        8 * self.at - self.n as usize
+    }
+}
+
+/// The code of a scan.
+pub(crate) struct Source<'a> {
+    bytes: &'a [u8],
+    room: &'a mut [u8; ROOM],
+    unstuff: Unstuff,
+    /// Where in the file the bytes begin that are not in the room.
+    next: usize,
+    /// Where in the room they will.
+    filled: usize,
+    /// The two before the last piece was copied.
+    piece: (usize, usize),
+    ended: bool,
+    pub(crate) cursor: Cursor,
+}
+
+impl<'a> Source<'a> {
+    /// The code that begins at `at`.
+    pub(crate) fn new(bytes: &'a [u8], room: &'a mut Room, unstuff: Unstuff) -> Self {
+        Self {
+            bytes,
+            room: &mut room.0,
+            unstuff,
+            next: 0,
+            filled: 0,
+            piece: (0, 0),
+            ended: false,
+            cursor: Cursor::default(),
+        }
+    }
+
+    /// Begins to read the code at `at`, whose first `skipped` bits do not count.
+    pub(crate) fn seek(&mut self, at: usize, skipped: u32) -> Result<(), Error> {
+        self.next = at.min(self.bytes.len());
+        self.filled = BEFORE;
+        self.ended = false;
+        self.cursor = Cursor { at: BEFORE, ..Cursor::default() };
+        self.more()?;
+        if skipped > 0 {
+            let bits = u64::from(self.room[BEFORE]) << 56;
+            self.cursor = Cursor { bits: bits << skipped, n: 8 - skipped, at: BEFORE + 1 };
+        }
+        Ok(())
+    }
+
+    /// The bytes of the room.
+    pub(crate) fn room(&self) -> &[u8; ROOM] {
+        self.room
+    }
+
+    /// Where in the room the cursor may at most stand before an MCU; beyond, [`Self::more`] is
+    /// to be called, once before each.
+    pub(crate) fn safe(&self) -> usize {
+        self.filled.saturating_sub(MCU_BYTES_MAX)
+    }
+
+    /// Copies the next piece, or finds out that the code has ended too early.
+    ///
+    /// After it, an MCU can be read without a further look at where the room ends.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn more(&mut self) -> Result<(), Error> {
+        if self.ended {
+            return match self.cursor.position() <= 8 * self.filled {
+                true => Ok(()),
+                false => irregular("its code ends too early"),
+            };
+        }
+        let read = self.cursor.at - BEFORE;
+        self.room.copy_within(read..self.filled, 0);
+        self.cursor.at = BEFORE;
+        self.filled -= read;
+        self.piece = (self.next, self.filled);
+
+        let piece = &self.bytes[self.next..self.bytes.len().min(self.next + PIECE)];
+        let copied = (self.unstuff)(piece, &mut self.room[self.filled..]);
+        self.next += copied.read;
+        self.filled += copied.written;
+        self.ended = copied.ended || self.next + 1 >= self.bytes.len();
+        if self.ended {
+            self.room[self.filled..][..SLACK].fill(0);
+        }
+        Ok(())
+    }
+
+    /// Where the marker stands behind the code, of which nothing may be left but padding.
+    pub(crate) fn finish(&mut self) -> Result<usize, Error> {
+        // Where much is left, there is no room for more.
+        if !self.ended && self.cursor.at > self.safe() {
+            self.more()?;
+        }
+        let (position, end) = (self.cursor.position(), 8 * self.filled);
+        if !self.ended || position + 8 <= end {
+            return irregular("there is more code than blocks");
+        }
+        if position > end {
+            return irregular("its code ends too early");
+        }
+        Ok(self.next)
+    }
+
+    /// Where in the file the bits stand that come next: the byte, and bits of it before them.
+    pub(crate) fn position(&self) -> (usize, u32) {
+        let position = self.cursor.position();
+        let (at, (next, filled)) = (position / 8, self.piece);
+        // Each byte of all ones takes two in the file.
+        let taken = |it: &[u8]| it.len() + it.iter().filter(|&&it| it == 0xFF).count();
+        let at = match at >= filled {
+            true => next + taken(&self.room[filled..at]),
+            false => next - taken(&self.room[at..filled]),
+        };
+        (at, (position % 8) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tier;
+
+    #[test]
+    fn what_is_left_or_missing_is_seen() {
+        let mut room = Room::new();
+        let bytes = [0xAB, 0xFF, 0, 0xCD, 0xFF, 0xD9];
+        let mut source = Source::new(&bytes, &mut room, crate::unstuff::of(Tier::Plain));
+        source.seek(0, 0).unwrap();
+        source.cursor.at += 3;
+        assert_eq!(source.position(), (4, 0));
+        assert_eq!(source.finish(), Ok(4));
+        source.cursor.n = 7;
+        assert_eq!(source.position(), (3, 1));
+        assert_eq!(source.finish(), Ok(4));
+        source.cursor.n = 8;
+        assert!(source.finish().is_err());
+        (source.cursor.at, source.cursor.n) = (source.cursor.at + 1, 0);
+        assert!(source.finish().is_err() && source.more().is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! What is decoded equals, to the bit, what `libjpeg-turbo-rs` decodes, which equals libjpeg-turbo.
+
+use jpeg::{Channels, Decoder, Error, Header, Region, Request, Tier};
+use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
+use std::path::{Path, PathBuf};
+
+/// What another decoder makes of all of a picture.
+fn expected(bytes: &[u8], channels: Channels) -> Option<Vec<u8>> {
+    let mut decoder = libjpeg_turbo_rs::Decoder::new(bytes).ok()?;
+    decoder.set_output_format(match channels {
+        Channels::Gray => PixelFormat::Grayscale,
+        _ => PixelFormat::Rgb,
+    });
+    Some(decoder.decode_image().ok()?.data)
+}
+
+/// Numbers that look drawn at random (SplitMix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % n as u64) as usize
+    }
+
+    fn region(&mut self, header: &Header) -> Region {
+        let (x, y) = (self.below(header.width), self.below(header.height));
+        let (width, height) = (self.below(header.width - x) + 1, self.below(header.height - y) + 1);
+        Region { x, y, width, height }
+    }
+}
+
+fn decoded(
+    decoder: &mut Decoder,
+    bytes: &[u8],
+    request: &Request,
+    header: &Header,
+) -> Result<Vec<u8>, Error> {
+    let region = request.region;
+    let (width, height) = region.map_or((header.width, header.height), |it| (it.width, it.height));
+    let stride = width * request.channels.count();
+    let mut out = vec![0xA5; stride * height];
+    decoder.decode(bytes, request, &mut out, stride)?;
+    Ok(out)
+}
+
+fn part(whole: &[u8], header: &Header, region: &Region, channels: usize) -> Vec<u8> {
+    let rows = whole.chunks_exact(header.width * channels).skip(region.y).take(region.height);
+    rows.flat_map(|row| &row[region.x * channels..][..region.width * channels]).copied().collect()
+}
+
+/// Compares all of a picture, and `n_regions` of it, in every tier. Whether it was taken.
+fn check(name: &str, bytes: &[u8], n_regions: usize, draw: &mut Draw) -> bool {
+    let Ok(header) = Header::read(bytes) else { return false };
+    if header.supported().is_err() {
+        return false;
+    }
+    for channels in [Channels::Rgb, Channels::Gray] {
+        let Some(whole) = expected(bytes, channels) else { return false };
+        for tier in Tier::available() {
+            let mut decoder = Decoder::with_tier(tier);
+            let mut request = Request { channels, ..Request::default() };
+            match decoded(&mut decoder, bytes, &request, &header) {
+                Err(Error::Unsupported(_)) => continue,
+                Err(Error::Irregular(why)) => {
+                    println!("{name}: {why}");
+                    return false;
+                }
+                result => assert!(result.as_ref() == Ok(&whole), "{name} {tier:?} {channels:?}"),
+            }
+            for _ in 0..n_regions {
+                let region = draw.region(&header);
+                request.region = Some(region);
+                let part = part(&whole, &header, &region, channels.count());
+                let result = decoded(&mut decoder, bytes, &request, &header);
+                assert!(result.as_ref() == Ok(&part), "{name} {tier:?} {channels:?} {region:?}");
+            }
+        }
+    }
+    true
+}
+
+/// A picture with edges, gradients and noise.
+fn pixels(width: usize, height: usize, draw: &mut Draw) -> Vec<u8> {
+    let noise = draw.below(100) + 1;
+    let mut pixels = Vec::with_capacity(width * height * 3);
+    for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+        let edge = if (x / 5 + y / 7) % 2 == 0 { 90 } else { 0 };
+        let values = [x * 3 + edge, y * 5, 255 - x.min(255) + edge];
+        pixels.extend(values.map(|it| (it + draw.below(noise)).min(255) as u8));
+    }
+    pixels
+}
+
+const SAMPLINGS: [Subsampling; 8] = [
+    Subsampling::S444,
+    Subsampling::S422,
+    Subsampling::S420,
+    Subsampling::S440,
+    Subsampling::S411,
+    Subsampling::S441,
+    Subsampling::S410,
+    Subsampling::S24,
+];
+
+#[test]
+fn small_pictures_of_all_forms() {
+    let mut draw = Draw(1);
+    let mut taken = 0;
+    for round in 0..600 {
+        let (width, height) = (draw.below(70) + 1, draw.below(70) + 1);
+        let pixels = pixels(width, height, &mut draw);
+        let sampling = SAMPLINGS[round % SAMPLINGS.len()];
+        let mut encoder = Encoder::new(&pixels, width, height, PixelFormat::Rgb)
+            .quality(draw.below(100) as u8 + 1)
+            .subsampling(sampling)
+            .optimize_huffman(draw.below(2) == 0)
+            .grayscale_from_color(draw.below(8) == 0);
+        if draw.below(3) == 0 {
+            encoder = encoder.restart_blocks(draw.below(9) as u16 + 1);
+        }
+        let Ok(bytes) = encoder.encode() else { continue };
+        let name = format!("{round}: {width}x{height} {sampling:?}");
+        taken += usize::from(check(&name, &bytes, 4, &mut draw));
+    }
+    assert!(taken > 500, "{taken}");
+}
+
+#[test]
+fn sampling_factors_of_all_kinds() {
+    let mut draw = Draw(2);
+    let mut taken = 0;
+    for round in 0..2000 {
+        let mut factor = || [1, 1, 2, 2, 3, 4][draw.below(6)];
+        let factors: Vec<(u8, u8)> = (0..3).map(|_| (factor(), factor())).collect();
+        if factors.iter().map(|it| it.0 * it.1).sum::<u8>() > 10 {
+            continue;
+        }
+        let (width, height) = (draw.below(90) + 1, draw.below(90) + 1);
+        let pixels = pixels(width, height, &mut draw);
+        let encoder = Encoder::new(&pixels, width, height, PixelFormat::Rgb)
+            .quality(80)
+            .sampling_factors(factors.clone());
+        let Ok(bytes) = encoder.encode() else { continue };
+        let name = format!("{round}: {width}x{height} {factors:?}");
+        taken += usize::from(check(&name, &bytes, 3, &mut draw));
+    }
+    println!("{taken} taken");
+    assert!(taken > 60, "{taken}");
+}
+
+fn files(under: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(under) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|it| Some(it.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|it| {
+            ["jpg", "jpeg"].contains(&it.to_string_lossy().to_lowercase().as_str())
+        }) {
+            found.push(path);
+        }
+    }
+}
+
+fn real_files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"), &mut found);
+    if found.is_empty() {
+        println!("../shared/data is absent: skipped");
+    }
+    found
+}
+
+#[test]
+fn real_pictures() {
+    let all = std::env::var_os("SLOW_TESTS").is_some();
+    let files = real_files();
+    let step = if all { 1 } else { files.len().div_ceil(60).max(1) };
+    let mut draw = Draw(3);
+    let (mut n, mut taken) = (0, 0);
+    for path in files.iter().step_by(step) {
+        let bytes = std::fs::read(path).unwrap();
+        n += 1;
+        taken += usize::from(check(&path.display().to_string(), &bytes, 3, &mut draw));
+    }
+    println!("{taken} of {n} files taken");
+}
