@@ -79,7 +79,8 @@ fn pictures(folder: &Path) -> Vec<Picture> {
     paths.sort();
     let mut state = 1_u64;
     let mut draw = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
     let pictures = paths.iter().filter_map(|path| {
