@@ -46,7 +46,7 @@ fn what_is_found_is_kept_and_nothing_else() {
     let all = found.memory.all_threads.as_ref().unwrap();
     assert!(all.copy.min > 0.0 && f64::from(all.threads) >= found.cpu.available);
     let storage = found.storage_of(&disk).unwrap();
-    assert_eq!((storage.file, storage.read.len()), (32 << 20, 12));
+    assert_eq!((storage.file, storage.read.len()), (32 << 20, 13));
     let sweep = storage.sweep(Cache::Cold, Pattern::Random, 4096).unwrap();
     let threads: Vec<_> = sweep.points.iter().map(|it| it.threads).collect();
     assert_eq!(threads, [1, 2, 4, 8, 16]);

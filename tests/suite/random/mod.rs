@@ -52,8 +52,7 @@ const SHOWN: usize = 3;
 /// What need not be used, and why.
 const EXCEPTIONS: [(&str, &str); 0] = [];
 /// Passes that need not change a program, and why.
-const UNUSED_PASSES: [(&str, &str); 1] =
-    [("make-parts", "no function of the library says `Fuses`")];
+const UNUSED_PASSES: [(&str, &str); 0] = [];
 
 /// What all programs need.
 pub(crate) struct World {

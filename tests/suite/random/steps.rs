@@ -305,7 +305,7 @@ fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     let x = writer.values(&growing.fields).base();
     let (height, width) = (writer.dice.within(7, 9), writer.dice.within(7, 9));
     let picture = format!("plasma({x}, {height}, {width})");
-    let computed = match writer.dice.below(12) {
+    let computed = match writer.dice.below(15) {
         0 => format!("f32({picture}) - f32([120.0, 110.0, 100.0])"),
         1 => format!("f32([1.0, 2.0, 3.0]) / (f32({picture}) + 1.0)"),
         2 => format!("normalize({picture}, mean: [0.5, 0.4, 0.3], std: 0.25)"),
@@ -317,6 +317,7 @@ fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         8 => format!("adjust_contrast({picture}, 1.4)"),
         9 => format!("gaussian_blur({picture}, 3)"),
         10 => format!("resize({picture}, 8, 7)"),
+        11..14 => format!("decode_jpeg(encode_jpeg({picture}))"),
         _ => format!("i32({picture}) // 3 % 7"),
     };
     let view = match writer.dice.below(8) {
