@@ -26,7 +26,12 @@ fn main() {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries.filter_map(|it| Some(it.ok()?.path())).collect();
     paths.sort();
-    let mut recipes = [Recipe::training(false), Recipe::training(true), Recipe::evaluation()];
+    let mut recipes = [
+        Recipe::training(false),
+        Recipe::training(true),
+        Recipe::evaluation(false),
+        Recipe::evaluation(true),
+    ];
     paths.retain(|it| recipes.iter_mut().all(|recipe| recipe.takes(it)));
 
     println!("{} pictures; us an image", paths.len());
@@ -53,6 +58,8 @@ fn main() {
 struct Recipe {
     name: &'static str,
     is_training: bool,
+    /// Whether only a part of the resized picture is made.
+    is_part: bool,
     size: Compute,
     decode: Compute,
     resize: Compute,
@@ -66,14 +73,15 @@ struct Recipe {
 impl Recipe {
     fn training(antialias: bool) -> Self {
         let name = if antialias { "training, antialias" } else { "training" };
-        Self::new(name, "decode_jpeg_crop", antialias)
+        Self::new(name, "decode_jpeg_crop", (antialias, false))
     }
 
-    fn evaluation() -> Self {
-        Self::new("evaluation", "decode_jpeg", true)
+    fn evaluation(is_part: bool) -> Self {
+        let name = if is_part { "evaluation, resize_crop" } else { "evaluation" };
+        Self::new(name, "decode_jpeg", (true, is_part))
     }
 
-    fn new(name: &'static str, decode: &str, antialias: bool) -> Self {
+    fn new(name: &'static str, decode: &str, (antialias, is_part): (bool, bool)) -> Self {
         let word = |it: &str| Arg::Word(it.into());
         let of = |it: [f64; 3]| Arg::List(it.iter().map(|it| Arg::Float(*it)).collect());
         let value = || Arg::Expr(ExprId(0));
@@ -83,14 +91,16 @@ impl Recipe {
             true => vec![value(), value(), value(), value(), value()],
             false => vec![value(), Arg::Int(3), Arg::Bool(false)],
         };
-        let resized =
-            vec![value(), value(), value(), word("bilinear"), Arg::Bool(antialias), word("pillow")];
+        let resize = if is_part { "resize_crop" } else { "resize" };
+        let mut resized = vec![value(); if is_part { 7 } else { 3 }];
+        resized.extend([word("bilinear"), Arg::Bool(antialias), word("pillow")]);
         Self {
             name,
             is_training,
+            is_part,
             size: kernel("jpeg_size", &[value()]),
             decode: kernel(decode, &decoded),
-            resize: kernel("resize", &resized),
+            resize: kernel(resize, &resized),
             normalize: kernel("normalize", &[value(), mean, std, Arg::Int(0)]),
             rooms: Default::default(),
             batch: Pool::default().buffer(BATCH * ROW),
@@ -138,13 +148,18 @@ impl Recipe {
         let square = [[SIZE as i64], [SIZE as i64]];
         let to = if self.is_training { square } else { scaled };
         let nothing = Tensor::nothing();
-        let args = [decoded.tensor(), number(&to[0]), number(&to[1]), nothing, nothing, nothing];
+        let at = to.map(|it| [(it[0] - SIZE as i64) / 2]);
+        let mut args = vec![decoded.tensor(), number(&to[0]), number(&to[1])];
+        if self.is_part {
+            args.extend([&at[0], &at[1], &square[0], &square[1]].map(number));
+        }
+        args.extend([nothing; 3]);
         (self.resize)(&Args::of(&args), &mut Out::grow(resized)).ok()?;
         clock.lap(4);
         let mut image = resized.tensor();
         if self.is_training {
             image = if id % 2 == 0 { image.flipped(1) } else { image };
-        } else {
+        } else if !self.is_part {
             let [y, x] = [0, 1].map(|it| (image.shape()[it] - SIZE) / 2);
             image = image.narrowed(0, y, SIZE).narrowed(1, x, SIZE);
         }

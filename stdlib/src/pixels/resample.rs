@@ -7,7 +7,7 @@ use super::{
     wide, with_room,
 };
 use runtime::{Fault, Out, Shape, Tensor};
-use std::cell::RefCell;
+use std::{cell::RefCell, ops::Range};
 
 /// How a picture is resized.
 #[derive(Debug, Clone, Copy)]
@@ -67,34 +67,55 @@ impl Recipe {
         to: [usize; 2],
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
+        self.resize_part(image, to, to.map(|it| 0..it), out)
+    }
+
+    /// Writes the rows and columns of `part` alone, which is not empty.
+    pub(crate) fn resize_part(
+        self,
+        image: &Tensor<'_>,
+        to: [usize; 2],
+        part: [Range<usize>; 2],
+        out: &mut Out<'_>,
+    ) -> Result<(), Fault> {
         if image.shape()[..2] == to {
-            return out.copy(image);
+            return out.copy(&narrowed(image, &part));
         }
         let [height, width, channels] = [0, 1, 2].map(|it| image.shape()[it]);
-        let pixels = height.max(to[0]) * width.max(to[1]) * channels;
-        with_room(&ROOM, pixels * size_of::<f32>(), |room| self.resize_with(image, to, room, out))
+        let pixels = height.max(part[0].len()) * width.max(part[1].len()) * channels;
+        with_room(&ROOM, pixels * size_of::<f32>(), |room| {
+            self.resize_with(image, (to, &part), room, out)
+        })
     }
 
     fn resize_with(
         self,
         image: &Tensor<'_>,
-        to: [usize; 2],
+        (to, part): ([usize; 2], &[Range<usize>; 2]),
         room: &mut Room,
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
         let from = [image.shape()[0], image.shape()[1]];
-        let shape = [to[0], to[1], image.shape()[2]];
+        let shape = [part[0].len(), part[1].len(), image.shape()[2]];
         let Some(rule) = self.rule(from, to) else {
-            return self.pick(image, Shape::new(&shape), room, out);
+            return self.pick(image, (to, part), room, out);
         };
         let [rows, columns] = &mut room.taps;
         rows.fill(rule, from[0], to[0]);
         columns.fill(rule, from[1], to[1]);
+        let rounds = image.dtype() == plan::DType::U8 && self.rounds_between();
+        let unchanged = [from[0] == to[0], from[1] == to[1]];
+        let mut needed = [rows.keep(&part[0]), columns.keep(&part[1])];
+        for i in (0..2).filter(|it| rounds && unchanged[*it]) {
+            needed[i] = part[i].clone();
+        }
+        let image = &narrowed(image, &needed);
 
         let taps = [&*rows, &*columns];
+        let from = [image.shape()[0], image.shape()[1]];
         match image.dtype() {
-            plan::DType::U8 if self.rounds_between() => {
-                let axes = axes(&mut room.weights, taps, from, to);
+            plan::DType::U8 if rounds => {
+                let axes = axes(&mut room.weights, taps, from, unchanged);
                 let image = packed(image, &mut room.levels.0);
                 eight::resample(&image, axes, &mut room.eight, out.tensor(&shape)?);
             }
@@ -118,7 +139,7 @@ impl Recipe {
     fn pick(
         self,
         image: &Tensor<'_>,
-        to: Shape,
+        (to, part): ([usize; 2], &[Range<usize>; 2]),
         room: &mut Room,
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
@@ -131,7 +152,9 @@ impl Recipe {
         rule.fill(image.shape()[0], to[0], rows);
         rule.fill(image.shape()[1], to[1], columns);
         let pixels = packed_bytes(image, &mut room.levels.0);
-        nearest::resample(&pixels, [rows, columns], out.room(image.dtype(), to)?);
+        let shape = Shape::new(&[part[0].len(), part[1].len(), image.shape()[2]]);
+        let picked = [&rows[part[0].clone()], &columns[part[1].clone()]];
+        nearest::resample(&pixels, picked, out.room(image.dtype(), shape)?);
         Ok(())
     }
 
@@ -160,19 +183,24 @@ impl Recipe {
     }
 }
 
+/// The pixels of these rows and columns.
+fn narrowed<'a>(image: &Tensor<'a>, [rows, columns]: &[Range<usize>; 2]) -> Tensor<'a> {
+    image.narrowed(0, rows.start, rows.len()).narrowed(1, columns.start, columns.len())
+}
+
 /// The weights of the axes that change.
 fn axes<'a>(
     weights: &'a mut [eight::Weights; 2],
     taps: [&Taps; 2],
     from: [usize; 2],
-    to: [usize; 2],
+    unchanged: [bool; 2],
 ) -> eight::Axes<'a> {
     for (weights, (taps, from)) in weights.iter_mut().zip(taps.into_iter().zip(from)) {
         weights.round(taps, from);
     }
     let [rows, columns] = weights;
     eight::Axes {
-        rows: (from[0] != to[0]).then_some(rows),
-        columns: (from[1] != to[1]).then_some(columns),
+        rows: (!unchanged[0]).then_some(rows),
+        columns: (!unchanged[1]).then_some(columns),
     }
 }

@@ -1,5 +1,7 @@
 //! Which pixels of a line a resized pixel is made of, and what each weighs.
 
+use std::ops::Range;
+
 /// How the pixels are found for one axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rule {
@@ -93,6 +95,19 @@ impl Taps {
                 Rule::Stepped => line.stepped(to, weights),
             });
         }
+    }
+
+    /// Keeps those of `part`, and counts the pixels from the first that they need on; gives the
+    /// pixels that they need.
+    pub(crate) fn keep(&mut self, part: &Range<usize>) -> Range<usize> {
+        self.windows.truncate(part.end);
+        self.windows.drain(..part.start);
+        self.weights.truncate(part.end * self.most);
+        self.weights.drain(..part.start * self.most);
+        let first = self.windows.iter().map(|it| it.0).min().unwrap_or(0);
+        let end = self.windows.iter().map(|it| it.0 + it.1).max().unwrap_or(0);
+        self.windows.iter_mut().for_each(|it| it.0 -= first);
+        first as usize..end as usize
     }
 
     /// The first pixel and the weights of pixel `x`.

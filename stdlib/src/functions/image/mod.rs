@@ -23,6 +23,7 @@ mod pad;
 mod plasma;
 mod random_box;
 mod resize;
+mod resize_crop;
 mod short_size;
 #[cfg(test)]
 mod testing;
@@ -56,5 +57,6 @@ pub(crate) static ALL: &[&Function] = &[
     &plasma::ENTRY,
     &random_box::ENTRY,
     &resize::ENTRY,
+    &resize_crop::ENTRY,
     &short_size::ENTRY,
 ];

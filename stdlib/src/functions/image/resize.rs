@@ -45,37 +45,53 @@ function! {
 
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, [_, _, channels]) = picture(call)?;
-    let nearest = matches!(&call.args[3], Arg::Word(it) if it == "nearest");
+    takes(call, 3, dtype)?;
+    Ok(Type::Tensor { dtype, shape: vec![side(call, 1)?, side(call, 2)?, channels] })
+}
+
+/// Checks that the method, which is parameter `how`, takes such pictures.
+pub(super) fn takes(call: &Applied<'_>, how: usize, dtype: DType) -> Result<(), String> {
+    let nearest = matches!(&call.args[how], Arg::Word(it) if it == "nearest");
     if !nearest && !matches!(dtype, DType::U8 | DType::U16 | DType::F32) {
         return Err(format!(
             "`resize` blends `u8`, `u16` and `f32`, not `{dtype}`: cast first, or say `method: nearest`"
         ));
     }
-    Ok(Type::Tensor { dtype, shape: vec![side(call, 1)?, side(call, 2)?, channels] })
+    Ok(())
 }
 
-fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    let recipe = Recipe {
-        method: match call.word(3) {
+/// How it is done, as the parameters from `how` on say.
+pub(super) fn recipe(call: &Call<'_>, how: usize) -> Recipe {
+    Recipe {
+        method: match call.word(how) {
             "nearest" => Method::Nearest,
             "bilinear" => Method::Bilinear,
             "bicubic" => Method::Bicubic,
             _ => Method::Area,
         },
-        antialias: call.bool(4),
-        like: match call.word(5) {
+        antialias: call.bool(how + 1),
+        like: match call.word(how + 2) {
             "pillow" => Like::Pillow,
             "opencv" => Like::OpenCv,
             _ => Like::TensorFlow,
         },
-    };
+    }
+}
+
+/// The picture, which has pixels.
+pub(super) fn with_pixels<'a>(args: &Args<'a>) -> Result<Tensor<'a>, Fault> {
+    let image = args.tensor(0);
+    if image.shape()[..2].contains(&0) {
+        return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
+    }
+    Ok(image)
+}
+
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    let recipe = recipe(call, 3);
     Ok(Kernel::compute(move |args, out| {
         let to = [args.size(1, SIDE_MAX)?, args.size(2, SIDE_MAX)?];
-        let image = args.tensor(0);
-        if image.shape()[..2].contains(&0) {
-            return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
-        }
-        recipe.resize(&image, to, out)
+        recipe.resize(&with_pixels(args)?, to, out)
     }))
 }
 
