@@ -12,7 +12,7 @@ use crate::lower::{
     role::{Role, role},
     total::{any_can_fail, any_policy},
 };
-use plan::{Expr, Op, OpId, OpKind, Plan, Policy};
+use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 
 pub(super) const PASS: Pass = Pass {
     name: "late-maps",
@@ -52,9 +52,18 @@ fn pairs<'a>(plan: &'a Plan, catalog: &Catalog) -> impl Iterator<Item = (OpId, O
         let map = &plan.ops[below];
         let OpKind::Map { outputs } = &map.kind else { return None };
         let computes = |it: &plan::ExprId| !matches!(map.graph.expr(*it), Expr::Column(_));
-        let computes = outputs.iter().any(computes);
+        let computes = outputs.iter().any(computes) && !is_as_small(plan, map);
         (computes && map.output == plan.ops[id].output).then_some((below, id))
     })
+}
+
+/// Whether what a `map` makes is known to be no larger than what it is made of: then there is nothing
+/// to be gained, and in front of what holds records it is computed in larger chunks.
+fn is_as_small(plan: &Plan, map: &Op) -> bool {
+    let bytes =
+        |fields: &[Field]| -> Option<usize> { fields.iter().map(|it| it.ty.fixed_bytes()).sum() };
+    let before = map.inputs.first().and_then(|it| bytes(&plan.ops[*it].output));
+    bytes(&map.output).zip(before).is_some_and(|(after, before)| after <= before)
 }
 
 /// Why the two must stay as they are.

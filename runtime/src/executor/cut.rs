@@ -5,7 +5,7 @@ use crate::{Buffer, Chunk, Pool, eval::Destination};
 use plan::Field;
 use std::{
     ops::Range,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
 /// Bytes of a batch, far more than any memory.
@@ -75,7 +75,12 @@ pub(super) struct Cut {
     open: Option<(Arc<Batch>, usize)>,
     /// Batches whose pieces have not all been taken by the next node.
     begun: Vec<Weak<Batch>>,
+    /// The memory of batches that anybody still has, the consumer too.
+    held: Held,
 }
+
+/// A buffer of each batch that was claimed.
+type Held = Arc<Mutex<Vec<Weak<Buffer>>>>;
 
 /// The memory of a batch, claimed by the first piece that is computed.
 ///
@@ -93,6 +98,7 @@ pub(super) struct Piece {
     rows: usize,
     row_bytes: Arc<[usize]>,
     pool: Pool,
+    held: Held,
 }
 
 impl Cut {
@@ -109,7 +115,8 @@ impl Cut {
         let room = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(SMALL_BYTES);
         let most = (room / batch_bytes.max(1)).clamp(large, SMALL_MAX);
         let (rest, open, begun) = (None, None, Vec::new());
-        Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun })
+        let held = Held::default();
+        Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun, held })
     }
 
     /// Whether a chunk is being cut.
@@ -118,9 +125,22 @@ impl Cut {
     }
 
     /// Whether the next piece may be given; `below` is what is under way behind the transform.
+    ///
+    /// While one large batch is being computed and the consumer has another, a third is not begun:
+    /// it would be memory for the last pieces of a batch alone. Once that one is whole it may be.
     pub(super) fn may_give(&self, below: impl FnOnce() -> usize) -> bool {
-        let begun = || self.begun.iter().filter(|it| it.strong_count() > 0).count();
-        self.open.is_some() || begun() + below() < self.most
+        if self.open.is_some() {
+            return true;
+        }
+        let begun = self.begun.iter().filter(|it| it.strong_count() > 0).count();
+        let is_third = || self.most == 2 && begun > 0 && self.n_held() > 1;
+        begun + below() < self.most && !is_third()
+    }
+
+    fn n_held(&self) -> usize {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|it| it.strong_count() > 0);
+        held.len()
     }
 
     /// The next piece, of the rest or, where there is none, of `next`.
@@ -137,7 +157,8 @@ impl Cut {
         }
         let Stretch { chunk, at } = if taken < rows { whole.cut(0..taken) } else { whole };
         let (row_bytes, pool) = (self.row_bytes.clone(), self.pool.clone());
-        (Piece { chunk, batch, row, rows: self.rows, row_bytes, pool }, at)
+        let held = self.held.clone();
+        (Piece { chunk, batch, row, rows: self.rows, row_bytes, pool, held }, at)
     }
 
     /// The epoch is over: the next one begins with a new batch.
@@ -157,7 +178,13 @@ impl Piece {
     /// The rows that it is written into.
     pub(super) fn destination(&self) -> Destination {
         let buffers = || self.row_bytes.iter().map(|it| Arc::new(self.pool.buffer(it * self.rows)));
-        let columns = self.batch.0.get_or_init(|| Arc::new(buffers().collect())).clone();
+        let claim = || {
+            let all: Vec<Arc<Buffer>> = buffers().collect();
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.extend(all.first().map(Arc::downgrade));
+            Arc::new(all)
+        };
+        let columns = self.batch.0.get_or_init(claim).clone();
         Destination { columns, row: self.row, rows: self.rows }
     }
 
