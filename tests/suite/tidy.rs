@@ -12,13 +12,14 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("plan", &[]),
     ("model", &[]),
     ("codegen", &["plan"]),
     ("compiler", &["plan", "model"]),
     ("runtime", &["plan", "codegen"]),
-    ("stdlib", &["plan", "runtime"]),
+    ("jpeg", &[]),
+    ("stdlib", &["plan", "runtime", "jpeg"]),
     ("sample", &[]),
     ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver"]),
