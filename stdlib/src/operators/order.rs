@@ -8,26 +8,54 @@ use runtime::Philox;
 /// with the block's number in place of a record's.
 pub(super) fn order(key: u64, block: u64, epoch: u32, rows: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
-    shuffle(&mut order, &mut Philox::new(key, block, epoch));
+    let mut words = Words::of(Philox::new(key, block, epoch));
+    shuffled(&mut order, &mut || words.next());
     order
 }
 
 /// Shuffles `all`, of which there are fewer than 2³².
 pub(super) fn shuffle<T>(all: &mut [T], random: &mut Philox) {
+    shuffled(all, &mut || random.next_u32());
+}
+
+fn shuffled<T>(all: &mut [T], word: &mut impl FnMut() -> u32) {
     for last in (1..all.len()).rev() {
-        let other = below(random, last as u32 + 1) as usize;
+        let other = below(word, last as u32 + 1) as usize;
         all.swap(last, other);
+    }
+}
+
+/// The words of a stream of random numbers, made many at a time.
+struct Words {
+    random: Philox,
+    made: [u32; 256],
+    next: usize,
+}
+
+impl Words {
+    fn of(random: Philox) -> Self {
+        Self { random, made: [0; 256], next: 256 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u32 {
+        if self.next == self.made.len() {
+            self.random.fill(&mut self.made);
+            self.next = 0;
+        }
+        self.next += 1;
+        self.made[self.next - 1]
     }
 }
 
 /// Evenly from 0 up to, and without, `n` (Lemire, "Fast random integer generation in an
 /// interval", TOMACS 29 (2019)); `Philox::below` takes twice the bits.
-fn below(random: &mut Philox, n: u32) -> u32 {
-    let mut wide = u64::from(random.next_u32()) * u64::from(n);
+fn below(word: &mut impl FnMut() -> u32, n: u32) -> u32 {
+    let mut wide = u64::from(word()) * u64::from(n);
     if (wide as u32) < n {
         let least = n.wrapping_neg() % n;
         while (wide as u32) < least {
-            wide = u64::from(random.next_u32()) * u64::from(n);
+            wide = u64::from(word()) * u64::from(n);
         }
     }
     (wide >> 32) as u32
