@@ -137,12 +137,14 @@ pub(crate) struct Ac {
 impl Ac {
     pub(crate) const EMPTY: Self = Self { entries: [0; AC_LEN], canon: Canon::EMPTY };
 
-    pub(crate) fn build(&mut self, codes: Codes<'_>) -> Result<(), Error> {
+    /// Values of more than `value_max` are found one at a time only.
+    pub(crate) fn build(&mut self, codes: Codes<'_>, value_max: u32) -> Result<(), Error> {
         self.canon.build(codes)?;
+        let size_max = value_max.saturating_add(1).ilog2().min(7);
         let mut singles = [Single::default(); AC_LEN];
         self.entries.fill(0);
         for code in each_code(codes, AC_BITS) {
-            self.spread(code, &mut singles);
+            self.spread(code, size_max, &mut singles);
         }
         for (at, entry) in self.entries.iter_mut().enumerate() {
             if singles[at].bits > 0 {
@@ -153,14 +155,14 @@ impl Ac {
     }
 
     /// Writes all entries of one code: as a single where its value lies within the look-up.
-    fn spread(&mut self, code: Code, singles: &mut [Single; AC_LEN]) {
+    fn spread(&mut self, code: Code, size_max: u32, singles: &mut [Single; AC_LEN]) {
         let (run, size) = (code.symbol >> 4, u32::from(code.symbol & 15));
         let range = code.range(AC_BITS);
         let bits = code.len + size;
         if size == 0 {
             let run = if run == 15 { 15 } else { Symbol::END as u8 };
             singles[range].fill(Single { bits: bits as u8, run, value: 0 });
-        } else if bits <= AC_BITS && size <= 7 {
+        } else if bits <= AC_BITS && size <= size_max {
             let each = 1 << (AC_BITS - bits);
             for (x, singles) in (0_i32..).zip(singles[range].chunks_exact_mut(each)) {
                 let value = if x >> (size - 1) == 0 { x - (1 << size) + 1 } else { x };
@@ -277,7 +279,7 @@ mod tests {
 
     fn table() -> Box<Ac> {
         let mut table = Box::new(Ac::EMPTY);
-        table.build(Codes { counts: &COUNTS, symbols: &SYMBOLS }).unwrap();
+        table.build(Codes { counts: &COUNTS, symbols: &SYMBOLS }, 127).unwrap();
         table
     }
 
