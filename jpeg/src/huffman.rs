@@ -286,20 +286,20 @@ mod tests {
     #[test]
     fn one_entry_holds_all_symbols_within_it() {
         // 0/1 +1, 1/1 -1, 0/1 -1, then 0 of the next.
-        let entry = table().entries[0b001_1000_000_0];
+        let entry = table().entries[0b001_1000_0000];
         assert_eq!(entry & 0xFF, 10);
         assert_eq!(entry >> 8 & 0xFF, 0);
         assert_eq!(entry >> 16 & 0xFF, 8);
         assert_eq!((entry >> 24).to_le_bytes(), [1, 0, 0xFF, 0xFF, 0, 0, 0, 0]);
         // 1/1 +1, end.
-        let entry = table().entries[0b1001_01_00000];
+        let entry = table().entries[0b100_1010_0000];
         assert_eq!(entry, 6 | 2 << 8 | (4 + 128) << 16 | 1 << 24);
     }
 
     #[test]
     fn long_codes_are_found_one_at_a_time() {
         let table = table();
-        let bits = 0b1011_0000_0001_0000_011_u64 << 45;
+        let bits = 0b101_1000_0000_1000_0011_u64 << 45;
         let symbol = table.single(table.entries[(bits >> 53) as usize], bits).unwrap();
         assert_eq!((symbol.bits, symbol.run, symbol.value), (19, 2, -4));
         assert!(table.single(0, u64::MAX).is_none());

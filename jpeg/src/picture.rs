@@ -6,7 +6,7 @@ use crate::error::{Error, irregular};
 use crate::header::Colour;
 use crate::index::Index;
 use crate::pixels::Kernels;
-use crate::rows::Rows;
+use crate::rows::{BlockRow, Rows};
 use std::ops::Range;
 
 /// A picture that is being read.
@@ -49,7 +49,7 @@ impl Picture<'_> {
                 self.transform(row);
                 self.give(row, sink);
             }
-            if may_stop && row + 1 == job.rows.end {
+            if may_stop && row + 1 == job.rows.end && row + 1 < job.layout.mcus.1 {
                 return Ok(());
             }
         }
@@ -88,7 +88,7 @@ impl Picture<'_> {
             }
             let mut next = all.end.min(at.saturating_add(self.restarts.left()));
             if let Some(index) = &mut self.indexed {
-                if at % index.spacing() == 0 {
+                if at.is_multiple_of(index.spacing()) {
                     index.push(self.scan.source.position(), self.scan.last);
                 }
                 next = next.min((at / index.spacing() + 1) * index.spacing());
@@ -119,21 +119,16 @@ impl Picture<'_> {
 
     /// Makes samples of a row of MCUs, where they are needed.
     fn transform(&mut self, row: usize) {
-        let starts = self.job.coefs_at();
-        let layout = &self.job.layout;
-        for i in 0..self.job.n_planes {
-            let plane = &layout.planes()[i];
-            let rows = &mut self.planes[i];
+        let job = self.job;
+        let planes = job.layout.planes()[..job.n_planes].iter().zip(&mut *self.planes);
+        for (i, (plane, rows)) in planes.enumerate() {
             let first = row * plane.v;
             rows.advance(plane, 8 * first);
-
-            let transform = |coefs: &[i16], to: &mut [u8], stride: usize| {
-                self.kernels.idct(coefs, &self.job.quantisers[i], to, stride);
-            };
-            let (columns, down) = layout.needed(plane, &self.job.region);
+            let (columns, down) = job.layout.needed(plane, &job.region);
             for v in (0..plane.v).filter(|v| down.contains(&(first + v))) {
-                let coefs = &self.coefs[starts[i] + v * self.job.row_len(plane.h)..];
-                rows.put(v, columns.clone(), coefs, &transform);
+                let coefs = &self.coefs[job.coefs_at()[i] + v * job.row_len(plane.h)..];
+                let row = BlockRow { row: v, columns: columns.clone(), coefs };
+                rows.put(&row, &job.quantisers[i], self.kernels);
             }
             rows.repeat_sides(plane);
         }

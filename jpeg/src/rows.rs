@@ -7,6 +7,16 @@ use std::ops::Range;
 /// Samples before the first of a row, and behind the last, that may be read.
 const PAD: usize = 64;
 
+/// A row of blocks.
+pub(crate) struct BlockRow<'a> {
+    /// Which of an MCU row.
+    pub(crate) row: usize,
+    /// The columns of blocks that are needed.
+    pub(crate) columns: Range<usize>,
+    /// Their coefficients, of all that are held.
+    pub(crate) coefs: &'a [i16],
+}
+
 /// The samples of a plane for one MCU row, and the last row before them.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
@@ -47,22 +57,15 @@ impl Rows {
         self.first = first;
     }
 
-    /// Makes samples of the `blocks` of a row of blocks, the `row`-th of the MCU row; `coefs`
-    /// begin with the first that is held.
-    pub(crate) fn put(
-        &mut self,
-        row: usize,
-        blocks: Range<usize>,
-        coefs: &[i16],
-        transform: &dyn Fn(&[i16], &mut [u8], usize),
-    ) {
+    /// Makes samples of the blocks of a row that are held.
+    pub(crate) fn put(&mut self, blocks: &BlockRow<'_>, factors: &[u16; 64], by: &Kernels) {
         let held = self.columns.start / 8..self.columns.end / 8;
-        let blocks =
-            blocks.start.max(held.start) - held.start..blocks.end.min(held.end) - held.start;
-        let at = (8 * row + 1) * self.stride + PAD + 8 * blocks.start;
-        let len = 7 * self.stride + 8 * blocks.len();
-        let coefs = &coefs[64 * blocks.start..64 * blocks.end];
-        transform(coefs, &mut self.samples[at..at + len], self.stride);
+        let first = blocks.columns.start.max(held.start) - held.start;
+        let end = blocks.columns.end.min(held.end) - held.start;
+        let at = (8 * blocks.row + 1) * self.stride + PAD + 8 * first;
+        let len = 7 * self.stride + 8 * (end - first);
+        let coefs = &blocks.coefs[64 * first..64 * end];
+        by.idct(coefs, factors, &mut self.samples[at..at + len], self.stride);
     }
 
     /// Repeats the samples at the sides of the plane, which filters read, in all rows but the first.

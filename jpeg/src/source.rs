@@ -60,8 +60,8 @@ pub(crate) struct Source<'a> {
     next: usize,
     /// Where in the room they will.
     filled: usize,
-    /// The two before the last piece was copied.
-    piece: (usize, usize),
+    /// A place in the file, and where it is in the room.
+    known: (usize, usize),
     ended: bool,
     pub(crate) cursor: Cursor,
 }
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
             piece_len: PIECE,
             next: 0,
             filled: 0,
-            piece: (0, 0),
+            known: (0, 0),
             ended: false,
             cursor: Cursor::default(),
         }
@@ -135,7 +135,7 @@ impl<'a> Source<'a> {
         self.room.copy_within(read..self.filled, 0);
         self.cursor.at = BEFORE;
         self.filled -= read;
-        self.piece = (self.next, self.filled);
+        self.known = (self.next, self.filled);
 
         let piece = &self.bytes[self.next..self.bytes.len().min(self.next + self.piece_len)];
         let copied = (self.unstuff)(piece, &mut self.room[self.filled..]);
@@ -165,16 +165,17 @@ impl<'a> Source<'a> {
     }
 
     /// Where in the file the bits stand that come next: the byte, and bits of it before them.
-    pub(crate) fn position(&self) -> (usize, u32) {
+    pub(crate) fn position(&mut self) -> (usize, u32) {
         let position = self.cursor.position();
-        let (at, (next, filled)) = (position / 8, self.piece);
+        let (at, (next, filled)) = (position / 8, self.known);
         // Each byte of all ones takes two in the file.
         let taken = |it: &[u8]| it.len() + it.iter().filter(|&&it| it == 0xFF).count();
-        let at = match at >= filled {
+        let of_file = match at >= filled {
             true => next + taken(&self.room[filled..at]),
             false => next - taken(&self.room[at..filled]),
         };
-        (at, (position % 8) as u32)
+        self.known = (of_file, at);
+        (of_file, (position % 8) as u32)
     }
 }
 
