@@ -185,7 +185,7 @@ pub(crate) fn watch(program: &Program, way: &Way, (warm, seconds): (u64, f64)) -
 pub(crate) fn start(program: &Program, way: &Way, epochs: std::ops::Range<u32>) -> Run {
     let options = Options {
         workers: way.workers,
-        readers: 8,
+        readers: driver::readers(way.workers),
         memory: MEMORY,
         epochs,
         chunk_rows: way.chunk_rows,

@@ -236,6 +236,8 @@ pub enum Pattern {
     Sequential,
     /// Anywhere.
     Random,
+    /// In another file each time, which is read whole.
+    Files,
 }
 
 impl Host {

@@ -39,7 +39,7 @@ pub use machine::{cores, default_memory, real_cores};
 pub use profile::Profile;
 pub use run::{
     DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary,
-    Watch, cache_point, run,
+    Watch, cache_point, readers, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]

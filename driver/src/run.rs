@@ -38,8 +38,8 @@ use std::{
 const TICK: Duration = Duration::from_millis(100);
 /// From one profile to the next (Plumber, section 4.1: 10 s).
 const PROFILE_EVERY: Duration = Duration::from_secs(10);
-/// Reader threads, whatever the cores.
-const READERS: std::ops::RangeInclusive<usize> = 2..=8;
+/// Reader threads, whatever the cores: most of the time they wait.
+const READERS: std::ops::RangeInclusive<usize> = 4..=16;
 
 /// How a pipeline is run.
 #[derive(Debug, Clone)]
@@ -206,7 +206,7 @@ pub fn run(
 }
 
 /// Reader threads beside so many workers.
-pub(crate) fn readers(workers: usize) -> usize {
+pub fn readers(workers: usize) -> usize {
     workers.clamp(*READERS.start(), *READERS.end())
 }
 

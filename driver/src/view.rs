@@ -237,9 +237,13 @@ fn known(
     let all = host.memory.all_threads.as_ref();
     machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
     machine.origin = if host.is_assumed() { Origin::Assumed } else { Origin::Calibrated };
+    let readers = run::readers(machine.cores as usize) as u32;
     let storages = &mut machine.storages;
     let mut place = |args: &[Arg]| {
-        let found = storage(host.storage_of(Path::new(folder_of(args)?))?, request)?;
+        let mut found = storage(host.storage_of(Path::new(folder_of(args)?))?, request)?;
+        for curve in [&mut found.sequential, &mut found.random] {
+            curve.readers_max = curve.readers_max.min(readers);
+        }
         let at = storages.iter().position(|it| it.name == found.name);
         Some(at.unwrap_or_else(|| {
             storages.push(found);
@@ -279,7 +283,10 @@ pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storag
         let readers_max = sweep.points.last().map_or(1, |it| it.threads);
         Curve { rise: (m1, b1), level: (m2, b2), split: thresh, readers_max }
     };
-    let random = sweep(host::Pattern::Random)?;
+    let random = match request {
+        Some(_) => sweep(host::Pattern::Files).or_else(|| sweep(host::Pattern::Random))?,
+        None => sweep(host::Pattern::Random)?,
+    };
     Some(Storage {
         sequential: curve(sweep(host::Pattern::Sequential)?),
         random: curve(random),

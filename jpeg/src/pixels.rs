@@ -7,19 +7,22 @@ mod idct;
 mod idct_scaled;
 mod upsample;
 
-#[cfg(target_arch = "x86_64")]
-mod tiers_x86;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod colour_words;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod idct_scaled_words;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod idct_words;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tiers;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod upsample_words;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod words;
+#[cfg(target_arch = "aarch64")]
+mod words_neon;
 #[cfg(target_arch = "x86_64")]
 mod words_x86;
-
-#[cfg(target_arch = "x86_64")]
-mod colour_words;
-#[cfg(target_arch = "x86_64")]
-mod idct_words;
-#[cfg(target_arch = "x86_64")]
-mod upsample_words;
-#[cfg(target_arch = "x86_64")]
-mod words;
 
 use crate::Tier;
 
@@ -53,11 +56,13 @@ impl Kernels {
         match tier {
             tier if !tier.is_available() => &PLAIN,
             #[cfg(target_arch = "x86_64")]
-            Tier::Sse2 => &tiers_x86::SSE2,
+            Tier::Sse2 => &tiers::SSE2,
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => &tiers_x86::AVX2,
+            Tier::Avx2 => &tiers::AVX2,
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx512 => &tiers_x86::AVX512,
+            Tier::Avx512 => &tiers::AVX512,
+            #[cfg(target_arch = "aarch64")]
+            Tier::Neon => &tiers::NEON,
             _ => &PLAIN,
         }
     }

@@ -1,4 +1,6 @@
 //! What is decoded equals, to the bit, what `libjpeg-turbo-rs` decodes, which equals libjpeg-turbo.
+#![expect(clippy::print_stdout, reason = "what was taken is told")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use jpeg::{Channels, Decoder, Error, Header, Index, Region, Request, Target, Tier};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};

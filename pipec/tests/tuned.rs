@@ -58,7 +58,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.pipec(&kept).ends(0, &["24 batches"]);
     let explained = folder.pipec(&["explain", "p.pipe", "--profile", "kept.profile"]);
     explained.ends(0, &["`kept.profile`", "not used", "pipec profile"]);
-    assert!(explained.out.contains("~ assumed"), "{}", explained.out);
+    assert!(explained.out.contains("~ is assumed"), "{}", explained.out);
     // Its costs stand by the places of another program, or another pipec's.
     let text = folder.read("p.profile");
     folder.write("old.profile", &text.replacen("\"version\":\"", "\"version\":\"0", 1));
@@ -230,7 +230,7 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     let counted = |steps: &str| {
         folder.write("n.pipe", &format!("pipeline n = range(1000) {steps} |> batch(10)\n"));
         let out = folder.pipec(&["explain", "n.pipe"]).out;
-        let table = out.split("in all\n").nth(1).unwrap();
+        let table = out.split("bytes an epoch\n").nth(1).unwrap();
         let row = table.lines().find(|it| it.contains("n.batch#1")).unwrap();
         row.split("  ").filter(|it| !it.is_empty()).nth(5).unwrap().trim().to_owned()
     };

@@ -129,7 +129,7 @@ fn facts(explanation: &Explanation, line: &Line) -> Vec<String> {
     }
     if let Some(speeds) = forecast::speeds(explanation, line.estimate) {
         facts.push(format!("{}/s per core, {:.2} cores", rate(speeds.per_core), speeds.cores));
-        facts.extend(speeds.capacity.map(|it| format!("capacity {}/s", rate(it))));
+        facts.push(format!("capacity {}/s", rate(speeds.capacity)));
     }
     let kept = kept(explanation, &line.step);
     if !kept.is_empty() {

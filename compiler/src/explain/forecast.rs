@@ -8,7 +8,8 @@ use super::{
 };
 use crate::estimate::{Dropped, Figure, Origin, Outlook};
 use model::{
-    network::Amount,
+    curve::READERS_MAX,
+    network::{Amount, Pattern},
     next::Remedy,
     solve::{Bound, Limit},
     verdict::Verdict,
@@ -26,7 +27,7 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
     let unit = if estimate.batch_rows.is_some() { "a batch" } else { "an output" };
     let (counts, sizes) = (outlook.network.cardinalities(), outlook.network.materialised_bytes());
     let is_known = counts.iter().any(|it| *it != Amount::Unknown);
-    let heads = [unit, "per core", "cores used", "capacity", "an epoch", "in all"];
+    let heads = [unit, "per core", "cores used", "capacity", "an epoch", "bytes an epoch"];
     let n_heads = if is_known { heads.len() } else { heads.len() - 2 };
     let heads = heads.into_iter().take(n_heads).map(Cell::right);
     let mut rows = vec![Vec::new(), [Cell::left("  step")].into_iter().chain(heads).collect()];
@@ -44,7 +45,7 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
             Cell::right(time(each)),
             Cell::right(shown(speeds.per_core)),
             Cell::right(format!("{:.2}", speeds.cores)),
-            Cell::right(speeds.capacity.map_or("–".to_owned(), shown)),
+            Cell::right(shown(speeds.capacity)),
             Cell::right(amount(counts[at], |it| rate(Figure { value: it, origin: Origin::Exact }))),
             Cell::right(amount(sizes[at], |it| bytes(figure(it)))),
         ];
@@ -60,21 +61,25 @@ pub(super) struct Speeds {
     pub(super) per_core: Figure,
     /// Cores that it uses when the pipeline is as fast as it can be.
     pub(super) cores: f64,
-    /// In a second, with all the threads that it may have.
-    pub(super) capacity: Option<Figure>,
+    /// In a second, with all the workers that it may have, if nothing else were to be done.
+    pub(super) capacity: Figure,
 }
 
 /// How fast the step at `at` is; nothing where it does no work.
 pub(super) fn speeds(explanation: &Explanation, at: usize) -> Option<Speeds> {
-    let (estimate, solution) = (&explanation.estimate, &explanation.outlook.as_ref()?.solution);
+    let estimate = &explanation.estimate;
+    let Outlook { machine, solution, .. } = explanation.outlook.as_ref()?;
     let step = &estimate.steps[at];
+    // A source that gives its index alone has no workers of its own.
+    let workers =
+        if step.parallel { f64::from(step.workers.max(1)).min(machine.cores) } else { 1.0 };
     let each = step.ns.times(step.visits.value);
     let per_output = estimate.batch_rows.unwrap_or(1.0);
     let figure = |value: f64| Figure { value: value * per_output, origin: each.origin };
     (each.value > 0.0).then(|| Speeds {
         per_core: figure(1e9 / each.value),
         cores: solution.cores[at],
-        capacity: solution.capacity[at].map(figure),
+        capacity: figure(workers * 1e9 / each.value),
     })
 }
 
@@ -123,7 +128,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     rows.extend(told.seen().map(|it| ("measured", it)));
     let dropped = outlook.dropped.iter().filter(|it| it.records >= DROPPED_TOLD * it.of);
-    rows.extend(dropped.map(|it| ("dropped", told_of(it))));
+    rows.extend(dropped.map(|it| ("dropped", told.dropped(it))));
     rows.push(("bounds", told.bounds()));
     rows.push(("verdict", told.verdict()));
     rows.extend(told.next().map(|it| ("next", it)));
@@ -133,14 +138,6 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
 
 /// The part of the records of an epoch from which on it is told that they go for nothing.
 const DROPPED_TOLD: f64 = 0.01;
-
-fn told_of(Dropped { step, records, of }: &Dropped) -> String {
-    format!(
-        "the last {records:.0} of the {of:.0} records of an epoch make no batch of {step}, and {} of \
-         the work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
-        percent(records / of),
-    )
-}
 
 struct Told<'a> {
     explanation: &'a Explanation,
@@ -152,6 +149,22 @@ impl Told<'_> {
     fn records(&self, outputs: f64, origin: Origin) -> String {
         let value = outputs * self.explanation.estimate.batch_rows.unwrap_or(1.0);
         format!("{} records/s", rate(Figure { value, origin }))
+    }
+
+    fn dropped(&self, Dropped { step, records, of }: &Dropped) -> String {
+        let solution = &self.outlook.solution;
+        let gain = match solution.bounds.first().map(|it| it.limit) {
+            None | Some(Limit::Consumer) => String::new(),
+            Some(_) => {
+                let rate = solution.rate * of / (of - records);
+                format!(" and up to {}", self.records(rate, self.explanation.estimate.rate.origin))
+            }
+        };
+        format!(
+            "the last {records:.0} of the {of:.0} records of an epoch make no batch of {step}, and {} of the \
+             work goes for nothing: `tail: keep` or `mask` gives them{gain}, a smaller batch drops fewer",
+            percent(records / of),
+        )
     }
 
     fn bounds(&self) -> String {
@@ -200,8 +213,12 @@ impl Told<'_> {
             }
             Limit::Cap(at) => format!("what `{}` can give", steps[at].name),
             Limit::Storage(at) => {
-                let name = machine.storages.get(at).map_or("disk", |it| it.name.as_str());
-                format!("reading from {name}")
+                let Some(storage) = machine.storages.get(at) else { return "reading".to_owned() };
+                let steps = steps.iter().filter_map(|it| it.reads);
+                let pattern = steps.filter(|it| it.storage == at).map(|it| it.pattern).next();
+                let curve = storage.curve(pattern.unwrap_or(Pattern::Random));
+                let speed = Figure { value: curve.best(READERS_MAX), origin: storage.origin };
+                format!("reading from {} at {}/s", storage.name, bytes(speed))
             }
             Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
             Limit::Consumer => "the consumer".to_owned(),
@@ -214,9 +231,13 @@ impl Told<'_> {
         match solution.verdict {
             Verdict::Hardware => match solution.bounds.first().map(|it| it.limit) {
                 Some(Limit::Cpu) => format!("hardware: {busy} of the cores are used"),
-                _ => {
-                    format!("hardware: the disk or the memory is used up, and {busy} of the cores")
+                Some(limit) => {
+                    format!(
+                        "hardware: {} is all there is; {busy} of the cores are used",
+                        self.limit(limit)
+                    )
                 }
+                None => format!("hardware: {busy} of the cores are used"),
             },
             Verdict::Software => {
                 format!(
@@ -250,9 +271,12 @@ impl Told<'_> {
 
     fn remedy(&self, remedy: Remedy) -> String {
         let step = |at: usize| self.outlook.network.steps()[at].name.as_str();
+        let cores = self.outlook.machine.cores;
         match remedy {
-            Remedy::Core => "one more core".to_owned(),
-            Remedy::TwiceTheCores => "twice the cores".to_owned(),
+            Remedy::Core => format!("{} instead of {}", things(cores + 1.0, "core"), cores),
+            Remedy::TwiceTheCores => {
+                format!("{} instead of {}", things(cores * 2.0, "core"), cores)
+            }
             Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
             Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
             Remedy::Parallel(at) => format!("`{}` done by several threads", step(at)),

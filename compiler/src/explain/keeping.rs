@@ -16,14 +16,14 @@ pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String
     let told = Told { outlook, records };
     let (kept, left): (Vec<&Choice>, Vec<&Choice>) = outlook.choices.iter().partition(|it| it.kept);
     let mut rows: Vec<_> = kept.iter().map(|it| ("kept", told.kept(it))).collect();
-    rows.extend(told.later().map(|it| ("later", it)));
-    rows.extend(outlook.payback.as_ref().map(|it| ("payback", told.payback(it))));
     for wish in &outlook.too_large {
         rows.push(("too large", format!("{} would save {}", told.what(wish), told.saves(wish))));
         rows.extend(outlook.budget.map(|it| ("room", told.room(&it))));
         rows.push(("instead", told.instead(wish)));
         rows.extend(told.remedy(wish).map(|it| ("remedy", it)));
     }
+    rows.extend(told.later().map(|it| ("later", it)));
+    rows.extend(outlook.payback.as_ref().map(|it| ("payback", told.payback(it))));
     // Of the values of a step at most one is kept, and it is told why it is not the best.
     let same_stage = |it: &Choice, wish: &Choice| it.candidate.stage == wish.candidate.stage;
     let is_told = |it: &Choice| {
@@ -191,7 +191,11 @@ impl Told<'_> {
         match (self.outlook.budget, it.bytes_in_all()) {
             (None, Some(all)) => {
                 let all = bytes(like(it, all));
-                format!("{}; it has {all} in all, see `--epochs`", it.why)
+                format!(
+                    "{}; with `--epochs 2` or more, {all} would save {} a record from the second on",
+                    it.why,
+                    time(it.candidate.saves),
+                )
             }
             _ => it.why.clone(),
         }

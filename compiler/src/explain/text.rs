@@ -16,10 +16,15 @@ use std::fmt::Write;
 const TYPE_LEN_MAX: usize = 72;
 
 /// What is said where nothing was measured.
-pub(super) const ASSUMED: &str = "~ assumed: nothing of it has been measured on this machine";
+pub(super) const ASSUMED: &str =
+    "~ is assumed, not measured on this machine: `pipec profile` measures it";
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = verdict(explanation);
+    if explanation.estimate.ns.origin == Origin::Assumed {
+        text.push_str(ASSUMED);
+        text.push('\n');
+    }
     text.push('\n');
     for line in lines(&rows(explanation)) {
         text.push_str(&line);
@@ -34,11 +39,6 @@ pub(super) fn text(explanation: &Explanation) -> String {
     let facts: Vec<Vec<Cell>> = facts(explanation).into_iter().map(row).collect();
     for line in lines(&facts) {
         text.push_str(&line);
-        text.push('\n');
-    }
-    if explanation.estimate.ns.origin == Origin::Assumed {
-        text.push('\n');
-        text.push_str(ASSUMED);
         text.push('\n');
     }
     text
@@ -91,7 +91,7 @@ fn bottleneck(explanation: &Explanation) -> String {
 /// The steps, and the dearest calls within each: a table.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Vec<Cell>> {
     let head =
-        ["step", "written at", "a record", "bytes", "share", "workers", "records that leave"];
+        ["step", "written at", "a record", "bytes each", "share", "workers", "each that leaves"];
     let right = |i: usize| (2..=5).contains(&i);
     let head = head.iter().enumerate();
     let head = head.map(|(i, it)| if right(i) { Cell::right(*it) } else { Cell::left(*it) });

@@ -18,10 +18,17 @@ pub(super) struct Probe {
     pub(super) direct: Option<File>,
     /// Bytes that are written.
     pub(super) bytes: u64,
+    /// Small files, of [`SMALL`] bytes each.
+    pub(super) small: Vec<File>,
     folder: PathBuf,
     /// Where it is, if it has a name still.
     path: Option<PathBuf>,
 }
+
+/// Bytes of a small file: what a picture has.
+pub(super) const SMALL: usize = 128 << 10;
+/// Small files at the most: they are open all the time.
+const SMALL_MAX: u64 = 256;
 
 impl Probe {
     /// Makes an empty file in `folder`. Where the system allows it the file has no name from then
@@ -33,7 +40,25 @@ impl Probe {
         let cached = cached.map_err(|it| failed(folder, "cannot be written to", &it))?;
         let direct = past_cache(&path);
         let path = if cfg!(unix) && fs::remove_file(&path).is_ok() { None } else { Some(path) };
-        Ok(Self { cached, direct, bytes: 0, folder: folder.to_owned(), path })
+        Ok(Self { cached, direct, bytes: 0, small: Vec::new(), folder: folder.to_owned(), path })
+    }
+
+    /// Writes small files beside it, of a quarter of so many bytes together; where they could not
+    /// be without names there are none.
+    pub(super) fn add_small(&mut self, bytes: u64) -> Result<(), Failure> {
+        let n = (bytes / 4 / SMALL as u64).min(SMALL_MAX);
+        let mut block = vec![0; SMALL];
+        while (self.small.len() as u64) < n && self.path.is_none() {
+            os::read_exact_at(&self.cached, &mut block, self.small.len() as u64 * SMALL as u64)
+                .map_err(|it| self.unreadable(&it))?;
+            let mut one = Self::create(&self.folder)?;
+            one.append(&block)?;
+            if one.path.is_some() {
+                return Ok(());
+            }
+            self.small.push(one.cached.try_clone().map_err(|it| self.unreadable(&it))?);
+        }
+        Ok(())
     }
 
     /// Writes `block` at the end, until it is on the disk.
@@ -76,15 +101,12 @@ impl Probe {
 
     /// Drops its pages from the page cache; whether none is left.
     pub(super) fn drop_pages(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        for _ in 0..DROPS {
-            use rustix::fs::{Advice, fadvise};
-            let dropped = fadvise(&self.cached, 0, None, Advice::DontNeed).is_ok();
-            if dropped && self.resident() == Some(0.0) {
-                return true;
-            }
-        }
-        false
+        dropped(&self.cached, self.bytes as usize)
+    }
+
+    /// The same of the small files.
+    pub(super) fn drop_small(&self) -> bool {
+        self.small.iter().all(|it| dropped(it, SMALL))
     }
 
     /// The share of its pages that the page cache holds; none where the system does not say.
@@ -103,6 +125,20 @@ impl Drop for Probe {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+fn dropped(file: &File, bytes: usize) -> bool {
+    #[cfg(target_os = "linux")]
+    for _ in 0..DROPS {
+        use rustix::fs::{Advice, fadvise};
+        let dropped = fadvise(file, 0, None, Advice::DontNeed).is_ok();
+        if dropped && resident(file, bytes) == Some(0.0) {
+            return true;
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, bytes);
+    false
 }
 
 /// How often pages are dropped: some may just be in use by the system.

@@ -27,6 +27,8 @@ pub(super) struct Reads<'a> {
     pub(super) order: Option<&'a [u32]>,
     /// Blocks that the file has.
     pub(super) blocks: usize,
+    /// Files that are read whole in the place of blocks, one for each; none: blocks are.
+    pub(super) small: &'a [File],
     pub(super) threads: usize,
     /// Where it begins, as a share of what a thread has to read: another place in each run, so that
     /// a device does not know what comes.
@@ -104,7 +106,10 @@ impl Reads<'_> {
         let begun = Instant::now();
         let (mut ended, mut requests) = (begun, 0);
         while let Some(block) = self.block(thread, requests as usize) {
-            os::read_exact_at(self.file, buffer, (block * self.request) as u64)?;
+            match self.small.get(block) {
+                Some(file) => os::read_exact_at(file, buffer, 0)?,
+                None => os::read_exact_at(self.file, buffer, (block * self.request) as u64)?,
+            }
             requests += 1;
             let now = Instant::now();
             if nanos.len() < LATENCIES {
@@ -146,6 +151,7 @@ mod tests {
                 request: 512,
                 order,
                 blocks: 64,
+                small: &[],
                 threads,
                 from: 0.7,
                 time: Duration::MAX,
@@ -171,6 +177,7 @@ mod tests {
             request: 512,
             order: None,
             blocks: 64,
+            small: &[],
             threads: 4,
             from: 0.3,
             time: Duration::MAX,

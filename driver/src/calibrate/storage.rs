@@ -39,6 +39,8 @@ pub(super) fn measure(
 
     let mut probe = Probe::create(&folder)?;
     let write = write(&mut probe, size, &time.share(WRITE_SHARE), &mut told)?;
+    told("writing small files");
+    probe.add_small(size)?;
     let doubt = mount.as_ref().and_then(|it| it.doubt());
     let read = Reading { probe: &probe, doubt };
     let (cold, doubt, read) = read.all(time, &mut told)?;
@@ -135,6 +137,7 @@ impl Reading<'_> {
             request: REQUESTS[0],
             order: None,
             blocks: 16,
+            small: &[],
             threads: 1,
             from: 0.0,
             time: Duration::MAX,

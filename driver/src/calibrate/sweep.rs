@@ -2,7 +2,7 @@
 
 use super::{
     Time,
-    file::Probe,
+    file::{Probe, SMALL},
     reads::{Ran, Reads},
 };
 use crate::host::{Cache, Cold, Figure, Pattern, Point, Sweep};
@@ -58,7 +58,12 @@ impl Way<'_> {
         told: &mut dyn FnMut(&str),
     ) -> Result<(Vec<Sweep>, bool), Failure> {
         let mut spots = spots();
+        // Small files are of interest where they are cold.
+        if self.cache == Cache::Cold && !self.probe.small.is_empty() {
+            spots.extend(points(Pattern::Files, SMALL));
+        }
         let orders = REQUESTS.map(|it| shuffled(self.probe.bytes as usize / it));
+        let small = shuffled(self.probe.small.len());
         let (mut assured, n_spots) = (true, spots.len());
         let end = Instant::now() + time.left().mul_f64(1.0 + OVERDRAWN);
         for round in 0..RUNS {
@@ -70,7 +75,8 @@ impl Way<'_> {
                 told(&spot.named(self.cache));
                 assured &= self.prepare(spot.pattern);
                 let of = REQUESTS.iter().position(|it| *it == spot.request).unwrap_or(0);
-                let ran = self.one(spot, &orders[of], (round * n_spots + i, left), time)?;
+                let order = if spot.pattern == Pattern::Files { &small } else { &orders[of] };
+                let ran = self.one(spot, order, (round * n_spots + i, left), time)?;
                 spot.bandwidths.push(ran.bandwidth);
                 spot.latencies.push(ran.latency);
             }
@@ -83,6 +89,9 @@ impl Way<'_> {
 
     /// Sees to it that the next run is as cold, or as warm, as is said; whether it is so.
     fn prepare(&self, pattern: Pattern) -> bool {
+        if pattern == Pattern::Files {
+            return self.probe.drop_small();
+        }
         if self.cache == Cache::Cold && self.cold != Cold::Direct {
             // What comes with a random page was not asked for.
             self.probe.read_ahead(pattern == Pattern::Sequential);
@@ -99,15 +108,17 @@ impl Way<'_> {
         time: &Time<'_>,
     ) -> Result<Ran, Failure> {
         let cold = self.cache == Cache::Cold;
+        let is_small = spot.pattern == Pattern::Files;
         let reads = Reads {
             file: self.file(),
             request: spot.request,
-            order: (spot.pattern == Pattern::Random).then_some(order),
+            order: (spot.pattern != Pattern::Sequential).then_some(order),
             blocks: order.len(),
+            small: if is_small { &self.probe.small } else { &[] },
             threads: spot.threads,
             from: (run as f64 * FARTHER).fract(),
             time: time.part(left).mul_f64(RUN_SHARE).max(RUN_MIN),
-            once: cold && self.cold != Cold::Direct,
+            once: cold && (is_small || self.cold != Cold::Direct),
             stop: time.stop,
         };
         let ran = reads.run().map_err(|it| self.probe.unreadable(&it))?;
@@ -147,6 +158,10 @@ impl Spot {
         let pattern = match self.pattern {
             Pattern::Sequential => "sequential",
             Pattern::Random => "random",
+            Pattern::Files => {
+                let threads = self.threads;
+                return format!("{cache} files of {} KiB, {threads} threads", self.request >> 10);
+            }
         };
         format!("{cache} {pattern} reads of {} KiB, {} threads", self.request >> 10, self.threads)
     }
@@ -157,13 +172,18 @@ fn spots() -> Vec<Spot> {
     let mut spots = Vec::new();
     for pattern in PATTERNS {
         for request in REQUESTS {
-            for threads in THREADS {
-                let (bandwidths, latencies) = (Vec::new(), Vec::new());
-                spots.push(Spot { pattern, request, threads, bandwidths, latencies });
-            }
+            spots.extend(points(pattern, request));
         }
     }
     spots
+}
+
+/// The points of a sweep.
+fn points(pattern: Pattern, request: usize) -> impl Iterator<Item = Spot> {
+    THREADS.into_iter().map(move |threads| {
+        let (bandwidths, latencies) = (Vec::new(), Vec::new());
+        Spot { pattern, request, threads, bandwidths, latencies }
+    })
 }
 
 /// The numbers below `n` in an order of no pattern (Fisher and Yates).

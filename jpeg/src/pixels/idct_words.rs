@@ -1,18 +1,19 @@
 //! The inverse DCT with vectors: a block in each lane, eight columns (then rows) at a time.
 
 use super::idct::{EVEN_2, EVEN_3, ODD_0, ODD_1, ODD_2, ODD_3, Z3, Z4};
+use super::idct_scaled_words::{group_2, group_4};
 use super::words::Words;
 
 /// Lanes of the widest vector.
 const LANES_MAX: usize = 4;
 
-/// As `idct::plain`.
+/// As `idct::plain` (`SIDE` 8) and `idct_scaled::plain` (4 and 2).
 ///
 /// # Safety
 /// The processor has the instructions of `V`, `coefs` holds whole blocks, and `out` is as long as
 /// `Kernels::idct` says.
 #[inline(always)]
-pub(super) unsafe fn idct<V: Words>(
+pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
     coefs: &[i16],
     quant: &[u16; 64],
     out: &mut [u8],
@@ -22,10 +23,11 @@ pub(super) unsafe fn idct<V: Words>(
     let whole = n - n % V::LANES;
     let mut b = 0;
     while b < whole {
-        // SAFETY: blocks b to b + LANES - 1 are there, and rows of 8 * LANES bytes for them: the
-        // last ends at 7 * stride + 8 * (b + LANES), which is not past the end of `out`.
+        // SAFETY: blocks b to b + LANES - 1 are there, and rows of SIDE * LANES bytes for them: the
+        // last ends at (SIDE - 1) * stride + SIDE * (b + LANES), not past the end of `out`.
         unsafe {
-            group::<V>(coefs.as_ptr().add(64 * b), quant, out.as_mut_ptr().add(8 * b), stride);
+            let (blocks, out) = (coefs.as_ptr().add(64 * b), out.as_mut_ptr().add(SIDE * b));
+            group::<V, SIDE>(blocks, quant, out, stride);
         }
         b += V::LANES;
     }
@@ -35,17 +37,37 @@ pub(super) unsafe fn idct<V: Words>(
         blocks[..64 * (n - whole)].copy_from_slice(&coefs[64 * whole..]);
         let mut rows = [[0; 8 * LANES_MAX]; 8];
         // SAFETY: there are LANES_MAX blocks and rows of as many.
-        unsafe { group::<V>(blocks.as_ptr(), quant, rows.as_mut_ptr().cast(), 8 * LANES_MAX) };
-        for (row, samples) in rows.iter().enumerate() {
-            let width = 8 * (n - whole);
-            out[row * stride + 8 * whole..][..width].copy_from_slice(&samples[..width]);
+        unsafe {
+            group::<V, SIDE>(blocks.as_ptr(), quant, rows.as_mut_ptr().cast(), 8 * LANES_MAX);
+        }
+        for (row, samples) in rows[..SIDE].iter().enumerate() {
+            let width = SIDE * (n - whole);
+            out[row * stride + SIDE * whole..][..width].copy_from_slice(&samples[..width]);
+        }
+    }
+}
+
+/// `V::LANES` blocks, to `SIDE` x `SIDE` samples each.
+#[inline(always)]
+unsafe fn group<V: Words, const SIDE: usize>(
+    blocks: *const i16,
+    quant: &[u16; 64],
+    out: *mut u8,
+    stride: usize,
+) {
+    // SAFETY: the caller's, for the instructions, the blocks and the rows.
+    unsafe {
+        match SIDE {
+            8 => group_8::<V>(blocks, quant, out, stride),
+            4 => group_4::<V>(blocks, quant, out, stride),
+            _ => group_2::<V>(blocks, quant, out, stride),
         }
     }
 }
 
 /// `V::LANES` blocks: reads 64 words of each, writes eight rows of 8 bytes of each.
 #[inline(always)]
-unsafe fn group<V: Words>(blocks: *const i16, quant: &[u16; 64], out: *mut u8, stride: usize) {
+unsafe fn group_8<V: Words>(blocks: *const i16, quant: &[u16; 64], out: *mut u8, stride: usize) {
     // SAFETY: the caller's, for the instructions, the blocks and the rows.
     unsafe {
         let rows = V::rows(blocks, quant.as_ptr());

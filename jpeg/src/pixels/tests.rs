@@ -27,7 +27,7 @@ impl Numbers {
             for coef in &mut block[..filled] {
                 *coef = (self.next() as i16) >> bits;
             }
-            if self.next() % 8 == 0 {
+            if self.next().is_multiple_of(8) {
                 block[self.next() as usize % 64] = [i16::MIN, i16::MAX][self.next() as usize % 2];
             }
         }
@@ -140,7 +140,7 @@ fn speed() {
         time("idct, a block", n, &mut || it.idct(&coefs, &quant, &mut out, 480));
         for shift in 1..4 {
             time("scaled, a block", n, &mut || {
-                it.idct_scaled(shift, &coefs, &quant, &mut out, 480)
+                it.idct_scaled(shift, &coefs, &quant, &mut out, 480);
             });
         }
         time("h2v1, a sample", 2 * 478, &mut || it.h2v1(a, &mut out[..2 * 478]));
@@ -148,5 +148,142 @@ fn speed() {
         time("h1v2, a sample", 480, &mut || it.h1v2(a, b, 1, &mut out[..480]));
         time("ycc_to_rgb, a pixel", 480, &mut || it.ycc_to_rgb(a, b, c, &mut out[..3 * 480]));
         time("interleave, a pixel", 480, &mut || it.interleave(a, b, c, &mut out[..3 * 480]));
+    }
+}
+
+/// A component's samples as the kernels make them of its coefficients.
+struct Plane {
+    samples: Vec<u8>,
+    stride: usize,
+    /// Without the padding of the blocks.
+    width: usize,
+    height: usize,
+}
+
+/// A picture of `width` x `height` RGB pixels: waves and noise.
+fn picture(width: usize, height: usize) -> Vec<u8> {
+    let mut numbers = Numbers(5);
+    let mut pixels = Vec::new();
+    for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+        let wave = |by: usize| ((x * by + y * 3) as f32 / 40.0).sin() * 100.0 + 128.0;
+        pixels.extend(
+            [5, 7, 11].map(|by| (wave(by) as u8).saturating_add(numbers.next() as u8 >> 4)),
+        );
+    }
+    pixels
+}
+
+fn planes(kernels: &Kernels, jpeg: &[u8], shift: u32) -> Vec<Plane> {
+    let read = libjpeg_turbo_rs::read_coefficients(jpeg).expect("a JPEG");
+    let largest = |of: fn(&libjpeg_turbo_rs::ComponentCoefficients) -> u8| {
+        usize::from(read.components.iter().map(of).max().expect("a component"))
+    };
+    let (h_max, v_max) = (largest(|it| it.h_sampling), largest(|it| it.v_sampling));
+    let plane = |it: &libjpeg_turbo_rs::ComponentCoefficients| {
+        let natural = &read.quant_tables[usize::from(it.quant_table_index)];
+        let quant = super::idct::NATURAL.map(|at| natural[usize::from(at)]);
+        let (side, stride) = (8 >> shift, it.blocks_x * (8 >> shift));
+        let mut samples = vec![0; stride * it.blocks_y * side];
+        let rows = it.blocks.chunks(it.blocks_x).zip(samples.chunks_mut(stride * side));
+        for (blocks, out) in rows {
+            match shift {
+                0 => kernels.idct(blocks.as_flattened(), &quant, out, stride),
+                _ => kernels.idct_scaled(shift, blocks.as_flattened(), &quant, out, stride),
+            }
+        }
+        let part = |whole: u16, of: u8, max: usize| {
+            (usize::from(whole) * usize::from(of)).div_ceil(max).div_ceil(1 << shift)
+        };
+        let (width, height) =
+            (part(read.width, it.h_sampling, h_max), part(read.height, it.v_sampling, v_max));
+        Plane { samples, stride, width, height }
+    };
+    read.components.iter().map(plane).collect()
+}
+
+impl Plane {
+    /// Row `y` (or the nearest one there is) with a neighbour on either side.
+    fn row(&self, y: isize) -> Vec<u8> {
+        let y = y.clamp(0, self.height as isize - 1) as usize;
+        let row = &self.samples[y * self.stride..][..self.width];
+        [&row[..1], row, &row[self.width - 1..]].concat()
+    }
+
+    /// Row `y` of the picture, for a component that has a part of its samples.
+    fn upsampled(&self, kernels: &Kernels, y: usize, times: [usize; 2]) -> Vec<u8> {
+        let near = y / times[1];
+        let far = if y.is_multiple_of(2) { near as isize - 1 } else { near as isize + 1 };
+        let (near, far) = (self.row(near as isize), self.row(far));
+        let mut to = vec![0; times[0] * self.width];
+        match times {
+            [1, 1] => to.copy_from_slice(&near[1..=self.width]),
+            [2, 1] => kernels.h2v1(&near, &mut to),
+            [2, 2] => kernels.h2v2(&near, &far, &mut to),
+            _ => {
+                let (near, far) = (&near[1..=self.width], &far[1..=self.width]);
+                kernels.h1v2(near, far, 1 + y as u16 % 2, &mut to);
+            }
+        }
+        to
+    }
+}
+
+#[test]
+fn pixels_are_those_of_libjpeg_turbo() {
+    use libjpeg_turbo_rs::{PixelFormat, Subsampling, compress, decompress_to};
+    let (width, height) = (173, 91);
+    let source = picture(width, height);
+    let samplings = [
+        (Subsampling::S444, [1, 1]),
+        (Subsampling::S422, [2, 1]),
+        (Subsampling::S420, [2, 2]),
+        (Subsampling::S440, [1, 2]),
+    ];
+    for ((sampling, times), quality) in samplings.into_iter().flat_map(|it| [(it, 30), (it, 95)]) {
+        let jpeg = compress(&source, width, height, PixelFormat::Rgb, quality, sampling);
+        let jpeg = jpeg.expect("it can be encoded");
+        let expected = decompress_to(&jpeg, PixelFormat::Rgb).expect("a JPEG").data;
+        for tier in Tier::available() {
+            let kernels = Kernels::of(tier);
+            let planes = planes(kernels, &jpeg, 0);
+            for (y, expected) in expected.chunks(3 * width).enumerate() {
+                let chroma = [1, 2].map(|i: usize| planes[i].upsampled(kernels, y, times));
+                let [cb, cr] = &chroma;
+                let luma = &planes[0].samples[y * planes[0].stride..][..width];
+                let mut found = vec![0; 3 * width];
+                kernels.ycc_to_rgb(luma, &cb[..width], &cr[..width], &mut found);
+                assert!(found == expected, "{tier:?}, {sampling:?}, quality {quality}, row {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn smaller_gray_pictures_are_those_of_libjpeg_turbo() {
+    use libjpeg_turbo_rs::{Decoder, PixelFormat, ScalingFactor, Subsampling, compress};
+    let (width, height) = (173, 91);
+    let source: Vec<u8> =
+        picture(width, height).as_chunks::<3>().0.iter().map(|it| it[1]).collect();
+    for (quality, shift) in
+        [30, 75, 97].into_iter().flat_map(|it| [(it, 0), (it, 1), (it, 2), (it, 3)])
+    {
+        let jpeg =
+            compress(&source, width, height, PixelFormat::Grayscale, quality, Subsampling::S444);
+        let jpeg = jpeg.expect("it can be encoded");
+        let mut decoder = Decoder::new(&jpeg).expect("a JPEG");
+        decoder.set_scale(ScalingFactor::try_new(1, 1 << shift).expect("a factor"));
+        let expected = decoder.decode_image().expect("a JPEG");
+        for tier in Tier::available() {
+            let plane = &planes(Kernels::of(tier), &jpeg, shift)[0];
+            assert_eq!((plane.width, plane.height), (expected.width, expected.height));
+            for (y, expected) in expected.data.chunks(expected.width).enumerate() {
+                let found = &plane.samples[y * plane.stride..][..plane.width];
+                assert!(
+                    found == expected,
+                    "{tier:?}, quality {quality}, 1/{}, row {y}",
+                    1 << shift
+                );
+            }
+        }
     }
 }

@@ -207,6 +207,7 @@ fn sweep_text(it: &Sweep) -> String {
     let pattern = match it.pattern {
         Pattern::Sequential => "sequential",
         Pattern::Random => "random",
+        Pattern::Files => "files",
     };
     let request = match it.request {
         it if it >= 1 << 20 => format!("{} MiB", it >> 20),

@@ -404,7 +404,8 @@ impl Build<'_> {
         let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {
-            items: 2 * threads + 2,
+            // While one record takes ten times as long as the others, they go on.
+            items: 4 * threads + 2,
             bytes: 0,
             chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
             rows,

@@ -1,4 +1,5 @@
-//! JPEG through `libjpeg-turbo-rs`, which equals libjpeg-turbo to the bit.
+//! JPEG, equal to libjpeg-turbo to the bit: through our own decoder what is entirely in order,
+//! through `libjpeg-turbo-rs` all that it refuses.
 //!
 //! Where libjpeg only warns, that a scan ends early at a marker, and goes on with grey, so do
 //! we; where it makes up coefficients for codes that cannot be, the picture is damaged.
@@ -15,13 +16,11 @@ use std::cell::RefCell;
 
 /// Scans of the most elaborate progressive JPEG that is decoded; real ones have about ten.
 const SCANS_MAX: usize = 100;
-/// Rows below a crop that its own pixels depend on, by the triangle filter for chroma.
-const ROWS_BELOW: usize = 2;
-/// Columns beside a crop that are decoded with it: two that its own pixels depend on, and more,
-/// so that what is decoded is never so narrow that libjpeg takes another filter.
-const COLUMNS_BESIDE: usize = 8;
-/// Bytes of a changed file that each thread keeps room for.
-const KEPT_BYTES_MAX: usize = 16 << 20;
+
+thread_local! {
+    /// Our own decoder; what it keeps is bounded by the widest picture there can be.
+    static OWN: RefCell<::jpeg::Decoder> = RefCell::new(::jpeg::Decoder::new());
+}
 
 /// Decodes a JPEG as it is wanted.
 pub(super) fn decode(bytes: &[u8], wanted: Wanted, out: &mut Out<'_>) -> Result<(), Fault> {
@@ -50,6 +49,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    fn region(self) -> ::jpeg::Region {
+        let Size { height, width } = self.size;
+        ::jpeg::Region { x: self.x, y: self.y, width, height }
+    }
+
     /// Copies the part of a picture that is `width` pixels wide, 3 channels.
     fn copy(self, from: &[u8], width: usize, to: &mut [u8]) {
         let rows = from.chunks_exact(width * 3).skip(self.y);
@@ -69,12 +73,11 @@ pub(super) fn decode_part(
     let part = part(header.size)?;
     let room = out.tensor::<u8>(&[part.size.height, part.size.width, 3])?;
     let coded = Coded { bytes, header };
-    // A file that does not end as it should is decoded to its end, to find out what it lacks.
-    if header.single_scan && bytes.ends_with(&[0xFF, 0xD9]) && coded.read_rows(part, room).is_ok() {
+    if coded.read_own(Some(part), 3, room) {
         return Ok(());
     }
     staged(header.size.bytes(3)?, |pixels| {
-        coded.read(3, pixels)?;
+        coded.read_any(3, pixels)?;
         part.copy(pixels, header.size.width, room);
         Ok(())
     })
@@ -94,6 +97,30 @@ impl Coded<'_> {
 
     /// Decodes all of it to 1 or 3 channels.
     fn read(&self, channels: usize, to: &mut [u8]) -> Result<(), Fault> {
+        if self.read_own(None, channels, to) {
+            return Ok(());
+        }
+        self.read_any(channels, to)
+    }
+
+    /// Decodes a part, or all of it, with our own decoder; `false` where it refuses, and what
+    /// `to` holds then is to be written again.
+    fn read_own(&self, part: Option<Part>, channels: usize, to: &mut [u8]) -> bool {
+        if !self.header.single_scan {
+            return false;
+        }
+        let width = part.map_or(self.header.size.width, |it| it.size.width);
+        let request = ::jpeg::Request {
+            region: part.map(Part::region),
+            channels: if channels == 1 { ::jpeg::Channels::Gray } else { ::jpeg::Channels::Rgb },
+            pixels_max: usize::MAX,
+            ..::jpeg::Request::default()
+        };
+        OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, width * channels)).is_ok()
+    }
+
+    /// Decodes all of it to 1 or 3 channels with libjpeg, whose verdict counts.
+    fn read_any(&self, channels: usize, to: &mut [u8]) -> Result<(), Fault> {
         match self.attempt(channels, to, false) {
             // Any bits are arithmetic code, also the zeros that stand in for what is cut off.
             Ok(_) if self.header.is_arithmetic => match self.header.ending(self.bytes) {
@@ -138,48 +165,6 @@ impl Coded<'_> {
         decoder.set_output_format(format);
         decoder.decode_image_into(to).map(|it| it.warnings)
     }
-
-    /// Decodes no more rows than `part` needs, and no more columns to pixels.
-    ///
-    /// The decoder reads as many rows as the header says; so it is given one that says fewer.
-    fn read_rows(&self, part: Part, to: &mut [u8]) -> Result<(), JpegError> {
-        let needed = part.y + part.size.height + ROWS_BELOW;
-        let needed = needed.next_multiple_of(self.header.unit_rows);
-        if needed >= self.header.size.height {
-            return self.read_columns(self.bytes, part, to);
-        }
-        SHORTER.with_borrow_mut(|shorter| {
-            shorter.clear();
-            shorter.extend_from_slice(self.bytes);
-            let height = (needed as u16).to_be_bytes();
-            shorter[self.header.height_at..][..2].copy_from_slice(&height);
-            let result = self.read_columns(shorter, part, to);
-            if shorter.capacity() > KEPT_BYTES_MAX {
-                *shorter = Vec::new();
-            }
-            result
-        })
-    }
-
-    fn read_columns(&self, bytes: &[u8], part: Part, to: &mut [u8]) -> Result<(), JpegError> {
-        let mut decoder = Decoder::new_with_limits(bytes, limits())?;
-        decoder.set_output_format(PixelFormat::Rgb);
-        let left = part.x.saturating_sub(COLUMNS_BESIDE);
-        let right = (part.x + part.size.width + COLUMNS_BESIDE).min(self.header.size.width);
-        decoder.set_crop(left, right - left);
-
-        staged(decoder.output_buffer_size()?, |pixels| {
-            let info = decoder.decode_image_into(pixels)?;
-            // It begins further left, where a unit of the code begins.
-            let part = Part { x: part.x - (right - info.width), ..part };
-            part.copy(pixels, info.width, to);
-            Ok(())
-        })
-    }
-}
-
-thread_local! {
-    static SHORTER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 fn limits() -> DecodeLimits {

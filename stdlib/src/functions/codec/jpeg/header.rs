@@ -14,10 +14,6 @@ pub(in super::super) struct Header {
     pub(super) single_scan: bool,
     /// Whether the code is arithmetic, not Huffman's.
     pub(super) is_arithmetic: bool,
-    /// Rows of pixels that are coded together.
-    pub(super) unit_rows: usize,
-    /// Where the two bytes are that say the height.
-    pub(super) height_at: usize,
     /// Where the first scan begins.
     pub(super) scan_at: usize,
 }
@@ -60,14 +56,14 @@ impl Header {
                 return Ok(Self { single_scan, scan_at: at, ..frame });
             }
             if is_frame(marker) {
-                frame = Some(Self::of_frame(marker, body, at)?);
+                frame = Some(Self::of_frame(marker, body)?);
             }
             at += 2 + body.len();
         }
     }
 
-    fn of_frame(marker: u8, body: &[u8], at: usize) -> Result<Self, Fault> {
-        let &[precision, h0, h1, w0, w1, components, ref rest @ ..] = body else {
+    fn of_frame(marker: u8, body: &[u8]) -> Result<Self, Fault> {
+        let &[precision, h0, h1, w0, w1, components, ..] = body else {
             return Err(damaged("its frame is too short"));
         };
         if let Some(form) = unsupported(marker, precision, components) {
@@ -79,16 +75,12 @@ impl Header {
         let size = Size { height, width };
         size.bytes(usize::from(components).max(3))?;
 
-        let sampling = rest.chunks_exact(3).map(|it| usize::from(it[1] & 15));
-        let unit_rows = 8 * sampling.max().unwrap_or(1).clamp(1, 4);
         let single_scan = matches!(marker, 0xC0 | 0xC1) && components != 4;
         Ok(Self {
             size,
             components: usize::from(components),
             single_scan,
             is_arithmetic: matches!(marker, 0xC9 | 0xCA),
-            unit_rows,
-            height_at: at + 3,
             scan_at: 0,
         })
     }

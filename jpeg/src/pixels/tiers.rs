@@ -1,5 +1,8 @@
-//! The kernels of x86-64, each tier's compiled with its instructions.
+//! The kernels of the tiers that have vectors, each tier's compiled with its instructions.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::int16x8_t;
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128i, __m256i, __m512i};
 
 use super::{Kernels, colour, colour_words, idct_scaled, idct_words, upsample, upsample_words};
@@ -8,8 +11,8 @@ use super::{Kernels, colour, colour_words, idct_scaled, idct_words, upsample, up
 macro_rules! tier {
     ($name:ident, $kernels:ident, $features:literal, $widest:ty, [$($vector:ty),+]) => {
         pub(super) static $kernels: Kernels = Kernels {
-            idct: $name::idct,
-            idct_scaled: [idct_scaled::plain::<4>, idct_scaled::plain::<2>, idct_scaled::plain::<1>],
+            idct: $name::idct::<8>,
+            idct_scaled: [$name::idct::<4>, $name::idct::<2>, idct_scaled::plain::<1>],
             h2v1: $name::h2v1,
             h2v2: $name::h2v2,
             h1v2: $name::h1v2,
@@ -22,9 +25,9 @@ macro_rules! tier {
             use super::*;
 
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn idct(coefs: &[i16], quant: &[u16; 64], out: &mut [u8], stride: usize) {
+            pub(super) unsafe fn idct<const SIDE: usize>(coefs: &[i16], quant: &[u16; 64], out: &mut [u8], stride: usize) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
-                unsafe { idct_words::idct::<$widest>(coefs, quant, out, stride) }
+                unsafe { idct_words::idct::<$widest, SIDE>(coefs, quant, out, stride) }
             }
 
             #[target_feature(enable = $features)]
@@ -70,8 +73,11 @@ macro_rules! tier {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
 tier!(sse2, SSE2, "sse2", __m128i, [__m128i]);
+#[cfg(target_arch = "x86_64")]
 tier!(avx2, AVX2, "avx2", __m256i, [__m256i, __m128i]);
+#[cfg(target_arch = "x86_64")]
 tier!(
     avx512,
     AVX512,
@@ -79,3 +85,5 @@ tier!(
     __m512i,
     [__m512i, __m256i, __m128i]
 );
+#[cfg(target_arch = "aarch64")]
+tier!(neon, NEON, "neon", int16x8_t, [int16x8_t]);
