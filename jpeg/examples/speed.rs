@@ -33,7 +33,7 @@ fn main() {
         decoder.check(&it.bytes).expect("the picture was found good");
     });
     measure("all of it, RGB", &pictures, |it| {
-        decode(&mut decoder, it, Request::default(), &mut out)
+        decode(&mut decoder, it, Request::default(), &mut out);
     });
     measure("a region, RGB", &pictures, |it| {
         let request = Request { region: Some(it.region), ..Request::default() };
