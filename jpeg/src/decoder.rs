@@ -1,7 +1,7 @@
 //! Decodes pictures, a row of MCUs at a time.
 
 use crate::Tier;
-use crate::entropy::{self, BLOCK, ReadMcus, Scan, Step, Tables};
+use crate::entropy::{self, BLOCK, Blocks, ReadMcus, Scan, Step, Tables};
 use crate::error::Error;
 use crate::header::{BLOCKS_MAX, Colour, Header, Parsed};
 use crate::index::Index;
@@ -91,8 +91,10 @@ pub struct Decoder {
     read: ReadMcus,
     tables: Box<Tables>,
     room: Room,
-    coefs: Vec<i16>,
+    blocks: Blocks,
     planes: [Rows; 3],
+    /// A row of pixels.
+    row: Vec<u8>,
 }
 
 impl Default for Decoder {
@@ -122,8 +124,9 @@ impl Decoder {
             read: entropy::of(tier),
             tables: Tables::new(),
             room: Room::new(),
-            coefs: Vec::new(),
+            blocks: Blocks::default(),
             planes: Default::default(),
+            row: Vec::new(),
         }
     }
 
@@ -158,12 +161,15 @@ impl Decoder {
         mut each: impl FnMut(usize, &[u8]),
     ) -> Result<Info, Error> {
         let job = Job::new(bytes, request)?;
-        let mut buffer = vec![0; job.row_bytes()];
+        let mut pixels = std::mem::take(&mut self.row);
+        pixels.resize(job.row_bytes(), 0);
         let sink: Sink<'_> = &mut |row, make| {
-            make(&mut buffer);
-            each(row, &buffer);
+            make(&mut pixels);
+            each(row, &pixels);
         };
-        Ok(self.run(&job, None, sink)?.0)
+        let result = self.run(&job, None, sink);
+        self.row = pixels;
+        Ok(result?.0)
     }
 
     /// As [`Self::decode`], and makes an index of the file, with an entry every `spacing` MCUs
@@ -232,7 +238,7 @@ impl Decoder {
             },
             steps: &steps[..n],
             unread: &unread[..n],
-            coefs: &mut self.coefs,
+            blocks: &mut self.blocks,
             planes: &mut self.planes,
             restarts: Restarts::new(job.parsed.header.restart_interval),
             y: job.region.y,
@@ -244,10 +250,7 @@ impl Decoder {
     }
 
     fn make_room(&mut self, job: &Job<'_>) {
-        let len = job.coefs_len();
-        if self.coefs.len() < len {
-            self.coefs.resize(len, 0);
-        }
+        self.blocks.make_room(job.coefs_at()[job.layout.n_planes] / BLOCK);
         for (rows, plane) in self.planes.iter_mut().zip(job.layout.planes()) {
             rows.begin(plane, &job.columns);
         }
@@ -342,10 +345,6 @@ impl<'a> Job<'a> {
             at[i + 1] = at[i] + plane.v * self.row_len(plane.h);
         }
         at
-    }
-
-    fn coefs_len(&self) -> usize {
-        self.coefs_at()[self.layout.n_planes]
     }
 
     /// What is to be done with each block of an MCU.

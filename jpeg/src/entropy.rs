@@ -79,8 +79,27 @@ pub(crate) struct Scan<'a> {
     pub(crate) last: [i32; 3],
 }
 
+/// Room for the blocks of a row of MCUs.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// Coefficients in zig-zag order, [`BLOCK`] of each.
+    pub(crate) coefs: Vec<i16>,
+    /// Coefficients of each block up to the last that is not 0.
+    pub(crate) ends: Vec<u8>,
+}
+
+impl Blocks {
+    /// Makes room for `n`.
+    pub(crate) fn make_room(&mut self, n: usize) {
+        if self.ends.len() < n {
+            self.coefs.resize(BLOCK * n, 0);
+            self.ends.resize(n, 0);
+        }
+    }
+}
+
 /// Reads MCUs to where `steps` say, as the `range`-th that are kept.
-pub(crate) type ReadMcus = fn(&mut Scan<'_>, &mut [i16], Range<usize>) -> Result<(), Error>;
+pub(crate) type ReadMcus = fn(&mut Scan<'_>, &mut Blocks, Range<usize>) -> Result<(), Error>;
 
 /// The function for a tier.
 pub(crate) fn of(tier: Tier) -> ReadMcus {
@@ -103,16 +122,18 @@ fn has_bmi2() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn read_bmi2(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<(), Error> {
+fn read_bmi2(scan: &mut Scan<'_>, to: &mut Blocks, mcus: Range<usize>) -> Result<(), Error> {
     read(scan, to, mcus)
 }
 
 #[inline(always)]
-fn read(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<(), Error> {
+fn read(scan: &mut Scan<'_>, to: &mut Blocks, mcus: Range<usize>) -> Result<(), Error> {
     let Scan { tables, steps, quantisers, ref mut source, ref mut last } = *scan;
     let n_steps = steps.len();
     assert!((1..=BLOCKS_MAX).contains(&n_steps), "an MCU has 1 to 10 blocks");
-    let has_room = |it: &Step| it.at + it.stride * mcus.end.saturating_sub(1) + REACH <= to.len();
+    let Blocks { coefs, ends } = to;
+    let room = coefs.len().min(BLOCK * ends.len());
+    let has_room = |it: &Step| it.at + it.stride * mcus.end.saturating_sub(1) + REACH <= room;
     assert!(steps.iter().all(has_room), "there is room for all blocks and one behind");
 
     let steps: [_; BLOCKS_MAX] = std::array::from_fn(|i| {
@@ -129,12 +150,16 @@ fn read(scan: &mut Scan<'_>, to: &mut [i16], mcus: Range<usize>) -> Result<(), E
             bits = Bits::from(source.cursor, source.room().as_ptr());
         }
         for (step, codec) in steps {
-            // SAFETY: it lies in `to`, and with it what may be written behind; see above.
-            let block = unsafe { to.as_mut_ptr().add(step.at + step.stride * mcu) };
+            let at = step.at + step.stride * mcu;
+            // SAFETY: it lies in `coefs`, and with it what may be written behind; see above.
+            let block = unsafe { coefs.as_mut_ptr().add(at) };
             let last = &mut last[step.component];
-            // SAFETY: an MCU that begins within the code has room to be read, by `more`; and
-            // what is written of a block ends within REACH.
-            unsafe { bits.block(codec, last, block)? };
+            // SAFETY: an MCU that begins within the code has room to be read, by `more`; what is
+            // written of a block ends within REACH; and `ends` has an element for each BLOCK.
+            unsafe {
+                let end = bits.block(codec, last, block)?;
+                *ends.as_mut_ptr().add(at / BLOCK) = end as u8;
+            }
         }
     }
     source.cursor = bits.cursor(source.room().as_ptr());
@@ -219,7 +244,7 @@ impl Bits {
         self.take(used as u32);
     }
 
-    /// Reads a block.
+    /// Reads a block; gives how many coefficients it has up to the last that is not 0.
     ///
     /// # Safety
     /// From `at` on, as many bytes can be read as a block can take, and 16 more; at `block`,
@@ -230,7 +255,7 @@ impl Bits {
         codec: &Codec<'_>,
         last: &mut i32,
         block: *mut i16,
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         // SAFETY: by the caller.
         unsafe {
             self.refill();
@@ -245,16 +270,16 @@ impl Bits {
         // SAFETY: by the caller.
         unsafe {
             *block = *last as i16;
-            self.coefficients(codec, block)
+            Ok(self.coefficients(codec, block)? / 2)
         }
     }
 
-    /// Reads the AC coefficients of a block.
+    /// Reads the AC coefficients of a block; gives how many bytes of it were written.
     ///
     /// # Safety
     /// As for [`Self::block`].
     #[inline(always)]
-    unsafe fn coefficients(&mut self, codec: &Codec<'_>, block: *mut i16) -> Result<(), Error> {
+    unsafe fn coefficients(&mut self, codec: &Codec<'_>, block: *mut i16) -> Result<usize, Error> {
         let block = block.cast::<u8>();
         // Bytes of the block that were written.
         let mut done = 2;
@@ -266,10 +291,11 @@ impl Bits {
                 let entry = codec.ac.entries[(self.bits >> (64 - AC_BITS)) as usize];
                 if entry as u8 == 0 {
                     // SAFETY: by the caller.
-                    done = match unsafe { self.single(codec, entry, block, done)? } {
-                        None => return Ok(()),
-                        Some(it) => it,
-                    };
+                    match unsafe { self.single(codec, entry, block, done)? } {
+                        None => return Ok(done),
+                        Some(BLOCK_BYTES) => return Ok(BLOCK_BYTES),
+                        Some(it) => done = it,
+                    }
                     continue 'refill;
                 }
                 let at = done + (entry as usize >> 8 & 255);
@@ -280,23 +306,24 @@ impl Bits {
                 self.n -= entry & 255;
 
                 if done >= BLOCK_BYTES {
+                    // What ends a block counts as a block.
                     let is_whole = match entry & END {
                         0 => done == BLOCK_BYTES,
                         _ => done < 2 * BLOCK_BYTES,
                     };
                     if is_whole {
-                        return Ok(());
+                        return Ok(if done == BLOCK_BYTES { done } else { done - BLOCK_BYTES });
                     }
                     done -= entry as usize >> 16 & 255;
                     // SAFETY: what was just taken; by the caller.
-                    *self = unsafe { self.rest(codec, entry, block, done)? };
-                    return Ok(());
+                    (*self, done) = unsafe { self.rest(codec, entry, block, done)? };
+                    return Ok(done);
                 }
             }
         }
     }
 
-    /// Reads one symbol; gives how many bytes of the block are done, or that all are.
+    /// Reads one symbol; gives how many bytes of the block are done, none at its end.
     ///
     /// # Safety
     /// As for [`Self::block`].
@@ -324,7 +351,7 @@ impl Bits {
         }
         // SAFETY: it lies in the block.
         unsafe { block.add(at).cast::<i16>().write(symbol.value) };
-        Ok(Some(at + 2).filter(|&it| it < BLOCK_BYTES))
+        Ok(Some(at + 2))
     }
 
     /// Takes `entry` back, which runs over the end of the block, and reads its rest one symbol
@@ -340,13 +367,14 @@ impl Bits {
         entry: u64,
         block: *mut u8,
         mut done: usize,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, usize), Error> {
         // SAFETY: by the caller.
         unsafe { self.give_back((entry & 255) as u32) };
         loop {
             // SAFETY: by the caller; an entry of several symbols is not one that `single` knows.
             match unsafe { self.single(codec, entry, block, done)? } {
-                None => return Ok(self),
+                None => return Ok((self, done)),
+                Some(BLOCK_BYTES) => return Ok((self, BLOCK_BYTES)),
                 Some(it) => done = it,
             }
         }

@@ -1,7 +1,7 @@
 //! Reads the MCU rows of a picture, and gives the rows of pixels that can be made of them.
 
 use crate::decoder::{Channels, Job, Sink};
-use crate::entropy::{ReadMcus, Scan, Step};
+use crate::entropy::{BLOCK, Blocks, ReadMcus, Scan, Step};
 use crate::error::{Error, irregular};
 use crate::header::Colour;
 use crate::index::Index;
@@ -18,7 +18,7 @@ pub(crate) struct Picture<'a> {
     /// For MCUs that are wanted, and for others.
     pub(crate) steps: &'a [Step],
     pub(crate) unread: &'a [Step],
-    pub(crate) coefs: &'a mut [i16],
+    pub(crate) blocks: &'a mut Blocks,
     pub(crate) planes: &'a mut [Rows; 3],
     pub(crate) restarts: Restarts,
     /// The row that is to be given next.
@@ -98,7 +98,7 @@ impl Picture<'_> {
             let is_kept = columns.contains(&at);
             let first = if is_kept { columns.start } else { at };
             self.scan.steps = if is_kept { self.steps } else { self.unread };
-            (self.read)(&mut self.scan, self.coefs, at - first..next - first)?;
+            (self.read)(&mut self.scan, self.blocks, at - first..next - first)?;
             self.restarts.count(next - at);
             at = next;
         }
@@ -126,9 +126,11 @@ impl Picture<'_> {
             rows.advance(plane, 8 * first);
             let (columns, down) = job.layout.needed(plane, &job.region);
             for v in (0..plane.v).filter(|v| down.contains(&(first + v))) {
-                let coefs = &self.coefs[job.coefs_at()[i] + v * job.row_len(plane.h)..];
-                let row = BlockRow { row: v, columns: columns.clone(), coefs };
-                rows.put(&row, &job.quantisers[i], self.kernels);
+                let at = job.coefs_at()[i] + v * job.row_len(plane.h);
+                let (coefs, ends) = (&self.blocks.coefs[at..], &self.blocks.ends[at / BLOCK..]);
+                let factors = &job.quantisers[i];
+                let row = BlockRow { row: v, columns: columns.clone(), coefs, ends, factors };
+                rows.put(&row, self.kernels);
             }
             rows.repeat_sides(plane);
         }
