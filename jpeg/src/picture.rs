@@ -4,7 +4,7 @@ use crate::decoder::{Channels, Job, Sink};
 use crate::entropy::{BLOCK, Blocks, ReadMcus, Scan, Step};
 use crate::error::{Error, irregular};
 use crate::header::Colour;
-use crate::index::Index;
+use crate::index::{Entry, Index};
 use crate::pixels::Kernels;
 use crate::rows::{BlockRow, Rows};
 use std::ops::Range;
@@ -53,11 +53,10 @@ impl Picture<'_> {
                 return Ok(());
             }
         }
-        let marker = self.scan.source.finish()?;
-        match marker_at(job.bytes, marker) {
-            Some((0xD9, _)) => Ok(()),
-            _ => irregular("its scan does not end with the file"),
+        if let Some(index) = &mut self.indexed {
+            index.push(self.scan.source.position(), self.scan.last);
         }
+        self.finish()
     }
 
     /// Reads the rows of MCUs that are needed, each from the entry before the first needed.
@@ -66,17 +65,44 @@ impl Picture<'_> {
         for row in job.rows.clone() {
             let entry = index.before(row, job.columns.start);
             let at = entry.at.0 as usize;
-            let end = index.end(row, job.columns.end).unwrap_or(job.bytes.len());
+            let first = job.columns.start / index.spacing() * index.spacing();
+            let known = index.place_to_check(&(first..job.columns.end));
+            let end = index.behind(row, job.columns.end.max(known)).at.0 as usize;
             self.scan.source.expect(end.saturating_sub(at));
             self.scan.source.seek(at, u32::from(entry.at.1))?;
             self.scan.last = entry.last.map(i32::from);
-            let first = job.columns.start / index.spacing() * index.spacing();
             self.restarts.begin_at(row * job.layout.mcus.0 + first);
-            self.read_row(&job.columns, first..job.columns.end)?;
+            self.read_row(&job.columns, first..known)?;
+            let is_end = (known, row + 1) == job.layout.mcus;
+            self.check_place(index.behind(row, known), is_end)?;
+            self.read_row(&job.columns, known..job.columns.end)?;
             self.transform(row);
             self.give(row, sink);
         }
         Ok(())
+    }
+
+    /// Whether the bits that come next, and what is known before them, are an entry's.
+    fn check_place(&mut self, entry: Entry, is_end: bool) -> Result<(), Error> {
+        if self.restarts.is_due() && !is_end {
+            self.restart()?;
+        }
+        let (at, bits) = self.scan.source.position();
+        let is_there = at == entry.at.0 as usize && bits == u32::from(entry.at.1);
+        if is_there && self.scan.last == entry.last.map(i32::from) {
+            Ok(())
+        } else {
+            irregular("its index leads to other places")
+        }
+    }
+
+    /// Nothing may be left of the scan, and it must end with the file.
+    fn finish(&mut self) -> Result<(), Error> {
+        let marker = self.scan.source.finish()?;
+        match marker_at(self.job.bytes, marker) {
+            Some((0xD9, _)) => Ok(()),
+            _ => irregular("its scan does not end with the file"),
+        }
     }
 
     /// Reads `all` the MCUs of a row, of which `columns` are kept.

@@ -188,6 +188,39 @@ fn rows_are_given_one_by_one_and_with_an_index() {
     );
 }
 
+/// Bytes of an index before its entries.
+const HEAD: usize = 32;
+
+#[test]
+fn an_index_that_leads_astray_is_noticed() {
+    let mut draw = Draw(6);
+    let pixels = pixels(200, 40, &mut draw);
+    for restarts in [0, 5] {
+        let encoder = Encoder::new(&pixels, 200, 40, PixelFormat::Rgb);
+        let bytes = encoder.restart_blocks(restarts).encode().unwrap();
+        let header = Header::read(&bytes).unwrap();
+        let mut decoder = Decoder::new();
+        let whole = expected(&bytes, Channels::Rgb).unwrap();
+        let index = decoder.index(&bytes, 4).unwrap().to_bytes(0);
+        for (at, bit) in (HEAD..index.len()).flat_map(|at| [0, 3, 6].map(|bit| (at, bit))) {
+            let mut wrong = index.clone();
+            wrong[at] ^= 1 << bit;
+            let Ok(wrong) = Index::from_bytes(&wrong, 0) else { continue };
+            let region = draw.region(&header);
+            let request =
+                Request { region: Some(region), index: Some(&wrong), ..Request::default() };
+            match decoded(&mut decoder, &bytes, &request, &header) {
+                Ok(pixels) => {
+                    // What is wrong up to a marker may be right behind it.
+                    let is_right = pixels == part(&whole, &header, &region, 3) || restarts > 0;
+                    assert!(is_right, "{at} {bit}");
+                }
+                Err(why) => assert!(matches!(why, Error::Irregular(_)), "{why}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let pixels = vec![0; 3 * 64];
@@ -259,14 +292,18 @@ fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
         }
         let mut bytes = whole.clone();
         mutate(&mut bytes, &mut draw);
-        // A damaged index leads to no harm either.
+        // A damaged index leads to no other pixels either.
         if let (Ok(index), Ok(header)) = (decoders[0].index(&whole, 2), Header::read(&whole)) {
             let mut kept = index.to_bytes(0);
             mutate(&mut kept, &mut draw);
             if let Ok(index) = Index::from_bytes(&kept, 0) {
                 let request = Request { index: Some(&index), ..Request::default() };
                 let which = draw.below(decoders.len());
-                let _ = decoded(&mut decoders[which], &whole, &request, &header);
+                if let Ok(pixels) = decoded(&mut decoders[which], &whole, &request, &header) {
+                    let expected = expected(&whole, Channels::Rgb).unwrap();
+                    let is_right = pixels == expected || header.restart_interval > 0;
+                    assert!(is_right, "{round}: a wrong index was believed");
+                }
             }
         }
         let Ok(header) = Header::read(&bytes) else { continue };
