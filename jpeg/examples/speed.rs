@@ -30,21 +30,39 @@ fn main() {
     let mut out = Vec::new();
 
     measure("code only", &pictures, |it| {
-        decoder.read_only(&it.bytes).expect("the picture was found good");
+        decoder.check(&it.bytes).expect("the picture was found good");
     });
-    measure("all of it, RGB", &pictures, |it| decode(&mut decoder, it, None, &mut out));
-    measure("a region, RGB", &pictures, |it| decode(&mut decoder, it, Some(it.region), &mut out));
+    measure("all of it, RGB", &pictures, |it| {
+        decode(&mut decoder, it, Request::default(), &mut out);
+    });
+    measure("a region, RGB", &pictures, |it| {
+        let request = Request { region: Some(it.region), ..Request::default() };
+        decode(&mut decoder, it, request, &mut out);
+    });
+    measure("an index", &pictures, |it| {
+        decoder.index(&it.bytes, 8).expect("the picture was found good");
+    });
+    for spacing in [8, usize::MAX] {
+        let index = |it: &Picture| decoder.index(&it.bytes, spacing).expect("it was found good");
+        let indices: Vec<_> = pictures.iter().map(index).collect();
+        let mut indices = indices.iter().cycle();
+        let what = format!("a region, an index every {}", spacing.min(9999));
+        measure(&what, &pictures, |it| {
+            let request =
+                Request { region: Some(it.region), index: indices.next(), ..Request::default() };
+            decode(&mut decoder, it, request, &mut out);
+        });
+    }
     measure("libjpeg-turbo-rs, all of it, RGB", &pictures, |it| other(it, &mut out));
 }
 
-fn decode(decoder: &mut Decoder, of: &Picture, region: Option<Region>, out: &mut Vec<u8>) {
+fn decode(decoder: &mut Decoder, of: &Picture, request: Request<'_>, out: &mut Vec<u8>) {
     let (width, height) =
-        region.map_or((of.header.width, of.header.height), |it| (it.width, it.height));
+        request.region.map_or((of.header.width, of.header.height), |it| (it.width, it.height));
     let len = width * height * 3;
     if out.len() < len {
         out.resize(len, 0);
     }
-    let request = Request { region, ..Request::default() };
     decoder.decode(&of.bytes, &request, out, width * 3).expect("the picture was found good");
 }
 
@@ -86,7 +104,7 @@ fn pictures(folder: &Path) -> Vec<Picture> {
     let pictures = paths.iter().filter_map(|path| {
         let bytes = std::fs::read(path).ok()?;
         let header = Header::read(&bytes).ok()?;
-        Decoder::new().read_only(&bytes).ok()?;
+        Decoder::new().check(&bytes).ok()?;
         let region = crop(&header, &mut draw);
         Some(Picture { bytes, header, region })
     });

@@ -1,10 +1,12 @@
 //! Decodes pictures, a row of MCUs at a time.
 
 use crate::Tier;
-use crate::entropy::{self, BLOCK, ReadMcus, Scan, Step, Tables};
-use crate::error::{Error, irregular};
+use crate::entropy::{self, BLOCK, Blocks, ReadMcus, Scan, Step, Tables};
+use crate::error::Error;
 use crate::header::{BLOCKS_MAX, Colour, Header, Parsed};
+use crate::index::Index;
 use crate::layout::{Layout, Region};
+use crate::picture::{Picture, Restarts};
 use crate::pixels::Kernels;
 use crate::rows::Rows;
 use crate::source::{Room, Source};
@@ -13,19 +15,21 @@ use std::ops::Range;
 
 /// What is wanted of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct Request<'a> {
     /// The part of it that is wanted; all where there is none.
     pub region: Option<Region>,
     /// What each pixel is wanted as.
     pub channels: Channels,
     /// Pixels that the whole picture may have.
     pub pixels_max: usize,
+    /// The index of the file: only the code of the region is read, and nothing else checked.
+    pub index: Option<&'a Index>,
 }
 
-impl Default for Request {
+impl Default for Request<'_> {
     /// All of it, in RGB, of at most 2^28 pixels.
     fn default() -> Self {
-        Self { region: None, channels: Channels::Rgb, pixels_max: 1 << 28 }
+        Self { region: None, channels: Channels::Rgb, pixels_max: 1 << 28, index: None }
     }
 }
 
@@ -58,6 +62,25 @@ pub struct Info {
     pub region: Region,
 }
 
+/// Where pixels are wanted: rows, `stride` bytes apart.
+#[derive(Debug)]
+pub struct Target<'a> {
+    /// The bytes; those between the rows are left as they are.
+    pub out: &'a mut [u8],
+    /// Bytes from one row to the next.
+    pub stride: usize,
+}
+
+impl Target<'_> {
+    fn check(&self, len: usize, height: usize) -> Result<(), Error> {
+        let needed = (height - 1).checked_mul(self.stride).and_then(|it| it.checked_add(len));
+        if self.stride < len || needed.is_none_or(|it| it > self.out.len()) {
+            return Err(Error::Request("the buffer is too small"));
+        }
+        Ok(())
+    }
+}
+
 /// Decodes pictures, one after another, in room that is kept.
 ///
 /// The room grows with the width of the pictures, not with their height; it is at most about
@@ -68,8 +91,10 @@ pub struct Decoder {
     read: ReadMcus,
     tables: Box<Tables>,
     room: Room,
-    coefs: Vec<i16>,
+    blocks: Blocks,
     planes: [Rows; 3],
+    /// A row of pixels.
+    row: Vec<u8>,
 }
 
 impl Default for Decoder {
@@ -99,8 +124,9 @@ impl Decoder {
             read: entropy::of(tier),
             tables: Tables::new(),
             room: Room::new(),
-            coefs: Vec::new(),
+            blocks: Blocks::default(),
             planes: Default::default(),
+            row: Vec::new(),
         }
     }
 
@@ -111,16 +137,16 @@ impl Decoder {
     pub fn decode(
         &mut self,
         bytes: &[u8],
-        request: &Request,
+        request: &Request<'_>,
         out: &mut [u8],
         stride: usize,
     ) -> Result<Info, Error> {
         let job = Job::new(bytes, request)?;
         let len = job.row_bytes();
-        if stride < len || out.len() < (job.region.height - 1) * stride + len {
-            return Err(Error::Request("the buffer is too small"));
-        }
-        self.run(&job, &mut |row, make| make(&mut out[row * stride..][..len]))
+        let to = Target { out, stride };
+        to.check(len, job.region.height)?;
+        let sink: Sink<'_> = &mut |row, make| make(&mut to.out[row * stride..][..len]);
+        Ok(self.run(&job, None, sink)?.0)
     }
 
     /// Decodes and gives each row of the region, counted from its first, to `each`, while it is
@@ -131,57 +157,100 @@ impl Decoder {
     pub fn decode_rows(
         &mut self,
         bytes: &[u8],
-        request: &Request,
+        request: &Request<'_>,
         mut each: impl FnMut(usize, &[u8]),
     ) -> Result<Info, Error> {
         let job = Job::new(bytes, request)?;
-        let mut buffer = vec![0; job.row_bytes()];
-        self.run(&job, &mut |row, make| {
-            make(&mut buffer);
-            each(row, &buffer);
-        })
+        let mut pixels = std::mem::take(&mut self.row);
+        pixels.resize(job.row_bytes(), 0);
+        let sink: Sink<'_> = &mut |row, make| {
+            make(&mut pixels);
+            each(row, &pixels);
+        };
+        let result = self.run(&job, None, sink);
+        self.row = pixels;
+        Ok(result?.0)
     }
 
-    /// Reads the code of all blocks and makes nothing of them: for measurements.
+    /// As [`Self::decode`], and makes an index of the file, with an entry every `spacing` MCUs
+    /// (8 is a good number). All of the file is read, whatever the region.
     ///
     /// # Errors
     /// See [`Error`].
-    #[doc(hidden)]
-    pub fn read_only(&mut self, bytes: &[u8]) -> Result<Info, Error> {
-        let mut job = Job::new(bytes, &Request::default())?;
-        job.is_read_only = true;
-        self.run(&job, &mut |_, _| {})
+    pub fn decode_and_index(
+        &mut self,
+        bytes: &[u8],
+        request: &Request<'_>,
+        to: Target<'_>,
+        spacing: usize,
+    ) -> Result<(Info, Index), Error> {
+        let mut job = Job::new(bytes, request)?;
+        job.is_read_whole = true;
+        let len = job.row_bytes();
+        to.check(len, job.region.height)?;
+        let index = Index::begin(bytes, &job.layout, spacing)?;
+        let sink: Sink<'_> = &mut |row, make| make(&mut to.out[row * to.stride..][..len]);
+        let (info, index) = self.run(&job, Some(index), sink)?;
+        Ok((info, index.expect("an index that was begun is given back")))
     }
 
-    fn run(&mut self, job: &Job<'_>, sink: Sink<'_>) -> Result<Info, Error> {
-        let tables = self.tables.build(&job.parsed)?;
+    /// Makes an index of the file, with an entry every `spacing` MCUs, and no pixels.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn index(&mut self, bytes: &[u8], spacing: usize) -> Result<Index, Error> {
+        let job = Job::of_code(bytes)?;
+        let index = Index::begin(bytes, &job.layout, spacing)?;
+        let (_, index) = self.run(&job, Some(index), &mut |_, _| {})?;
+        Ok(index.expect("an index that was begun is given back"))
+    }
+
+    /// Reads the code of all blocks and makes nothing of them: a check of the whole file.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn check(&mut self, bytes: &[u8]) -> Result<Info, Error> {
+        Ok(self.run(&Job::of_code(bytes)?, None, &mut |_, _| {})?.0)
+    }
+
+    fn run(
+        &mut self,
+        job: &Job<'_>,
+        indexed: Option<Index>,
+        sink: Sink<'_>,
+    ) -> Result<(Info, Option<Index>), Error> {
+        let tables = self.tables.build(&job.parsed, job.factor_max())?;
         let steps = job.steps(tables);
         let unread = steps.map(|it| Step { at: 0, stride: 0, ..it });
         self.make_room(job);
         let n = job.layout.blocks().count();
-        let mut source = Source::new(job.parsed_bytes, &mut self.room, self.unstuff);
-        source.seek(job.parsed.scan_at, 0)?;
+        let source = Source::new(job.bytes, &mut self.room, self.unstuff, n);
         let mut picture = Picture {
             job,
             read: self.read,
             kernels: self.kernels,
-            scan: Scan { tables: &self.tables, steps: &steps[..n], source, last: [0; 3] },
+            scan: Scan {
+                tables: &self.tables,
+                steps: &steps[..n],
+                source,
+                quantisers: &job.quantisers,
+                last: [0; 3],
+            },
             steps: &steps[..n],
             unread: &unread[..n],
-            coefs: &mut self.coefs,
+            blocks: &mut self.blocks,
             planes: &mut self.planes,
             restarts: Restarts::new(job.parsed.header.restart_interval),
             y: job.region.y,
+            indexed,
         };
         picture.read_all(sink)?;
-        Ok(Info { header: job.parsed.header, region: job.region })
+        let info = Info { header: job.parsed.header, region: job.region };
+        Ok((info, picture.indexed))
     }
 
     fn make_room(&mut self, job: &Job<'_>) {
-        let len = job.coefs_len();
-        if self.coefs.len() < len {
-            self.coefs.resize(len, 0);
-        }
+        self.blocks.make_room(job.coefs_at()[job.layout.n_planes] / BLOCK);
         for (rows, plane) in self.planes.iter_mut().zip(job.layout.planes()) {
             rows.begin(plane, &job.columns);
         }
@@ -189,26 +258,28 @@ impl Decoder {
 }
 
 /// Takes a row of the region: its number, and what writes it to where it is wanted.
-type Sink<'a> = &'a mut dyn FnMut(usize, &mut dyn FnMut(&mut [u8]));
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(usize, &mut dyn FnMut(&mut [u8]));
 
 /// A file, and what is wanted of it.
-struct Job<'a> {
-    parsed_bytes: &'a [u8],
-    parsed: Parsed<'a>,
-    layout: Layout,
-    region: Region,
-    channels: Channels,
+pub(crate) struct Job<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) parsed: Parsed<'a>,
+    pub(crate) layout: Layout,
+    pub(crate) region: Region,
+    pub(crate) channels: Channels,
+    pub(crate) index: Option<&'a Index>,
     /// The MCUs across and down that are needed.
-    columns: Range<usize>,
-    rows: Range<usize>,
+    pub(crate) columns: Range<usize>,
+    pub(crate) rows: Range<usize>,
     /// Components that are needed.
-    n_planes: usize,
-    quantisers: [[u16; 64]; 3],
-    is_read_only: bool,
+    pub(crate) n_planes: usize,
+    pub(crate) quantisers: [[u16; 64]; 3],
+    /// Whether all code is read, whatever is needed.
+    pub(crate) is_read_whole: bool,
 }
 
 impl<'a> Job<'a> {
-    fn new(bytes: &'a [u8], request: &Request) -> Result<Self, Error> {
+    fn new(bytes: &'a [u8], request: &Request<'a>) -> Result<Self, Error> {
         let parsed = Parsed::read(bytes)?;
         let header = parsed.header;
         header.supported()?;
@@ -226,21 +297,35 @@ impl<'a> Job<'a> {
         for (to, component) in quantisers.iter_mut().zip(&parsed.components[..layout.n_planes]) {
             *to = *parsed.quantiser(component)?;
         }
+        if let Some(index) = request.index {
+            index.check(bytes, &layout)?;
+        }
         let n_planes = if request.channels == Channels::Gray { 1 } else { layout.n_planes };
         let channels = request.channels;
-        let is_read_only = false;
+        let is_read_whole = false;
         Ok(Self {
-            parsed_bytes: bytes,
+            bytes,
             parsed,
             layout,
             region,
             channels,
+            index: request.index,
             columns,
             rows,
             n_planes,
             quantisers,
-            is_read_only,
+            is_read_whole,
         })
+    }
+
+    /// Reads all code, and makes nothing of it.
+    fn of_code(bytes: &'a [u8]) -> Result<Self, Error> {
+        let job = Self::new(bytes, &Request::default())?;
+        Ok(Self { is_read_whole: true, n_planes: 0, rows: 0..0, columns: 0..0, ..job })
+    }
+
+    fn factor_max(&self) -> u16 {
+        self.quantisers[..self.layout.n_planes].iter().flatten().copied().max().unwrap_or(1)
     }
 
     fn row_bytes(&self) -> usize {
@@ -248,22 +333,18 @@ impl<'a> Job<'a> {
     }
 
     /// Coefficients of a row of blocks, and a spare one behind it.
-    fn row_len(&self, h: usize) -> usize {
+    pub(crate) fn row_len(&self, h: usize) -> usize {
         BLOCK * (self.columns.len() * h + 1)
     }
 
     /// Where the coefficients of each plane begin. Before them is a block that is not looked
     /// at, and a spare one.
-    fn coefs_at(&self) -> [usize; 4] {
+    pub(crate) fn coefs_at(&self) -> [usize; 4] {
         let mut at = [2 * BLOCK; 4];
         for (i, plane) in self.layout.planes().iter().enumerate() {
             at[i + 1] = at[i] + plane.v * self.row_len(plane.h);
         }
         at
-    }
-
-    fn coefs_len(&self) -> usize {
-        self.coefs_at()[self.layout.n_planes]
     }
 
     /// What is to be done with each block of an MCU.
@@ -281,175 +362,4 @@ impl<'a> Job<'a> {
         }
         steps
     }
-}
-
-/// A picture that is being read.
-struct Picture<'a> {
-    job: &'a Job<'a>,
-    read: ReadMcus,
-    kernels: &'static Kernels,
-    scan: Scan<'a>,
-    /// For MCUs that are wanted, and for others.
-    steps: &'a [Step],
-    unread: &'a [Step],
-    coefs: &'a mut [i16],
-    planes: &'a mut [Rows; 3],
-    restarts: Restarts,
-    /// The row that is to be given next.
-    y: usize,
-}
-
-impl Picture<'_> {
-    fn read_all(&mut self, sink: Sink<'_>) -> Result<(), Error> {
-        let job = self.job;
-        // A file that does not end as it should is read to its end, to find out what it lacks.
-        let may_stop = job.parsed_bytes.ends_with(&[0xFF, 0xD9]) && !job.is_read_only;
-        for row in 0..job.layout.mcus.1 {
-            let wanted = job.rows.contains(&row) && self.y < job.region.rows().end;
-            let columns = if wanted { job.columns.clone() } else { 0..0 };
-            self.read_row(&columns)?;
-            if wanted && !job.is_read_only {
-                self.transform(row);
-                self.give(row, sink);
-            }
-            if may_stop && self.y == job.region.rows().end {
-                return Ok(());
-            }
-        }
-        let marker = self.scan.source.finish()?;
-        match marker_at(job.parsed_bytes, marker) {
-            Some((0xD9, _)) => Ok(()),
-            _ => irregular("its scan does not end with the file"),
-        }
-    }
-
-    /// Reads a row of MCUs, of which `columns` are kept.
-    fn read_row(&mut self, columns: &Range<usize>) -> Result<(), Error> {
-        let (mut at, all) = (0, self.job.layout.mcus.0);
-        while at < all {
-            if self.restarts.is_due() {
-                self.restart()?;
-            }
-            let bounds = [columns.start, columns.end, all];
-            let next = bounds.into_iter().find(|&it| it > at).unwrap_or(all);
-            let next = next.min(at.saturating_add(self.restarts.left()));
-            let is_kept = columns.contains(&at);
-            let first = if is_kept { columns.start } else { at };
-            self.scan.steps = if is_kept { self.steps } else { self.unread };
-            (self.read)(&mut self.scan, self.coefs, at - first..next - first)?;
-            self.restarts.count(next - at);
-            at = next;
-        }
-        Ok(())
-    }
-
-    /// Reads the restart marker that is due, and no other.
-    fn restart(&mut self) -> Result<(), Error> {
-        let at = self.scan.source.finish()?;
-        match marker_at(self.job.parsed_bytes, at) {
-            Some((marker, behind)) if marker == self.restarts.next_marker() => {
-                self.scan.last = [0; 3];
-                self.scan.source.seek(behind, 0)
-            }
-            _ => irregular("a restart marker is missing"),
-        }
-    }
-
-    /// Makes samples of a row of MCUs, where they are needed.
-    fn transform(&mut self, row: usize) {
-        let starts = self.job.coefs_at();
-        let layout = &self.job.layout;
-        for i in 0..self.job.n_planes {
-            let plane = &layout.planes()[i];
-            let rows = &mut self.planes[i];
-            let first = row * plane.v;
-            rows.advance(plane, 8 * first);
-
-            let transform = |coefs: &[i16], to: &mut [u8], stride: usize| {
-                self.kernels.idct(coefs, &self.job.quantisers[i], to, stride);
-            };
-            let (columns, down) = layout.needed(plane, &self.job.region);
-            for v in (0..plane.v).filter(|v| down.contains(&(first + v))) {
-                let coefs = &self.coefs[starts[i] + v * self.job.row_len(plane.h)..];
-                rows.put(v, columns.clone(), coefs, &transform);
-            }
-            rows.repeat_sides(plane);
-        }
-    }
-
-    /// Gives the rows of the picture that can be made when a row of MCUs is there.
-    fn give(&mut self, row: usize, sink: Sink<'_>) {
-        let job = self.job;
-        let planes = &job.layout.planes()[..job.n_planes];
-        let is_last = row + 1 == job.layout.mcus.1;
-        // The last row depends on the first of the next MCUs.
-        let waits = planes.iter().any(|it| it.filter.is_vertical()) && !is_last;
-        let end = (row + 1) * job.layout.mcu.1 - usize::from(waits);
-        let columns = job.region.columns();
-        while self.y < end.min(job.region.rows().end) {
-            for (rows, plane) in self.planes.iter_mut().zip(planes) {
-                rows.make(plane, self.y, &columns, self.kernels);
-            }
-            sink(self.y - job.region.y, &mut |to| self.colour(to));
-            self.y += 1;
-        }
-    }
-
-    /// Makes pixels of the row that was made of each plane.
-    fn colour(&self, to: &mut [u8]) {
-        let width = self.job.region.width;
-        let [a, b, c] = &*self.planes;
-        let first = &a.made()[..width];
-        match (self.job.channels, self.job.parsed.header.colour) {
-            (Channels::Gray, _) => to.copy_from_slice(first),
-            (Channels::Rgb, Colour::Grey) => self.kernels.gray_to_rgb(first, to),
-            (Channels::Rgb, colour) => {
-                let (b, c) = (&b.made()[..width], &c.made()[..width]);
-                match colour {
-                    Colour::Rgb => self.kernels.interleave(first, b, c, to),
-                    _ => self.kernels.ycc_to_rgb(first, b, c, to),
-                }
-            }
-        }
-    }
-}
-
-/// When restart markers are due.
-struct Restarts {
-    interval: usize,
-    left: usize,
-    next: u8,
-}
-
-impl Restarts {
-    fn new(interval: usize) -> Self {
-        Self { interval, left: interval, next: 0 }
-    }
-
-    fn is_due(&self) -> bool {
-        self.interval > 0 && self.left == 0
-    }
-
-    /// MCUs before the next.
-    fn left(&self) -> usize {
-        if self.interval == 0 { usize::MAX } else { self.left }
-    }
-
-    fn count(&mut self, mcus: usize) {
-        self.left = self.left.saturating_sub(mcus);
-    }
-
-    /// The marker that is due; the interval begins again.
-    fn next_marker(&mut self) -> u8 {
-        let marker = 0xD0 + self.next;
-        (self.next, self.left) = ((self.next + 1) & 7, self.interval);
-        marker
-    }
-}
-
-/// The marker at `at`, behind fill bytes, and what follows it.
-fn marker_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
-    let fill = bytes.get(at..)?.iter().take_while(|&&it| it == 0xFF).count();
-    let marker = *bytes.get(at + fill)?;
-    (fill > 0).then_some((marker, at + fill + 1))
 }

@@ -158,8 +158,11 @@ impl<'a> Parsed<'a> {
 
     /// The quantiser of a component, in zig-zag order.
     pub(crate) fn quantiser(&self, component: &Component) -> Result<&[u16; 64], Error> {
-        let table = self.quantisers[component.quantiser].as_ref();
-        table.ok_or(Error::Irregular("a quantisation table is missing"))
+        match &self.quantisers[component.quantiser] {
+            Some(table) if table.contains(&0) => irregular("a quantisation table has a zero"),
+            Some(table) => Ok(table),
+            None => irregular("a quantisation table is missing"),
+        }
     }
 
     /// The codes for the DC coefficients of a component.

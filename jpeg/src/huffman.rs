@@ -137,12 +137,14 @@ pub(crate) struct Ac {
 impl Ac {
     pub(crate) const EMPTY: Self = Self { entries: [0; AC_LEN], canon: Canon::EMPTY };
 
-    pub(crate) fn build(&mut self, codes: Codes<'_>) -> Result<(), Error> {
+    /// Values of more than `value_max` are found one at a time only.
+    pub(crate) fn build(&mut self, codes: Codes<'_>, value_max: u32) -> Result<(), Error> {
         self.canon.build(codes)?;
+        let size_max = value_max.saturating_add(1).ilog2().min(7);
         let mut singles = [Single::default(); AC_LEN];
         self.entries.fill(0);
         for code in each_code(codes, AC_BITS) {
-            self.spread(code, &mut singles);
+            self.spread(code, size_max, &mut singles);
         }
         for (at, entry) in self.entries.iter_mut().enumerate() {
             if singles[at].bits > 0 {
@@ -153,14 +155,14 @@ impl Ac {
     }
 
     /// Writes all entries of one code: as a single where its value lies within the look-up.
-    fn spread(&mut self, code: Code, singles: &mut [Single; AC_LEN]) {
+    fn spread(&mut self, code: Code, size_max: u32, singles: &mut [Single; AC_LEN]) {
         let (run, size) = (code.symbol >> 4, u32::from(code.symbol & 15));
         let range = code.range(AC_BITS);
         let bits = code.len + size;
         if size == 0 {
             let run = if run == 15 { 15 } else { Symbol::END as u8 };
             singles[range].fill(Single { bits: bits as u8, run, value: 0 });
-        } else if bits <= AC_BITS && size <= 7 {
+        } else if bits <= AC_BITS && size <= size_max {
             let each = 1 << (AC_BITS - bits);
             for (x, singles) in (0_i32..).zip(singles[range].chunks_exact_mut(each)) {
                 let value = if x >> (size - 1) == 0 { x - (1 << size) + 1 } else { x };
@@ -277,27 +279,27 @@ mod tests {
 
     fn table() -> Box<Ac> {
         let mut table = Box::new(Ac::EMPTY);
-        table.build(Codes { counts: &COUNTS, symbols: &SYMBOLS }).unwrap();
+        table.build(Codes { counts: &COUNTS, symbols: &SYMBOLS }, 127).unwrap();
         table
     }
 
     #[test]
     fn one_entry_holds_all_symbols_within_it() {
         // 0/1 +1, 1/1 -1, 0/1 -1, then 0 of the next.
-        let entry = table().entries[0b001_1000_000_0];
+        let entry = table().entries[0b001_1000_0000];
         assert_eq!(entry & 0xFF, 10);
         assert_eq!(entry >> 8 & 0xFF, 0);
         assert_eq!(entry >> 16 & 0xFF, 8);
         assert_eq!((entry >> 24).to_le_bytes(), [1, 0, 0xFF, 0xFF, 0, 0, 0, 0]);
         // 1/1 +1, end.
-        let entry = table().entries[0b1001_01_00000];
+        let entry = table().entries[0b100_1010_0000];
         assert_eq!(entry, 6 | 2 << 8 | (4 + 128) << 16 | 1 << 24);
     }
 
     #[test]
     fn long_codes_are_found_one_at_a_time() {
         let table = table();
-        let bits = 0b1011_0000_0001_0000_011_u64 << 45;
+        let bits = 0b101_1000_0000_1000_0011_u64 << 45;
         let symbol = table.single(table.entries[(bits >> 53) as usize], bits).unwrap();
         assert_eq!((symbol.bits, symbol.run, symbol.value), (19, 2, -4));
         assert!(table.single(0, u64::MAX).is_none());

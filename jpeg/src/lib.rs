@@ -26,15 +26,19 @@ mod entropy;
 mod error;
 mod header;
 mod huffman;
+mod index;
 mod layout;
+mod picture;
+#[expect(dead_code, reason = "no request asks for smaller pictures yet")]
 mod pixels;
 mod rows;
 mod source;
 mod tier;
 mod unstuff;
 
-pub use decoder::{Channels, Decoder, Info, Request};
+pub use decoder::{Channels, Decoder, Info, Request, Target};
 pub use error::Error;
 pub use header::{Colour, Header, Kind};
+pub use index::Index;
 pub use layout::Region;
 pub use tier::Tier;

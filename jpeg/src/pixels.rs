@@ -26,8 +26,19 @@ mod words_x86;
 
 use crate::Tier;
 
-/// An inverse DCT: coefficients, quantisation, samples and their stride.
-type Idct = unsafe fn(&[i16], &[u16; 64], &mut [u8], usize);
+/// Blocks that lie side by side, as their code gave them; all in zig-zag order.
+#[derive(Clone, Copy)]
+pub(crate) struct Coded<'a> {
+    /// 64 coefficients of each block, one block after another.
+    pub(crate) coefs: &'a [i16],
+    /// For each block, how many coefficients there are before the first of which all are 0.
+    pub(crate) ends: &'a [u8],
+    /// What the coefficients are multiplied by.
+    pub(crate) factors: &'a [u16; 64],
+}
+
+/// An inverse DCT: blocks, samples and their stride.
+type Idct = unsafe fn(&Coded<'_>, &mut [u8], usize);
 
 /// The functions of one tier, chosen once.
 pub(crate) struct Kernels {
@@ -69,16 +80,14 @@ impl Kernels {
 
     /// The inverse DCT ("islow") of blocks that lie side by side.
     ///
-    /// `coefs` holds n blocks of 64 coefficients in zig-zag order, one block after another,
-    /// `quant` the quantisation table in zig-zag order. Sample (row, col) of block b goes to
-    /// `out[row * stride + 8 * b + col]`.
+    /// Sample (row, col) of block b goes to `out[row * stride + 8 * b + col]`.
     ///
     /// # Panics
-    /// If `coefs` is no number of whole blocks or `out` is shorter than `7 * stride + 8 * n`.
-    pub(crate) fn idct(&self, coefs: &[i16], quant: &[u16; 64], out: &mut [u8], stride: usize) {
-        check_blocks(8, coefs, out, stride);
+    /// If there is no number of whole blocks, or `out` is shorter than `7 * stride + 8 * n`.
+    pub(crate) fn idct(&self, blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
+        check_blocks(8, blocks, out, stride);
         // SAFETY: `of` gives kernels of a tier that the processor has; the lengths are checked.
-        unsafe { (self.idct)(coefs, quant, out, stride) }
+        unsafe { (self.idct)(blocks, out, stride) }
     }
 
     /// As `idct`, to `8 >> shift` samples a side of a block (libjpeg's jidctred), shift 1 to 3.
@@ -88,14 +97,13 @@ impl Kernels {
     pub(crate) fn idct_scaled(
         &self,
         shift: u32,
-        coefs: &[i16],
-        quant: &[u16; 64],
+        blocks: &Coded<'_>,
         out: &mut [u8],
         stride: usize,
     ) {
-        check_blocks(8 >> shift, coefs, out, stride);
+        check_blocks(8 >> shift, blocks, out, stride);
         // SAFETY: `of` gives kernels of a tier that the processor has; the lengths are checked.
-        unsafe { (self.idct_scaled[shift as usize - 1])(coefs, quant, out, stride) }
+        unsafe { (self.idct_scaled[shift as usize - 1])(blocks, out, stride) }
     }
 
     /// Twice as many samples along a row ("fancy", the triangle filter).
@@ -167,11 +175,11 @@ impl Kernels {
 }
 
 /// Holds when the blocks are whole and `out` has room for them.
-fn check_blocks(side: usize, coefs: &[i16], out: &[u8], stride: usize) {
-    assert!(coefs.len().is_multiple_of(64), "blocks are whole");
-    if !coefs.is_empty() {
-        let end =
-            stride.checked_mul(side - 1).and_then(|it| it.checked_add(side * (coefs.len() / 64)));
+fn check_blocks(side: usize, blocks: &Coded<'_>, out: &[u8], stride: usize) {
+    let n = blocks.ends.len();
+    assert_eq!(blocks.coefs.len(), 64 * n, "blocks are whole");
+    if n > 0 {
+        let end = stride.checked_mul(side - 1).and_then(|it| it.checked_add(side * n));
         assert!(end.is_some_and(|end| end <= out.len()), "the blocks fit into the rows");
     }
 }

@@ -1,11 +1,23 @@
 //! The samples of a plane, an MCU row at a time, and the rows of the picture made of them.
 
 use crate::layout::{Filter, Plane};
-use crate::pixels::Kernels;
+use crate::pixels::{Coded, Kernels};
 use std::ops::Range;
 
 /// Samples before the first of a row, and behind the last, that may be read.
 const PAD: usize = 64;
+
+/// A row of blocks.
+pub(crate) struct BlockRow<'a> {
+    /// Which of an MCU row.
+    pub(crate) row: usize,
+    /// The columns of blocks that are needed.
+    pub(crate) columns: Range<usize>,
+    /// Of all that are held: their coefficients, how many of each count, and their factors.
+    pub(crate) coefs: &'a [i16],
+    pub(crate) ends: &'a [u8],
+    pub(crate) factors: &'a [u16; 64],
+}
 
 /// The samples of a plane for one MCU row, and the last row before them.
 #[derive(Debug, Default)]
@@ -47,22 +59,19 @@ impl Rows {
         self.first = first;
     }
 
-    /// Makes samples of the `blocks` of a row of blocks, the `row`-th of the MCU row; `coefs`
-    /// begin with the first that is held.
-    pub(crate) fn put(
-        &mut self,
-        row: usize,
-        blocks: Range<usize>,
-        coefs: &[i16],
-        transform: &dyn Fn(&[i16], &mut [u8], usize),
-    ) {
+    /// Makes samples of the blocks of a row that are held.
+    pub(crate) fn put(&mut self, blocks: &BlockRow<'_>, by: &Kernels) {
         let held = self.columns.start / 8..self.columns.end / 8;
-        let blocks =
-            blocks.start.max(held.start) - held.start..blocks.end.min(held.end) - held.start;
-        let at = (8 * row + 1) * self.stride + PAD + 8 * blocks.start;
-        let len = 7 * self.stride + 8 * blocks.len();
-        let coefs = &coefs[64 * blocks.start..64 * blocks.end];
-        transform(coefs, &mut self.samples[at..at + len], self.stride);
+        let first = blocks.columns.start.max(held.start) - held.start;
+        let end = blocks.columns.end.min(held.end) - held.start;
+        let at = (8 * blocks.row + 1) * self.stride + PAD + 8 * first;
+        let len = 7 * self.stride + 8 * (end - first);
+        let coded = Coded {
+            coefs: &blocks.coefs[64 * first..64 * end],
+            ends: &blocks.ends[first..end],
+            factors: blocks.factors,
+        };
+        by.idct(&coded, &mut self.samples[at..at + len], self.stride);
     }
 
     /// Repeats the samples at the sides of the plane, which filters read, in all rows but the first.

@@ -8,8 +8,10 @@ use crate::unstuff::{OVERRUN, Unstuff};
 
 /// Bytes that a block of 64 coefficients can take: each a code of 16 bits and a value of 15.
 const BLOCK_BYTES_MAX: usize = (64 * (16 + 15)) / 8;
-/// Bytes that an MCU can take and that are read with them.
-const MCU_BYTES_MAX: usize = crate::header::BLOCKS_MAX * BLOCK_BYTES_MAX + 64;
+/// Bytes that are read with those of an MCU.
+const BESIDE: usize = 64;
+/// Bytes that an MCU can take, and that are read with them.
+const MCU_BYTES_MAX: usize = crate::header::BLOCKS_MAX * BLOCK_BYTES_MAX + BESIDE;
 /// Bytes of the file that are copied at once.
 const PIECE: usize = 16 << 10;
 /// Bytes already read that are kept, so that a reader can go back within a symbol.
@@ -50,29 +52,46 @@ pub(crate) struct Source<'a> {
     bytes: &'a [u8],
     room: &'a mut [u8; ROOM],
     unstuff: Unstuff,
+    /// Bytes that an MCU of this scan can take, and that are read with them.
+    mcu_bytes: usize,
+    /// Bytes of the file that are copied at once.
+    piece_len: usize,
     /// Where in the file the bytes begin that are not in the room.
     next: usize,
     /// Where in the room they will.
     filled: usize,
-    /// The two before the last piece was copied.
-    piece: (usize, usize),
+    /// A place in the file, and where it is in the room.
+    known: (usize, usize),
     ended: bool,
     pub(crate) cursor: Cursor,
 }
 
 impl<'a> Source<'a> {
-    /// The code that begins at `at`.
-    pub(crate) fn new(bytes: &'a [u8], room: &'a mut Room, unstuff: Unstuff) -> Self {
+    /// The code of a file, of `n_blocks` an MCU.
+    pub(crate) fn new(
+        bytes: &'a [u8],
+        room: &'a mut Room,
+        unstuff: Unstuff,
+        n_blocks: usize,
+    ) -> Self {
         Self {
             bytes,
             room: &mut room.0,
             unstuff,
+            mcu_bytes: (n_blocks * BLOCK_BYTES_MAX + BESIDE).min(MCU_BYTES_MAX),
+            piece_len: PIECE,
             next: 0,
             filled: 0,
-            piece: (0, 0),
+            known: (0, 0),
             ended: false,
             cursor: Cursor::default(),
         }
+    }
+
+    /// Expects to read `bytes` of the file from the next [`Self::seek`] on.
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        // More than an MCU, stuffed, so that each piece is a step forward.
+        self.piece_len = (bytes + self.mcu_bytes).clamp(2 * self.mcu_bytes + BESIDE, PIECE);
     }
 
     /// Begins to read the code at `at`, whose first `skipped` bits do not count.
@@ -97,7 +116,7 @@ impl<'a> Source<'a> {
     /// Where in the room the cursor may at most stand before an MCU; beyond, [`Self::more`] is
     /// to be called, once before each.
     pub(crate) fn safe(&self) -> usize {
-        self.filled.saturating_sub(MCU_BYTES_MAX)
+        self.filled.saturating_sub(self.mcu_bytes)
     }
 
     /// Copies the next piece, or finds out that the code has ended too early.
@@ -116,15 +135,15 @@ impl<'a> Source<'a> {
         self.room.copy_within(read..self.filled, 0);
         self.cursor.at = BEFORE;
         self.filled -= read;
-        self.piece = (self.next, self.filled);
+        self.known = (self.next, self.filled);
 
-        let piece = &self.bytes[self.next..self.bytes.len().min(self.next + PIECE)];
+        let piece = &self.bytes[self.next..self.bytes.len().min(self.next + self.piece_len)];
         let copied = (self.unstuff)(piece, &mut self.room[self.filled..]);
         self.next += copied.read;
         self.filled += copied.written;
         self.ended = copied.ended || self.next + 1 >= self.bytes.len();
         if self.ended {
-            self.room[self.filled..][..SLACK].fill(0);
+            self.room[self.filled..][..self.mcu_bytes + OVERRUN].fill(0);
         }
         Ok(())
     }
@@ -146,16 +165,17 @@ impl<'a> Source<'a> {
     }
 
     /// Where in the file the bits stand that come next: the byte, and bits of it before them.
-    pub(crate) fn position(&self) -> (usize, u32) {
+    pub(crate) fn position(&mut self) -> (usize, u32) {
         let position = self.cursor.position();
-        let (at, (next, filled)) = (position / 8, self.piece);
+        let (at, (next, filled)) = (position / 8, self.known);
         // Each byte of all ones takes two in the file.
         let taken = |it: &[u8]| it.len() + it.iter().filter(|&&it| it == 0xFF).count();
-        let at = match at >= filled {
+        let of_file = match at >= filled {
             true => next + taken(&self.room[filled..at]),
             false => next - taken(&self.room[at..filled]),
         };
-        (at, (position % 8) as u32)
+        self.known = (of_file, at);
+        (of_file, (position % 8) as u32)
     }
 }
 
@@ -168,7 +188,7 @@ mod tests {
     fn what_is_left_or_missing_is_seen() {
         let mut room = Room::new();
         let bytes = [0xAB, 0xFF, 0, 0xCD, 0xFF, 0xD9];
-        let mut source = Source::new(&bytes, &mut room, crate::unstuff::of(Tier::Plain));
+        let mut source = Source::new(&bytes, &mut room, crate::unstuff::of(Tier::Plain), 1);
         source.seek(0, 0).unwrap();
         source.cursor.at += 3;
         assert_eq!(source.position(), (4, 0));

@@ -9,7 +9,7 @@ pub enum Tier {
     Sse2,
     /// x86-64 with AVX2.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, VL, VBMI and VBMI2 (Ice Lake, Zen 4 and later).
+    /// x86-64 with AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4 and later).
     Avx512,
     /// 64-bit ARM with Advanced SIMD.
     Neon,
@@ -54,6 +54,7 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512vnni")
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What is decoded equals, to the bit, what `libjpeg-turbo-rs` decodes, which equals libjpeg-turbo.
+#![expect(clippy::print_stdout, reason = "what was taken is told")]
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use jpeg::{Channels, Decoder, Error, Header, Region, Request, Tier};
+use jpeg::{Channels, Decoder, Error, Header, Index, Region, Request, Target, Tier};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +37,7 @@ impl Draw {
 fn decoded(
     decoder: &mut Decoder,
     bytes: &[u8],
-    request: &Request,
+    request: &Request<'_>,
     header: &Header,
 ) -> Result<Vec<u8>, Error> {
     let region = request.region;
@@ -70,12 +72,19 @@ fn check(name: &str, bytes: &[u8], n_regions: usize, draw: &mut Draw) -> bool {
                 }
                 result => assert!(result.as_ref() == Ok(&whole), "{name} {tier:?} {channels:?}"),
             }
+            let index = decoder.index(bytes, draw.below(12) + 1).unwrap();
+            let kept = index.to_bytes(7);
+            assert_eq!(Index::from_bytes(&kept, 7).as_ref(), Ok(&index));
             for _ in 0..n_regions {
                 let region = draw.region(&header);
                 request.region = Some(region);
                 let part = part(&whole, &header, &region, channels.count());
-                let result = decoded(&mut decoder, bytes, &request, &header);
-                assert!(result.as_ref() == Ok(&part), "{name} {tier:?} {channels:?} {region:?}");
+                for index in [None, Some(&index)] {
+                    request.index = index;
+                    let result = decoded(&mut decoder, bytes, &request, &header);
+                    let how = index.is_some();
+                    assert!(result.as_ref() == Ok(&part), "{name} {tier:?} {how} {request:?}");
+                }
             }
         }
     }
@@ -149,6 +158,174 @@ fn sampling_factors_of_all_kinds() {
     }
     println!("{taken} taken");
     assert!(taken > 60, "{taken}");
+}
+
+#[test]
+fn rows_are_given_one_by_one_and_with_an_index() {
+    let mut draw = Draw(4);
+    let pixels = pixels(100, 60, &mut draw);
+    let encoder = Encoder::new(&pixels, 100, 60, PixelFormat::Rgb).subsampling(Subsampling::S420);
+    let bytes = encoder.encode().unwrap();
+    let whole = expected(&bytes, Channels::Rgb).unwrap();
+    let region = Region { x: 3, y: 5, width: 50, height: 40 };
+    let request = Request { region: Some(region), ..Request::default() };
+    let mut decoder = Decoder::new();
+    let mut rows = Vec::new();
+    let each = |row: usize, pixels: &[u8]| {
+        assert_eq!(row * 150, rows.len());
+        rows.extend_from_slice(pixels);
+    };
+    decoder.decode_rows(&bytes, &request, each).unwrap();
+    assert_eq!(rows, part(&whole, &Header::read(&bytes).unwrap(), &region, 3));
+
+    let mut out = vec![9; 160 * 40];
+    let to = Target { out: &mut out, stride: 160 };
+    let (info, index) = decoder.decode_and_index(&bytes, &request, to, 3).unwrap();
+    assert_eq!(info.region, region);
+    assert_eq!(index, decoder.index(&bytes, 3).unwrap());
+    assert!(
+        out.chunks(160).zip(rows.chunks(150)).all(|(a, b)| &a[..150] == b && a[150..] == [9; 10])
+    );
+}
+
+/// Bytes of an index before its entries.
+const HEAD: usize = 32;
+
+#[test]
+fn an_index_that_leads_astray_is_noticed() {
+    let mut draw = Draw(6);
+    let pixels = pixels(200, 40, &mut draw);
+    for restarts in [0, 5] {
+        let encoder = Encoder::new(&pixels, 200, 40, PixelFormat::Rgb);
+        let bytes = encoder.restart_blocks(restarts).encode().unwrap();
+        let header = Header::read(&bytes).unwrap();
+        let mut decoder = Decoder::new();
+        let whole = expected(&bytes, Channels::Rgb).unwrap();
+        let index = decoder.index(&bytes, 4).unwrap().to_bytes(0);
+        for (at, bit) in (HEAD..index.len()).flat_map(|at| [0, 3, 6].map(|bit| (at, bit))) {
+            let mut wrong = index.clone();
+            wrong[at] ^= 1 << bit;
+            let Ok(wrong) = Index::from_bytes(&wrong, 0) else { continue };
+            let region = draw.region(&header);
+            let request =
+                Request { region: Some(region), index: Some(&wrong), ..Request::default() };
+            match decoded(&mut decoder, &bytes, &request, &header) {
+                Ok(pixels) => {
+                    // What is wrong up to a marker may be right behind it.
+                    let is_right = pixels == part(&whole, &header, &region, 3) || restarts > 0;
+                    assert!(is_right, "{at} {bit}");
+                }
+                Err(why) => assert!(matches!(why, Error::Irregular(_)), "{why}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let pixels = vec![0; 3 * 64];
+    let bytes = Encoder::new(&pixels, 8, 8, PixelFormat::Rgb).encode().unwrap();
+    let mut decoder = Decoder::new();
+    let mut out = [0; 192];
+    let mut decode = |request: &Request<'_>, len: usize, stride| {
+        decoder.decode(&bytes, request, &mut out[..len], stride)
+    };
+    let all = Request::default();
+    assert!(decode(&all, 192, 24).is_ok());
+    assert!(matches!(decode(&all, 191, 24), Err(Error::Request(_))));
+    assert!(matches!(decode(&all, 192, 23), Err(Error::Request(_))));
+    assert!(matches!(decode(&all, 192, usize::MAX), Err(Error::Request(_))));
+    let outside = Region { x: usize::MAX, y: 0, width: 2, height: 1 };
+    let request = Request { region: Some(outside), ..all };
+    assert!(matches!(decode(&request, 192, 24), Err(Error::Request(_))));
+    let request = Request { pixels_max: 63, ..all };
+    assert!(matches!(decode(&request, 192, 24), Err(Error::TooLarge(_))));
+
+    let index = Decoder::new().index(&bytes, 8).unwrap();
+    assert!(matches!(Index::from_bytes(&index.to_bytes(1), 2), Err(Error::Request(_))));
+    let longer = [&bytes[..], &[0]].concat();
+    let request = Request { index: Some(&index), ..all };
+    let result = Decoder::new().decode(&longer, &request, &mut out, 24);
+    assert!(matches!(result, Err(Error::Request(_))));
+}
+
+/// Changes some bytes, or cuts the file, or doubles a part of it.
+fn mutate(bytes: &mut Vec<u8>, draw: &mut Draw) {
+    for _ in 0..draw.below(4) + 1 {
+        let at = draw.below(bytes.len());
+        match draw.below(8) {
+            0 => bytes[at] = 0xFF,
+            1 => bytes[at] ^= 1 << draw.below(8),
+            2 => bytes.truncate(at.max(2)),
+            3 => drop(bytes.remove(at)),
+            4 => bytes.insert(at, draw.below(256) as u8),
+            5 => {
+                let part = bytes[at..bytes.len().min(at + draw.below(40))].to_vec();
+                bytes.splice(at..at, part);
+            }
+            _ => bytes[at] = draw.below(256) as u8,
+        }
+        if bytes.len() < 3 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
+    let rounds = if std::env::var_os("SLOW_TESTS").is_some() { 50_000 } else { 2000 };
+    let mut draw = Draw(5);
+    let (mut given, mut compared) = (0, 0);
+    let mut decoders: Vec<Decoder> = Tier::available().map(Decoder::with_tier).collect();
+    let mut whole = Vec::new();
+    for round in 0..rounds {
+        if round % 50 == 0 {
+            let (width, height) = (draw.below(60) + 1, draw.below(60) + 1);
+            let pixels = pixels(width, height, &mut draw);
+            let mut encoder = Encoder::new(&pixels, width, height, PixelFormat::Rgb)
+                .subsampling(SAMPLINGS[draw.below(8)])
+                .quality(draw.below(100) as u8 + 1);
+            if draw.below(2) == 0 {
+                encoder = encoder.restart_blocks(draw.below(9) as u16 + 1);
+            }
+            whole = encoder.encode().unwrap();
+        }
+        let mut bytes = whole.clone();
+        mutate(&mut bytes, &mut draw);
+        // A damaged index leads to no other pixels either.
+        if let (Ok(index), Ok(header)) = (decoders[0].index(&whole, 2), Header::read(&whole)) {
+            let mut kept = index.to_bytes(0);
+            mutate(&mut kept, &mut draw);
+            if let Ok(index) = Index::from_bytes(&kept, 0) {
+                let request = Request { index: Some(&index), ..Request::default() };
+                let which = draw.below(decoders.len());
+                if let Ok(pixels) = decoded(&mut decoders[which], &whole, &request, &header) {
+                    let expected = expected(&whole, Channels::Rgb).unwrap();
+                    let is_right = pixels == expected || header.restart_interval > 0;
+                    assert!(is_right, "{round}: a wrong index was believed");
+                }
+            }
+        }
+        let Ok(header) = Header::read(&bytes) else { continue };
+        let request = Request { pixels_max: 1 << 20, ..Request::default() };
+        if header.width * header.height > request.pixels_max {
+            continue;
+        }
+        let mut results = decoders
+            .iter_mut()
+            .map(|it| decoded(it, &bytes, &request, &header))
+            .collect::<Vec<_>>();
+        let result = results.pop().unwrap();
+        assert!(results.iter().all(|it| *it == result), "{round}: the tiers differ");
+        let Ok(pixels) = result else { continue };
+        given += 1;
+        if let Some(expected) = expected(&bytes, Channels::Rgb) {
+            compared += 1;
+            assert!(expected == pixels, "{round}: not as the other decoder");
+        }
+    }
+    println!("{given} of {rounds} were given, {compared} compared");
+    assert!(compared > 100);
 }
 
 fn files(under: &Path, found: &mut Vec<PathBuf>) {

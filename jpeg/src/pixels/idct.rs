@@ -5,6 +5,8 @@
 //! libjpeg-turbo's vector code does so; the coefficients of an encoder come nowhere near that,
 //! and libjpeg-turbo's code in C, which calculates in 32 or 64 bits, then gives the same samples.
 
+use super::Coded;
+
 /// The place in the block (8 * row + column) of each coefficient in zig-zag order.
 pub(crate) const NATURAL: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
@@ -23,6 +25,10 @@ pub(super) const PLACE: [u8; 64] = {
     place
 };
 
+/// The first coefficients in zig-zag order that lie in the first four rows and columns: those
+/// whose row and column number are at most 3 together.
+pub(super) const CORNER: u8 = 10;
+
 /// The two factors of one half of a sum of two products: what `pmaddwd` takes.
 pub(super) type Pair = (i16, i16);
 
@@ -37,9 +43,12 @@ pub(super) const ODD_1: Pair = (16819 - 20995, -20995);
 pub(super) const ODD_2: Pair = (-20995, 25172 - 20995);
 
 /// See [`super::Kernels::idct`].
-pub(super) fn plain(coefs: &[i16], quant: &[u16; 64], out: &mut [u8], stride: usize) {
-    for (b, block) in coefs.as_chunks().0.iter().enumerate() {
-        let samples = idct(&natural(block, quant));
+pub(super) fn plain(blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
+    for (b, block) in blocks.coefs.as_chunks().0.iter().enumerate() {
+        let samples = match blocks.ends[b] {
+            0 | 1 => [flat(block[0].wrapping_mul(blocks.factors[0] as i16)); 64],
+            _ => idct(&natural(block, blocks.factors)),
+        };
         for (row, samples) in samples.as_chunks::<8>().0.iter().enumerate() {
             out[row * stride + 8 * b..][..8].copy_from_slice(samples);
         }
@@ -56,10 +65,6 @@ pub(super) fn natural(block: &[i16; 64], quant: &[u16; 64]) -> [i16; 64] {
 }
 
 fn idct(block: &[i16; 64]) -> [u8; 64] {
-    if block[1..].iter().all(|&it| it == 0) {
-        return [flat(block[0]); 64];
-    }
-
     let mut half = [0; 64];
     for col in 0..8 {
         let column = idct_1d::<11>(std::array::from_fn(|row| block[8 * row + col]));

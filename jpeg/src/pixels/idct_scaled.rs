@@ -2,6 +2,7 @@
 //!
 //! 16-bit sums and products wrap and saturate as those of the full size do (see `idct`).
 
+use super::Coded;
 use super::idct::natural;
 
 /// Multiples of 2^-13, of jidctred.
@@ -12,14 +13,9 @@ const OUTER_4: [i32; 4] = [-4176, -4926, 7373, 20995];
 const ODD_2: [i32; 4] = [-5906, 6967, -10426, 29692];
 
 /// See [`super::Kernels::idct_scaled`]: blocks of `N` x `N`, N one of 4, 2 and 1.
-pub(super) fn plain<const N: usize>(
-    coefs: &[i16],
-    quant: &[u16; 64],
-    out: &mut [u8],
-    stride: usize,
-) {
-    for (b, block) in coefs.as_chunks().0.iter().enumerate() {
-        let samples = idct::<N>(block, quant);
+pub(super) fn plain<const N: usize>(blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
+    for (b, block) in blocks.coefs.as_chunks().0.iter().enumerate() {
+        let samples = idct::<N>(block, blocks.factors);
         for (row, samples) in samples.iter().enumerate() {
             out[row * stride + N * b..][..N].copy_from_slice(samples);
         }

@@ -1,11 +1,10 @@
 //! The inverse DCT with vectors: a block in each lane, eight columns (then rows) at a time.
 
-use super::idct::{EVEN_2, EVEN_3, ODD_0, ODD_1, ODD_2, ODD_3, Z3, Z4};
+use super::Coded;
+use super::idct::{CORNER, EVEN_2, EVEN_3, ODD_0, ODD_1, ODD_2, ODD_3, Pair, Z3, Z4};
 use super::idct_scaled_words::{group_2, group_4};
-use super::words::Words;
-
-/// Lanes of the widest vector.
-const LANES_MAX: usize = 4;
+use super::words::{LANES_MAX, Words};
+use std::ops::Range;
 
 /// As `idct::plain` (`SIDE` 8) and `idct_scaled::plain` (4 and 2).
 ///
@@ -14,20 +13,22 @@ const LANES_MAX: usize = 4;
 /// `Kernels::idct` says.
 #[inline(always)]
 pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
-    coefs: &[i16],
-    quant: &[u16; 64],
+    blocks: &Coded<'_>,
     out: &mut [u8],
     stride: usize,
 ) {
-    let n = coefs.len() / 64;
+    let Coded { coefs, ends, factors } = *blocks;
+    let n = ends.len();
     let whole = n - n % V::LANES;
+    let end = |of: Range<usize>| ends[of].iter().fold(0, |all, &it| all.max(it));
     let mut b = 0;
     while b < whole {
         // SAFETY: blocks b to b + LANES - 1 are there, and rows of SIDE * LANES bytes for them: the
         // last ends at (SIDE - 1) * stride + SIDE * (b + LANES), not past the end of `out`.
         unsafe {
-            let (blocks, out) = (coefs.as_ptr().add(64 * b), out.as_mut_ptr().add(SIDE * b));
-            group::<V, SIDE>(blocks, quant, out, stride);
+            let group =
+                Group { blocks: coefs.as_ptr().add(64 * b), factors, end: end(b..b + V::LANES) };
+            group.transform::<V, SIDE>(out.as_mut_ptr().add(SIDE * b), stride);
         }
         b += V::LANES;
     }
@@ -36,10 +37,9 @@ pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
         let mut blocks = [0; 64 * LANES_MAX];
         blocks[..64 * (n - whole)].copy_from_slice(&coefs[64 * whole..]);
         let mut rows = [[0; 8 * LANES_MAX]; 8];
+        let group = Group { blocks: blocks.as_ptr(), factors, end: end(whole..n) };
         // SAFETY: there are LANES_MAX blocks and rows of as many.
-        unsafe {
-            group::<V, SIDE>(blocks.as_ptr(), quant, rows.as_mut_ptr().cast(), 8 * LANES_MAX);
-        }
+        unsafe { group.transform::<V, SIDE>(rows.as_mut_ptr().cast(), 8 * LANES_MAX) };
         for (row, samples) in rows[..SIDE].iter().enumerate() {
             let width = SIDE * (n - whole);
             out[row * stride + SIDE * whole..][..width].copy_from_slice(&samples[..width]);
@@ -47,36 +47,115 @@ pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
     }
 }
 
-/// `V::LANES` blocks, to `SIDE` x `SIDE` samples each.
-#[inline(always)]
-unsafe fn group<V: Words, const SIDE: usize>(
+/// Blocks that lie one behind the other, as many as a vector has lanes.
+struct Group<'a> {
     blocks: *const i16,
-    quant: &[u16; 64],
-    out: *mut u8,
-    stride: usize,
-) {
-    // SAFETY: the caller's, for the instructions, the blocks and the rows.
-    unsafe {
-        match SIDE {
-            8 => group_8::<V>(blocks, quant, out, stride),
-            4 => group_4::<V>(blocks, quant, out, stride),
-            _ => group_2::<V>(blocks, quant, out, stride),
+    factors: &'a [u16; 64],
+    /// Coefficients of each up to the last that is not 0.
+    end: u8,
+}
+
+impl Group<'_> {
+    /// To `SIDE` x `SIDE` samples each.
+    ///
+    /// # Safety
+    /// The processor has the instructions; `V::LANES` blocks and as many rows are there.
+    #[inline(always)]
+    unsafe fn transform<V: Words, const SIDE: usize>(self, out: *mut u8, stride: usize) {
+        let Self { blocks, factors, end } = self;
+        // SAFETY: the caller's.
+        unsafe {
+            match SIDE {
+                8 if end <= CORNER => {
+                    let [even, odd] = V::corner(blocks, factors.as_ptr());
+                    write_8(corner(even, odd), out, stride);
+                }
+                8 => write_8(whole(V::rows(blocks, factors.as_ptr())), out, stride),
+                4 => group_4::<V>(blocks, factors, out, stride),
+                _ => group_2::<V>(blocks, factors, out, stride),
+            }
         }
     }
 }
 
-/// `V::LANES` blocks: reads 64 words of each, writes eight rows of 8 bytes of each.
+/// Writes eight rows of 8 bytes of each lane, of its columns of words.
 #[inline(always)]
-unsafe fn group_8<V: Words>(blocks: *const i16, quant: &[u16; 64], out: *mut u8, stride: usize) {
-    // SAFETY: the caller's, for the instructions, the blocks and the rows.
+unsafe fn write_8<V: Words>(columns: [V; 8], out: *mut u8, stride: usize) {
+    // SAFETY: the caller's, for the instructions and the rows.
     unsafe {
-        let rows = V::rows(blocks, quant.as_ptr());
-        let columns = transposed(idct_1d::<V, 11>(rows));
-        let pairs = rows_of(idct_1d::<V, 18>(columns));
-        for (i, pair) in pairs.into_iter().enumerate() {
+        for (i, pair) in rows_of(columns).into_iter().enumerate() {
             let centre = V::splat32(0x8080_8080_u32 as i32);
             pair.xor(centre).store_halves(out.add(2 * i * stride), out.add((2 * i + 1) * stride));
         }
+    }
+}
+
+/// Rows of coefficients to columns of samples.
+#[inline(always)]
+unsafe fn whole<V: Words>(rows: [V; 8]) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe { idct_1d::<V, 18>(transposed(idct_1d::<V, 11>(rows))) }
+}
+
+/// As `whole`, of what [`Words::corner`] gives: four columns of four, then eight rows of four.
+#[inline(always)]
+unsafe fn corner<V: Words>(even: V, odd: V) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe {
+        let rows = quarter::<V, 11>(even, odd);
+        let upper = four([rows[0], rows[1], rows[2], rows[3]]);
+        let lower = four([rows[4], rows[5], rows[6], rows[7]]);
+        joined(upper, lower)
+    }
+}
+
+/// The second half of `corner`, for four rows.
+#[inline(always)]
+unsafe fn four<V: Words>(rows: [V; 4]) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe {
+        let (ac, bd) = (rows[0].narrow32(rows[2]), rows[1].narrow32(rows[3]));
+        let (ab, cd) = (ac.lo32(bd), ac.hi32(bd));
+        quarter::<V, 18>(ab.lo64(cd), ab.hi64(cd))
+    }
+}
+
+#[inline(always)]
+unsafe fn joined<V: Words>(a: [V; 8], b: [V; 8]) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe {
+        [
+            a[0].narrow32(b[0]),
+            a[1].narrow32(b[1]),
+            a[2].narrow32(b[2]),
+            a[3].narrow32(b[3]),
+            a[4].narrow32(b[4]),
+            a[5].narrow32(b[5]),
+            a[6].narrow32(b[6]),
+            a[7].narrow32(b[7]),
+        ]
+    }
+}
+
+/// `half` where the last four coefficients are 0, of pairs of the coefficients 0, 2 and 1, 3.
+#[inline(always)]
+unsafe fn quarter<V: Words, const SHIFT: i32>(x02: V, x13: V) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe {
+        let round = V::splat32(1 << (SHIFT - 1));
+        let even = [
+            x02.mul_add_to(V::splat_pair((1 << 13, EVEN_3.0)), round),
+            x02.mul_add_to(V::splat_pair((1 << 13, EVEN_2.0)), round),
+            x02.mul_add_to(V::splat_pair((1 << 13, -EVEN_2.0)), round),
+            x02.mul_add_to(V::splat_pair((1 << 13, -EVEN_3.0)), round),
+        ];
+        let odd = [
+            x13.mul_add(V::splat_pair((ODD_3.1 + Z4.1, Z4.0))),
+            x13.mul_add(V::splat_pair((Z3.1, ODD_2.1 + Z3.0))),
+            x13.mul_add(V::splat_pair((Z4.1, ODD_1.1 + Z4.0))),
+            x13.mul_add(V::splat_pair((ODD_0.1 + Z3.1, Z3.0))),
+        ];
+        ends::<V, SHIFT>(even, odd)
     }
 }
 
@@ -87,40 +166,27 @@ unsafe fn idct_1d<V: Words, const SHIFT: i32>(x: [V; 8]) -> [V; 8] {
     unsafe {
         let (sum, difference) = (x[0].add16(x[4]), x[0].sub16(x[4]));
         let (z3, z4) = (x[7].add16(x[3]), x[5].add16(x[1]));
-        let zero = V::zero();
         let lower = half::<V, SHIFT>(Terms {
-            t0: zero.lo16(sum),
-            t1: zero.lo16(difference),
+            x04: sum.lo16(difference),
             x26: x[2].lo16(x[6]),
             z34: z3.lo16(z4),
             x71: x[7].lo16(x[1]),
             x53: x[5].lo16(x[3]),
         });
         let upper = half::<V, SHIFT>(Terms {
-            t0: zero.hi16(sum),
-            t1: zero.hi16(difference),
+            x04: sum.hi16(difference),
             x26: x[2].hi16(x[6]),
             z34: z3.hi16(z4),
             x71: x[7].hi16(x[1]),
             x53: x[5].hi16(x[3]),
         });
-        [
-            lower[0].narrow32(upper[0]),
-            lower[1].narrow32(upper[1]),
-            lower[2].narrow32(upper[2]),
-            lower[3].narrow32(upper[3]),
-            lower[4].narrow32(upper[4]),
-            lower[5].narrow32(upper[5]),
-            lower[6].narrow32(upper[6]),
-            lower[7].narrow32(upper[7]),
-        ]
+        joined(lower, upper)
     }
 }
 
-/// What four columns of a lane need: pairs of words, and words times 2^16 (`t0`, `t1`).
+/// What four columns of a lane need: pairs of words. `x04` are the sum and the difference.
 struct Terms<V> {
-    t0: V,
-    t1: V,
+    x04: V,
     x26: V,
     z34: V,
     x71: V,
@@ -132,26 +198,44 @@ unsafe fn half<V: Words, const SHIFT: i32>(it: Terms<V>) -> [V; 8] {
     // SAFETY: the caller has the instructions.
     unsafe {
         let round = V::splat32(1 << (SHIFT - 1));
-        let (t0, t1) = (it.t0.sra32::<3>().add32(round), it.t1.sra32::<3>().add32(round));
-        let t2 = it.x26.mul_add(V::splat_pair(EVEN_2));
-        let t3 = it.x26.mul_add(V::splat_pair(EVEN_3));
+        let t0 = it.x04.mul_add_to(V::splat_pair((1 << 13, 0)), round);
+        let t1 = it.x04.mul_add_to(V::splat_pair((0, 1 << 13)), round);
+        let even = [
+            it.x26.mul_add_to(V::splat_pair(EVEN_3), t0),
+            it.x26.mul_add_to(V::splat_pair(EVEN_2), t1),
+            it.x26.mul_add_to(V::splat_pair(minus(EVEN_2)), t1),
+            it.x26.mul_add_to(V::splat_pair(minus(EVEN_3)), t0),
+        ];
         let z3 = it.z34.mul_add(V::splat_pair(Z3));
         let z4 = it.z34.mul_add(V::splat_pair(Z4));
-        let odd_0 = it.x71.mul_add(V::splat_pair(ODD_0)).add32(z3);
-        let odd_1 = it.x53.mul_add(V::splat_pair(ODD_1)).add32(z4);
-        let odd_2 = it.x53.mul_add(V::splat_pair(ODD_2)).add32(z3);
-        let odd_3 = it.x71.mul_add(V::splat_pair(ODD_3)).add32(z4);
-        let (even_0, even_3) = (t0.add32(t3), t0.sub32(t3));
-        let (even_1, even_2) = (t1.add32(t2), t1.sub32(t2));
+        let odd = [
+            it.x71.mul_add_to(V::splat_pair(ODD_3), z4),
+            it.x53.mul_add_to(V::splat_pair(ODD_2), z3),
+            it.x53.mul_add_to(V::splat_pair(ODD_1), z4),
+            it.x71.mul_add_to(V::splat_pair(ODD_0), z3),
+        ];
+        ends::<V, SHIFT>(even, odd)
+    }
+}
+
+const fn minus(it: Pair) -> Pair {
+    (-it.0, -it.1)
+}
+
+/// The eight values of even and odd parts.
+#[inline(always)]
+unsafe fn ends<V: Words, const SHIFT: i32>(even: [V; 4], odd: [V; 4]) -> [V; 8] {
+    // SAFETY: the caller has the instructions.
+    unsafe {
         [
-            even_0.add32(odd_3).sra32::<SHIFT>(),
-            even_1.add32(odd_2).sra32::<SHIFT>(),
-            even_2.add32(odd_1).sra32::<SHIFT>(),
-            even_3.add32(odd_0).sra32::<SHIFT>(),
-            even_3.sub32(odd_0).sra32::<SHIFT>(),
-            even_2.sub32(odd_1).sra32::<SHIFT>(),
-            even_1.sub32(odd_2).sra32::<SHIFT>(),
-            even_0.sub32(odd_3).sra32::<SHIFT>(),
+            even[0].add32(odd[0]).sra32::<SHIFT>(),
+            even[1].add32(odd[1]).sra32::<SHIFT>(),
+            even[2].add32(odd[2]).sra32::<SHIFT>(),
+            even[3].add32(odd[3]).sra32::<SHIFT>(),
+            even[3].sub32(odd[3]).sra32::<SHIFT>(),
+            even[2].sub32(odd[2]).sra32::<SHIFT>(),
+            even[1].sub32(odd[1]).sra32::<SHIFT>(),
+            even[0].sub32(odd[0]).sra32::<SHIFT>(),
         ]
     }
 }

@@ -1,6 +1,6 @@
 //! Every tier gives the bytes of the plain one, and the plain one those of libjpeg-turbo.
 
-use super::{Kernels, PLAIN};
+use super::{Coded, Kernels, PLAIN};
 use crate::Tier;
 
 /// Numbers that look random (xorshift64*).
@@ -23,15 +23,25 @@ impl Numbers {
     fn blocks(&mut self, n: usize) -> Vec<i16> {
         let mut coefs = vec![0; 64 * n];
         for block in coefs.as_chunks_mut::<64>().0 {
-            let (filled, bits) = ([0, 1, 5, 20, 64][self.next() as usize % 5], self.next() % 16);
+            let (filled, bits) =
+                ([0, 1, 6, 10, 11, 20, 64][self.next() as usize % 7], self.next() % 16);
             for coef in &mut block[..filled] {
                 *coef = (self.next() as i16) >> bits;
             }
-            if self.next().is_multiple_of(8) {
-                block[self.next() as usize % 64] = [i16::MIN, i16::MAX][self.next() as usize % 2];
+            if filled > 0 && self.next().is_multiple_of(8) {
+                block[self.next() as usize % filled] =
+                    [i16::MIN, i16::MAX][self.next() as usize % 2];
             }
         }
         coefs
+    }
+
+    /// For each block a number of coefficients that is not too small.
+    fn ends(&mut self, coefs: &[i16]) -> Vec<u8> {
+        let end = |it: &[i16; 64]| it.iter().rposition(|&it| it != 0).map_or(0, |it| it + 1) as u8;
+        let ends = coefs.as_chunks().0.iter().map(end);
+        ends.map(|it| it + if self.next().is_multiple_of(4) { (64 - it).min(3) } else { 0 })
+            .collect()
     }
 
     fn quant(&mut self) -> [u16; 64] {
@@ -64,11 +74,13 @@ fn all_tiers_give_the_same_blocks() {
     for round in 0..2000 {
         let n = round % 11;
         let (coefs, quant) = (numbers.blocks(n), numbers.quant());
+        let ends = numbers.ends(&coefs);
+        let blocks = Coded { coefs: &coefs, ends: &ends, factors: &quant };
         let stride = 8 * n + numbers.next() as usize % 9;
-        check(7 * stride + 8 * n, |it, out| it.idct(&coefs, &quant, out, stride));
+        check(7 * stride + 8 * n, |it, out| it.idct(&blocks, out, stride));
         for (shift, side) in [(1, 4), (2, 2), (3, 1)] {
             let len = (side - 1) * stride + side * n;
-            check(len, |it, out| it.idct_scaled(shift, &coefs, &quant, out, stride));
+            check(len, |it, out| it.idct_scaled(shift, &blocks, out, stride));
         }
     }
 }
@@ -110,8 +122,11 @@ fn a_block_without_waves_is_flat() {
     (coefs[0], coefs[1]) = (40, 0);
     for tier in Tier::available() {
         let mut out = [0; 64];
-        Kernels::of(tier).idct(&coefs, &[2; 64], &mut out, 8);
-        assert_eq!(out, [138; 64], "{tier:?}"); // 128 + 40 * 2 / 8
+        for ends in [[1], [64]] {
+            let blocks = Coded { coefs: &coefs, ends: &ends, factors: &[2; 64] };
+            Kernels::of(tier).idct(&blocks, &mut out, 8);
+            assert_eq!(out, [138; 64], "{tier:?}"); // 128 + 40 * 2 / 8
+        }
     }
 }
 
@@ -123,8 +138,12 @@ fn speed() {
     let n = 60;
     let mut coefs = numbers.blocks(n);
     coefs.iter_mut().for_each(|it| *it >>= 8);
+    let ends = numbers.ends(&coefs);
+    let corners = vec![6; n];
     let (rows, quant) = (numbers.bytes(3 * 480), [3; 64]);
     let (a, b, c) = (&rows[..480], &rows[480..960], &rows[960..]);
+    let blocks = Coded { coefs: &coefs, ends: &ends, factors: &quant };
+    let corners = Coded { ends: &corners, ..blocks };
     let mut out = vec![0; 16 * 480];
     for tier in Tier::available() {
         let it = Kernels::of(tier);
@@ -137,10 +156,11 @@ fn speed() {
             }
             println!("{tier:?} {what}: {best:.3} ns");
         };
-        time("idct, a block", n, &mut || it.idct(&coefs, &quant, &mut out, 480));
+        time("idct, a block", n, &mut || it.idct(&blocks, &mut out, 480));
+        time("corner, a block", n, &mut || it.idct(&corners, &mut out, 480));
         for shift in 1..4 {
             time("scaled, a block", n, &mut || {
-                it.idct_scaled(shift, &coefs, &quant, &mut out, 480);
+                it.idct_scaled(shift, &blocks, &mut out, 480);
             });
         }
         time("h2v1, a sample", 2 * 478, &mut || it.h2v1(a, &mut out[..2 * 478]));
@@ -186,9 +206,11 @@ fn planes(kernels: &Kernels, jpeg: &[u8], shift: u32) -> Vec<Plane> {
         let mut samples = vec![0; stride * it.blocks_y * side];
         let rows = it.blocks.chunks(it.blocks_x).zip(samples.chunks_mut(stride * side));
         for (blocks, out) in rows {
+            let ends = Numbers(6).ends(blocks.as_flattened());
+            let blocks = Coded { coefs: blocks.as_flattened(), ends: &ends, factors: &quant };
             match shift {
-                0 => kernels.idct(blocks.as_flattened(), &quant, out, stride),
-                _ => kernels.idct_scaled(shift, blocks.as_flattened(), &quant, out, stride),
+                0 => kernels.idct(&blocks, out, stride),
+                _ => kernels.idct_scaled(shift, &blocks, out, stride),
             }
         }
         let part = |whole: u16, of: u8, max: usize| {

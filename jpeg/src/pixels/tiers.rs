@@ -5,7 +5,9 @@ use std::arch::aarch64::int16x8_t;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128i, __m256i, __m512i};
 
-use super::{Kernels, colour, colour_words, idct_scaled, idct_words, upsample, upsample_words};
+use super::{
+    Coded, Kernels, colour, colour_words, idct_scaled, idct_words, upsample, upsample_words,
+};
 
 /// A tier: its features, its widest vector, and all its vectors for rows, the widest first.
 macro_rules! tier {
@@ -25,9 +27,9 @@ macro_rules! tier {
             use super::*;
 
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn idct<const SIDE: usize>(coefs: &[i16], quant: &[u16; 64], out: &mut [u8], stride: usize) {
+            pub(super) unsafe fn idct<const SIDE: usize>(blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
-                unsafe { idct_words::idct::<$widest, SIDE>(coefs, quant, out, stride) }
+                unsafe { idct_words::idct::<$widest, SIDE>(blocks, out, stride) }
             }
 
             #[target_feature(enable = $features)]
@@ -81,7 +83,7 @@ tier!(avx2, AVX2, "avx2", __m256i, [__m256i, __m128i]);
 tier!(
     avx512,
     AVX512,
-    "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2",
+    "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni",
     __m512i,
     [__m512i, __m256i, __m128i]
 );

@@ -3,7 +3,10 @@
 //! Everything but loads and stores works within a lane, so a kernel written once over `Words`
 //! serves vectors of one, two and four lanes.
 
-use super::idct::Pair;
+use super::idct::{CORNER, PLACE, Pair};
+
+/// Lanes of the widest vector.
+pub(super) const LANES_MAX: usize = 4;
 
 /// A vector of `LANES` lanes of 128 bits: 8 words, 4 double words or 16 bytes each.
 ///
@@ -30,6 +33,27 @@ pub(super) trait Words: Copy {
     /// Reads `LANES` blocks of 64 words in zig-zag order; gives the eight rows of the blocks, one
     /// block a lane, times the 64 words at `quant`, which are in zig-zag order too.
     unsafe fn rows(blocks: *const i16, quant: *const u16) -> [Self; 8];
+    /// Reads `LANES` blocks of which only the first [`CORNER`] coefficients are not 0; gives pairs of
+    /// their products with the words at `quant`: rows 0 and 2, then rows 1 and 3, of the columns
+    /// 0, 2, 1 and 3 of the block in each lane.
+    #[inline(always)]
+    unsafe fn corner(blocks: *const i16, quant: *const u16) -> [Self; 2] {
+        let mut words = [[[0_i16; 8]; LANES_MAX]; 2];
+        for (lanes, places) in words.iter_mut().zip(&CORNER_PLACES) {
+            for (lane, words) in lanes.iter_mut().enumerate().take(Self::LANES) {
+                let places =
+                    places.iter().zip(words).filter_map(|(place, it)| Some(((*place)?, it)));
+                for (place, word) in places.map(|(place, it)| (usize::from(place), it)) {
+                    // SAFETY: the caller has 64 words of each block, and 64 at `quant`.
+                    let (value, factor) =
+                        unsafe { (*blocks.add(64 * lane + place), *quant.add(place)) };
+                    *word = value.wrapping_mul(factor as i16);
+                }
+            }
+        }
+        // SAFETY: the caller has the instructions; there are LANES_MAX lanes.
+        words.map(|it| unsafe { Self::load(it.as_ptr().cast()) })
+    }
     /// The lower 8 bytes of all lanes go to `lower`, the upper 8 to `upper`: 8 bytes a lane.
     unsafe fn store_halves(self, lower: *mut u8, upper: *mut u8);
     /// Writes byte 0 of all three, byte 1 of all three …: 3 * `BYTES` bytes.
@@ -42,6 +66,12 @@ pub(super) trait Words: Copy {
     unsafe fn mul16_high(self, other: Self) -> Self;
     /// Sums of the products of neighbouring signed words.
     unsafe fn mul_add(self, other: Self) -> Self;
+    /// The same, added to `sum`; wraps.
+    #[inline(always)]
+    unsafe fn mul_add_to(self, by: Self, sum: Self) -> Self {
+        // SAFETY: the caller has the instructions.
+        unsafe { sum.add32(self.mul_add(by)) }
+    }
     unsafe fn add32(self, other: Self) -> Self;
     unsafe fn sub32(self, other: Self) -> Self;
     unsafe fn xor(self, other: Self) -> Self;
@@ -77,3 +107,18 @@ pub(super) trait Words: Copy {
         unsafe { Self::splat32((u32::from(high) << 16 | u32::from(low)) as i32) }
     }
 }
+
+/// The places in zig-zag order of what [`Words::corner`] gives in each lane.
+pub(super) const CORNER_PLACES: [[Option<u8>; 8]; 2] = {
+    let mut places = [[None; 8]; 2];
+    let mut at = 0;
+    while at < 16 {
+        let (which, column, lower) = (at / 8, [0, 2, 1, 3][at % 8 / 2], at % 2);
+        let place = PLACE[8 * (2 * lower + which) + column];
+        if place < CORNER {
+            places[which][at % 8] = Some(place);
+        }
+        at += 1;
+    }
+    places
+};

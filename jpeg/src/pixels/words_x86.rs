@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::idct::{PLACE, natural};
-use super::words::Words;
+use super::words::{CORNER_PLACES, Words};
 
 /// The functions of `Words` that are one instruction on all of x86.
 macro_rules! instructions {
@@ -149,6 +149,10 @@ impl Words for __m256i {
                 row::<7>(&octets),
             ]
         };
+        fn corner(blocks: *const i16, quant: *const u16) -> [Self; 2] = {
+            let octets = [octet(blocks, quant, 0), octet(blocks, quant, 1)];
+            [corner_of_two::<0>(&octets), corner_of_two::<1>(&octets)]
+        };
     }
 
     #[inline(always)]
@@ -222,16 +226,22 @@ impl Words for __m256i {
 #[inline(always)]
 unsafe fn octets(blocks: *const i16, quant: *const u16) -> [__m256i; 8] {
     let mut octets = [zeros(); 8];
-    for (k, octet) in octets.iter_mut().enumerate() {
-        // SAFETY: the caller has AVX2, 128 words at `blocks` and 64 at `quant`.
-        *octet = unsafe {
-            let factors = _mm256_broadcastsi128_si256(_mm_loadu_si128(quant.add(8 * k).cast()));
-            let words =
-                _mm256_loadu2_m128i(blocks.add(64 + 8 * k).cast(), blocks.add(8 * k).cast());
-            _mm256_mullo_epi16(words, factors)
-        };
+    for (k, it) in octets.iter_mut().enumerate() {
+        // SAFETY: the caller's; k is below 8.
+        *it = unsafe { octet(blocks, quant, k) };
     }
     octets
+}
+
+/// Those from the `8 * k`-th on.
+#[inline(always)]
+unsafe fn octet(blocks: *const i16, quant: *const u16, k: usize) -> __m256i {
+    // SAFETY: the caller has AVX2, 128 words at `blocks` and 64 at `quant`; k is below 8.
+    unsafe {
+        let factors = _mm256_broadcastsi128_si256(_mm_loadu_si128(quant.add(8 * k).cast()));
+        let words = _mm256_loadu2_m128i(blocks.add(64 + 8 * k).cast(), blocks.add(8 * k).cast());
+        _mm256_mullo_epi16(words, factors)
+    }
 }
 
 /// Row `R` of two blocks.
@@ -245,6 +255,17 @@ unsafe fn row<const R: usize>(octets: &[__m256i; 8]) -> __m256i {
         }
     }
     words
+}
+
+/// One vector of [`Words::corner`], of the first octets of two blocks.
+#[inline(always)]
+unsafe fn corner_of_two<const WHICH: usize>(octets: &[__m256i; 2]) -> __m256i {
+    let [first, second] = &const { CORNER_PICKS[WHICH] };
+    // SAFETY: the caller has AVX2.
+    unsafe {
+        let first = _mm256_shuffle_epi8(octets[0], twice(first));
+        _mm256_or_si256(first, _mm256_shuffle_epi8(octets[1], twice(second)))
+    }
 }
 
 /// A vector of zeros.
@@ -281,6 +302,21 @@ const fn picks() -> [[Option<[u8; 16]>; 8]; 8] {
     }
     picks
 }
+
+/// Of each vector of [`Words::corner`] the bytes that it takes of the first two octets (128: none).
+static CORNER_PICKS: [[[u8; 16]; 2]; 2] = {
+    let mut picks = [[[128; 16]; 2]; 2];
+    let mut at = 0;
+    while at < 16 {
+        if let Some(place) = CORNER_PLACES[at / 8][at % 8] {
+            let bytes = &mut picks[at / 8][place as usize / 8];
+            bytes[2 * (at % 8)] = 2 * (place % 8);
+            bytes[2 * (at % 8) + 1] = 2 * (place % 8) + 1;
+        }
+        at += 1;
+    }
+    picks
+};
 
 /// At each place of a lane the byte that goes there of the first, second and third vector.
 static THIRDS: [[u8; 16]; 3] = thirds();
@@ -322,6 +358,20 @@ impl Words for __m512i {
             let [r4, r5, r6, r7] = lanes_across([a[1], b[1], c[1], d[1]]);
             [r0, r1, r2, r3, r4, r5, r6, r7]
         };
+        fn corner(blocks: *const i16, quant: *const u16) -> [Self; 2] = {
+            let (a, b) = (corner_of_one(blocks, quant), corner_of_one(blocks.add(64), quant));
+            let (c, d) =
+                (corner_of_one(blocks.add(128), quant), corner_of_one(blocks.add(192), quant));
+            let ab = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b);
+            let cd = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(c), d);
+            [_mm512_shuffle_i32x4::<0x88>(ab, cd), _mm512_shuffle_i32x4::<0xdd>(ab, cd)]
+        };
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add_to(self, by: Self, sum: Self) -> Self {
+        // SAFETY: the caller has the instructions.
+        unsafe { _mm512_dpwssd_epi32(sum, self, by) }
     }
 
     #[inline(always)]
@@ -384,6 +434,31 @@ impl Words for __m512i {
         sll16 = _mm512_sll_epi16;
     }
 }
+
+/// What [`Words::corner`] gives of one block.
+#[inline(always)]
+unsafe fn corner_of_one(block: *const i16, quant: *const u16) -> __m256i {
+    // SAFETY: the caller has the instructions, and 64 words at both pointers.
+    unsafe {
+        let (words, factors) = (__m256i::load(block.cast()), __m256i::load(quant.cast()));
+        let order = __m256i::load(CORNER_BYTES.0.as_ptr());
+        _mm256_maskz_permutexvar_epi8(CORNER_BYTES.1, order, _mm256_mullo_epi16(words, factors))
+    }
+}
+
+/// The bytes of the first 16 coefficients that it takes, and a mask of those that it takes.
+static CORNER_BYTES: ([u8; 32], u32) = {
+    let (mut bytes, mut mask) = ([0; 32], 0);
+    let mut at = 0;
+    while at < 16 {
+        if let Some(place) = CORNER_PLACES[at / 8][at % 8] {
+            (bytes[2 * at], bytes[2 * at + 1]) = (2 * place, 2 * place + 1);
+            mask |= 3 << (2 * at);
+        }
+        at += 1;
+    }
+    (bytes, mask)
+};
 
 /// A block's dequantised rows 0 to 3 and 4 to 7.
 #[inline(always)]

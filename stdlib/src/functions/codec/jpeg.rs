@@ -114,6 +114,7 @@ impl Coded<'_> {
             region: part.map(Part::region),
             channels: if channels == 1 { ::jpeg::Channels::Gray } else { ::jpeg::Channels::Rgb },
             pixels_max: usize::MAX,
+            ..::jpeg::Request::default()
         };
         OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, width * channels)).is_ok()
     }
