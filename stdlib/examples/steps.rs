@@ -158,7 +158,7 @@ impl Recipe {
         clock.lap(4);
         let mut image = resized.tensor();
         if self.is_training {
-            image = if id % 2 == 0 { image.flipped(1) } else { image };
+            image = if id.is_multiple_of(2) { image.flipped(1) } else { image };
         } else if !self.is_part {
             let [y, x] = [0, 1].map(|it| (image.shape()[it] - SIZE) / 2);
             image = image.narrowed(0, y, SIZE).narrowed(1, x, SIZE);
@@ -205,7 +205,7 @@ fn kernel(name: &str, args: &[Arg]) -> Compute {
     let u8s = Type::Tensor { dtype: DType::U8, shape: vec![Extent::Unknown; 3] };
     let types: Vec<_> = args.iter().map(|_| Some(u8s.clone())).collect();
     let call = Call { args, types: &types, result: &u8s, sources: &[] };
-    match build(&call).map(|it| it) {
+    match build(&call) {
         Ok(Kernel::Compute(it)) => it,
         _ => unreachable!("these compute"),
     }
