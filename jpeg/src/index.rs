@@ -11,7 +11,8 @@ use std::ops::Range;
 /// length is checked, and [`Self::from_bytes`] checks a key of the caller's, a hash of the file.
 /// One for every 8 MCUs takes about 3 % of the file.
 /// Where it leads astray, a decode finds out at another entry, and is refused; only
-/// what a restart marker between the two sets right may go unseen.
+/// what a restart marker between the two sets right may go unseen, and, where no entry lies in or
+/// shortly behind the region's part of a row, what is wrong in rows other than the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
     /// Bytes of the file.

@@ -9,6 +9,9 @@ use crate::pixels::Kernels;
 use crate::rows::{BlockRow, Rows};
 use std::ops::Range;
 
+/// MCUs of a row that may be read only to check an index.
+const READ_TO_CHECK: usize = 8;
+
 /// A picture that is being read.
 pub(crate) struct Picture<'a> {
     pub(crate) job: &'a Job<'a>,
@@ -67,6 +70,9 @@ impl Picture<'_> {
             let at = entry.at.0 as usize;
             let first = job.columns.start / index.spacing() * index.spacing();
             let known = index.place_to_check(&(first..job.columns.end));
+            // Where entries are far apart, one row stands for all.
+            let is_far = row > job.rows.start && known > job.columns.end + READ_TO_CHECK;
+            let known = if is_far { job.columns.end } else { known };
             let end = index.behind(row, job.columns.end.max(known)).at.0 as usize;
             self.scan.source.expect(end.saturating_sub(at));
             self.scan.source.seek(at, u32::from(entry.at.1))?;
@@ -74,7 +80,9 @@ impl Picture<'_> {
             self.restarts.begin_at(row * job.layout.mcus.0 + first);
             self.read_row(&job.columns, first..known)?;
             let is_end = (known, row + 1) == job.layout.mcus;
-            self.check_place(index.behind(row, known), is_end)?;
+            if !is_far {
+                self.check_place(index.behind(row, known), is_end)?;
+            }
             self.read_row(&job.columns, known..job.columns.end)?;
             self.transform(row);
             self.give(row, sink);
