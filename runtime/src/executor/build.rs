@@ -400,15 +400,16 @@ impl Build<'_> {
     }
 
     fn limit(&self, stage: usize, class: Class, columns: &[Field]) -> Limit {
-        let threads = match class {
-            Class::Worker => self.options.workers.max(1),
-            Class::Reader => self.options.readers.max(1),
+        let items = match class {
+            // While one record takes ten times as long as the others, they go on.
+            Class::Worker => 4 * self.options.workers.max(1) + 2,
+            // What is read takes memory; that each reader has something to do is enough.
+            Class::Reader => self.options.readers.max(1) + 2,
         };
         let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {
-            // While one record takes ten times as long as the others, they go on.
-            items: 4 * threads + 2,
+            items,
             bytes: 0,
             chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
             rows,
