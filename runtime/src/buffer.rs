@@ -187,12 +187,16 @@ impl Idle {
 }
 
 impl Kept {
-    /// The buffer of this capacity that came back last.
+    /// The buffer of this capacity that came back last; or else one that is larger, up to twice: the
+    /// smallest such one. Where no two buffers are alike, each size would else lie idle beside others.
     fn take(&mut self, capacity: usize) -> Option<Buffer> {
         self.takes += 1;
-        let at = self.all.iter().rposition(|(it, _)| it.capacity == capacity)?;
+        let fits = |it: usize| it >= capacity && it <= 2 * capacity;
+        let all = self.all.iter().enumerate().rev();
+        let best = all.filter(|(_, it)| fits(it.0.capacity)).min_by_key(|(_, it)| it.0.capacity);
+        let (at, _) = best?;
         let (buffer, _) = self.all.remove(at)?;
-        self.bytes -= capacity;
+        self.bytes -= buffer.capacity;
         Some(buffer)
     }
 
