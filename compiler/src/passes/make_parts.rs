@@ -7,7 +7,7 @@
 //! The plan is only marked: whoever runs it makes the part at once, unless the whole is kept from
 //! epoch to epoch, and then takes the part of that.
 
-use super::{Pass, Proposal};
+use super::{Pass, Proposal, rebuild};
 use crate::lower::{align::values, catalog::Catalog};
 use plan::{Graph, Plan, Property, parts};
 
@@ -24,17 +24,19 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     let mut plan = plan.clone();
     let mut story = Vec::new();
     for id in plan.ops.ids() {
-        let op = &mut plan.ops[id];
-        let roots = values(op);
+        // Without what nobody needs, which would count as users.
+        let mut op = rebuild::renumbered(&plan.ops[id], &[]);
+        let roots = values(&op);
         let mut sites = sites(&op.graph, catalog);
         sites.retain(|it| !roots.contains(&it.whole));
-        if sites.is_empty() || op.graph.parts {
+        if sites.is_empty() || plan.ops[id].graph.parts {
             continue;
         }
         for site in &sites {
             story.push(format!("{}: `{}` makes the part that is used", op.step, site.fused.into));
         }
         op.graph.parts = true;
+        plan.ops[id] = op;
     }
     (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
 }
