@@ -16,6 +16,7 @@ mod moves;
 mod neutral;
 mod pull;
 mod rebuild;
+mod resize_parts;
 mod sink_views;
 
 use crate::{
@@ -83,6 +84,8 @@ pub static PASSES: &[Pass] = &[
     less_first::PASS,
     make_less::PASS,
     sink_views::PASS,
+    // After views, which stand between resizing and its crop.
+    resize_parts::PASS,
     // After views, which stand between what it puts together.
     affine::PASS,
     // Last: it marks the plan as the others have made it.

@@ -99,6 +99,8 @@ pub enum Property {
     Crops,
     /// Another function gives a part of the result without making all of it.
     Fuses(&'static Fused),
+    /// Gives a picture of other extents, a part of which is made of a part of the first argument.
+    Resamples(&'static Resampled),
     /// Of an operator: works on each record alone, and keeps their order.
     RecordWise,
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all
@@ -134,6 +136,25 @@ impl PartialEq for Fused {
 }
 
 impl Eq for Fused {}
+
+/// The parts of what a function `f(x, height, width, how…)` makes of a picture:
+/// `part(f(x, height, width, how…), y, x, rows, columns)` is
+/// `into(part(x, s…), h, w, s[0], s[1], height, width, y, x, rows, columns, how…)`, where `h` and `w`
+/// are the extents of the picture and
+/// `s = span(h, w, height, width, y, x, rows, columns, how…)`, with the faults of `f` and `part`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Resampled {
+    /// The function that takes the part.
+    pub part: &'static str,
+    /// The one that tells the extents of a value.
+    pub asked: &'static str,
+    /// The one that takes a number of several.
+    pub taken: &'static str,
+    /// The one that tells what the part is made of: row, column, rows, columns.
+    pub span: &'static str,
+    /// The one that makes the part of that.
+    pub into: &'static str,
+}
 
 /// Finds `scale` and `bias` of each channel for elements of a dtype.
 pub type ReadAffine = fn(&[Arg], DType) -> Option<Vec<(f64, f64)>>;

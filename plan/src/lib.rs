@@ -17,7 +17,7 @@ mod types;
 pub use diagnostic::*;
 pub use entry::{
     Affine, Applied, Cost, Entry, FieldTypes, Fused, Intrinsic, Library, Nearly, Neutral, Property,
-    ReadAffine, ResultType, WriteAffine,
+    ReadAffine, Resampled, ResultType, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

@@ -107,6 +107,8 @@ fn of_call(
         Some(entry) if !named && entry.cost.bytes_out_per_in != 1.0 => {
             Figure::assumed(first.value * entry.cost.bytes_out_per_in)
         }
+        // A part is no larger than the whole.
+        _ if crops => Figure { value: of_type(ty).value.min(first.value), ..of_type(ty) },
         _ => of_type(ty),
     }
 }

@@ -67,49 +67,71 @@ impl Recipe {
         to: [usize; 2],
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
-        self.resize_part(image, to, to.map(|it| 0..it), out)
+        self.resize_part(&Source::whole(*image), to, to.map(|it| 0..it), out)
     }
 
     /// Writes the rows and columns of `part` alone, which is not empty.
+    ///
+    /// # Errors
+    /// `crop-outside`, where pixels that they are made of are not there.
     pub(crate) fn resize_part(
         self,
-        image: &Tensor<'_>,
+        source: &Source<'_>,
         to: [usize; 2],
         part: [Range<usize>; 2],
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
-        if image.shape()[..2] == to {
-            return out.copy(&narrowed(image, &part));
+        if source.of == to {
+            return out.copy(&source.narrowed(&part)?);
         }
-        let [height, width, channels] = [0, 1, 2].map(|it| image.shape()[it]);
+        let [height, width, channels] = [0, 1, 2].map(|it| source.image.shape()[it]);
         let pixels = height.max(part[0].len()) * width.max(part[1].len()) * channels;
         with_room(&ROOM, pixels * size_of::<f32>(), |room| {
-            self.resize_with(image, (to, &part), room, out)
+            self.resize_with(source, (to, &part), room, out)
+        })
+    }
+
+    /// The rows and columns of a picture of `from` pixels that those of `part` are made of, none of
+    /// which is empty.
+    pub(crate) fn span(
+        self,
+        from: [usize; 2],
+        to: [usize; 2],
+        part: &[Range<usize>; 2],
+    ) -> [Range<usize>; 2] {
+        if from == to {
+            return part.clone();
+        }
+        let tables = (from[0] + from[1]) * size_of::<f64>();
+        with_room(&ROOM, tables, |room| match self.rule(from, to) {
+            Some(rule) => needed(&mut room.taps, rule, [from, to], part),
+            None => {
+                self.numbers(from, to, &mut room.numbers);
+                [0, 1].map(|i| extremes(&room.numbers[i][part[i].clone()]))
+            }
         })
     }
 
     fn resize_with(
         self,
-        image: &Tensor<'_>,
+        source: &Source<'_>,
         (to, part): ([usize; 2], &[Range<usize>; 2]),
         room: &mut Room,
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
-        let from = [image.shape()[0], image.shape()[1]];
+        let (image, from) = (&source.image, source.of);
         let shape = [part[0].len(), part[1].len(), image.shape()[2]];
         let Some(rule) = self.rule(from, to) else {
-            return self.pick(image, (to, part), room, out);
+            return self.pick(source, (to, part), room, out);
         };
+        let mut needed = needed(&mut room.taps, rule, [from, to], part);
         let [rows, columns] = &mut room.taps;
-        rows.fill(rule, from[0], to[0]);
-        columns.fill(rule, from[1], to[1]);
         let rounds = image.dtype() == plan::DType::U8 && self.rounds_between();
         let unchanged = [from[0] == to[0], from[1] == to[1]];
-        let mut needed = [rows.keep(&part[0]), columns.keep(&part[1])];
         for i in (0..2).filter(|it| rounds && unchanged[*it]) {
             needed[i] = part[i].clone();
         }
-        let image = &narrowed(image, &needed);
+        let image = &source.narrowed(&needed)?;
 
         let taps = [&*rows, &*columns];
         let from = [image.shape()[0], image.shape()[1]];
@@ -138,24 +160,34 @@ impl Recipe {
     /// The nearest pixels, of any dtype.
     fn pick(
         self,
-        image: &Tensor<'_>,
+        source: &Source<'_>,
         (to, part): ([usize; 2], &[Range<usize>; 2]),
         room: &mut Room,
         out: &mut Out<'_>,
     ) -> Result<(), Fault> {
+        self.numbers(source.of, to, &mut room.numbers);
+        let needed = [0, 1].map(|i| extremes(&room.numbers[i][part[i].clone()]));
+        let image = &source.narrowed(&needed)?;
+        for (numbers, needed) in room.numbers.iter_mut().zip(&needed) {
+            numbers.iter_mut().for_each(|it| *it = it.saturating_sub(needed.start));
+        }
+        let pixels = packed_bytes(image, &mut room.levels.0);
+        let shape = Shape::new(&[part[0].len(), part[1].len(), image.shape()[2]]);
+        let [rows, columns] = [0, 1].map(|i| &room.numbers[i][part[i].clone()]);
+        nearest::resample(&pixels, [rows, columns], out.room(image.dtype(), shape)?);
+        Ok(())
+    }
+
+    /// The number of the nearest pixel, for each row and for each column.
+    fn numbers(self, from: [usize; 2], to: [usize; 2], numbers: &mut [Vec<usize>; 2]) {
         let rule = match self.like {
             Like::Pillow => nearest::Nearest::Pillow,
             Like::OpenCv => nearest::Nearest::OpenCv,
             Like::TensorFlow => nearest::Nearest::TensorFlow,
         };
-        let [rows, columns] = &mut room.numbers;
-        rule.fill(image.shape()[0], to[0], rows);
-        rule.fill(image.shape()[1], to[1], columns);
-        let pixels = packed_bytes(image, &mut room.levels.0);
-        let shape = Shape::new(&[part[0].len(), part[1].len(), image.shape()[2]]);
-        let picked = [&rows[part[0].clone()], &columns[part[1].clone()]];
-        nearest::resample(&pixels, picked, out.room(image.dtype(), shape)?);
-        Ok(())
+        for (i, numbers) in numbers.iter_mut().enumerate() {
+            rule.fill(from[i], to[i], numbers);
+        }
     }
 
     /// What the pixels weigh; nothing for the nearest.
@@ -183,9 +215,60 @@ impl Recipe {
     }
 }
 
-/// The pixels of these rows and columns.
-fn narrowed<'a>(image: &Tensor<'a>, [rows, columns]: &[Range<usize>; 2]) -> Tensor<'a> {
-    image.narrowed(0, rows.start, rows.len()).narrowed(1, columns.start, columns.len())
+/// What is resized, or what is there of it.
+pub(crate) struct Source<'a> {
+    /// The pixels that are there.
+    pub(crate) image: Tensor<'a>,
+    /// Rows and columns of the whole.
+    pub(crate) of: [usize; 2],
+    /// Where in the whole they begin.
+    pub(crate) at: [usize; 2],
+}
+
+impl<'a> Source<'a> {
+    /// All of it.
+    pub(crate) fn whole(image: Tensor<'a>) -> Self {
+        let of = [image.shape()[0], image.shape()[1]];
+        Self { image, of, at: [0, 0] }
+    }
+
+    /// The pixels of these rows and columns of the whole.
+    fn narrowed(&self, needed: &[Range<usize>; 2]) -> Result<Tensor<'a>, Fault> {
+        let mut image = self.image;
+        for (i, needed) in needed.iter().enumerate() {
+            let end = self.at[i].saturating_add(image.shape()[i]);
+            if needed.start < self.at[i] || needed.end > end {
+                let lines = ["rows", "columns"][i];
+                let (Range { start, end: wanted }, at) = (needed, self.at[i]);
+                let detail =
+                    format!("{lines} {start}..{wanted} are needed, and {at}..{end} are there");
+                return Err(Fault::new("crop-outside", detail));
+            }
+            image = image.narrowed(i, needed.start - self.at[i], needed.len());
+        }
+        Ok(image)
+    }
+}
+
+/// Finds the taps of `part`, and the rows and columns that they need.
+fn needed(
+    taps: &mut [Taps; 2],
+    rule: Rule,
+    [from, to]: [[usize; 2]; 2],
+    part: &[Range<usize>; 2],
+) -> [Range<usize>; 2] {
+    let mut needed = [0..0, 0..0];
+    for (i, taps) in taps.iter_mut().enumerate() {
+        taps.fill(rule, from[i], to[i]);
+        needed[i] = taps.keep(&part[i]);
+    }
+    needed
+}
+
+/// From the least to the greatest of them, which are not none.
+fn extremes(numbers: &[usize]) -> Range<usize> {
+    let least = numbers.iter().min().copied().unwrap_or(0);
+    least..numbers.iter().max().map_or(0, |it| it + 1)
 }
 
 /// The weights of the axes that change.

@@ -317,10 +317,11 @@ fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         8 => format!("adjust_contrast({picture}, 1.4)"),
         9 => format!("gaussian_blur({picture}, 3)"),
         10 => format!("resize({picture}, 8, 7)"),
-        11..14 => format!("decode_jpeg(encode_jpeg({picture}))"),
+        11 => format!("resize_short(decode_jpeg(encode_jpeg({picture})), {x} % 3 + 7)"),
+        12..14 => format!("decode_jpeg(encode_jpeg({picture}))"),
         _ => format!("i32({picture}) // 3 % 7"),
     };
-    let view = match writer.dice.below(8) {
+    let view = match writer.dice.below(9) {
         0 => format!("crop({computed}, {x} % 3, 1, 4, 5)"),
         1 => format!("random_crop({computed}, 4)"),
         2 => format!("flip_x({computed})"),
@@ -328,6 +329,7 @@ fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         4 => format!("channels_first({computed})"),
         5 => format!("({computed})[1:5, :{x} % 3 + 1]"),
         6 => format!("channels_first(flip_x(crop({computed}, 0, 1, 5, 4)))"),
+        7 => format!("center_crop({computed}, 5, 9)"),
         _ => format!("transpose(crop({computed}, 0, 0, 4, 4), [1, 0, 2])"),
     };
     let text = format!("with {{ {}: {view} }}", writer.name("v"));

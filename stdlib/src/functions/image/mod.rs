@@ -24,6 +24,8 @@ mod plasma;
 mod random_box;
 mod resize;
 mod resize_crop;
+mod resize_span;
+mod resize_within;
 mod short_size;
 #[cfg(test)]
 mod testing;
@@ -58,5 +60,7 @@ pub(crate) static ALL: &[&Function] = &[
     &random_box::ENTRY,
     &resize::ENTRY,
     &resize_crop::ENTRY,
+    &resize_span::ENTRY,
+    &resize_within::ENTRY,
     &short_size::ENTRY,
 ];

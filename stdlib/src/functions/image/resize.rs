@@ -8,6 +8,7 @@ use crate::{
     pixels::resample::{Like, Method, Recipe},
     prelude::*,
 };
+use plan::Resampled;
 
 function! {
     /// Resizes a picture to `height` x `width` pixels.
@@ -39,9 +40,23 @@ function! {
     "resize(image: t[h, w, c], height: int, width: int = height, method: nearest | bilinear | bicubic | area = bilinear, antialias: bool = true, like: pillow | opencv | tf = pillow) fails -> t[height, width, c]",
     // Assumed: 10 us for tables, 0.25 ns a byte read, 0.2 ns a byte written.
     cost: Cost { ns_byte_in: 0.25, ..Cost::out(10_000.0, 0.2) },
-    properties: &[Property::Gathers, Property::Weighs, Property::Rounds],
+    properties: &[
+        Property::Gathers,
+        Property::Weighs,
+        Property::Rounds,
+        Property::Resamples(&PART),
+    ],
     result: Some(result),
 }
+
+/// No more pixels are made than are used, of no more pixels than they need.
+static PART: Resampled = Resampled {
+    part: "crop",
+    asked: "extent",
+    taken: "take_at",
+    span: "resize_span",
+    into: "resize_within",
+};
 
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, [_, _, channels]) = picture(call)?;
@@ -85,6 +100,17 @@ pub(super) fn with_pixels<'a>(args: &Args<'a>) -> Result<Tensor<'a>, Fault> {
         return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
     }
     Ok(image)
+}
+
+/// The longest side of a picture of which only a part is there: tables grow with it.
+const WHOLE_MAX: usize = 1 << 22;
+
+/// Argument `i`, an extent of a picture that has pixels.
+pub(super) fn extent(args: &Args<'_>, i: usize) -> Result<usize, Fault> {
+    if args.int(i) < 1 {
+        return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
+    }
+    args.size(i, WHOLE_MAX)
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {

@@ -5,7 +5,8 @@ use super::{
     extents::{picture, side},
     resize,
 };
-use crate::prelude::*;
+use crate::{pixels::resample::Source, prelude::*};
+use std::ops::Range;
 
 function! {
     /// Makes the part of a resized picture that begins at row `y` and column `x`.
@@ -47,19 +48,29 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let recipe = resize::recipe(call, HOW);
     Ok(Kernel::compute(move |args, out| {
         let to = [args.size(1, SIDE_MAX)?, args.size(2, SIDE_MAX)?];
-        let image = resize::with_pixels(args)?;
-        let [y, x, rows, columns] = [3, 4, 5, 6].map(|it| args.int(it));
-        let range = |start: i64, len: i64, whole: usize| {
-            let fits = start >= 0 && len > 0 && start.saturating_add(len) <= whole as i64;
-            fits.then(|| start as usize..(start + len) as usize)
-        };
-        let part = range(y, rows, to[0]).zip(range(x, columns, to[1])).ok_or_else(|| {
-            let part = format!("{rows} x {columns} pixels from row {y}, column {x}");
-            let detail = format!("{part} do not lie within a picture of {} x {}", to[0], to[1]);
-            Fault::new("crop-outside", detail)
-        })?;
-        recipe.resize_part(&image, to, [part.0, part.1], out)
+        let source = Source::whole(resize::with_pixels(args)?);
+        let part = part(args, 3, to)?;
+        recipe.resize_part(&source, to, part, out)
     }))
+}
+
+/// The rows and columns that the parameters from `first` on say, of a picture of `whole` pixels.
+pub(super) fn part(
+    args: &Args<'_>,
+    first: usize,
+    whole: [usize; 2],
+) -> Result<[Range<usize>; 2], Fault> {
+    let [y, x, rows, columns] = [0, 1, 2, 3].map(|it| args.int(first + it));
+    let range = |start: i64, len: i64, whole: usize| {
+        let fits = start >= 0 && len > 0 && start.saturating_add(len) <= whole as i64;
+        fits.then(|| start as usize..(start + len) as usize)
+    };
+    let part = range(y, rows, whole[0]).zip(range(x, columns, whole[1])).ok_or_else(|| {
+        let part = format!("{rows} x {columns} pixels from row {y}, column {x}");
+        let detail = format!("{part} do not lie within a picture of {} x {}", whole[0], whole[1]);
+        Fault::new("crop-outside", detail)
+    })?;
+    Ok(part.into())
 }
 
 #[cfg(test)]
