@@ -50,7 +50,11 @@ const UNSETTLED_MAX: usize = 5;
 const SHOWN: usize = 3;
 
 /// What need not be used, and why.
-const EXCEPTIONS: [(&str, &str); 0] = [];
+const EXCEPTIONS: [(&str, &str); 3] = [
+    ("i16", "17 of 2 000 programs have it; the other dtypes are cast to in the same way"),
+    ("resize_crop", "held against `crop` of `resize` in its own test"),
+    ("resize_within", "what `resize-parts` makes of `crop` of `resize`, which changes 86 of 2 000"),
+];
 /// Passes that need not change a program, and why.
 const UNUSED_PASSES: [(&str, &str); 0] = [];
 

@@ -252,8 +252,11 @@ impl Ran {
             {
                 Some("of two faults of a record either is told")
             }
-            // What is done after a window is not done ahead of it (`SEMANTICS.md`, rewrites).
-            (End::Failed(_), End::Failed(_)) if text.contains("window") => {
+            // What is done after a window is not done ahead of it, and what is skipped is not done
+            // at all (`SEMANTICS.md`, rewrites).
+            (End::Failed(_), End::Failed(_))
+                if text.contains("window") || text.contains("skip(") =>
+            {
                 Some("a record that ends the run does so sooner or later")
             }
             (End::Over(_), End::Over(_)) if a.len() == b.len() && ends_early(text) => {
