@@ -35,6 +35,27 @@ fn a_call_is_counted_once_for_each_record() {
 }
 
 #[test]
+fn a_picture_that_is_made_in_part_is_measured_as_one_and_whole() {
+    let folder = Folder::of("part", &[]);
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(64) |> map { jpeg: encode_jpeg(plasma(i, 40, 60)) } |> map { a: decode_jpeg(jpeg) |> random_crop(8) }",
+    );
+    let told = folder.pipec(&["explain", "p.pipe"]);
+    told.ends(0, &[]);
+    assert!(told.out.contains("make-parts"), "{}", told.out);
+    let profile = profile(&folder, "p.pipe");
+    let stages = profile["measured"]["stages"].as_array().unwrap();
+    let calls = stages.iter().flat_map(|it| it["calls"].as_array().unwrap());
+    let whole = calls.filter(|it| {
+        let (bytes, times) = (it["bytes"].as_u64().unwrap(), it["times"].as_u64().unwrap());
+        bytes == times * 40 * 60 * 3
+    });
+    // The picture that is encoded, and the one that is decoded, of which 8 x 8 pixels are made.
+    assert_eq!(whole.count(), 2, "{stages:?}");
+}
+
+#[test]
 fn what_is_read_in_order_counts_as_read() {
     let folder = Folder::of("read", &[("p.pipe", "pipeline p = lines(\"a.txt\")\n")]);
     folder.write("a.txt", &"some words\n".repeat(1000));

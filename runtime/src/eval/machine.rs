@@ -142,7 +142,7 @@ impl Machine {
         id: ExprId,
     ) -> Result<Value, Stop> {
         if let (Some(straight), Some(row)) = (&nodes[id].straight, subject.row)
-            && self.goes_straight(nodes, (subject, row), straight.whole)
+            && self.goes_straight(nodes, (subject, row), straight)
         {
             return self.go_straight(nodes, subject, (id, straight));
         }

@@ -36,6 +36,8 @@ pub(super) struct Node {
 pub(super) struct Straight {
     pub(super) whole: ExprId,
     pub(super) call: Applied,
+    /// Whether it is the part, rather than what is asked of the whole.
+    pub(super) is_part: bool,
     /// Bytes of the whole, but for extents that differ from record to record.
     pub(super) bytes: usize,
     /// Those extents; none where not all of them are asked for.
@@ -150,8 +152,8 @@ fn add_straight(
         let kernel = kernel(graph, function, &args, graph.ty(id), around)?;
         let (args, lists) = slots(&args);
         let call = Applied { kernel, args, lists, key: 0, vars: Vec::new() };
-        let extents = extents.clone();
-        nodes[id].straight = Some(Box::new(Straight { whole: site.whole, call, bytes, extents }));
+        let (whole, is_part, extents) = (site.whole, id == site.part, extents.clone());
+        nodes[id].straight = Some(Box::new(Straight { whole, call, is_part, bytes, extents }));
         Ok(())
     };
     add(site.part, site.fused.into)?;

@@ -14,8 +14,9 @@ impl Machine {
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         (subject, row): (Subject<'_>, usize),
-        whole: ExprId,
+        straight: &Straight,
     ) -> bool {
+        let whole = straight.whole;
         if let Some(found) = self.found(whole) {
             return found.is_err();
         }
@@ -23,21 +24,26 @@ impl Machine {
         if tap.cache.is_full() {
             let key = key_of(subject.chunk, row, (tap.name, &tap.key));
             if !tap.cache.contains(key) {
-                tap.cache.passes_by();
+                // What is asked of it beforehand is not another value.
+                if straight.is_part {
+                    tap.cache.passes_by();
+                }
                 return true;
             }
         }
         self.find(nodes, subject, whole).is_err()
     }
 
-    /// Makes the part of a value that is not made. Its time is that of the whole, in whose place it is.
+    /// Makes the part of a value that is not made, or answers what is asked of it. The time of the part
+    /// is that of the whole, in whose place it is.
     pub(super) fn go_straight(
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,
         (id, straight): (ExprId, &Straight),
     ) -> Result<Value, Stop> {
-        let outer = self.timing.is_on().then(|| self.timing.begin());
+        let is_timed = straight.is_part && self.timing.is_on();
+        let outer = is_timed.then(|| self.timing.begin());
         let taken = self.registers[id.row()].scratch.take();
         let mut scratch = taken.expect("a node does not need itself");
         let written = self.call(nodes, subject, &straight.call, &mut Out::grow(&mut scratch));
