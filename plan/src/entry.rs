@@ -112,6 +112,22 @@ pub enum Property {
     Indexed,
 }
 
+/// What a property says of one function: there is one for each that has it, so two are equal if they
+/// are the same.
+macro_rules! one_for_each_function {
+    ($($of:ident)*) => {$(
+        impl PartialEq for $of {
+            fn eq(&self, other: &Self) -> bool {
+                std::ptr::eq(self, other)
+            }
+        }
+
+        impl Eq for $of {}
+    )*};
+}
+
+one_for_each_function! { Fused Affine Neutral }
+
 /// A form of a function `f` that makes only a part of its result; `f` takes one value, and its other
 /// parameters have their defaults.
 #[derive(Debug)]
@@ -127,15 +143,6 @@ pub struct Fused {
     /// The other arguments that `f` has.
     pub others: &'static [Arg],
 }
-
-impl PartialEq for Fused {
-    /// There is one for each function that has it.
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Fused {}
 
 /// The parts of what a function `f(x, height, width, how…)` makes of a picture:
 /// `part(f(x, height, width, how…), y, x, rows, columns)` is
@@ -170,30 +177,12 @@ pub struct Affine {
     pub write: WriteAffine,
 }
 
-impl PartialEq for Affine {
-    /// There is one for each function that has it.
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Affine {}
-
 /// When a function changes nothing.
 #[derive(Debug)]
 pub struct Neutral {
     /// Whether its result is its first argument, for these arguments.
     pub is: fn(&[Arg]) -> bool,
 }
-
-impl PartialEq for Neutral {
-    /// There is one for each function that has it.
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
-}
-
-impl Eq for Neutral {}
 
 /// `of(f(x))` is nearly `f(x, parameter: value)`, for arguments that are left out.
 #[derive(Debug, PartialEq, Eq)]
