@@ -86,6 +86,13 @@ const WORKLOADS: &[Workload] = &[
         claims: &[rate(10.0)],
     },
     Workload {
+        id: "W1 index",
+        // There is room for the indices of the pictures, and hardly any for the pictures.
+        ours: &["benches/w1.pipe", "--limit", "120", "--memory", "430MiB"],
+        peer: ["tfdata", "fused", "W1"],
+        claims: &[rate(4.2)],
+    },
+    Workload {
         id: "W7",
         ours: &["benches/w7.pipe", "--limit", "1500000"],
         peer: ["ray_peer", "cv2", "W7"],

@@ -22,6 +22,7 @@ use crate::{
 use plan::{
     Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
     Otherwise, Plan, Records, StageId, StageMeasured, Transform, hash,
+    parts::{self, Keep},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write};
@@ -32,12 +33,14 @@ use streams::{Known, Stream, drawn};
 pub struct Candidate {
     /// The step that computes it.
     pub step: String,
-    /// The function whose result it is.
+    /// The function whose result it is, or what an index is called.
     pub function: String,
     /// The stage that computes it.
     pub stage: StageId,
     /// The value, in the stage's graph.
     pub node: ExprId,
+    /// What of it is kept.
+    pub keep: Keep,
     /// The columns of the stage's input that it stands under.
     pub key: Vec<u32>,
     /// A hash of how it is computed, with the versions of the functions.
@@ -50,6 +53,8 @@ pub struct Candidate {
     pub saves: Figure,
     /// The same by step, for each record that enters the step; with the reading that it spares.
     pub parts: Vec<Part>,
+    /// Processor time to make it in the first epoch, besides that of the value, in nanoseconds.
+    pub fill_ns: f64,
     /// Values for each record that comes to its stage: fewer than one where a filter stands before.
     pub made: f64,
     /// The sources of its records, with the values for each record of one.
@@ -67,6 +72,14 @@ impl Candidate {
     /// What it is called in a lock: `train.map#1.decode_jpeg`.
     pub fn value_name(&self) -> String {
         format!("{}.{}", self.step, self.function)
+    }
+
+    /// The same; refused where it stands under nothing.
+    fn checked(mut self) -> Self {
+        if self.refused.is_none() && self.key.is_empty() {
+            self.refused = Some("it is the same for every record".to_owned());
+        }
+        self
     }
 
     /// How many there are, with so many records of each source; none where one is not known.
@@ -230,14 +243,54 @@ impl Site<'_> {
             }
             all.push(candidate);
         }
+        all.extend(costs.prices.parts.iter().filter_map(|it| self.index(it, &each, origin)));
         all
+    }
+
+    /// The index of what a value is made of, of which a part is used. It stands under what that holds:
+    /// it is small, and the file is read in any case.
+    fn index(&self, site: &parts::Site, each: &[f64], origin: Origin) -> Option<Candidate> {
+        let (graph, costs) = (&self.transform.graph, self.known.costs[self.id].as_ref()?);
+        let (index, node) = (site.fused.index?, site.whole);
+        let value = each[node.row()] * index.saves;
+        let from = costs.bytes(site.from);
+        let bytes = Figure { value: from.value * index.bytes_per_in, origin: Origin::Assumed };
+        let saves = Figure { value, origin: origin.max(Origin::Assumed) };
+        if value < self.least {
+            return None;
+        }
+        let mut candidate = self.begin((node, index.name), (saves, bytes));
+        candidate.keep = Keep::Index;
+        candidate.fill_ns = each[node.row()] * index.takes;
+        let mut parts = self.known.parts(self.id, &[node.row()]);
+        parts.iter_mut().for_each(|it| it.ns *= index.saves);
+        candidate.parts = parts;
+        candidate.key = live_columns(graph, &live(graph, &[node], &[])).into_keys().collect();
+        let written = written(graph, site.from, self.known.catalog);
+        candidate.name = hash(format!("{} v{}: {written}", index.name, index.version).as_bytes());
+        Some(candidate.checked())
     }
 
     fn candidate(
         &self,
         (node, function): (ExprId, &str),
-        (saves, bytes): (Figure, Figure),
+        figures: (Figure, Figure),
         without: &[bool],
+    ) -> Candidate {
+        let mut candidate = self.begin((node, function), figures);
+        if candidate.refused.is_none() {
+            let mut name = written(&self.transform.graph, node, self.known.catalog);
+            self.keys(&mut candidate, without, &mut name);
+            candidate.name = hash(name.as_bytes());
+        }
+        candidate.checked()
+    }
+
+    /// A candidate before it is known under what it stands.
+    fn begin(
+        &self,
+        (node, function): (ExprId, &str),
+        (saves, bytes): (Figure, Figure),
     ) -> Candidate {
         let graph = &self.transform.graph;
         let stream = &self.known.streams[self.input()];
@@ -247,12 +300,14 @@ impl Site<'_> {
             function: function.to_owned(),
             stage: self.id,
             node,
+            keep: Keep::Value,
             key: Vec::new(),
             name: 0,
             spares: Vec::new(),
             bytes,
             saves,
             parts: Vec::new(),
+            fill_ns: 0.0,
             made: self.made(node),
             sources: stream.sources.clone(),
             most: stream.most,
@@ -261,11 +316,6 @@ impl Site<'_> {
         };
         candidate.sources.iter_mut().for_each(|it| it.1 *= candidate.made);
         candidate.most = candidate.most.map(|it| it * candidate.made);
-        if candidate.refused.is_none() {
-            let mut name = written(graph, node, self.known.catalog);
-            self.keys(&mut candidate, without, &mut name);
-            candidate.name = hash(name.as_bytes());
-        }
         candidate
     }
 
@@ -317,9 +367,6 @@ impl Site<'_> {
         let own: Vec<u32> = candidate.spares.iter().flat_map(|it| it.key.clone()).collect();
         if own.len() != candidate.key.len() {
             candidate.spares.clear();
-        }
-        if candidate.key.is_empty() {
-            candidate.refused = Some("it is the same for every record".to_owned());
         }
     }
 

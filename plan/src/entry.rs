@@ -142,6 +142,24 @@ pub struct Fused {
     pub answer: &'static str,
     /// The other arguments that `f` has.
     pub others: &'static [Arg],
+    /// An index of `x`, with which `into` takes less time, where there is one.
+    pub index: Option<Indexed>,
+}
+
+/// A side index of a value: where in it what lies. Who makes a part can make it as well, or use it; the
+/// part is the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Indexed {
+    /// What it is called, in the field's words.
+    pub name: &'static str,
+    /// Goes up when its form changes.
+    pub version: u32,
+    /// Its bytes for each byte of the value.
+    pub bytes_per_in: f64,
+    /// What of the time that a part takes it saves.
+    pub saves: f64,
+    /// What of that time it takes to make it with a part.
+    pub takes: f64,
 }
 
 /// The parts of what a function `f(x, height, width, how…)` makes of a picture:

@@ -1,6 +1,16 @@
 //! Values of which a part is used, and that can be made in part.
 
 use crate::{Arg, Expr, ExprId, Fused, Graph};
+use serde::{Deserialize, Serialize};
+
+/// What is kept of a value from epoch to epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Keep {
+    /// The value.
+    Value,
+    /// An index of what it is made of, for the part of it that is used.
+    Index,
+}
 
 /// A value of which one part is used.
 #[derive(Debug)]

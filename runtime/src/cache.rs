@@ -16,7 +16,7 @@ pub use disk::{Store, StoreStats};
 pub use room::{DiskRoom, folder_bytes};
 
 use crate::{Buffer, Chunk, Shape, Tensor};
-use plan::{DType, ExprId, StageId};
+use plan::{DType, ExprId, StageId, parts::Keep};
 use std::{
     collections::{HashMap, hash_map},
     hash::{BuildHasherDefault, Hasher},
@@ -39,6 +39,8 @@ pub struct CachePoint {
     pub stage: StageId,
     /// The value, in the stage's graph.
     pub node: ExprId,
+    /// What of it is kept.
+    pub keep: Keep,
     /// The columns of the stage's input that it is a function of, or that say which they are.
     pub key: Vec<u32>,
     /// A hash of how it is computed of them.

@@ -14,6 +14,8 @@ pub enum Kernel {
     View(View),
     /// Draws random numbers: the same for the same seed, epoch, record and place.
     Draw(DrawFn),
+    /// Computes a part of what its first argument holds, and uses an index of that, or makes one.
+    Indexed(IndexedFn),
 }
 
 /// Reads the arguments, writes the result.
@@ -23,6 +25,20 @@ pub type View = Box<dyn for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Sen
 /// Draws the result.
 pub type DrawFn =
     Box<dyn Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
+/// Computes the result, the same with an index and without.
+pub type IndexedFn =
+    Box<dyn Fn(&Args<'_>, SideIndex<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
+
+/// An index of an argument: where in it what lies.
+#[derive(Debug)]
+pub enum SideIndex<'a> {
+    /// There is none, and none is wanted.
+    Absent,
+    /// It was made when the same argument came before; empty where none can be made of it.
+    Known(&'a [u8]),
+    /// One is wanted, if it can be made: it is put here.
+    Wanted(&'a mut Vec<u8>),
+}
 
 impl Kernel {
     /// A kernel that computes.
@@ -44,6 +60,31 @@ impl Kernel {
         f: impl Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync + 'static,
     ) -> Self {
         Self::Draw(Box::new(f))
+    }
+
+    /// A kernel that makes an index, or uses it.
+    pub fn indexed(
+        f: impl Fn(&Args<'_>, SideIndex<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Indexed(Box::new(f))
+    }
+
+    /// Computes the result; `draws` are the numbers of the place and the record.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments.
+    pub fn write(
+        &self,
+        draws: &mut Philox,
+        args: &Args<'_>,
+        out: &mut Out<'_>,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Compute(compute) => compute(args, out),
+            Self::Draw(draw) => draw(draws, args, out),
+            Self::View(view) => out.copy(&view(args)?),
+            Self::Indexed(make) => make(args, SideIndex::Absent, out),
+        }
     }
 }
 

@@ -26,7 +26,9 @@ pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
 };
 pub use fault::{Failure, Fault};
-pub use kernel::{Args, Build, Call, Compute, DrawFn, Kernel, Out, VALUE_BYTES_MAX, View};
+pub use kernel::{
+    Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
+};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{

@@ -155,6 +155,6 @@ mod prelude {
         Type,
     };
     pub(crate) use runtime::{
-        Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, Tensor,
+        Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, SideIndex, Tensor,
     };
 }

@@ -2,7 +2,7 @@
 
 use compiler::caches::{Candidate, candidates};
 use driver::Compiled;
-use plan::Field;
+use plan::{Field, parts::Keep};
 use runtime::{
     Cache, CachePoint, Chunk, DiskRoom, Failure, Options, Position, Rank, Store, Tensor,
 };
@@ -65,11 +65,16 @@ fn check_kept_as(
     let found = candidates(plan, &library, (None, 0.0)).map_err(|it| format!("{it:?}"))?;
     let all: Vec<_> = found.into_iter().filter(|it| it.refused.is_none()).collect();
     let alone = all.iter().map(|it| Candidate { spares: Vec::new(), ..it.clone() });
-    let last: BTreeMap<_, _> = all.iter().map(|it| (it.stage, it)).collect();
-    let last = last.into_values().cloned();
-    let last: Vec<_> = last.collect();
-    check_stored(compiled, (whole, told), &last)?;
-    let sets: [(Vec<Candidate>, u64); 2] = [(alone.collect(), 2_000), (last, 1 << 24)];
+    let last = |keep: Keep| {
+        let last = all.iter().filter(|it| it.keep == keep).map(|it| (it.stage, it));
+        let last: BTreeMap<_, _> = last.collect();
+        last.into_values().cloned().collect::<Vec<_>>()
+    };
+    let (values, indices) = (last(Keep::Value), last(Keep::Index));
+    check_stored(compiled, (whole, told), &values)?;
+    check_stored(compiled, (whole, told), &indices)?;
+    let sets: [(Vec<Candidate>, u64); 3] =
+        [(alone.collect(), 2_000), (values, 1 << 24), (indices, 1 << 24)];
     for (candidates, room) in sets.into_iter().filter(|it| !it.0.is_empty()) {
         let cache = |it: &Candidate| driver::cache_point(it, Arc::new(Cache::new(room)));
         let points: Vec<_> = candidates.iter().map(cache).collect();

@@ -6,7 +6,7 @@
 //! for which there is room.
 
 use super::Candidate;
-use plan::StageId;
+use plan::{StageId, parts::Keep};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,8 @@ pub struct Choice {
     pub why: String,
     /// Bytes that it may take, where it is kept.
     pub limit: u64,
+    /// The share of the records for which it is of use: an index is, where the value itself is not kept.
+    rest: f64,
 }
 
 /// What a choice is made for.
@@ -144,6 +146,7 @@ impl Choice {
             kept: false,
             why,
             limit: 0,
+            rest: 1.0,
         };
         if new.why.is_empty() && occasion.horizon() < 2.0 {
             new.why = "each record comes once".to_owned();
@@ -211,9 +214,11 @@ impl Choice {
 
     /// What it is worth where there is so much room, a pass, in nanoseconds.
     fn worth(&mut self, room: Room) -> f64 {
-        let all = self.bytes_in_all().map(|it| it.max(1.0));
-        let share =
-            |room: f64| if room > 0.0 { all.map_or(1.0, |it| (room / it).min(1.0)) } else { 0.0 };
+        let (all, rest) = (self.bytes_in_all().map(|it| it.max(1.0)), self.rest);
+        let share = |room: f64| match room > 0.0 {
+            true => all.map_or(rest, |it| (room / it).min(rest)),
+            false => 0.0,
+        };
         let (bytes, saves) = (self.candidate.bytes.value, self.candidate.saves.value);
         let read = saves - room.read_ns * bytes;
         let from_disk = self.candidate.listed && read > 0.0;
@@ -222,7 +227,8 @@ impl Choice {
         // What is in memory is on disk as well.
         let only_on_disk = (self.disk_share - self.share).max(0.0);
         self.saves_ns = self.share * saves + only_on_disk * read;
-        self.fill_ns = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
+        let moved = bytes * (FILL_NS * self.share + WRITE_NS * self.disk_share);
+        self.fill_ns = moved + self.candidate.fill_ns * self.share.max(self.disk_share);
         let made = self.candidate.made.max(1e-9);
         self.payback = 1.0 + self.fill_ns * made / self.saves_ns.max(1e-9);
         self.saves_ns * self.values.unwrap_or(1) as f64 / made
@@ -246,6 +252,8 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
         read_ns: occasion.disk.map_or(0.0, |it| it.read_ns),
     };
     while let Some(best) = best(&mut all, room) {
+        let best = the_whole(&all, best, room).unwrap_or(best);
+        let index = its_index(&all, best);
         let stage = all[best].candidate.stage;
         let (name, saves) = (all[best].candidate.function.clone(), all[best].saves_in_words());
         let is_pinned = occasion.pinned.contains(&all[best].candidate.value_name());
@@ -254,15 +262,57 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
             all[best].why = not_worth_it(&all[best]);
             continue;
         }
-        room = keep(&mut all[best], room);
-        for other in all.iter_mut().filter(|it| it.candidate.stage == stage && it.is_open()) {
-            other.why =
-                format!("`{name}` saves more: {saves}, and this {}", other.saves_in_words());
+        let reserved = index.and_then(|it| of_indices(&all[best], &all[it], room)).unwrap_or(0.0);
+        let own = Room { memory: room.memory - reserved, ..room };
+        all[best].worth(own);
+        let left = keep(&mut all[best], own);
+        room = Room { memory: left.memory + reserved, ..left };
+        let rest = 1.0 - all[best].hits();
+        for (i, other) in all.iter_mut().enumerate() {
+            if Some(i) == index && rest > SHARE_MIN {
+                other.rest = rest;
+            } else if other.candidate.stage == stage && other.is_open() {
+                let less = other.saves_in_words();
+                other.why = format!("`{name}` saves more: {saves}, and this {less}");
+            }
         }
     }
     share_out(&mut all, room.memory);
     all.sort_by_key(|it| !it.kept);
     all
+}
+
+/// The value whose index it is, where it may be kept for a part of the records: of the others the index
+/// is kept.
+fn the_whole(all: &[Choice], index: usize, room: Room) -> Option<usize> {
+    let it = &all[index];
+    let is_whole = |other: &Choice| {
+        let is_left = || of_indices(other, it, room).is_some_and(|it| it < room.memory);
+        is_pair(other, it)
+            && other.is_open()
+            && other.candidate.saves.value > it.candidate.saves.value
+            && is_left()
+    };
+    all.iter().position(is_whole)
+}
+
+/// Bytes of memory for the indices of those that there is no room for; none where there is not even
+/// room for all indices.
+fn of_indices(whole: &Choice, index: &Choice, room: Room) -> Option<f64> {
+    let [whole, index] = [whole.bytes_in_all()?, index.bytes_in_all()?];
+    let share = (room.memory - index) / (whole - index).max(1.0);
+    (share > SHARE_MIN).then(|| index * (1.0 - share.min(1.0)))
+}
+
+/// An index of a value, which is of use where the value is not kept.
+fn its_index(all: &[Choice], whole: usize) -> Option<usize> {
+    all.iter().position(|it| is_pair(&all[whole], it) && it.is_open())
+}
+
+fn is_pair(whole: &Choice, index: &Choice) -> bool {
+    let of = |it: &Choice| (it.candidate.stage, it.candidate.node);
+    of(whole) == of(index)
+        && (whole.candidate.keep, index.candidate.keep) == (Keep::Value, Keep::Index)
 }
 
 /// What values may take beyond what they are estimated to, as a part of it.
@@ -340,12 +390,14 @@ mod tests {
             function: "f".to_owned(),
             stage: StageId(stage),
             node: ExprId(0),
+            keep: Keep::Value,
             key: vec![0],
             name: 0,
             spares: Vec::new(),
             bytes: Figure::exact(bytes),
             saves: Figure::exact(1e9),
             parts: Vec::new(),
+            fill_ns: 0.0,
             made: 1.0,
             sources: vec![(StageId(0), 1.0)],
             most: None,
@@ -359,6 +411,33 @@ mod tests {
         let pass_lens = [(StageId(0), 10)].into();
         let occasion = Occasion { pass_lens, passes: 100.0, room, ..Occasion::default() };
         choose(all.collect(), &occasion).iter().map(|it| it.limit).sum()
+    }
+
+    #[test]
+    fn where_a_value_is_not_kept_its_index_is() {
+        let whole = candidate(1, 1_000.0 - ENTRY_BYTES);
+        let index = Candidate {
+            keep: Keep::Index,
+            bytes: Figure::exact(300.0 - ENTRY_BYTES),
+            saves: Figure::exact(4e8),
+            ..whole.clone()
+        };
+        let kept = |room| {
+            let pass_lens = [(StageId(0), 10)].into();
+            let occasion = Occasion { pass_lens, passes: 100.0, room, ..Occasion::default() };
+            let all = choose(vec![whole.clone(), index.clone()], &occasion);
+            let shares = |keep| {
+                let mut own = all.iter().filter(|it| it.kept && it.candidate.keep == keep);
+                own.next().map_or(0.0, |it| it.share)
+            };
+            assert!(all.iter().map(|it| it.limit).sum::<u64>() <= room.max(12_500));
+            [Keep::Value, Keep::Index].map(shares)
+        };
+        // There is room for the indices alone, for some pictures besides, for all of them.
+        assert_eq!(kept(2_000), [0.0, 2.0 / 3.0]);
+        let [values, indices] = kept(6_500);
+        assert!(values > 0.3 && (values + indices - 1.0).abs() < 1e-9, "{values} {indices}");
+        assert_eq!(kept(20_000), [1.0, 0.0]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::{
     caches::{Budget, Choice, Disk},
     estimate::{Figure, Origin, Outlook, Payback},
 };
+use plan::parts::Keep;
 
 /// Values that are not kept of which it is told why.
 const TOLD_MAX: usize = 4;
@@ -35,7 +36,8 @@ pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String
 }
 
 fn is_same(a: &Choice, b: &Choice) -> bool {
-    (a.candidate.stage, a.candidate.node) == (b.candidate.stage, b.candidate.node)
+    let which = |it: &Choice| (it.candidate.stage, it.candidate.node, it.candidate.keep);
+    which(a) == which(b)
 }
 
 struct Told<'a> {
@@ -139,10 +141,17 @@ impl Told<'_> {
             let places = [(part.share, "memory"), (part.disk_share, "a folder on disk")];
             let places = places.into_iter().filter(|it| it.0 > 0.0);
             let places: Vec<String> = places.map(|it| of(it.0, it.1)).collect();
-            return format!(
-                "kept are {}; the others are computed anew in each epoch",
-                places.join(", and ")
-            );
+            let of_value = |it: &&Choice| {
+                (it.candidate.stage, it.candidate.node)
+                    == (wish.candidate.stage, wish.candidate.node)
+            };
+            let mut indices = kept.filter(of_value).filter(|it| it.candidate.keep == Keep::Index);
+            let others = match indices.next() {
+                Some(it) => format!("with `{}`, which is kept of them", it.candidate.function),
+                None => "anew".to_owned(),
+            };
+            let places = places.join(", and ");
+            return format!("kept are {places}; the others are computed {others} in each epoch");
         }
         match kept.find(|it| it.candidate.stage == wish.candidate.stage) {
             Some(other) => format!("kept is {} {}", self.what(other), other.why),

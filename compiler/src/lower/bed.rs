@@ -31,6 +31,7 @@ static FUNCTIONS: &[&Entry] = &[
             asked: "shape",
             answer: "jpeg_shape",
             others: &[Arg::Bool(false)],
+            index: None,
         })],
     ),
     &entry(

@@ -98,7 +98,7 @@ fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
 
 /// Where the value of `candidate` is kept.
 pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
-    let Candidate { stage, node, key, name, spares, .. } = candidate;
+    let Candidate { stage, node, keep, key, name, spares, .. } = candidate;
     let spared = spares.iter().map(|it| Spared {
         stage: it.stage,
         node: it.node,
@@ -106,7 +106,8 @@ pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
         column: it.column,
     });
     let (key, spares) = (key.clone(), spared.collect());
-    CachePoint { stage: *stage, node: *node, key, name: *name, spares, cache }
+    let (stage, node, keep, name) = (*stage, *node, *keep, *name);
+    CachePoint { stage, node, keep, key, name, spares, cache }
 }
 
 impl Keeping {

@@ -73,7 +73,11 @@ impl Machine {
     }
 
     /// What `write` writes into the register of a node; none where it does not.
-    fn put(&mut self, id: ExprId, write: &mut dyn FnMut(&mut Out<'_>) -> bool) -> Option<Value> {
+    pub(super) fn put(
+        &mut self,
+        id: ExprId,
+        write: &mut dyn FnMut(&mut Out<'_>) -> bool,
+    ) -> Option<Value> {
         let scratch = &mut self.registers[id.row()].scratch;
         let scratch = scratch.as_mut().expect("a node does not need itself");
         write(&mut Out::grow(scratch)).then(|| value(scratch.tensor()))

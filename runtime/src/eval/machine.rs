@@ -11,7 +11,7 @@ use super::{
     fused::{Fused, LEAVES_MAX, Room},
     nodes::{Applied, Code, Node, Slot},
 };
-use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, Tensor, mix};
+use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, SideIndex, Tensor, mix};
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
 /// A tensor that is good until the next record; see above.
@@ -341,7 +341,7 @@ impl Machine {
         let row = subject.row.expect("a call is made for one record");
         let mut draws = self.draws(call, subject.chunk, row);
         let args = Args { tensors: &self.stack[base..], lists: &call.lists };
-        let written = apply(&call.kernel, &mut draws, &args, out);
+        let written = call.kernel.write(&mut draws, &args, out);
         self.stack.truncate(base);
         Ok(written?)
     }
@@ -370,7 +370,8 @@ impl Machine {
             }
             let mut draws = self.draws(call, subject.chunk, row);
             let args = Args { tensors: &args, lists: &call.lists };
-            apply(&call.kernel, &mut draws, &args, &mut Out::slot(dtype, Shape::new(&[]), room))?;
+            let mut out = Out::slot(dtype, Shape::new(&[]), room);
+            call.kernel.write(&mut draws, &args, &mut out)?;
         }
         self.stack.truncate(base);
         Ok(())
@@ -380,6 +381,24 @@ impl Machine {
         let lineage = |id, var: &VarId| mix(id, self.vars[var.row()] as u64);
         let id = call.vars.iter().fold(chunk.ids()[row], lineage);
         Philox::new(call.key, id, chunk.epoch)
+    }
+
+    /// A call of a kernel that makes an index or uses one.
+    pub(super) fn call_indexed(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        (call, index): (&Applied, SideIndex<'_>),
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let Kernel::Indexed(make) = &call.kernel else {
+            return self.call(nodes, subject, call, out);
+        };
+        let base = self.push(nodes, subject, &call.args)?;
+        let args = Args { tensors: &self.stack[base..], lists: &call.lists };
+        let written = make(&args, index, out);
+        self.stack.truncate(base);
+        Ok(written?)
     }
 
     /// Finds the arguments, and leaves them on the stack; gives where they begin.
@@ -421,19 +440,6 @@ impl Machine {
             all.push(&self.find(nodes, subject, body)?)?;
         }
         all.write(nodes[body].fixed, out)
-    }
-}
-
-fn apply(
-    kernel: &Kernel,
-    draws: &mut Philox,
-    args: &Args<'_>,
-    out: &mut Out<'_>,
-) -> Result<(), Fault> {
-    match kernel {
-        Kernel::Compute(compute) => compute(args, out),
-        Kernel::Draw(draw) => draw(draws, args, out),
-        Kernel::View(view) => out.copy(&view(args)?),
     }
 }
 

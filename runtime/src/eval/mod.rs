@@ -24,7 +24,7 @@ pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
 use nodes::Node;
 pub(crate) use nodes::Tap;
-use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId};
+use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
 use std::{slice, sync::Arc, time::Instant};
 pub use timing::{CallStats, Calls};
 
@@ -174,6 +174,11 @@ impl Compiled {
     /// Keeps a value from epoch to epoch, or spares one that only such a one needs; `false` where
     /// there is no such value, or it cannot be spared.
     pub(crate) fn keep(&self, id: ExprId, tap: Tap) -> bool {
+        if tap.keep == Keep::Index {
+            let mut parts = self.nodes.iter().filter_map(|it| it.1.straight.as_ref());
+            let part = parts.find(|it| it.is_part && it.whole == id);
+            return part.is_some_and(|it| it.index.set(tap).is_ok());
+        }
         let node = self.nodes.get(id).filter(|_| !self.vector);
         let node = node.filter(|it| !tap.is_spared || it.dtype.is_some_and(DType::is_text));
         let keeps = node.is_some_and(|it| it.tap.set(tap).is_ok());

@@ -4,7 +4,7 @@ use super::{Surroundings, fused::Fused};
 use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Otherwise, Type, Unary, VarId,
-    parts,
+    parts::{self, Keep},
 };
 use std::{
     ops::Range,
@@ -42,6 +42,8 @@ pub(super) struct Straight {
     pub(super) bytes: usize,
     /// Those extents; none where not all of them are asked for.
     pub(super) extents: Vec<ExprId>,
+    /// Where the index of what it is made of is kept, if it is.
+    pub(super) index: OnceLock<Tap>,
 }
 
 /// What a node has to do with values that are kept.
@@ -51,6 +53,8 @@ pub(crate) struct Tap {
     pub(crate) name: u64,
     /// The columns that the value's key is made of.
     pub(crate) key: Vec<u32>,
+    /// What of the value is kept.
+    pub(crate) keep: Keep,
     /// Whether the node is not the kept value, but needed only to find it.
     pub(crate) is_spared: bool,
     /// The column in which the kept value may come along, in place of what it is computed of.
@@ -153,7 +157,9 @@ fn add_straight(
         let (args, lists) = slots(&args);
         let call = Applied { kernel, args, lists, key: 0, vars: Vec::new() };
         let (whole, is_part, extents) = (site.whole, id == site.part, extents.clone());
-        nodes[id].straight = Some(Box::new(Straight { whole, call, is_part, bytes, extents }));
+        let index = OnceLock::new();
+        let straight = Straight { whole, call, is_part, bytes, extents, index };
+        nodes[id].straight = Some(Box::new(straight));
         Ok(())
     };
     add(site.part, site.fused.into)?;

@@ -2,10 +2,10 @@
 
 use super::{
     machine::{Machine, Stop, Subject, Value, value},
-    nodes::{Node, Straight},
+    nodes::{Node, Straight, Tap},
 };
-use crate::{Out, cache::key_of};
-use plan::{ExprId, IdVec, Index};
+use crate::{CacheKey, Out, SideIndex, Tensor, cache::key_of};
+use plan::{DType, ExprId, IdVec, Index};
 
 impl Machine {
     /// Whether a part of `whole` is made without it: it is not there, and nobody would keep it; or it
@@ -46,13 +46,53 @@ impl Machine {
         let outer = is_timed.then(|| self.timing.begin());
         let taken = self.registers[id.row()].scratch.take();
         let mut scratch = taken.expect("a node does not need itself");
-        let written = self.call(nodes, subject, &straight.call, &mut Out::grow(&mut scratch));
+        let out = &mut Out::grow(&mut scratch);
+        let written = match (straight.index.get(), subject.row) {
+            (Some(tap), Some(row)) => self.with_index(nodes, (subject, row), (straight, tap), out),
+            _ => self.call(nodes, subject, &straight.call, out),
+        };
         let made = written.map(|()| value(scratch.tensor()));
         self.registers[id.row()].scratch = Some(scratch);
         if let Some(outer) = outer {
             self.timing.end(straight.whole, outer, self.bytes_of(straight));
         }
         made
+    }
+
+    /// Makes the part with the index that is kept, or makes that too.
+    fn with_index(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        (subject, row): (Subject<'_>, usize),
+        (straight, tap): (&Straight, &Tap),
+        out: &mut Out<'_>,
+    ) -> Result<(), Stop> {
+        let key = key_of(subject.chunk, row, (tap.name, &tap.key));
+        if let Some(known) = self.index_of(straight, (tap, key)) {
+            let index = SideIndex::Known(known.as_text());
+            return self.call_indexed(nodes, subject, (&straight.call, index), out);
+        }
+        if tap.cache.is_full() {
+            return self.call(nodes, subject, &straight.call, out);
+        }
+        let mut made = Vec::new();
+        let index = SideIndex::Wanted(&mut made);
+        self.call_indexed(nodes, subject, (&straight.call, index), out)?;
+        // Where none can be made, that is what is known.
+        tap.cache.insert(key, &Tensor::text(DType::Bytes, &made));
+        Ok(())
+    }
+
+    /// An index that is kept, in memory or on disk.
+    fn index_of(&mut self, straight: &Straight, (tap, key): (&Tap, CacheKey)) -> Option<Value> {
+        if let Some(found) = tap.cache.find(key) {
+            return Some(value(found));
+        }
+        let store = tap.cache.store()?;
+        // Nobody finds the whole meanwhile.
+        let found = self.put(straight.whole, &mut |out| store.read(key, out))?;
+        tap.cache.found_on_disk(key, &found);
+        Some(found)
     }
 
     /// Bytes that the whole would have; 0 where that is not known.

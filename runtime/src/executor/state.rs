@@ -153,8 +153,8 @@ impl State {
         };
         let comes_in = point.spares.first().map(|it| it.column);
         let tap = |key: &[u32], is_spared| {
-            let (cache, name) = (point.cache.clone(), point.name);
-            Tap { cache, name, key: key.to_vec(), is_spared, comes_in }
+            let (cache, name, keep) = (point.cache.clone(), point.name, point.keep);
+            Tap { cache, name, key: key.to_vec(), keep, is_spared, comes_in }
         };
         let keep = |stage, node, tap| {
             compiled(stage).is_some_and(|it| it.keep(node, tap)).then_some(()).ok_or_else(stray)

@@ -2,7 +2,7 @@
 
 use super::{jpeg, picture};
 use crate::prelude::*;
-use plan::{Arg, Fused};
+use plan::{Arg, Fused, Indexed};
 
 const CHANNELS: &[usize] = &[1, 3];
 
@@ -43,7 +43,13 @@ static PART: Fused = Fused {
     asked: "extent",
     answer: "jpeg_extent",
     others: &[Arg::Int(3), Arg::Bool(false)],
+    index: Some(INDEX),
 };
+
+/// Where in the file the code of every eighth MCU begins. Of the code of a part (random_resized_crop:
+/// 42 % of the pixels, 84 % of the rows) less than half is left to read.
+const INDEX: Indexed =
+    Indexed { name: "jpeg_index", version: 1, bytes_per_in: 0.034, saves: 0.35, takes: 0.2 };
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let orient = call.bool(2);

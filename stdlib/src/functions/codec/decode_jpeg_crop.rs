@@ -25,9 +25,9 @@ function! {
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(Kernel::compute(|args, out| {
+    Ok(Kernel::indexed(|args, index, out| {
         let part = |whole| part(whole, [1, 2, 3, 4].map(|it| args.int(it)));
-        jpeg::decode_part(args.tensor(0).as_text(), part, out)
+        jpeg::decode_part((args.tensor(0).as_text(), index), part, out)
     }))
 }
 

@@ -63,9 +63,15 @@ impl Part {
     }
 }
 
-/// Decodes the part of a JPEG that `part` finds in it to RGB, to the bit as if all were decoded.
+/// MCUs between two entries of an index: fewer make it larger, and save little more.
+const SPACING: usize = 8;
+/// Who keeps an index keeps it under the file's content.
+const KEY: u64 = 0;
+
+/// Decodes the part of a JPEG that `part` finds in it to RGB, to the bit as if all were decoded, and
+/// the same with an index of it.
 pub(super) fn decode_part(
-    bytes: &[u8],
+    (bytes, index): (&[u8], SideIndex<'_>),
     part: impl FnOnce(Size) -> Result<Part, Fault>,
     out: &mut Out<'_>,
 ) -> Result<(), Fault> {
@@ -73,7 +79,7 @@ pub(super) fn decode_part(
     let part = part(header.size)?;
     let room = out.tensor::<u8>(&[part.size.height, part.size.width, 3])?;
     let coded = Coded { bytes, header };
-    if coded.read_own(Some(part), 3, room) {
+    if coded.read_part(part, index, room) {
         return Ok(());
     }
     staged(header.size.bytes(3)?, |pixels| {
@@ -103,20 +109,32 @@ impl Coded<'_> {
         self.read_any(channels, to)
     }
 
-    /// Decodes a part, or all of it, with our own decoder; `false` where it refuses, and what
+    /// Decodes a part of it, or all, with our own decoder; `false` where it refuses, and what
     /// `to` holds then is to be written again.
     fn read_own(&self, part: Option<Part>, channels: usize, to: &mut [u8]) -> bool {
-        if !self.header.single_scan {
-            return false;
-        }
-        let width = part.map_or(self.header.size.width, |it| it.size.width);
-        let request = ::jpeg::Request {
-            region: part.map(Part::region),
-            channels: if channels == 1 { ::jpeg::Channels::Gray } else { ::jpeg::Channels::Rgb },
-            pixels_max: usize::MAX,
-            ..::jpeg::Request::default()
+        let stride = part.map_or(self.header.size.width, |it| it.size.width) * channels;
+        let request = request(part, channels);
+        self.header.single_scan
+            && OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, stride)).is_ok()
+    }
+
+    /// The same of a part, with an index or making one, as far as that can be done.
+    fn read_part(&self, part: Part, index: SideIndex<'_>, to: &mut [u8]) -> bool {
+        let (request, stride) = (request(Some(part), 3), part.size.width * 3);
+        let done = match index {
+            SideIndex::Absent => false,
+            _ if !self.header.single_scan => false,
+            SideIndex::Known(kept) => ::jpeg::Index::from_bytes(kept, KEY).is_ok_and(|index| {
+                let request = ::jpeg::Request { index: Some(&index), ..request };
+                OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, stride)).is_ok()
+            }),
+            SideIndex::Wanted(made) => OWN.with_borrow_mut(|own| {
+                let to = ::jpeg::Target { out: &mut *to, stride };
+                let found = own.decode_and_index(self.bytes, &request, to, SPACING);
+                found.map(|(_, index)| *made = index.to_bytes(KEY)).is_ok()
+            }),
         };
-        OWN.with_borrow_mut(|own| own.decode(self.bytes, &request, to, width * channels)).is_ok()
+        done || self.read_own(Some(part), 3, to)
     }
 
     /// Decodes all of it to 1 or 3 channels with libjpeg, whose verdict counts.
@@ -164,6 +182,16 @@ impl Coded<'_> {
         let format = if channels == 1 { PixelFormat::Grayscale } else { PixelFormat::Rgb };
         decoder.set_output_format(format);
         decoder.decode_image_into(to).map(|it| it.warnings)
+    }
+}
+
+/// What our own decoder is asked for: a part of a picture, or all of it.
+fn request(part: Option<Part>, channels: usize) -> ::jpeg::Request<'static> {
+    ::jpeg::Request {
+        region: part.map(Part::region),
+        channels: if channels == 1 { ::jpeg::Channels::Gray } else { ::jpeg::Channels::Rgb },
+        pixels_max: usize::MAX,
+        ..::jpeg::Request::default()
     }
 }
 

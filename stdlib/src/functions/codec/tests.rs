@@ -12,6 +12,15 @@ type Picture = (Vec<usize>, Vec<u8>);
 
 /// Calls `function` on bytes or a picture, and on numbers and flags.
 fn call(function: &Function, first: Tensor<'_>, rest: &[Arg]) -> Result<Picture, Fault> {
+    call_with(function, first, (rest, SideIndex::Absent))
+}
+
+/// The same with an index, or to make one.
+fn call_with(
+    function: &Function,
+    first: Tensor<'_>,
+    (rest, index): (&[Arg], SideIndex<'_>),
+) -> Result<Picture, Fault> {
     let numbers: Vec<[i64; 1]> = rest.iter().map(|it| [number(it)]).collect();
     let numbers = numbers.iter().map(|it| Tensor::new(&[1], it).element(0));
     let tensors: Vec<Tensor<'_>> = [first].into_iter().chain(numbers).collect();
@@ -22,9 +31,13 @@ fn call(function: &Function, first: Tensor<'_>, rest: &[Arg]) -> Result<Picture,
     let call = Call { args: &args, types: &types, result: &result, sources: &[] };
 
     let kernel = (function.build.expect("it has a kernel"))(&call).expect("it is made");
-    let Kernel::Compute(kernel) = kernel else { unreachable!("codecs compute") };
     let mut scratch = Scratch::new();
-    kernel(&Args::of(&tensors), &mut Out::grow(&mut scratch))?;
+    let out = &mut Out::grow(&mut scratch);
+    match kernel {
+        Kernel::Compute(kernel) => kernel(&Args::of(&tensors), out)?,
+        Kernel::Indexed(kernel) => kernel(&Args::of(&tensors), index, out)?,
+        _ => unreachable!("codecs compute"),
+    }
     let made = scratch.tensor();
     Ok((made.shape().to_vec(), made.as_text().to_vec()))
 }
@@ -272,8 +285,20 @@ fn assert_crop_is_exact(file: &[u8], at: [i64; 4]) {
     let part = whole.narrowed(0, y, height).narrowed(1, x, width);
     let mut expected = vec![0; part.bytes()];
     part.copy_to(&mut expected);
-    let found = decode(&decode_jpeg_crop::ENTRY, file, &at.map(Arg::Int)).expect("it lies within");
-    assert!(found == (vec![height, width, 3], expected), "{at:?} of {shape:?}");
+    let expected = (vec![height, width, 3], expected);
+    assert!(part_of(file, at, SideIndex::Absent) == expected, "{at:?} of {shape:?}");
+    let mut index = Vec::new();
+    let found = part_of(file, at, SideIndex::Wanted(&mut index));
+    assert!(found == expected, "{at:?} of {shape:?}, indexed");
+    assert!(part_of(file, at, SideIndex::Known(&index)) == expected, "{at:?} of {shape:?}, by it");
+    // One that is damaged is not used.
+    let half = SideIndex::Known(&index[..index.len() / 2]);
+    assert!(part_of(file, at, half) == expected, "{at:?} of {shape:?}, by half of it");
+}
+
+fn part_of(file: &[u8], at: [i64; 4], index: SideIndex<'_>) -> Picture {
+    let (function, bytes) = (&decode_jpeg_crop::ENTRY, Tensor::text(DType::Bytes, file));
+    call_with(function, bytes, (&at.map(Arg::Int), index)).expect("it lies within")
 }
 
 /// Nothing here looks at the pixels of what is damaged: what counts is that decoders come back.

@@ -149,11 +149,10 @@ impl<'a> Trial<'a> {
         let args = Args::with_lists(&tensors, &lists);
         let mut register = Scratch::new();
         let mut out = Out::grow(&mut register);
-        match kernel {
-            Kernel::Compute(run) => run(&args, &mut out)?,
-            Kernel::Draw(run) => run(random, &args, &mut out)?,
-            Kernel::View(run) => return Ok(Value::from(run(&args)?)),
+        if let Kernel::View(run) = kernel {
+            return Ok(Value::from(run(&args)?));
         }
+        kernel.write(random, &args, &mut out)?;
         Ok(Value::from(register.tensor()))
     }
 
