@@ -307,15 +307,36 @@ pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storag
         Some(_) => sweep(host::Pattern::Files).or_else(|| sweep(host::Pattern::Random))?,
         None => sweep(host::Pattern::Random)?,
     };
+    let smaller = request.map_or(1.0, |it| smaller(&of.read, random, it));
+    let times = |(rise, height): (f64, f64)| (rise * smaller, height * smaller);
+    let random_curve = curve(random);
+    let (rise, level) = (times(random_curve.rise), times(random_curve.level));
     Some(Storage {
         sequential: curve(sweep(host::Pattern::Sequential)?),
-        random: curve(random),
+        random: Curve { rise, level, ..random_curve },
         write: of.write.median,
         // Of a thread that is alone; more of them wait for each other, which is in the curve.
         latency_s: random.points.first().map_or(0.0, |it| it.latency.median),
         origin: if of.doubt.is_some() { Origin::Assumed } else { Origin::Calibrated },
         name,
     })
+}
+
+/// What is left of the bandwidth of `sweep` where a request has `bytes`, fewer than those that were
+/// measured: each takes as much longer or less long as random reads of other sizes do (one thread).
+fn smaller(all: &[host::Sweep], sweep: &host::Sweep, bytes: f64) -> f64 {
+    let time = |it: &host::Sweep| it.points.first().map_or(0.0, |it| it.latency.median);
+    let is_random =
+        |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == host::Pattern::Random;
+    let measured = sweep.request as f64;
+    let below = all.iter().filter(is_random).filter(|it| (it.request as f64) < measured);
+    let least = below.min_by_key(|it| it.request);
+    let like = all.iter().filter(is_random).find(|it| it.request == sweep.request);
+    let (Some(least), Some(like), true) = (least, like, bytes < measured) else { return 1.0 };
+    let each = (time(like) - time(least)) / (measured - least.request as f64);
+    let whole = time(sweep);
+    let taken = (whole - each.max(0.0) * (measured - bytes)).max(whole * bytes / measured);
+    (bytes / taken) / (measured / whole)
 }
 
 /// Records of a pass through each source, where they are known; lists the files.
@@ -373,6 +394,24 @@ mod tests {
         assert_eq!((machine.cores, machine.memory_bytes), (5.5, 1000.0));
         of.workers = Some(3);
         assert_eq!(of.machine(2.0).cores, 3.0);
+    }
+
+    #[test]
+    fn a_smaller_file_takes_less_time_and_has_less_bandwidth() {
+        let sweep = |pattern, request: u64, latency| {
+            let figure = |it| host::Figure::of(&[it], true).unwrap();
+            let bandwidth = figure(request as f64 / latency);
+            let point = host::Point { threads: 1, bandwidth, latency: figure(latency) };
+            host::Sweep::of((host::Cache::Cold, pattern, request), vec![point]).unwrap()
+        };
+        let random = |request, latency| sweep(host::Pattern::Random, request, latency);
+        let files = sweep(host::Pattern::Files, 128 << 10, 130e-6);
+        let all = [random(4 << 10, 50e-6), random(128 << 10, 100e-6), files.clone()];
+        let rate = |bytes: f64| smaller(&all, &files, bytes) * (128 << 10) as f64 / 130e-6;
+        // 80 µs for 4 KiB, 105 µs for half.
+        assert!((rate(4096.0) / (4096.0 / 80e-6) - 1.0).abs() < 1e-9);
+        assert!((rate(67_584.0) / (67_584.0 / 105e-6) - 1.0).abs() < 1e-9);
+        assert_eq!(smaller(&all, &files, 1e6), 1.0);
     }
 
     #[test]
