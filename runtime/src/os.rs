@@ -17,6 +17,24 @@ pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     patiently(|| File::open(path), give_up)
 }
 
+/// The same of what may be no file: what is a pipe is opened too, whoever writes into it.
+///
+/// # Errors
+/// Those of [`File::open`].
+pub fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let mut options = File::options();
+        options.read(true).custom_flags(flags);
+        patiently(|| options.open(path), give_up)
+    }
+    #[cfg(not(unix))]
+    open(path, give_up)
+}
+
 /// Makes a file, or empties the one that is there, as patiently as [`open`].
 ///
 /// # Errors
