@@ -3,13 +3,14 @@
 //! A buffer is owned by whoever fills it, then shared through an `Arc`; when the last view of
 //! it goes, it returns to the pool, from whatever thread. The pool keeps at most
 //! [`POOL_BYTES_MAX`] idle bytes, and none that nobody needs for long. Columns are 64-byte aligned with 64 spare bytes
-//! (`semantics.md`, 3), large buffers page-aligned and, from 2 MiB, on huge pages.
+//! (`semantics.md`, 3), buffers from 2 MiB on on huge pages, which are taken when they are touched
+//! first: what is never written takes no memory.
 
 use crate::{Fault, Shape, kernel::VALUE_BYTES_MAX};
 use plan::DType;
 use std::{
     alloc::{self, Layout},
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     fmt,
     ptr::NonNull,
     slice,
@@ -48,12 +49,7 @@ impl Buffer {
 
     fn new(capacity: usize, home: Option<Arc<Idle>>) -> Self {
         let layout = layout(capacity);
-        // SAFETY: the layout's size is not 0. Zeroed, so that every byte is initialised.
-        let data = unsafe { alloc::alloc_zeroed(layout) };
-        let data = NonNull::new(data).unwrap_or_else(|| alloc::handle_alloc_error(layout));
-        if capacity >= HUGE {
-            crate::os::advise_huge(data, layout.size());
-        }
+        let data = zeroed(layout).unwrap_or_else(|| alloc::handle_alloc_error(layout));
         Self { data, capacity, home }
     }
 
@@ -85,6 +81,30 @@ fn layout(capacity: usize) -> Layout {
     Layout::from_size_align(capacity + SPARE, align).expect("buffers are far smaller than memory")
 }
 
+/// Memory every byte of which is initialised.
+fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
+    #[cfg(target_os = "linux")]
+    if layout.align() == HUGE {
+        return crate::os::map_huge(layout.size(), HUGE);
+    }
+    // SAFETY: the layout's size is not 0.
+    NonNull::new(unsafe { alloc::alloc_zeroed(layout) })
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// `zeroed` gave it for this layout, and nobody uses it any more.
+unsafe fn give_back(data: NonNull<u8>, layout: Layout) {
+    #[cfg(target_os = "linux")]
+    if layout.align() == HUGE {
+        // SAFETY: as the caller says.
+        return unsafe { crate::os::unmap(data, layout.size()) };
+    }
+    // SAFETY: as the caller says.
+    unsafe { alloc::dealloc(data.as_ptr(), layout) };
+}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(home) = self.home.take()
@@ -93,7 +113,7 @@ impl Drop for Buffer {
             return;
         }
         // SAFETY: it was allocated with this layout, and goes once.
-        unsafe { alloc::dealloc(self.data.as_ptr(), layout(self.capacity)) };
+        unsafe { give_back(self.data, layout(self.capacity)) };
     }
 }
 
@@ -129,11 +149,15 @@ impl Default for Idle {
 /// size that ever came, as many as were ever needed at once.
 #[derive(Debug, Default)]
 struct Kept {
-    /// Buffers without a home, with the number of takes before they came: the oldest in front.
-    all: VecDeque<(Buffer, u64)>,
+    /// Buffers without a home, by their capacity, with the number of takes before they came: the
+    /// oldest in front. There are as many capacities as size classes.
+    all: BTreeMap<usize, VecDeque<(Buffer, u64)>>,
+    len: usize,
     bytes: usize,
     /// Buffers that have been taken, new ones too.
     takes: u64,
+    /// None came before so many takes.
+    oldest: u64,
 }
 
 impl Pool {
@@ -175,13 +199,14 @@ impl Idle {
     fn keep(&self, buffer: &Buffer) -> bool {
         let mut kept = self.kept();
         let bytes = kept.bytes + buffer.capacity;
-        if kept.all.len() >= POOL_LEN_MAX || bytes > self.most {
+        if kept.len >= POOL_LEN_MAX || bytes > self.most {
             return false;
         }
-        kept.bytes = bytes;
+        (kept.bytes, kept.len) = (bytes, kept.len + 1);
         let Buffer { data, capacity, .. } = *buffer;
         let since = kept.takes;
-        kept.all.push_back((Buffer { data, capacity, home: None }, since));
+        let alike = kept.all.entry(capacity).or_default();
+        alike.push_back((Buffer { data, capacity, home: None }, since));
         true
     }
 }
@@ -191,25 +216,31 @@ impl Kept {
     /// smallest such one. Where no two buffers are alike, each size would else lie idle beside others.
     fn take(&mut self, capacity: usize) -> Option<Buffer> {
         self.takes += 1;
-        let fits = |it: usize| it >= capacity && it <= 2 * capacity;
-        let all = self.all.iter().enumerate().rev();
-        let best = all.filter(|(_, it)| fits(it.0.capacity)).min_by_key(|(_, it)| it.0.capacity);
-        let (at, _) = best?;
-        let (buffer, _) = self.all.remove(at)?;
+        let mut fits = self.all.range_mut(capacity..=2 * capacity);
+        let (buffer, _) = fits.find_map(|(_, alike)| alike.pop_back())?;
         self.bytes -= buffer.capacity;
+        self.len -= 1;
         Some(buffer)
     }
 
-    /// The oldest buffer, if it has lain idle for too long. No more come back than are taken, so
-    /// one at each take is enough.
-    fn old(&mut self) -> Option<Buffer> {
-        let (_, since) = self.all.front()?;
-        if self.takes - since < TAKES_IDLE_MAX {
-            return None;
+    /// The buffers that have lain idle for too long.
+    fn old(&mut self) -> Vec<Buffer> {
+        let mut old = Vec::new();
+        if self.takes - self.oldest < TAKES_IDLE_MAX {
+            return old;
         }
-        let (buffer, _) = self.all.pop_front()?;
-        self.bytes -= buffer.capacity;
-        Some(buffer)
+        let takes = self.takes;
+        self.oldest = takes;
+        for alike in self.all.values_mut() {
+            let is_old = |it: &mut (Buffer, u64)| takes - it.1 >= TAKES_IDLE_MAX;
+            while let Some((buffer, _)) = alike.pop_front_if(is_old) {
+                old.push(buffer);
+            }
+            self.oldest = alike.front().map_or(self.oldest, |it| self.oldest.min(it.1));
+        }
+        self.bytes -= old.iter().map(Buffer::capacity).sum::<usize>();
+        self.len -= old.len();
+        old
     }
 }
 

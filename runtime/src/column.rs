@@ -86,7 +86,7 @@ impl Column {
 
     /// All rows of fixed extents as one tensor with an axis more.
     pub fn stacked(&self) -> Option<Tensor<'_>> {
-        let shape = self.stacked_shape()?;
+        let shape = self.stacked_shape(self.rows.len())?;
         // SAFETY: the rows lie next to each other, initialised.
         Some(unsafe {
             let first = self.rows.start * shape[1..].iter().product::<usize>() * self.dtype.size();
@@ -94,11 +94,11 @@ impl Column {
         })
     }
 
-    fn stacked_shape(&self) -> Option<Shape> {
+    fn stacked_shape(&self, rows: usize) -> Option<Shape> {
         let shape = self.shape()?;
-        let fits = shape.len() < crate::MAX_RANK;
-        let extents: Vec<usize> = [self.rows.len()].iter().chain(shape.iter()).copied().collect();
-        fits.then(|| Shape::new(&extents))
+        let mut extents = [rows; crate::MAX_RANK];
+        extents.get_mut(1..=shape.len())?.copy_from_slice(shape);
+        Some(Shape::new(&extents[..=shape.len()]))
     }
 
     /// These rows of it.
@@ -116,13 +116,14 @@ impl Column {
         (fixed && adjacent).then(|| Self { rows: self.rows.start..next.rows.end, ..self.clone() })
     }
 
-    /// The rows as one row of a column with an axis more: what `batch` makes of a chunk.
-    pub fn as_one_row(&self) -> Option<Self> {
-        let shape = self.stacked_shape()?;
-        let rows = self.rows.len();
-        let whole = rows > 0 && self.rows.start.is_multiple_of(rows);
-        let row = if whole { self.rows.start / rows } else { return None };
-        Some(Self { extents: Extents::Fixed(shape), rows: row..row + 1, ..self.clone() })
+    /// Every `n` rows as one row of a column with an axis more: what `batch` makes of a chunk; none
+    /// where they do not lie so.
+    pub fn in_rows_of(&self, n: usize) -> Option<Self> {
+        let shape = self.stacked_shape(n)?;
+        let Range { start, end } = self.rows;
+        let whole = n > 0 && start.is_multiple_of(n) && end.is_multiple_of(n);
+        let extents = Extents::Fixed(shape);
+        whole.then(|| Self { extents, rows: start / n..end / n, ..self.clone() })
     }
 
     /// Bytes that its rows take.
@@ -517,6 +518,9 @@ mod tests {
         let joined = column.cut(0..2).joined(&column.cut(2..4)).expect("they are neighbours");
         assert_eq!(joined.as_slice::<i64>(), Some(&[0, 1, 2, 3][..]));
         assert!(column.cut(0..1).joined(&column.cut(2..3)).is_none());
-        assert_eq!(column.cut(2..4).as_one_row().expect("whole").row(0).shape(), [2]);
+        let pairs = column.in_rows_of(2).expect("two whole ones");
+        assert_eq!((pairs.rows(), pairs.row(1).as_slice()), (2, Some(&[2_i64, 3][..])));
+        assert_eq!(column.cut(2..4).in_rows_of(2).expect("whole").row(0).shape(), [2]);
+        assert!(column.cut(1..3).in_rows_of(2).is_none());
     }
 }

@@ -17,6 +17,24 @@ pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     patiently(|| File::open(path), give_up)
 }
 
+/// The same of what may be no file: what is a pipe is opened too, whoever writes into it.
+///
+/// # Errors
+/// Those of [`File::open`].
+pub fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let mut options = File::options();
+        options.read(true).custom_flags(flags);
+        patiently(|| options.open(path), give_up)
+    }
+    #[cfg(not(unix))]
+    open(path, give_up)
+}
+
 /// Makes a file, or empties the one that is there, as patiently as [`open`].
 ///
 /// # Errors
@@ -83,15 +101,49 @@ pub fn process_cpu() -> Option<Duration> {
     None
 }
 
-/// Asks for huge pages behind `bytes` of memory at `data`; it is a wish, not a need.
-pub fn advise_huge(data: NonNull<u8>, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the memory is ours, and the advice changes nothing of what it holds.
-    let _ = unsafe {
-        rustix::mm::madvise(data.as_ptr().cast(), bytes, rustix::mm::Advice::LinuxHugepage)
-    };
-    #[cfg(not(target_os = "linux"))]
-    let _ = (data, bytes);
+/// Memory of `bytes` bytes, all 0, that begins at a multiple of `align`, a power of two: on huge
+/// pages as far as there are any, and taken from the system when it is touched first. None where the
+/// system gives nothing; [`unmap`] gives it back.
+#[cfg(target_os = "linux")]
+pub(crate) fn map_huge(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+    let whole = bytes.checked_add(align)?;
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a new mapping, at an address that the system chooses.
+    let first = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, protection, flags) }.ok()?;
+    let before = first.cast::<u8>().align_offset(align);
+    // SAFETY: within the mapping, which is larger by `align`.
+    let data = unsafe { first.cast::<u8>().add(before) };
+    // SAFETY: the memory is ours; what is before the first byte and behind the last page goes, and
+    // the advice, a wish, changes nothing of what the rest holds.
+    unsafe {
+        let end = data.add(bytes);
+        let end = end.add(end.align_offset(rustix::param::page_size()));
+        unmap_some(first.cast(), before);
+        unmap_some(end, (whole - before).saturating_sub(end.offset_from_unsigned(data)));
+        let _ = madvise(data.cast(), bytes, Advice::LinuxHugepage);
+    }
+    NonNull::new(data)
+}
+
+/// Gives back what `map_huge` gave for `bytes`.
+///
+/// # Safety
+/// It was given, for as many bytes, and nobody uses it any more.
+#[cfg(target_os = "linux")]
+pub(crate) unsafe fn unmap(data: NonNull<u8>, bytes: usize) {
+    // SAFETY: as the caller says.
+    unsafe { unmap_some(data.as_ptr(), bytes) };
+}
+
+/// # Safety
+/// `data` begins a page that is mapped, and nobody uses these bytes.
+#[cfg(target_os = "linux")]
+unsafe fn unmap_some(data: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: as the caller says. It fails only where the arguments are wrong.
+        let _ = unsafe { rustix::mm::munmap(data.cast(), bytes) };
+    }
 }
 
 /// Writes `bytes` into `file` from `offset` on; threads may share the file.

@@ -3,7 +3,7 @@
 use crate::tokens;
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, IoSliceMut, Read},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -46,14 +46,26 @@ pub fn hold_back(bytes_per_second: Option<u64>) {
     MOST.store(bytes_per_second.map_or(0, |it| it.max(1)), Relaxed);
 }
 
-/// Fills `room` from where `file` stands.
+/// Fills `room` with the rest of `file`; whether that is all of it, and nothing follows.
 ///
 /// # Errors
 /// Those of [`Read::read_exact`].
-pub fn exact(file: &mut File, room: &mut [u8]) -> io::Result<()> {
-    file.read_exact(room)?;
-    count(room.len() as u64);
-    Ok(())
+pub fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
+    let (mut filled, mut behind) = (0, [0]);
+    loop {
+        // One byte more is asked for: a file gives less only at its end.
+        let mut both = [IoSliceMut::new(&mut room[filled..]), IoSliceMut::new(&mut behind)];
+        match file.read_vectored(&mut both) {
+            Ok(0) if filled < room.len() => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n_bytes) => filled += n_bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if filled >= room.len() {
+            count(room.len() as u64);
+            return Ok(filled == room.len());
+        }
+    }
 }
 
 /// Fills `room` with the bytes of `file` from `offset` on; threads may share the file.

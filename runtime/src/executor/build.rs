@@ -279,6 +279,7 @@ impl Build<'_> {
         let cut = match transform.into_batch {
             None => None,
             Some(rows) => {
+                let rows = (rows, self.rows(stage));
                 let cut = Cut::new(rows, &stage.columns, self.options.memory, &self.pool);
                 let why = "a batch is too large, or has columns of unknown size";
                 Some(cut.ok_or_else(|| Failure::Program(why.into()))?)

@@ -55,12 +55,17 @@ impl Pieces {
     }
 }
 
+/// Bytes of the small batches that are made as one.
+const TOGETHER_BYTES: usize = 256 << 10;
 /// Bytes of small batches that may be under way together, within an eighth of the memory.
 const SMALL_BYTES: usize = 8 << 20;
 /// Small batches that may be under way together.
 const SMALL_MAX: usize = 64;
 
 /// How far the batches of a transform are. It gives its pieces in order, under the lock.
+///
+/// Small batches are made several in one buffer, so that a piece is worth a task: here these are one
+/// batch, which the next operator cuts.
 pub(super) struct Cut {
     /// Records of a batch.
     rows: usize,
@@ -102,14 +107,22 @@ pub(super) struct Piece {
 }
 
 impl Cut {
-    /// Batches of `rows` records; `None` where a column has no fixed size, or one beyond reason.
-    pub(super) fn new(rows: u64, columns: &[Field], memory: u64, pool: &Pool) -> Option<Self> {
+    /// Batches of `rows` records, of chunks of about `chunk_rows`; `None` where a column has no
+    /// fixed size, or one beyond reason.
+    pub(super) fn new(
+        (rows, chunk_rows): (u64, usize),
+        columns: &[Field],
+        memory: u64,
+        pool: &Pool,
+    ) -> Option<Self> {
         let rows = usize::try_from(rows.max(1)).ok()?;
         let row_bytes: Arc<[usize]> =
             columns.iter().map(|it| it.ty.fixed_bytes()).collect::<Option<_>>()?;
         let batch_bytes = row_bytes.iter().try_fold(0_usize, |bytes, &it| {
             bytes.checked_add(it.checked_mul(rows)?).filter(|it| *it <= BYTES_MAX)
         })?;
+        let together = (TOGETHER_BYTES / batch_bytes.max(1)).min(chunk_rows / rows).max(1);
+        let (rows, batch_bytes) = (rows * together, batch_bytes * together);
         // Two under way and the consumer's, or one where memory is short; small ones by their bytes.
         let large = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
         let room = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(SMALL_BYTES);

@@ -132,6 +132,15 @@ const TASK_MAX: Duration = Duration::from_millis(20);
 /// Chunks that should fit into the bytes of a node.
 const CHUNKS_HELD: usize = 8;
 
+/// A chunk of more records than were planned takes no more than so many bytes, and no longer in a
+/// stage: its way from thread to thread, some 10 µs, is little beside that.
+const WORTH_BYTES: u64 = 256 << 10;
+const WORTH_TIME: Duration = Duration::from_micros(500);
+/// Records of such a chunk, at the most.
+const WORTH_ROWS: usize = 8192;
+/// Tasks that tell how large records are, and how long they take.
+const WORTH_TASKS: u64 = 16;
+
 /// What goes from node to node.
 #[derive(Default)]
 pub(super) enum Item {
@@ -234,10 +243,24 @@ impl Node {
         held == 0 || held < self.limit.items && bytes <= self.limit.bytes
     }
 
-    /// Records of the next chunk: fewer than planned where they are large, and one where nobody
+    /// Records of a chunk that is worth its way: more than planned, where it was seen that they are
+    /// small and take little time.
+    pub(super) fn rows_worth(&self) -> usize {
+        let Measured { records, ended, bytes, busy, tasks, .. } = self.measured;
+        let (planned, n) = (self.limit.rows, if ended > 0 { ended } else { records });
+        if self.limit.is_fixed || self.lane != Lane::ONE || tasks < WORTH_TASKS || n == 0 {
+            return planned;
+        }
+        let in_bytes = WORTH_BYTES.saturating_mul(n) / bytes.max(1);
+        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / busy.as_nanos().max(1);
+        let rows = u128::from(in_bytes).min(in_time).min(WORTH_ROWS as u128);
+        planned.max(rows as usize)
+    }
+
+    /// Records of the next chunk, at most `rows`: fewer where they are large, and one where nobody
     /// knows yet how large they are.
-    pub(super) fn rows_now(&self) -> usize {
-        let Limit { bytes, chunk_bytes, rows, is_fixed, .. } = self.limit;
+    pub(super) fn rows_now(&self, rows: usize) -> usize {
+        let Limit { bytes, chunk_bytes, is_fixed, .. } = self.limit;
         let rows = if is_fixed { rows } else { rows.min(self.rows_in_time()) };
         let measured = self.measured.bytes.checked_div(self.measured.records);
         let typed = chunk_bytes.map(|it| (it / self.limit.rows.max(1)) as u64);

@@ -286,11 +286,21 @@ impl State {
         matches!(self.nodes[id].out.front(), Some(Item::Chunk(_)))
     }
 
+    /// Records of a chunk that is worth its way through the node and those below it, up to the next
+    /// operator.
+    fn rows_worth(&self, id: usize) -> usize {
+        let node = &self.nodes[id];
+        let below = node.below.iter().rev().map(|&it| &self.nodes[it]);
+        let chain = below.take_while(|it| matches!(it.kind, Kind::Transform { .. }));
+        chain.map(Node::rows_worth).fold(node.rows_worth(), usize::min).max(node.limit.rows)
+    }
+
     /// Begins a task of the node, which is ready.
     fn begin(&mut self, id: usize) -> Job {
+        let rows = self.rows_worth(id);
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
-        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(), 0);
+        let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(rows), 0);
         let (timed, mut entered) = (node.measured.wants_cpu(), 0);
         let mut next = |input: usize| {
             let item = above[node.inputs[input]].pop().expect("the node is ready");

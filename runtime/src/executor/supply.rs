@@ -109,9 +109,13 @@ impl Supply {
             let (lap, first) = (place / pass.len, place % pass.len);
             let len = (pass.len - first).min(places.end - place);
             laps.push((lap, numbers.len()..numbers.len() + len as usize));
-            let order = self.order(pass.whole, mix(u64::from(*epoch), lap));
             let first = pass.first + first;
-            numbers.extend((first..first + len).map(order));
+            if self.shuffles.is_empty() {
+                numbers.extend(self.skip + first..self.skip + first + len);
+            } else {
+                let order = self.order(pass.whole, mix(u64::from(*epoch), lap));
+                numbers.extend((first..first + len).map(order));
+            }
             place += len;
         }
         let mut out = ChunkBuilder::new(&self.columns, numbers.len(), *epoch, &self.pool);

@@ -7,7 +7,7 @@ mod terms;
 use self::{
     buckets::Buckets,
     collate::Collate,
-    terms::{Tail, Terms},
+    terms::{Lane, Tail, Terms},
 };
 use super::group::{Group, Regroup};
 use crate::prelude::*;
@@ -74,7 +74,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     Ok(Running { serial, parallel: Some(parallel) })
 }
 
-/// Regroups rows; `parallel` makes a batch of each group.
+/// Regroups rows; `parallel` makes a batch of each group, or batches of several.
 struct Batch {
     groups: Regroup,
     tail: Tail,
@@ -86,6 +86,8 @@ impl Batch {
     fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
         let size = terms.size.expect("a batch without `by` has a size");
         let groups = Regroup::new(Group::new(call).with_share(call.memory), size, size, "a batch");
+        let alike = terms.lanes.iter().all(Lane::is_alike);
+        let groups = groups.together(if alike { call.rows.max(1) } else { 1 });
         Self { groups, tail: terms.tail, mark: None, done: false }
     }
 }

@@ -154,23 +154,37 @@ pub(super) struct Regroup {
     group: Group,
     rows: usize,
     next: usize,
+    /// Groups that may leave as one chunk.
+    together: usize,
     what: &'static str,
 }
 
 impl Regroup {
     /// Groups of `rows` rows, the first of `first`; `what` names one, for messages.
     pub(super) fn new(group: Group, first: usize, rows: usize, what: &'static str) -> Self {
-        Self { group, rows, next: first, what }
+        Self { group, rows, next: first, together: 1, what }
+    }
+
+    /// The same, where up to `together` groups that lie whole in a chunk leave as one chunk, so that
+    /// small ones cost less than a hop each.
+    pub(super) fn together(self, together: usize) -> Self {
+        Self { together, ..self }
     }
 
     /// Takes a chunk in, and appends the groups that it fills.
     pub(super) fn push(&mut self, chunk: &Chunk, out: &mut Vec<Chunk>) -> Result<(), Failure> {
         let mut from = 0;
         while from < chunk.rows {
-            let rows = (self.next - self.group.rows()).min(chunk.rows - from);
+            let left = chunk.rows - from;
+            let more = match self.group.rows() {
+                0 => left.saturating_sub(self.next) / self.rows,
+                _ => 0,
+            };
+            let more = more.min(self.together - 1) * self.rows;
+            let rows = (self.next - self.group.rows() + more).min(left);
             self.group.add(chunk, from..from + rows, self.next);
             from += rows;
-            if self.group.rows() == self.next {
+            if self.group.rows() >= self.next {
                 self.next = self.rows;
                 out.extend(self.group.finish());
             }

@@ -275,7 +275,7 @@ impl BatchOf {
     fn one(&self, chunk: &Chunk) -> Chunk {
         let mut out = self.call.builder();
         out.ids.push_scalar(chunk.ids().iter().fold(0, |a, &b| mix(a, b)));
-        match chunk.columns[0].as_one_row() {
+        match chunk.columns[0].in_rows_of(chunk.rows) {
             Some(row) => out.columns[0].append(&row, 0..1),
             None => out.columns[0].push(&chunk.columns[0].stacked().unwrap()),
         }

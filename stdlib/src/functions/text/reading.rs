@@ -3,8 +3,8 @@
 use super::json::shown;
 use crate::prelude::*;
 use runtime::{VALUE_BYTES_MAX, os, reads};
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Reads the file called `path` to where the result will live, as `dtype`.
@@ -15,25 +15,22 @@ pub(super) fn read_into<'a>(
 ) -> Result<&'a [u8], Fault> {
     let (mut file, len) = open(path)?;
     let room = out.room(dtype, Shape::new(&[len]))?;
-    reads::exact(&mut file, room).map_err(|it| unreadable(path, &it))?;
-    // Not a bare `read`, which a signal may interrupt.
-    match file.take(1).read_to_end(&mut Vec::new()) {
-        Ok(0) => Ok(room),
-        Ok(_) => Err(changed(path)),
+    match reads::to_end(&mut file, room) {
+        Ok(true) => Ok(room),
+        Ok(false) => Err(changed(path)),
         Err(it) => Err(unreadable(path, &it)),
     }
 }
 
 /// The file, and how many bytes it has.
 fn open(path: &str) -> Result<(File, usize), Fault> {
-    // Asked before it is opened: to open a pipe would wait for its writer.
-    let kind = fs::metadata(path).map_err(|it| unreadable(path, &it))?;
-    if !kind.is_file() {
+    let file = os::open_any(Path::new(path), || ()).map_err(|it| unreadable(path, &it))?;
+    let found = file.metadata().map_err(|it| unreadable(path, &it))?;
+    if !found.is_file() {
         let detail = format!("{} is no file", shown(path));
         return Err(Fault::new("file-unreadable", detail));
     }
-    let file = os::open(Path::new(path), || ()).map_err(|it| unreadable(path, &it))?;
-    let len = file.metadata().map_err(|it| unreadable(path, &it))?.len();
+    let len = found.len();
     let fits = usize::try_from(len).ok().filter(|it| *it <= VALUE_BYTES_MAX);
     let len = fits.ok_or_else(|| {
         let detail = format!("{} has {len} bytes, and {VALUE_BYTES_MAX} are the most", shown(path));

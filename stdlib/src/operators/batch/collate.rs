@@ -1,4 +1,5 @@
-//! Rows of a group as one record: a view where they lie right, else a copy, padded.
+//! Rows of a group as one record, or those of several as records: a view where they lie right, else
+//! a copy, padded.
 
 use super::super::{
     group::{HELD_BYTES_MAX, check_held, failure},
@@ -8,13 +9,22 @@ use super::terms::{Lane, Tail, Terms};
 use plan::{DType, Field, Type};
 use runtime::{Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, Shape, Tensor};
 
-/// Makes the batch of a group.
+/// Makes the batch of a group, or the batches of several.
 pub(super) struct Collate {
     /// For each field of the batch, what it is made of; `valid` is made of nothing.
     lanes: Vec<(Field, Option<(usize, Lane)>)>,
-    /// Rows that every batch is filled up to.
-    rows: Option<usize>,
+    /// Rows of a full batch.
+    size: Option<usize>,
+    /// Whether every batch is filled up to them.
+    is_filled: bool,
     home: Home,
+}
+
+/// Rows of a batch: those that are there, and those that it has in the end.
+#[derive(Clone, Copy)]
+struct Rows {
+    found: usize,
+    made: usize,
 }
 
 /// Where batches are made, and how large they may be.
@@ -33,62 +43,72 @@ impl Collate {
         };
         Self {
             lanes: call.columns.iter().map(|it| (it.clone(), source(it))).collect(),
-            rows: terms.size.filter(|_| terms.tail == Tail::Mask),
+            size: terms.size,
+            is_filled: terms.tail == Tail::Mask,
             home: Home { pool: call.pool.clone(), share: call.memory },
         }
     }
 
-    /// The batch of the rows of `chunk`; hidden columns stay behind.
+    /// The batch of the rows of `chunk`, or the full ones of more rows than one has; hidden columns
+    /// stay behind.
     pub(super) fn batch(&self, chunk: &Chunk) -> Result<Chunk, Failure> {
-        let rows = self.rows.unwrap_or(chunk.rows);
+        let found = chunk.rows.min(self.size.unwrap_or(usize::MAX));
+        let made = self.size.filter(|_| self.is_filled).unwrap_or(found);
+        let rows = Rows { found, made };
         let mut columns = Vec::with_capacity(self.lanes.len());
         for (field, source) in &self.lanes {
             columns.push(match source {
                 Some((at, lane)) => {
                     lane.collated(&chunk.columns[*at], rows, &field.ty, &self.home)?
                 }
-                None => self.valid(chunk.rows, rows),
+                None => self.valid(chunk.rows / found, rows),
             });
         }
-        let mut ids = Builder::new(&Type::scalar(DType::U64), 1, &self.home.pool);
-        ids.push_scalar(lineage(chunk.ids()));
-        Ok(Chunk { rows: 1, epoch: chunk.epoch, ids: ids.finish(), columns })
+        let n_batches = chunk.rows / found;
+        let mut ids = Builder::new(&Type::scalar(DType::U64), n_batches, &self.home.pool);
+        chunk.ids().chunks_exact(found).for_each(|it| ids.push_scalar(lineage(it)));
+        Ok(Chunk { rows: n_batches, epoch: chunk.epoch, ids: ids.finish(), columns })
     }
 
-    fn valid(&self, filled: usize, rows: usize) -> Column {
-        let ty = Type::tensor(DType::Bool, &[rows as u64]);
-        let mut valid = Builder::new(&ty, 1, &self.home.pool);
-        let room = valid.room(Shape::new(&[rows]));
-        room[..filled].fill(1);
-        room[filled..].fill(0);
+    fn valid(&self, n_batches: usize, Rows { found, made }: Rows) -> Column {
+        let ty = Type::tensor(DType::Bool, &[made as u64]);
+        let mut valid = Builder::new(&ty, n_batches, &self.home.pool);
+        for _ in 0..n_batches {
+            let room = valid.room(Shape::new(&[made]));
+            room[..found].fill(1);
+            room[found..].fill(0);
+        }
         valid.finish()
     }
 }
 
 impl Lane {
-    /// The column as one row of `rows` rows.
+    /// Every `found` rows of the column as one row of `made` rows.
     fn collated(
         &self,
         column: &Column,
-        rows: usize,
+        Rows { found, made }: Rows,
         ty: &Type,
         home: &Home,
     ) -> Result<Column, Failure> {
-        let as_it_is = rows == column.rows() && self.multiples.is_empty();
-        if let Some(whole) = column.as_one_row().filter(|_| as_it_is) {
+        let as_it_is = made == found && self.multiples.is_empty();
+        if let Some(whole) = column.in_rows_of(found).filter(|_| as_it_is) {
             return Ok(whole);
         }
         let row = self.row_extents(column)?;
-        let bytes = row.elements().saturating_mul(rows).saturating_mul(column.dtype().size());
+        let bytes = row.elements().saturating_mul(made).saturating_mul(column.dtype().size());
         check_held(bytes, home.share, &format!("`{}` in one batch", self.field.name))?;
         debug_assert!(bytes <= HELD_BYTES_MAX);
 
-        let extents: Vec<usize> = [rows].into_iter().chain(row.iter().copied()).collect();
-        let mut out = Builder::new(ty, 1, &home.pool);
-        let room = out.room(Shape::new(&extents));
-        if !fill_all(column, &row, rows, room) {
-            self.fill(room);
-            fill_each(column, &row, room);
+        let extents: Vec<usize> = [made].into_iter().chain(row.iter().copied()).collect();
+        let mut out = Builder::new(ty, column.rows() / found, &home.pool);
+        for first in (0..column.rows()).step_by(found) {
+            let room = out.room(Shape::new(&extents));
+            let rows = column.cut(first..first + found);
+            if !fill_all(&rows, &row, made, room) {
+                self.fill(room);
+                fill_each(&rows, &row, room);
+            }
         }
         Ok(out.finish())
     }

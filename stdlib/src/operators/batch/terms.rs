@@ -175,6 +175,11 @@ impl Lane {
         }
     }
 
+    /// Whether its rows have the extents of every row of every batch.
+    pub(super) fn is_alike(&self) -> bool {
+        self.multiples.is_empty() && self.field.ty.fixed().is_some()
+    }
+
     fn shape(&self) -> &[Extent] {
         self.field.ty.shape().unwrap_or_default()
     }
