@@ -218,6 +218,11 @@ pub struct Measuring {
     pub seconds: f64,
 }
 
+/// The share of the shortest time in which a run warms up.
+const WARM_UP: f64 = 0.2;
+/// Where fewer outputs come in that time, it is measured as well: a stage may have done nothing since.
+const FEW: usize = 4;
+
 /// Runs `compiled`, its output into nothing, until its rate has settled within 1 %, and measures it;
 /// nothing is kept from epoch to epoch.
 ///
@@ -238,20 +243,30 @@ pub fn measure(
         epochs: 0..u32::MAX,
         ..runtime::Options::default()
     };
-    let cpu_before = os::process_cpu();
     let mut run = runtime::start(&program, &stdlib::Kernels, &options)?;
     stop.arm(Some(run.stopper()))?;
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
     let mut converging = Converging::within(least, measuring.seconds);
     let mut course = Course { workers: measuring.workers, ..Course::default() };
-    let (mut since, mut left, noise) = (None, Left::default(), Noise::begin());
+    let mut cpu_before = os::process_cpu();
+    let (begun, mut given) = (Instant::now(), 0);
+    let (mut since, mut before, noise) = (None, Stats::default(), Noise::begin());
     while let Some(chunk) = run.next() {
         let chunk = chunk?;
         let Some(since) = since else {
-            // From the first batch on: what comes before it is not the rate.
-            since = Some(Instant::now());
-            left = Left::of(&run.stats());
-            (course.reads, course.cpu) = (left.reads, os::process_cpu());
+            // From the first batch on: what comes before it is not the rate. Where many come, from
+            // when memory, files and code have been touched.
+            given += 1;
+            if begun.elapsed().as_secs_f64() >= least * WARM_UP {
+                (course.reads, course.cpu) = (reads::so_far(), os::process_cpu());
+                before = run.stats();
+                if given < FEW {
+                    before.stages.clear();
+                } else {
+                    cpu_before = course.cpu;
+                }
+                since = Some(Instant::now());
+            }
             continue;
         };
         course.outputs += chunk.rows as u64;
@@ -268,7 +283,7 @@ pub fn measure(
     }
     course.others = noise.others();
     let cpu = os::process_cpu().and_then(|it| it.checked_sub(cpu_before?));
-    let stats = with_executor(left.out_of(run.stats()), cpu);
+    let stats = with_executor(run.stats().since(&before), cpu);
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))

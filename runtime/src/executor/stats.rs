@@ -71,6 +71,47 @@ pub struct StageStats {
     pub reads: bool,
 }
 
+impl Stats {
+    /// What was done since `before`, figures of the same run: counts and times; what is an average, or
+    /// of a moment, is as it was.
+    #[must_use]
+    pub fn since(mut self, before: &Self) -> Self {
+        self.stalled -= before.stalled;
+        self.stalls.iter_mut().zip(before.stalls).for_each(|(all, before)| *all -= before);
+        for (stage, before) in self.stages.iter_mut().zip(&before.stages) {
+            stage.leave_out(before);
+        }
+        self
+    }
+}
+
+impl StageStats {
+    fn leave_out(&mut self, before: &Self) {
+        let times = [
+            (&mut self.busy, before.busy),
+            (&mut self.cpu, before.cpu),
+            (&mut self.serial_cpu, before.serial_cpu),
+        ];
+        // Of short tasks some are measured, and what the others take is estimated anew each time.
+        times.into_iter().for_each(|(all, before)| *all = all.saturating_sub(before));
+        let counts = [
+            (&mut self.entered, before.entered),
+            (&mut self.records, before.records),
+            (&mut self.bytes, before.bytes),
+            (&mut self.tasks, before.tasks),
+            (&mut self.calls.records, before.calls.records),
+        ];
+        counts.into_iter().for_each(|(all, before)| *all -= before);
+        for call in &mut self.calls.calls {
+            if let Some(it) = before.calls.calls.iter().find(|it| it.node == call.node) {
+                call.times -= it.times;
+                call.busy -= it.busy;
+                call.bytes -= it.bytes;
+            }
+        }
+    }
+}
+
 /// What a stage is called.
 pub(super) struct Title {
     pub(super) steps: Vec<String>,
