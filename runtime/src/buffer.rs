@@ -3,8 +3,8 @@
 //! A buffer is owned by whoever fills it, then shared through an `Arc`; when the last view of
 //! it goes, it returns to the pool, from whatever thread. The pool keeps at most
 //! [`POOL_BYTES_MAX`] idle bytes, and none that nobody needs for long. Columns are 64-byte aligned with 64 spare bytes
-//! (`semantics.md`, 3), buffers from 2 MiB on on huge pages, which are taken when they are touched
-//! first: what is never written takes no memory.
+//! (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and their pages taken when they
+//! are touched first: what is never written takes no memory.
 
 use crate::{Fault, Shape, kernel::VALUE_BYTES_MAX};
 use plan::DType;
@@ -26,7 +26,7 @@ const POOL_LEN_MAX: usize = 256;
 /// Buffers that are taken while another lies idle, before that one goes: more than are taken from
 /// one batch of a usual size to the next, and some seconds of a run.
 const TAKES_IDLE_MAX: u64 = 1 << 14;
-/// From here on memory is worth huge pages.
+/// From here on memory is mapped by itself; a huge page has as many bytes.
 const HUGE: usize = 2 << 20;
 
 /// A piece of memory, aligned, with [`SPARE`] bytes behind its end.
@@ -85,7 +85,7 @@ fn layout(capacity: usize) -> Layout {
 fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
     #[cfg(target_os = "linux")]
     if layout.align() == HUGE {
-        return crate::os::map_huge(layout.size(), HUGE);
+        return crate::os::map_aligned(layout.size(), HUGE);
     }
     // SAFETY: the layout's size is not 0.
     NonNull::new(unsafe { alloc::alloc_zeroed(layout) })
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_lie_on_huge_pages() {
+    fn large_buffers_begin_where_huge_pages_do() {
         assert_eq!(Pool::default().buffer(3 << 20).as_ptr().as_ptr() as usize % HUGE, 0);
     }
 }

@@ -174,6 +174,9 @@ impl Chunk {
     }
 }
 
+/// Bytes that a column has room for before anything is written, at the most: it grows.
+const ROOM_MAX: usize = 1 << 20;
+
 /// Writes a column row by row, or copies rows of others.
 #[derive(Debug)]
 pub struct Builder {
@@ -196,7 +199,7 @@ impl Builder {
         let rank = if dtype.is_text() { 1 } else { ty.shape().map_or(0, <[_]>::len) };
         let bytes = ty.fixed_bytes().unwrap_or(64).saturating_mul(rows);
         let offsets = if fixed.is_some() { Vec::new() } else { vec![0] };
-        let buffer = pool.buffer(bytes.min(1 << 20));
+        let buffer = pool.buffer(bytes.min(ROOM_MAX));
         Self {
             dtype,
             fixed,
@@ -207,6 +210,13 @@ impl Builder {
             bytes: 0,
             buffer,
             pool: pool.clone(),
+        }
+    }
+
+    /// Makes room for about so many bytes, before anything is written.
+    pub fn expect(&mut self, bytes: usize) {
+        if self.rows == 0 && bytes > self.buffer.capacity() {
+            self.buffer = self.pool.buffer(bytes.min(ROOM_MAX));
         }
     }
 

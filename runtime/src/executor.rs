@@ -233,7 +233,7 @@ struct Shared {
 impl Iterator for Run {
     type Item = Result<Chunk, Failure>;
 
-    /// The next chunk of the output; a batch is a chunk of one record.
+    /// The next chunk of the output; a batch is one record of it, and small ones are several.
     ///
     /// Starts the threads when it is called first. After a failure, and after the last epoch,
     /// there is nothing more.

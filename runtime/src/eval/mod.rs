@@ -65,6 +65,8 @@ pub(crate) struct Compiled {
 /// A worker's own memory for one stage.
 pub(crate) struct Registers {
     machine: Machine,
+    /// Bytes of a record in each column of the chunk that was made last.
+    row_bytes: Vec<usize>,
     /// Of the stages that other records come through.
     chain: Vec<Registers>,
 }
@@ -147,7 +149,8 @@ impl Compiled {
     /// Memory for one worker.
     pub(crate) fn registers(&self) -> Registers {
         let chain = self.spare.iter().flat_map(|it| &it.chain).map(|it| it.registers()).collect();
-        Registers { machine: Machine::new(&self.nodes, self.n_vars, self.is_measured), chain }
+        let machine = Machine::new(&self.nodes, self.n_vars, self.is_measured);
+        Registers { machine, row_bytes: Vec::new(), chain }
     }
 
     /// The records that become of those of `chunk`, in order; into `to` where that is given.
@@ -206,6 +209,10 @@ impl Compiled {
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
         let mut out = ChunkBuilder::new(&self.columns, chunk.rows, chunk.epoch, &self.pool);
+        // An eighth more than the last ones took: what grows is copied.
+        for (column, bytes) in out.columns.iter_mut().zip(&registers.row_bytes) {
+            column.expect((bytes + bytes / 8).saturating_mul(chunk.rows));
+        }
         for row in 0..chunk.rows {
             let (kept, n_lost) = (out.rows(), lost.len());
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
@@ -217,6 +224,9 @@ impl Compiled {
             })?;
             lost[n_lost..].iter_mut().for_each(|it| it.kept = kept);
         }
+        let row_bytes = out.columns.iter().map(|it| it.bytes() / out.rows().max(1));
+        registers.row_bytes.clear();
+        registers.row_bytes.extend(row_bytes);
         Ok(out.finish())
     }
 

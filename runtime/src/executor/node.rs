@@ -246,15 +246,13 @@ impl Node {
     /// Records of a chunk that is worth its way: more than planned, where it was seen that they are
     /// small and take little time.
     pub(super) fn rows_worth(&self) -> usize {
-        let Measured { records, ended, bytes, busy, tasks, .. } = self.measured;
-        let (planned, n) = (self.limit.rows, if ended > 0 { ended } else { records });
-        if self.limit.is_fixed || self.lane != Lane::ONE || tasks < WORTH_TASKS || n == 0 {
-            return planned;
+        let planned = self.limit.rows;
+        // A lane's chunks are as large as its blocks, so that none waits for the others.
+        if self.limit.is_fixed || self.lane != Lane::ONE {
+            planned
+        } else {
+            self.measured.rows_worth(planned)
         }
-        let in_bytes = WORTH_BYTES.saturating_mul(n) / bytes.max(1);
-        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / busy.as_nanos().max(1);
-        let rows = u128::from(in_bytes).min(in_time).min(WORTH_ROWS as u128);
-        planned.max(rows as usize)
     }
 
     /// Records of the next chunk, at most `rows`: fewer where they are large, and one where nobody
@@ -390,6 +388,18 @@ impl Measured {
             self.cpu += cpu;
             self.cpu_busy += busy;
         }
+    }
+
+    /// See [`Node::rows_worth`].
+    fn rows_worth(&self, planned: usize) -> usize {
+        let n = if self.ended > 0 { self.ended } else { self.records };
+        if self.tasks < WORTH_TASKS || n == 0 {
+            return planned;
+        }
+        let in_bytes = WORTH_BYTES.saturating_mul(n) / self.bytes.max(1);
+        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / self.busy.as_nanos().max(1);
+        let rows = u128::from(in_bytes).min(in_time).min(WORTH_ROWS as u128);
+        planned.max(rows as usize)
     }
 
     /// How long a record takes; none while none has been through.
@@ -557,5 +567,28 @@ impl Ring {
         let slot = self.slots.pop_front()?;
         self.first += 1;
         Some(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_small_and_quick_records_grow() {
+        // Of 4 records each, as planned.
+        let seen = |tasks: u64, bytes: u64, busy: Duration| {
+            let n = 4 * tasks;
+            let busy = busy * n as u32;
+            Measured { tasks, records: n, bytes: bytes * n, busy, ..Measured::default() }
+        };
+        let rows =
+            |tasks, bytes, micros| seen(tasks, bytes, Duration::from_micros(micros)).rows_worth(4);
+        assert_eq!(rows(20, 10_000, 1), 26);
+        assert_eq!(rows(20, 10_000, 50), 10);
+        assert_eq!(rows(20, 8, 0), WORTH_ROWS);
+        assert_eq!(rows(20, 200_000, 1), 4);
+        assert_eq!(rows(3, 8, 1), 4);
+        assert_eq!(Measured::default().rows_worth(4), 4);
     }
 }
