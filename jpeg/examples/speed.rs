@@ -1,5 +1,6 @@
 //! Measures the decoder on the JPEGs of a folder, one core, beside `libjpeg-turbo-rs`: prints
-//! microseconds an image, the least of some rounds. `speed FOLDER [TIER]`.
+//! microseconds an image, the least of some rounds. `speed FOLDER [TIER] [WHAT]`: of the lines only
+//! those that have `WHAT` in them.
 #![expect(clippy::print_stdout, reason = "it is what it is for")]
 
 use jpeg::{Decoder, Header, Region, Request, Tier};
@@ -18,7 +19,7 @@ struct Picture {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let Some(folder) = arguments.next() else {
-        println!("usage: speed FOLDER [TIER]");
+        println!("usage: speed FOLDER [TIER] [WHAT]");
         return;
     };
     let tier = arguments.next();
@@ -77,6 +78,9 @@ fn other(of: &Picture, out: &mut Vec<u8>) {
 }
 
 fn measure(what: &str, pictures: &[Picture], mut each: impl FnMut(&Picture)) {
+    if std::env::args().nth(3).is_some_and(|it| !what.contains(&it)) {
+        return;
+    }
     let mut seconds: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();

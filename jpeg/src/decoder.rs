@@ -1,16 +1,18 @@
 //! Decodes pictures, a row of MCUs at a time.
 
 use crate::Tier;
-use crate::entropy::{self, BLOCK, Blocks, ReadMcus, Scan, Step, Tables};
+use crate::blocks::Blocks;
+use crate::entropy::{self, Run, Scan, Tables};
 use crate::error::Error;
 use crate::header::{BLOCKS_MAX, Colour, Header, Parsed};
 use crate::index::Index;
-use crate::layout::{Layout, Region};
+use crate::layout::{Layout, Plane, Region};
 use crate::picture::{Picture, Restarts};
 use crate::pixels::Kernels;
 use crate::rows::Rows;
 use crate::source::{Room, Source};
 use crate::unstuff::{self, Unstuff};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// What is wanted of a picture.
@@ -88,7 +90,7 @@ impl Target<'_> {
 pub struct Decoder {
     kernels: &'static Kernels,
     unstuff: Unstuff,
-    read: ReadMcus,
+    run: Run,
     tables: Box<Tables>,
     room: Room,
     blocks: Blocks,
@@ -121,10 +123,10 @@ impl Decoder {
         Self {
             kernels: Kernels::of(tier),
             unstuff: unstuff::of(tier),
-            read: entropy::of(tier),
-            tables: Tables::new(),
+            run: entropy::of(tier),
+            tables: Tables::new(tier),
             room: Room::new(),
-            blocks: Blocks::default(),
+            blocks: Blocks::new(),
             planes: Default::default(),
             row: Vec::new(),
         }
@@ -185,7 +187,7 @@ impl Decoder {
         spacing: usize,
     ) -> Result<(Info, Index), Error> {
         let mut job = Job::new(bytes, request)?;
-        job.is_read_whole = true;
+        (job.is_read_whole, job.held) = (true, 0..job.layout.mcus.0);
         let len = job.row_bytes();
         to.check(len, job.region.height)?;
         let index = Index::begin(bytes, &job.layout, spacing)?;
@@ -220,24 +222,26 @@ impl Decoder {
         sink: Sink<'_>,
     ) -> Result<(Info, Option<Index>), Error> {
         let tables = self.tables.build(&job.parsed, job.factor_max())?;
-        let steps = job.steps(tables);
-        let unread = steps.map(|it| Step { at: 0, stride: 0, ..it });
-        self.make_room(job);
-        let n = job.layout.blocks().count();
+        self.blocks.begin(&job.layout, job.held.len(), &self.tables, tables);
+        for (rows, plane) in self.planes.iter_mut().zip(job.layout.planes()) {
+            rows.begin(plane, &job.columns);
+        }
+        let mut components = [0; BLOCKS_MAX];
+        let of = components.iter_mut().zip(job.layout.blocks());
+        let n = of.map(|(to, (component, ..))| *to = component).count();
         let source = Source::new(job.bytes, &mut self.room, self.unstuff, n);
         let mut picture = Picture {
             job,
-            read: self.read,
+            run: self.run,
             kernels: self.kernels,
             scan: Scan {
-                tables: &self.tables,
-                steps: &steps[..n],
                 source,
+                components: &components[..n],
                 quantisers: &job.quantisers,
+                factor_max: job.factor_max(),
                 last: [0; 3],
+                tables: PhantomData,
             },
-            steps: &steps[..n],
-            unread: &unread[..n],
             blocks: &mut self.blocks,
             planes: &mut self.planes,
             restarts: Restarts::new(job.parsed.header.restart_interval),
@@ -247,13 +251,6 @@ impl Decoder {
         picture.read_all(sink)?;
         let info = Info { header: job.parsed.header, region: job.region };
         Ok((info, picture.indexed))
-    }
-
-    fn make_room(&mut self, job: &Job<'_>) {
-        self.blocks.make_room(job.coefs_at()[job.layout.n_planes] / BLOCK);
-        for (rows, plane) in self.planes.iter_mut().zip(job.layout.planes()) {
-            rows.begin(plane, &job.columns);
-        }
     }
 }
 
@@ -271,6 +268,8 @@ pub(crate) struct Job<'a> {
     /// The MCUs across and down that are needed.
     pub(crate) columns: Range<usize>,
     pub(crate) rows: Range<usize>,
+    /// The MCUs across that are read.
+    pub(crate) held: Range<usize>,
     /// Components that are needed.
     pub(crate) n_planes: usize,
     pub(crate) quantisers: [[u16; 64]; 3],
@@ -300,6 +299,10 @@ impl<'a> Job<'a> {
         if let Some(index) = request.index {
             index.check(bytes, &layout)?;
         }
+        let held = match request.index {
+            None => 0..layout.mcus.0,
+            Some(index) => index.read_for(&columns),
+        };
         let n_planes = if request.channels == Channels::Gray { 1 } else { layout.n_planes };
         let channels = request.channels;
         let is_read_whole = false;
@@ -312,6 +315,7 @@ impl<'a> Job<'a> {
             index: request.index,
             columns,
             rows,
+            held,
             n_planes,
             quantisers,
             is_read_whole,
@@ -332,34 +336,9 @@ impl<'a> Job<'a> {
         self.region.width * self.channels.count()
     }
 
-    /// Coefficients of a row of blocks, and a spare one behind it.
-    pub(crate) fn row_len(&self, h: usize) -> usize {
-        BLOCK * (self.columns.len() * h + 1)
-    }
-
-    /// Where the coefficients of each plane begin. Before them is a block that is not looked
-    /// at, and a spare one.
-    pub(crate) fn coefs_at(&self) -> [usize; 4] {
-        let mut at = [2 * BLOCK; 4];
-        for (i, plane) in self.layout.planes().iter().enumerate() {
-            at[i + 1] = at[i] + plane.v * self.row_len(plane.h);
-        }
-        at
-    }
-
-    /// What is to be done with each block of an MCU.
-    fn steps(&self, tables: [(usize, usize); 3]) -> [Step; BLOCKS_MAX] {
-        let mut steps = [Step::default(); BLOCKS_MAX];
-        let starts = self.coefs_at();
-        for (step, (component, y, x)) in steps.iter_mut().zip(self.layout.blocks()) {
-            let h = self.layout.planes()[component].h;
-            let (dc, ac) = tables[component];
-            let (at, stride) = match component < self.n_planes {
-                true => (starts[component] + y * self.row_len(h) + x * BLOCK, h * BLOCK),
-                false => (0, 0),
-            };
-            *step = Step { component, dc, ac, at, stride };
-        }
-        steps
+    /// The blocks across, among those of the MCUs that are read, that are needed.
+    pub(crate) fn held_blocks(&self, plane: &Plane) -> Range<usize> {
+        let [start, end] = [self.columns.start, self.columns.end].map(|it| it - self.held.start);
+        plane.h * start..plane.h * end
     }
 }

@@ -1,22 +1,25 @@
 //! Reads the blocks of MCUs: the hot loop.
 //!
-//! Coefficients are written as the look-ups give them, up to eight at a time: what runs over
-//! the end of a block lies in the next of its row, which is set to zero when it begins, or in
-//! the spare block behind the row.
+//! A look-up gives some coefficients, up to eight are written at a time, and where the block ends
+//! the next one begins without a branch, as nobody can foretell it: the place to write to and the
+//! table are chosen by arithmetic. What that leaves undone is done behind the last block: long
+//! values are put where their look-ups have left room, and DC coefficients, of which there are the
+//! differences, are added up.
 
 use crate::Tier;
+use crate::bits::Bits;
+use crate::blocks::{BLOCK_BYTES, Blocks, LATER_MAX, Later, Place};
 use crate::error::Error;
-use crate::header::{BLOCKS_MAX, Codes, Parsed};
-use crate::huffman::{AC_BITS, Ac, Dc, END, Symbol};
-use crate::source::{Cursor, Source};
+use crate::header::{BLOCKS_MAX, Parsed};
+use crate::huffman::{self, Codec, END, Fill, LATER, Parts, Recipe, Symbol, Table, extend};
+use crate::source::Source;
+use std::marker::PhantomData;
+use std::mem::offset_of;
 use std::ops::Range;
 
-/// Coefficients of a block.
-pub(crate) const BLOCK: usize = 64;
-/// Bytes of a block.
-const BLOCK_BYTES: usize = 2 * BLOCK;
-/// Coefficients behind the start of a block that may be written with it.
-const REACH: usize = 2 * BLOCK;
+/// Look-ups after a refill: each takes [`huffman::TAKEN_MAX`] bits at most, of 56.
+const LOOKUPS: usize = 4;
+const _: () = assert!(LOOKUPS as u32 * huffman::TAKEN_MAX <= 56);
 
 /// What a coefficient may be at most after it is multiplied. Encoders make about 1 024; beyond
 /// 8 191, what is calculated in 16 bits depends on the way.
@@ -24,92 +27,79 @@ const DEQUANTISED_MAX: u32 = 8191;
 
 /// Huffman tables, each built once for all components that refer to it.
 pub(crate) struct Tables {
-    dc: [Dc; 3],
-    ac: [Ac; 3],
+    codecs: [Codec; 3],
+    parts: Parts,
+    fill: Fill,
 }
 
 impl Tables {
-    pub(crate) fn new() -> Box<Self> {
-        Box::new(Self { dc: [const { Dc::EMPTY }; 3], ac: [const { Ac::EMPTY }; 3] })
+    pub(crate) fn new(tier: Tier) -> Box<Self> {
+        let fill = huffman::of(tier);
+        Box::new(Self { codecs: [const { Codec::EMPTY }; 3], parts: [0; _], fill })
     }
 
-    /// Builds what the components refer to; gives the DC and AC table of each. Values that
+    /// Builds what the components refer to; gives which are the tables of each. Values that
     /// `factor_max` brings out of range are not among those that are not looked at.
     pub(crate) fn build(
         &mut self,
         parsed: &Parsed<'_>,
         factor_max: u16,
-    ) -> Result<[(usize, usize); 3], Error> {
-        let value_max = DEQUANTISED_MAX / u32::from(factor_max.max(1));
-        let mut of = [(0, 0); 3];
-        let (mut dcs, mut acs): ([Option<Codes<'_>>; 3], _) = ([None; 3], [None; 3]);
+    ) -> Result<[usize; 3], Error> {
+        let value_max = value_max(factor_max);
+        let mut of = [0; 3];
+        let mut recipes = [None; 3];
         for i in 0..parsed.header.components.min(3) {
-            let (dc, ac) = (parsed.dc(&parsed.components[i])?, parsed.ac(&parsed.components[i])?);
-            let known =
-                |all: &[Option<Codes<'_>>; 3], it| all.iter().position(|at| *at == Some(it));
-            of[i].0 = known(&dcs, dc).map_or_else(|| self.dc[i].build(dc).map(|()| i), Ok)?;
-            of[i].1 =
-                known(&acs, ac).map_or_else(|| self.ac[i].build(ac, value_max).map(|()| i), Ok)?;
-            (dcs[of[i].0], acs[of[i].1]) = (Some(dc), Some(ac));
+            let component = &parsed.components[i];
+            let (dc, ac) = (parsed.dc(component)?, parsed.ac(component)?);
+            let recipe = Recipe { dc, ac, value_max };
+            let known = recipes.iter().position(|it| *it == Some(recipe));
+            of[i] = known.unwrap_or(i);
+            recipes[i] = Some(recipe);
+            if known.is_none() {
+                self.codecs[i].build(recipe, &mut self.parts, self.fill)?;
+            }
         }
         Ok(of)
     }
-}
 
-/// A block of each MCU.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Step {
-    pub(crate) component: usize,
-    pub(crate) dc: usize,
-    pub(crate) ac: usize,
-    /// Where the block of the first MCU that is kept lies, and that of the next behind it, in
-    /// coefficients.
-    pub(crate) at: usize,
-    pub(crate) stride: usize,
-}
-
-/// The blocks of each MCU, and what they are read with.
-pub(crate) struct Scan<'a> {
-    pub(crate) tables: &'a Tables,
-    pub(crate) steps: &'a [Step],
-    pub(crate) source: Source<'a>,
-    /// The factors of each component.
-    pub(crate) quantisers: &'a [[u16; 64]; 3],
-    /// The last DC coefficient of each component.
-    pub(crate) last: [i32; 3],
-}
-
-/// Room for the blocks of a row of MCUs.
-#[derive(Debug, Default)]
-pub(crate) struct Blocks {
-    /// Coefficients in zig-zag order, [`BLOCK`] of each.
-    pub(crate) coefs: Vec<i16>,
-    /// Coefficients of each block up to the last that is not 0.
-    pub(crate) ends: Vec<u8>,
-}
-
-impl Blocks {
-    /// Makes room for `n`.
-    pub(crate) fn make_room(&mut self, n: usize) {
-        if self.ends.len() < n {
-            self.coefs.resize(BLOCK * n, 0);
-            self.ends.resize(n, 0);
-        }
+    /// One of those that were built.
+    pub(crate) fn codec(&self, which: usize) -> &Codec {
+        &self.codecs[which]
     }
 }
 
-/// Reads MCUs to where `steps` say, as the `range`-th that are kept.
-pub(crate) type ReadMcus = fn(&mut Scan<'_>, &mut Blocks, Range<usize>) -> Result<(), Error>;
+fn value_max(factor_max: u16) -> u32 {
+    DEQUANTISED_MAX / u32::from(factor_max.max(1))
+}
+
+/// From the entries of a codec for DC coefficients to those for others.
+const TO_AC: usize = offset_of!(Codec, ac) / size_of::<u64>();
+
+/// The code of a scan, and what is needed to read it.
+pub(crate) struct Scan<'a> {
+    pub(crate) source: Source<'a>,
+    /// The component of each block of an MCU.
+    pub(crate) components: &'a [usize],
+    /// The factors of each component, and the greatest of them.
+    pub(crate) quantisers: &'a [[u16; 64]; 3],
+    pub(crate) factor_max: u16,
+    /// The last DC coefficient of each component.
+    pub(crate) last: [i32; 3],
+    /// The tables that the blocks' places name.
+    pub(crate) tables: PhantomData<&'a Tables>,
+}
+
+/// The hot loop of a tier: [`State::run`].
+///
+/// It is a function of its own, so that all of a state fits into registers.
+pub(crate) type Run = unsafe fn(&mut State, &Limits) -> Stop;
 
 /// The function for a tier.
-pub(crate) fn of(tier: Tier) -> ReadMcus {
+pub(crate) fn of(tier: Tier) -> Run {
     match tier {
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx512 | Tier::Avx2 if has_bmi2() => |scan, to, mcus| {
-            // SAFETY: the processor has what the function is compiled for.
-            unsafe { read_bmi2(scan, to, mcus) }
-        },
-        _ => |scan, to, mcus| read(scan, to, mcus),
+        Tier::Avx512 | Tier::Avx2 if has_bmi2() => run_bmi2,
+        _ => run_anywhere,
     }
 }
 
@@ -122,262 +112,354 @@ fn has_bmi2() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn read_bmi2(scan: &mut Scan<'_>, to: &mut Blocks, mcus: Range<usize>) -> Result<(), Error> {
-    read(scan, to, mcus)
+unsafe fn run_bmi2(state: &mut State, limits: &Limits) -> Stop {
+    // SAFETY: by the caller; the processor has AVX2.
+    unsafe { state.run(limits, write_values_avx2) }
 }
 
-#[inline(always)]
-fn read(scan: &mut Scan<'_>, to: &mut Blocks, mcus: Range<usize>) -> Result<(), Error> {
-    let Scan { tables, steps, quantisers, ref mut source, ref mut last } = *scan;
-    let n_steps = steps.len();
-    assert!((1..=BLOCKS_MAX).contains(&n_steps), "an MCU has 1 to 10 blocks");
-    let Blocks { coefs, ends } = to;
-    let room = coefs.len().min(BLOCK * ends.len());
-    let has_room = |it: &Step| it.at + it.stride * mcus.end.saturating_sub(1) + REACH <= room;
-    assert!(steps.iter().all(has_room), "there is room for all blocks and one behind");
+unsafe fn run_anywhere(state: &mut State, limits: &Limits) -> Stop {
+    // SAFETY: by the caller.
+    unsafe { state.run(limits, write_values) }
+}
 
-    let steps: [_; BLOCKS_MAX] = std::array::from_fn(|i| {
-        let step = steps[i.min(steps.len() - 1)];
-        let (dc, ac) = (&tables.dc[step.dc], &tables.ac[step.ac]);
-        (step, Codec { dc, ac, factors: &quantisers[step.component] })
-    });
-    let steps = &steps[..n_steps];
-    let mut bits = Bits::from(source.cursor, source.room().as_ptr());
-    for mcu in mcus {
-        if bits.offset(source.room().as_ptr()) > source.safe() {
-            source.cursor = bits.cursor(source.room().as_ptr());
-            source.more()?;
-            bits = Bits::from(source.cursor, source.room().as_ptr());
-        }
-        for (step, codec) in steps {
-            let at = step.at + step.stride * mcu;
-            // SAFETY: it lies in `coefs`, and with it what may be written behind; see above.
-            let block = unsafe { coefs.as_mut_ptr().add(at) };
-            let last = &mut last[step.component];
-            // SAFETY: an MCU that begins within the code has room to be read, by `more`; what is
-            // written of a block ends within REACH; and `ends` has an element for each BLOCK.
-            unsafe {
-                let end = bits.block(codec, last, block)?;
-                *ends.as_mut_ptr().add(at / BLOCK) = end as u8;
+/// Reads MCUs into the `range` of those that there is room for. What they are read to need be
+/// zeros only if it is to be looked at.
+pub(crate) fn read(
+    scan: &mut Scan<'_>,
+    to: &mut Blocks,
+    mcus: Range<usize>,
+    run: Run,
+) -> Result<(), Error> {
+    let n = scan.components.len();
+    assert!((1..=BLOCKS_MAX).contains(&n), "an MCU has 1 to 10 blocks");
+    let places = mcus.start * n..mcus.end * n;
+    assert!(places.start <= places.end && places.end + 2 <= to.places.len(), "there is room");
+    let stop = to.stop();
+    let stop = std::mem::replace(&mut to.places[places.end], stop);
+    // SAFETY: `begin` has made the places, whose tables are borrowed by the scan; the range ends
+    // with the place to stop at, and one behind it.
+    let result = unsafe { read_blocks(scan, to, &places, run) };
+    to.places[places.end] = stop;
+    result?;
+    sum(scan, &to.places[places])
+}
+
+/// Adds the differences up that stand where DC coefficients belong.
+#[inline(always)]
+fn sum(scan: &mut Scan<'_>, places: &[Place]) -> Result<(), Error> {
+    let (mut greatest, mut done) = ([0; 3], 0);
+    for (component, greatest) in greatest.iter_mut().enumerate() {
+        // The blocks of a component follow each other in each MCU.
+        let n = scan.components.iter().filter(|it| **it == component).count();
+        let mut last = scan.last[component];
+        for mcu in places.chunks_exact(scan.components.len()) {
+            for place in &mcu[done..done + n] {
+                let at = place.block.cast::<i16>();
+                // SAFETY: a place is that of a block, which was written.
+                unsafe {
+                    last = last.wrapping_add(i32::from(at.read()));
+                    at.write(last as i16);
+                }
+                *greatest = last.unsigned_abs().max(*greatest);
             }
         }
+        scan.last[component] = last;
+        done += n;
     }
-    source.cursor = bits.cursor(source.room().as_ptr());
+    let factors = scan.quantisers.iter().map(|it| u32::from(it[0]));
+    match greatest.iter().zip(factors).all(|(it, by)| it.saturating_mul(by) <= DEQUANTISED_MAX) {
+        true => Ok(()),
+        false => Err(OUT_OF_RANGE),
+    }
+}
+
+/// Writes the coefficients that were left to be written.
+#[inline(never)]
+unsafe fn settle(scan: &Scan<'_>, to: &Blocks, n: usize) -> Result<(), Error> {
+    let value_max = value_max(scan.factor_max);
+    for later in &to.later[..n] {
+        // SAFETY: the caller has had them written, in blocks of `to`.
+        let code = u32::from(unsafe { later.at.read() });
+        let value = extend(later.bits << (code >> 4), code & 15);
+        // SAFETY: as above.
+        unsafe { later.at.cast::<i16>().write(value as i16) };
+        if value.unsigned_abs() > value_max && !scan.allows(to, later.at, value) {
+            return Err(OUT_OF_RANGE);
+        }
+    }
     Ok(())
 }
 
-/// What the blocks of a component are read with.
-struct Codec<'a> {
-    dc: &'a Dc,
-    ac: &'a Ac,
-    factors: &'a [u16; 64],
-}
-
-impl Codec<'_> {
-    /// Whether the `k`-th coefficient can be `value`.
-    #[inline(always)]
-    fn allows(&self, k: usize, value: i32) -> bool {
-        value.unsigned_abs() * u32::from(self.factors[k & 63]) <= DEQUANTISED_MAX
+impl Scan<'_> {
+    /// Whether a coefficient, other than a difference, can be `value`.
+    #[cold]
+    fn allows(&self, blocks: &Blocks, at: *const u8, value: i32) -> bool {
+        let place = at.addr() % BLOCK_BYTES / 2;
+        let factor = self.quantisers[blocks.component(at)][place];
+        place == 0 || value.unsigned_abs() * u32::from(factor) <= DEQUANTISED_MAX
     }
 }
 
-/// The bits that come next; the form of [`Cursor`] that is quick.
-#[derive(Clone, Copy)]
-struct Bits {
-    bits: u64,
-    n: u64,
-    at: *const u8,
+/// # Safety
+/// The places are those of [`Blocks::begin`], their tables are alive, and the last but one is that
+/// to stop at.
+unsafe fn read_blocks(
+    scan: &mut Scan<'_>,
+    to: &mut Blocks,
+    places: &Range<usize>,
+    run: Run,
+) -> Result<(), Error> {
+    let first = to.places[places.start];
+    let stop_at = to.places[places.end].block;
+    let next = to.places[places.start + 1..].as_ptr();
+    let later = to.later.as_mut_ptr();
+    let bits = Bits::from(scan.source.cursor, scan.source.room().as_ptr());
+    let mut at = State { bits, to: first.block, table: first.tables, next, later };
+    loop {
+        let room = scan.source.room().as_ptr();
+        let limits = Limits {
+            at: room.wrapping_add(scan.source.safe()),
+            later: later.wrapping_add(LATER_MAX),
+        };
+        // SAFETY: the state is one between two symbols, of places that there are.
+        let stop = unsafe { run(&mut at, &limits) };
+        match stop {
+            // SAFETY: as above; the block is not that to stop at.
+            Stop::Single(entry) if at.to != stop_at => unsafe { at.single(entry)? },
+            // SAFETY: as above; the entry was written.
+            Stop::Over(entry) => unsafe { at.over(entry)? },
+            _ => {
+                scan.source.cursor = at.bits.cursor(room);
+                // SAFETY: all of them were written by `run`.
+                unsafe { settle(scan, to, at.later.offset_from_unsigned(later))? };
+                at.later = later;
+                if matches!(stop, Stop::Single(_)) {
+                    return scan.source.check_end();
+                }
+                if at.bits.at > limits.at {
+                    scan.source.more()?;
+                    at.bits = Bits::from(scan.source.cursor, scan.source.room().as_ptr());
+                }
+            }
+        }
+    }
 }
 
 const NO_CODE: Error = Error::Irregular("a code stands where none can be");
 const OUT_OF_RANGE: Error = Error::Irregular("a coefficient is out of range");
 const TOO_LONG: Error = Error::Irregular("a block has more than 64 coefficients");
 
-impl Bits {
-    #[inline(always)]
-    fn from(cursor: Cursor, room: *const u8) -> Self {
-        // The offset was one, or the room has as many bytes: it is never read beyond.
-        Self { bits: cursor.bits, n: u64::from(cursor.n), at: room.wrapping_add(cursor.at) }
-    }
+/// Where reading has come to.
+#[derive(Clone, Copy)]
+pub(crate) struct State {
+    bits: Bits,
+    /// Where the next coefficient belongs.
+    to: *mut u8,
+    /// What the next look-up is made in.
+    table: *const u64,
+    /// The place behind that of the block.
+    next: *const Place,
+    later: *mut Later,
+}
 
-    #[inline(always)]
-    fn cursor(self, room: *const u8) -> Cursor {
-        Cursor { bits: self.bits, n: self.n as u32, at: self.offset(room) }
-    }
+/// What reading stops for.
+pub(crate) struct Limits {
+    /// Beyond it, it is not known whether there are bytes to read.
+    at: *const u8,
+    /// From it on, there is only room for the values of one more group of look-ups.
+    later: *mut Later,
+}
 
-    #[inline(always)]
-    fn offset(self, room: *const u8) -> usize {
-        self.at as usize - room as usize
-    }
+/// Why reading has stopped.
+pub(crate) enum Stop {
+    /// One of the limits.
+    Limit,
+    /// The look-up gave no symbol but this; so it does behind the last block.
+    Single(u64),
+    /// This entry, which was written and not taken, reaches the end of the block or runs over it.
+    Over(u64),
+}
 
-    /// Makes at least 56 bits ready.
+impl State {
+    /// Reads until there is something out of the ordinary.
     ///
     /// # Safety
-    /// Eight bytes can be read.
+    /// A state that [`read_blocks`] or this gave, with places up to the block to stop at; as many
+    /// bytes as [`Source::safe`] says can be read behind the limit.
     #[inline(always)]
-    unsafe fn refill(&mut self) {
-        // SAFETY: by the caller.
-        let next = u64::from_be(unsafe { self.at.cast::<u64>().read_unaligned() });
-        self.bits |= next >> self.n;
-        self.at = self.at.wrapping_add(((63 - self.n) >> 3) as usize);
-        self.n |= 56;
-    }
-
-    #[inline(always)]
-    fn take(&mut self, n: u32) {
-        self.bits <<= n & 63;
-        self.n -= u64::from(n);
-    }
-
-    /// Gives `n` bits back, at most 64, that were taken.
-    ///
-    /// # Safety
-    /// They lie in the room, and eight bytes can be read.
-    #[inline(always)]
-    unsafe fn give_back(&mut self, n: u32) {
-        let back = self.n + u64::from(n);
-        self.at = self.at.wrapping_sub(back.div_ceil(8) as usize);
-        (self.bits, self.n) = (0, 0);
-        let used = (8 - back % 8) % 8;
-        // SAFETY: by the caller.
-        unsafe { self.refill() };
-        self.take(used as u32);
-    }
-
-    /// Reads a block; gives how many coefficients it has up to the last that is not 0.
-    ///
-    /// # Safety
-    /// From `at` on, as many bytes can be read as a block can take, and 16 more; at `block`,
-    /// [`REACH`] coefficients can be written.
-    #[inline(always)]
-    unsafe fn block(
-        &mut self,
-        codec: &Codec<'_>,
-        last: &mut i32,
-        block: *mut i16,
-    ) -> Result<usize, Error> {
-        // SAFETY: by the caller.
-        unsafe {
-            self.refill();
-            block.write_bytes(0, BLOCK);
-        }
-        let Some(difference) = codec.dc.read(self.bits) else { return Err(NO_CODE) };
-        self.take(difference.bits);
-        *last += difference.value;
-        if !codec.allows(0, *last) {
-            return Err(OUT_OF_RANGE);
-        }
-        // SAFETY: by the caller.
-        unsafe {
-            *block = *last as i16;
-            Ok(self.coefficients(codec, block)? / 2)
-        }
-    }
-
-    /// Reads the AC coefficients of a block; gives how many bytes of it were written.
-    ///
-    /// # Safety
-    /// As for [`Self::block`].
-    #[inline(always)]
-    unsafe fn coefficients(&mut self, codec: &Codec<'_>, block: *mut i16) -> Result<usize, Error> {
-        let block = block.cast::<u8>();
-        // Bytes of the block that were written.
-        let mut done = 2;
-        'refill: loop {
-            // SAFETY: by the caller.
-            unsafe { self.refill() };
-            // 56 bits are five look-ups; the compiler unrolls it.
-            for _ in 0..5 {
-                let entry = codec.ac.entries[(self.bits >> (64 - AC_BITS)) as usize];
-                if entry as u8 == 0 {
-                    // SAFETY: by the caller.
-                    match unsafe { self.single(codec, entry, block, done)? } {
-                        None => return Ok(done),
-                        Some(BLOCK_BYTES) => return Ok(BLOCK_BYTES),
-                        Some(it) => done = it,
-                    }
-                    continue 'refill;
-                }
-                let at = done + (entry as usize >> 8 & 255);
-                // SAFETY: `done` is less than 128, and byte 1 of an entry at most 30.
-                unsafe { write_values(entry >> 24, block.add(at)) };
-                done += entry as usize >> 16 & 255;
-                self.bits <<= entry & 63;
-                self.n -= entry & 255;
-
-                if done >= BLOCK_BYTES {
-                    // What ends a block counts as a block.
-                    let is_whole = match entry & END {
-                        0 => done == BLOCK_BYTES,
-                        _ => done < 2 * BLOCK_BYTES,
-                    };
-                    if is_whole {
-                        return Ok(if done == BLOCK_BYTES { done } else { done - BLOCK_BYTES });
-                    }
-                    done -= entry as usize >> 16 & 255;
-                    // SAFETY: what was just taken; by the caller.
-                    (*self, done) = unsafe { self.rest(codec, entry, block, done)? };
-                    return Ok(done);
-                }
+    unsafe fn run(&mut self, limits: &Limits, write: unsafe fn(u64, *mut u8)) -> Stop {
+        let mut it = *self;
+        let stop = 'all: loop {
+            if it.bits.at > limits.at || it.later > limits.later {
+                break Stop::Limit;
             }
-        }
+            // SAFETY: by the caller.
+            unsafe { it.bits.refill() };
+            for _ in 0..LOOKUPS {
+                let window = (it.bits.bits >> (64 - huffman::BITS)) as usize;
+                // SAFETY: a table has an entry for each window.
+                let entry = unsafe { *it.table.add(window) };
+                if entry as u8 == 0 {
+                    break 'all Stop::Single(entry);
+                }
+                let end = it.to.wrapping_add(entry as usize >> 16 & 127);
+                // SAFETY: `to` lies in a block, and what is written ends within the next one.
+                unsafe { it.write(entry, write) };
+                if (end as usize ^ it.to as usize) >= BLOCK_BYTES {
+                    break 'all Stop::Over(entry);
+                }
+                it.bits.take(entry as u32 & 255);
+                // SAFETY: there is a place behind each, and one before `next`.
+                unsafe { it.choose(entry, end) };
+            }
+        };
+        *self = it;
+        stop
     }
 
-    /// Reads one symbol; gives how many bytes of the block are done, none at its end.
+    /// Writes what an entry says, eight coefficients at once, and its bits for what it does not say.
     ///
     /// # Safety
-    /// As for [`Self::block`].
+    /// `to` lies in a block, behind which is another one; there is room in `later`.
     #[inline(always)]
-    unsafe fn single(
-        &mut self,
-        codec: &Codec<'_>,
-        entry: u64,
-        block: *mut u8,
-        done: usize,
-    ) -> Result<Option<usize>, Error> {
+    unsafe fn write(&mut self, entry: u64, write: unsafe fn(u64, *mut u8)) {
+        let at = self.to.wrapping_add(entry as usize >> 8 & 254);
         // SAFETY: by the caller.
-        unsafe { self.refill() };
-        let Some(symbol) = codec.ac.single(entry, self.bits) else { return Err(NO_CODE) };
-        self.take(symbol.bits);
-        if symbol.run == Symbol::END {
-            return Ok(None);
+        unsafe {
+            write(entry >> 24, at);
+            self.later.write(Later { at, bits: self.bits.bits });
         }
-        let at = done + 2 * symbol.run;
-        if at >= BLOCK_BYTES {
-            return Err(TOO_LONG);
-        }
-        if !codec.allows(at / 2, i32::from(symbol.value)) {
-            return Err(OUT_OF_RANGE);
-        }
-        // SAFETY: it lies in the block.
-        unsafe { block.add(at).cast::<i16>().write(symbol.value) };
-        Ok(Some(at + 2))
+        self.later = self.later.wrapping_add(usize::from(entry & LATER != 0));
     }
 
-    /// Takes `entry` back, which runs over the end of the block, and reads its rest one symbol
-    /// at a time. (It takes and gives the bits by value, so that they are in registers elsewhere.)
+    /// Goes on in the block at `end`, or with the next block if `entry` ends this one.
     ///
     /// # Safety
-    /// As for [`Self::block`].
+    /// `next` is a place with one before it.
+    #[inline(always)]
+    unsafe fn choose(&mut self, entry: u64, end: *mut u8) {
+        // SAFETY: by the caller.
+        let ac = unsafe { (*self.next.sub(1)).tables.wrapping_add(TO_AC) };
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: by the caller; a place is two addresses, read in place of `to` and `table`.
+        unsafe {
+            let (mut to, mut table, mut next) = (end, ac, self.next);
+            // Compilers take two instructions to get at the bit.
+            std::arch::asm!(
+                "bt {entry}, {bit}",
+                "cmovc {to}, qword ptr [{next}]",
+                "cmovc {table}, qword ptr [{next} + 8]",
+                "cmovc {next}, {after}",
+                entry = in(reg) entry,
+                bit = const END.trailing_zeros(),
+                to = inout(reg) to,
+                table = inout(reg) table,
+                next = inout(reg) next,
+                after = in(reg) self.next.wrapping_add(1),
+                options(pure, readonly, nostack),
+            );
+            (self.to, self.table, self.next) = (to, table, next);
+        }
+        #[cfg(any(not(target_arch = "x86_64"), miri))]
+        {
+            use std::hint::select_unpredictable;
+            let is_end = entry & END != 0;
+            // SAFETY: by the caller.
+            let next = unsafe { self.next.read() };
+            self.to = select_unpredictable(is_end, next.block, end);
+            self.table = select_unpredictable(is_end, next.tables, ac);
+            self.next = select_unpredictable(is_end, self.next.wrapping_add(1), self.next);
+        }
+    }
+
+    /// The table for DC coefficients of the block's component, and the other one.
+    ///
+    /// # Safety
+    /// The block is not that to stop at.
+    #[inline(always)]
+    unsafe fn tables<'a>(&self) -> (&'a Table, &'a Table) {
+        // SAFETY: by the caller, the tables are those of a codec.
+        let codec = unsafe { &*(*self.next.sub(1)).tables.cast::<Codec>() };
+        (&codec.dc, &codec.ac)
+    }
+
+    /// Reads the one symbol that comes next, of which the look-up gave `entry`.
+    ///
+    /// # Safety
+    /// As for [`Self::run`]; the block is not that to stop at.
     #[cold]
     #[inline(never)]
-    unsafe fn rest(
-        mut self,
-        codec: &Codec<'_>,
-        entry: u64,
-        block: *mut u8,
-        mut done: usize,
-    ) -> Result<(Self, usize), Error> {
+    unsafe fn single(&mut self, entry: u64) -> Result<(), Error> {
         // SAFETY: by the caller.
-        unsafe { self.give_back((entry & 255) as u32) };
-        loop {
-            // SAFETY: by the caller; an entry of several symbols is not one that `single` knows.
-            match unsafe { self.single(codec, entry, block, done)? } {
-                None => return Ok((self, done)),
-                Some(BLOCK_BYTES) => return Ok((self, BLOCK_BYTES)),
-                Some(it) => done = it,
+        let (dc, ac) = unsafe {
+            self.bits.refill();
+            self.tables()
+        };
+        let is_first = self.to.addr().is_multiple_of(BLOCK_BYTES);
+        let table = if is_first { dc } else { ac };
+        let Some(symbol) = table.single(entry, self.bits.bits) else { return Err(NO_CODE) };
+        let Symbol { run, size, .. } = symbol;
+        let is_end = !is_first && size == 0 && run < 15;
+        let left = BLOCK_BYTES - self.to.addr() % BLOCK_BYTES;
+        if !is_end && 2 * run >= left {
+            return Err(TOO_LONG);
+        }
+        // SAFETY: by the caller; it lies in the block.
+        unsafe {
+            if !is_end {
+                self.later_or_now(symbol);
+            }
+            self.bits.take(symbol.bits);
+            let end = self.to.wrapping_add(if is_end { 0 } else { 2 * run + 2 });
+            self.choose(if is_end || 2 * run + 2 == left { END } else { 0 }, end);
+        }
+        Ok(())
+    }
+
+    /// Writes the value of a symbol; leaves it to be looked at with those that are found later.
+    ///
+    /// # Safety
+    /// It belongs to the block.
+    unsafe fn later_or_now(&mut self, symbol: Symbol) {
+        let at = self.to.wrapping_add(2 * symbol.run);
+        if symbol.size == 0 {
+            // SAFETY: by the caller.
+            return unsafe { at.cast::<i16>().write(symbol.value) };
+        }
+        let len = symbol.bits - symbol.size;
+        // SAFETY: by the caller; there is room.
+        unsafe {
+            at.cast::<i16>().write(symbol.size as i16);
+            self.later.write(Later { at, bits: self.bits.bits << len });
+        }
+        self.later = self.later.wrapping_add(1);
+    }
+
+    /// Reads the symbols of `entry` up to the end of the block, which it reaches or runs over.
+    ///
+    /// # Safety
+    /// As for [`Self::run`]; the entry was written, its bits were not taken.
+    #[cold]
+    #[inline(never)]
+    unsafe fn over(&mut self, entry: u64) -> Result<(), Error> {
+        let end = self.to.wrapping_add(entry as usize >> 16 & 127);
+        let block_end = (self.to.addr() | (BLOCK_BYTES - 1)) + 1;
+        // SAFETY: by the caller.
+        unsafe {
+            if end.addr() == block_end && entry & END == 0 {
+                self.bits.take(entry as u32 & 255);
+                self.choose(END, end);
+                return Ok(());
+            }
+            // What lies behind the block is of one that comes later, if of any that counts.
+            end.with_addr(block_end).write_bytes(0, BLOCK_BYTES / 2);
+            self.later = self.later.wrapping_sub(usize::from(entry & LATER != 0));
+            let next = self.next;
+            while self.next == next {
+                self.single(1)?;
             }
         }
+        Ok(())
     }
 }
 
@@ -400,5 +482,19 @@ unsafe fn write_values(values: u64, to: *mut u8) {
     unsafe {
         let values = values.to_le_bytes().map(|it| i16::from(it as i8));
         to.cast::<[i16; 8]>().write_unaligned(values);
+    }
+}
+
+/// The same in one instruction.
+///
+/// # Safety
+/// The processor has AVX2, and 16 bytes can be written.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn write_values_avx2(values: u64, to: *mut u8) {
+    use std::arch::x86_64::*;
+    // SAFETY: by the caller.
+    unsafe {
+        _mm_storeu_si128(to.cast(), _mm_cvtepi8_epi16(_mm_cvtsi64_si128(values as i64)));
     }
 }

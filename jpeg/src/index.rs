@@ -72,6 +72,12 @@ impl Index {
         self.entries[self.number(row, mcus.div_ceil(self.spacing()))]
     }
 
+    /// The MCUs that are read to know `columns` of a row, and to check that they are read rightly.
+    pub(crate) fn read_for(&self, columns: &Range<usize>) -> Range<usize> {
+        let first = columns.start / self.spacing() * self.spacing();
+        first..self.place_to_check(&(first..columns.end)).max(columns.end)
+    }
+
     /// The MCU of a row where an entry tells whether `mcus` of it were read rightly: the last
     /// among them, or else the next; the row's end counts as one.
     pub(crate) fn place_to_check(&self, mcus: &Range<usize>) -> usize {

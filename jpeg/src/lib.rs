@@ -21,6 +21,8 @@
 //! # Ok::<(), jpeg::Error>(())
 //! ```
 
+mod bits;
+mod blocks;
 mod decoder;
 mod entropy;
 mod error;

@@ -1,7 +1,8 @@
 //! Reads the MCU rows of a picture, and gives the rows of pixels that can be made of them.
 
+use crate::blocks::Blocks;
 use crate::decoder::{Channels, Job, Sink};
-use crate::entropy::{BLOCK, Blocks, ReadMcus, Scan, Step};
+use crate::entropy::{self, Run, Scan};
 use crate::error::{Error, irregular};
 use crate::header::Colour;
 use crate::index::{Entry, Index};
@@ -15,12 +16,9 @@ const READ_TO_CHECK: usize = 8;
 /// A picture that is being read.
 pub(crate) struct Picture<'a> {
     pub(crate) job: &'a Job<'a>,
-    pub(crate) read: ReadMcus,
+    pub(crate) run: Run,
     pub(crate) kernels: &'static Kernels,
     pub(crate) scan: Scan<'a>,
-    /// For MCUs that are wanted, and for others.
-    pub(crate) steps: &'a [Step],
-    pub(crate) unread: &'a [Step],
     pub(crate) blocks: &'a mut Blocks,
     pub(crate) planes: &'a mut [Rows; 3],
     pub(crate) restarts: Restarts,
@@ -46,8 +44,10 @@ impl Picture<'_> {
         let may_stop = job.bytes.ends_with(&[0xFF, 0xD9]) && !job.is_read_whole;
         for row in 0..job.layout.mcus.1 {
             let is_wanted = job.rows.contains(&row);
-            let columns = if is_wanted { job.columns.clone() } else { 0..0 };
-            self.read_row(&columns, 0..job.layout.mcus.0)?;
+            if is_wanted {
+                self.clear();
+            }
+            self.read_row(0..job.layout.mcus.0)?;
             if is_wanted {
                 self.transform(row);
                 self.give(row, sink);
@@ -78,12 +78,13 @@ impl Picture<'_> {
             self.scan.source.seek(at, u32::from(entry.at.1))?;
             self.scan.last = entry.last.map(i32::from);
             self.restarts.begin_at(row * job.layout.mcus.0 + first);
-            self.read_row(&job.columns, first..known)?;
+            self.clear();
+            self.read_row(first..known)?;
             let is_end = (known, row + 1) == job.layout.mcus;
             if !is_far {
                 self.check_place(index.behind(row, known), is_end)?;
             }
-            self.read_row(&job.columns, known..job.columns.end)?;
+            self.read_row(known..job.columns.end)?;
             self.transform(row);
             self.give(row, sink);
         }
@@ -113,8 +114,9 @@ impl Picture<'_> {
         }
     }
 
-    /// Reads `all` the MCUs of a row, of which `columns` are kept.
-    fn read_row(&mut self, columns: &Range<usize>, all: Range<usize>) -> Result<(), Error> {
+    /// Reads `all` these MCUs of a row.
+    fn read_row(&mut self, all: Range<usize>) -> Result<(), Error> {
+        let held = self.job.held.start;
         let mut at = all.start;
         while at < all.end {
             if self.restarts.is_due() {
@@ -127,12 +129,7 @@ impl Picture<'_> {
                 }
                 next = next.min((at / index.spacing() + 1) * index.spacing());
             }
-            let bounds = [columns.start, columns.end];
-            let next = bounds.into_iter().find(|&it| it > at).unwrap_or(next).min(next);
-            let is_kept = columns.contains(&at);
-            let first = if is_kept { columns.start } else { at };
-            self.scan.steps = if is_kept { self.steps } else { self.unread };
-            (self.read)(&mut self.scan, self.blocks, at - first..next - first)?;
+            entropy::read(&mut self.scan, self.blocks, at - held..next - held, self.run)?;
             self.restarts.count(next - at);
             at = next;
         }
@@ -151,6 +148,14 @@ impl Picture<'_> {
         }
     }
 
+    /// Makes zeros of the blocks of a row that samples are made of.
+    fn clear(&mut self) {
+        for (i, plane) in self.job.layout.planes()[..self.job.n_planes].iter().enumerate() {
+            let columns = self.job.held_blocks(plane);
+            (0..plane.v).for_each(|v| self.blocks.clear(i, v, &columns));
+        }
+    }
+
     /// Makes samples of a row of MCUs, where they are needed.
     fn transform(&mut self, row: usize) {
         let job = self.job;
@@ -160,10 +165,9 @@ impl Picture<'_> {
             rows.advance(plane, 8 * first);
             let (columns, down) = job.layout.needed(plane, &job.region);
             for v in (0..plane.v).filter(|v| down.contains(&(first + v))) {
-                let at = job.coefs_at()[i] + v * job.row_len(plane.h);
-                let (coefs, ends) = (&self.blocks.coefs[at..], &self.blocks.ends[at / BLOCK..]);
+                let coefs = self.blocks.coefs(i, v, &job.held_blocks(plane));
                 let factors = &job.quantisers[i];
-                let row = BlockRow { row: v, columns: columns.clone(), coefs, ends, factors };
+                let row = BlockRow { row: v, columns: columns.clone(), coefs, factors };
                 rows.put(&row, self.kernels);
             }
             rows.repeat_sides(plane);

@@ -31,8 +31,6 @@ use crate::Tier;
 pub(crate) struct Coded<'a> {
     /// 64 coefficients of each block, one block after another.
     pub(crate) coefs: &'a [i16],
-    /// For each block, how many coefficients there are before the first of which all are 0.
-    pub(crate) ends: &'a [u8],
     /// What the coefficients are multiplied by.
     pub(crate) factors: &'a [u16; 64],
 }
@@ -176,7 +174,7 @@ impl Kernels {
 
 /// Holds when the blocks are whole and `out` has room for them.
 fn check_blocks(side: usize, blocks: &Coded<'_>, out: &[u8], stride: usize) {
-    let n = blocks.ends.len();
+    let n = blocks.coefs.len() / 64;
     assert_eq!(blocks.coefs.len(), 64 * n, "blocks are whole");
     if n > 0 {
         let end = stride.checked_mul(side - 1).and_then(|it| it.checked_add(side * n));

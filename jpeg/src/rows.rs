@@ -13,9 +13,8 @@ pub(crate) struct BlockRow<'a> {
     pub(crate) row: usize,
     /// The columns of blocks that are needed.
     pub(crate) columns: Range<usize>,
-    /// Of all that are held: their coefficients, how many of each count, and their factors.
+    /// Of all that are held: their coefficients, and their factors.
     pub(crate) coefs: &'a [i16],
-    pub(crate) ends: &'a [u8],
     pub(crate) factors: &'a [u16; 64],
 }
 
@@ -66,11 +65,7 @@ impl Rows {
         let end = blocks.columns.end.min(held.end) - held.start;
         let at = (8 * blocks.row + 1) * self.stride + PAD + 8 * first;
         let len = 7 * self.stride + 8 * (end - first);
-        let coded = Coded {
-            coefs: &blocks.coefs[64 * first..64 * end],
-            ends: &blocks.ends[first..end],
-            factors: blocks.factors,
-        };
+        let coded = Coded { coefs: &blocks.coefs[64 * first..64 * end], factors: blocks.factors };
         by.idct(&coded, &mut self.samples[at..at + len], self.stride);
     }
 

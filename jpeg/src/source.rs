@@ -14,6 +14,8 @@ const BESIDE: usize = 64;
 const MCU_BYTES_MAX: usize = crate::header::BLOCKS_MAX * BLOCK_BYTES_MAX + BESIDE;
 /// Bytes of the file that are copied at once.
 const PIECE: usize = 16 << 10;
+/// Bytes that are read without a look at where the room ends.
+pub(crate) const AHEAD: usize = 32;
 /// Bytes already read that are kept, so that a reader can go back within a symbol.
 const BEFORE: usize = 16;
 /// Zeros behind the end of the code: an MCU that begins before the end ends within them.
@@ -113,23 +115,26 @@ impl<'a> Source<'a> {
         self.room
     }
 
-    /// Where in the room the cursor may at most stand before an MCU; beyond, [`Self::more`] is
-    /// to be called, once before each.
+    /// Where in the room the cursor may stand at most for [`AHEAD`] bytes to be read; beyond,
+    /// [`Self::more`] is to be called.
     pub(crate) fn safe(&self) -> usize {
-        self.filled.saturating_sub(self.mcu_bytes)
+        if self.ended { self.filled + size_of::<u64>() } else { self.filled.saturating_sub(AHEAD) }
+    }
+
+    /// Whether all that was read is code.
+    pub(crate) fn check_end(&self) -> Result<(), Error> {
+        match self.ended && self.cursor.position() > 8 * self.filled {
+            true => irregular("its code ends too early"),
+            false => Ok(()),
+        }
     }
 
     /// Copies the next piece, or finds out that the code has ended too early.
-    ///
-    /// After it, an MCU can be read without a further look at where the room ends.
     #[cold]
     #[inline(never)]
     pub(crate) fn more(&mut self) -> Result<(), Error> {
         if self.ended {
-            return match self.cursor.position() <= 8 * self.filled {
-                true => Ok(()),
-                false => irregular("its code ends too early"),
-            };
+            return self.check_end();
         }
         let read = self.cursor.at - BEFORE;
         self.room.copy_within(read..self.filled, 0);

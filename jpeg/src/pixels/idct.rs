@@ -45,9 +45,9 @@ pub(super) const ODD_2: Pair = (-20995, 25172 - 20995);
 /// See [`super::Kernels::idct`].
 pub(super) fn plain(blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
     for (b, block) in blocks.coefs.as_chunks().0.iter().enumerate() {
-        let samples = match blocks.ends[b] {
-            0 | 1 => [flat(block[0].wrapping_mul(blocks.factors[0] as i16)); 64],
-            _ => idct(&natural(block, blocks.factors)),
+        let samples = match block[1..].iter().all(|&it| it == 0) {
+            true => [flat(block[0].wrapping_mul(blocks.factors[0] as i16)); 64],
+            false => idct(&natural(block, blocks.factors)),
         };
         for (row, samples) in samples.as_chunks::<8>().0.iter().enumerate() {
             out[row * stride + 8 * b..][..8].copy_from_slice(samples);

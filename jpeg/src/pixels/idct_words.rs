@@ -4,7 +4,6 @@ use super::Coded;
 use super::idct::{CORNER, EVEN_2, EVEN_3, ODD_0, ODD_1, ODD_2, ODD_3, Pair, Z3, Z4};
 use super::idct_scaled_words::{group_2, group_4};
 use super::words::{LANES_MAX, Words};
-use std::ops::Range;
 
 /// As `idct::plain` (`SIDE` 8) and `idct_scaled::plain` (4 and 2).
 ///
@@ -17,17 +16,15 @@ pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
     out: &mut [u8],
     stride: usize,
 ) {
-    let Coded { coefs, ends, factors } = *blocks;
-    let n = ends.len();
+    let Coded { coefs, factors } = *blocks;
+    let n = coefs.len() / 64;
     let whole = n - n % V::LANES;
-    let end = |of: Range<usize>| ends[of].iter().fold(0, |all, &it| all.max(it));
     let mut b = 0;
     while b < whole {
         // SAFETY: blocks b to b + LANES - 1 are there, and rows of SIDE * LANES bytes for them: the
         // last ends at (SIDE - 1) * stride + SIDE * (b + LANES), not past the end of `out`.
         unsafe {
-            let group =
-                Group { blocks: coefs.as_ptr().add(64 * b), factors, end: end(b..b + V::LANES) };
+            let group = Group { blocks: coefs.as_ptr().add(64 * b), factors };
             group.transform::<V, SIDE>(out.as_mut_ptr().add(SIDE * b), stride);
         }
         b += V::LANES;
@@ -37,7 +34,7 @@ pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
         let mut blocks = [0; 64 * LANES_MAX];
         blocks[..64 * (n - whole)].copy_from_slice(&coefs[64 * whole..]);
         let mut rows = [[0; 8 * LANES_MAX]; 8];
-        let group = Group { blocks: blocks.as_ptr(), factors, end: end(whole..n) };
+        let group = Group { blocks: blocks.as_ptr(), factors };
         // SAFETY: there are LANES_MAX blocks and rows of as many.
         unsafe { group.transform::<V, SIDE>(rows.as_mut_ptr().cast(), 8 * LANES_MAX) };
         for (row, samples) in rows[..SIDE].iter().enumerate() {
@@ -51,8 +48,6 @@ pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
 struct Group<'a> {
     blocks: *const i16,
     factors: &'a [u16; 64],
-    /// Coefficients of each up to the last that is not 0.
-    end: u8,
 }
 
 impl Group<'_> {
@@ -62,11 +57,11 @@ impl Group<'_> {
     /// The processor has the instructions; `V::LANES` blocks and as many rows are there.
     #[inline(always)]
     unsafe fn transform<V: Words, const SIDE: usize>(self, out: *mut u8, stride: usize) {
-        let Self { blocks, factors, end } = self;
+        let Self { blocks, factors } = self;
         // SAFETY: the caller's.
         unsafe {
             match SIDE {
-                8 if end <= CORNER => {
+                8 if are_corners::<V>(blocks) => {
                     let [even, odd] = V::corner(blocks, factors.as_ptr());
                     write_8(corner(even, odd), out, stride);
                 }
@@ -76,6 +71,18 @@ impl Group<'_> {
             }
         }
     }
+}
+
+/// Whether only the first [`CORNER`] coefficients of `V::LANES` blocks are not 0.
+#[inline(always)]
+unsafe fn are_corners<V: Words>(blocks: *const i16) -> bool {
+    let mut all = [0; 64];
+    for i in 0..V::LANES {
+        // SAFETY: the caller has so many blocks.
+        let block: [i16; 64] = unsafe { blocks.add(64 * i).cast::<[i16; 64]>().read() };
+        all.iter_mut().zip(block).for_each(|(all, it)| *all |= it);
+    }
+    all[usize::from(CORNER)..].iter().fold(0, |all, &it| all | it) == 0
 }
 
 /// Writes eight rows of 8 bytes of each lane, of its columns of words.

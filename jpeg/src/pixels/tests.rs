@@ -36,14 +36,6 @@ impl Numbers {
         coefs
     }
 
-    /// For each block a number of coefficients that is not too small.
-    fn ends(&mut self, coefs: &[i16]) -> Vec<u8> {
-        let end = |it: &[i16; 64]| it.iter().rposition(|&it| it != 0).map_or(0, |it| it + 1) as u8;
-        let ends = coefs.as_chunks().0.iter().map(end);
-        ends.map(|it| it + if self.next().is_multiple_of(4) { (64 - it).min(3) } else { 0 })
-            .collect()
-    }
-
     fn quant(&mut self) -> [u16; 64] {
         let bits = self.next() % 16;
         std::array::from_fn(|_| ((self.next() as u16) >> bits).max(1))
@@ -74,8 +66,7 @@ fn all_tiers_give_the_same_blocks() {
     for round in 0..2000 {
         let n = round % 11;
         let (coefs, quant) = (numbers.blocks(n), numbers.quant());
-        let ends = numbers.ends(&coefs);
-        let blocks = Coded { coefs: &coefs, ends: &ends, factors: &quant };
+        let blocks = Coded { coefs: &coefs, factors: &quant };
         let stride = 8 * n + numbers.next() as usize % 9;
         check(7 * stride + 8 * n, |it, out| it.idct(&blocks, out, stride));
         for (shift, side) in [(1, 4), (2, 2), (3, 1)] {
@@ -122,11 +113,9 @@ fn a_block_without_waves_is_flat() {
     (coefs[0], coefs[1]) = (40, 0);
     for tier in Tier::available() {
         let mut out = [0; 64];
-        for ends in [[1], [64]] {
-            let blocks = Coded { coefs: &coefs, ends: &ends, factors: &[2; 64] };
-            Kernels::of(tier).idct(&blocks, &mut out, 8);
-            assert_eq!(out, [138; 64], "{tier:?}"); // 128 + 40 * 2 / 8
-        }
+        let blocks = Coded { coefs: &coefs, factors: &[2; 64] };
+        Kernels::of(tier).idct(&blocks, &mut out, 8);
+        assert_eq!(out, [138; 64], "{tier:?}"); // 128 + 40 * 2 / 8
     }
 }
 
@@ -138,12 +127,12 @@ fn speed() {
     let n = 60;
     let mut coefs = numbers.blocks(n);
     coefs.iter_mut().for_each(|it| *it >>= 8);
-    let ends = numbers.ends(&coefs);
-    let corners = vec![6; n];
+    let mut corners = coefs.clone();
+    corners.as_chunks_mut::<64>().0.iter_mut().for_each(|it| it[6..].fill(0));
     let (rows, quant) = (numbers.bytes(3 * 480), [3; 64]);
     let (a, b, c) = (&rows[..480], &rows[480..960], &rows[960..]);
-    let blocks = Coded { coefs: &coefs, ends: &ends, factors: &quant };
-    let corners = Coded { ends: &corners, ..blocks };
+    let blocks = Coded { coefs: &coefs, factors: &quant };
+    let corners = Coded { coefs: &corners, ..blocks };
     let mut out = vec![0; 16 * 480];
     for tier in Tier::available() {
         let it = Kernels::of(tier);
@@ -206,8 +195,7 @@ fn planes(kernels: &Kernels, jpeg: &[u8], shift: u32) -> Vec<Plane> {
         let mut samples = vec![0; stride * it.blocks_y * side];
         let rows = it.blocks.chunks(it.blocks_x).zip(samples.chunks_mut(stride * side));
         for (blocks, out) in rows {
-            let ends = Numbers(6).ends(blocks.as_flattened());
-            let blocks = Coded { coefs: blocks.as_flattened(), ends: &ends, factors: &quant };
+            let blocks = Coded { coefs: blocks.as_flattened(), factors: &quant };
             match shift {
                 0 => kernels.idct(&blocks, out, stride),
                 _ => kernels.idct_scaled(shift, &blocks, out, stride),
