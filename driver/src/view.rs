@@ -307,7 +307,8 @@ pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storag
         Some(_) => sweep(host::Pattern::Files).or_else(|| sweep(host::Pattern::Random))?,
         None => sweep(host::Pattern::Random)?,
     };
-    let smaller = request.map_or(1.0, |it| smaller(&of.read, random, it));
+    let files = request.filter(|_| random.pattern == host::Pattern::Files);
+    let smaller = files.map_or(1.0, |it| smaller(&of.read, random, it));
     let times = |(rise, height): (f64, f64)| (rise * smaller, height * smaller);
     let random_curve = curve(random);
     let (rise, level) = (times(random_curve.rise), times(random_curve.level));
