@@ -4,7 +4,6 @@
 //! Valgrind counts them, whose processor has AVX2 and no AVX-512: `SLOW_TESTS=1 cargo test --release
 //! -p jpeg --test instructions`. With `COUNT_AGAIN=1` the file is written anew: what has changed is
 //! then to be told where the change is.
-#![expect(clippy::print_stdout, reason = "what was not done is told")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use jpeg::{Decoder, Header, Request};
