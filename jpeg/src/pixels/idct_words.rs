@@ -76,13 +76,18 @@ impl Group<'_> {
 /// Whether only the first [`CORNER`] coefficients of `V::LANES` blocks are not 0.
 #[inline(always)]
 unsafe fn are_corners<V: Words>(blocks: *const i16) -> bool {
-    let mut all = [0; 64];
-    for i in 0..V::LANES {
-        // SAFETY: the caller has so many blocks.
-        let block: [i16; 64] = unsafe { blocks.add(64 * i).cast::<[i16; 64]>().read() };
-        all.iter_mut().zip(block).for_each(|(all, it)| *all |= it);
+    // SAFETY: the caller has the instructions and so many blocks of 128 bytes; what is read begins
+    // within a block and ends at its end.
+    unsafe {
+        let mut all = V::zero();
+        for i in 0..V::LANES {
+            let block = blocks.add(64 * i).cast::<u8>();
+            for at in (2 * usize::from(CORNER)..128).step_by(V::BYTES) {
+                all = all.or(V::load(block.add(at.min(128 - V::BYTES))));
+            }
+        }
+        all.is_zero()
     }
-    all[usize::from(CORNER)..].iter().fold(0, |all, &it| all | it) == 0
 }
 
 /// Writes eight rows of 8 bytes of each lane, of its columns of words.

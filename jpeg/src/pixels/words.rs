@@ -76,6 +76,8 @@ pub(super) trait Words: Copy {
     unsafe fn sub32(self, other: Self) -> Self;
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn or(self, other: Self) -> Self;
+    /// Whether all bits are 0.
+    unsafe fn is_zero(self) -> bool;
 
     /// Shifts by `N` (1 to 15), to the right with the sign, without it, and to the left.
     unsafe fn sra32<const N: i32>(self) -> Self;

@@ -40,6 +40,7 @@ impl Words for int16x8_t {
 
         fn load(from: *const u8) -> Self = vreinterpretq_s16_u8(vld1q_u8(from));
         fn store(self, to: *mut u8) -> () = vst1q_u8(to, vreinterpretq_u8_s16(self));
+        fn is_zero(self) -> bool = vmaxvq_u16(vreinterpretq_u16_s16(self)) == 0;
         fn load_wide(from: *const u8) -> Self = vreinterpretq_s16_u16(vmovl_u8(vld1_u8(from)));
         fn store_halves(self, lower: *mut u8, upper: *mut u8) -> () = {
             let bytes = vreinterpretq_u8_s16(self);

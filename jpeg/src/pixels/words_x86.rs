@@ -56,6 +56,12 @@ impl Words for __m128i {
     }
 
     #[inline(always)]
+    unsafe fn is_zero(self) -> bool {
+        // SAFETY: the caller has the instructions; see `Words`.
+        unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(self, _mm_setzero_si128())) == 0xFFFF }
+    }
+
+    #[inline(always)]
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: 16 bytes may be written at `to`, at any alignment.
         unsafe { _mm_storeu_si128(to.cast(), self) }
@@ -153,6 +159,12 @@ impl Words for __m256i {
             let octets = [octet(blocks, quant, 0), octet(blocks, quant, 1)];
             [corner_of_two::<0>(&octets), corner_of_two::<1>(&octets)]
         };
+    }
+
+    #[inline(always)]
+    unsafe fn is_zero(self) -> bool {
+        // SAFETY: the caller has the instructions; see `Words`.
+        unsafe { _mm256_testz_si256(self, self) == 1 }
     }
 
     #[inline(always)]
@@ -372,6 +384,12 @@ impl Words for __m512i {
     unsafe fn mul_add_to(self, by: Self, sum: Self) -> Self {
         // SAFETY: the caller has the instructions.
         unsafe { _mm512_dpwssd_epi32(sum, self, by) }
+    }
+
+    #[inline(always)]
+    unsafe fn is_zero(self) -> bool {
+        // SAFETY: the caller has the instructions; see `Words`.
+        unsafe { _mm512_test_epi32_mask(self, self) == 0 }
     }
 
     #[inline(always)]
