@@ -15,7 +15,7 @@ pub(crate) const BLOCK_BYTES: usize = 2 * BLOCK;
 #[repr(C, align(128))]
 struct Block([i16; BLOCK]);
 
-/// Where a block is written to, and the tables that it is read with: those of a [`Codec`].
+/// Where a block is written to, and the tables that it is read with: those of a `Codec`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Place {
