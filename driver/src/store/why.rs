@@ -55,7 +55,11 @@ pub fn why(
             step: candidate.step.clone(),
             function: candidate.function.clone(),
             kept: choice.kept && choice.is_on_disk(),
-            why: choice.why.clone(),
+            // What is kept in memory alone has a reason for that.
+            why: match choice.kept && !choice.is_on_disk() {
+                true => choice.why_not_on_disk().to_owned(),
+                false => choice.why.clone(),
+            },
             entries: store.map_or(0, |it| it.stats().entries),
             changed: changed.filter(|_| possible),
             address,
