@@ -6,7 +6,7 @@ use crate::entropy::{self, Run, Scan, Tables};
 use crate::error::Error;
 use crate::header::{BLOCKS_MAX, Colour, Header, Parsed};
 use crate::index::Index;
-use crate::layout::{Layout, Plane, Region};
+use crate::layout::{Layout, Plane, Region, Scale};
 use crate::picture::{Picture, Restarts};
 use crate::pixels::Kernels;
 use crate::rows::Rows;
@@ -18,7 +18,9 @@ use std::ops::Range;
 /// What is wanted of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// The part of it that is wanted; all where there is none.
+    /// How much smaller it is made: as libjpeg does, out of fewer coefficients of each block.
+    pub scale: Scale,
+    /// The part of it that is wanted, in pixels of what is made; all where there is none.
     pub region: Option<Region>,
     /// What each pixel is wanted as.
     pub channels: Channels,
@@ -31,7 +33,13 @@ pub struct Request<'a> {
 impl Default for Request<'_> {
     /// All of it, in RGB, of at most 2^28 pixels.
     fn default() -> Self {
-        Self { region: None, channels: Channels::Rgb, pixels_max: 1 << 28, index: None }
+        Self {
+            scale: Scale::Full,
+            region: None,
+            channels: Channels::Rgb,
+            pixels_max: 1 << 28,
+            index: None,
+        }
     }
 }
 
@@ -60,7 +68,7 @@ impl Channels {
 pub struct Info {
     /// What the file says of itself.
     pub header: Header,
-    /// The part of the picture that was given.
+    /// The part of the picture that was given, in pixels of what was made.
     pub region: Region,
 }
 
@@ -288,9 +296,9 @@ impl<'a> Job<'a> {
         if request.channels == Channels::Gray && header.colour == Colour::Rgb {
             return Err(Error::Unsupported("it has no luma"));
         }
-        let layout = Layout::of(&header);
+        let layout = Layout::of(&header, request.scale);
         let region = request.region.unwrap_or(layout.whole());
-        region.check(header.width, header.height)?;
+        region.check(layout.width, layout.height)?;
         let (columns, rows) = layout.window(&region);
         let mut quantisers = [[0; 64]; 3];
         for (to, component) in quantisers.iter_mut().zip(&parsed.components[..layout.n_planes]) {

@@ -61,9 +61,11 @@ impl Filter {
         matches!(self, Self::H1V2 | Self::H2V2)
     }
 
-    fn of(ratio: (usize, usize), width: usize) -> Self {
+    /// Where a block is one pixel, nothing lies between two.
+    fn of(ratio: (usize, usize), width: usize, scale: Scale) -> Self {
         match ratio {
             (1, 1) => Self::None,
+            _ if scale == Scale::Eighth => Self::Repeat,
             (2, 1) if width > 2 => Self::H2V1,
             (1, 2) => Self::H1V2,
             (2, 2) if width > 2 => Self::H2V2,
@@ -72,12 +74,47 @@ impl Filter {
     }
 }
 
+/// How much smaller than it is a picture is made (libjpeg's `scale_num` of 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// As it is.
+    #[default]
+    Full,
+    /// A half of its width and height, rounded up.
+    Half,
+    /// A quarter of them, rounded up.
+    Quarter,
+    /// An eighth of them, rounded up.
+    Eighth,
+}
+
+impl Scale {
+    /// All of them, the largest first.
+    pub const ALL: [Self; 4] = [Self::Full, Self::Half, Self::Quarter, Self::Eighth];
+
+    /// So many pixels, made smaller.
+    pub fn of(self, pixels: usize) -> usize {
+        pixels.div_ceil(BLOCK / self.side())
+    }
+
+    /// Samples of a side of a block.
+    fn side(self) -> usize {
+        BLOCK >> self as usize
+    }
+}
+
+/// Samples of a side of a block, where nothing is made smaller.
+pub(crate) const BLOCK: usize = 8;
+
 /// A component, as its samples lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plane {
     /// Blocks of an MCU, across and down.
     pub(crate) h: usize,
     pub(crate) v: usize,
+    /// Samples of a side of a block: 8, or fewer where the picture is made smaller. A component with
+    /// fewer samples than others is then made smaller by less (libjpeg's jdmaster).
+    pub(crate) side: usize,
     /// Pixels for a sample, across and down.
     pub(crate) ratio: (usize, usize),
     /// Samples that are the picture's, not its blocks' padding.
@@ -100,8 +137,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a picture that is supported.
-    pub(crate) fn of(header: &Header) -> Self {
+    /// The layout of a picture that is supported, made smaller.
+    pub(crate) fn of(header: &Header, scale: Scale) -> Self {
         let &Header { width, height, components, .. } = header;
         let max = header.sampling_max();
         // A scan of one component has MCUs of one block (A.2.2).
@@ -110,12 +147,23 @@ impl Layout {
         let planes = [0, 1, 2].map(|i| {
             let (h, v) = header.sampling[i];
             let (h, v) = if alone { (1, 1) } else { (usize::from(h), usize::from(v)) };
-            let ratio = (h_max / h, v_max / v);
-            let (width, height) = ((width * h).div_ceil(h_max), (height * v).div_ceil(v_max));
-            Plane { h, v, ratio, width, height, filter: Filter::of(ratio, width) }
+            let fits = |side: usize| {
+                let is_part = |all: usize, own| (all * scale.side()).is_multiple_of(own * side);
+                is_part(h_max, h) && is_part(v_max, v)
+            };
+            let mut side = scale.side();
+            while side < BLOCK && fits(2 * side) {
+                side *= 2;
+            }
+            let ratio = (h_max * scale.side() / (h * side), v_max * scale.side() / (v * side));
+            let samples =
+                |all: usize, own: usize, max: usize| (all * own * side).div_ceil(max * BLOCK);
+            let (width, height) = (samples(width, h, h_max), samples(height, v, v_max));
+            Plane { h, v, side, ratio, width, height, filter: Filter::of(ratio, width, scale) }
         });
-        let mcu = (8 * h_max, 8 * v_max);
-        let mcus = (width.div_ceil(mcu.0), height.div_ceil(mcu.1));
+        let mcus = (width.div_ceil(BLOCK * h_max), height.div_ceil(BLOCK * v_max));
+        let mcu = (scale.side() * h_max, scale.side() * v_max);
+        let (width, height) = (scale.of(width), scale.of(height));
         Self { width, height, n_planes: components, planes, mcus, mcu }
     }
 
@@ -140,9 +188,11 @@ impl Layout {
 
     /// The MCUs that the region and what its filters read beside it lie in, across and down.
     pub(crate) fn window(&self, region: &Region) -> (Range<usize>, Range<usize>) {
+        let is_wider =
+            |of: fn((usize, usize)) -> usize| self.planes().iter().any(|it| of(it.ratio) > 1);
         (
-            span(region.columns(), self.width, self.mcu.0),
-            span(region.rows(), self.height, self.mcu.1),
+            span(region.columns(), self.width, self.mcu.0, is_wider(|it| it.0)),
+            span(region.rows(), self.height, self.mcu.1, is_wider(|it| it.1)),
         )
     }
 
@@ -151,7 +201,9 @@ impl Layout {
         let (h, v) = plane.ratio;
         let columns = if h == 1 { region.columns() } else { wider(region.columns(), self.width) };
         let rows = if v == 1 { region.rows() } else { wider(region.rows(), self.height) };
-        let blocks = |it: Range<usize>, ratio| it.start / (8 * ratio)..it.end.div_ceil(8 * ratio);
+        let side = plane.side;
+        let blocks =
+            |it: Range<usize>, ratio| it.start / (side * ratio)..it.end.div_ceil(side * ratio);
         (blocks(columns, h), blocks(rows, v))
     }
 }
@@ -163,7 +215,7 @@ fn wider(pixels: Range<usize>, all: usize) -> Range<usize> {
     pixels.start.saturating_sub(BESIDE)..(pixels.end + BESIDE).min(all)
 }
 
-fn span(pixels: Range<usize>, all: usize, mcu: usize) -> Range<usize> {
-    let pixels = if mcu == 8 { pixels } else { wider(pixels, all) };
+fn span(pixels: Range<usize>, all: usize, mcu: usize, is_wider: bool) -> Range<usize> {
+    let pixels = if is_wider { wider(pixels, all) } else { pixels };
     pixels.start / mcu..pixels.end.div_ceil(mcu)
 }

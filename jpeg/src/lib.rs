@@ -31,7 +31,6 @@ mod huffman;
 mod index;
 mod layout;
 mod picture;
-#[expect(dead_code, reason = "no request asks for smaller pictures yet")]
 mod pixels;
 mod rows;
 mod source;
@@ -42,5 +41,5 @@ pub use decoder::{Channels, Decoder, Info, Request, Target};
 pub use error::Error;
 pub use header::{Colour, Header, Kind};
 pub use index::Index;
-pub use layout::Region;
+pub use layout::{Region, Scale};
 pub use tier::Tier;

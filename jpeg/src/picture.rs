@@ -162,7 +162,7 @@ impl Picture<'_> {
         let planes = job.layout.planes()[..job.n_planes].iter().zip(&mut *self.planes);
         for (i, (plane, rows)) in planes.enumerate() {
             let first = row * plane.v;
-            rows.advance(plane, 8 * first);
+            rows.advance(plane, plane.side * first);
             let (columns, down) = job.layout.needed(plane, &job.region);
             for v in (0..plane.v).filter(|v| down.contains(&(first + v))) {
                 let coefs = self.blocks.coefs(i, v, &job.held_blocks(plane));

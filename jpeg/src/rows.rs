@@ -1,6 +1,6 @@
 //! The samples of a plane, an MCU row at a time, and the rows of the picture made of them.
 
-use crate::layout::{Filter, Plane};
+use crate::layout::{BLOCK, Filter, Plane};
 use crate::pixels::{Coded, Kernels};
 use std::ops::Range;
 
@@ -23,6 +23,8 @@ pub(crate) struct BlockRow<'a> {
 pub(crate) struct Rows {
     samples: Vec<u8>,
     stride: usize,
+    /// Samples of a side of a block.
+    side: usize,
     /// The columns of the plane that are held.
     columns: Range<usize>,
     /// The row of the plane that follows the first that is held.
@@ -37,11 +39,13 @@ pub(crate) struct Rows {
 impl Rows {
     /// Makes room for `mcus` of each row.
     pub(crate) fn begin(&mut self, plane: &Plane, mcus: &Range<usize>) {
-        self.columns = 8 * plane.h * mcus.start..8 * plane.h * mcus.end;
+        self.side = plane.side;
+        let mcu = plane.side * plane.h;
+        self.columns = mcu * mcus.start..mcu * mcus.end;
         self.stride = (self.columns.len() + 2 * PAD).next_multiple_of(64);
         // Rows that are a page apart would take each other's place in the cache.
         self.stride += if self.stride.is_multiple_of(1024) { 64 } else { 0 };
-        let len = self.stride * (8 * plane.v + 1);
+        let len = self.stride * (self.side * plane.v + 1);
         if self.samples.len() < len {
             self.samples.resize(len, 0);
         }
@@ -53,20 +57,25 @@ impl Rows {
 
     /// Goes to the MCU row whose first row in the plane is `first`.
     pub(crate) fn advance(&mut self, plane: &Plane, first: usize) {
-        let last = 8 * plane.v * self.stride;
+        let last = self.side * plane.v * self.stride;
         self.samples.copy_within(last..last + self.stride, 0);
         self.first = first;
     }
 
     /// Makes samples of the blocks of a row that are held.
     pub(crate) fn put(&mut self, blocks: &BlockRow<'_>, by: &Kernels) {
-        let held = self.columns.start / 8..self.columns.end / 8;
+        let side = self.side;
+        let held = self.columns.start / side..self.columns.end / side;
         let first = blocks.columns.start.max(held.start) - held.start;
         let end = blocks.columns.end.min(held.end) - held.start;
-        let at = (8 * blocks.row + 1) * self.stride + PAD + 8 * first;
-        let len = 7 * self.stride + 8 * (end - first);
+        let at = (side * blocks.row + 1) * self.stride + PAD + side * first;
+        let len = (side - 1) * self.stride + side * (end - first);
         let coded = Coded { coefs: &blocks.coefs[64 * first..64 * end], factors: blocks.factors };
-        by.idct(&coded, &mut self.samples[at..at + len], self.stride);
+        let to = &mut self.samples[at..at + len];
+        match BLOCK.ilog2() - side.ilog2() {
+            0 => by.idct(&coded, to, self.stride),
+            shift => by.idct_scaled(shift, &coded, to, self.stride),
+        }
     }
 
     /// Repeats the samples at the sides of the plane, which filters read, in all rows but the first.
@@ -76,7 +85,7 @@ impl Rows {
         }
         let right = plane.width.checked_sub(self.columns.start + 1);
         let right = right.filter(|_| plane.width <= self.columns.end);
-        for row in self.samples.chunks_exact_mut(self.stride).skip(1).take(8 * plane.v) {
+        for row in self.samples.chunks_exact_mut(self.stride).skip(1).take(self.side * plane.v) {
             if self.columns.start == 0 {
                 row[PAD - 1] = row[PAD];
             }

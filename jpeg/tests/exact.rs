@@ -2,13 +2,18 @@
 #![expect(clippy::print_stdout, reason = "what was taken is told")]
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
-use jpeg::{Channels, Decoder, Error, Header, Index, Region, Request, Target, Tier};
-use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
+use jpeg::{Channels, Decoder, Error, Header, Index, Region, Request, Scale, Target, Tier};
+use libjpeg_turbo_rs::{Encoder, PixelFormat, ScalingFactor, Subsampling};
 use std::path::{Path, PathBuf};
 
 /// What another decoder makes of all of a picture.
 fn expected(bytes: &[u8], channels: Channels) -> Option<Vec<u8>> {
+    expected_at(Scale::Full, bytes, channels)
+}
+
+fn expected_at(scale: Scale, bytes: &[u8], channels: Channels) -> Option<Vec<u8>> {
     let mut decoder = libjpeg_turbo_rs::Decoder::new(bytes).ok()?;
+    decoder.set_scale(ScalingFactor::try_new(1, 1 << scale as u32).ok()?);
     decoder.set_output_format(match channels {
         Channels::Gray => PixelFormat::Grayscale,
         _ => PixelFormat::Rgb,
@@ -27,9 +32,9 @@ impl Draw {
         ((z ^ z >> 31) % n as u64) as usize
     }
 
-    fn region(&mut self, header: &Header) -> Region {
-        let (x, y) = (self.below(header.width), self.below(header.height));
-        let (width, height) = (self.below(header.width - x) + 1, self.below(header.height - y) + 1);
+    fn region(&mut self, (width, height): (usize, usize)) -> Region {
+        let (x, y) = (self.below(width), self.below(height));
+        let (width, height) = (self.below(width - x) + 1, self.below(height - y) + 1);
         Region { x, y, width, height }
     }
 }
@@ -40,16 +45,25 @@ fn decoded(
     request: &Request<'_>,
     header: &Header,
 ) -> Result<Vec<u8>, Error> {
-    let region = request.region;
-    let (width, height) = region.map_or((header.width, header.height), |it| (it.width, it.height));
+    let all = size_at(request.scale, header);
+    let (width, height) = request.region.map_or(all, |it| (it.width, it.height));
     let stride = width * request.channels.count();
     let mut out = vec![0xA5; stride * height];
     decoder.decode(bytes, request, &mut out, stride)?;
     Ok(out)
 }
 
-fn part(whole: &[u8], header: &Header, region: &Region, channels: usize) -> Vec<u8> {
-    let rows = whole.chunks_exact(header.width * channels).skip(region.y).take(region.height);
+/// Its width and height.
+fn size(of: &Header) -> (usize, usize) {
+    (of.width, of.height)
+}
+
+fn size_at(scale: Scale, of: &Header) -> (usize, usize) {
+    (scale.of(of.width), scale.of(of.height))
+}
+
+fn part(whole: &[u8], width: usize, region: &Region, channels: usize) -> Vec<u8> {
+    let rows = whole.chunks_exact(width * channels).skip(region.y).take(region.height);
     rows.flat_map(|row| &row[region.x * channels..][..region.width * channels]).copied().collect()
 }
 
@@ -59,26 +73,36 @@ fn check(name: &str, bytes: &[u8], n_regions: usize, draw: &mut Draw) -> bool {
     if header.supported().is_err() {
         return false;
     }
-    for channels in [Channels::Rgb, Channels::Gray] {
-        let Some(whole) = expected(bytes, channels) else { return false };
+    let smaller = Scale::ALL[draw.below(3) + 1];
+    for (channels, scale) in [
+        (Channels::Rgb, Scale::Full),
+        (Channels::Gray, Scale::Full),
+        (Channels::Rgb, smaller),
+        (Channels::Gray, smaller),
+    ] {
+        let Some(whole) = expected_at(scale, bytes, channels) else { return false };
         for tier in Tier::available() {
             let mut decoder = Decoder::with_tier(tier);
-            let mut request = Request { channels, ..Request::default() };
+            let mut request = Request { channels, scale, ..Request::default() };
             match decoded(&mut decoder, bytes, &request, &header) {
                 Err(Error::Unsupported(_)) => continue,
                 Err(Error::Irregular(why)) => {
                     println!("{name}: {why}");
                     return false;
                 }
-                result => assert!(result.as_ref() == Ok(&whole), "{name} {tier:?} {channels:?}"),
+                result => {
+                    let is_same = result.as_ref() == Ok(&whole);
+                    assert!(is_same, "{name} {tier:?} {channels:?} {scale:?}");
+                }
             }
             let index = decoder.index(bytes, draw.below(12) + 1).unwrap();
             let kept = index.to_bytes(7);
             assert_eq!(Index::from_bytes(&kept, 7).as_ref(), Ok(&index));
             for _ in 0..n_regions {
-                let region = draw.region(&header);
+                let size = size_at(scale, &header);
+                let region = draw.region(size);
                 request.region = Some(region);
-                let part = part(&whole, &header, &region, channels.count());
+                let part = part(&whole, size.0, &region, channels.count());
                 for index in [None, Some(&index)] {
                     request.index = index;
                     let result = decoded(&mut decoder, bytes, &request, &header);
@@ -176,7 +200,7 @@ fn rows_are_given_one_by_one_and_with_an_index() {
         rows.extend_from_slice(pixels);
     };
     decoder.decode_rows(&bytes, &request, each).unwrap();
-    assert_eq!(rows, part(&whole, &Header::read(&bytes).unwrap(), &region, 3));
+    assert_eq!(rows, part(&whole, 100, &region, 3));
 
     let mut out = vec![9; 160 * 40];
     let to = Target { out: &mut out, stride: 160 };
@@ -206,13 +230,13 @@ fn an_index_that_leads_astray_is_noticed() {
             let mut wrong = index.clone();
             wrong[at] ^= 1 << bit;
             let Ok(wrong) = Index::from_bytes(&wrong, 0) else { continue };
-            let region = draw.region(&header);
+            let region = draw.region(size(&header));
             let request =
                 Request { region: Some(region), index: Some(&wrong), ..Request::default() };
             match decoded(&mut decoder, &bytes, &request, &header) {
                 Ok(pixels) => {
                     // What is wrong up to a marker may be right behind it.
-                    let is_right = pixels == part(&whole, &header, &region, 3) || restarts > 0;
+                    let is_right = pixels == part(&whole, header.width, &region, 3) || restarts > 0;
                     assert!(is_right, "{at} {bit}");
                 }
                 Err(why) => assert!(matches!(why, Error::Irregular(_)), "{why}"),

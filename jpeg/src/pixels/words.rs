@@ -61,8 +61,7 @@ pub(super) trait Words: Copy {
 
     unsafe fn add16(self, other: Self) -> Self;
     unsafe fn sub16(self, other: Self) -> Self;
-    /// The lower and the upper 16 bits of products of signed words.
-    unsafe fn mul16_low(self, other: Self) -> Self;
+    /// The upper 16 bits of products of signed words.
     unsafe fn mul16_high(self, other: Self) -> Self;
     /// Sums of the products of neighbouring signed words.
     unsafe fn mul_add(self, other: Self) -> Self;

@@ -81,7 +81,6 @@ impl Words for int16x8_t {
 
         fn add16(self, other: Self) -> Self = vaddq_s16(self, other);
         fn sub16(self, other: Self) -> Self = vsubq_s16(self, other);
-        fn mul16_low(self, other: Self) -> Self = vmulq_s16(self, other);
         fn mul16_high(self, other: Self) -> Self = {
             let lower = vmull_s16(vget_low_s16(self), vget_low_s16(other));
             let upper = vmull_high_s16(self, other);

@@ -93,7 +93,6 @@ impl Words for __m128i {
     instructions! {
         add16(other) = _mm_add_epi16;
         sub16(other) = _mm_sub_epi16;
-        mul16_low(other) = _mm_mullo_epi16;
         mul16_high(other) = _mm_mulhi_epi16;
         mul_add(other) = _mm_madd_epi16;
         add32(other) = _mm_add_epi32;
@@ -206,7 +205,6 @@ impl Words for __m256i {
     instructions! {
         add16(other) = _mm256_add_epi16;
         sub16(other) = _mm256_sub_epi16;
-        mul16_low(other) = _mm256_mullo_epi16;
         mul16_high(other) = _mm256_mulhi_epi16;
         mul_add(other) = _mm256_madd_epi16;
         add32(other) = _mm256_add_epi32;
@@ -425,7 +423,6 @@ impl Words for __m512i {
     instructions! {
         add16(other) = _mm512_add_epi16;
         sub16(other) = _mm512_sub_epi16;
-        mul16_low(other) = _mm512_mullo_epi16;
         mul16_high(other) = _mm512_mulhi_epi16;
         mul_add(other) = _mm512_madd_epi16;
         add32(other) = _mm512_add_epi32;
