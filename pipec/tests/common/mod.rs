@@ -66,6 +66,8 @@ impl Folder {
     pub(crate) fn command_of(&self, executable: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(executable);
         command.args(args).current_dir(&self.0).env_remove("NO_COLOR");
+        // What this machine was measured to be decides what is kept: no test must depend on it.
+        command.env_remove("PIPEC_HOST").env("XDG_CONFIG_HOME", self.join("config"));
         command
     }
 

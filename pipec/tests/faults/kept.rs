@@ -1,7 +1,7 @@
 //! Disks that are full or broken below what is kept for later runs: the batches stay as they are.
 
 use crate::{
-    common::{Files, Folder, PIPEC, Printed},
+    common::{Files, Folder, Printed},
     scratch::{Fault, fault},
 };
 use std::{
@@ -33,9 +33,9 @@ fn site(name: &str) -> (Folder, Files) {
 
 fn command(folder: &Folder, more: &[&str]) -> Command {
     let _ = fs::remove_dir_all(folder.join("run/out"));
-    let mut command = Command::new(PIPEC);
-    command.args(["run", "p.pipe", "p", "--set", "data=data", "--out", "run/out"]).args(more);
-    command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let base = ["run", "p.pipe", "p", "--set", "data=data", "--out", "run/out"];
+    let mut command = folder.command(&[&base[..], more].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
