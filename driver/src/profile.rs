@@ -303,28 +303,6 @@ fn with_executor(mut stats: Stats, cpu: Option<Duration>) -> Stats {
     stats
 }
 
-/// What was before the first batch, and is left out: it is not the rate.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Left {
-    pub(crate) stalled: Duration,
-    pub(crate) stalls: [u64; 4],
-    pub(crate) reads: Reads,
-}
-
-impl Left {
-    /// Of a run that has given its first batch.
-    pub(crate) fn of(stats: &Stats) -> Self {
-        Self { stalled: stats.stalled, stalls: stats.stalls, reads: reads::so_far() }
-    }
-
-    /// The figures without it.
-    pub(crate) fn out_of(&self, mut stats: Stats) -> Stats {
-        stats.stalled -= self.stalled;
-        stats.stalls.iter_mut().zip(self.stalls).for_each(|(all, before)| *all -= before);
-        stats
-    }
-}
-
 /// The figures of a run, as the model wants them.
 pub(crate) fn measured(stats: &Stats, outputs: u64) -> Measured {
     Measured { outputs, stages: stats.stages.iter().map(of_stage).collect() }

@@ -14,7 +14,7 @@ use crate::{
     Compiled, DiskOptions, Profile, SampleProgress, Sink, Written,
     lock::Chosen,
     machine,
-    profile::{Course, Left},
+    profile::Course,
     samples,
     state::{Identity, State, StateFile},
 };
@@ -305,12 +305,15 @@ struct Seen {
 }
 
 /// How far a run was when its first chunk had come.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct First {
     after: Duration,
     outputs: u64,
     records: u64,
-    left: Left,
+    /// How long the consumer had waited.
+    waited: runtime::Stats,
+    /// What the process had read.
+    reads: Reads,
 }
 
 impl Consumer<'_> {
@@ -349,10 +352,11 @@ impl Consumer<'_> {
 
     fn write_profile(&self, stats: &runtime::Stats, progress: &Progress) -> Result<(), Failure> {
         let Some(path) = &self.options.profile else { return Ok(()) };
-        let first = locked(&self.shared.state).first;
+        let first = locked(&self.shared.state).first.clone();
         // Where nothing came after the first chunk, it is all there is.
-        let first = if progress.outputs > first.outputs { first } else { self.none() };
-        let stats = &first.left.out_of(stats.clone());
+        let begin = || First { reads: self.reads, ..First::default() };
+        let first = if progress.outputs > first.outputs { first } else { begin() };
+        let stats = &stats.clone().since(&first.waited);
         let course = Course {
             workers: self.options.workers,
             elapsed: progress.elapsed - first.after,
@@ -360,16 +364,11 @@ impl Consumer<'_> {
             records: progress.records - first.records,
             kept: !self.keeping.kept.is_empty(),
             settled: false,
-            reads: first.left.reads,
+            reads: first.reads,
             cpu: self.cpu,
             others: None,
         };
         Profile::of(self.compiled, stats, &course).write(path)
-    }
-
-    /// Where the run began.
-    fn none(&self) -> First {
-        First { left: Left { reads: self.reads, ..Left::default() }, ..First::default() }
     }
 
     fn consume(
@@ -411,7 +410,7 @@ impl Consumer<'_> {
                 )?;
                 next_profile = self.since.elapsed() + PROFILE_EVERY;
             }
-            self.count(&chunk, given, &|| Left::of(&run.stats()));
+            self.count(&chunk, given, &|| run.stats());
         }
         sink.finish()?;
         match saver {
@@ -420,14 +419,16 @@ impl Consumer<'_> {
         }
     }
 
-    fn count(&self, chunk: &Chunk, given: Option<f64>, left: &dyn Fn() -> Left) {
+    fn count(&self, chunk: &Chunk, given: Option<f64>, stats: &dyn Fn() -> runtime::Stats) {
         let records = records_of(self.program, chunk);
         let mut seen = locked(&self.shared.state);
         let Seen { progress, first, .. } = &mut *seen;
         if progress.first.is_none() {
             let after = self.since.elapsed();
             let (outputs, records) = (chunk.rows as u64, records as u64);
-            *first = First { after, outputs, records, left: left() };
+            // What the stages did until now is part of what they do.
+            let waited = runtime::Stats { stages: Vec::new(), ..stats() };
+            *first = First { after, outputs, records, waited, reads: reads::so_far() };
             progress.first = Some(after);
         }
         progress.epoch = chunk.epoch;
