@@ -37,6 +37,8 @@ pub struct Outlook {
     pub budget: Option<Budget>,
     /// The same where what is kept is full, if something is.
     pub warm: Option<Solution>,
+    /// The same if there were room for what is too large.
+    pub with_room: Option<Solution>,
     /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
     pub payback: Option<Payback>,
     /// Records at the end of an epoch that are computed for nothing.
@@ -144,7 +146,14 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     network = placed(network, &view.storages);
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
-    let warm = warm(&network, plan, &view).map(|it| solve(&it, &view.machine, &wishes));
+    let kept: Vec<&Choice> = view.choices.iter().filter(|it| it.kept).collect();
+    let full = |kept: &[&Choice]| {
+        let network = (!kept.is_empty()).then(|| warm(&network, plan, kept))?;
+        Some(solve(&network, &view.machine, &wishes))
+    };
+    let warm = full(&kept);
+    let with_room = (!view.too_large.is_empty()).then(|| full(&roomy(&kept, &view.too_large)));
+    let with_room = with_room.flatten();
     let payback = warm.as_ref().and_then(|it| payback(&network, plan, (&view, [&solution, it])));
     let helps = helps(&network, &view.machine, &wishes);
     let View { machine, choices, too_large, budget, seen, storages, .. } = view;
@@ -164,6 +173,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         too_large,
         budget,
         warm,
+        with_room,
         payback,
         dropped,
         seen,
@@ -338,11 +348,17 @@ fn payback(
     Some(Payback { plain_s, first_s: first_s.max(written_s), later_s })
 }
 
+/// What would be kept if there were room for what is too large: of a step that, and nothing else.
+fn roomy<'a>(kept: &[&'a Choice], too_large: &'a [Choice]) -> Vec<&'a Choice> {
+    let is_elsewhere =
+        |it: &&&Choice| too_large.iter().all(|wish| wish.candidate.stage != it.candidate.stage);
+    too_large.iter().chain(kept.iter().filter(is_elsewhere).copied()).collect()
+}
+
 /// The network once all that is kept is full.
-fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
-    let kept = || view.choices.iter().filter(|it| it.kept);
+fn warm(network: &Network, plan: &Plan, kept: &[&Choice]) -> Network {
     let place = |step: &str| plan.ops.iter().find(|(_, op)| op.step == step).map(|it| it.0.row());
-    let warm = kept().fold(network.clone(), |network, choice| {
+    kept.iter().fold(network.clone(), |network, choice| {
         let (candidate, hits) = (&choice.candidate, choice.hits());
         let less = |network: Network, part: &Part| match place(&part.step) {
             Some(at) => {
@@ -363,8 +379,7 @@ fn warm(network: &Network, plan: &Plan, view: &View) -> Option<Network> {
         reading.fold(network, |network, at| {
             network.with(at, |it| it.reads = part_of(it.reads, 1.0 - hits))
         })
-    });
-    kept().next().map(|_| warm)
+    })
 }
 
 fn part_of(reads: Option<Reads>, part: f64) -> Option<Reads> {
@@ -550,7 +565,7 @@ mod tests {
         let warm = {
             let steps = estimate(&plan, &LIBRARY, (2, None)).unwrap().steps;
             let network = network(&plan, &Catalog::new(&LIBRARY), &steps).unwrap();
-            warm(&network, &plan, &view(&[], choices)).unwrap()
+            warm(&network, &plan, &choices.iter().collect::<Vec<_>>())
         };
         let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();
         // The list of the files, nothing read or decoded, a value found, and what follows.

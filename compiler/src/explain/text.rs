@@ -48,10 +48,16 @@ pub(super) fn text(explanation: &Explanation) -> String {
 pub(super) fn verdict(explanation: &Explanation) -> String {
     let best = best(explanation);
     let batches = explanation.estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
+    let records = explanation.estimate.batch_rows.unwrap_or(1.0);
+    let warm = explanation.outlook.as_ref().and_then(|it| it.warm.as_ref());
+    let warm = warm.map_or(String::new(), |it| {
+        let warm = Figure { value: it.rate, ..best }.times(records);
+        format!(" without what is kept and {} with it", rate(warm))
+    });
     format!(
-        "{}: {} records/s{} on {}, bound by {}\n",
+        "{}: {} records/s{}{warm} on {}, bound by {}\n",
         explanation.pipeline,
-        rate(best.times(explanation.estimate.batch_rows.unwrap_or(1.0))),
+        rate(best.times(records)),
         batches.unwrap_or_default(),
         cores(explanation),
         bound(explanation),
@@ -190,7 +196,7 @@ fn told(step: &Step) -> (&'static str, String) {
     let name = if step.kept { "rewritten" } else { "left" };
     let effect = match () {
         () if saved.abs() < 0.001 => "no faster, no slower".to_owned(),
-        () if saved > 0.0 => format!("saves {}", percent(saved)),
+        () if saved > 0.0 => format!("saves {} of the time", percent(saved)),
         () => format!("would cost {} more", percent(-saved)),
     };
     (name, format!("{}: {} ({effect})", step.pass, step.why))
