@@ -1,10 +1,11 @@
 //! `cargo run --release -p benches -- model`: experiments, each with its claim, a figure, and whether
 //! it holds. They are those of `operational-model.md`; `shapes` is measured on the cores that are here.
-//! `-- peers` runs the same work in other systems, by turns with ours.
+//! `-- peers` runs the same work in other systems, by turns with ours; `-- decoder` is a part of it.
 
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 mod arithmetic;
+mod decoder;
 mod epochs;
 mod fleet;
 mod paper;
@@ -45,8 +46,10 @@ type Experiments = fn() -> Vec<Row>;
 
 /// The work of others beside ours, which is no experiment with the model.
 const PEERS: &str = "peers";
+/// The decoder beside another one: a part of that.
+const DECODER: &str = "decoder";
 
-const ALL: [(&str, Experiments); 9] = [
+const ALL: [(&str, Experiments); 10] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
@@ -55,13 +58,16 @@ const ALL: [(&str, Experiments); 9] = [
     ("paper", paper::rows),
     ("fleet", fleet::rows),
     ("shapes", shapes::rows),
+    (DECODER, decoder::rows),
     (PEERS, peers::rows),
 ];
 
 fn main() -> ExitCode {
     let wanted: Vec<String> = env::args().skip(1).collect();
-    let is_model = |name: &str| name != PEERS && wanted.iter().any(|it| it == "model");
-    let is_wanted = |name: &str| is_model(name) || wanted.iter().any(|it| it == name);
+    let asked = |name: &str| wanted.iter().any(|it| it == name);
+    let is_beside = |name: &str| [DECODER, PEERS].contains(&name);
+    let is_wanted =
+        |name: &str| asked(name) || asked(if is_beside(name) { PEERS } else { "model" });
     if !ALL.iter().any(|it| is_wanted(it.0)) {
         let names: Vec<&str> = ALL.iter().map(|it| it.0).collect();
         println!("usage: cargo run --release -p benches -- model | {}", names.join(" | "));
