@@ -6,6 +6,7 @@
 
 mod affine;
 mod dead_fields;
+mod draft;
 mod early_filters;
 mod late_maps;
 mod late_reads;
@@ -83,6 +84,7 @@ pub static PASSES: &[Pass] = &[
     neutral::PASS,
     less_first::PASS,
     make_less::PASS,
+    draft::PASS,
     sink_views::PASS,
     // After views, which stand between resizing and its crop.
     resize_parts::PASS,

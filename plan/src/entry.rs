@@ -93,6 +93,8 @@ pub enum Property {
     Asks,
     /// With another argument it gives nearly what another function makes of its result.
     Nearly(&'static Nearly),
+    /// Another function makes it of fewer pixels, nearly as good where it is made smaller anyway.
+    Drafts(&'static Drafted),
     /// Moves elements, and computes nothing: a view.
     Moves,
     /// The result is a part of the first argument.
@@ -211,6 +213,20 @@ pub struct Nearly {
     pub parameter: &'static str,
     /// What it is given.
     pub value: i64,
+}
+
+/// `of(f(x), height, width)` is nearly `of(into(x, height, width), height, width)`, for other arguments
+/// that are left out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Drafted {
+    /// The function that makes the picture smaller.
+    pub of: &'static str,
+    /// What makes it of at least so many pixels, of fewer where it can.
+    pub into: &'static str,
+    /// What may be asked of the whole: `asked(f(x), …)`,
+    pub asked: &'static str,
+    /// and who answers it without making the whole: `answer(x, …)`.
+    pub answer: &'static str,
 }
 
 /// A node of the expression language under a function's name.

@@ -16,8 +16,8 @@ mod types;
 
 pub use diagnostic::*;
 pub use entry::{
-    Affine, Applied, Cost, Entry, FieldTypes, Fused, Indexed, Intrinsic, Library, Nearly, Neutral,
-    Property, ReadAffine, Resampled, ResultType, WriteAffine,
+    Affine, Applied, Cost, Drafted, Entry, FieldTypes, Fused, Indexed, Intrinsic, Library, Nearly,
+    Neutral, Property, ReadAffine, Resampled, ResultType, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

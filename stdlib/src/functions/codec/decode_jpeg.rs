@@ -2,7 +2,7 @@
 
 use super::{jpeg, picture};
 use crate::prelude::*;
-use plan::{Arg, Fused, Indexed};
+use plan::{Arg, Drafted, Fused, Indexed};
 
 const CHANNELS: &[usize] = &[1, 3];
 
@@ -28,13 +28,17 @@ function! {
     // Assumed: 3.4 ns a byte of entropy code, 0.2 ns a byte of pixels, 10 us to read the header
     // (ImageNet, one core of a Zen 5).
     cost: Cost { ns_call: 10_000.0, ns_byte_in: 3.4, ns_byte_out: 0.2, bytes_out_per_in: 5.5 },
-    properties: &[Property::Nearly(&GREY), Property::Fuses(&PART)],
+    properties: &[Property::Nearly(&GREY), Property::Fuses(&PART), Property::Drafts(&DRAFT)],
     result: Some(|it| picture::picture_type(it, DType::U8, CHANNELS)),
 }
 
 /// The luma of a JPEG is what it is stored as; of colours it is made again from what was rounded and
 /// clipped.
 static GREY: Nearly = Nearly { of: "grayscale", parameter: "channels", value: 1 };
+
+/// A picture that is to be small need not be made large.
+static DRAFT: Drafted =
+    Drafted { of: "resize", into: "decode_jpeg_draft", asked: "extent", answer: "jpeg_extent" };
 
 /// Without reading what lies below it, and without making pixels beside it.
 static PART: Fused = Fused {

@@ -9,6 +9,7 @@ mod header;
 
 use super::picture::{Decoded, Size, Turn, WORK_BYTES_MAX, Wanted, damaged, staged, truncated};
 use crate::prelude::*;
+use ::jpeg::Scale;
 use header::Ending;
 pub(super) use header::Header;
 use libjpeg_turbo_rs::{DecodeLimits, DecodeWarning, Decoder, JpegError, PixelFormat};
@@ -87,6 +88,32 @@ pub(super) fn decode_part(
         part.copy(pixels, header.size.width, room);
         Ok(())
     })
+}
+
+/// Decodes a JPEG to RGB, as small as it can be made whose sides are still those of `least`.
+pub(super) fn decode_draft(bytes: &[u8], least: Size, out: &mut Out<'_>) -> Result<(), Fault> {
+    let header = Header::read(bytes)?;
+    let Size { height, width } = header.size;
+    let suffices = |it: &Scale| it.of(height) >= least.height && it.of(width) >= least.width;
+    let scale = Scale::ALL.into_iter().rev().find(suffices).unwrap_or_default();
+    let coded = Coded { bytes, header };
+    if scale != Scale::Full && header.single_scan {
+        let (height, width) = (scale.of(height), scale.of(width));
+        let request = ::jpeg::Request { scale, ..request(None, 3) };
+        // Where it is refused, the file is not entirely in order: the other decoder has its say.
+        let made = staged(height * width * 3, |pixels| {
+            let made = OWN.with_borrow_mut(|own| own.decode(bytes, &request, pixels, width * 3));
+            if made.is_err() {
+                return Ok(false);
+            }
+            out.tensor::<u8>(&[height, width, 3])?.copy_from_slice(pixels);
+            Ok(true)
+        })?;
+        if made {
+            return Ok(());
+        }
+    }
+    coded.read(3, out.tensor::<u8>(&[height, width, 3])?)
 }
 
 /// A JPEG whose header was found good.

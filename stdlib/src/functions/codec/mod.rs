@@ -8,6 +8,7 @@
 mod decode_image;
 mod decode_jpeg;
 mod decode_jpeg_crop;
+mod decode_jpeg_draft;
 mod decode_png;
 mod decode_webp;
 mod encode_jpeg;
@@ -31,6 +32,7 @@ pub(crate) static ALL: &[&Function] = &[
     &decode_image::ENTRY,
     &decode_jpeg::ENTRY,
     &decode_jpeg_crop::ENTRY,
+    &decode_jpeg_draft::ENTRY,
     &decode_png::ENTRY,
     &decode_webp::ENTRY,
     &encode_jpeg::ENTRY,
