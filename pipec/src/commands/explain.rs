@@ -238,7 +238,7 @@ fn planned(
         }
         (Some(form @ (Form::Clif | Form::Asm)), _) => {
             drop(out);
-            return machine_code(&compiled, form, talk);
+            return machine_code(compiled, form, talk);
         }
         (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
         (Some(Form::Program), true) => print_json(&compiled.program)?,
