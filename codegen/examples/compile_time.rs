@@ -17,7 +17,8 @@ fn main() {
             return;
         }
     };
-    println!("{}", target.features());
+    let features: Vec<&str> = target.features().into_iter().collect();
+    println!("{} {}", target.architecture(), features.join(" "));
     for (from, to) in [(DType::F32, DType::F32), (DType::I64, DType::F32), (DType::U8, DType::U8)] {
         for operations in [1, 5, 10, 40] {
             let body = chain((from, to), operations);

@@ -2,8 +2,11 @@
 
 use crate::{
     Layout, Loop, Op, Refused,
+    calls::{self, Called, Calling},
     cast::{cast, quotients, within},
+    half::{is_half, quiet, rounded},
     memory::{Cursor, load, store},
+    range::{self, Range},
     vector::{Class, Lanes, bitcast, constant, limited, narrow_pairs, widened},
 };
 use cranelift_codegen::{
@@ -47,7 +50,9 @@ pub(crate) fn is_known(op: Op, dtype: DType, of: impl Fn(usize) -> DType) -> boo
 
 fn unary_is_known(op: Unary, dtype: DType) -> bool {
     use Unary::{Abs, Ceil, Floor, Neg, Round, Sqrt};
-    matches!(op, Neg | Abs | Floor | Ceil | Round) || op == Sqrt && dtype.is_float()
+    matches!(op, Neg | Abs | Floor | Ceil | Round)
+        || op == Sqrt && dtype.is_float()
+        || calls::number(Called::Unary(op), dtype).is_some()
 }
 
 /// Division of whole numbers is known by constants only: see `divided`.
@@ -57,8 +62,9 @@ fn binary_is_known(op: Binary, dtype: DType) -> bool {
         Add | Sub | Mul | Min | Max => true,
         Div => dtype.is_float(),
         FloorDiv => true,
-        Rem => !dtype.is_float(),
-        Pow | And | Or => false,
+        Rem => true,
+        Pow => calls::number(Called::Binary(op), dtype).is_some(),
+        And | Or => false,
         _ => op.compares(),
     }
 }
@@ -75,8 +81,17 @@ pub(crate) fn write(
     build.append_block_params_for_function_params(entry);
     build.switch_to_block(entry);
     let params = build.block_params(entry).to_vec();
-    let mut body =
-        Body { build, program, block: block(program), values: Vec::new(), any_nan: Vec::new() };
+    let calling = calls(program).then(|| Calling::new(&mut build, params[3], config));
+    let mut body = Body {
+        build,
+        program,
+        block: block(program),
+        calling,
+        ranges: ranges(program),
+        given: (0, 0),
+        values: Vec::new(),
+        any_nan: Vec::new(),
+    };
     let cursors = body.cursors(&params);
     body.before(&cursors)?;
 
@@ -112,10 +127,39 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// What the value of each operation is between.
+fn ranges(program: &Loop) -> Vec<Range> {
+    let mut all: Vec<Range> = Vec::with_capacity(program.ops.len());
+    for &(op, dtype) in &program.ops {
+        let given = if dtype.is_int() { range::of(program, (op, dtype), &all) } else { (0, 1) };
+        all.push(if dtype.is_int() { range::limited(given, range::held(dtype)) } else { given });
+    }
+    all
+}
+
+/// Whether an operation calls a function, and which.
+fn called(program: &Loop, (op, dtype): (Op, DType)) -> Option<usize> {
+    match op {
+        Op::Unary(op, _) => calls::number(Called::Unary(op), dtype),
+        Op::Binary(op, a, _) => calls::number(Called::Binary(op), program.dtype(a)),
+        _ => None,
+    }
+}
+
+fn calls(program: &Loop) -> bool {
+    program.ops.iter().any(|&it| called(program, it).is_some())
+}
+
 struct Body<'a> {
     build: FunctionBuilder<'a>,
     program: &'a Loop,
     block: usize,
+    /// Where there is anything to call.
+    calling: Option<Calling>,
+    /// Of each operation on whole numbers: what its value is between.
+    ranges: Vec<Range>,
+    /// Of the present operation, before it is brought into the range of its dtype.
+    given: Range,
     /// Of each operation, as far as they are known.
     values: Vec<Lanes>,
     /// Whether what is not a number may still be any NaN: it is made the one that the evaluator
@@ -191,7 +235,10 @@ impl Body<'_> {
             if !is_arithmetic(op) {
                 op_needs(op).into_iter().flatten().for_each(|it| self.settle(it));
             }
+            let kept = self.quieten(op);
+            self.given = range::of(self.program, (op, dtype), &self.ranges[..i]);
             self.values[i] = self.operation(op, dtype, cursors)?;
+            kept.into_iter().for_each(|(it, lanes)| self.values[it] = lanes);
             self.any_nan[i] = is_arithmetic(op) && dtype.is_float();
         }
         let outputs = self.program.outputs.iter().zip(&cursors[self.program.inputs.len()..]);
@@ -201,6 +248,21 @@ impl Body<'_> {
             store(&mut self.build, (dtype, &self.values[output.op]), cursor);
         }
         Ok(())
+    }
+
+    /// What compares half floats hands on one of them as it is in 32 bits, where it is never a NaN that
+    /// raises something. Gives the operands as they were, for others.
+    fn quieten(&mut self, op: Op) -> Vec<(usize, Lanes)> {
+        if !matches!(op, Op::Unary(Unary::Abs, _) | Op::Binary(Binary::Min | Binary::Max, ..)) {
+            return Vec::new();
+        }
+        let halves = op_needs(op).into_iter().flatten();
+        let halves = halves.filter(|&it| is_half(self.program.dtype(it)));
+        let kept: Vec<_> = halves.map(|it| (it, self.values[it].clone())).collect();
+        for (it, lanes) in &kept {
+            self.values[*it] = quiet(&mut self.build, lanes);
+        }
+        kept
     }
 
     /// Makes each NaN of a value the same one.
@@ -220,10 +282,20 @@ impl Body<'_> {
 
     fn operation(&mut self, op: Op, dtype: DType, cursors: &[Cursor]) -> Result<Lanes, Refused> {
         let class = class(dtype)?;
+        if let Some(number) = called(self.program, (op, dtype)) {
+            let needs = op_needs(op).into_iter().flatten();
+            let operands: Vec<&[Value]> = needs.map(|it| &self.values[it][..]).collect();
+            let calling = self.calling.as_ref().expect("it is there where anything is called");
+            let lanes = calling.call(&mut self.build, number, &operands);
+            return Ok(self.narrowed(dtype, lanes));
+        }
         Ok(match op {
             Op::Input(i) => load(&mut self.build, (dtype, class), cursors[i], self.block),
             Op::Int(_) | Op::Float(_) => unreachable!("constants come before the first turn"),
-            Op::Cast(a) => cast(&mut self.build, (self.program.dtype(a), dtype), &self.values[a]),
+            Op::Cast(a) => {
+                let from = (self.program.dtype(a), self.ranges[a]);
+                cast(&mut self.build, (from, dtype), &self.values[a])
+            }
             Op::Unary(op, a) => self.unary(op, dtype, a),
             Op::Binary(op, a, b) if op.compares() => self.compare(op, a, b)?,
             Op::Binary(op @ (Binary::FloorDiv | Binary::Rem), a, b) if !dtype.is_float() => {
@@ -253,10 +325,12 @@ impl Body<'_> {
         pairs.map(|(&a, &b)| f(&mut self.build, a, b)).collect()
     }
 
-    /// What arithmetic in 32 bits gave, within the range of a narrower dtype.
+    /// What arithmetic in 32 bits gave, within the range of a narrower dtype, or rounded to it.
     fn narrowed(&mut self, dtype: DType, lanes: Lanes) -> Lanes {
-        if dtype.is_int() && dtype.size() < 4 {
-            within(&mut self.build, (DType::I32, dtype), &lanes)
+        if is_half(dtype) {
+            rounded(&mut self.build, dtype, &lanes)
+        } else if dtype.is_int() && dtype.size() < 4 {
+            within(&mut self.build, (DType::I32, self.given), range::held(dtype), &lanes)
         } else {
             lanes
         }
@@ -278,7 +352,8 @@ impl Body<'_> {
             Unary::Round if float => self.each(a, |build, it| build.ins().nearest(it)),
             _ => return self.values[a].clone(),
         };
-        self.narrowed(dtype, lanes)
+        // Of half floats, only roots are not half floats themselves.
+        if float && op != Unary::Sqrt { lanes } else { self.narrowed(dtype, lanes) }
     }
 
     fn binary(&mut self, op: Binary, dtype: DType, ab: (usize, usize)) -> Lanes {
@@ -287,7 +362,8 @@ impl Body<'_> {
             Class::F32 | Class::F64 => self.floats(op, ab),
             Class::W32 | Class::W64 => self.whole(op, dtype, ab),
         };
-        self.narrowed(dtype, lanes)
+        let is_exact = matches!(op, Binary::Min | Binary::Max);
+        if is_exact && is_half(dtype) { lanes } else { self.narrowed(dtype, lanes) }
     }
 
     fn logic(&mut self, op: Binary, ab: (usize, usize)) -> Lanes {
@@ -417,11 +493,13 @@ impl Body<'_> {
 
 /// Whether a NaN that goes in does no more than come out as one: the rest see its bits.
 fn is_arithmetic(op: Op) -> bool {
-    use Binary::{Add, Div, FloorDiv, Mul, Sub};
-    use Unary::{Ceil, Floor, Neg, Round, Sqrt};
+    use Binary::{Add, Div, FloorDiv, Mul, Pow, Rem, Sub};
+    use Unary::{Abs, Not};
     match op {
-        Op::Unary(op, _) => matches!(op, Neg | Sqrt | Floor | Ceil | Round),
-        Op::Binary(op, ..) => op.compares() || matches!(op, Add | Sub | Mul | Div | FloorDiv),
+        Op::Unary(op, _) => !matches!(op, Abs | Not),
+        Op::Binary(op, ..) => {
+            op.compares() || matches!(op, Add | Sub | Mul | Div | FloorDiv | Pow | Rem)
+        }
         _ => false,
     }
 }

@@ -1,7 +1,12 @@
 //! From one dtype to another: to integers towards zero, out of range to the nearest.
 
-use crate::vector::{
-    Class, Lanes, bitcast, constant, gathered, limited, narrow_pairs, one_by_one, shuffled, widened,
+use crate::{
+    half::{is_half, quiet, rounded},
+    range::{self, Range},
+    vector::{
+        Class, Lanes, bitcast, constant, gathered, limited, narrow_pairs, one_by_one, shuffled,
+        widened,
+    },
 };
 use cranelift_codegen::ir::{
     InstBuilder, Value,
@@ -11,18 +16,40 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use plan::DType;
 
-/// The values `lanes` of the dtype `from` in the dtype `to`.
+/// The values `lanes` of the dtype `from`, which lie in `given` where they are whole, in the dtype `to`.
 pub(crate) fn cast(
     build: &mut FunctionBuilder<'_>,
-    (from, to): (DType, DType),
+    ((from, given), to): ((DType, Range), DType),
+    lanes: &[Value],
+) -> Lanes {
+    if from == to {
+        return lanes.to_vec();
+    }
+    let floats;
+    let lanes = if is_half(from) {
+        floats = quiet(build, lanes);
+        &floats
+    } else {
+        lanes
+    };
+    let all = between(build, ((from, given), to), lanes);
+    if is_half(to) { rounded(build, to, &all) } else { all }
+}
+
+/// The same, but that half floats are not rounded to.
+fn between(
+    build: &mut FunctionBuilder<'_>,
+    ((from, given), to): ((DType, Range), DType),
     lanes: &[Value],
 ) -> Lanes {
     let classes = (class(from), class(to));
     match classes {
-        _ if from == to => lanes.to_vec(),
+        (Class::F32, Class::F32) => lanes.to_vec(),
         (Class::Mask, to) => of_mask(build, to, lanes),
         (_, Class::Mask) => to_mask(build, classes.0, lanes),
-        (Class::W32 | Class::W64, Class::W32 | Class::W64) => whole(build, (from, to), lanes),
+        (Class::W32 | Class::W64, Class::W32 | Class::W64) => {
+            whole(build, ((from, given), to), lanes)
+        }
         (Class::W32 | Class::W64, _) => to_float(build, (from, classes.1), lanes),
         (_, Class::W32 | Class::W64) => to_whole(build, (classes.0, to), lanes),
         (Class::F32, _) => promoted(build, lanes),
@@ -64,19 +91,13 @@ fn to_mask(build: &mut FunctionBuilder<'_>, from: Class, lanes: &[Value]) -> Lan
     if from.is_wide() { narrow_pairs(build, &masks) } else { masks }
 }
 
-/// The least and the most that a dtype of whole numbers holds.
-fn range(dtype: DType) -> (i128, i128) {
-    let bits = dtype.size() as u32 * 8;
-    if dtype.is_signed() {
-        (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
-    } else {
-        (0, (1_i128 << bits) - 1)
-    }
-}
-
 /// Whole numbers, out of range to the nearest.
-fn whole(build: &mut FunctionBuilder<'_>, (from, to): (DType, DType), lanes: &[Value]) -> Lanes {
-    let limited = within(build, (from, to), lanes);
+fn whole(
+    build: &mut FunctionBuilder<'_>,
+    ((from, given), to): ((DType, Range), DType),
+    lanes: &[Value],
+) -> Lanes {
+    let limited = within(build, (from, given), range::held(to), lanes);
     match (class(from).is_wide(), class(to).is_wide()) {
         (false, true) => widened(build, &limited, from.is_signed()),
         (true, false) => narrow_pairs(build, &limited),
@@ -84,13 +105,13 @@ fn whole(build: &mut FunctionBuilder<'_>, (from, to): (DType, DType), lanes: &[V
     }
 }
 
-/// Numbers of the dtype `from` no further than what `to` holds.
+/// Numbers that are held as those of the dtype `from`, and lie in `given`, no further than `to`.
 pub(crate) fn within(
     build: &mut FunctionBuilder<'_>,
-    (from, to): (DType, DType),
+    (from, given): (DType, Range),
+    to: Range,
     lanes: &[Value],
 ) -> Lanes {
-    let ((least, most), (low, high)) = (range(from), range(to));
     let ty = class(from).ty();
     let (less, greater) = if from.is_signed() {
         (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
@@ -98,12 +119,12 @@ pub(crate) fn within(
         (IntCC::UnsignedLessThan, IntCC::UnsignedGreaterThan)
     };
     let mut all = lanes.to_vec();
-    if low > least {
-        let low = constant(build, ty, low as u64);
+    if to.0 > given.0 {
+        let low = constant(build, ty, to.0 as u64);
         all.iter_mut().for_each(|it| *it = limited(build, greater, *it, low));
     }
-    if high < most {
-        let high = constant(build, ty, high as u64);
+    if to.1 < given.1 {
+        let high = constant(build, ty, to.1 as u64);
         all.iter_mut().for_each(|it| *it = limited(build, less, *it, high));
     }
     all
@@ -157,7 +178,11 @@ fn to_whole(build: &mut FunctionBuilder<'_>, (from, to): (Class, DType), lanes: 
             }
         })
     };
-    if to.size() < 4 { within(build, (DType::I32, to), &whole) } else { whole }
+    if to.size() < 4 {
+        within(build, (DType::I32, range::held(DType::I32)), range::held(to), &whole)
+    } else {
+        whole
+    }
 }
 
 fn promoted(build: &mut FunctionBuilder<'_>, lanes: &[Value]) -> Lanes {

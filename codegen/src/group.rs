@@ -5,6 +5,7 @@
 //! that do not go together, which whoever runs it sees before.
 
 use crate::{Input, Layout, Loop, OPERANDS_MAX, Op, Output, body};
+use half::{bf16, f16};
 use plan::{Binary, Const, DType, Expr, ExprId, Graph, Index};
 
 /// How values are found.
@@ -256,6 +257,14 @@ fn constant(value: &Const) -> Option<(Op, DType)> {
         }
         Const::Floats(dtype @ (DType::F32 | DType::F64), shape, all) if shape.is_empty() => {
             Some((Op::Float(*all.first()?), *dtype))
+        }
+        Const::Floats(dtype @ (DType::F16 | DType::BF16), shape, all) if shape.is_empty() => {
+            let it = *all.first()? as f32;
+            let rounded = match dtype {
+                DType::F16 => f64::from(f16::from_f32(it)),
+                _ => f64::from(bf16::from_f32(it)),
+            };
+            Some((Op::Float(rounded), *dtype))
         }
         _ => None,
     }

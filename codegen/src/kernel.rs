@@ -1,8 +1,11 @@
 //! A loop that was compiled, and how it is run.
 
-use crate::{Layout, Loop, OPERANDS_MAX, body};
-use cranelift_jit::JITModule;
-use std::{fmt, mem, ptr};
+use crate::{
+    Layout, Loop, OPERANDS_MAX, body,
+    calls::{self, Call},
+    executable::Executable,
+};
+use std::{fmt, mem, ptr, sync::Arc};
 
 /// Where an operand lies.
 #[repr(C)]
@@ -22,24 +25,12 @@ pub struct Kernel {
     /// Of operands and then results: bytes of an element, and how they lie.
     operands: Vec<(usize, Layout)>,
     n_inputs: usize,
-    module: mem::ManuallyDrop<JITModule>,
+    /// Where the code lies, perhaps beside that of others.
+    _memory: Arc<Executable>,
 }
 
-/// Operands, results, blocks.
-type Code = unsafe extern "C" fn(*const Place, *const Place, usize);
-
-// SAFETY: the code is never changed once it is made, and nothing else of the module is used
-// but to free it, by the last owner.
-unsafe impl Send for Kernel {}
-// SAFETY: as above.
-unsafe impl Sync for Kernel {}
-
-impl Drop for Kernel {
-    fn drop(&mut self) {
-        // SAFETY: the module is taken once, here; nobody runs the code of what is dropped.
-        unsafe { mem::ManuallyDrop::take(&mut self.module).free_memory() };
-    }
-}
+/// Operands, results, blocks, functions to call.
+type Code = unsafe extern "C" fn(*const Place, *const Place, usize, *const Call);
 
 impl fmt::Debug for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,17 +43,18 @@ type Rest = [u64; body::BLOCK_MAX];
 
 impl Kernel {
     /// # Safety
-    /// `code` lies in `module`, was made for `program`, and has the signature of [`Code`].
-    pub(crate) unsafe fn new(program: &Loop, module: JITModule, code: *const u8) -> Self {
+    /// What lies at the byte `at` of `memory` was made for `program`, by [`crate::Target::code`] of this
+    /// form, with no instructions but those that this processor has.
+    pub(crate) unsafe fn new(program: &Loop, memory: Arc<Executable>, at: usize) -> Self {
         let inputs = program.inputs.iter().map(|it| (it.dtype.size(), it.layout));
         let outputs = program.outputs.iter().map(|it| (program.dtype(it.op).size(), it.layout));
         Self {
             // SAFETY: the caller says so.
-            code: unsafe { mem::transmute::<*const u8, Code>(code) },
+            code: unsafe { mem::transmute::<*const u8, Code>(memory.function(at)) },
             block: body::block(program),
             operands: inputs.chain(outputs).collect(),
             n_inputs: program.inputs.len(),
-            module: mem::ManuallyDrop::new(module),
+            _memory: memory,
         }
     }
 
@@ -89,7 +81,7 @@ impl Kernel {
     unsafe fn blocks(&self, places: &[Place], blocks: usize) {
         let (inputs, outputs) = places.split_at(self.n_inputs);
         // SAFETY: the code reads and writes these places, and so many blocks of them.
-        unsafe { (self.code)(inputs.as_ptr(), outputs.as_ptr(), blocks) };
+        unsafe { (self.code)(inputs.as_ptr(), outputs.as_ptr(), blocks, calls::TABLE.as_ptr()) };
     }
 
     /// The elements `from..to`, fewer than a block, in a block of their own.

@@ -2,6 +2,7 @@
 
 use crate::{
     Layout,
+    half::{is_half, narrow, widen},
     vector::{Class, Lanes, bitcast, constant, gathered, halves},
 };
 use cranelift_codegen::ir::{
@@ -32,8 +33,10 @@ pub(crate) fn load(
     cursor: Cursor,
     block: usize,
 ) -> Lanes {
+    // Half floats are whole numbers until they are all there.
+    let ty = if is_half(dtype) { I32X4 } else { class.ty() };
     let loaded = match cursor.layout {
-        Layout::Dense => dense(build, dtype, class, (cursor.at, block)),
+        Layout::Dense => dense(build, dtype, ty, (cursor.at, block)),
         Layout::Strided => {
             let mut at = cursor.at;
             let mut scalars = Vec::with_capacity(block);
@@ -43,15 +46,19 @@ pub(crate) fn load(
                 }
                 scalars.push(scalar(build, dtype, at));
             }
-            gathered(build, class.ty(), &scalars)
+            gathered(build, ty, &scalars)
         }
         Layout::Same => {
             let one = scalar(build, dtype, cursor.at);
-            let all = build.ins().splat(class.ty(), one);
-            vec![all; block / class.ty().lane_count() as usize]
+            let all = build.ins().splat(ty, one);
+            vec![all; block / ty.lane_count() as usize]
         }
     };
-    if class == Class::Mask { truths(build, &loaded) } else { loaded }
+    match class {
+        Class::Mask => truths(build, &loaded),
+        _ if is_half(dtype) => widen(build, dtype, &loaded),
+        _ => loaded,
+    }
 }
 
 /// What is not nothing, as masks.
@@ -64,7 +71,7 @@ fn scalar(build: &mut FunctionBuilder<'_>, dtype: DType, at: Value) -> Value {
     match dtype {
         DType::Bool | DType::U8 => build.ins().uload8(I32, flags(), at, 0),
         DType::I8 => build.ins().sload8(I32, flags(), at, 0),
-        DType::U16 => build.ins().uload16(I32, flags(), at, 0),
+        DType::U16 | DType::F16 | DType::BF16 => build.ins().uload16(I32, flags(), at, 0),
         DType::I16 => build.ins().sload16(I32, flags(), at, 0),
         DType::F32 => build.ins().load(F32, flags(), at, 0),
         DType::F64 => build.ins().load(F64, flags(), at, 0),
@@ -76,10 +83,10 @@ fn scalar(build: &mut FunctionBuilder<'_>, dtype: DType, at: Value) -> Value {
 fn dense(
     build: &mut FunctionBuilder<'_>,
     dtype: DType,
-    class: Class,
+    ty: Type,
     (at, block): (Value, usize),
 ) -> Lanes {
-    let signed = dtype.is_signed();
+    let signed = dtype.is_signed() && !is_half(dtype);
     let vectors = |build: &mut FunctionBuilder<'_>, ty: Type, n: usize| -> Lanes {
         (0..n as i32).map(|i| build.ins().load(ty, flags(), at, i * 16)).collect()
     };
@@ -101,7 +108,7 @@ fn dense(
             let words = vectors(build, I16X8, block / 8);
             words.into_iter().flat_map(|it| halves(build, it, signed)).collect()
         }
-        size => vectors(build, class.ty(), block * size / 16),
+        size => vectors(build, ty, block * size / 16),
     }
 }
 
@@ -111,6 +118,8 @@ pub(crate) fn store(
     (dtype, lanes): (DType, &[Value]),
     cursor: Cursor,
 ) {
+    let halves = if is_half(dtype) { narrow(build, dtype, lanes) } else { Vec::new() };
+    let lanes = if is_half(dtype) { &halves } else { lanes };
     if cursor.layout == Layout::Strided {
         return scattered(build, dtype, lanes, cursor);
     }
@@ -148,8 +157,9 @@ fn write_packed(build: &mut FunctionBuilder<'_>, packed: &[Value], block: usize,
 /// Numbers that fit into 16 bits, packed. What is packed is in range, so nothing is lost.
 fn words(build: &mut FunctionBuilder<'_>, dtype: DType, lanes: &[Value]) -> Lanes {
     let pairs = lanes.as_chunks::<2>().0;
-    let pack = |build: &mut FunctionBuilder<'_>, a, b| {
-        if dtype == DType::U16 { build.ins().unarrow(a, b) } else { build.ins().snarrow(a, b) }
+    let pack = |build: &mut FunctionBuilder<'_>, a, b| match dtype {
+        DType::U16 | DType::F16 | DType::BF16 => build.ins().unarrow(a, b),
+        _ => build.ins().snarrow(a, b),
     };
     pairs.iter().map(|&[a, b]| pack(build, a, b)).collect()
 }
@@ -190,7 +200,7 @@ fn scattered(build: &mut FunctionBuilder<'_>, dtype: DType, lanes: &[Value], cur
                     build.ins().band_imm_u(byte, 1)
                 }
                 DType::U8 | DType::I8 => build.ins().ireduce(I8, one),
-                DType::U16 | DType::I16 => build.ins().ireduce(I16, one),
+                DType::U16 | DType::I16 | DType::F16 | DType::BF16 => build.ins().ireduce(I16, one),
                 _ => one,
             };
             build.ins().store(flags(), one, at, 0);

@@ -25,15 +25,15 @@ pub(crate) enum Class {
 pub(crate) type Lanes = Vec<Value>;
 
 impl Class {
-    /// How `dtype` is held; half floats and text are not.
+    /// How `dtype` is held; text is not.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         Some(match dtype {
             DType::Bool => Self::Mask,
             DType::U8 | DType::U16 | DType::U32 | DType::I8 | DType::I16 | DType::I32 => Self::W32,
             DType::U64 | DType::I64 => Self::W64,
-            DType::F32 => Self::F32,
+            DType::F16 | DType::BF16 | DType::F32 => Self::F32,
             DType::F64 => Self::F64,
-            DType::F16 | DType::BF16 | DType::Str | DType::Bytes => return None,
+            DType::Str | DType::Bytes => return None,
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Such a file is a copy of the running executable whose marker is set, then the program, then a
 //! footer of fixed size (`built/footer.rs`). What is written depends on the program's text, its
-//! parameters and this executable alone. What is read may come from anybody: every length is
+//! parameters, this executable and the processor that its arithmetic is compiled for. What is read may come from anybody: every length is
 //! checked before room is made for it, and the program before any of it is used.
 
 mod footer;
@@ -14,7 +14,8 @@ pub use make::{NotMade, make};
 use crate::{Compiled, Loaded, Settings, SourceFile};
 use compiler::{syntax, verify};
 use footer::Footer;
-use plan::FileId;
+use plan::{Ahead, FileId};
+use runtime::{OwnCode, Prepared};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -40,6 +41,8 @@ pub struct Built {
     pub without: Vec<String>,
     /// The program: what is run is this, it is not compiled again.
     pub compiled: Compiled,
+    /// Its arithmetic, compiled for one kind of processor; it is run by the file itself alone.
+    pub code: Option<Ahead>,
 }
 
 /// Why a file that should hold a program is not run.
@@ -110,7 +113,24 @@ impl Built {
             params: settings.params.clone(),
             without: settings.without.clone(),
             compiled: Compiled { warnings: Vec::new(), ..compiled },
+            code: None,
         }
+    }
+
+    /// The same with its arithmetic compiled for the processor `cpu`, of those that
+    /// [`runtime::processors`] names; for this machine's if not said, as far as that can be done here.
+    ///
+    /// # Errors
+    /// Why nothing can be compiled for it.
+    pub fn compiled_for(self, cpu: Option<&str>) -> Result<Self, String> {
+        let native = runtime::processors().into_iter().next();
+        let Some(name) = cpu.map(str::to_owned).or(native) else { return Ok(self) };
+        let code = match runtime::precompile(&self.compiled.program, &name) {
+            Ok(code) => Some(code).filter(|it| !it.loops.is_empty()),
+            Err(_) if cpu.is_none() => None,
+            Err(why) => return Err(why),
+        };
+        Ok(Self { code, ..self })
     }
 
     /// What is appended to the executable: the program and the footer.
@@ -156,8 +176,25 @@ impl Built {
         let Ok(mut file) = File::open(path) else { return Ok(None) };
         match from_file(&mut file) {
             Err(Refusal::NotBuilt) => Ok(None),
-            read => read.map(Some),
+            read => read.map(|it| Some(it.prepared(is_running(&file)))),
         }
+    }
+
+    /// The same with its machine code to be run, if it `is_running`: what is in another file may be
+    /// anything, and nothing that can be checked would say so.
+    fn prepared(mut self, is_running: bool) -> Self {
+        self.compiled.prepared = match self.code.take() {
+            None => Prepared::Nothing,
+            // SAFETY: the code lies in the executable that is running, which whoever began it trusts as
+            // much as its instructions; it was written there by `pipec build`, with the program and a
+            // checksum of both.
+            Some(code) if is_running => Prepared::Own(unsafe { OwnCode::new(code) }),
+            Some(code) => {
+                let why = "another executable is running, which trusts its own code alone";
+                Prepared::Foreign { cpu: code.cpu, why: why.to_owned() }
+            }
+        };
+        self
     }
 
     /// The program's texts, read again: for showing them.
@@ -219,6 +256,22 @@ pub fn is_own() -> Result<bool, Refusal> {
     match tail(&mut file)? {
         Some((footer, front)) => footer.start(front).map(|_| true),
         None => Err(Refusal::Gone),
+    }
+}
+
+/// Whether `file` is the executable that is running, under whatever name.
+fn is_running(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |it: &File| it.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let own = make::own_executable().ok().and_then(|it| place(&it));
+        own.is_some() && place(file) == own
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
     }
 }
 

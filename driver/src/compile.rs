@@ -11,6 +11,7 @@ use compiler::{
     registry::Registry,
 };
 use plan::{Arg, CodeInfo, Diagnostic, Field, Measured, Op, OpKind, Plan, Program, Span};
+use runtime::Prepared;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +48,9 @@ pub struct Compiled {
     pub files: Vec<SourceFile>,
     /// What was chosen for it when it was built, where a lock lay beside the program.
     pub lock: Option<Chosen>,
+    /// What of it was compiled ahead of time, where it comes from a built file.
+    #[serde(skip)]
+    pub prepared: Prepared,
     /// What is allowed, and probably not meant; a built file has said it when it was built.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
@@ -64,8 +68,15 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         Err(found) => return Err(sorted(diagnostics.into_iter().chain(found))),
     };
     let files = loaded.files.clone();
-    let compiled =
-        Compiled { written, optimised, program, files, lock: None, warnings: diagnostics };
+    let compiled = Compiled {
+        written,
+        optimised,
+        program,
+        files,
+        lock: None,
+        prepared: Prepared::Nothing,
+        warnings: diagnostics,
+    };
     Ok(match &settings.state {
         Some(state) if !state.is_about(&compiled) => as_it_was(loaded, compiled, settings, state),
         _ => compiled,

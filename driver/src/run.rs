@@ -249,6 +249,7 @@ fn start(
         told_of_losses: options.quarantine.is_some(),
         most_lost: options.most_lost,
         cpu_share: options.cpu * machine::cores() as f64 / options.workers.max(1) as f64,
+        prepared: compiled.prepared.clone(),
         ..runtime::Options::default()
     };
     let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;

@@ -266,8 +266,10 @@ Examples:
   ./train run --epochs 3 --out batches/             as `pipec run`, without pipec or the program
   ./train explain                                   what was built
   pipec run ./train                                 the same as ./train run
+  pipec build train.pipe train --target-cpu x86-64-v3
 
-The same program, lock, parameters and pipec give the same bytes. Threads and what is kept are those
+Where a processor lacks what arithmetic was compiled for, it is compiled there when the file is run.
+The same program, lock, parameters, pipec and CPU give the same bytes. Threads and what is kept are those
 of the lock that `tune` has written; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
     /// The program.
@@ -291,6 +293,9 @@ pub(crate) struct BuildArgs {
     /// Takes the lock beside the program as `tune` has written it, or refuses to build.
     #[arg(long)]
     pub(crate) locked: bool,
+    /// The processor that arithmetic is compiled for: `x86-64-v3`, `znver4`; this machine's if not said.
+    #[arg(long, value_name = "CPU")]
+    pub(crate) target_cpu: Option<String>,
 }
 
 /// A form of a program.

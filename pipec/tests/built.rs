@@ -107,6 +107,49 @@ fn the_same_program_gives_the_same_bytes_and_harm_is_noticed() {
     folder.own("two", &["run", "--limit", "1"]).ends(0, &["1 batch"]);
 }
 
+/// Arithmetic is compiled when it is built, for the processor that is named.
+#[test]
+fn what_was_compiled_before_gives_the_same_bytes() {
+    let text = "edition 2026\n\npipeline sums = range(3_000)\n    |> map { x: exp(f32(i) * \
+                0.001) * 2.0 + log(f32(i) + 1.0), k: (i * 3 + 1) // 7 }\n    |> batch(64)\n";
+    let folder = Folder::of("built-cpu", &[("s.pipe", text)]);
+    let asm = folder.pipec(&["explain", "s.pipe", "--emit", "asm"]);
+    if asm.code != 0 {
+        eprintln!("nothing is compiled here: {asm:?}");
+        return;
+    }
+    assert!(asm.out.starts_with("; compiled when it is made ready to run, for "), "{asm:?}");
+    folder.pipec(&["run", "s.pipe", "--out", "a"]).ends(0, &[]);
+    let gives_the_same = |run: Printed, out: &str| {
+        run.ends(0, &[]);
+        assert!(folder.files("a") == folder.files(out), "{out}");
+        fs::remove_dir_all(folder.join(out)).unwrap();
+    };
+    let build = |more: &[&str]| folder.pipec(&[&["build", "s.pipe", "-o", "it"], more].concat());
+    let asm = || folder.own("it", &["explain", "--emit", "asm"]).out;
+
+    build(&[]).ends(0, &["its arithmetic compiled for `native`"]);
+    gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
+    assert!(asm().starts_with("; compiled ahead of time for `native`: "), "{}", asm());
+    // Of another executable nothing is run that was not checked.
+    gives_the_same(folder.pipec(&["run", "it", "--out", "c"]), "c");
+    let other = folder.pipec(&["explain", "it", "--emit", "asm"]).out;
+    assert!(other.contains("is not run, since another executable is running"), "{other}");
+
+    build(&["--without", "jit"]).ends(0, &["was built"]);
+    gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
+    assert_eq!(asm(), "");
+    build(&["--without", "jit", "--target-cpu", "native"]).ends(2, &["`jit` is left out"]);
+    build(&["--target-cpu", "z80"]).ends(2, &["no processor `z80`", "the processors are native"]);
+    if cfg!(target_arch = "x86_64") {
+        build(&["--target-cpu", "x86-64-v2"]).ends(0, &["compiled for `x86-64-v2`"]);
+        assert!(asm().starts_with("; compiled ahead of time for `x86-64-v2`: "), "{}", asm());
+        assert!(!asm().contains("vmulps"), "{}", asm());
+        gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
+        build(&["--target-cpu", "x86-64"]).ends(2, &["no vectors of 128 bits"]);
+    }
+}
+
 /// `strip` takes away what no section holds. Gives whether there is one.
 fn stripped(folder: &Folder) -> bool {
     fs::copy(folder.join("one"), folder.join("two")).unwrap();

@@ -2,6 +2,7 @@
 //!
 //! Nothing here compiles or runs anything.
 
+mod ahead;
 mod diagnostic;
 mod entry;
 mod expr;
@@ -14,6 +15,7 @@ mod profile;
 mod program;
 mod types;
 
+pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
     Affine, Applied, Cost, Drafted, Entry, FieldTypes, Fused, Indexed, Intrinsic, Library, Nearly,

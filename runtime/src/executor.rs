@@ -25,7 +25,7 @@ pub use losses::LostRecord;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels};
+use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared};
 use deal::Below;
 use node::{Class, Item, Parcel};
 use plan::Program;
@@ -112,6 +112,8 @@ pub struct Options {
     pub caps: BTreeMap<usize, usize>,
     /// Whether it is measured which step takes the processor's time, and which call.
     pub measured: bool,
+    /// Machine code that was made for the program before.
+    pub prepared: Prepared,
 }
 
 impl Default for Options {
@@ -131,6 +133,7 @@ impl Default for Options {
             cpu_share: 1.0,
             caps: BTreeMap::new(),
             measured: true,
+            prepared: Prepared::Nothing,
         }
     }
 }

@@ -21,7 +21,9 @@ pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
 pub use column::{Builder, Chunk, ChunkBuilder, Column};
-pub use eval::{CallStats, Calls, MachineCode, machine_code};
+pub use eval::{
+    CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,
+};
 pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
 };

@@ -119,8 +119,8 @@ fn what_is_not_whole_is_refused_by_name() {
     }
     assert_eq!(refusal(b""), Refusal::NotBuilt);
     let other = |format| [content, &footer::with_format(content, format)].concat();
-    assert_eq!(refusal(&other(3)), Refusal::Newer(VERSION.to_owned()));
-    assert_eq!(refusal(&other(1)), Refusal::Older(VERSION.to_owned()));
+    assert_eq!(refusal(&other(4)), Refusal::Newer(VERSION.to_owned()));
+    assert_eq!(refusal(&other(2)), Refusal::Older(VERSION.to_owned()));
     assert!(matches!(refusal(&sealed(&[content, &[0]].concat())), Refusal::Unsound(_)));
     assert!(matches!(refusal(&sealed(&content[1..])), Refusal::Unsound(_)));
 }
@@ -219,6 +219,107 @@ fn changed(whole: &[u8], seed: u64) -> Vec<u8> {
         _ => bytes.insert(at, draw(3, 256) as u8),
     }
     bytes
+}
+
+/// Arithmetic that is compiled, of records one by one and of many at once.
+const SUMS: &str = "pipeline p = range(300)
+    |> map { x: exp(f32(i) * 0.01) * 2.0 + log(f32(i) + 1.0), k: (i * 3 + 1) // 7 }
+    |> batch(50) |> map { y: f16(x * 0.25 + f32(k)), x }";
+
+/// All that leaves, byte by byte.
+#[derive(Default)]
+struct Bytes(Vec<Vec<u8>>);
+
+impl crate::Sink for Bytes {
+    fn take(&mut self, chunk: &runtime::Chunk) -> Result<(), Failure> {
+        let rows = (0..chunk.rows).flat_map(|row| chunk.columns.iter().map(move |it| it.row(row)));
+        self.0.extend(rows.map(|it| it.as_bytes().expect("rows lie together").to_vec()));
+        Ok(())
+    }
+    fn written(&self) -> crate::Written {
+        crate::Written::default()
+    }
+    fn resume(&mut self, _: crate::Written) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn finish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn bytes_of(compiled: &Compiled) -> Vec<Vec<u8>> {
+    let mut bytes = Bytes::default();
+    let options = RunOptions { workers: 1, memory: 64 << 20, ..RunOptions::default() };
+    let watch = Watch { stop: Stop::default(), progress: None, sample: &mut |_| {} };
+    let outcome = crate::run(compiled, &options, &mut bytes, watch);
+    assert_eq!(outcome.failure, None);
+    bytes.0
+}
+
+/// Whatever becomes of the machine code, the program gives the same.
+#[test]
+fn code_that_cannot_be_run_is_made_anew() {
+    let plain = built(SUMS);
+    let expected = bytes_of(&plain.compiled);
+    assert_eq!(expected.len(), 12);
+    let other = built(PROGRAMS[0]).compiled_for(None).unwrap().code;
+    let built = plain.compiled_for(None).unwrap();
+    let Some(whole) = built.code.clone() else {
+        eprintln!("nothing is compiled here");
+        return;
+    };
+    assert!(whole.loops.len() >= 3, "{} loops", whole.loops.len());
+    let trailer = built.trailer().unwrap();
+    assert_eq!(Built::read(&trailer).unwrap(), built);
+    assert_eq!(trailer, built.clone().compiled_for(None).unwrap().trailer().unwrap());
+
+    let seen = |change: &dyn Fn(&mut Ahead), is_running: bool| {
+        let mut other = built.clone();
+        let code = other.code.as_mut().unwrap();
+        change(code);
+        let other = other.prepared(is_running);
+        assert_eq!(bytes_of(&other.compiled), expected);
+        let listed =
+            runtime::machine_code(&other.compiled.program, &other.compiled.prepared).unwrap();
+        assert!(!listed.groups.is_empty());
+        listed.made
+    };
+    let made = seen(&|_| {}, true);
+    assert!(made.starts_with("compiled ahead of time for `native`: "), "{made}");
+    let anew = |made: String, why: &str| {
+        let is_told = made.starts_with("compiled when it is made ready to run, for ");
+        assert!(is_told && made.ends_with(why), "{made}, not {why}");
+    };
+    anew(
+        seen(&|_| {}, false),
+        "since another executable is running, which trusts its own code alone",
+    );
+    for at in (0..whole.code.len()).step_by(97) {
+        anew(seen(&|it| it.code[at] ^= 1, true), "since it is damaged");
+    }
+    let lacks = |it: &mut Ahead| {
+        it.features.push("dreams".into());
+        it.seal = it.sum();
+    };
+    anew(seen(&lacks, true), "`native` is not run, since this processor has no dreams");
+    // Code of another program is there, and is for none of its loops.
+    seen(&|it| *it = other.clone().unwrap(), true);
+}
+
+#[test]
+fn code_is_made_for_a_processor_that_is_known() {
+    let made = |text: &str, cpu: &str| built(text).compiled_for(Some(cpu)).map(|it| it.code);
+    if runtime::processors().is_empty() {
+        assert!(made(SUMS, "native").unwrap_err().contains("built without a compiler"));
+        return;
+    }
+    assert!(made(SUMS, "z80").unwrap_err().contains("no processor `z80`"));
+    let strings = "pipeline p = range(3) |> map { i }";
+    assert_eq!(made(strings, "native").unwrap(), None, "there is no arithmetic");
+    let mut plain = built(SUMS);
+    plain.compiled.program.jit = false;
+    assert!(plain.clone().compiled_for(Some("native")).unwrap_err().contains("`jit`"));
+    assert_eq!(plain.compiled_for(None).unwrap().code, None);
 }
 
 /// What a program is told that was changed so that whoever runs it would be misled.

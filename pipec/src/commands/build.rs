@@ -13,6 +13,7 @@ use driver::{
     built::{self, NotMade},
     lock::Chosen,
 };
+use plan::Ahead;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -43,13 +44,31 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     compiled.lock = super::lock((&args.file, args.locked), &compiled, talk)?;
     let tuned = compiled.lock.as_ref().map_or(String::new(), tuned);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&compiled.program.name));
-    let written = built::make(&Built::new(compiled, &settings), &out);
+    let built = Built::new(compiled, &settings);
+    let built = built.compiled_for(args.target_cpu.as_deref()).map_err(|why| {
+        let cpu = args.target_cpu.as_deref().unwrap_or_default();
+        talk.error(&format!("nothing is compiled for `{cpu}`: {why}"), known_cpus().as_deref());
+        Exit::Usage
+    })?;
+    let code = built.code.as_ref().map_or(String::new(), code);
+    let written = built::make(&built, &out);
     let n_bytes = written.map_err(|NotMade { why, help }| {
         talk.error(&why, help.as_deref());
         Exit::Io
     })?;
-    talk.say(&format!("`{}` was built, {}{tuned}", out.display(), bytes(n_bytes as f64)));
+    talk.say(&format!("`{}` was built, {}{code}{tuned}", out.display(), bytes(n_bytes as f64)));
     Ok(Exit::Fine)
+}
+
+/// For what its arithmetic was compiled.
+fn code(code: &Ahead) -> String {
+    format!(", its arithmetic compiled for `{}`", code.cpu)
+}
+
+/// What to name instead.
+fn known_cpus() -> Option<String> {
+    let all = runtime::processors();
+    (!all.is_empty()).then(|| format!("the processors are {}", all.join(", ")))
 }
 
 /// What goes along of the lock.

@@ -8,7 +8,8 @@ use crate::{
     talk::Talk,
 };
 use driver::{Circumstances, Compiled, DiskOptions, Host, Loaded, Profile};
-use plan::{CodeInfo, Program};
+use plan::CodeInfo;
+use runtime::Listed;
 use std::{
     fs,
     io::{self, Write},
@@ -237,7 +238,7 @@ fn planned(
         }
         (Some(form @ (Form::Clif | Form::Asm)), _) => {
             drop(out);
-            return machine_code(&compiled.program, form, talk);
+            return machine_code(compiled, form, talk);
         }
         (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
         (Some(Form::Program), true) => print_json(&compiled.program)?,
@@ -249,8 +250,9 @@ fn planned(
 }
 
 /// The loops that the arithmetic of `program` becomes.
-fn machine_code(program: &Program, form: Form, talk: &Talk) -> io::Result<Exit> {
-    let all = match runtime::machine_code(program) {
+fn machine_code(compiled: &Compiled, form: Form, talk: &Talk) -> io::Result<Exit> {
+    let listed = runtime::machine_code(&compiled.program, &compiled.prepared);
+    let Listed { made, groups: all } = match listed {
         Ok(all) => all,
         Err(why) => {
             talk.error(&format!("no arithmetic is compiled: {why}"), None);
@@ -258,6 +260,9 @@ fn machine_code(program: &Program, form: Form, talk: &Talk) -> io::Result<Exit> 
         }
     };
     let mut out = io::stdout().lock();
+    if !all.is_empty() {
+        writeln!(out, "; {made}")?;
+    }
     for code in &all {
         let (steps, text) =
             (code.steps.join(" "), if form == Form::Clif { &code.clif } else { &code.asm });

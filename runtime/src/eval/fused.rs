@@ -5,28 +5,34 @@
 
 use super::{
     arith::{broadcast, joined_axes, stretched},
-    code::MachineCode,
+    code::{Listed, MachineCode, Prepared},
     nodes::Node,
     wanted,
 };
 use crate::{Fault, MAX_RANK, Out, Shape, Tensor, VALUE_BYTES_MAX};
-use codegen::{Group, Kernel, Layout, Loop, OPERANDS_MAX, Place, Target, Way, groups};
-use plan::{Code, DType, ExprId, Graph, IdVec, Index, Program};
+use codegen::{
+    Group, Kernel, Layout, Library, Loop, OPERANDS_MAX, Place, Refused, Target, Way, ahead, groups,
+};
+use plan::{Ahead, Code, DType, ExprId, Graph, IdVec, Index, Program, Stage, Transform};
 use std::{
-    cell::RefCell,
     ops::Range,
     ptr,
     sync::{
-        Arc,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 /// What compiles arithmetic; nothing where that is switched off, or this machine is not known.
-pub(crate) struct Jit {
+#[derive(Clone)]
+pub(crate) struct Jit(Arc<Compiler>);
+
+struct Compiler {
     target: Option<Target>,
+    /// What was compiled ahead of time.
+    library: Option<Library>,
     /// What was compiled before: lanes do the same work over and over.
-    known: RefCell<Vec<(Loop, Arc<Kernel>)>>,
+    known: Mutex<Vec<(Loop, Arc<Kernel>)>>,
 }
 
 /// A group, compiled.
@@ -38,9 +44,16 @@ pub(super) struct Fused {
     dtype: DType,
     dense: Arc<Kernel>,
     /// For elements that do not lie next to each other; of tensors only.
-    strided: Option<Arc<Kernel>>,
+    strided: Option<Strided>,
     /// One of the values between is wanted by itself.
     is_off: AtomicBool,
+}
+
+/// A loop that is compiled when it is needed first: most never are.
+struct Strided {
+    jit: Jit,
+    body: Loop,
+    kernel: OnceLock<Option<Arc<Kernel>>>,
 }
 
 /// Leaves of one group, at the most.
@@ -53,17 +66,26 @@ const ROW_MIN: usize = 64;
 const LAID_OUT_MAX: usize = 1 << 16;
 
 impl Jit {
-    /// For this machine, if it is wanted.
-    pub(crate) fn new(wanted: bool) -> Self {
+    /// For this machine, if it is wanted. What was made ahead of time and cannot be run here is made
+    /// anew.
+    pub(crate) fn new(wanted: bool, prepared: &Prepared) -> Self {
         let target = wanted.then(Target::host).and_then(Result::ok);
-        Self { target, known: RefCell::default() }
+        let library = target.as_ref().and_then(|it| library(prepared, it)?.ok());
+        Self::of(target, library)
+    }
+
+    fn of(target: Option<Target>, library: Option<Library>) -> Self {
+        Self(Arc::new(Compiler { target, library, known: Mutex::default() }))
     }
 
     fn kernel(&self, body: &Loop) -> Option<Arc<Kernel>> {
-        let found = self.known.borrow().iter().find(|it| it.0 == *body).map(|it| it.1.clone());
+        let Compiler { target, library, known } = &*self.0;
+        let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().iter().find(|it| it.0 == *body).map(|it| it.1.clone());
         found.or_else(|| {
-            let kernel = Arc::new(self.target.as_ref()?.compile(body).ok()?);
-            self.known.borrow_mut().push((body.clone(), kernel.clone()));
+            let made = library.as_ref().and_then(|it| it.kernel(body));
+            let kernel = Arc::new(made.or_else(|| target.as_ref()?.compile(body).ok())?);
+            known().push((body.clone(), kernel.clone()));
             Some(kernel)
         })
     }
@@ -75,7 +97,7 @@ impl Jit {
         graph: &Graph,
         (outputs, at_once): (&[ExprId], bool),
     ) {
-        if self.target.is_none() {
+        if self.0.target.is_none() {
             return;
         }
         for group in groups(graph, outputs, way(at_once)) {
@@ -87,7 +109,10 @@ impl Jit {
 impl Fused {
     fn new(jit: &Jit, group: &Group, at_once: bool) -> Option<Self> {
         let dense = jit.kernel(&group.body)?;
-        let strided = if at_once { None } else { jit.kernel(&group.body.clone().strided()) };
+        let strided = (!at_once).then(|| {
+            let body = group.body.clone().strided();
+            Strided { jit: jit.clone(), body, kernel: OnceLock::new() }
+        });
         Some(Self {
             leaves: group.leaves.clone(),
             inner: group.inner.clone(),
@@ -143,7 +168,9 @@ impl Fused {
             unsafe { self.dense.run(&places[..=leaves.len()], shape.elements()) };
             return Ok(true);
         }
-        let Some(strided) = &self.strided else { return Ok(false) };
+        let Some(strided) = self.strided.as_ref().and_then(Strided::kernel) else {
+            return Ok(false);
+        };
         let mut walk = Walk::new(self, leaves, shape, to);
         walk.lay_out(room);
         walk.run(strided);
@@ -164,16 +191,39 @@ impl Fused {
     }
 }
 
+impl Strided {
+    fn kernel(&self) -> Option<&Kernel> {
+        self.kernel.get_or_init(|| self.jit.kernel(&self.body)).as_deref()
+    }
+}
+
+/// What was made ahead of time, in memory; nothing where nothing was made.
+fn library(prepared: &Prepared, host: &Target) -> Option<Result<Library, Refused>> {
+    match prepared {
+        // SAFETY: whoever holds an `OwnCode` has vouched that it was made so.
+        Prepared::Own(code) => Some(unsafe { Library::new(code.ahead(), host) }),
+        Prepared::Nothing | Prepared::Foreign { .. } => None,
+    }
+}
+
+/// The transforms of `program`, each with its stage and that one's number, and with its groups.
+fn all_groups(program: &Program) -> impl Iterator<Item = (usize, &Stage, &Transform, Vec<Group>)> {
+    program.stages.iter().filter_map(|(id, stage)| {
+        let Code::Transform(transform) = &stage.code else { return None };
+        let groups = groups(&transform.graph, &wanted(transform), way(transform.vector));
+        Some((id.row(), stage, transform, groups))
+    })
+}
+
 /// The machine code of every group of `program`, to be read.
-pub(super) fn listed(program: &Program) -> Result<Vec<MachineCode>, String> {
-    let target = Target::host().map_err(|it| it.to_string())?;
+pub(super) fn listed(program: &Program, prepared: &Prepared) -> Result<Listed, String> {
+    let (target, made) = compiled_for(prepared).map_err(|it| it.to_string())?;
     let mut all = Vec::new();
-    for (id, stage) in program.stages.iter() {
-        let Code::Transform(transform) = &stage.code else { continue };
-        for group in groups(&transform.graph, &wanted(transform), way(transform.vector)) {
+    for (id, stage, _, groups) in all_groups(program) {
+        for group in groups {
             let listing = target.listing(&group.body).map_err(|it| it.to_string())?;
             all.push(MachineCode {
-                stage: id.row(),
+                stage: id,
                 steps: stage.steps.clone(),
                 value: group.root.row(),
                 operations: group.inner.len() + 1,
@@ -182,7 +232,54 @@ pub(super) fn listed(program: &Program) -> Result<Vec<MachineCode>, String> {
             });
         }
     }
-    Ok(all)
+    Ok(Listed { made, groups: all })
+}
+
+/// The processor whose code is run here, and how that came about.
+fn compiled_for(prepared: &Prepared) -> Result<(Target, String), Refused> {
+    let host = Target::host()?;
+    let of = |it: &Target| {
+        let features: Vec<&str> = it.features().into_iter().collect();
+        format!("{} {}", it.architecture(), features.join(" ")).trim_end().to_owned()
+    };
+    let (cpu, why) = match (prepared, library(prepared, &host)) {
+        (Prepared::Own(code), Some(Ok(_))) => {
+            let ahead = code.ahead();
+            let target = Target::with_features(ahead.features.iter().map(String::as_str))?;
+            let made = format!("compiled ahead of time for `{}`: {}", ahead.cpu, of(&target));
+            return Ok((target, made));
+        }
+        (Prepared::Own(code), Some(Err(why))) => (&code.ahead().cpu, why.to_string()),
+        (Prepared::Foreign { cpu, why }, _) => (cpu, why.clone()),
+        _ => {
+            let made = format!("compiled when it is made ready to run, for {}", of(&host));
+            return Ok((host, made));
+        }
+    };
+    let made = format!(
+        "compiled when it is made ready to run, for {}; the code that was made ahead of time for \
+         `{cpu}` is not run, since {why}",
+        of(&host)
+    );
+    Ok((host, made))
+}
+
+/// The code of every group of `program` for the processor `cpu`.
+pub(super) fn precompiled(program: &Program, cpu: &str) -> Result<Ahead, String> {
+    let target = Target::named(cpu).map_err(|it| it.to_string())?;
+    let mut loops = Vec::new();
+    for (.., transform, groups) in all_groups(program) {
+        for group in groups {
+            loops.extend((!transform.vector).then(|| group.body.clone().strided()));
+            loops.push(group.body);
+        }
+    }
+    Ok(ahead(&target, cpu, &loops))
+}
+
+/// The processors that can be named.
+pub(super) fn processors() -> Vec<String> {
+    Target::names()
 }
 
 fn way(at_once: bool) -> Way {

@@ -19,7 +19,7 @@ use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
     Shape, Source, mix,
 };
-pub use code::{MachineCode, machine_code};
+pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
 use nodes::Node;

@@ -1,8 +1,11 @@
 //! In place of `fused.rs` where this is built without a compiler for arithmetic: there is no group.
 
-use super::{code::MachineCode, nodes::Node};
+use super::{
+    code::{Listed, Prepared},
+    nodes::Node,
+};
 use crate::{Fault, Out, Tensor};
-use plan::{ExprId, Graph, IdVec, Program};
+use plan::{Ahead, ExprId, Graph, IdVec, Program};
 
 /// Compiles nothing.
 pub(crate) struct Jit;
@@ -13,12 +16,23 @@ pub(super) type Room = ();
 /// Leaves of one group, at the most.
 pub(super) const LEAVES_MAX: usize = 1;
 
-pub(super) fn listed(_: &Program) -> Result<Vec<MachineCode>, String> {
-    Err("this was built without a compiler for arithmetic".to_owned())
+/// Why there is nothing.
+const NONE: &str = "this was built without a compiler for arithmetic";
+
+pub(super) fn listed(_: &Program, _: &Prepared) -> Result<Listed, String> {
+    Err(NONE.to_owned())
+}
+
+pub(super) fn precompiled(_: &Program, _: &str) -> Result<Ahead, String> {
+    Err(NONE.to_owned())
+}
+
+pub(super) fn processors() -> Vec<String> {
+    Vec::new()
 }
 
 impl Jit {
-    pub(crate) fn new(_: bool) -> Self {
+    pub(crate) fn new(_: bool, _: &Prepared) -> Self {
         Self
     }
 

@@ -39,7 +39,7 @@ pub(super) fn nodes(
         kernels,
         options,
         pool: Pool::within(options.memory),
-        jit: Jit::new(program.jit),
+        jit: Jit::new(program.jit, &options.prepared),
         sources: vec![None; n_stages],
         compiled: vec![None; n_stages],
         last_nodes: vec![0; n_stages],

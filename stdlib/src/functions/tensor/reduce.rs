@@ -26,7 +26,7 @@ pub(super) trait Fold<T: Element>: 'static {
     const START: Self::Total;
     /// Takes in one element.
     fn take(total: Self::Total, x: T) -> Self::Total;
-    /// Takes in another lane.
+    /// Takes in another lane; one without elements changes nothing.
     fn merge(total: Self::Total, other: Self::Total) -> Self::Total;
     /// The result of `n` elements; none, where that is not defined.
     fn finish(total: Self::Total, n: usize) -> Option<Self::Out>;
@@ -108,11 +108,13 @@ fn fold_row<T: Element, F: Fold<T>>(row: &[T]) -> F::Total {
     for (lane, &x) in lanes.iter_mut().zip(rest) {
         *lane = F::take(*lane, x);
     }
-    merged::<T, F>(&mut lanes)
+    merged::<T, F>(&mut lanes, row.len())
 }
 
-fn merged<T: Element, F: Fold<T>>(lanes: &mut [F::Total; LANES]) -> F::Total {
-    for half in [8, 4, 2, 1] {
+/// What the lanes have together, which took `n` elements: those from `n` on have none, and over a
+/// small axis are most.
+fn merged<T: Element, F: Fold<T>>(lanes: &mut [F::Total; LANES], n: usize) -> F::Total {
+    for half in [8, 4, 2, 1].into_iter().filter(|it| *it < n) {
         let (low, high) = lanes.split_at_mut(half);
         for (lane, &other) in low.iter_mut().zip(&*high) {
             *lane = F::merge(*lane, other);
@@ -136,7 +138,7 @@ fn fold_columns<T: Element, F: Fold<T>>(
     }
     for (column, to) in room.iter_mut().enumerate() {
         let mut lanes: [F::Total; LANES] = std::array::from_fn(|k| lanes[k][column]);
-        *to = F::finish(merged::<T, F>(&mut lanes), split.n)?;
+        *to = F::finish(merged::<T, F>(&mut lanes, split.n), split.n)?;
     }
     Some(())
 }
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn rows_are_summed_in_the_defined_order() {
-        for n in [0, 1, 7, 8, 15, 16, 17, 31, 33, 1000] {
+        for n in [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 1000] {
             let values = rough(n);
             let found = Trial::of(&sum::ENTRY).value(Tensor::new(&[n], &values)).arg(Arg::None);
             assert_eq!(found.run(), Ok(Value::of(&[], &[sum_by_lanes(&values)])), "{n} elements");
