@@ -3,6 +3,7 @@
 pub mod ast;
 pub mod caches;
 mod check;
+pub mod count;
 mod errors;
 pub mod estimate;
 pub mod explain;

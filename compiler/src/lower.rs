@@ -5,7 +5,7 @@ pub(crate) mod align;
 #[cfg(test)]
 pub(crate) mod bed;
 pub(crate) mod catalog;
-mod deal;
+pub(crate) mod deal;
 mod direct;
 pub(crate) mod graft;
 pub(crate) mod group;

@@ -39,9 +39,55 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
            Right:\n\n    pipeline p = files(\"sample:images?count=100&seed=1\")\n",
 };
 
+/// Of a pipeline that is used by a process which is not the one that has begun it.
+pub const USED_AFTER_FORK: CodeInfo = CodeInfo {
+    id: "PC0701",
+    name: "used-after-fork",
+    long: "A running pipeline has threads, and `fork` copies none of them: in the child nobody would ever hand out \
+           a batch. So a pipeline that has begun to run is refused there at once.\n\n\
+           Load the pipeline in the child, or begin to iterate only there: a pipeline that was loaded and not yet \
+           iterated may be forked. With PyTorch no worker processes are needed, since the pipeline has threads of \
+           its own: take `pipe.torch()` as the loader, or `DataLoader(…, num_workers=0)`. Where worker processes \
+           must be, `multiprocessing_context=\"spawn\"` starts them afresh.",
+};
+
+/// Of an iterator after which another one of the same pipeline was begun.
+pub const ITERATOR_OVERTAKEN: CodeInfo = CodeInfo {
+    id: "PC0702",
+    name: "iterator-overtaken",
+    long: "A pipeline is one stream, and each `iter(pipe)` begins its next epoch. An iterator from before then has \
+           nothing more to give: two loops over the same pipeline would take each other's batches. Load the \
+           pipeline twice where two loops are meant.",
+};
+
+/// Of a pipeline whose batches nobody can count before they have come.
+pub const LENGTH_UNKNOWN: CodeInfo = CodeInfo {
+    id: "PC0703",
+    name: "length-unknown",
+    long: "`len` of a pipeline is told where it follows from the number of files or records alone. Where a filter, \
+           a record that is skipped or a split decides, or the stream is endless, only reading tells. Count steps \
+           instead, or let `take` say how many there are.",
+};
+
+/// Of something that was asked for and cannot be done as it was said.
+pub const WRONG_ARGUMENT: CodeInfo = CodeInfo {
+    id: "PC0704",
+    name: "wrong-argument",
+    long: "An argument of a call in Python cannot have this value: the message says which, and what it can have.",
+};
+
 /// The codes of the driver's messages, by number.
-pub(crate) static CODES: &[CodeInfo] =
-    &[NO_SUCH_FILE, UNREADABLE_FILE, USE_CYCLE, TOO_MANY_FILES, SAMPLE_SET];
+pub(crate) static CODES: &[CodeInfo] = &[
+    NO_SUCH_FILE,
+    UNREADABLE_FILE,
+    USE_CYCLE,
+    TOO_MANY_FILES,
+    SAMPLE_SET,
+    USED_AFTER_FORK,
+    ITERATOR_OVERTAKEN,
+    LENGTH_UNKNOWN,
+    WRONG_ARGUMENT,
+];
 
 pub(crate) fn no_such_file(path: &str, help: String, at: Span) -> Diagnostic {
     Diagnostic::error(NO_SUCH_FILE.code(), at, format!("there is no file `{path}`")).help(help)

@@ -11,6 +11,7 @@ mod kind;
 mod load;
 pub mod lock;
 mod machine;
+mod message;
 mod noise;
 pub mod peek;
 pub mod profile;
@@ -30,16 +31,18 @@ mod written;
 pub use built::Built;
 pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
 pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT};
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores};
+pub use message::{Drawing, drawn};
 pub use profile::Profile;
 pub use run::{
-    DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop, Summary,
-    Watch, cache_point, readers, run,
+    Arrival, DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop,
+    Stream, Summary, Watch, cache_point, readers, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]

@@ -5,9 +5,12 @@
 
 mod keeping;
 mod quarantine;
+mod ready;
 mod saver;
+mod stream;
 mod summary;
 
+pub use stream::{Arrival, Stream};
 pub use summary::{DiskSummary, KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
@@ -15,13 +18,13 @@ use crate::{
     lock::Chosen,
     machine,
     profile::Course,
-    samples,
-    state::{Identity, State, StateFile},
+    state::{State, StateFile},
 };
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
 pub(crate) use keeping::{needed, reserve};
 use plan::{DType, Field, Program};
+use ready::{Origin, Ready, ready};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,
     reads::{self, Reads},
@@ -225,49 +228,16 @@ fn start(
     sink: &mut dyn Sink,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Started, Failure> {
-    let mut program = compiled.program.clone();
-    samples::resolve(&mut program, sample)?;
     let earlier = match &options.state {
         Some(file) => State::read(&file.path)?,
         None => None,
     };
-    let mut identity = Identity::new(compiled, options.seed);
-    let resume = earlier.as_ref().map(|it| identity.position_of(it)).transpose()?;
-    let first = resume.as_ref().map_or(0, |it| it.epoch);
-    let epochs = first..options.epochs.max(first);
-    let asked = keeping::asked(compiled, options, epochs.len())?;
-    let own = keeping::own_memory(compiled, options, asked.as_ref());
-    let runtime_options = runtime::Options {
-        seed: options.seed,
-        workers: options.workers,
-        readers: readers(options.workers),
-        memory: own,
-        epochs,
-        chunk_rows: options.chunk_rows,
-        rank: options.rank,
-        resume,
-        told_of_losses: options.quarantine.is_some(),
-        most_lost: options.most_lost,
-        cpu_share: options.cpu * machine::cores() as f64 / options.workers.max(1) as f64,
-        prepared: compiled.prepared.clone(),
-        ..runtime::Options::default()
-    };
-    let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;
-    if options.state.is_some() {
-        identity.inputs(run.fingerprints()?);
-    }
-    let keeping = match asked {
-        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
-        None => Keeping::default(),
-    };
+    let origin = Origin { earlier: earlier.as_ref(), epoch: 0, saved: options.state.is_some() };
+    let Ready { run, keeping, identity, .. } = ready(compiled, options, &origin, sample)?;
     let mut before = 0;
     if let Some(state) = &earlier {
-        identity.check_inputs(state)?;
         sink.resume(Written { outputs: state.outputs, files: state.written })?;
         before = state.outputs;
-    }
-    if let Some(path) = &options.quarantine {
-        run.on_lost(quarantine::open(path, earlier.is_some())?);
     }
     let saver = options.state.clone().map(|file| Saver::new(file, identity));
     Ok(Started { run, keeping, saver, before })

@@ -4,7 +4,7 @@
 mod arrow;
 mod folder;
 mod npy;
-mod pieces;
+pub(crate) mod pieces;
 
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowStream;

@@ -156,7 +156,8 @@ impl State {
         plan::hash(Self { check: 0, ..self.clone() }.text().as_bytes())
     }
 
-    fn line(&self) -> String {
+    /// The line that it is in a file: what [`State::from_bytes`] reads.
+    pub fn line(&self) -> String {
         format!("{}\n", Self { check: self.checksum(), ..self.clone() }.text())
     }
 

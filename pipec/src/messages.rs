@@ -5,11 +5,10 @@ use crate::{
     figures::things,
     talk::{Style, Talk},
 };
-use driver::{Place, SourceFile, Unreadable, built::Refusal};
-use miette::{GraphicalReportHandler, GraphicalTheme, NamedSource};
+use driver::{Drawing, Place, SourceFile, Unreadable, built::Refusal};
 use plan::{Diagnostic, Severity, Span};
 use serde::Serialize;
-use std::{fmt, path::Path};
+use std::path::Path;
 
 /// Codes of messages about the command line rather than the program: a parameter that is not
 /// set, one that cannot have its value, a pipeline that is not there.
@@ -73,68 +72,14 @@ pub(crate) fn refused(talk: &Talk, path: &Path, it: &Refusal) -> Exit {
 
 /// A message as a person sees it.
 fn rendered(talk: &Talk, files: &[SourceFile], diagnostic: &Diagnostic) -> String {
-    let theme = match (talk.color, talk.terminal) {
-        (true, _) => GraphicalTheme::unicode(),
-        (false, true) => GraphicalTheme::unicode_nocolor(),
-        (false, false) => GraphicalTheme::none(),
+    let dim = |it: &str| talk.styled(Style::Dim, it);
+    let drawing = Drawing {
+        color: talk.color,
+        unicode: talk.color || talk.terminal,
+        width: talk.text_width(),
+        dim: &dim,
     };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(talk.text_width());
-    let file =
-        files.get(usize::from(diagnostic.span.file.0)).filter(|_| !is_whole(diagnostic.span));
-    let source = file.map(|it| NamedSource::new(&it.path, it.text.clone()));
-    let mut text = String::new();
-    // A `String` takes all that is written.
-    let _ = handler.render_report(&mut text, &Shown { diagnostic, source });
-    for label in diagnostic.elsewhere() {
-        if let Some(Place { path, line, column }) = driver::place(files, label.span) {
-            let place = talk.styled(Style::Dim, &format!("{path}:{line}:{column}:"));
-            text.push_str(&format!("  {place} {}\n", label.text));
-        }
-    }
-    text.push('\n');
-    text
-}
-
-/// Whether a message is about a file, rather than a place in it.
-fn is_whole(span: Span) -> bool {
-    span.start == 0 && span.end == 0
-}
-
-/// A message with the text that it is about.
-#[derive(Debug)]
-struct Shown<'a> {
-    diagnostic: &'a Diagnostic,
-    source: Option<NamedSource<String>>,
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.diagnostic.fmt(f)
-    }
-}
-
-impl std::error::Error for Shown<'_> {}
-
-impl miette::Diagnostic for Shown<'_> {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.diagnostic.code()
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        miette::Diagnostic::severity(self.diagnostic)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        miette::Diagnostic::help(self.diagnostic)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.source.as_ref().map(|it| it as &dyn miette::SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = miette::LabeledSpan> + '_>> {
-        self.source.as_ref().and_then(|_| miette::Diagnostic::labels(self.diagnostic))
-    }
+    driver::drawn(files, diagnostic, &drawing) + "\n"
 }
 
 /// A message for machines.

@@ -5,7 +5,7 @@
 
 use crate::{Buffer, Element, Pool, Shape, Tensor};
 use plan::DType;
-use std::{ops::Range, slice, sync::Arc};
+use std::{ops::Range, ptr::NonNull, slice, sync::Arc};
 
 /// One field of the records of a chunk; cheap to clone and to cut.
 #[derive(Debug, Clone)]
@@ -101,6 +101,18 @@ impl Column {
         Some(Shape::new(&extents[..=shape.len()]))
     }
 
+    /// Where the rows lie and how long each is, where that differs from row to row.
+    pub fn ragged(&self) -> Option<Ragged<'_>> {
+        let Extents::Ragged { rank, shapes, offsets } = &self.extents else { return None };
+        let Range { start, end } = self.rows;
+        Some(Ragged {
+            rank: *rank,
+            shapes: &shapes[start * rank..end * rank],
+            offsets: &offsets[start..=end],
+            values: self.values.as_ptr(),
+        })
+    }
+
     /// These rows of it.
     #[must_use]
     pub fn cut(&self, rows: Range<usize>) -> Self {
@@ -136,6 +148,19 @@ impl Column {
         };
         elements * self.dtype.size()
     }
+}
+
+/// The rows of a column whose extents differ from row to row.
+#[derive(Debug, Clone, Copy)]
+pub struct Ragged<'a> {
+    /// Axes of a row.
+    pub rank: usize,
+    /// `rank` extents for each row.
+    pub shapes: &'a [u32],
+    /// Where each row begins and the last one ends, in elements from `values`.
+    pub offsets: &'a [u64],
+    /// Where the elements of the column begin, those of rows that were cut off too.
+    pub values: NonNull<u8>,
 }
 
 /// Records that travel together: a column for each field, the ids, the epoch.

@@ -11,6 +11,7 @@ mod lanes;
 mod losses;
 mod node;
 mod operate;
+mod output;
 mod position;
 mod resume;
 mod state;
@@ -22,12 +23,13 @@ mod tests;
 
 pub use deal::Rank;
 pub use losses::LostRecord;
+pub use output::Step;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
 use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared};
 use deal::Below;
-use node::{Class, Item, Parcel};
+use node::Class;
 use plan::Program;
 use position::At;
 use state::{Calls, State};
@@ -38,7 +40,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 // Who owns what. A stage becomes one node, an operator with a parallel step two. The nodes form
@@ -164,6 +166,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         threads: Vec::new(),
         phase: if options.epochs.is_empty() { Phase::Over } else { Phase::Ready },
         epochs_left: options.epochs.len(),
+        waited: Duration::ZERO,
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
         shared_work: (options.rank.world > 1).then(|| SharedWork::of(program)),
         on_lost: None,
@@ -181,6 +184,8 @@ pub struct Run {
     threads: Vec<thread::JoinHandle<()>>,
     phase: Phase,
     epochs_left: usize,
+    /// How long [`Run::step`] has waited for what has not come yet.
+    waited: Duration,
     /// Where what was delivered last has begun.
     position: Position,
     /// Where other runs do a part of the work.
@@ -214,13 +219,9 @@ pub type OnLost = Box<dyn FnMut(Vec<LostRecord>) -> Result<(), Failure> + Send>;
 enum Phase {
     Ready,
     Running,
+    /// An epoch is over, and nobody has been told.
+    EpochOver,
     Over,
-}
-
-/// What the consumer gets.
-struct Next {
-    item: Option<Item>,
-    lost: Vec<LostRecord>,
 }
 
 struct Shared {
@@ -231,39 +232,6 @@ struct Shared {
     tasks: [Condvar; Class::COUNT],
     /// Where the consumer waits for a chunk.
     output: Condvar,
-}
-
-impl Iterator for Run {
-    type Item = Result<Chunk, Failure>;
-
-    /// The next chunk of the output; a batch is one record of it, and small ones are several.
-    ///
-    /// Starts the threads when it is called first. After a failure, and after the last epoch,
-    /// there is nothing more.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.phase == Phase::Ready {
-            self.phase = Phase::Running;
-            if let Err(failure) = self.start_threads() {
-                return Some(Err(self.fail(failure)));
-            }
-        }
-        while self.phase == Phase::Running {
-            let Next { item, lost } = self.shared.next_item();
-            if let Err(failure) = self.tell(lost) {
-                return Some(Err(self.fail(failure)));
-            }
-            match item {
-                Some(Item::Chunk(parcel)) => return Some(Ok(self.deliver(parcel))),
-                Some(Item::Failed(failure)) => return Some(Err(self.fail(failure))),
-                Some(Item::End) => match self.padding() {
-                    Some(padding) => return Some(padding),
-                    None => self.end_epoch(),
-                },
-                None => {}
-            }
-        }
-        None
-    }
 }
 
 impl Run {
@@ -350,51 +318,6 @@ impl Run {
         self.on_lost = Some(told);
     }
 
-    fn tell(&mut self, lost: Vec<LostRecord>) -> Result<(), Failure> {
-        match &mut self.on_lost {
-            Some(told) if !lost.is_empty() => told(lost),
-            _ => Ok(()),
-        }
-    }
-
-    fn deliver(&mut self, parcel: Parcel) -> Chunk {
-        let Parcel { chunk, at, .. } = parcel;
-        let (epoch, rows) = (chunk.epoch, chunk.rows);
-        let chunk = self.without_hidden(chunk);
-        if self.shared_work.is_none() {
-            self.position = Position { epoch, at };
-            return chunk;
-        }
-        self.position = match self.position.epoch == epoch {
-            true => self.position_after(usize::MAX),
-            false => Position::start(epoch),
-        };
-        let ends = self.shared.lock().rounds_left(epoch, rows);
-        if let Some(it) = &mut self.shared_work {
-            it.ends = ends;
-            it.last = it.valid.map(|_| chunk.clone());
-        }
-        chunk
-    }
-
-    /// A batch of nothing, where the epoch ends with one fewer than other runs give.
-    fn padding(&mut self) -> Option<Result<Chunk, Failure>> {
-        let epoch = self.position.epoch;
-        let lacks = self.shared_work.is_some() && self.shared.lock().lacks(epoch);
-        let shared_work = self.shared_work.as_ref().filter(|_| lacks)?;
-        let valid = shared_work.valid?;
-        let padding = shared_work.last.as_ref().map(|it| deal::padding(it, valid, epoch));
-        self.end_epoch();
-        Some(match padding {
-            Some(padding) => Ok(padding),
-            None => {
-                let why =
-                    "there are fewer batches than ranks: take fewer ranks, or smaller batches";
-                Err(self.fail(Failure::Program(why.to_owned())))
-            }
-        })
-    }
-
     fn start_threads(&mut self) -> Result<(), Failure> {
         for (class, n_threads) in Class::ALL.into_iter().zip(self.to_start) {
             for number in 0..n_threads {
@@ -415,15 +338,6 @@ impl Run {
         Ok(())
     }
 
-    fn end_epoch(&mut self) {
-        self.epochs_left -= 1;
-        self.shared_work.iter_mut().for_each(|it| it.ends.clear());
-        self.position = Position::start(self.position.epoch + 1);
-        if self.epochs_left == 0 {
-            self.end();
-        }
-    }
-
     fn fail(&mut self, failure: Failure) -> Failure {
         self.end();
         failure
@@ -432,13 +346,6 @@ impl Run {
     fn end(&mut self) {
         self.phase = Phase::Over;
         self.shared.stop();
-    }
-
-    fn without_hidden(&self, mut chunk: Chunk) -> Chunk {
-        if let Some(kept) = &self.kept {
-            chunk.columns = kept.iter().map(|&it| chunk.columns[it].clone()).collect();
-        }
-        chunk
     }
 }
 
@@ -470,31 +377,6 @@ impl Stopper {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the next item of the output, or for many losses.
-    fn next_item(&self) -> Next {
-        let mut state = self.lock();
-        state.look(Instant::now());
-        let mut waiting_since = None;
-        let next = loop {
-            let item = state.next_output();
-            if item.is_some() || state.has_much_to_tell() {
-                break Next { item, lost: state.take_untold() };
-            }
-            waiting_since.get_or_insert_with(Instant::now);
-            state.consumer_waits = true;
-            state = self.output.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
-        let waited = waiting_since.map(|it| it.elapsed()).unwrap_or_default();
-        state.stalled += waited;
-        if matches!(next.item, Some(Item::Chunk(_))) {
-            state.stalls[stats::stall_bucket(waited)] += 1;
-        }
-        let calls = state.calls();
-        drop(state);
-        self.call(calls);
-        next
     }
 
     /// What a thread does from its start to its end.

@@ -20,12 +20,12 @@ pub use buffer::{Buffer, Pool, SPARE, Scratch};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
-pub use column::{Builder, Chunk, ChunkBuilder, Column};
+pub use column::{Builder, Chunk, ChunkBuilder, Column, Ragged};
 pub use eval::{
     CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,
 };
 pub use executor::{
-    LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Stopper, start,
+    LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Step, Stopper, start,
 };
 pub use fault::{Failure, Fault};
 pub use kernel::{

@@ -40,7 +40,7 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
 }
 
 /// The rows of the batches that an operator makes, where they are successive records.
-pub(super) fn batch_rows(
+pub(crate) fn batch_rows(
     catalog: &Catalog,
     (entry, args): (&str, &[Arg]),
     n_inputs: usize,

@@ -22,6 +22,8 @@ pub(super) struct Kept {
 #[derive(Default)]
 pub(super) struct Keeping {
     pub(super) kept: Vec<Kept>,
+    /// Where they are kept, those too that two steps share.
+    pub(super) points: Vec<CachePoint>,
     notes: Vec<String>,
 }
 
@@ -72,7 +74,8 @@ pub(super) fn begin(
     let caches = keeping.caches(compiled, run, (&kept, asked, options));
     let kept = kept.into_iter().zip(caches);
     keeping.kept = kept.map(|(choice, cache)| Kept { cache, choice }).collect();
-    run.keep(&keeping.kept.iter().map(Kept::point).collect::<Vec<_>>())?;
+    keeping.points = keeping.kept.iter().map(Kept::point).collect();
+    run.keep(&keeping.points)?;
     // What two steps share is told once.
     let mut told: Vec<*const Cache> = Vec::new();
     keeping.kept.retain(|it| {

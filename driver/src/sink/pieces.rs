@@ -13,8 +13,10 @@ pub(super) const RECORDS_MAX: usize = 4096;
 const BYTES_MAX: usize = 64 << 20;
 
 /// The records of the piece that is not full yet.
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     fields: Vec<Field>,
+    /// Records of a piece.
+    records: usize,
     pool: Pool,
     held: ChunkBuilder,
     held_bytes: usize,
@@ -23,10 +25,16 @@ pub(super) struct Pieces {
 impl Pieces {
     /// Nothing yet, of these fields.
     pub(super) fn new(fields: &[Field]) -> Self {
+        Self::of(fields, RECORDS_MAX)
+    }
+
+    /// The same with so many records in a piece.
+    pub(crate) fn of(fields: &[Field], records: usize) -> Self {
         let pool = Pool::default();
         Self {
-            held: ChunkBuilder::new(fields, RECORDS_MAX, 0, &pool),
+            held: ChunkBuilder::new(fields, records, 0, &pool),
             fields: fields.to_vec(),
+            records,
             pool,
             held_bytes: 0,
         }
@@ -40,17 +48,10 @@ impl Pieces {
     ) -> Result<(), Failure> {
         if self.held.epoch != chunk.epoch {
             self.finish(each)?;
-            self.held.epoch = chunk.epoch;
         }
         let mut rest = chunk.clone();
         while rest.rows > 0 {
-            let (rows, full) = self.fitting(&rest);
-            self.held.append(&rest, 0..rows);
-            self.held_bytes += columns_bytes(&rest, rows);
-            rest = rest.cut(rows..rest.rows);
-            if full {
-                self.finish(each)?;
-            }
+            self.take(&mut rest).map_or(Ok(()), |it| each(&it))?;
         }
         Ok(())
     }
@@ -60,20 +61,54 @@ impl Pieces {
         &mut self,
         each: &mut dyn FnMut(&Chunk) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.held.rows() == 0 {
-            return Ok(());
+        self.flush().map_or(Ok(()), |it| each(&it))
+    }
+
+    /// Takes those of `chunk`, at least one record, that belong to the present piece, and gives the
+    /// piece if it is full with them; what one chunk holds of it alone is not copied.
+    pub(crate) fn take(&mut self, chunk: &mut Chunk) -> Option<Chunk> {
+        if self.is_empty() {
+            self.held.epoch = chunk.epoch;
         }
-        let empty = ChunkBuilder::new(&self.fields, RECORDS_MAX, self.held.epoch, &self.pool);
+        let (rows, full) = self.fitting(chunk);
+        let (taken, rest) = (chunk.cut(0..rows), chunk.cut(rows..chunk.rows));
+        *chunk = rest;
+        if full && self.is_empty() {
+            return Some(taken);
+        }
+        self.held.append(&taken, 0..rows);
+        self.held_bytes += columns_bytes(&taken, rows);
+        if full { self.flush() } else { None }
+    }
+
+    /// Records of every piece but the last, where that does not depend on what they hold.
+    pub(crate) fn records_of_each(&self) -> Option<u64> {
+        let bytes =
+            self.fields.iter().try_fold(0_usize, |all, it| Some(all + it.ty.fixed_bytes()?));
+        (bytes?.saturating_mul(self.records) < BYTES_MAX).then_some(self.records as u64)
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.rows() == 0
+    }
+
+    /// What is left; nothing, if that is no record.
+    pub(crate) fn flush(&mut self) -> Option<Chunk> {
+        if self.is_empty() {
+            return None;
+        }
+        let empty = ChunkBuilder::new(&self.fields, self.records, self.held.epoch, &self.pool);
         self.held_bytes = 0;
-        each(&mem::replace(&mut self.held, empty).finish())
+        Some(mem::replace(&mut self.held, empty).finish())
     }
 
     /// How many of the records belong to the present piece, and whether it is full with them.
     fn fitting(&self, chunk: &Chunk) -> (usize, bool) {
-        let rows = chunk.rows.min(RECORDS_MAX - self.held.rows());
+        let rows = chunk.rows.min(self.records - self.held.rows());
         let is_full = |rows: usize| self.held_bytes + columns_bytes(chunk, rows) >= BYTES_MAX;
         if !is_full(rows) {
-            return (rows, self.held.rows() + rows == RECORDS_MAX);
+            return (rows, self.held.rows() + rows == self.records);
         }
         // The smallest number of records that fills it.
         let (mut few, mut enough) = (0, rows);

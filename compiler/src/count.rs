@@ -1,0 +1,120 @@
+//! How many outputs an epoch gives, where that follows from the lengths of its sources alone.
+
+use crate::lower::{
+    catalog::Catalog,
+    deal,
+    role::{Role, role},
+};
+use plan::{Expr, Graph, Library, Op, OpId, OpKind, Otherwise, Plan, Policy, Records};
+
+/// Outputs of an epoch of `plan`, one of whose sources in its order has so many records each; shared
+/// by so many runs, those that `rank` of `world` gives. None where only reading tells.
+pub fn outputs(
+    plan: &Plan,
+    library: &Library,
+    lens: &[Option<u64>],
+    (rank, world): (u64, u64),
+) -> Option<u64> {
+    let catalog = Catalog::new(library);
+    let counting = Counting { plan, catalog: &catalog, lens };
+    if world <= 1 {
+        return counting.leaving(plan.root);
+    }
+    counting.dealt(rank, world)
+}
+
+struct Counting<'a> {
+    plan: &'a Plan,
+    catalog: &'a Catalog,
+    lens: &'a [Option<u64>],
+}
+
+impl Counting<'_> {
+    /// Records that leave `id` in an epoch.
+    fn leaving(&self, id: OpId) -> Option<u64> {
+        let op = &self.plan.ops[id];
+        let entering = || self.leaving(*op.inputs.first()?);
+        match role(op, self.catalog) {
+            Role::Source => {
+                let before = self.plan.ops.iter().take_while(|it| it.0 != id);
+                let at = before.filter(|it| is_source(it.1)).count();
+                self.lens.get(at).copied().flatten()
+            }
+            Role::Map if lets_none_go(op) => entering(),
+            Role::FlatMap if lets_none_go(op) => match &op.kind {
+                OpKind::FlatMap { records: Records::Listed(all) } => {
+                    entering()?.checked_mul(all.len() as u64)
+                }
+                _ => None,
+            },
+            Role::Permute | Role::ShuffleWithin(_) => entering(),
+            Role::Take(n) => Some(entering()?.min(n)),
+            Role::Skip(n) => Some(entering()?.saturating_sub(n)),
+            Role::Repeat(n) => entering()?.checked_mul(n?),
+            Role::Batch { drops, .. } => {
+                let (n, rows) = (entering()?, self.batch_rows(op)?);
+                Some(if drops { n / rows } else { n.div_ceil(rows) })
+            }
+            // Unequal lengths end the run.
+            Role::Zip => entering(),
+            _ => None,
+        }
+    }
+
+    /// Outputs of one run of several, where they are dealt as batches or as records that leave one
+    /// by one.
+    fn dealt(&self, rank: u64, world: u64) -> Option<u64> {
+        let mut id = self.plan.root;
+        loop {
+            let op = &self.plan.ops[id];
+            match role(op, self.catalog) {
+                Role::Map if lets_none_go(op) => id = *op.inputs.first()?,
+                Role::Batch { drops: true, .. } => return Some(self.leaving(id)? / world),
+                Role::Batch { drops: false, .. } => {
+                    let all = self.leaving(id)?;
+                    let fills = op.output.iter().any(|it| it.name == "valid");
+                    return Some(if fills {
+                        all.div_ceil(world)
+                    } else {
+                        of_rank(all, rank, world)
+                    });
+                }
+                Role::Source | Role::Permute => {
+                    return Some(of_rank(self.leaving(self.plan.root)?, rank, world));
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn batch_rows(&self, op: &Op) -> Option<u64> {
+        match &op.kind {
+            OpKind::Operator { entry, args, .. } => {
+                deal::batch_rows(self.catalog, (entry, args), op.inputs.len())
+            }
+            _ => None,
+        }
+        .filter(|it| *it > 0)
+    }
+}
+
+/// Of `all` that are dealt one by one.
+fn of_rank(all: u64, rank: u64, world: u64) -> u64 {
+    all.saturating_sub(rank).div_ceil(world)
+}
+
+fn is_source(op: &Op) -> bool {
+    matches!(op.kind, OpKind::Source { .. })
+}
+
+/// Whether every record that enters leaves, or another in its place.
+fn lets_none_go(op: &Op) -> bool {
+    let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
+    !skips(&op.on_fault) && !skips_in(&op.graph)
+}
+
+fn skips_in(graph: &Graph) -> bool {
+    graph.iter().any(|(_, expr, _)| {
+        matches!(expr, Expr::Else { otherwise: Otherwise::Policy(Policy::Skip { .. }), .. })
+    })
+}

@@ -1,0 +1,77 @@
+//! A run that is ready to begin, at the start of an epoch or where an earlier one stood.
+
+use super::{
+    RunOptions,
+    keeping::{self, Keeping},
+    quarantine, readers,
+};
+use crate::{Compiled, SampleProgress, State, machine, samples, state::Identity};
+use plan::Program;
+use runtime::Failure;
+
+/// Where a run begins.
+pub(super) struct Origin<'a> {
+    /// What it goes on from.
+    pub(super) earlier: Option<&'a State>,
+    /// Else the epoch that it begins with.
+    pub(super) epoch: u32,
+    /// Whether its state will be written down.
+    pub(super) saved: bool,
+}
+
+/// A run that is ready.
+pub(super) struct Ready {
+    pub(super) run: runtime::Run,
+    /// What runs, with the sets of pictures that it names as files.
+    pub(super) program: Program,
+    pub(super) options: runtime::Options,
+    pub(super) keeping: Keeping,
+    pub(super) identity: Identity,
+}
+
+/// Makes `compiled` ready to run from `origin` on.
+pub(super) fn ready(
+    compiled: &Compiled,
+    options: &RunOptions,
+    origin: &Origin<'_>,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<Ready, Failure> {
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, sample)?;
+    let mut identity = Identity::new(compiled, options.seed);
+    let resume = origin.earlier.map(|it| identity.position_of(it)).transpose()?;
+    let first = resume.as_ref().map_or(origin.epoch, |it| it.epoch);
+    let epochs = first..options.epochs.max(first);
+    let asked = keeping::asked(compiled, options, epochs.len())?;
+    let own = keeping::own_memory(compiled, options, asked.as_ref());
+    let runtime_options = runtime::Options {
+        seed: options.seed,
+        workers: options.workers,
+        readers: readers(options.workers),
+        memory: own,
+        epochs,
+        chunk_rows: options.chunk_rows,
+        rank: options.rank,
+        resume,
+        told_of_losses: options.quarantine.is_some(),
+        most_lost: options.most_lost,
+        cpu_share: options.cpu * machine::cores() as f64 / options.workers.max(1) as f64,
+        prepared: compiled.prepared.clone(),
+        ..runtime::Options::default()
+    };
+    let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;
+    if origin.saved {
+        identity.inputs(run.fingerprints()?);
+    }
+    let keeping = match asked {
+        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
+        None => Keeping::default(),
+    };
+    if let Some(state) = origin.earlier {
+        identity.check_inputs(state)?;
+    }
+    if let Some(path) = &options.quarantine {
+        run.on_lost(quarantine::open(path, origin.earlier.is_some())?);
+    }
+    Ok(Ready { run, program, options: runtime_options, keeping, identity })
+}

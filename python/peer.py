@@ -1,0 +1,27 @@
+"""W1 through Python iteration, as a row of the comparison in `../shared/peers` (its README says how the others run):
+
+    PYTHONPATH=../../shared/peers python peer.py --workload W1 --workers 2 --seconds 5
+
+`FORM` is what batches become: `numpy` (the default), `own` or `torch`.
+"""
+
+import os
+import pathlib
+
+import common  # of ../shared/peers: the loop that measures all programs alike
+
+import pipec
+
+W1 = pathlib.Path(__file__).resolve().parent.parent / "benches" / "w1.pipe"
+FORM = os.environ.get("FORM", "numpy")
+
+
+def make(workload, data, workers):
+    images = os.environ.get("IMAGES", str(W1.parents[2] / "shared" / "data" / "images" / "imagenet"))
+    pipe = pipec.load(W1, params={"data": images}, workers=workers)
+    batches = {"own": lambda: pipe, "numpy": pipe.numpy, "torch": pipe.torch}[FORM]()
+    return (it["image"] for it in batches), len, lambda it: it, 109586
+
+
+if __name__ == "__main__":
+    common.main("pipec-python", make, ["W1"])

@@ -1,0 +1,59 @@
+"""Input pipelines for machine learning, compiled.
+
+    import pipec
+
+    pipe = pipec.load("train.pipe", params={"data": "/data/imagenet"})
+    for batch in pipe.torch():          # or `for batch in pipe`, `pipe.numpy()`, `pipe.jax()`
+        step(batch["image"], batch["label"])
+
+A pipeline computes on threads of its own, without the GIL; batches arrive without a copy, and
+`pipe.state_dict()` says where it stands, to the batch.
+"""
+
+from ._array import Array
+from ._columns import Ragged
+from ._pipe import Explanation, Field, Pipe, load
+from ._pipec import Strings, __version__
+from .errors import (
+    ArgumentError,
+    BudgetError,
+    CompileError,
+    DataError,
+    Diagnostic,
+    ForkError,
+    InputError,
+    IterationError,
+    LengthError,
+    PipecError,
+    PipecWarning,
+    RecordError,
+    RunError,
+    Span,
+    StateError,
+)
+
+__all__ = [
+    "ArgumentError",
+    "Array",
+    "BudgetError",
+    "CompileError",
+    "DataError",
+    "Diagnostic",
+    "Explanation",
+    "Field",
+    "ForkError",
+    "InputError",
+    "IterationError",
+    "LengthError",
+    "Pipe",
+    "PipecError",
+    "PipecWarning",
+    "Ragged",
+    "RecordError",
+    "RunError",
+    "Span",
+    "StateError",
+    "Strings",
+    "__version__",
+    "load",
+]

@@ -1,0 +1,331 @@
+"""Pipelines: loading, iterating, asking."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import warnings as _warnings
+from typing import Any, Iterator, Mapping, NamedTuple
+
+from . import _pipec
+from ._array import Array
+from .errors import ArgumentError, PipecWarning
+
+_PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
+"""What is in a program, and in no path."""
+_WRONG = "PC0704"
+
+
+class Field(NamedTuple):
+    """A field of what a pipeline gives."""
+
+    dtype: str
+    """`f32`, `u8`, `bf16`, `str`, …"""
+    shape: tuple[int | None, ...]
+    """The extents, the batch's own first; none where one differs from batch to batch."""
+
+
+class Explanation(str):
+    """What a pipeline will do and cost: a text; in a notebook, a page."""
+
+    html: str
+    """One page that needs nothing else."""
+    facts: dict[str, Any]
+    """The same for programs."""
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{page}" width="100%" height="640" style="border: 0"></iframe>'
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def load(
+    source: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    epoch: int = 0,
+    epochs: int | None = None,
+    rank: int | None = None,
+    world: int | None = None,
+    workers: int | None = None,
+    memory: int | str | None = None,
+    rows: int = 1024,
+    keep: bool = True,
+    cache: str | os.PathLike[str] | None = None,
+    quarantine: str | os.PathLike[str] | None = None,
+    max_errors: int | None = None,
+) -> Pipe:
+    """Loads and compiles a pipeline; reads no data and starts no thread.
+
+    `source` is a `.pipe` file, a file that `pipec build` has made, or the text of a program: a
+    string with a line end, `|>`, or `pipeline … =` in it. Which pipeline is meant needs no `name`
+    where there is one, or one that no other uses.
+
+    `params` are values of the program's `param`s. All that is random follows from `seed`; the first
+    iteration is epoch `epoch`. `epochs` is how many there will be, if that is known: then nothing of
+    a later one is prepared. Of `world` runs that share the work this is number `rank`, from 0.
+    `workers` are threads that compute (all cores, or as the lock says), `memory` what a run may take
+    (bytes, or `"2GiB"`; a quarter of what is free). A pipeline that ends without `batch` gives blocks
+    of `rows` records. `keep` says whether decoded pictures and the like may be kept in memory from
+    epoch to epoch, `cache` is a folder to keep them in for later runs. Each record that is skipped or
+    replaced is a line of JSON in the file `quarantine`; `max_errors` is the most that may be.
+
+    Mistakes in the program are a `CompileError`.
+    """
+    told: dict[str, Any] = {
+        "name": name,
+        "params": {key: _text(value) for key, value in (params or {}).items()},
+        "seed": _natural("seed", seed),
+        "epoch": _natural("epoch", epoch),
+        "epochs": None if epochs is None else _natural("epochs", epochs, least=1),
+        **_ranks(rank, world),
+        "workers": None if workers is None else _natural("workers", workers, least=1, most=1024),
+        "memory": _bytes(memory),
+        "rows": _natural("rows", rows, least=1),
+        "keep": bool(keep),
+        "cache": None if cache is None else os.fspath(cache),
+        "quarantine": None if quarantine is None else os.fspath(quarantine),
+        "max_errors": None if max_errors is None else _natural("max_errors", max_errors),
+    }
+    told["ranked"] = rank is not None
+    if isinstance(source, str) and _PROGRAM.search(source):
+        place: dict[str, Any] = {"path": "<program>", "text": source}
+    else:
+        place = {"path": os.fspath(source), "text": None}
+    return Pipe(place, told)
+
+
+class Pipe:
+    """A pipeline. `load` makes it.
+
+    Each `iter(pipe)` is the next epoch: the first is the one that `load` was told, or goes on where
+    `load_state_dict` says. An iterator that is left half-way is no matter: the next begins the epoch
+    after it. There is one iterator at a time.
+    """
+
+    def __init__(self, source: dict[str, Any], told: dict[str, Any]) -> None:
+        self._source, self._told = source, told
+        self._native = _pipec.Native(source, told)
+        for warning in self._native.warnings():
+            _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The batches of the next epoch: dicts of `Array`; of a pipeline without `batch`, blocks of
+        records, whose texts are `Strings` and whose fields of other extents each are `Ragged`."""
+        return self._native.iterate(False)
+
+    def __len__(self) -> int:
+        """Batches of an epoch; a `LengthError`, which is a `TypeError`, where only reading tells."""
+        return self._native.len()
+
+    @property
+    def name(self) -> str:
+        """The pipeline's name."""
+        return self._native.name()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is under way, or comes next."""
+        return self._native.epoch()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch the next `iter` begins. Nobody needs to: each one is the next."""
+        self._native.set_epoch(_natural("epoch", epoch))
+
+    @property
+    def schema(self) -> dict[str, Field]:
+        """The fields of a batch, or of a record where there is no `batch`."""
+        return {name: Field(dtype, tuple(shape)) for name, dtype, shape in self._native.schema()}
+
+    @property
+    def batched(self) -> bool:
+        """Whether it ends with `batch`; else it gives blocks of records."""
+        return self._native.batched()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands, to the batch: numbers and short texts, below 2 KB."""
+        found: dict[str, Any] = json.loads(self._native.state())
+        return found
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes to where `state` says: the next `iter` goes on from there, also with another number of
+        ranks or workers. A `StateError` where it is of another program, seed or input."""
+        self._native.load_state(json.dumps(dict(state)))
+
+    def stats(self) -> dict[str, Any]:
+        """What was done so far: records, bytes, waiting, lost records, the time of each stage."""
+        found: dict[str, Any] = json.loads(self._native.stats())
+        return found
+
+    def explain(self, *, epochs: int = 1, consumer: float | None = None) -> Explanation:
+        """What it will do and cost, for so many epochs, and a consumer that takes so many seconds a
+        batch."""
+        text, page, facts = self._native.explain(_natural("epochs", epochs, least=1), consumer)
+        made = Explanation(text)
+        made.html, made.facts = page, json.loads(facts)
+        return made
+
+    def profile(self, seconds: float = 10.0, *, to: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """Measures it, from its start and by itself, until its rate has settled, at most so long. `to`
+        is a file for `pipec explain --profile`."""
+        path = None if to is None else os.fspath(to)
+        found: dict[str, Any] = json.loads(self._native.profile(float(seconds), path))
+        return found
+
+    def tune(self, seconds: float = 60.0, *, epochs: int = 1, write: bool = True) -> dict[str, Any]:
+        """Measures it, chooses its numbers, measures again. They go into the lock beside the program,
+        which `load` heeds from then on, unless `write` is false or the program is in no file."""
+        found = self._native.tune(float(seconds), _natural("epochs", epochs, least=1), write)
+        explanation, tried, workers, keep, lock = found
+        return {
+            "workers": workers, "keep": keep, "explanation": explanation,
+            "tried": [{"workers": n, "records_per_second": rate} for n, rate in tried],
+            "lock": None if lock is None else os.fspath(lock),
+        }
+
+    def close(self) -> None:
+        """Ends its threads; so does the last reference to it. It can be iterated again."""
+        self._native.close()
+
+    def numpy(self) -> View:
+        """Its batches as arrays of NumPy, without a copy."""
+        import numpy  # noqa: F401  So that it is missed here, if it is.
+
+        return _Numpy(self)
+
+    def torch(self, *, pin_memory: bool = False, device: Any = None, non_blocking: bool = True) -> Any:
+        """A loader of PyTorch, which is an `IterableDataset` too: `pipec.torch.Loader`."""
+        from .torch import Loader
+
+        return Loader(self, pin_memory=pin_memory, device=device, non_blocking=non_blocking)
+
+    def jax(self, *, sharding: Any = None) -> View:
+        """Its batches as arrays of JAX; see `pipec.jax.Batches`."""
+        from .jax import Batches
+
+        return Batches(self, sharding=sharding)
+
+    def tf(self) -> Any:
+        """A `tf.data.Dataset` of one epoch; see `pipec.tf.dataset`."""
+        from .tf import dataset
+
+        return dataset(self)
+
+    def replace(self, **others: Any) -> Pipe:
+        """The same pipeline with other arguments of `load`, at the beginning."""
+        told = {**self._told, **others}
+        if "rank" in others or "world" in others:
+            told.update(_ranks(told["rank"], told["world"]), ranked=True)
+        return Pipe(self._source, told)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        source = dict(self._source)
+        if source["text"] is None:
+            source["path"] = os.path.abspath(source["path"])
+        state = self.state_dict() if self._native.has_begun() else None
+        return _reloaded, (source, self._told, state)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}: {_type(it)}" for name, it in self.schema.items())
+        return f"<pipec.Pipe {self.name}: {{ {fields} }}>"
+
+
+class View:
+    """The batches of a pipeline in another form. It is the pipeline's own iteration: `state_dict` and
+    the epoch are those of the pipeline."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self.pipe = pipe
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.pipe)
+
+    def set_epoch(self, epoch: int) -> None:
+        """See `Pipe.set_epoch`."""
+        self.pipe.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """See `Pipe.state_dict`."""
+        return self.pipe.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """See `Pipe.load_state_dict`."""
+        self.pipe.load_state_dict(state)
+
+
+class _Numpy(View):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.pipe._native.iterate(True)
+
+
+def _reloaded(source: dict[str, Any], told: dict[str, Any], state: dict[str, Any] | None) -> Pipe:
+    pipe = Pipe(source, told)
+    if state is not None:
+        pipe.load_state_dict(state)
+    return pipe
+
+
+def _type(field: Field) -> str:
+    extents = ", ".join("?" if it is None else str(it) for it in field.shape)
+    return f"{field.dtype}[{extents}]" if field.shape else field.dtype
+
+
+def _wrong(message: str) -> ArgumentError:
+    return ArgumentError(f"{_WRONG} wrong-argument: {message}", code=_WRONG)
+
+
+def _natural(name: str, value: Any, *, least: int = 0, most: int = 2**63 - 1) -> int:
+    try:
+        number = int(value.__index__())
+    except AttributeError:
+        raise _wrong(f"`{name}` is a whole number, not {value!r}") from None
+    if not least <= number <= most:
+        raise _wrong(f"`{name}` is {number}: it needs {least} to {most}")
+    return number
+
+
+def _ranks(rank: int | None, world: int | None) -> dict[str, int]:
+    if (rank is None) != (world is None):
+        raise _wrong("`rank` and `world` are said together: `rank=0, world=4`")
+    rank, world = _natural("rank", rank or 0), _natural("world", 1 if world is None else world, least=1)
+    if rank >= world:
+        raise _wrong(f"there is no rank {rank} of {world}: ranks are counted from 0")
+    return {"rank": rank, "world": world}
+
+
+def _bytes(memory: int | str | None) -> int | None:
+    if memory is None or not isinstance(memory, str):
+        return None if memory is None else _natural("memory", memory, least=1)
+    found = _pipec.size(memory)
+    if found is None:
+        raise _wrong(f"`memory` is bytes or a size with its unit, such as \"2GiB\", not {memory!r}")
+    return found
+
+
+def _text(value: Any) -> str:
+    """A value as the language writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_quoted(it) for it in value) + "]"
+    return repr(value)
+
+
+def _quoted(value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        return _text(value)
+    text = os.fspath(value)
+    if "'" not in text:
+        return f"'{text}'"
+    raise _wrong(f"a text in a list that has a `'`: {text!r}; write it into the program")

@@ -1,0 +1,39 @@
+"""Batches for JAX."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import jax
+
+from ._array import Array
+from ._columns import Ragged
+from ._pipe import Pipe, View
+
+
+class Batches(View):
+    """Dicts of arrays of JAX: where the processor is the device, on the memory that the pipeline has
+    written; a copy where that does not begin where XLA wants it. With a `sharding`, each process puts
+    its batch where that says, as its part of the whole; rank and world are the process's, unless
+    `load` was told others. Texts stay as they are."""
+
+    def __init__(self, pipe: Pipe, *, sharding: Any = None) -> None:
+        if not pipe._told["ranked"] and jax.process_count() > 1:
+            pipe = pipe.replace(rank=jax.process_index(), world=jax.process_count())
+        super().__init__(pipe)
+        self.sharding = sharding
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self.pipe:
+            yield {name: self._array(value) for name, value in batch.items()}
+
+    def _array(self, value: Any) -> Any:
+        if isinstance(value, Ragged):
+            return value.map(self._array)
+        if not isinstance(value, Array):
+            return value
+        if self.sharding is not None:
+            return jax.make_array_from_process_local_data(self.sharding, value.__array__())
+        if jax.default_backend() == "cpu":
+            return jax.dlpack.from_dlpack(value)
+        return jax.device_put(value.__array__())

@@ -1,0 +1,201 @@
+//! Text as an Arrow array, through the interface for other libraries
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): no copy.
+
+use crate::held::Held;
+use plan::DType;
+use pyo3::{
+    exceptions::PyIndexError,
+    ffi,
+    prelude::*,
+    types::{PyBytes, PyList, PyString},
+};
+use std::{
+    ffi::{CStr, c_char, c_void},
+    ptr,
+};
+
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+
+#[repr(C)]
+struct Schema {
+    format: *const c_char,
+    name: *const c_char,
+    metadata: *const c_char,
+    flags: i64,
+    n_children: i64,
+    children: *mut *mut Schema,
+    dictionary: *mut Schema,
+    release: Option<unsafe extern "C" fn(*mut Schema)>,
+    private: *mut c_void,
+}
+
+#[repr(C)]
+struct Array {
+    length: i64,
+    null_count: i64,
+    offset: i64,
+    n_buffers: i64,
+    n_children: i64,
+    buffers: *mut *const c_void,
+    children: *mut *mut Array,
+    dictionary: *mut Array,
+    release: Option<unsafe extern "C" fn(*mut Array)>,
+    private: *mut c_void,
+}
+
+/// What an array points to.
+struct Private {
+    buffers: [*const c_void; 3],
+    _held: Held,
+}
+
+unsafe extern "C" fn release_schema(schema: *mut Schema) {
+    // SAFETY: ours, which points to nothing that must be freed.
+    unsafe { (*schema).release = None };
+}
+
+unsafe extern "C" fn release_array(array: *mut Array) {
+    // SAFETY: ours, released once: then `release` says so.
+    unsafe {
+        drop(Box::from_raw((*array).private.cast::<Private>()));
+        (*array).release = None;
+    }
+}
+
+unsafe extern "C" fn drop_schema(capsule: *mut ffi::PyObject) {
+    // SAFETY: a capsule of ours; who takes the schema leaves one that is released.
+    unsafe {
+        let schema = ffi::PyCapsule_GetPointer(capsule, SCHEMA.as_ptr()).cast::<Schema>();
+        if let Some(release) = (*schema).release {
+            release(schema);
+        }
+        drop(Box::from_raw(schema));
+    }
+}
+
+unsafe extern "C" fn drop_array(capsule: *mut ffi::PyObject) {
+    // SAFETY: as above.
+    unsafe {
+        let array = ffi::PyCapsule_GetPointer(capsule, ARRAY.as_ptr()).cast::<Array>();
+        if let Some(release) = (*array).release {
+            release(array);
+        }
+        drop(Box::from_raw(array));
+    }
+}
+
+fn capsule<'py, T>(
+    py: Python<'py>,
+    value: T,
+    name: &'static CStr,
+    destructor: unsafe extern "C" fn(*mut ffi::PyObject),
+) -> PyResult<Bound<'py, PyAny>> {
+    let pointer = Box::into_raw(Box::new(value)).cast();
+    // SAFETY: the name lives for ever; the destructor takes what was put in.
+    unsafe {
+        let made = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destructor));
+        Bound::from_owned_ptr_or_err(py, made)
+    }
+}
+
+/// The texts of a block of records: a sequence of `str` or `bytes`, and an Arrow array.
+#[pyclass(frozen, sequence, module = "pipec._pipec")]
+pub(crate) struct Strings(pub(crate) Held);
+
+impl Strings {
+    fn is_text(&self) -> bool {
+        self.0.column().dtype() == DType::Str
+    }
+
+    fn at<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        text(py, self.0.column().row(row))
+    }
+}
+
+/// A text as Python has it.
+pub(crate) fn text<'py>(
+    py: Python<'py>,
+    value: runtime::Tensor<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value.dtype() {
+        DType::Bytes => PyBytes::new(py, value.as_text()).into_any(),
+        _ => PyString::from_bytes(py, value.as_text())?.into_any(),
+    })
+}
+
+#[pymethods]
+impl Strings {
+    fn __len__(&self) -> usize {
+        self.0.column().rows()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
+        let rows = self.__len__() as isize;
+        let at = if row < 0 { row + rows } else { row };
+        if !(0..rows).contains(&at) {
+            return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
+        }
+        self.at(py, at as usize)
+    }
+
+    /// All of them in a list.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let all: PyResult<Vec<_>> = (0..self.__len__()).map(|it| self.at(py, it)).collect();
+        PyList::new(py, all?)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let few: PyResult<Vec<String>> =
+            (0..self.__len__().min(4)).map(|it| Ok(self.at(py, it)?.repr()?.to_string())).collect();
+        let more = if self.__len__() > 4 { ", …" } else { "" };
+        Ok(format!("Strings([{}{more}], len={})", few?.join(", "), self.__len__()))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let format = if self.is_text() { c"U" } else { c"Z" };
+        let schema = Schema {
+            format: format.as_ptr(),
+            name: c"".as_ptr(),
+            metadata: ptr::null(),
+            flags: 0,
+            n_children: 0,
+            children: ptr::null_mut(),
+            dictionary: ptr::null_mut(),
+            release: Some(release_schema),
+            private: ptr::null_mut(),
+        };
+        capsule(py, schema, SCHEMA, drop_schema)
+    }
+
+    /// The schema and the array, `large_string` or `large_binary`; another schema is not heeded,
+    /// which the interface allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        drop(requested_schema);
+        let ragged = self.0.column().ragged().expect("the rows of text are of any length");
+        let buffers: [*const c_void; 3] = [
+            ptr::null(),
+            ragged.offsets.as_ptr().cast(),
+            ragged.values.as_ptr().cast_const().cast(),
+        ];
+        let mut private = Box::new(Private { buffers, _held: self.0.clone() });
+        let array = Array {
+            length: self.__len__() as i64,
+            null_count: 0,
+            offset: 0,
+            n_buffers: 3,
+            n_children: 0,
+            buffers: private.buffers.as_mut_ptr(),
+            children: ptr::null_mut(),
+            dictionary: ptr::null_mut(),
+            release: Some(release_array),
+            private: Box::into_raw(private).cast(),
+        };
+        Ok((self.__arrow_c_schema__(py)?, capsule(py, array, ARRAY, drop_array)?))
+    }
+}

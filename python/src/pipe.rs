@@ -1,0 +1,493 @@
+//! `Native`: a pipeline that is iterated. `pipec.Pipe` (`pipec/_pipe.py`) is around it.
+//!
+//! An iterator begins an epoch with its first `next`, and the stream goes on beneath it from epoch
+//! to epoch; one that was left half-way is put at the next epoch's start. Who holds the lock of the
+//! engine may wait for the GIL; so nobody waits for the lock with the GIL.
+
+use crate::{
+    errors,
+    fork::Process,
+    program::{Program, Source, Told},
+    ready::{Form, Keys, Ready},
+    wait::{TICK, patiently},
+};
+use driver::{
+    Arrival, Circumstances, Host, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, Lock, Profile, State, Stop,
+    Stream, USED_AFTER_FORK, profile, tune,
+};
+use pyo3::{prelude::*, types::PyDict};
+use runtime::Failure;
+use std::{
+    mem::ManuallyDrop,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// A pipeline, loaded; it starts to run with the first batch that is asked for.
+#[pyclass(frozen, module = "pipec._pipec")]
+pub(crate) struct Native {
+    program: Program,
+    keys: Keys,
+    engine: ManuallyDrop<Mutex<Engine>>,
+    /// The process that has loaded it, and the one whose threads it has, if it has any.
+    born: Process,
+    began: OnceLock<Process>,
+}
+
+struct Engine {
+    stream: Option<Stream>,
+    compiled: Arc<driver::Compiled>,
+    /// What to go on from, as long as there is no stream.
+    resume: Option<State>,
+    /// The epoch that the next iterator begins, where somebody has said so.
+    wanted: Option<u32>,
+    /// The present iterator.
+    turn: u64,
+    at: At,
+    /// The batches that have come.
+    ready: Option<Ready>,
+}
+
+/// Where the stream stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// At an epoch's start, or where a state says, and no iterator has begun.
+    Start,
+    /// Within an epoch, of which an iterator has had something.
+    Within,
+    /// The run has ended early, in this epoch.
+    Broken,
+    /// All epochs that were planned for have been given.
+    Over,
+}
+
+/// An iterator over an epoch.
+///
+/// What changes is looked at and changed with the lock of the engine alone.
+#[pyclass(frozen, module = "pipec._pipec")]
+pub(crate) struct Batches {
+    native: Py<Native>,
+    form: Form,
+    /// Which iterator of the engine it is; 0 before it has begun.
+    turn: AtomicU64,
+    over: AtomicBool,
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let native = self.native.get();
+        let mut engine = native.engine(py)?;
+        if self.over.load(Relaxed) {
+            return Ok(None);
+        }
+        let turn = self.turn.load(Relaxed);
+        if turn == 0 {
+            engine.begin(py, native)?;
+            self.turn.store(engine.turn, Relaxed);
+        } else if turn != engine.turn {
+            let told = "another iteration over the same pipeline was begun since: load it twice to have two at a time";
+            return Err(errors::coded(py, "IterationError", &ITERATOR_OVERTAKEN, told));
+        }
+        loop {
+            if let Some(ready) = &mut engine.ready
+                && let Some(batch) = ready.next(py, &native.keys, self.form)?
+            {
+                return Ok(Some(batch));
+            }
+            match engine.advance(py)? {
+                Some(ready) => engine.ready = Some(ready),
+                None => {
+                    self.over.store(true, Relaxed);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// An epoch's batches are counted by the pipeline: this asks it, for progress bars.
+    fn __length_hint__(&self, py: Python<'_>) -> PyResult<usize> {
+        match self.native.get().len(py) {
+            Ok(n) => Ok(n),
+            Err(_) => Ok(0),
+        }
+    }
+}
+
+impl Engine {
+    /// Begins an epoch for another iterator.
+    fn begin(&mut self, py: Python<'_>, native: &Native) -> PyResult<()> {
+        self.open(py, native)?;
+        let (at, wanted) = (self.at, self.wanted.take());
+        let stream = self.stream.as_mut().expect("it was opened");
+        let next = match (wanted, at) {
+            (Some(wanted), At::Start) if wanted == stream.epoch() && !stream.is_over() => None,
+            (Some(wanted), _) => Some(wanted),
+            (None, At::Start) if stream.is_over() => Some(stream.epoch()),
+            (None, At::Start) => None,
+            (None, At::Within) => Some(stream.epoch() + 1),
+            (None, At::Broken | At::Over) => Some(stream.epoch()),
+        };
+        if let Some(epoch) = next {
+            // Old threads end, which may take as long as what they are at.
+            py.detach(|| stream.go_to(epoch)).map_err(|it| errors::failure(py, &it))?;
+        }
+        // From here on there are threads.
+        let _ = native.began.set(Process::this());
+        (self.at, self.ready) = (At::Within, None);
+        self.turn += 1;
+        Ok(())
+    }
+
+    /// Sees to it that there is a stream.
+    fn open(&mut self, py: Python<'_>, native: &Native) -> PyResult<()> {
+        if self.stream.is_some() {
+            return Ok(());
+        }
+        let program = &native.program;
+        let (compiled, options) = (self.compiled.clone(), program.options());
+        let (resume, epoch) = (self.resume.clone(), self.wanted.unwrap_or(program.told.epoch));
+        let rows = program.told.rows;
+        let work =
+            move || Stream::open(&compiled, &options, (resume.as_ref(), epoch, rows), &mut |_| {});
+        let stream = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
+        (self.stream, self.at) = (Some(stream), At::Start);
+        Ok(())
+    }
+
+    /// The batches that come next; none at the epoch's end.
+    fn advance(&mut self, py: Python<'_>) -> PyResult<Option<Ready>> {
+        let Self { stream, compiled, at, ready, .. } = self;
+        let stream = stream.as_mut().expect("an epoch has begun");
+        loop {
+            match py.detach(|| stream.next(Some(TICK))) {
+                Ok(Arrival::Batches(chunk)) => {
+                    return Ready::new(py, chunk, compiled.program.batched).map(Some);
+                }
+                Ok(Arrival::Waiting) => py.check_signals()?,
+                Ok(Arrival::EpochEnd(_)) => {
+                    (*at, *ready) = (At::Start, None);
+                    return Ok(None);
+                }
+                Ok(Arrival::Over) => {
+                    (*at, *ready) = (At::Over, None);
+                    return Ok(None);
+                }
+                Err(failure) => {
+                    *at = At::Broken;
+                    return Err(errors::failure(py, &failure));
+                }
+            }
+        }
+    }
+}
+
+impl Native {
+    /// The engine, if it is this process's own.
+    fn engine(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Engine>> {
+        if self.began.get().is_some_and(|it| it.is_past()) {
+            return Err(forked(py));
+        }
+        loop {
+            match self.engine.try_lock() {
+                Ok(engine) => return Ok(engine),
+                Err(TryLockError::Poisoned(it)) => return Ok(it.into_inner()),
+                // In a copy of the process nobody would ever unlock what was locked then.
+                Err(TryLockError::WouldBlock)
+                    if self.born.is_past() && self.began.get().is_none() =>
+                {
+                    return Err(forked(py));
+                }
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.engine.lock())),
+            }
+        }
+    }
+
+    fn opened(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Engine>> {
+        let mut engine = self.engine(py)?;
+        engine.open(py, self)?;
+        Ok(engine)
+    }
+}
+
+fn forked(py: Python<'_>) -> PyErr {
+    let told = "this pipeline runs in another process, of which this one is a copy: load it here, or take `pipe.torch()` without worker processes (`num_workers=0`); it has threads of its own";
+    errors::coded(py, "ForkError", &USED_AFTER_FORK, told)
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        // Threads are not copied with a process: nobody would answer, so nothing is touched.
+        if self.began.get().is_some_and(|it| it.is_past()) {
+            return;
+        }
+        // SAFETY: it is taken once, here.
+        let engine = unsafe { ManuallyDrop::take(&mut self.engine) };
+        let Engine { stream, ready, .. } =
+            engine.into_inner().unwrap_or_else(PoisonError::into_inner);
+        drop(ready);
+        // Threads end after the task that they are at: others may go on meanwhile.
+        let mut stream = Some(stream);
+        let _ = Python::try_attach(|py| {
+            let stream = stream.take();
+            py.detach(move || drop(stream));
+        });
+    }
+}
+
+#[pymethods]
+impl Native {
+    /// Loads a program: see `pipec.load`.
+    #[new]
+    fn new(py: Python<'_>, source: Source, told: Told) -> PyResult<Self> {
+        let (from, asked) = (source.clone(), told);
+        let program = py.detach(move || Program::load(from, asked));
+        let program = program.map_err(|it| it.raise(py, &source))?;
+        let keys = Keys::new(py, &program.compiled.program.output);
+        let compiled = program.compiled.clone();
+        let engine = Engine {
+            stream: None,
+            compiled,
+            resume: None,
+            wanted: None,
+            turn: 0,
+            at: At::Start,
+            ready: None,
+        };
+        let (born, began) = (Process::this(), OnceLock::new());
+        Ok(Self { program, keys, engine: ManuallyDrop::new(Mutex::new(engine)), born, began })
+    }
+
+    /// What the compiler has warned of, drawn.
+    fn warnings(&self) -> Vec<String> {
+        let compiled = &self.program.compiled;
+        compiled.warnings.iter().map(|it| errors::drawn(&compiled.files, it)).collect()
+    }
+
+    /// The pipeline's name.
+    fn name(&self) -> String {
+        self.program.compiled.program.name.clone()
+    }
+
+    /// Whether what leaves are batches, rather than records in blocks.
+    fn batched(&self) -> bool {
+        self.program.compiled.program.batched
+    }
+
+    /// Name, dtype and extents of each field; an extent that is not known is none.
+    fn schema(&self) -> Vec<(String, String, Vec<Option<u64>>)> {
+        let fields = &self.program.compiled.program.output;
+        let extent = |it: &plan::Extent| match it {
+            plan::Extent::Known(n) => Some(*n),
+            _ => None,
+        };
+        let field = |it: &plan::Field| {
+            let dtype = it.ty.dtype().map_or("str", plan::DType::name);
+            let shape = it.ty.shape().unwrap_or_default().iter().map(extent).collect();
+            (it.name.clone(), dtype.to_owned(), shape)
+        };
+        fields.iter().map(field).collect()
+    }
+
+    /// An iterator over the next epoch; of arrays of NumPy, or of our own.
+    fn iterate(slf: Py<Self>, py: Python<'_>, numpy: bool) -> PyResult<Batches> {
+        drop(slf.get().engine(py)?);
+        let form = if numpy { Form::Numpy } else { Form::Own };
+        let (turn, over) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Batches { native: slf, form, turn, over })
+    }
+
+    /// The epoch that comes next, or is under way.
+    fn epoch(&self, py: Python<'_>) -> PyResult<u32> {
+        let engine = self.engine(py)?;
+        let told = || engine.resume.as_ref().map_or(self.program.told.epoch, |it| it.epoch);
+        let begun = || engine.stream.as_ref().map_or_else(told, Stream::epoch);
+        Ok(engine.wanted.unwrap_or_else(begun))
+    }
+
+    /// Says which epoch the next iterator begins.
+    fn set_epoch(&self, py: Python<'_>, epoch: u32) -> PyResult<()> {
+        self.engine(py)?.wanted = Some(epoch);
+        Ok(())
+    }
+
+    /// Batches of an epoch.
+    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        let mut engine = self.opened(py)?;
+        let Engine { stream, compiled, .. } = &mut *engine;
+        let stream = stream.as_mut().expect("it was opened");
+        let len = py.detach(move || stream.epoch_len(compiled));
+        len.and_then(|it| usize::try_from(it).ok()).ok_or_else(|| {
+            let told =
+                "only reading tells how many batches this pipeline gives: count steps instead";
+            errors::coded(py, "LengthError", &LENGTH_UNKNOWN, told)
+        })
+    }
+
+    /// Where it stands, as the text of a JSON object.
+    fn state(&self, py: Python<'_>) -> PyResult<String> {
+        let mut engine = self.opened(py)?;
+        let given = engine.ready.as_ref().map_or(0, Ready::given);
+        let stream = engine.stream.as_mut().expect("it was opened");
+        let state = py.detach(|| stream.state(given));
+        Ok(state.map_err(|it| errors::failure(py, &it))?.line())
+    }
+
+    /// Goes to where `state`, the text of one, says.
+    fn load_state(&self, py: Python<'_>, state: &str) -> PyResult<()> {
+        drop(self.engine(py)?);
+        let state = State::from_bytes(state.as_bytes()).map_err(|it| errors::failure(py, &it))?;
+        let compiled = py.detach(|| self.program.as_of(&state));
+        let compiled = compiled.map_err(|it| it.raise(py, &self.program.source))?;
+        let mut engine = self.engine(py)?;
+        let before = (engine.stream.take(), engine.ready.take(), engine.turn + 1);
+        py.detach(|| drop(before.0));
+        *engine = Engine {
+            stream: None,
+            compiled,
+            resume: Some(state),
+            wanted: None,
+            turn: before.2,
+            at: At::Start,
+            ready: None,
+        };
+        // What does not fit is told now, and not when somebody iterates.
+        let opened = engine.open(py, self);
+        if opened.is_err() {
+            engine.resume = None;
+            engine.compiled = self.program.compiled.clone();
+        }
+        opened
+    }
+
+    /// Whether there is anything that it would go on from.
+    fn has_begun(&self, py: Python<'_>) -> PyResult<bool> {
+        let engine = self.engine(py)?;
+        Ok(engine.stream.is_some() || engine.resume.is_some())
+    }
+
+    /// Ends the threads; it goes on from where it stood when it is iterated again.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut engine = self.engine(py)?;
+        let given = engine.ready.as_ref().map_or(0, Ready::given);
+        let Some(mut stream) = engine.stream.take() else { return Ok(()) };
+        let (epoch, within) = (stream.epoch(), engine.at == At::Within);
+        let state = py.detach(move || {
+            let state = stream.state(given);
+            drop(stream);
+            state
+        });
+        // Inputs that are gone are told about by whoever iterates again.
+        (engine.resume, engine.ready) = (state.ok(), None);
+        engine.wanted = engine.wanted.or(Some(epoch + u32::from(within)));
+        engine.turn += 1;
+        engine.at = At::Start;
+        Ok(())
+    }
+
+    /// What was done so far, as the text of a JSON object.
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let mut engine = self.opened(py)?;
+        let stream = engine.stream.as_mut().expect("it was opened");
+        let summary = py.detach(move || stream.summary());
+        json(&summary)
+    }
+
+    /// The explanation as text, as a page, and as the text of a JSON object.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        epochs: u32,
+        consumer: Option<f64>,
+    ) -> PyResult<(String, String, String)> {
+        let (compiled, options) = (self.program.compiled.clone(), self.program.options());
+        let lock = self.program.lock.clone();
+        let work = move || {
+            let host = Host::load_default()?;
+            let circumstances = Circumstances {
+                consumer,
+                epochs,
+                memory: Some(options.memory),
+                workers: Some(options.workers),
+                host: Some(host).filter(|it| !it.is_assumed()),
+                lock,
+                ..Circumstances::default()
+            };
+            let compiled = (*compiled).clone().under(&circumstances);
+            let view = compiled.view(&circumstances, &mut |_| {})?;
+            let it = compiled.explanation(view);
+            Ok::<_, Failure>((it.text(), it.html(None), serde_json::to_string(&it)))
+        };
+        let made = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
+        Ok((made.0, made.1, made.2.map_err(wrong_json)?))
+    }
+
+    /// Measures it for so many seconds at the most; writes the profile into a file, if one is named.
+    fn profile(&self, py: Python<'_>, seconds: f64, path: Option<PathBuf>) -> PyResult<String> {
+        let (compiled, options) = (self.program.compiled.clone(), self.program.options());
+        let stop = Stop::default();
+        let stopping = stop.clone();
+        let work = move || {
+            let (workers, memory) = (options.workers, options.memory);
+            let measuring = profile::Measuring { workers, memory, seconds };
+            let measured = profile::measure(&compiled, &measuring, &stop, &mut |_| {})?;
+            if let Some(path) = path {
+                measured.write(&path)?;
+            }
+            Ok::<Profile, Failure>(measured)
+        };
+        let measured = patiently(py, work, || {
+            stopping.request();
+        })?;
+        json(&measured.map_err(|it| errors::failure(py, &it))?)
+    }
+
+    /// Measures it, chooses its numbers and writes them beside the program, if `write` says so. Gives
+    /// the explanation, what was tried, and the threads that were chosen.
+    #[allow(clippy::type_complexity, reason = "a tuple for Python, taken apart at once")]
+    fn tune(
+        &self,
+        py: Python<'_>,
+        seconds: f64,
+        epochs: u32,
+        write: bool,
+    ) -> PyResult<(String, Vec<(usize, f64)>, usize, Vec<String>, Option<PathBuf>)> {
+        let (compiled, memory) = (self.program.compiled.clone(), self.program.options().memory);
+        let stop = Stop::default();
+        let stopping = stop.clone();
+        let path = self.program.lock_path().filter(|_| write);
+        let lock = path.clone();
+        let work = move || {
+            let host = Host::load_default()?;
+            let host = Some(host).filter(|it| !it.is_assumed());
+            let (cores, memory) = (driver::cores(), Some(memory));
+            let wanted = tune::Wanted { seconds, cores, epochs, memory, consumer: None, host };
+            let tuned = tune::tune(&compiled, &wanted, &stop, &mut |_| {})?;
+            if let Some(path) = lock {
+                Lock::put(&path, &compiled.program.name, tuned.chosen.clone())?;
+            }
+            Ok::<_, Failure>(tuned)
+        };
+        let tuned = patiently(py, work, || {
+            stopping.request();
+        })?;
+        let tuned = tuned.map_err(|it| errors::failure(py, &it))?;
+        let (workers, keep) = (tuned.chosen.workers, tuned.chosen.keep);
+        Ok((tuned.explanation.text(), tuned.tried, workers, keep, path))
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(wrong_json)
+}
+
+fn wrong_json(it: serde_json::Error) -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err(it.to_string())
+}

@@ -1,0 +1,198 @@
+//! A program for Python: read, compiled, and what is asked of it.
+
+use crate::errors;
+use driver::{
+    Built, Compiled, DiskOptions, Loaded, Lock, RunOptions, Settings, State, WRONG_ARGUMENT,
+    lock::Chosen,
+};
+use pyo3::prelude::*;
+use runtime::Rank;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Bytes that the folder of `cache` may take: as for `pipec run --cache`.
+const CACHE_BYTES: u64 = 50 << 30;
+
+/// What `pipec.load` was told, apart from the program.
+#[derive(Clone, FromPyObject)]
+pub(crate) struct Told {
+    #[pyo3(item)]
+    name: Option<String>,
+    #[pyo3(item)]
+    params: BTreeMap<String, String>,
+    #[pyo3(item)]
+    seed: u64,
+    #[pyo3(item)]
+    pub(crate) epoch: u32,
+    #[pyo3(item)]
+    epochs: Option<u32>,
+    #[pyo3(item)]
+    rank: u32,
+    #[pyo3(item)]
+    world: u32,
+    #[pyo3(item)]
+    workers: Option<usize>,
+    #[pyo3(item)]
+    memory: Option<u64>,
+    /// Records of a block, of a pipeline without `batch`.
+    #[pyo3(item)]
+    pub(crate) rows: usize,
+    #[pyo3(item)]
+    keep: bool,
+    #[pyo3(item)]
+    cache: Option<PathBuf>,
+    #[pyo3(item)]
+    quarantine: Option<PathBuf>,
+    #[pyo3(item)]
+    max_errors: Option<u64>,
+}
+
+/// Where a program comes from.
+#[derive(Clone, FromPyObject)]
+pub(crate) struct Source {
+    /// The file, or what stands for it in messages.
+    #[pyo3(item)]
+    pub(crate) path: PathBuf,
+    /// The text, where it is in no file.
+    #[pyo3(item)]
+    text: Option<String>,
+}
+
+/// A program that can be run.
+pub(crate) struct Program {
+    /// As it was read; none of a built file, which is not compiled again.
+    loaded: Option<Arc<Loaded>>,
+    settings: Settings,
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) told: Told,
+    pub(crate) source: Source,
+    /// What was chosen for it, and lies beside it.
+    pub(crate) lock: Option<Chosen>,
+}
+
+/// Why a program cannot be run.
+pub(crate) enum Wrong {
+    Unreadable(driver::Unreadable),
+    Refused(driver::built::Refusal),
+    Program(Vec<driver::SourceFile>, Vec<plan::Diagnostic>),
+    Failed(runtime::Failure),
+    Argument(String),
+}
+
+impl Wrong {
+    pub(crate) fn raise(self, py: Python<'_>, source: &Source) -> PyErr {
+        match self {
+            Self::Unreadable(it) => errors::unreadable(py, &it),
+            Self::Refused(it) => errors::refused(py, &source.path.display().to_string(), &it),
+            Self::Program(files, all) => errors::compile(py, &files, &all),
+            Self::Failed(it) => errors::failure(py, &it),
+            Self::Argument(it) => errors::coded(py, "ArgumentError", &WRONG_ARGUMENT, &it),
+        }
+    }
+}
+
+impl Program {
+    /// Reads and compiles it, or takes it out of a built file.
+    pub(crate) fn load(source: Source, told: Told) -> Result<Self, Wrong> {
+        if told.rank >= told.world {
+            let (rank, world) = (told.rank, told.world);
+            let told = format!("there is no rank {rank} of {world}: ranks are counted from 0");
+            return Err(Wrong::Argument(told));
+        }
+        let settings = Settings {
+            pipeline: told.name.clone(),
+            params: told.params.clone(),
+            workers: told.workers,
+            ..Settings::default()
+        };
+        let built = match &source.text {
+            Some(_) => None,
+            None => Built::open(&source.path).map_err(Wrong::Refused)?,
+        };
+        let (loaded, compiled) = match built {
+            Some(built) => (None, as_built(built, &settings)?),
+            None => {
+                let loaded = match source.text.clone() {
+                    Some(text) => Loaded::from_text(&source.path, text),
+                    None => Loaded::read(&source.path).map_err(Wrong::Unreadable)?,
+                };
+                let compiled = compiled(&loaded, &settings)?;
+                (Some(Arc::new(loaded)), compiled)
+            }
+        };
+        if let Some(lanes) = compiled.program.uneven_lanes(told.world) {
+            let told = format!("{} ranks do not divide {lanes} lanes", told.world);
+            return Err(Wrong::Argument(told));
+        }
+        let lock = lock(&source, &compiled).map_err(Wrong::Failed)?;
+        Ok(Self { loaded, settings, compiled: Arc::new(compiled), told, source, lock })
+    }
+
+    /// The same for a run that goes on from `state`: rewritten as it was then.
+    pub(crate) fn as_of(&self, state: &State) -> Result<Arc<Compiled>, Wrong> {
+        let Some(loaded) = &self.loaded else { return Ok(self.compiled.clone()) };
+        let settings = Settings { state: Some(state.clone()), ..self.settings.clone() };
+        compiled(loaded, &settings).map(Arc::new)
+    }
+
+    /// How it is run.
+    pub(crate) fn options(&self) -> RunOptions {
+        let (usual, told) = (RunOptions::default(), &self.told);
+        let tuned = self.lock.as_ref().map_or(usual.workers, |it| it.workers);
+        let epochs = told.epochs.and_then(|it| told.epoch.checked_add(it)).unwrap_or(u32::MAX);
+        RunOptions {
+            seed: told.seed,
+            epochs,
+            workers: told.workers.unwrap_or(tuned),
+            memory: told.memory.unwrap_or(usual.memory),
+            rank: Rank { rank: told.rank, world: told.world },
+            quarantine: told.quarantine.clone(),
+            most_lost: told.max_errors,
+            caches: told.keep,
+            disk: told.cache.clone().map(|folder| DiskOptions {
+                folder,
+                limit: CACHE_BYTES,
+                verify_inputs: false,
+            }),
+            lock: self.lock.clone(),
+            ..usual
+        }
+    }
+
+    /// Where its lock lies, if it is in a file.
+    pub(crate) fn lock_path(&self) -> Option<PathBuf> {
+        self.source.text.is_none().then(|| Lock::path_of(&self.source.path))
+    }
+}
+
+fn compiled(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Wrong> {
+    driver::compile(loaded, settings).map_err(|it| Wrong::Program(loaded.files.clone(), it))
+}
+
+/// The program of a built file, which is as it was built.
+fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
+    let name = &built.compiled.program.name;
+    if let Some(other) = settings.pipeline.as_ref().filter(|it| *it != name) {
+        let wrong = format!("there is no pipeline `{other}` in it: it was built of `{name}` alone");
+        return Err(Wrong::Argument(wrong));
+    }
+    if !settings.params.is_empty() {
+        let wrong = "its parameters were set when it was built: build another one".to_owned();
+        return Err(Wrong::Argument(wrong));
+    }
+    Ok(built.compiled)
+}
+
+/// What the lock beside the program says of the pipeline, where it is still about it; else what a
+/// built file brings along.
+fn lock(source: &Source, compiled: &Compiled) -> Result<Option<Chosen>, runtime::Failure> {
+    let beside = match source.text {
+        Some(_) => None,
+        None => Lock::read(&Lock::path_of(Path::new(&source.path)))?,
+    };
+    let chosen = beside.and_then(|mut it| it.pipeline.remove(&compiled.program.name));
+    Ok(chosen.filter(|it| it.is_of(compiled)).or_else(|| compiled.lock.clone()))
+}

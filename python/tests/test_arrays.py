@@ -1,0 +1,158 @@
+"""Batches lie where the pipeline has written them, whoever looks."""
+
+import gc
+
+import numpy as np
+import pytest
+from conftest import run, values
+
+import pipec
+
+ALL = ["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f16", "f32", "f64"]
+NUMPY = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+
+
+def one(text, **told):
+    return next(iter(pipec.load(text, **told)))
+
+
+@pytest.mark.parametrize("dtype,name", list(zip(ALL, NUMPY)))
+def test_every_dtype_is_the_same_in_numpy(dtype, name):
+    # Pain 39: the address is the same through the buffer, DLPack and NumPy: nothing was copied.
+    value = "i > 1" if dtype == "bool" else f"{dtype}(i)"
+    array = one(f"pipeline p = range(4) |> map {{ x: {value} }} |> batch(4)")["x"]
+    seen = [np.asarray(array), np.from_dlpack(array), array.__array__(), np.asarray(memoryview(array))]
+    for it in seen:
+        assert it.dtype == name and it.ctypes.data == array.address
+        assert it.tolist() == array.tolist()
+    assert array.dtype == dtype and array.nbytes == seen[0].nbytes and array.strides == seen[0].strides
+
+
+def test_bf16_goes_by_dlpack_alone():
+    array = one("pipeline p = range(4) |> map { x: bf16(f32(i)) } |> batch(4)")["x"]
+    assert array.tolist() == [0.0, 1.0, 2.0, 3.0] and array.itemsize == 2
+    with pytest.raises(BufferError, match="bf16"):
+        memoryview(array)
+    pytest.importorskip("ml_dtypes", reason="bf16 in NumPy needs ml_dtypes")
+    assert np.asarray(array.__array__(), dtype="f4").tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_the_memory_is_the_consumers_and_can_be_written():
+    array = one("pipeline p = range(6) |> batch(6)")["i"]
+    np.asarray(array)[2] = 70
+    assert memoryview(array)[2] == 70 and array[2] == 70
+
+
+def test_small_batches_share_a_chunk_and_each_is_aligned_for_dlpack():
+    # Small batches lie behind each other in one buffer: what goes beyond 256 bytes is an offset.
+    batches = list(pipec.load("pipeline p = range(1000) |> map { x: f32(i) } |> batch(10)"))
+    addresses = [it["x"].address for it in batches]
+    assert any(it % 256 for it in addresses)
+    for n, it in enumerate(batches):
+        taken = np.from_dlpack(it["x"])
+        assert taken.ctypes.data == it["x"].address
+        assert taken.tolist() == [float(i) for i in range(10 * n, 10 * n + 10)]
+
+
+def test_axes_and_rows():
+    array = one("pipeline p = range(6) |> map { x: full([2, 3], f32(i)) } |> batch(2)")["x"]
+    assert array.shape == (2, 2, 3) and array.ndim == 3 and array.size == 12 and len(array) == 2
+    assert array[1].tolist() == [[1.0] * 3] * 2 and array[-1][0].shape == (3,) and array[1][0][2] == 1.0
+    assert np.asarray(array[1]).ctypes.data == array.address + 24
+    assert [it.shape for it in array] == [(2, 3), (2, 3)]
+    with pytest.raises(IndexError):
+        array[2]
+    assert "f32[2, 2, 3]" in repr(array)
+
+
+def test_a_view_outlives_everything_else():
+    pipe = pipec.load("pipeline p = range(100_000) |> batch(50_000)")
+    first = np.asarray(next(iter(pipe))["i"])
+    copy = first.copy()
+    del pipe
+    gc.collect()
+    pipec.load("pipeline p = range(100_000) |> map { i: i * 2 } |> batch(50_000)").numpy()
+    assert (first == copy).all()
+
+
+def test_buffers_go_back_to_the_pool():
+    # One batch held at a time: buffers are used again, and few of them are enough for 300 batches.
+    pipe = pipec.load("pipeline p = range(3_000_000) |> map { x: f32(i) } |> batch(10_000)", workers=1)
+    addresses = {it["x"].address for it in pipe}
+    assert len(addresses) < 100
+    # All held: none is used twice.
+    held = list(pipe)
+    assert len({it["x"].address for it in held}) == len(held) == 300
+
+
+def test_a_label_does_not_hold_the_images():
+    program = """
+        import gc, os, pipec
+        def resident():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        text = "pipeline p = range(4096) |> map { big: full([64, 1024], f32(i)), i } |> batch(16)"
+        labels = []
+        pipe = pipec.load(text, workers=1, memory="256MiB", epochs=1)
+        for n, batch in enumerate(pipe):
+            labels.append(batch["i"])
+            if n == 40: before = resident()
+        assert len(labels) == 256
+        print(resident() - before)
+    """
+    assert int(run(program)) < 100 << 20  # the 215 images after the 41st take 900 MB
+
+
+def test_blocks_of_records(tmp_path):
+    path = tmp_path / "lines.txt"
+    lines = [f"zeile {i} {'é' * (i % 5)}" for i in range(10)]
+    path.write_text("\n".join(lines) + "\n")
+    pipe = pipec.load('param path: path\npipeline p = lines("{path}") |> with { n: len(text) }', params={"path": path}, rows=4)
+    blocks = list(pipe)
+    assert [len(it["text"]) for it in blocks] == [4, 4, 2]
+    assert [text for it in blocks for text in it["text"]] == lines
+    assert blocks[0]["text"][-1] == lines[3] and blocks[0]["n"].shape == (4,)
+    assert not pipe.batched and pipe.schema["text"].dtype == "str"
+    # The same blocks whatever the chunks and the workers.
+    other = pipe.replace(workers=1)
+    assert [it["text"].tolist() for it in other] == [it["text"].tolist() for it in blocks]
+
+
+def test_ragged_records_are_values_and_offsets():
+    pipe = pipec.load('pipeline p = files("sample:images?count=10") |> map { image: decode_jpeg(bytes), size: len(bytes) }', rows=4)
+    for block in pipe:
+        ragged, rows = block["image"], len(block["size"])
+        assert len(ragged) == rows and ragged.shapes.shape == (rows, 3)
+        offsets = np.asarray(ragged.offsets)
+        assert offsets[0] == 0 and offsets[-1] == ragged.values.size and (np.diff(offsets) > 0).all()
+        for i in range(rows):
+            extents = np.asarray(ragged.shapes)[i]
+            assert ragged[i].shape == tuple(extents) and extents.prod() == np.diff(offsets)[i]
+            assert ragged[i].ctypes.data == ragged.values.address + offsets[i]
+
+
+def test_text_is_arrow_without_a_copy():
+    pyarrow = pytest.importorskip("pyarrow", reason="the Arrow interface is read by pyarrow here")
+    block = next(iter(pipec.load('pipeline p = files("sample:images?count=10") |> map { path, bytes }', rows=7)))
+    for name, kind in [("path", pyarrow.large_string()), ("bytes", pyarrow.large_binary())]:
+        array = pyarrow.array(block[name])
+        assert array.type == kind and array.to_pylist() == block[name].tolist()
+        again = pyarrow.array(block[name])
+        assert array.buffers()[2].address == again.buffers()[2].address
+    del block
+    gc.collect()
+    array.validate(full=True)
+
+
+def test_numpy_view_is_the_same_memory_and_numbers(numbers):
+    own = list(numbers)
+    numbers.set_epoch(0)
+    for mine, theirs in zip(own, numbers.numpy()):
+        assert type(theirs["x"]) is np.ndarray and theirs["x"].flags.writeable and theirs["x"].flags.c_contiguous
+        assert theirs["x"].base is not None
+        assert theirs["x"].tolist() == mine["x"].tolist()
+
+
+def test_extents_that_differ_from_batch_to_batch():
+    pipe = pipec.load("pipeline p = range(10) |> batch(4, tail: keep)")
+    assert values(pipe) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert pipe.schema["i"].shape == (None,)
