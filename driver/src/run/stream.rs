@@ -310,7 +310,7 @@ mod tests {
                     all.extend((0..chunk.rows).filter_map(row));
                 }
                 Arrival::Batches(chunk) => {
-                    all.extend(chunk.columns[0].as_slice().map(<[i64]>::to_vec))
+                    all.extend(chunk.columns[0].as_slice().map(<[i64]>::to_vec));
                 }
                 Arrival::Waiting => {}
                 Arrival::EpochEnd(_) | Arrival::Over => return all,
