@@ -4,9 +4,9 @@
     python bench.py tiny                          # tiny records in batches, records a second
     python bench.py w1 --native ./pipec --data D  # processor time an image, beside `pipec run`, by turns
 
-`w1` runs `benches/w1.pipe` with the native program and through Python in turn, each in a process of its own, and
-compares the processor time of whole processes, start and end left out by the difference of two lengths. Run it with
-nothing else on the machine (`taskset -c 0,1`).
+`w1` runs `benches/w1.pipe` with the native program and through Python in turn, each in a process of its own and with
+nothing kept, and compares the processor time of whole processes, start and end left out by the difference of two
+lengths. Run it with nothing else on the machine (`taskset -c 0,1`).
 """
 
 import argparse
@@ -62,7 +62,7 @@ def tiny(args):
 
 CONSUMER = """
 import sys, pipec
-pipe, left = pipec.load(sys.argv[1], params=dict(it.split("=", 1) for it in sys.argv[3:]), epochs=1, workers=2), int(sys.argv[2])
+pipe, left = pipec.load(sys.argv[1], params=dict(it.split("=", 1) for it in sys.argv[3:]), epochs=1, workers=2, keep=False), int(sys.argv[2])
 for batch in pipe.numpy():
     left -= 1
     if left == 0: break
@@ -80,7 +80,7 @@ def cpu(command):
 def w1(args):
     """Processor time an image: that of a long run less that of a short one, by turns, ratio of each pair."""
     sets = [f"data={args.data}"] if args.data else []
-    native = lambda n: [args.native, "run", W1, "--limit", str(n), "--workers", "2", *sum((["--set", it] for it in sets), [])]
+    native = lambda n: [args.native, "run", W1, "--limit", str(n), "--workers", "2", "--no-cache", *sum((["--set", it] for it in sets), [])]
     python = lambda n: [sys.executable, "-c", CONSUMER, W1, str(n), *sets]
     ratios, each = [], {"native": [], "python": []}
     for turn in range(args.turns):

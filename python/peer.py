@@ -18,7 +18,7 @@ FORM = os.environ.get("FORM", "numpy")
 
 def make(workload, data, workers):
     images = os.environ.get("IMAGES", str(W1.parents[2] / "shared" / "data" / "images" / "imagenet"))
-    pipe = pipec.load(W1, params={"data": images}, workers=workers)
+    pipe = pipec.load(W1, params={"data": images}, workers=workers, keep=False)
     batches = {"own": lambda: pipe, "numpy": pipe.numpy, "torch": pipe.torch}[FORM]()
     return (it["image"] for it in batches), len, lambda it: it, 109586
 

@@ -165,16 +165,19 @@ def test_others_run_while_somebody_waits():
         time.sleep(0.5)
         signal.raise_signal(signal.SIGINT)
 
-    counter, interrupter = threading.Thread(target=count), threading.Thread(target=interrupt)
+    counter = threading.Thread(target=count, daemon=True)
+    interrupter = threading.Thread(target=interrupt, daemon=True)
     counter.start()
     interrupter.start()
-    with pytest.raises(KeyboardInterrupt):
-        next(iter(pipe))
-    during = counted[0]
-    stop.set()
-    counter.join()
-    interrupter.join()
-    signal.signal(signal.SIGINT, before)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            next(iter(pipe))
+        during = counted[0]
+    finally:
+        stop.set()
+        counter.join()
+        interrupter.join()
+        signal.signal(signal.SIGINT, before)
     assert during > 10_000
 
 
