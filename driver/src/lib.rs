@@ -28,8 +28,15 @@ mod whole;
 mod written;
 
 pub use built::Built;
-pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
-pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use compile::{
+    Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place,
+};
+pub use compiler::{
+    ast::dump,
+    explain::program_text,
+    format::format,
+    syntax::{Kind as HighlightKind, highlight},
+};
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
