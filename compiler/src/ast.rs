@@ -6,7 +6,9 @@
 mod dump;
 mod expr;
 mod number;
+pub(crate) mod shift;
 mod types;
+mod walk;
 
 pub use dump::dump;
 pub use expr::{
@@ -15,6 +17,7 @@ pub use expr::{
 };
 pub use number::{Dimension, Number, Unit, Value};
 pub use types::{Extent, TypeExpr, TypeKind, Typed};
+pub use walk::walk;
 
 use plan::{FileId, Span};
 

@@ -18,5 +18,6 @@ macro_rules! codes {
 }
 
 pub(crate) mod check;
+pub(crate) mod lint;
 pub(crate) mod lower;
 pub(crate) mod syntax;

@@ -18,6 +18,7 @@ mod table;
 mod text;
 
 pub use compare::{Comparison, SideFigures, WorkCompared};
+pub use figures::time;
 pub use observed::Observed;
 pub use plan_text::plan_text;
 pub use program_text::program_text;

@@ -8,13 +8,15 @@ mod errors;
 pub mod estimate;
 pub mod explain;
 pub mod format;
+mod lints;
 pub mod lower;
 pub mod passes;
 pub mod registry;
 pub mod syntax;
 pub mod verify;
 
-pub use check::{Inputs, Request};
+pub use check::{Found, Inputs, Notes, Request};
+pub use lints::lints;
 use plan::{Diagnostic, Plan};
 
 /// Checks a program, all of it, and gives the plan of the pipeline that was asked for.
@@ -29,7 +31,17 @@ pub fn check(
     check::check(request, registry)
 }
 
+/// The same, with what was found out about the main file by place, for those who write it.
+#[must_use]
+pub fn check_noted(
+    request: &Request<'_>,
+    registry: &registry::Registry,
+) -> (Option<Plan>, Vec<Diagnostic>, Notes) {
+    check::check_noted(request, registry)
+}
+
 /// Every code that a message can have, with its long story.
 pub fn codes() -> impl Iterator<Item = &'static plan::CodeInfo> {
-    errors::syntax::CODES.iter().chain(errors::check::CODES).chain(errors::lower::CODES)
+    let of_mistakes = errors::syntax::CODES.iter().chain(errors::check::CODES);
+    of_mistakes.chain(errors::lower::CODES).chain(errors::lint::CODES)
 }

@@ -25,6 +25,8 @@ pub struct Function {
 pub struct Registry {
     library: Library,
     entries: BTreeMap<Kind, BTreeMap<&'static str, Slot>>,
+    /// What is written in the language, once it was asked for.
+    written: OnceLock<(Vec<ast::File>, Vec<Diagnostic>)>,
 }
 
 /// An entry, and its signature once it was asked for.
@@ -53,7 +55,7 @@ impl Registry {
         let slot = |it: &&'static Entry| (it.name(), (*it, OnceLock::new()));
         let entries =
             kinds.into_iter().map(|(all, kind)| (kind, all.iter().map(slot).collect())).collect();
-        Self { library, entries }
+        Self { library, entries, written: OnceLock::new() }
     }
 
     /// The entry called `name`: a function before an operator, where there are both.
@@ -93,16 +95,18 @@ impl Registry {
 
     /// What of the library is written in the language, read; files of their own numbers.
     #[must_use]
-    pub fn files(&self) -> (Vec<ast::File>, Vec<Diagnostic>) {
-        let mut files = Vec::new();
-        let mut all = Vec::new();
-        for (number, (_, text)) in self.library.written.iter().enumerate() {
-            let id = FileId(LIBRARY_FILES + number as u16);
-            let (file, diagnostics) = syntax::parse(text, id);
-            files.push(file);
-            all.extend(diagnostics);
-        }
-        (files, all)
+    pub fn files(&self) -> &(Vec<ast::File>, Vec<Diagnostic>) {
+        self.written.get_or_init(|| {
+            let mut files = Vec::new();
+            let mut all = Vec::new();
+            for (number, (_, text)) in self.library.written.iter().enumerate() {
+                let id = FileId(LIBRARY_FILES + number as u16);
+                let (file, diagnostics) = syntax::parse(text, id);
+                files.push(file);
+                all.extend(diagnostics);
+            }
+            (files, all)
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod cures;
 mod highlight;
+mod kept;
 mod lower;
 mod origin;
 mod parser;
@@ -15,7 +16,8 @@ pub(crate) mod tokens;
 #[cfg(test)]
 pub(crate) use crate::errors::syntax::CODES;
 pub use highlight::{Kind, highlight};
-pub use parser::{parse, parse_signature, parse_value};
+pub use kept::Kept;
+pub use parser::{is_read, parse, parse_again, parse_signature, parse_value};
 
 /// The editions that this compiler knows, oldest first.
 pub static EDITIONS: [u16; 1] = [2026];

@@ -112,6 +112,26 @@ pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     sorted(diagnostics)
 }
 
+/// What is allowed in `loaded` and seldom meant; nothing where there are mistakes, which come first.
+pub fn lint(loaded: &Loaded) -> Vec<Diagnostic> {
+    let registry = Registry::new(stdlib::library());
+    let request = Request {
+        files: &loaded.trees,
+        imports: &loaded.imports,
+        pipeline: None,
+        params: &BTreeMap::new(),
+        needs_params: false,
+        inputs: &Probe,
+        only: None,
+    };
+    let (_, found, notes) = compiler::check_noted(&request, &registry);
+    let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);
+    match (loaded.trees.first(), loaded.files.first()) {
+        (Some(tree), Some(file)) if !broken => compiler::lints(tree, &file.text, &notes),
+        _ => Vec::new(),
+    }
+}
+
 /// The pipelines of the main file that can be run, in its order.
 pub fn pipelines(loaded: &Loaded) -> Vec<String> {
     let main = loaded.trees.first().into_iter().flat_map(|it| &it.declarations);
@@ -174,6 +194,7 @@ fn checked(
         params: &settings.params,
         needs_params,
         inputs: &Probe,
+        only: None,
     };
     let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
     let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);

@@ -29,8 +29,15 @@ mod whole;
 mod written;
 
 pub use built::Built;
-pub use compile::{Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place};
-pub use compiler::{ast::dump, explain::program_text, format::format};
+pub use compile::{
+    Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place,
+};
+pub use compiler::{
+    ast::dump,
+    explain::program_text,
+    format::format,
+    syntax::{Kind as HighlightKind, highlight},
+};
 pub use errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT};
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};

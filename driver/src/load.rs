@@ -3,7 +3,7 @@
 use crate::errors;
 use compiler::{
     ast::{self, DeclarationKind},
-    syntax::{self, SOURCE_MAX},
+    syntax::{self, Kept, SOURCE_MAX},
 };
 use plan::{Diagnostic, FileId, Span};
 use std::{
@@ -71,6 +71,17 @@ impl Loaded {
 
     /// Reads the program `text`, which need not be in a file; what it uses is looked for beside `path`.
     pub fn from_text(path: &Path, text: String) -> Self {
+        Self::from_text_with(path, text, &mut read_text, &mut Kept::default())
+    }
+
+    /// The same, where `read` gives the texts of the files that it uses, or says why there is none, and
+    /// `kept` is what was read of `path` before: for editors, whose files need not be written yet.
+    pub fn from_text_with(
+        path: &Path,
+        text: String,
+        read: &mut dyn FnMut(&Path) -> Result<String, String>,
+        kept: &mut Kept,
+    ) -> Self {
         let mut reading = Reading {
             loaded: Self {
                 files: Vec::new(),
@@ -80,8 +91,9 @@ impl Loaded {
             },
             known: HashMap::new(),
             open: Vec::new(),
+            read,
         };
-        reading.file(path, text);
+        reading.file(path, text, kept);
         reading.loaded
     }
 
@@ -91,18 +103,20 @@ impl Loaded {
     }
 }
 
-struct Reading {
+struct Reading<'r> {
     loaded: Loaded,
     /// Files that were read, by their path without links.
     known: HashMap<PathBuf, FileId>,
     /// The files whose uses are being read, each used by the one before.
     open: Vec<PathBuf>,
+    /// Gives the texts of files.
+    read: &'r mut dyn FnMut(&Path) -> Result<String, String>,
 }
 
-impl Reading {
-    fn file(&mut self, path: &Path, text: String) -> FileId {
+impl Reading<'_> {
+    fn file(&mut self, path: &Path, text: String, kept: &mut Kept) -> FileId {
         let id = self.next_id();
-        let (tree, diagnostics) = syntax::parse(&text, id);
+        let (tree, diagnostics) = syntax::parse_again(&text, id, kept);
         let uses: Vec<ast::Use> = tree
             .declarations
             .iter()
@@ -161,11 +175,11 @@ impl Reading {
             return Err(Box::new(errors::too_many_files(FILES_MAX, from.span)));
         }
         let shown = path.display().to_string();
-        let text = read_text(path).map_err(|why| match why.as_str() {
+        let text = (self.read)(path).map_err(|why| match why.as_str() {
             NOT_THERE => Box::new(errors::no_such_file(&shown, beside(path), from.span)),
             why => Box::new(errors::unreadable_file(&shown, why, from.span)),
         })?;
-        Ok(self.file(path, text))
+        Ok(self.file(path, text, &mut Kept::default()))
     }
 }
 

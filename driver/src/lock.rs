@@ -105,15 +105,20 @@ impl Lock {
     /// # Errors
     /// It cannot be read or written.
     pub fn put(path: &Path, name: &str, chosen: Chosen) -> Result<(), Failure> {
-        let empty = Self { format: FORMAT, pipeline: BTreeMap::new() };
-        let mut lock = Self::read(path)?.unwrap_or(empty);
+        let mut lock = Self::read(path)?.unwrap_or_else(Self::empty);
         lock.pipeline.insert(name.to_owned(), chosen);
         let text = lock.text();
         whole::write(path, "the lock", &mut |out| out.write_all(text.as_bytes()))
     }
 
+    /// A lock that says nothing yet.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { format: FORMAT, pipeline: BTreeMap::new() }
+    }
+
     /// The file: one thing a line, each with what it is.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = format!(
             "# What `pipec tune` has chosen. Change what you like: `run` and `build` heed it.\n\
              format = {FORMAT}\n"
@@ -126,6 +131,11 @@ impl Lock {
 }
 
 impl Chosen {
+    /// So many threads for `compiled` as it is now, and nothing else.
+    pub fn plain(compiled: &Compiled, workers: usize) -> Self {
+        Self { plan: hash_of(compiled), workers, ..Self::default() }
+    }
+
     /// Whether it was chosen for `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.plan == hash_of(compiled)

@@ -80,6 +80,11 @@ pub(crate) enum Command {
     /// Makes sample data, so that nothing need be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
+    /// Tells what each word of a program is, for colours.
+    Highlight(HighlightArgs),
+    /// Serves an editor on stdin and stdout.
+    #[cfg(feature = "lsp")]
+    Lsp(LspArgs),
     /// Prints the completions of a shell.
     Completions(CompletionsArgs),
 }
@@ -90,7 +95,9 @@ pub(crate) enum Command {
 Examples:
   pipec check train.pipe
   pipec check pipelines/              every .pipe file below a folder
-  pipec check train.pipe --json       the messages as a JSON array")]
+  pipec check train.pipe --json       the messages as a JSON array
+  pipec check . --output-format github    shown at their lines in a pull request
+  pipec check train.pipe --fix        writes what the messages say should be written")]
 pub(crate) struct CheckArgs {
     /// Programs, or folders of such.
     #[arg(required = true, value_name = "PATH")]
@@ -99,8 +106,32 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Prints the messages as JSON on stdout.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output_format")]
     pub(crate) json: bool,
+    /// The form of the messages; `full` goes to stderr, the others to stdout.
+    #[arg(long, value_name = "FORM", default_value = "full")]
+    pub(crate) output_format: OutputFormat,
+    /// Writes into the files what the messages say should be written, and tells what is left.
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Says nothing of what is allowed and seldom meant.
+    #[arg(long)]
+    pub(crate) no_lints: bool,
+}
+
+/// A form of messages.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Drawn into the text, for people.
+    Full,
+    /// A line each.
+    Concise,
+    /// A JSON array.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub, shown at the lines.
+    Github,
 }
 
 /// `fmt`.
@@ -455,6 +486,32 @@ pub(crate) struct ImagesArgs {
     /// Prints what was made as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `highlight`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec highlight train.pipe            the program in colours
+  pipec highlight train.pipe --json     each word with its kind and its bytes")]
+pub(crate) struct HighlightArgs {
+    /// The program; `-` is stdin.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Prints each word as JSON on stdout: its kind, and the bytes that it stands at.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `lsp`.
+#[cfg(feature = "lsp")]
+#[derive(Args)]
+#[command(after_help = "\
+An editor starts it; it speaks the Language Server Protocol. docs/EDITORS.md says how for each.")]
+pub(crate) struct LspArgs {
+    /// What editors give who can do nothing else; it is how it is served anyway.
+    #[arg(long)]
+    pub(crate) stdio: bool,
 }
 
 /// `completions`.

@@ -146,8 +146,51 @@ fn check_tells_every_mistake_once() {
     let check = folder.pipec(&["check", "wrong.pipe", "--json"]);
     assert_eq!((check.code, check.out.matches("\"code\"").count(), check.err.as_str()), (1, 3, ""));
     assert!(check.out.contains("\"line\": 2"), "{}", check.out);
-    folder.pipec(&["check", "sub"]).ends(0, &["1 file, nothing wrong"]);
+    folder.pipec(&["check", "sub", "--no-lints"]).ends(0, &["1 file, nothing wrong"]);
     folder.pipec(&["check", "wrong.pipe", "--color", "always"]).ends(1, &["\x1b["]);
+}
+
+#[test]
+fn check_mends_and_speaks_to_other_programs() {
+    let slips = "const N = 3\npipeline p = range(9) |> shufle |> batch(3)\n";
+    let folder = Folder::of("cli-mend", &[("a b.pipe", slips), ("sub/n.pipe", NUMBERS)]);
+    let form = |form: &str| folder.pipec(&["check", "a b.pipe", "--output-format", form]);
+    let concise = form("concise");
+    let expected =
+        "a b.pipe:2:26: error[PC0107]: there is no operator `shufle` (did you mean `shuffle`?)\n";
+    assert_eq!((concise.code, concise.out.as_str(), concise.err.as_str()), (1, expected, ""));
+    let github = form("github").out;
+    let place =
+        "file=a b.pipe,line=2,col=26,endLine=2,endColumn=32,title=PC0107 unknown-function::";
+    assert!(github.starts_with("::error ") && github.contains(place), "{github}");
+    let sarif: serde_json::Value = serde_json::from_str(&form("sarif").out).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!((&sarif["version"], &result["ruleId"]), (&"2.1.0".into(), &"PC0107".into()));
+    let replacement = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!(replacement["insertedContent"]["text"], "shuffle");
+    assert_eq!(replacement["deletedRegion"]["startColumn"], 26);
+
+    folder.pipec(&["check", "sub"]).ends(0, &["PC0402 missing-tail", "1 warning in 1 file"]);
+    folder.pipec(&["explain", "PC0402"]).ends(0, &[]);
+    folder.pipec(&["check", "a b.pipe", "--fix"]).ends(0, &["3 places mended", "nothing wrong"]);
+    let mended = "pipeline p = range(9) |> shuffle |> batch(3, tail: drop)\n";
+    assert_eq!(folder.read("a b.pipe"), mended);
+}
+
+#[test]
+fn highlight_tells_what_each_word_is() {
+    let folder = Folder::of("cli-highlight", &[("n.pipe", NUMBERS)]);
+    let words = folder.pipec(&["highlight", "n.pipe", "--json"]);
+    let words: Vec<serde_json::Value> = serde_json::from_str(&words.out).unwrap();
+    let kind = |text: &str| {
+        let found = words.iter().find(|it| it["text"] == text).unwrap();
+        assert_eq!(&NUMBERS[found["start"].as_u64().unwrap() as usize..][..text.len()], text);
+        found["kind"].as_str().unwrap().to_owned()
+    };
+    let kinds = ["pipeline", "train", "shuffle", "window", "odd", "2026"].map(kind);
+    assert_eq!(kinds, ["keyword", "definition", "call", "argument", "field", "number"]);
+    let plain = folder.pipec(&["highlight", "n.pipe"]);
+    assert_eq!((plain.code, plain.out.as_str()), (0, NUMBERS));
 }
 
 #[test]

@@ -21,10 +21,11 @@ type Check = fn(&Path, &str) -> Result<String, String>;
 
 /// A check for each case of each folder, and for each example.
 pub(crate) fn trials() -> Vec<Trial> {
-    let folders: [(&str, Check); 6] = [
+    let folders: [(&str, Check); 7] = [
         ("errors", errors),
         ("explain", explain),
         ("fmt", formatted),
+        ("lints", lints),
         ("peek", peek),
         ("rewrites", rewrites),
         ("run", run),
@@ -84,6 +85,20 @@ fn errors(path: &Path, source: &str) -> Result<String, String> {
         Ok(_) => Err("the case must not compile".to_owned()),
         Err(all) => Ok(all.iter().map(|it| line(&loaded.files, it)).collect()),
     }
+}
+
+/// What is allowed and seldom meant, each at its text, with what would be written instead.
+fn lints(path: &Path, source: &str) -> Result<String, String> {
+    let loaded = loaded(path, source);
+    let mistakes = driver::check(&loaded, &Settings::default());
+    if let Some(it) = mistakes.iter().find(|it| it.is_error()) {
+        return Err(line(&loaded.files, it));
+    }
+    let each = driver::lint(&loaded).into_iter().map(|it| {
+        let fix = it.fix.as_ref().map(|it| format!("  fix: `{}`\n", it.replacement));
+        line(&loaded.files, &it) + &fix.unwrap_or_default()
+    });
+    Ok(each.collect())
 }
 
 /// A message in two lines.

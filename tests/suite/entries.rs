@@ -64,6 +64,9 @@ fn check_example(example: &str) -> Result<(), Failed> {
     if output.contains("failed:") { Err(output.into()) } else { Ok(()) }
 }
 
+/// From this code on they are of what is allowed and seldom meant.
+const LINTS: &str = "PC0400";
+
 /// The wrong example of a code gives that code and no other, the right one none.
 fn check_code(id: &str, long: &str) -> Result<(), Failed> {
     let Some((_, rest)) = long.split_once("\n\nWrong:\n\n") else { return Ok(()) };
@@ -72,7 +75,10 @@ fn check_code(id: &str, long: &str) -> Result<(), Failed> {
     let codes = |text: &str| {
         let text: String = text.lines().map(|it| format!("{}\n", it.trim_start())).collect();
         let loaded = Loaded::from_text(Path::new("example.pipe"), text);
-        let found = driver::check(&loaded, &Settings::default());
+        let mut found = driver::check(&loaded, &Settings::default());
+        if id >= LINTS {
+            found.extend(driver::lint(&loaded));
+        }
         let codes: Vec<&str> = found.iter().map(|it| it.code.id).collect();
         let shown: String = found.iter().map(|it| line(&loaded.files, it)).collect();
         (codes, shown)

@@ -30,6 +30,11 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("generated/operators", || fresh("docs/OPERATORS.md", &reference())),
         trial("generated/words", || fresh("editor/words.json", &words())),
+        trial("generated/textmate", || {
+            made("pipe.tmLanguage.json", "vscode/syntaxes/pipe.tmLanguage.json")
+        }),
+        trial("generated/vim", || made("pipe.vim", "vim/syntax/pipe.vim")),
+        trial("generated/pygments", || made("pipe.py", "pygments/pipe.py")),
     ]
 }
 
@@ -231,8 +236,58 @@ fn unindented(doc: &str) -> String {
     doc.lines().map(|it| it.strip_prefix(' ').unwrap_or(it).trim_end().to_owned() + "\n").collect()
 }
 
+/// What an editor loads says what its template says with the words of the library.
+fn made(template: &str, name: &str) -> Result<(), Failed> {
+    let template = suite().join("../../editor/templates").join(template);
+    let mut text = fs::read_to_string(&template)?;
+    let lists = lists();
+    let of = |kinds: &[&str]| -> Vec<String> {
+        let all = lists.iter().filter(|it| kinds.contains(&it.0)).flat_map(|it| it.1.clone());
+        let mut all: Vec<String> = all.collect();
+        // What begins as another one ends must be tried first.
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        all.dedup();
+        all
+    };
+    let reserved = syntax_keywords();
+    let sets = [
+        ("keywords", of(&["keywords"])),
+        ("reserved", reserved),
+        ("functions", of(&["functions"])),
+        ("operators", of(&["operators"])),
+        ("sources", of(&["sources"])),
+        ("calls", of(&["functions", "operators", "sources"])),
+        ("dtypes", of(&["dtypes"])),
+        ("units", of(&["units"])),
+        ("policies", of(&["policies"])),
+    ];
+    let is_vim = name.ends_with(".vim");
+    for (kind, words) in &sets {
+        let tuple: String = words.iter().map(|it| format!("\n    \"{it}\",")).collect();
+        text = text.replace(&format!("@{kind}_tuple@"), &format!("{tuple}\n"));
+        text = text.replace(&format!("@{kind}_pattern@"), &words.join("\\|"));
+        let listed = if is_vim { words.join(" ") } else { words.join("|") };
+        text = text.replace(&format!("@{kind}@"), &listed);
+    }
+    fresh(&format!("editor/{name}"), &text)
+}
+
+/// The words that no name can be.
+fn syntax_keywords() -> Vec<String> {
+    let rules = GRAMMAR.split("\n\n").flat_map(|it| it.split("}\n"));
+    let own = rules.filter(|it| it.starts_with("keyword"));
+    let words = own.flat_map(|it| it.split('"').skip(1).step_by(2)).map(str::to_owned);
+    words.collect()
+}
+
 /// The text of `editor/words.json`: a list for each kind of word, sorted.
 fn words() -> String {
+    let all = lists().into_iter().map(|(kind, words)| list(kind, words));
+    format!("{{\n{}\n}}\n", all.collect::<Vec<String>>().join(",\n"))
+}
+
+/// The words of the language and the library, by kind.
+fn lists() -> Vec<(&'static str, Vec<String>)> {
     let library = stdlib::library();
     let (sources, functions): (Vec<_>, Vec<_>) =
         library.written.iter().partition(|it| it.0 == "sources.pipe");
@@ -244,7 +299,7 @@ fn words() -> String {
         all
     };
     let policies = [PolicyKind::Skip, PolicyKind::Another, PolicyKind::Fail];
-    let lists = [
+    vec![
         ("keywords", keywords()),
         ("functions", with(library.functions, functions)),
         ("operators", names(library.operators)),
@@ -252,9 +307,7 @@ fn words() -> String {
         ("dtypes", DType::ALL.iter().map(|it| it.1.to_owned()).collect()),
         ("units", Unit::names().map(str::to_owned).collect()),
         ("policies", policies.iter().map(|it| it.word().to_owned()).collect()),
-    ];
-    let lists: Vec<String> = lists.into_iter().map(|(kind, words)| list(kind, words)).collect();
-    format!("{{\n{}\n}}\n", lists.join(",\n"))
+    ]
 }
 
 /// A list of words, which need no escapes.

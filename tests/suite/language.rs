@@ -5,9 +5,12 @@ use crate::{
     trial,
 };
 use compiler::format::format;
-use driver::{Loaded, Settings};
+use driver::{
+    Loaded, Settings,
+    peek::{PeekOptions, peek},
+};
 use libtest_mimic::{Failed, Trial};
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// What a program in a document may be told: it calls what comes later, names files that are not
 /// there, or leaves a `param` to whoever runs it.
@@ -15,7 +18,58 @@ const ALLOWED: [&str; 4] = ["PC0108", "PC0136", "PC0161", "PC0201"];
 
 /// A check for each document with programs.
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("docs/language", language), trial("docs/readme", readme)]
+    vec![
+        trial("docs/cookbook", cookbook),
+        trial("docs/every-page-is-listed", listed),
+        trial("docs/language", language),
+        trial("docs/readme", readme),
+    ]
+}
+
+/// Every recipe has nothing wrong with it, not even what is seldom meant; and each of its pipelines gives
+/// records.
+fn cookbook() -> Result<(), Failed> {
+    let text = document("docs/COOKBOOK.md").ok_or("`docs/COOKBOOK.md` is there")?;
+    let blocks = blocks(&text);
+    let recipes: Vec<_> = blocks.iter().filter(|it| it.tag == "pipe").collect();
+    if recipes.len() < 5 {
+        return Err(format!("{} recipes", recipes.len()).into());
+    }
+    all(recipes.iter().map(|it| it.text.as_str()))?;
+    for recipe in recipes {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe.pipe");
+        let loaded = Loaded::from_text(&path, recipe.text.clone());
+        if let Some(found) = driver::lint(&loaded).first() {
+            return Err(line(&loaded.files, found).into());
+        }
+        for name in driver::pipelines(&loaded) {
+            run(&loaded, &name).map_err(|why| format!("{} {name}: {why}", recipe.heading))?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a pipeline as far as its first outputs.
+fn run(loaded: &Loaded, name: &str) -> Result<(), String> {
+    let settings = Settings { pipeline: Some(name.to_owned()), ..Settings::default() };
+    let compiled = driver::compile(loaded, &settings).map_err(|it| format!("{it:?}"))?;
+    let options = PeekOptions { records: 1, memory: 1 << 28, ..PeekOptions::default() };
+    let mut n_records = 0;
+    let show = &mut |it: driver::peek::Looked<'_>| n_records = it.peek.records.len();
+    peek(&compiled, &options, &mut |_| {}, show).map_err(|it| it.to_string())?;
+    if n_records > 0 { Ok(()) } else { Err("no record".to_owned()) }
+}
+
+/// The site has every page, and no page that is not there.
+fn listed() -> Result<(), Failed> {
+    let summary = document("docs/SUMMARY.md").ok_or("`docs/SUMMARY.md` is there")?;
+    let named = |it: &str| it.split_once("](").map(|it| it.1.trim_end_matches(')').to_owned());
+    let named: BTreeSet<String> = summary.lines().filter_map(named).collect();
+    let pages = fs::read_dir(suite().join("../../docs"))?.flatten();
+    let pages = pages.map(|it| it.file_name().to_string_lossy().into_owned());
+    let pages = pages.filter(|it| it.ends_with(".md") && it != "SUMMARY.md");
+    let pages: BTreeSet<String> = pages.collect();
+    if pages == named { Ok(()) } else { Err(format!("{pages:?} and {named:?}").into()) }
 }
 
 fn language() -> Result<(), Failed> {

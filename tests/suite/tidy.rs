@@ -12,7 +12,7 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("plan", &[]),
     ("model", &[]),
     ("codegen", &["plan"]),
@@ -22,7 +22,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("stdlib", &["plan", "runtime", "jpeg"]),
     ("sample", &[]),
     ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),
-    ("pipec", &["plan", "model", "runtime", "sample", "driver"]),
+    ("lsp", &["plan", "compiler", "stdlib", "driver"]),
+    ("pipec", &["plan", "model", "runtime", "sample", "driver", "lsp"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
     ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver"]),
 ];

@@ -1,8 +1,8 @@
 //! What a program declares: all of it is checked, one pipeline is planned.
 
-use super::{Checker, Env, Known, LIBRARY_FILES, Val, scope::Scope, walk::walk};
+use super::{Checker, Env, Known, LIBRARY_FILES, Val, scope::Scope};
 use crate::{
-    ast::{self, DeclarationKind},
+    ast::{self, DeclarationKind, walk},
     errors::check as errors,
 };
 use plan::{IdVec, Plan, Span, mix};
@@ -10,10 +10,13 @@ use std::collections::BTreeSet;
 
 impl<'a> Checker<'a> {
     /// Checks every declaration, and plans the pipeline that is asked for.
-    pub(super) fn program(&mut self, files: &[ast::File]) -> Option<Plan> {
+    pub(super) fn program(&mut self, files: &[&ast::File]) -> Option<Plan> {
         self.given_params(files);
         for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
             for declaration in file.declarations.iter().filter(|it| !it.broken) {
+                if self.request.only.is_some_and(|only| !only(declaration)) {
+                    continue;
+                }
                 self.alone(declaration);
             }
         }
@@ -23,6 +26,9 @@ impl<'a> Checker<'a> {
         let mut plan = None;
         for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
             for declaration in &file.declarations {
+                if self.request.only.is_some_and(|only| !only(declaration)) {
+                    continue;
+                }
                 let found = self.planned(declaration);
                 if Some(declaration.span) == chosen {
                     plan = found;
@@ -83,6 +89,9 @@ impl<'a> Checker<'a> {
         }
         self.ops = IdVec::new();
         self.writers.clear();
+        if let Some(taking) = &mut self.taking {
+            taking.begin();
+        }
         let env = Env::new(declaration.span.file, 0, &it.name.text);
         match self.declared(declaration, &env) {
             Val::Stream(root) => {
@@ -203,7 +212,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Names given with `--set` that no `param` has.
-    fn given_params(&mut self, files: &[ast::File]) {
+    fn given_params(&mut self, files: &[&ast::File]) {
         let params: Vec<&str> = files
             .iter()
             .filter(|it| it.id.0 == 0)
@@ -222,7 +231,7 @@ impl<'a> Checker<'a> {
     /// The pipeline to be planned, where it is clear which; by the place of its declaration.
     ///
     /// That it is not clear is said only where nothing else is wrong.
-    fn chosen(&mut self, files: &[ast::File], fine: bool) -> Option<Option<Span>> {
+    fn chosen(&mut self, files: &[&ast::File], fine: bool) -> Option<Option<Span>> {
         let main = files.first()?;
         let pipelines: Vec<&ast::Declaration> = main
             .declarations

@@ -14,11 +14,11 @@ mod index;
 mod known;
 mod lists;
 mod names;
+mod notes;
 mod scope;
 mod stream;
 mod value;
 mod values;
-mod walk;
 
 use crate::{ast, errors::check as errors, registry::Registry};
 use names::Names;
@@ -32,6 +32,7 @@ use value::{Known, Number, Size};
 pub(crate) use value::{Unit, Val};
 
 pub(crate) use names::LIBRARY_FILES;
+pub use notes::{Found, Notes};
 
 /// What a program needs to know of its inputs before it is compiled (`semantics.md`, 20).
 pub trait Inputs {
@@ -40,6 +41,12 @@ pub trait Inputs {
     /// # Errors
     /// A sentence about the file that could not be read, and what to do.
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String>;
+
+    /// Whether that is known without waiting for files. Where it is not, nothing is known of the
+    /// stream, and nothing is said about it.
+    fn are_known(&self, _source: &str, _args: &[Arg]) -> bool {
+        true
+    }
 }
 
 /// How a program is to be checked.
@@ -56,6 +63,9 @@ pub struct Request<'a> {
     pub needs_params: bool,
     /// What its inputs are.
     pub inputs: &'a dyn Inputs,
+    /// Whether a declaration is looked into: about others, nothing is found out but what those need
+    /// that are. All are, if not said.
+    pub only: Option<&'a dyn Fn(&ast::Declaration) -> bool>,
 }
 
 /// Nested calls, at the most: no program can exhaust the stack.
@@ -94,20 +104,41 @@ pub(crate) struct Checker<'a> {
     /// All that was part of a recursion of which something was said.
     recursive: HashSet<Span>,
     consts: HashMap<Span, Val>,
+    /// What is found out about the main file, where somebody wants to know.
+    taking: Option<notes::Taking>,
 }
 
 /// Checks a program, all of it, and gives the plan of one of its pipelines.
 pub(crate) fn check(request: &Request<'_>, registry: &Registry) -> (Option<Plan>, Vec<Diagnostic>) {
-    let (library, mut diagnostics) = registry.files();
-    let mut files = request.files.to_vec();
-    files.extend(library);
+    let (plan, diagnostics, _) = check_noting(request, registry, None);
+    (plan, diagnostics)
+}
+
+/// The same, with what was found out about the main file.
+pub(crate) fn check_noted(
+    request: &Request<'_>,
+    registry: &Registry,
+) -> (Option<Plan>, Vec<Diagnostic>, Notes) {
+    check_noting(request, registry, Some(notes::Taking::default()))
+}
+
+fn check_noting(
+    request: &Request<'_>,
+    registry: &Registry,
+    taking: Option<notes::Taking>,
+) -> (Option<Plan>, Vec<Diagnostic>, Notes) {
+    let (library, diagnostics) = registry.files();
+    let mut diagnostics = diagnostics.clone();
+    let files: Vec<&ast::File> = request.files.iter().chain(library).collect();
     let names = Names::new(&files, request.imports, &mut diagnostics);
     let mut checker = Checker::new(request, registry, names, diagnostics);
+    checker.taking = taking;
     let plan = checker.program(&files);
     let mut diagnostics = checker.diagnostics;
     diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
     let broken = diagnostics.iter().any(Diagnostic::is_error);
-    (plan.filter(|_| !broken), diagnostics)
+    let notes = checker.taking.map(|it| it.notes).unwrap_or_default();
+    (plan.filter(|_| !broken), diagnostics, notes)
 }
 
 impl<'a> Checker<'a> {
@@ -136,6 +167,7 @@ impl<'a> Checker<'a> {
             expanding: Vec::new(),
             recursive: HashSet::new(),
             consts: HashMap::new(),
+            taking: None,
         }
     }
 
@@ -265,6 +297,7 @@ impl<'a> Checker<'a> {
         self.nesting += 1;
         let value = self.expression(expr, env);
         self.nesting -= 1;
+        self.note_value(expr.span, &value);
         value
     }
 }

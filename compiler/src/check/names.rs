@@ -22,7 +22,7 @@ pub(crate) struct Names<'a> {
 impl<'a> Names<'a> {
     /// Collects what `files` declare; `imports` gives the file that a `use` names.
     pub(crate) fn new(
-        files: &'a [ast::File],
+        files: &[&'a ast::File],
         imports: &BTreeMap<Span, FileId>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -118,7 +118,7 @@ fn number_calls(declaration: &ast::Declaration, ordinals: &mut HashMap<Span, u32
         _ => return,
     };
     let mut calls = Vec::new();
-    super::walk::walk(body, &mut |it| match &it.kind {
+    ast::walk(body, &mut |it| match &it.kind {
         ast::ExprKind::Call(call) => calls.push((call.name.text.as_str(), call.name.span)),
         ast::ExprKind::Pipe { stage: ast::Stage::Call(call), .. } => {
             calls.push((&call.name.text, call.name.span));

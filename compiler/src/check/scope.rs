@@ -75,6 +75,9 @@ impl<'a> Checker<'a> {
     pub(crate) fn name(&mut self, name: &str, at: Span, env: &Env<'_>) -> Val {
         if let Some(i) = env.scopes.iter().rposition(|it| it.find(name).is_some()) {
             let found = env.scopes[i].find(name).cloned().unwrap_or(Val::Broken);
+            if let Scope::Record(_, op) = &env.scopes[i] {
+                self.note_field(at, name, *op);
+            }
             if let Scope::Record(_, Some(op)) = &env.scopes[i] {
                 let outer = env.scopes[..i].iter().any(|it| it.find(name).is_some());
                 if (outer || self.is_declared(name, env)) && !self.is_own(*op, name, env) {

@@ -48,6 +48,7 @@ impl<'a> Checker<'a> {
     pub(super) fn each(&mut self, input: OpId, each: &ast::Each, env: &mut Env<'_>) -> Val {
         let (found, graph) = self.in_graph(Some(input), |it| {
             let record = it.record_of(input);
+            it.note_scope(each.body.span, &record);
             let mut inner = env.with(Scope::Record(record.clone(), Some(input)));
             let body = it.value(&each.body, &mut inner);
             it.each_kind(input, each, (record, body))
@@ -64,6 +65,10 @@ impl<'a> Checker<'a> {
             on_fault: Policy::Fail,
         });
         self.note_writers(op, input, &written, env.place, each.kind);
+        self.note_step(
+            op,
+            Some(&each.body).filter(|_| each.kind != EachKind::Where).map(|it| &**it),
+        );
         Val::Stream(op)
     }
 
@@ -238,6 +243,9 @@ impl<'a> Checker<'a> {
             self.in_graph(None, |it| it.operator_args(found, &given, (env, None), 0));
         let Some(args) = args else { return Val::Broken };
         let name = found.entry.name();
+        if !self.request.inputs.are_known(name, &args) {
+            return Val::Broken;
+        }
         let fields = match self.request.inputs.fields(name, &args) {
             Ok(fields) => fields,
             Err(why) => return self.report(errors::input_unreadable(&why, call.span)),
@@ -249,7 +257,7 @@ impl<'a> Checker<'a> {
             Some(Err(why)) => return self.report(errors::refused(name, &why, call.span)),
             None => fields,
         };
-        Val::Stream(self.push(Op {
+        let op = self.push(Op {
             kind: OpKind::Source { entry: name.to_owned(), args },
             inputs: Vec::new(),
             graph,
@@ -258,7 +266,9 @@ impl<'a> Checker<'a> {
             place: self.place(&call.name, env),
             at: self.shown_place(call.span),
             on_fault: Policy::Fail,
-        }))
+        });
+        self.note_step(op, None);
+        Val::Stream(op)
     }
 
     /// Where a person finds what is at `at`: the call that led into the library.
@@ -338,6 +348,7 @@ impl<'a> Checker<'a> {
         if let Some(first) = first {
             self.keep_writers(op, first);
         }
+        self.note_step(op, None);
         Val::Stream(op)
     }
 
@@ -425,6 +436,7 @@ impl<'a> Checker<'a> {
 
     fn each_arg(&mut self, expr: &ast::Expr, input: OpId, env: &mut Env<'_>) -> Option<Arg> {
         let record = self.record_of(input);
+        self.note_scope(expr.span, &record);
         let mut inner = env.with(Scope::Record(record, Some(input)));
         let val = self.value(expr, &mut inner);
         let id = self.node_of(&val, None, expr.span)?;

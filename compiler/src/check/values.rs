@@ -109,6 +109,7 @@ impl<'a> Checker<'a> {
             let shown = self.shown(&left);
             return self.report(errors::each_of_no_record(each.kind, each.at, &shown, at));
         };
+        self.note_scope(each.body.span, &Val::Record(fields.clone()));
         let mut inner = env.with(Scope::Record(Val::Record(fields.clone()), None));
         let found = self.value(&each.body, &mut inner);
         match (each.kind, found) {

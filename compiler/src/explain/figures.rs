@@ -3,7 +3,7 @@
 use crate::estimate::Figure;
 
 /// A time, from nanoseconds.
-pub(super) fn time(ns: Figure) -> String {
+pub fn time(ns: Figure) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (0.0, "ns")];
     scaled(ns, &units)
 }

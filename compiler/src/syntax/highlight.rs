@@ -94,12 +94,21 @@ impl<'t> Painter<'t> {
         at.map_or("", |it| it.of(self.source))
     }
 
+    /// Whether the words before are those of a `use` that has not come to its `from`.
+    fn is_used(&self) -> bool {
+        let before = self.words[..self.at].iter().rev().map(|it| it.of(self.source));
+        let mut head =
+            before.skip_while(|it| *it == "," || it.bytes().all(is_of_word) && *it != "use");
+        self.open.is_empty() && head.next() == Some("use")
+    }
+
     fn word(&self, word: &str) -> Kind {
         let (before, after) = (self.near(-1), self.near(1));
         let place = self.open.last().map(|it| it.0);
         match before {
             ":" if word == "each" && self.typed.is_some() => Kind::Keyword,
             "param" | "const" | "fn" | "pipeline" | "use" => Kind::Definition,
+            "," if self.is_used() => Kind::Definition,
             "else" if matches!(word, "skip" | "another" | "fail") => Kind::Keyword,
             ")" if matches!(word, "random" | "fails" | "reads") => Kind::Keyword,
             "random" | "fails" | "reads" if matches!(word, "random" | "fails" | "reads") => {
@@ -169,6 +178,10 @@ impl<'t> Painter<'t> {
         }
         self.follow(text);
     }
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use pest_derive::Parser;
 use plan::{Diagnostic, FileId};
 
 use super::cures::{self, Slip};
+use super::kept::Kept;
 use super::lower::{Lower, Piece};
 use super::origin::{Edit, Origin};
 use super::pieces::{self, Fence};
@@ -35,6 +36,13 @@ const MENDABLE_MAX: usize = 1 << 16;
 /// [`ast::Declaration::broken`], where it has one.
 #[must_use]
 pub fn parse(text: &str, file: FileId) -> (ast::File, Vec<Diagnostic>) {
+    parse_again(text, file, &mut Kept::default())
+}
+
+/// The same, where much of the text was read before: what has not changed is not read again.
+#[must_use]
+pub fn parse_again(text: &str, file: FileId, kept: &mut Kept) -> (ast::File, Vec<Diagnostic>) {
+    kept.begin();
     let mut reading = Reading::new(file);
     if text.len() > SOURCE_MAX {
         reading.messages.push(errors::source_size(text.len(), Origin::new(file, 0).span(0..0)));
@@ -55,12 +63,21 @@ pub fn parse(text: &str, file: FileId) -> (ast::File, Vec<Diagnostic>) {
         let tokens = &tokens[piece];
         let reach = tokens[0].start..tokens[tokens.len() - 1].end;
         let within = faults.iter().filter(|it| reach.contains(&it.1)).cloned().collect();
-        reading.piece(&text, reach, within);
+        reading.piece_again(&text, reach, within, kept);
         if reading.messages.len() >= MESSAGES_MAX {
             break;
         }
     }
     reading.finished()
+}
+
+/// Whether the grammar reads a text as it stands, without any help: what other parsers of the language
+/// are held against.
+#[must_use]
+pub fn is_read(text: &str) -> bool {
+    text.len() <= SOURCE_MAX
+        && tokens::tokens(text).1.is_empty()
+        && Grammar::parse(Rule::file, text).is_ok()
 }
 
 /// Reads the signature of a library entry: `resize(image: u8[h, w, c], height: int) -> u8[height, w, c]`.
@@ -138,6 +155,29 @@ impl Reading {
             self.messages.push((found.message)(span));
         }
         mended
+    }
+
+    /// Reads a piece, unless it was read before and nothing was to be said about it.
+    fn piece_again(
+        &mut self,
+        text: &str,
+        reach: Range<usize>,
+        faults: Vec<(Fault, usize, usize)>,
+        kept: &mut Kept,
+    ) {
+        let (piece, start) = (&text[reach.clone()], reach.start);
+        if let Some(it) = kept.read(piece, self.file.id, start).filter(|_| faults.is_empty()) {
+            self.file.declarations.push(it);
+            self.begun = true;
+            return;
+        }
+        let before = (self.messages.len(), self.file.declarations.len());
+        self.piece(text, reach, faults);
+        if let (true, Some(it)) =
+            (self.messages.len() == before.0, self.file.declarations.get(before.1))
+        {
+            kept.keep(piece, start, it);
+        }
     }
 
     fn piece(&mut self, text: &str, reach: Range<usize>, faults: Vec<(Fault, usize, usize)>) {

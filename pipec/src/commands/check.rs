@@ -1,9 +1,28 @@
 //! `pipec check`: every mistake of programs, without reading any data.
 
-use super::{paths::programs, print_json};
-use crate::{Exit, args::CheckArgs, figures::things, messages, talk::Talk};
-use driver::{Loaded, Settings};
-use std::io;
+mod mend;
+mod report;
+
+use super::{failed, paths::programs};
+use crate::{
+    Exit,
+    args::{CheckArgs, OutputFormat},
+    figures::things,
+    messages,
+    talk::Talk,
+};
+use driver::{Loaded, Settings, SourceFile};
+use plan::Diagnostic;
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// A program that was checked, and what was found.
+struct Checked {
+    files: Vec<SourceFile>,
+    found: Vec<Diagnostic>,
+}
 
 /// Checks the programs that `args` names.
 pub(super) fn run(args: &CheckArgs, talk: &Talk) -> io::Result<Exit> {
@@ -11,35 +30,55 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(programs) => programs,
         Err(exit) => return Ok(exit),
     };
-    let settings = Settings { params: args.set.iter().cloned().collect(), ..Settings::default() };
-    let (mut exit, mut all, mut json) = (Exit::Fine, Vec::new(), Vec::new());
+    let (mut exit, mut all) = (Exit::Fine, Vec::new());
     for path in &programs {
-        let loaded = match Loaded::read(path) {
-            Ok(loaded) => loaded,
-            Err(it) => {
-                exit = messages::unreadable(talk, &it);
-                continue;
-            }
-        };
-        let found = driver::check(&loaded, &settings);
-        if args.json {
-            let messages = messages::json(&loaded.files, &found).into_iter();
-            json.extend(messages.map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?);
-        } else {
-            messages::print(talk, &loaded.files, &found);
+        match checked(path, args, talk) {
+            Ok(checked) => all.push(checked),
+            Err(it) => exit = it,
         }
-        all.extend(found);
     }
 
-    if args.json {
-        print_json(&json)?;
-    } else {
-        talk.say(&conclusion(talk, programs.len(), &all));
+    let format = if args.json { OutputFormat::Json } else { args.output_format };
+    match format {
+        OutputFormat::Full => {
+            all.iter().for_each(|it| messages::print(talk, &it.files, &it.found));
+        }
+        other => {
+            let text = report::text(other, &all)?;
+            io::stdout().lock().write_all(text.as_bytes())?;
+        }
     }
-    Ok(if exit == Exit::Fine { messages::exit(&all) } else { exit })
+    let found: Vec<Diagnostic> = all.into_iter().flat_map(|it| it.found).collect();
+    if format == OutputFormat::Full {
+        talk.say(&conclusion(talk, programs.len(), &found));
+    }
+    Ok(if exit == Exit::Fine { messages::exit(&found) } else { exit })
 }
 
-fn conclusion(talk: &Talk, n_programs: usize, all: &[plan::Diagnostic]) -> String {
+/// Checks one program, after mending what can be, if that is asked for.
+fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> {
+    let settings = Settings { params: args.set.iter().cloned().collect(), ..Settings::default() };
+    let look = |loaded: &Loaded| {
+        let mut found = driver::check(loaded, &settings);
+        if !args.no_lints {
+            found.extend(driver::lint(loaded));
+            found.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
+        }
+        found
+    };
+    let mut loaded = Loaded::read(path).map_err(|it| messages::unreadable(talk, &it))?;
+    if args.fix
+        && let Some((text, n_mended)) = mend::mended(path, &loaded.files[0].text, &look)
+    {
+        driver::replace(path, &text).map_err(|it| failed(talk, &it))?;
+        talk.say(&format!("`{}`: {} mended", path.display(), things(n_mended, "place", "places")));
+        loaded = Loaded::from_text(path, text);
+    }
+    let found = look(&loaded);
+    Ok(Checked { files: loaded.files, found })
+}
+
+fn conclusion(talk: &Talk, n_programs: usize, all: &[Diagnostic]) -> String {
     let programs = things(n_programs as u64, "file", "files");
     match messages::tally(talk, all) {
         tally if tally.is_empty() => format!("{programs}, nothing wrong"),

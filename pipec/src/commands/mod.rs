@@ -6,6 +6,9 @@ mod calibrate;
 mod check;
 mod explain;
 mod fmt;
+mod highlight;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod paths;
 mod peek;
 mod profile;
@@ -46,6 +49,9 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Calibrate(args) => calibrate::run(args, talk),
         Command::Cache(it) => cache::run(it, talk),
         Command::Sample(it) => sample::run(it, talk),
+        Command::Highlight(args) => highlight::run(args, talk),
+        #[cfg(feature = "lsp")]
+        Command::Lsp(_) => Ok(lsp::run(talk)),
         Command::Completions(args) => {
             let mut text = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "pipec", &mut text);

@@ -26,3 +26,8 @@ pub(crate) static ALL: &[&Source] =
 pub fn probe(entry: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
     if entry == csv::ENTRY.entry.name() { csv::probe(args) } else { Ok(Vec::new()) }
 }
+
+/// Whether what [`probe`] finds is written in files, so that they must be read to know it.
+pub fn reads_to_know(entry: &str) -> bool {
+    entry == csv::ENTRY.entry.name()
+}

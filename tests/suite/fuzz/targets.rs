@@ -113,6 +113,7 @@ pub(crate) fn checker(bytes: &[u8]) {
         pipeline: None,
         params: &BTreeMap::new(),
         needs_params: false,
+        only: None,
         inputs: &NoInputs,
     };
     let (plan, found) = compiler::check(&request, &REGISTRY);

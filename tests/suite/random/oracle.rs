@@ -31,6 +31,7 @@ impl Oracle {
             pipeline: Some(pipeline),
             params: &self.params,
             needs_params: true,
+            only: None,
             inputs: &Probe,
         };
         let (plan, found) = compiler::check(&request, &self.registry);

@@ -1,9 +1,9 @@
 //! Visits every expression within one.
 
-use crate::ast::{Expr, ExprKind, Otherwise, Place, Stage};
+use super::{Expr, ExprKind, Otherwise, Place, Stage};
 
 /// Calls `visit` for `expr` and for all within it.
-pub(crate) fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+pub fn walk<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     visit(expr);
     match &expr.kind {
         ExprKind::Name(_)

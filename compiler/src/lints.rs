@@ -1,0 +1,312 @@
+//! What is allowed and seldom meant, in a program without mistakes. Every lint is a row of [`LINTS`].
+
+use crate::{
+    Notes,
+    ast::{
+        Arg, Call, Declaration, DeclarationKind, Expr, ExprKind, File, Name, Stage, Value, walk,
+    },
+    errors::lint as errors,
+};
+use plan::{Diagnostic, Span};
+use std::collections::BTreeSet;
+
+/// A file that is looked at: its tree, its text, and what the checker has found out.
+struct Looked<'a> {
+    file: &'a File,
+    text: &'a str,
+    notes: &'a Notes,
+}
+
+/// Finds something.
+type Lint = fn(&Looked<'_>, &mut Vec<Diagnostic>);
+
+/// All of them, by the number of their codes.
+static LINTS: [Lint; 7] = [
+    shuffle_after_decode,
+    missing_tail,
+    sorted_source,
+    hides_field,
+    class_field,
+    resize_convention,
+    unused_name,
+];
+
+/// What is allowed and seldom meant in the main file of a program that has no mistakes.
+#[must_use]
+pub fn lints(file: &File, text: &str, notes: &Notes) -> Vec<Diagnostic> {
+    let looked = Looked { file, text, notes };
+    let mut all = Vec::new();
+    LINTS.iter().for_each(|it| it(&looked, &mut all));
+    all.sort_by_key(|it| (it.span.start, it.span.end));
+    all
+}
+
+/// The body of a declaration.
+fn body(it: &Declaration) -> Option<&Expr> {
+    match &it.kind {
+        DeclarationKind::Param(it) => it.default.as_ref(),
+        DeclarationKind::Const(it) => Some(&it.value),
+        DeclarationKind::Fn(it) => Some(&it.body),
+        DeclarationKind::Pipeline(it) => Some(&it.body),
+        DeclarationKind::Extern(_) | DeclarationKind::Use(_) => None,
+    }
+}
+
+fn each<'a>(file: &'a File, visit: &mut dyn FnMut(&'a Expr)) {
+    file.declarations.iter().filter_map(body).for_each(|it| walk(it, visit));
+}
+
+/// The stages of a chain in order, and what it begins with.
+fn chain(expr: &Expr) -> (&Expr, Vec<&Stage>) {
+    let (mut at, mut stages) = (expr, Vec::new());
+    loop {
+        match &at.kind {
+            ExprKind::Pipe { lhs, stage } => {
+                stages.push(stage);
+                at = lhs;
+            }
+            ExprKind::Else { lhs, .. } => at = lhs,
+            _ => break,
+        }
+    }
+    stages.reverse();
+    (at, stages)
+}
+
+/// The chains of the pipelines of a file.
+fn chains(file: &File) -> impl Iterator<Item = (&Expr, Vec<&Stage>)> {
+    file.declarations.iter().filter_map(|it| match &it.kind {
+        DeclarationKind::Pipeline(it) => Some(chain(&it.body)),
+        _ => None,
+    })
+}
+
+fn called<'a>(stage: &'a Stage, name: &str) -> Option<&'a Call> {
+    match stage {
+        Stage::Call(it) if it.name.text == name => Some(it),
+        _ => None,
+    }
+}
+
+fn argument<'a>(call: &'a Call, name: &str) -> Option<&'a Arg> {
+    call.args.iter().find(|it| it.name.as_ref().is_some_and(|it| it.text == name))
+}
+
+/// The first function called `decode_…` that a step calls.
+fn decodes(stage: &Stage) -> Option<&str> {
+    let Stage::Each(it) = stage else { return None };
+    let mut found = None;
+    walk(&it.body, &mut |it| {
+        let call = match &it.kind {
+            ExprKind::Call(it) | ExprKind::Pipe { stage: Stage::Call(it), .. } => it,
+            _ => return,
+        };
+        if call.name.text.starts_with("decode_") && found.is_none() {
+            found = Some(call.name.text.as_str());
+        }
+    });
+    found
+}
+
+fn shuffle_after_decode(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for (_, stages) in chains(of.file) {
+        for (i, stage) in stages.iter().enumerate() {
+            let Some(call) = called(stage, "shuffle") else { continue };
+            let Some(first) = stages[..i].iter().position(|it| decodes(it).is_some()) else {
+                continue;
+            };
+            if argument(call, "window").is_none() && call.args.is_empty() {
+                continue;
+            }
+            let decodes = decodes(stages[first]).unwrap_or_default();
+            let found = errors::shuffle_after_decode(decodes, call.span);
+            // The steps between keep their order and their own lines.
+            let start = stages[first].span();
+            let before = Span { end: call.span.start, ..start };
+            let shuffle = call.span.text(of.text);
+            let between = before.text(of.text).trim_end().trim_end_matches("|>").trim_end();
+            let gap = gap_before(of.text, start.start as usize);
+            all.push(found.fix(start.to(call.span), format!("{shuffle}{gap}|> {between}")));
+        }
+    }
+}
+
+/// The space before the `|>` of the step that begins at a byte.
+fn gap_before(text: &str, at: usize) -> &str {
+    let head = text[..at].trim_end().trim_end_matches("|>");
+    &head[head.trim_end().len()..]
+}
+
+fn missing_tail(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for (_, stages) in chains(of.file) {
+        for call in stages.iter().filter_map(|it| called(it, "batch")) {
+            let by_size =
+                call.args.first().is_some_and(|it| it.name.is_none()) && call.args.len() < 4;
+            if !by_size || argument(call, "tail").is_some() || argument(call, "by").is_some() {
+                continue;
+            }
+            let end = Span { start: call.span.end - 1, end: call.span.end - 1, ..call.span };
+            all.push(errors::missing_tail(call.span).fix(end, ", tail: drop"));
+        }
+    }
+}
+
+/// Sources whose records come by name, and can be had in any order.
+const BY_NAME: [&str; 2] = ["files", "paths"];
+
+fn sorted_source(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for (source, stages) in chains(of.file) {
+        let ExprKind::Call(source) = &source.kind else { continue };
+        let name = source.name.text.as_str();
+        if !BY_NAME.contains(&name) || argument(source, "lanes").is_some() {
+            continue;
+        }
+        for stage in stages {
+            match called(stage, "shuffle") {
+                Some(call) if argument(call, "window").is_some() => {
+                    let found = errors::sorted_source(name, call.span);
+                    all.push(found.fix(call.span, "shuffle"));
+                }
+                None if matches!(stage, Stage::Each(it) if it.kind.word() != "flat_map") => {
+                    continue;
+                }
+                _ => {}
+            }
+            break;
+        }
+    }
+}
+
+fn hides_field(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    each(of.file, &mut |it| {
+        let ExprKind::Comprehension { var, .. } = &it.kind else { return };
+        let around = |(span, _): &(&Span, &Vec<(String, String)>)| {
+            span.start <= it.span.start && it.span.end <= span.end
+        };
+        let scope = of.notes.scopes.iter().filter(around).min_by_key(|it| it.0.len());
+        if scope.is_some_and(|it| it.1.iter().any(|(name, _)| *name == var.text)) {
+            all.push(errors::hides_field(&var.text, var.span));
+        }
+    });
+}
+
+/// A word of Python that data sets like to use.
+const CLASS: &str = "class";
+/// What it is called instead.
+const LABEL: &str = "label";
+
+fn class_field(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for declaration in &of.file.declarations {
+        let Some(body) = body(declaration) else { continue };
+        let mut found: Option<&Name> = None;
+        walk(body, &mut |it| {
+            if let ExprKind::Record(entries) = &it.kind {
+                found = found.or(entries.iter().map(|it| &it.name).find(|it| it.text == CLASS));
+            }
+        });
+        let Some(name) = found else { continue };
+        let text = declaration.span.text(of.text);
+        let words = || crate::syntax::tokens::words(text).into_iter().map(|it| (it, it.of(text)));
+        let mut message = errors::class_field(name.span);
+        // Everywhere in the definition, unless the other name is there already.
+        if !words().any(|it| it.1 == LABEL) {
+            let mut new = text.to_owned();
+            for (token, _) in words().filter(|it| it.1 == CLASS).collect::<Vec<_>>().iter().rev() {
+                new.replace_range(token.start..token.end, LABEL);
+            }
+            message = message.fix(declaration.span, new);
+        }
+        all.push(message);
+    }
+}
+
+/// Means that weights of another tool than torchvision want, and the tool that they resize with.
+const MEANS: [(f64, &str); 3] = [(127.5, "tf"), (103.939, "opencv"), (104.0, "opencv")];
+/// What resizes.
+const RESIZES: [&str; 2] = ["resize", "resize_short"];
+
+fn resize_convention(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for declaration in &of.file.declarations {
+        let Some(body) = body(declaration) else { continue };
+        let mut calls: Vec<&Call> = Vec::new();
+        walk(body, &mut |it| match &it.kind {
+            ExprKind::Call(it) | ExprKind::Pipe { stage: Stage::Call(it), .. } => calls.push(it),
+            _ => {}
+        });
+        let normalised = calls.iter().filter(|it| it.name.text == "normalize");
+        let means = normalised.filter_map(|it| argument(it, "mean"));
+        let Some(like) = means.filter_map(|it| tool(&it.value)).next() else { continue };
+        let resizes = calls.iter().filter(|it| RESIZES.contains(&it.name.text.as_str()));
+        for call in resizes.filter(|it| argument(it, "like").is_none() && !it.args.is_empty()) {
+            let end = Span { start: call.span.end - 1, end: call.span.end - 1, ..call.span };
+            let found = errors::resize_convention(&call.name.text, like, call.span);
+            all.push(found.fix(end, format!(", like: {like}")));
+        }
+    }
+}
+
+/// The tool whose means one of the numbers is.
+fn tool(mean: &Expr) -> Option<&'static str> {
+    let mut found = None;
+    walk(mean, &mut |it| {
+        if let ExprKind::Number(number) = &it.kind {
+            let value = match number.value {
+                Value::Int(it) => it as f64,
+                Value::Float(it) => it,
+            };
+            found = found.or(MEANS.iter().find(|it| it.0 == value).map(|it| it.1));
+        }
+    });
+    found
+}
+
+fn unused_name(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    // A file without a pipeline of its own is there for others.
+    let runs = |it: &Declaration| matches!(&it.kind, DeclarationKind::Pipeline(it) if it.formals.is_none());
+    if !of.file.declarations.iter().any(runs) {
+        return;
+    }
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    for declaration in &of.file.declarations {
+        // By its words: whatever mentions a name uses it, even as an extent or in a text.
+        let own = declaration.name().map(|it| it.span);
+        let text = declaration.span.text(of.text);
+        for (span, word) in words(text, declaration.span) {
+            if Some(span) != own && !matches!(declaration.kind, DeclarationKind::Use(_)) {
+                used.insert(word);
+            }
+        }
+    }
+    for declaration in &of.file.declarations {
+        let kind = match &declaration.kind {
+            DeclarationKind::Param(_) => "parameter",
+            DeclarationKind::Const(_) => "constant",
+            DeclarationKind::Fn(_) | DeclarationKind::Extern(_) => "function",
+            _ => continue,
+        };
+        let Some(name) = declaration.name() else { continue };
+        if used.contains(name.text.as_str()) || name.text.starts_with('_') {
+            continue;
+        }
+        let start = declaration.docs.first().map_or(declaration.span, |it| it.span);
+        let mut whole = start.to(declaration.span);
+        // With the line that it leaves empty.
+        if of.text[whole.end as usize..].starts_with('\n') {
+            whole.end += 1;
+        }
+        all.push(errors::unused_name(kind, &name.text, name.span).fix(whole, ""));
+    }
+}
+
+/// The words of a text that stands at `at`.
+fn words(text: &str, at: Span) -> impl Iterator<Item = (Span, &str)> {
+    let is_of_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let start = rest + text[rest..].find(is_of_word)?;
+        let len = text[start..].find(|it| !is_of_word(it)).unwrap_or(text.len() - start);
+        rest = start + len;
+        let byte = |it: usize| at.start + it as u32;
+        Some((Span { start: byte(start), end: byte(rest), ..at }, &text[start..rest]))
+    })
+}

@@ -1,0 +1,1 @@
+[(function) (pipeline) (record) (list) (arguments)] @fold

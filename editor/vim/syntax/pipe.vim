@@ -1,0 +1,50 @@
+" Vim syntax file: the pipelines that pipec compiles. Made from editor/templates/pipe.vim.
+if exists('b:current_syntax')
+  finish
+endif
+
+syn case match
+syn iskeyword @,48-57,_
+
+syn match pipeName /\<[A-Za-z_]\w*\>/
+syn match pipeCall /\<[A-Za-z_]\w*\>\ze\s*(/
+syn match pipeStage /\(|>\s*\)\@<=\<[A-Za-z_]\w*\>/
+syn match pipeFunction /\<\(random_gaussian_blur\|random_resized_crop\|adjust_brightness\|adjust_saturation\|draw_resized_crop\|decode_jpeg_crop\|adjust_contrast\|channels_first\|folder_name_of\|adjust_colors\|channels_last\|gaussian_blur\|random_flip_y\|resize_within\|untyped_field\|color_jitter\|decode_image\|extension_of\|random_index\|resize_short\|center_crop\|decode_jpeg\|decode_webp\|draw_jitter\|encode_jpeg\|encode_webp\|jpeg_extent\|parse_float\|permutation\|random_crop\|random_flip\|random_sign\|resize_crop\|resize_span\|starts_with\|text_concat\|uniform_int\|adjust_hue\|decode_png\|encode_png\|parse_json\|random_box\|short_size\|untyped_at\|draw_crop\|ends_with\|five_crop\|folder_of\|grayscale\|jpeg_size\|normalize\|parse_int\|read_file\|read_text\|substring\|transpose\|box_area\|box_mask\|class_of\|contains\|round_to\|as_type\|maximum\|minimum\|name_of\|one_hot\|replace\|reshape\|sibling\|stem_of\|take_at\|text_eq\|text_in\|text_lt\|text_of\|uniform\|arange\|argmax\|argmin\|concat\|cumsum\|expand\|extent\|flip_x\|flip_y\|gather\|normal\|plasma\|resize\|to_str\|clamp\|floor\|lower\|round\|shape\|slice\|stack\|strip\|upper\|zeros\|beta\|bf16\|bool\|busy\|ceil\|coin\|crop\|full\|hash\|lerp\|mean\|ones\|prod\|sqrt\|tanh\|abs\|all\|any\|cos\|exp\|f16\|f32\|f64\|i16\|i32\|i64\|len\|log\|max\|min\|pad\|pow\|sin\|sum\|u16\|u32\|u64\|i8\|u8\)\>\ze\s*(/
+syn match pipeOperator /\(|>\s*\)\@<=\<\(shuffle\|windows\|concat\|repeat\|sample\|batch\|skip\|take\|mix\|zip\)\>/
+syn match pipeSource /\<\(files\|jsonl\|lines\|paths\|range\|csv\)\>\ze\s*(/
+syn match pipeType /\<\(bytes\|bf16\|bool\|f16\|f32\|f64\|i16\|i32\|i64\|str\|u16\|u32\|u64\|i8\|u8\)\>\ze\s*\[/
+syn match pipeType /\(\<as\s\+\|->\s*\)\@<=\<[A-Za-z_]\w*\>/
+syn match pipeField /\<[A-Za-z_]\w*\>\ze\s*:/
+syn keyword pipeKeyword param const fn extern pipeline use edition map flat_map with where if then else and or not in as for true false
+syn match pipePolicy /\(\<else\s\+\)\@<=\<\(another\|fail\|skip\)\>/
+syn match pipeDefinition /\(\<\(param\|const\|fn\|pipeline\)\s\+\)\@<=\<[A-Za-z_]\w*\>/
+syn keyword pipeBoolean true false
+syn match pipeNumber /\<\d\(_\?\d\)*\(\.\d\(_\?\d\)*\)\?\([eE][+-]\?\d\+\)\?\(GiB\|KiB\|MHz\|MiB\|TiB\|kHz\|min\|GB\|Hz\|MB\|TB\|kB\|ms\|ns\|us\|B\|h\|s\)\?\>/
+syn region pipeText start=/"/ skip=/\\./ end=/"\|$/ contains=pipeHole,pipeEscape oneline
+syn region pipeText start=/'/ end=/'\|$/ oneline
+syn match pipeHole /{[A-Za-z_]\w*}/ contained
+syn match pipeEscape /\\\(["\\nt]\|u{\x\{1,6}}\)/ contained
+syn match pipeSign /|>\|->\|\.\.\|[-+*\/%=<>!?|]/
+syn match pipeComment /#.*$/
+syn match pipeDoc /##\(#\)\@!.*$/
+
+hi def link pipeKeyword Keyword
+hi def link pipePolicy Keyword
+hi def link pipeDefinition Identifier
+hi def link pipeCall Function
+hi def link pipeStage Function
+hi def link pipeFunction Function
+hi def link pipeOperator Function
+hi def link pipeSource Function
+hi def link pipeField Label
+hi def link pipeType Type
+hi def link pipeNumber Number
+hi def link pipeBoolean Boolean
+hi def link pipeText String
+hi def link pipeHole Special
+hi def link pipeEscape SpecialChar
+hi def link pipeSign Operator
+hi def link pipeComment Comment
+hi def link pipeDoc SpecialComment
+
+let b:current_syntax = 'pipe'

@@ -1,0 +1,158 @@
+//! A text, read and checked: all that is known of it at once, without looking at its inputs.
+
+use crate::{
+    again::Moved,
+    names::{Names, resolve},
+    text::Text,
+    world::World,
+};
+use compiler::{Found, Notes, Request, ast, syntax::Kept};
+use driver::Loaded;
+use plan::{Diagnostic, FileId, Span};
+use std::{collections::BTreeMap, path::Path};
+
+/// What is known of a text.
+pub(crate) struct Analysis {
+    pub(crate) loaded: Loaded,
+    pub(crate) notes: Notes,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) names: Names,
+}
+
+/// Reads and checks a text that is at `path`, or will be. What was found out of the text `before` it is
+/// not found out again; `kept` is what was read of it.
+pub(crate) fn analyse(
+    path: &Path,
+    text: &str,
+    world: &World,
+    (kept, before): (&mut Kept, Option<&Analysis>),
+) -> Analysis {
+    let mut read = |it: &Path| world.read(it);
+    let loaded = Loaded::from_text_with(path, text.to_owned(), &mut read, kept);
+    let moved = Moved::new(&loaded, before);
+    let only = |it: &ast::Declaration| moved.is_new(it);
+    let request = Request {
+        files: &loaded.trees,
+        imports: &loaded.imports,
+        pipeline: None,
+        params: &BTreeMap::new(),
+        needs_params: false,
+        inputs: &world.probes,
+        only: before.map(|_| &only as &dyn Fn(&ast::Declaration) -> bool),
+    };
+    let (_, found, mut notes) = compiler::check_noted(&request, &world.registry);
+    let mut diagnostics: Vec<Diagnostic> =
+        loaded.diagnostics.iter().cloned().chain(found).collect();
+    if let Some(before) = before {
+        moved.carry(before, &mut notes, &mut diagnostics);
+        diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
+    }
+    let names = resolve(&loaded, &notes);
+    Analysis { loaded, notes, diagnostics, names }
+}
+
+impl Analysis {
+    /// The tree of the text itself.
+    pub(crate) fn tree(&self) -> &ast::File {
+        &self.loaded.trees[0]
+    }
+
+    /// What the smallest expression at a byte is, of those of which something is known.
+    pub(crate) fn found_at(&self, byte: u32) -> Option<(Span, &Found)> {
+        let at = self.notes.types.iter().filter(|it| holds(*it.0, byte) && *it.1 != Found::Broken);
+        at.min_by_key(|it| (it.0.len(), it.0.start)).map(|(span, it)| (*span, it))
+    }
+
+    /// The fields that are in scope at a byte.
+    pub(crate) fn fields_at(&self, byte: u32) -> &[(String, String)] {
+        let at = self.notes.scopes.iter().filter(|it| holds(*it.0, byte));
+        at.min_by_key(|it| it.0.len()).map_or(&[], |it| it.1.as_slice())
+    }
+
+    /// The declaration that a byte stands in, and its docs.
+    pub(crate) fn declaration_at(&self, byte: u32) -> Option<&ast::Declaration> {
+        self.tree().declarations.iter().find(|it| holds(it.span, byte))
+    }
+
+    /// The declaration whose name stands at `at`, in any file, and the text of that file.
+    pub(crate) fn declaration_named(&self, at: Span) -> Option<(&ast::Declaration, &str)> {
+        let file = usize::from(at.file.0);
+        let named = |it: &&ast::Declaration| it.name().is_some_and(|it| it.span == at);
+        let found = self.loaded.trees.get(file)?.declarations.iter().find(named)?;
+        Some((found, self.loaded.files.get(file)?.text.as_str()))
+    }
+
+    /// Where a message is shown in the text: at the `use` of the file that it is about.
+    pub(crate) fn shown_at(&self, span: Span) -> Span {
+        if span.file == FileId::default() {
+            return span;
+        }
+        let uses = self.loaded.imports.iter();
+        let mut own = uses.filter(|it| it.0.file == FileId::default());
+        let found = own.find(|it| *it.1 == span.file).or_else(|| own.next());
+        found.map_or(Span::default(), |it| *it.0)
+    }
+
+    /// A text as an editor counts it, of any file of the program.
+    pub(crate) fn text_of(&self, file: FileId) -> Option<Text> {
+        self.loaded.files.get(usize::from(file.0)).map(|it| Text::new(it.text.clone()))
+    }
+}
+
+/// Whether a byte is within a stretch, or just behind it.
+pub(crate) fn holds(span: Span, byte: u32) -> bool {
+    span.file == FileId::default() && span.start <= byte && byte <= span.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PROGRAM: &str = "const N = 3
+## One.
+fn double(x) = x * 2
+fn quadruple(x) = double(double(x))
+pipeline numbers = range(N) |> map { y: quadruple(f32(i)) }
+pipeline others = numbers |> where y > 1.0 |> batch(2)
+pipeline third = range(9) |> with { z: i + N } |> batch(3)
+";
+
+    /// Messages, and the types of expressions that are known.
+    fn told(of: &Analysis) -> (Vec<(&'static str, Span)>, Vec<(Span, String)>) {
+        let mut said: Vec<_> = of.diagnostics.iter().map(|it| (it.code.id, it.span)).collect();
+        said.sort_unstable();
+        let known = of.notes.types.iter().filter(|it| *it.1 != Found::Broken);
+        let mut types: Vec<_> = known.map(|(at, it)| (*at, it.text())).collect();
+        types.sort();
+        (said, types)
+    }
+
+    proptest! {
+        /// What is found out of a text that was edited is what is found out of it at once.
+        #[test]
+        fn an_edited_text_is_known_as_a_new_one(edits in proptest::collection::vec(
+            (0usize..260, 0usize..6, prop_oneof![
+                Just(""), Just(" "), Just("\n"), Just("x"), Just("2"), Just("(i)"), Just("double"),
+                Just("}"), Just("|> "), Just("N"), Just("fn h(x) = x\n"), Just("# c\n"),
+            ]), 1..8,
+        )) {
+            let (world, path) = (World::new(), Path::new("edited.pipe"));
+            let (mut text, mut kept) = (PROGRAM.to_owned(), Kept::default());
+            let mut known = analyse(path, &text, &world, (&mut kept, None));
+            for (at, len, new) in edits {
+                let start = at.min(text.len());
+                let end = (start + len).min(text.len());
+                text.replace_range(start..end, new);
+                known = analyse(path, &text, &world, (&mut kept, Some(&known)));
+                let fresh = analyse(path, &text, &world, (&mut Kept::default(), None));
+                let (a, b) = (told(&known), told(&fresh));
+                prop_assert_eq!(&a.0, &b.0, "{}", text);
+                for it in &b.1 {
+                    prop_assert!(a.1.contains(it), "{:?} in:\n{}", it, text);
+                }
+                prop_assert_eq!(&known.loaded.trees, &fresh.loaded.trees);
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The language server: what an editor asks about programs.
+//!
+//! One thread answers, from the text alone; what must look at files, price plans or read data is done
+//! by two others beside, and told when it is known. No text and no order of messages ends it.
+
+mod again;
+mod analysis;
+mod answer;
+mod beside;
+mod change;
+mod complete;
+mod cursor;
+mod document;
+mod hints;
+mod hover;
+mod names;
+mod outline;
+mod place;
+mod server;
+mod text;
+mod tree;
+mod world;
+
+use lsp_server::Connection;
+use std::io;
+
+/// Serves an editor on stdin and stdout until it says `exit`; gives whether it said `shutdown` before.
+///
+/// # Errors
+/// The streams cannot be read or written.
+pub fn serve() -> io::Result<bool> {
+    let (connection, threads) = Connection::stdio();
+    let orderly = serve_on(connection);
+    threads.join()?;
+    Ok(orderly)
+}
+
+/// The same on any connection.
+pub fn serve_on(connection: Connection) -> bool {
+    server::Server::new(connection.sender).run(&connection.receiver)
+}
