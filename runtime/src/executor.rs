@@ -219,8 +219,8 @@ pub type OnLost = Box<dyn FnMut(Vec<LostRecord>) -> Result<(), Failure> + Send>;
 enum Phase {
     Ready,
     Running,
-    /// An epoch is over, and nobody has been told.
-    EpochOver,
+    /// The epoch of this number is over, and nobody has been told.
+    EpochOver(u32),
     Over,
 }
 

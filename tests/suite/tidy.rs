@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver", "lsp"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
-    ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver"]),
+    ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "jpeg"]),
 ];
 
 /// The checks of the tree.

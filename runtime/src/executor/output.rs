@@ -72,7 +72,7 @@ impl Run {
         let until = limit.map(|it| Instant::now() + it);
         loop {
             match self.phase {
-                Phase::EpochOver => return self.told_of_epoch(),
+                Phase::EpochOver(epoch) => return self.told_of(epoch),
                 Phase::Over => return Step::Over,
                 Phase::Ready | Phase::Running => {}
             }
@@ -84,10 +84,14 @@ impl Run {
                 Some(Item::Chunk(parcel)) => return Step::Chunk(self.deliver(parcel)),
                 Some(Item::Failed(failure)) => return Step::Failed(self.fail(failure)),
                 Some(Item::End) => {
-                    let padding = self.padding();
-                    self.phase = Phase::EpochOver;
+                    let (padding, epoch) = (self.padding(), self.position.epoch);
+                    self.phase = Phase::EpochOver(epoch);
                     match padding {
-                        Some(Ok(padding)) => return Step::Chunk(padding),
+                        Some(Ok(padding)) => {
+                            // What the other runs give of this round has left as well.
+                            self.go_to(epoch + 1);
+                            return Step::Chunk(padding);
+                        }
                         Some(Err(failure)) => return Step::Failed(self.fail(failure)),
                         None => {}
                     }
@@ -138,16 +142,20 @@ impl Run {
         }))
     }
 
-    fn told_of_epoch(&mut self) -> Step {
-        let epoch = self.position.epoch;
+    fn told_of(&mut self, epoch: u32) -> Step {
         self.epochs_left -= 1;
-        self.shared_work.iter_mut().for_each(|it| it.ends.clear());
-        self.position = Position::start(epoch + 1);
+        self.go_to(epoch + 1);
         self.phase = Phase::Running;
         if self.epochs_left == 0 {
             self.end();
         }
         Step::EpochEnd(epoch)
+    }
+
+    /// Stands at the beginning of an epoch.
+    fn go_to(&mut self, epoch: u32) {
+        self.shared_work.iter_mut().for_each(|it| it.ends.clear());
+        self.position = Position::start(epoch);
     }
 
     fn without_hidden(&self, mut chunk: Chunk) -> Chunk {
