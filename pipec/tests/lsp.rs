@@ -95,9 +95,7 @@ fn an_editor_is_served_over_the_streams() {
     });
     let messages = told["params"]["diagnostics"].to_string();
     assert!(messages.contains("half") && !messages.contains("shufle"), "{messages}");
-    editor.send(&format!(
-        r#"{{"jsonrpc":"2.0","id":2,"method":"workspace/executeCommand","params":{{"command":"pipec.story","arguments":["PC0103"]}}}}"#
-    ));
+    editor.send(r#"{"jsonrpc":"2.0","id":2,"method":"workspace/executeCommand","params":{"command":"pipec.story","arguments":["PC0103"]}}"#);
     let story = editor.until(|it| it["id"] == 2);
     assert!(story["result"].as_str().unwrap().starts_with("PC0103 unknown-name"), "{story}");
     editor.send(r#"{"jsonrpc":"2.0","id":3,"method":"shutdown"}"#);
