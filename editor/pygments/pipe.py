@@ -48,6 +48,7 @@ FUNCTIONS = (
     "random_resized_crop",
     "adjust_brightness",
     "adjust_saturation",
+    "decode_jpeg_draft",
     "draw_resized_crop",
     "decode_jpeg_crop",
     "adjust_contrast",
