@@ -48,13 +48,19 @@ impl<'a> Needs<'a> {
         let fields = plan.ops.iter().map(|(_, op)| vec![op.inputs.is_empty(); op.output.len()]);
         let mut needs = Self { plan, catalog, fields: fields.collect() };
         needs.fields[plan.root].fill(true);
-        for (id, op) in plan.ops.iter().rev() {
-            needs.ask(id, op);
+        // What one input hands on its operator hands on as well, and then asks all its inputs for it.
+        loop {
+            let before = needs.fields.clone();
+            for (id, op) in plan.ops.iter().rev() {
+                needs.ask(id, op);
+            }
+            for (id, op) in plan.ops.iter() {
+                needs.let_through(id, op);
+            }
+            if needs.fields.rows() == before.rows() {
+                return needs;
+            }
         }
-        for (id, op) in plan.ops.iter() {
-            needs.let_through(id, op);
-        }
-        needs
     }
 
     /// The plan without the others, if there are any.
