@@ -145,7 +145,7 @@ pub struct Function {
 pub struct Extern {
     /// All that stands before the `=`; its result is always there.
     pub signature: Signature,
-    /// Where the function is: `module:name`.
+    /// Where the function is: `module:name`; of a pure one with its version, `module:name@2`.
     pub target: Text,
 }
 
@@ -236,6 +236,8 @@ pub enum EffectKind {
     Fails,
     /// `reads`: it reads a file.
     Reads,
+    /// `pure`, of an `extern fn`: what it gives follows from its arguments alone.
+    Pure,
 }
 
 impl EffectKind {
@@ -246,6 +248,14 @@ impl EffectKind {
             Self::Random => "random",
             Self::Fails => "fails",
             Self::Reads => "reads",
+            Self::Pure => "pure",
         }
+    }
+
+    /// The effect that is written `word`.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        let all = [Self::Random, Self::Fails, Self::Reads, Self::Pure];
+        all.into_iter().find(|it| it.word() == word)
     }
 }

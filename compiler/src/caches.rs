@@ -21,7 +21,7 @@ use crate::{
 };
 use plan::{
     Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
-    Otherwise, Plan, Records, StageId, StageMeasured, Transform, hash,
+    Otherwise, Plan, Records, StageId, StageMeasured, Transform, called, hash,
     parts::{self, Keep},
 };
 use serde::{Deserialize, Serialize};
@@ -227,7 +227,7 @@ impl Site<'_> {
         let needed = live(graph, &costs.roots, &[]);
         let mut all = Vec::new();
         for (id, expr, _) in graph.iter().filter(|(id, ..)| needed[id.row()]) {
-            let Expr::Call { function, .. } = expr else { continue };
+            let Expr::Call { function, args, .. } = expr else { continue };
             let without = live(graph, &costs.roots, &[id]);
             let spared = |it: &usize| needed[*it] && (*it == id.row() || !without[*it]);
             let spared: Vec<usize> = (0..graph.len()).filter(spared).collect();
@@ -236,7 +236,8 @@ impl Site<'_> {
                 continue;
             }
             let saves = Figure { value, origin };
-            let mut candidate = self.candidate((id, function), (saves, costs.bytes(id)), &without);
+            let name = called(function, args);
+            let mut candidate = self.candidate((id, &name), (saves, costs.bytes(id)), &without);
             candidate.parts = self.known.parts(self.id, &spared);
             for spare in &candidate.spares {
                 candidate.parts.extend(self.known.reading(spare));

@@ -1,7 +1,9 @@
 //! Plan to program: steps that work on each record alone become one stage, what a source can do
-//! moves into it, reading gets threads of its own, the last values are written into the batch.
+//! moves into it, what waits for files or for functions outside is done apart, the last values are
+//! written into the batch.
 
 pub(crate) mod align;
+mod apart;
 #[cfg(test)]
 pub(crate) mod bed;
 pub(crate) mod catalog;
@@ -11,7 +13,6 @@ pub(crate) mod graft;
 pub(crate) mod group;
 pub(crate) mod index;
 mod lanes;
-mod reads;
 pub(crate) mod role;
 mod rows;
 pub(crate) mod total;
@@ -310,7 +311,7 @@ impl Lowering<'_> {
         (last, reader): (OpId, Option<OpId>),
     ) -> StageId {
         let parts: Vec<Group> =
-            reads::split(group, self.catalog).into_iter().filter(|it| !it.is_nothing()).collect();
+            apart::split(group, self.catalog).into_iter().filter(|it| !it.is_nothing()).collect();
         let n_parts = parts.len();
         for (i, part) in parts.into_iter().enumerate() {
             let rows =
@@ -331,6 +332,7 @@ impl Lowering<'_> {
         let code = Code::Transform(Transform {
             vector: direct::at_once(&part, self.catalog),
             reads: part.reads,
+            foreign: part.foreign,
             into_batch: rows,
             another,
             filters: part.filters.iter().map(|it| it.keep).collect(),

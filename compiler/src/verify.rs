@@ -20,7 +20,7 @@ pub use program::verify_program;
 
 use crate::lower::{
     align::values,
-    catalog::{Catalog, has_effect},
+    catalog::Catalog,
     role::{Role, role},
 };
 use calls::{Operates, Record};
@@ -226,7 +226,7 @@ impl Check<'_> {
         let (name, wanted) = (entry.name(), self.catalog.parameters(entry).len());
         let n = args.len();
         ensure(n == wanted, || format!("`{name}` has {n} arguments for {wanted} parameters"))?;
-        let random = has_effect(entry, "random");
+        let random = self.catalog.draws(name, args);
         ensure(random == draws, || format!("`{name}` has a draw: {draws}, and draws: {random}"))?;
         args.iter().try_for_each(|it| self.argument(it))
     }

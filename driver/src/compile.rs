@@ -1,6 +1,6 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
-use crate::{Loaded, SourceFile, State, errors, lock::Chosen, machine, samples};
+use crate::{Functions, Loaded, SourceFile, State, errors, lock::Chosen, machine, samples};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
@@ -33,6 +33,8 @@ pub struct Settings {
     pub workers: Option<usize>,
     /// What the run will go on from: the plan is rewritten as it was then.
     pub state: Option<State>,
+    /// Who has the functions outside that it calls.
+    pub functions: Functions,
 }
 
 /// A pipeline that can be run.
@@ -51,6 +53,9 @@ pub struct Compiled {
     /// What of it was compiled ahead of time, where it comes from a built file.
     #[serde(skip)]
     pub prepared: Prepared,
+    /// Who has the functions outside that it calls.
+    #[serde(skip)]
+    pub functions: Functions,
     /// What is allowed, and probably not meant; a built file has said it when it was built.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
@@ -75,6 +80,7 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         files,
         lock: None,
         prepared: Prepared::Nothing,
+        functions: settings.functions.clone(),
         warnings: diagnostics,
     };
     Ok(match &settings.state {

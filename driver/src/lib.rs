@@ -5,6 +5,7 @@ pub mod calibrate;
 mod compile;
 mod cut;
 mod errors;
+mod functions;
 pub mod host;
 mod identity;
 mod kind;
@@ -39,6 +40,7 @@ pub use compiler::{
     syntax::{Kind as HighlightKind, highlight},
 };
 pub use errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT};
+pub use functions::Functions;
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;

@@ -243,7 +243,7 @@ pub fn measure(
         epochs: 0..u32::MAX,
         ..runtime::Options::default()
     };
-    let mut run = runtime::start(&program, &stdlib::Kernels, &options)?;
+    let mut run = runtime::start(&program, &*compiled.functions.kernels(), &options)?;
     stop.arm(Some(run.stopper()))?;
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
     let mut converging = Converging::within(least, measuring.seconds);

@@ -92,9 +92,10 @@ pub fn verify(
             chunk_rows: None,
             ..way.clone()
         };
+        let kernels = compiled.functions.kernels();
         let mut runs = [
-            runtime::start(&plain, &stdlib::Kernels, &way)?,
-            runtime::start(&optimised, &stdlib::Kernels, &all_cores)?,
+            runtime::start(&plain, &*kernels, &way)?,
+            runtime::start(&optimised, &*kernels, &all_cores)?,
         ];
         let reach = Reach { limit: options.limit, nearly: compiled.optimised.is_approximate() };
         let pair = pair(&mut runs, &optimised, (&way, reach));

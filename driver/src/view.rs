@@ -1,7 +1,8 @@
 //! What a pipeline is looked at for: a machine, some epochs, what was measured.
 
 use crate::{
-    Compiled, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine, run, samples,
+    Compiled, Functions, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine,
+    run, samples,
 };
 use compiler::{
     caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
@@ -128,7 +129,7 @@ impl Compiled {
     fn lens(&self, sample: &mut dyn FnMut(&SampleProgress)) -> Result<Vec<Option<u64>>, Failure> {
         let mut program = self.program.clone();
         samples::resolve(&mut program, sample)?;
-        let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
+        let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
         run.pass_lens()
     }
 
@@ -138,7 +139,7 @@ impl Compiled {
         if !samples::are_there(&program) || samples::resolve(&mut program, sample).is_err() {
             return Vec::new();
         }
-        let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default());
+        let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default());
         run.map_or(Vec::new(), |it| it.listed_lens())
     }
 

@@ -128,6 +128,7 @@ FUNCTIONS = (
     "cumsum",
     "expand",
     "extent",
+    "extern",
     "flip_x",
     "flip_y",
     "gather",

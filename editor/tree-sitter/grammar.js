@@ -8,7 +8,7 @@ const list = (rule) => seq(rule, repeat(seq(',', rule)), optional(','));
 const lists = (rule) => optional(list(rule));
 
 // Words of the language in their places, and names elsewhere.
-const CONTEXTUAL = ['random', 'fails', 'reads', 'from', 'each', 'skip', 'another', 'fail'];
+const CONTEXTUAL = ['random', 'fails', 'reads', 'pure', 'from', 'each', 'skip', 'another', 'fail'];
 
 module.exports = grammar({
   name: 'pipe',
@@ -91,7 +91,7 @@ module.exports = grammar({
         optional(seq(':', optional(alias('each', $.each_mark)), field('type', $._type), optional('?'))),
         optional(seq('=', field('default', $._expr))),
       ),
-    effect: () => choice('random', 'fails', 'reads'),
+    effect: () => choice('random', 'fails', 'reads', 'pure'),
     _result: ($) => seq('->', field('result', $._type)),
     _text: ($) => choice($.string, $.literal),
 

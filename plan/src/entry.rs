@@ -103,6 +103,8 @@ pub enum Property {
     Fuses(&'static Fused),
     /// Gives a picture of other extents, a part of which is made of a part of the first argument.
     Resamples(&'static Resampled),
+    /// Calls a function that stands outside (`Foreign`).
+    CallsOut,
     /// Of an operator: works on each record alone, and keeps their order.
     RecordWise,
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all

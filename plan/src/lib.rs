@@ -6,6 +6,7 @@ mod ahead;
 mod diagnostic;
 mod entry;
 mod expr;
+mod foreign;
 mod ids;
 mod lineage;
 mod nesting;
@@ -24,6 +25,7 @@ pub use entry::{
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,
 };
+pub use foreign::{FOREIGN, Foreign, called};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// A pipeline that can be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -168,6 +168,9 @@ pub struct Transform {
     pub on_fault: Policy,
     /// Whether it waits for files rather than computes: done by the reader threads.
     pub reads: bool,
+    /// Whether it calls functions that stand outside and does little else: one thread at a time, and
+    /// for a whole chunk in one go.
+    pub foreign: bool,
     /// Computed a whole chunk at a time: every node is total and cheap.
     pub vector: bool,
     /// Rows of the batch that the outputs are written into, where they are.

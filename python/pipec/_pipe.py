@@ -7,7 +7,7 @@ import json
 import os
 import re
 import warnings as _warnings
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
@@ -60,6 +60,7 @@ def load(
     cache: str | os.PathLike[str] | None = None,
     quarantine: str | os.PathLike[str] | None = None,
     max_errors: int | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Pipe:
     """Loads and compiles a pipeline; reads no data and starts no thread.
 
@@ -75,6 +76,8 @@ def load(
     of `rows` records. `keep` says whether decoded pictures and the like may be kept in memory from
     epoch to epoch, `cache` is a folder to keep them in for later runs. Each record that is skipped or
     replaced is a line of JSON in the file `quarantine`; `max_errors` is the most that may be.
+    `functions` are those that the program declares by `extern fn`, by name; any other is imported from
+    where its declaration says.
 
     Mistakes in the program are a `CompileError`.
     """
@@ -98,7 +101,7 @@ def load(
         place: dict[str, Any] = {"path": "<program>", "text": source}
     else:
         place = {"path": os.fspath(source), "text": None}
-    return Pipe(place, told)
+    return Pipe(place, told, dict(functions or {}))
 
 
 class Pipe:
@@ -109,9 +112,11 @@ class Pipe:
     after it. There is one iterator at a time.
     """
 
-    def __init__(self, source: dict[str, Any], told: dict[str, Any]) -> None:
-        self._source, self._told = source, told
-        self._native = _pipec.Native(source, told)
+    def __init__(
+        self, source: dict[str, Any], told: dict[str, Any], functions: dict[str, Callable[..., Any]]
+    ) -> None:
+        self._source, self._told, self._functions = source, told, functions
+        self._native = _pipec.Native(source, told, functions)
         for warning in self._native.warnings():
             _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
 
@@ -222,14 +227,14 @@ class Pipe:
         told = {**self._told, **others}
         if "rank" in others or "world" in others:
             told.update(_ranks(told["rank"], told["world"]), ranked=True)
-        return Pipe(self._source, told)
+        return Pipe(self._source, told, self._functions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         source = dict(self._source)
         if source["text"] is None:
             source["path"] = os.path.abspath(source["path"])
         state = self.state_dict() if self._native.has_begun() else None
-        return _reloaded, (source, self._told, state)
+        return _reloaded, (source, self._told, self._functions, state)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}: {_type(it)}" for name, it in self.schema.items())
@@ -267,8 +272,13 @@ class _Numpy(View):
         return self.pipe._native.iterate(True)
 
 
-def _reloaded(source: dict[str, Any], told: dict[str, Any], state: dict[str, Any] | None) -> Pipe:
-    pipe = Pipe(source, told)
+def _reloaded(
+    source: dict[str, Any],
+    told: dict[str, Any],
+    functions: dict[str, Callable[..., Any]],
+    state: dict[str, Any] | None,
+) -> Pipe:
+    pipe = Pipe(source, told, functions)
     if state is not None:
         pipe.load_state_dict(state)
     return pipe

@@ -5,6 +5,7 @@ mod array;
 mod arrow;
 mod dlpack;
 mod errors;
+mod foreign;
 mod fork;
 mod held;
 mod numpy;

@@ -6,10 +6,15 @@ use crate::{
 };
 use numpy::{
     PY_ARRAY_API,
-    npyffi::{self, NPY_TYPES, flags::NPY_ARRAY_CARRAY},
+    npyffi::{
+        self, NPY_TYPES,
+        flags::{NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO, NPY_ARRAY_NOTSWAPPED},
+    },
 };
 use plan::DType;
 use pyo3::{exceptions::PyTypeError, prelude::*, sync::PyOnceLock};
+use runtime::{Shape, Tensor};
+use std::{ptr::NonNull, slice};
 
 /// The number of a dtype; none of `bf16`, which NumPy does not have.
 fn number(dtype: DType) -> Option<NPY_TYPES> {
@@ -46,6 +51,92 @@ fn descr(py: Python<'_>, dtype: DType) -> PyResult<*mut npyffi::PyArray_Descr> {
         Ok::<_, PyErr>(dtype.unbind())
     })?;
     Ok(made.clone_ref(py).into_ptr().cast())
+}
+
+/// What NumPy says that an array's elements are.
+fn dtype_of(type_number: i32) -> Option<DType> {
+    let all = DType::ALL.iter().map(|it| it.0).filter(|it| !it.is_text());
+    all.into_iter().find(|it| number(*it).is_some_and(|it| it as i32 == type_number))
+}
+
+/// A new array with a copy of `tensor`, which is the caller's to change.
+pub(crate) fn copied<'py>(py: Python<'py>, tensor: &Tensor<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let mut shape: Vec<isize> = tensor.shape().iter().map(|it| *it as isize).collect();
+    let descr = descr(py, tensor.dtype())?;
+    // SAFETY: the extents are as many as is said; the reference to the dtype is handed over. The array
+    // is new and in C order, nobody else has it, and it has room for the elements.
+    unsafe {
+        let class = npyffi::get_type_object(py, npyffi::NpyTypes::PyArray_Type);
+        let none = std::ptr::null_mut;
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            class,
+            descr,
+            shape.len() as i32,
+            shape.as_mut_ptr(),
+            none(),
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+        );
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        let data = (*made.as_ptr().cast::<npyffi::PyArrayObject>()).fields.data;
+        if tensor.bytes() > 0 {
+            tensor.copy_to(slice::from_raw_parts_mut(data.cast(), tensor.bytes()));
+        }
+        Ok(made)
+    }
+}
+
+/// Looks at what NumPy makes of `object`, in C order.
+///
+/// # Errors
+/// NumPy makes nothing of it, or it has elements or axes that no tensor has.
+pub(crate) fn looked_at<R>(
+    object: &Bound<'_, PyAny>,
+    wanted: DType,
+    look: impl FnOnce(&Tensor<'_>) -> R,
+) -> PyResult<R> {
+    let py = object.py();
+    // SAFETY: the object is alive; what is made of it is kept until it has been looked at, holds its
+    // elements in C order, aligned and in the machine's byte order, as the flags ask for, and nobody
+    // changes it: the GIL is held, and `look` calls no Python.
+    unsafe {
+        let flags = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED;
+        let none = std::ptr::null_mut;
+        let made = PY_ARRAY_API.PyArray_CheckFromAny(
+            py,
+            object.as_ptr(),
+            none(),
+            0,
+            0,
+            flags,
+            none().cast(),
+        );
+        let made = Bound::from_owned_ptr_or_err(py, made)?;
+        let array = &(*made.as_ptr().cast::<npyffi::PyArrayObject>()).fields;
+        let of = Bound::from_borrowed_ptr(py, array.descr.cast());
+        let number = of.getattr("num")?.extract::<i32>()?;
+        let is_wanted = || {
+            let descr = Bound::from_owned_ptr(py, descr(py, wanted)?.cast());
+            of.eq(descr)
+        };
+        let dtype = match dtype_of(number) {
+            Some(it) => it,
+            None if is_wanted()? => wanted,
+            None => {
+                return Err(PyTypeError::new_err(format!("it gave elements of the dtype {of}")));
+            }
+        };
+        let axes = array.nd as usize;
+        if axes > runtime::MAX_RANK {
+            return Err(PyTypeError::new_err(format!("it gave an array of {axes} axes")));
+        }
+        let extents: Vec<usize> = (0..axes).map(|it| *array.dimensions.add(it) as usize).collect();
+        let data = NonNull::new(array.data.cast()).unwrap_or(NonNull::<u64>::dangling().cast());
+        let tensor = Tensor::from_raw(dtype, Shape::new(&extents), data);
+        Ok(look(&tensor))
+    }
 }
 
 /// An array of ours as one of NumPy: the same memory.

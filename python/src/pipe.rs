@@ -6,6 +6,7 @@
 
 use crate::{
     errors,
+    foreign::Functions,
     fork::Process,
     program::{Program, Source, Told},
     ready::{Form, Keys, Ready},
@@ -18,6 +19,7 @@ use driver::{
 use pyo3::{prelude::*, types::PyDict};
 use runtime::Failure;
 use std::{
+    collections::BTreeMap,
     mem::ManuallyDrop,
     path::PathBuf,
     sync::{
@@ -102,7 +104,7 @@ impl Batches {
             {
                 return Ok(Some(batch));
             }
-            match engine.advance(py)? {
+            match engine.advance(py, &native.program)? {
                 Some(ready) => engine.ready = Some(ready),
                 None => {
                     self.over.store(true, Relaxed);
@@ -163,7 +165,7 @@ impl Engine {
     }
 
     /// The batches that come next; none at the epoch's end.
-    fn advance(&mut self, py: Python<'_>) -> PyResult<Option<Ready>> {
+    fn advance(&mut self, py: Python<'_>, program: &Program) -> PyResult<Option<Ready>> {
         let Self { stream, compiled, at, ready, .. } = self;
         let stream = stream.as_mut().expect("an epoch has begun");
         loop {
@@ -182,7 +184,9 @@ impl Engine {
                 }
                 Err(failure) => {
                     *at = At::Broken;
-                    return Err(errors::failure(py, &failure));
+                    let error = errors::failure(py, &failure);
+                    error.set_cause(py, program.functions.cause(py, &failure));
+                    return Err(error);
                 }
             }
         }
@@ -246,9 +250,15 @@ impl Drop for Native {
 impl Native {
     /// Loads a program: see `pipec.load`.
     #[new]
-    fn new(py: Python<'_>, source: Source, told: Told) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        source: Source,
+        told: Told,
+        functions: BTreeMap<String, Py<PyAny>>,
+    ) -> PyResult<Self> {
         let (from, asked) = (source.clone(), told);
-        let program = py.detach(move || Program::load(from, asked));
+        let functions = Arc::new(Functions::new(functions));
+        let program = py.detach(move || Program::load(from, asked, functions));
         let program = program.map_err(|it| it.raise(py, &source))?;
         let keys = Keys::new(py, &program.compiled.program.output);
         let compiled = program.compiled.clone();

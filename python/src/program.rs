@@ -1,14 +1,15 @@
 //! A program for Python: read, compiled, and what is asked of it.
 
-use crate::errors;
+use crate::{errors, foreign::Functions};
 use driver::{
     Built, Compiled, DiskOptions, Loaded, Lock, RunOptions, Settings, State, WRONG_ARGUMENT,
     lock::Chosen,
 };
+use plan::{Expr, Foreign};
 use pyo3::prelude::*;
 use runtime::Rank;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -71,6 +72,8 @@ pub(crate) struct Program {
     pub(crate) source: Source,
     /// What was chosen for it, and lies beside it.
     pub(crate) lock: Option<Chosen>,
+    /// The functions in Python that it calls.
+    pub(crate) functions: Arc<Functions>,
 }
 
 /// Why a program cannot be run.
@@ -96,7 +99,11 @@ impl Wrong {
 
 impl Program {
     /// Reads and compiles it, or takes it out of a built file.
-    pub(crate) fn load(source: Source, told: Told) -> Result<Self, Wrong> {
+    pub(crate) fn load(
+        source: Source,
+        told: Told,
+        functions: Arc<Functions>,
+    ) -> Result<Self, Wrong> {
         if told.rank >= told.world {
             let (rank, world) = (told.rank, told.world);
             let told = format!("there is no rank {rank} of {world}: ranks are counted from 0");
@@ -106,6 +113,7 @@ impl Program {
             pipeline: told.name.clone(),
             params: told.params.clone(),
             workers: told.workers,
+            functions: driver::Functions(Some(functions.clone())),
             ..Settings::default()
         };
         let built = match &source.text {
@@ -123,12 +131,22 @@ impl Program {
                 (Some(Arc::new(loaded)), compiled)
             }
         };
+        let declared = declared(&compiled);
+        if let Some(other) = functions.names().find(|it| !declared.contains(*it)) {
+            let all: Vec<_> = declared.iter().map(|it| format!("`{it}`")).collect();
+            let calls = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+            let told = format!(
+                "the pipeline calls no function `{other}`: of those that `extern fn` declares it calls {calls}"
+            );
+            return Err(Wrong::Argument(told));
+        }
         if let Some(lanes) = compiled.program.uneven_lanes(told.world) {
             let told = format!("{} ranks do not divide {lanes} lanes", told.world);
             return Err(Wrong::Argument(told));
         }
         let lock = lock(&source, &compiled).map_err(Wrong::Failed)?;
-        Ok(Self { loaded, settings, compiled: Arc::new(compiled), told, source, lock })
+        let compiled = Arc::new(compiled);
+        Ok(Self { loaded, settings, compiled, told, source, lock, functions })
     }
 
     /// The same for a run that goes on from `state`: rewritten as it was then.
@@ -183,7 +201,17 @@ fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
         let wrong = "its parameters were set when it was built: build another one".to_owned();
         return Err(Wrong::Argument(wrong));
     }
-    Ok(built.compiled)
+    Ok(Compiled { functions: settings.functions.clone(), ..built.compiled })
+}
+
+/// The functions outside that it calls, by name.
+fn declared(compiled: &Compiled) -> BTreeSet<String> {
+    let nodes = compiled.written.ops.rows().iter().flat_map(|it| it.graph.iter());
+    let calls = nodes.filter_map(|(_, expr, _)| match expr {
+        Expr::Call { function, args, .. } => Foreign::of(function, args),
+        _ => None,
+    });
+    calls.map(|it| it.name).collect()
 }
 
 /// What the lock beside the program says of the pipeline, where it is still about it; else what a

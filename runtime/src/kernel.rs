@@ -1,6 +1,8 @@
 //! What a function of the library gives the runtime: a kernel for one call.
 
-use crate::{Builder, Element, Failure, Fault, Philox, Shape, Source, Tensor, buffer::Scratch};
+use crate::{
+    Builder, Element, Failure, Fault, Outside, Philox, Shape, Source, Tensor, buffer::Scratch,
+};
 use plan::{Arg, DType, Type};
 use std::{ops::Range, slice, sync::Arc};
 
@@ -98,6 +100,8 @@ pub struct Call<'a> {
     pub result: &'a Type,
     /// The sources that an argument of `Arg::Sources` names.
     pub sources: &'a [Arc<dyn Source>],
+    /// Who has the functions that stand outside of the program, if anybody has.
+    pub outside: Option<&'a dyn Outside>,
 }
 
 impl Call<'_> {

@@ -8,6 +8,7 @@ mod column;
 mod eval;
 mod executor;
 mod fault;
+mod foreign;
 mod kernel;
 pub mod os;
 mod random;
@@ -28,6 +29,7 @@ pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Step, Stopper, start,
 };
 pub use fault::{Failure, Fault};
+pub use foreign::{ForeignFunction, Outside};
 pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
 };

@@ -1,6 +1,6 @@
 //! What a source of the library gives the runtime: records by index, or in order.
 
-use crate::{Chunk, ChunkBuilder, Failure};
+use crate::{Chunk, ChunkBuilder, Failure, Outside};
 use plan::{Arg, Field};
 use std::sync::Arc;
 
@@ -196,6 +196,10 @@ pub trait Kernels: Sync {
     fn function(&self, name: &str) -> Option<crate::Build>;
     /// How parts of what the function called `name` gives are made without the whole, if they can be.
     fn parts(&self, _name: &str) -> Option<&'static plan::Fused> {
+        None
+    }
+    /// Who has the functions that stand outside of the program, if anybody has.
+    fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
     /// Makes the operator called `name`.

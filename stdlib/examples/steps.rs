@@ -204,7 +204,7 @@ fn kernel(name: &str, args: &[Arg]) -> Compute {
     let build = stdlib::Kernels.function(name).expect("the library has it");
     let u8s = Type::Tensor { dtype: DType::U8, shape: vec![Extent::Unknown; 3] };
     let types: Vec<_> = args.iter().map(|_| Some(u8s.clone())).collect();
-    let call = Call { args, types: &types, result: &u8s, sources: &[] };
+    let call = Call { args, types: &types, result: &u8s, sources: &[], outside: None };
     match build(&call) {
         Ok(Kernel::Compute(it)) => it,
         _ => unreachable!("these compute"),

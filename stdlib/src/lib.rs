@@ -17,7 +17,11 @@ pub mod text_scan;
 pub use sources::{probe, reads_to_know};
 
 use plan::{Entry, Library};
-use std::{collections::BTreeMap, sync::LazyLock};
+use runtime::Outside;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 /// A function: what the compiler is told, and what the runtime is given.
 pub struct Function {
@@ -99,8 +103,8 @@ static LATER: &[(&str, &str)] = &[
 ];
 
 static FUNCTIONS: LazyLock<BTreeMap<&str, &Function>> = LazyLock::new(|| {
-    use functions::{codec, image, random, tensor, text};
-    let all = [codec::ALL, image::ALL, random::ALL, tensor::ALL, text::ALL];
+    use functions::{codec, foreign, image, random, tensor, text};
+    let all = [codec::ALL, foreign::ALL, image::ALL, random::ALL, tensor::ALL, text::ALL];
     all.into_iter().flatten().map(|it| (it.entry.name(), *it)).collect()
 });
 
@@ -121,6 +125,31 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library {
 /// What the compiler is told about everything that can be called; sorted by name.
 pub fn library() -> Library {
     *LIBRARY
+}
+
+/// The library, as the runtime asks it; with the functions that stand outside of the program.
+pub struct WithOutside(pub Arc<dyn Outside>);
+
+impl runtime::Kernels for WithOutside {
+    fn function(&self, name: &str) -> Option<runtime::Build> {
+        Kernels.function(name)
+    }
+
+    fn parts(&self, name: &str) -> Option<&'static plan::Fused> {
+        Kernels.parts(name)
+    }
+
+    fn outside(&self) -> Option<Arc<dyn Outside>> {
+        Some(self.0.clone())
+    }
+
+    fn operator(&self, name: &str) -> Option<runtime::BuildOperator> {
+        Kernels.operator(name)
+    }
+
+    fn source(&self, name: &str) -> Option<runtime::BuildSource> {
+        Kernels.source(name)
+    }
 }
 
 /// The library, as the runtime asks it.

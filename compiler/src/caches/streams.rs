@@ -14,6 +14,7 @@ use crate::{
 };
 use plan::{
     Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Records, Stage, StageId, Transform,
+    called,
 };
 
 /// Why something is not the same in each epoch, if it is not.
@@ -167,6 +168,10 @@ pub(super) fn drawn(
     let live = live(graph, roots, &[]);
     let mut nodes = graph.iter().filter(|(id, ..)| live[id.row()]);
     nodes.find_map(|(_, expr, _)| match expr {
+        Expr::Call { function, args, draw: Some(_) } if catalog.calls_out(expr) => {
+            let name = called(function, args);
+            Some(format!("`{name}` is not declared `pure`: it is called anew in every epoch"))
+        }
         Expr::Call { function, draw, .. }
             if draw.is_some() || catalog.has_effect(function, "random") =>
         {

@@ -118,7 +118,9 @@ impl<'a> Checker<'a> {
             }
             DeclarationKind::Fn(it) => (it.signature.formals.as_slice(), &it.body),
             DeclarationKind::Pipeline(it) => (it.formals.as_deref().unwrap_or_default(), &it.body),
-            DeclarationKind::Extern(it) => return self.call_extern(it, call, piped, env),
+            DeclarationKind::Extern(it) => {
+                return self.call_extern((it, declaration.span.file), call, piped, env);
+            }
             _ => return Val::Broken,
         };
         let Some(given) = self.bind(formals, call, piped) else { return Val::Broken };
@@ -138,7 +140,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The values of parameters.
-    fn params(
+    pub(super) fn params(
         &mut self,
         formals: &[ast::Formal],
         given: &[Option<Given<'_>>],
@@ -237,20 +239,6 @@ impl<'a> Checker<'a> {
             checker.user_call = user_call;
             found
         })
-    }
-
-    fn call_extern(
-        &mut self,
-        declared: &ast::Extern,
-        call: &ast::Call,
-        piped: Option<(Val, Span)>,
-        env: &mut Env<'_>,
-    ) -> Val {
-        let formals = &declared.signature.formals;
-        let Some(given) = self.bind(formals, call, piped) else { return Val::Broken };
-        let callee = Env::new(env.file, env.place, env.pipeline);
-        self.params(formals, &given, (env, &callee));
-        self.report(errors::comes_later(&call.name, "`extern fn` runs with the Python package"))
     }
 
     /// Whether a name that is both a function and an operator stands on a stream.

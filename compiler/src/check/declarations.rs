@@ -64,6 +64,7 @@ impl<'a> Checker<'a> {
                 if let Some(result) = &it.signature.result {
                     self.written_type(result);
                 }
+                self.target(it);
             }
             DeclarationKind::Use(_) => {}
         }

@@ -10,6 +10,7 @@ mod arith;
 mod call;
 mod declarations;
 pub(crate) mod fit;
+mod foreign;
 mod index;
 mod known;
 mod lists;

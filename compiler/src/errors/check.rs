@@ -6,7 +6,7 @@ mod values;
 pub(crate) use codes::CODES;
 pub(crate) use values::*;
 
-use crate::ast::{Arg, Call, EachKind, Formal, Name};
+use crate::ast::{Arg, Call, EachKind, Formal, Name, Text};
 use plan::{Diagnostic, Span, Type};
 
 // ---- names
@@ -128,6 +128,30 @@ pub(crate) fn unknown_function(name: &Name, near: &[&str], kind: &str) -> Diagno
 pub(crate) fn comes_later(name: &Name, what: &str) -> Diagnostic {
     let message = format!("`{}` cannot be run by this version yet", name.text);
     Diagnostic::error(codes::COMES_LATER.code(), name.span, message).help(what)
+}
+
+pub(crate) fn no_target(target: &Text) -> Diagnostic {
+    let message = format!("{} says no place of a function", target.text);
+    Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message)
+        .help("write `\"module:function\"`, and of a pure one its version: `\"module:function@1\"`")
+}
+
+pub(crate) fn pure_target(target: &Text, (pure, random): (bool, bool), place: &str) -> Diagnostic {
+    let message = match (pure, random) {
+        (true, true) => "a function is `pure`, or `random`, not both",
+        (true, false) => "a `pure` function lacks its version",
+        _ => "only a `pure` function has a version",
+    };
+    let diagnostic = Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message);
+    match (pure, random) {
+        (true, true) => diagnostic.help("leave one of them out"),
+        (true, false) => diagnostic
+            .help(
+                "raise it whenever the function gives something else: what was kept is stale then",
+            )
+            .fix(target.span, format!("\"{place}@1\"")),
+        _ => diagnostic.help("write `pure` before the `->`, or leave the version out"),
+    }
 }
 
 pub(crate) fn not_called(name: &Name) -> Diagnostic {

@@ -7,7 +7,8 @@
 use super::{CallEstimate, Figure, Origin, StepEstimate};
 use crate::lower::Lowered;
 use plan::{
-    Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured,
+    Code, Expr, ExprId, FOREIGN, Graph, Index, Measured, OpId, OpKind, Plan, StageId,
+    StageMeasured, called,
 };
 use std::collections::BTreeMap;
 
@@ -123,10 +124,13 @@ fn add(
         let own = lowered.origins[&id].get(node.row()).filter(|it| ops.contains(it));
         let entered = measured.entered as f64;
         let times = entered * call.times as f64 / measured.timed as f64;
-        all.entry(own.copied().unwrap_or(first)).or_default().add(
-            &name(&transform.graph, node),
-            (ns * entered, times, measured.call_bytes(call.node)),
-        );
+        let name = name(&transform.graph, node);
+        let found = all.entry(own.copied().unwrap_or(first)).or_default();
+        if matches!(transform.graph.expr(node), Expr::Call { function, .. } if function == FOREIGN)
+        {
+            found.serial_ns += ns * entered;
+        }
+        found.add(&name, (ns * entered, times, measured.call_bytes(call.node)));
     }
 }
 
@@ -158,7 +162,7 @@ impl Found {
 /// What a value is called where costs are shown.
 pub(crate) fn name(graph: &Graph, node: ExprId) -> String {
     match graph.iter().find(|(id, ..)| *id == node) {
-        Some((_, Expr::Call { function, .. }, _)) => function.clone(),
+        Some((_, Expr::Call { function, args, .. }, _)) => called(function, args),
         Some((_, Expr::Column(_) | Expr::Const(_), _)) => "copy".to_owned(),
         _ => "arithmetic".to_owned(),
     }

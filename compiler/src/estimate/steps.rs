@@ -8,7 +8,8 @@ use crate::lower::{
     role::{Role, role},
 };
 use plan::{
-    Arg, Code, Expr, ExprId, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property, StageId,
+    Arg, Code, Expr, ExprId, FOREIGN, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property,
+    StageId, called,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ pub(super) fn steps(
             bytes: known.bytes[id].iter().copied().sum(),
             share: 0.0,
             parallel,
-            serial: if parallel { 0.0 } else { 1.0 },
+            serial: if parallel { outside(&calls) } else { 1.0 },
             workers: if moved {
                 0
             } else if parallel {
@@ -89,6 +90,20 @@ pub(super) fn steps(
         });
     }
     steps
+}
+
+impl CallEstimate {
+    /// Whether it is of a function outside, which one thread calls at a time.
+    pub fn is_outside(&self) -> bool {
+        self.name.strip_prefix(FOREIGN).is_some_and(|it| it.starts_with(' '))
+    }
+}
+
+/// The share of these calls' time that functions outside take.
+fn outside(calls: &[CallEstimate]) -> f64 {
+    let ns = |all: &mut dyn Iterator<Item = &CallEstimate>| all.map(|it| it.ns.value).sum::<f64>();
+    let all = ns(&mut calls.iter());
+    if all > 0.0 { ns(&mut calls.iter().filter(|it| it.is_outside())) / all } else { 0.0 }
 }
 
 /// Operators put records together in order; all else is done by any worker.
@@ -222,15 +237,16 @@ fn call(name: &str, times: f64, ns: f64, bytes: Figure) -> CallEstimate {
 /// What `roots` call, by name.
 fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
     let times = prices.times(roots);
-    let mut calls: BTreeMap<&str, CallEstimate> = BTreeMap::new();
+    let mut calls: BTreeMap<String, CallEstimate> = BTreeMap::new();
     for (id, expr, _) in prices.graph.iter().filter(|(id, ..)| times[id.row()] > 0.0) {
         let (times, ns) = (times[id.row()], times[id.row()] * prices.node(id));
         let name = match expr {
-            Expr::Call { function, .. } => function.as_str(),
-            _ if ns > 0.0 => "arithmetic",
+            Expr::Call { function, args, .. } => called(function, args),
+            _ if ns > 0.0 => "arithmetic".to_owned(),
             _ => continue,
         };
-        let found = calls.entry(name).or_insert_with(|| call(name, 0.0, 0.0, Figure::ZERO));
+        let new = call(&name, 0.0, 0.0, Figure::ZERO);
+        let found = calls.entry(name).or_insert(new);
         found.times += times;
         found.ns = found.ns + Figure::assumed(ns);
         found.bytes = found.bytes.max(prices.sizes[id]);

@@ -131,6 +131,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     rows.extend(dropped.map(|it| ("dropped", told.dropped(it))));
     rows.push(("bounds", told.bounds()));
     rows.push(("verdict", told.verdict()));
+    rows.extend(told.python().map(|it| ("python", it)));
     rows.extend(told.next().map(|it| ("next", it)));
     rows.extend(keeping::rows(outlook, explanation.estimate.batch_rows.unwrap_or(1.0)));
     rows
@@ -223,6 +224,29 @@ impl Told<'_> {
             Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
             Limit::Consumer => "the consumer".to_owned(),
         }
+    }
+
+    /// How long Python is kept busy by the functions that are called there.
+    fn python(&self) -> Option<String> {
+        let steps = &self.explanation.estimate.steps;
+        let calls = steps.iter().flat_map(|step| {
+            let calls = step.calls.iter().filter(|it| it.is_outside());
+            calls.map(move |it| (it, it.ns.times(step.visits.value)))
+        });
+        let calls: Vec<_> = calls.collect();
+        let names: Vec<String> = calls.iter().map(|it| format!("`{}`", it.0.name)).collect();
+        let ns: Figure = calls.iter().map(|it| it.1).sum();
+        let share = ns.value * self.outlook.solution.rate / 1e9;
+        let rows = self.explanation.estimate.batch_rows.unwrap_or(1.0);
+        (!calls.is_empty()).then(|| {
+            format!(
+                "{} holds Python's lock {} of the time, {} a record: one call at a time, and whatever else is \
+                 in Python waits meanwhile",
+                names.join(", "),
+                percent(share.min(1.0)),
+                time(ns.times(1.0 / rows)),
+            )
+        })
     }
 
     fn verdict(&self) -> String {

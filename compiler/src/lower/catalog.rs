@@ -4,7 +4,7 @@ use crate::{
     ast::{ExprKind, Signature},
     syntax::parse_signature,
 };
-use plan::{Arg, Entry, Library, Property};
+use plan::{Arg, Entry, Expr, Foreign, Library, Property};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 /// The library, for looking things up. Signatures are read once, when they are first asked for.
@@ -85,6 +85,16 @@ impl Catalog {
     /// Whether the function `name` has this effect: `random`, `fails`, `reads`.
     pub(crate) fn has_effect(&self, name: &str, effect: &str) -> bool {
         self.function(name).is_some_and(|it| has_effect(it, effect))
+    }
+
+    /// Whether a call of the function `name` has a draw of its own.
+    pub(crate) fn draws(&self, name: &str, args: &[Arg]) -> bool {
+        self.has_effect(name, "random") || Foreign::is_free(name, args)
+    }
+
+    /// Whether `expr` calls a function that stands outside.
+    pub(crate) fn calls_out(&self, expr: &Expr) -> bool {
+        matches!(expr, Expr::Call { function, .. } if self.has(function, Property::CallsOut))
     }
 
     /// Whether rewrites may rely on `property` of the function `name`.

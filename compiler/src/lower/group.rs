@@ -29,6 +29,8 @@ pub(crate) struct Group {
     pub(crate) on_fault: Policy,
     /// Whether it waits for files.
     pub(crate) reads: bool,
+    /// Whether it calls functions outside, and does little else.
+    pub(crate) foreign: bool,
 }
 
 /// A condition, and the operator that it was written in.
@@ -68,6 +70,7 @@ impl<'a> Grouping<'a> {
             fields: inputs.to_vec(),
             on_fault,
             reads: false,
+            foreign: false,
         };
         Self { group, columns, sources }
     }
@@ -212,6 +215,7 @@ impl Group {
             inputs: inputs.to_vec(),
             filters: filters.collect(),
             reads: false,
+            foreign: false,
             ..self.clone()
         };
         (part, outputs)

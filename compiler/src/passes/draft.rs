@@ -3,9 +3,12 @@
 //!
 //! Which functions have such a form is the library's to say ([`Property::Drafts`]).
 
-use super::{Pass, Proposal, Refusal, rebuild};
-use crate::lower::{align::values, catalog::Catalog, graft::live};
-use plan::{Arg, DType, Drafted, Expr, ExprId, Extent, Graph, Index, Op, Plan, Property, Type};
+use super::{
+    Pass,
+    nearly::{Leaves, Site},
+    rebuild,
+};
+use plan::{Arg, DType, Drafted, Expr, ExprId, Extent, Graph, Op, Property, Type};
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
@@ -14,77 +17,22 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that the two are nearly the same: of each block the low frequencies are \
           kept, which are what is left of it when it is made smaller.",
     exact: false,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
-    refuse,
+    propose: |plan, catalog| LEAVES.propose(plan, catalog),
+    refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
 };
 
-/// A call whose result is made smaller at once.
-struct Site {
-    /// What makes it smaller.
-    upper: ExprId,
-    lower: ExprId,
-    /// What asks for an extent of it.
-    asks: Vec<ExprId>,
-    drafted: &'static Drafted,
-}
+static LEAVES: Leaves<Drafted> = Leaves {
+    pass: "draft",
+    how: |it| if let Property::Drafts(it) = it { Some(it) } else { None },
+    of: |it| it.of,
+    args: 3,
+    asked: |it| Some(it.asked),
+    words: |function, it| format!("`{}` for `{function}`, below `{}`", it.into, it.of),
+    rewritten: |op, sites, _| Some(rewritten(op, sites)),
+    why_not: "not exact: the high frequencies of a block are left out before it is made smaller",
+};
 
-fn sites(op: &Op, catalog: &Catalog) -> Vec<Site> {
-    let live = live(&op.graph, &values(op), &[]);
-    let users = rebuild::users(op, &live);
-    let nodes = || op.graph.iter().filter(|(id, ..)| live[id.row()]);
-    let sites = nodes().filter_map(|(upper, expr, _)| {
-        let Expr::Call { function: of, args, draw: None } = expr else { return None };
-        let Some(Arg::Expr(lower)) = args.first() else { return None };
-        let Expr::Call { function, args: below, draw: None } = op.graph.expr(*lower) else {
-            return None;
-        };
-        let entry = catalog.function(function)?;
-        let drafted = entry.properties.iter().find_map(|it| match it {
-            Property::Drafts(it) if it.of == of => Some(*it),
-            _ => None,
-        })?;
-        let defaults = catalog.has_defaults(entry, below, 1)
-            && catalog.has_defaults(catalog.function(of)?, args, 3);
-        let asks = nodes().filter(|(_, expr, _)| match expr {
-            Expr::Call { function, args, draw: None } => {
-                function == drafted.asked
-                    && matches!(args[..], [Arg::Expr(of), Arg::Int(_)] if of == *lower)
-            }
-            _ => false,
-        });
-        let asks: Vec<ExprId> = asks.map(|it| it.0).collect();
-        let all = 1 + asks.len() as u32;
-        (defaults && users[lower.row()] == all).then_some(Site {
-            upper,
-            lower: *lower,
-            asks,
-            drafted,
-        })
-    });
-    sites.collect()
-}
-
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        let op = &plan.ops[id];
-        let sites = sites(op, catalog);
-        if sites.is_empty() {
-            continue;
-        }
-        story.extend(sites.iter().map(|it| format!("{}: {}", op.step, words(op, it))));
-        plan.ops[id] = rewritten(op, &sites);
-    }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
-}
-
-fn words(op: &Op, site: &Site) -> String {
-    let Expr::Call { function, .. } = op.graph.expr(site.lower) else { return String::new() };
-    format!("`{}` for `{function}`, below `{}`", site.drafted.into, site.drafted.of)
-}
-
-fn rewritten(op: &Op, sites: &[Site]) -> Op {
+fn rewritten(op: &Op, sites: &[Site<Drafted>]) -> Op {
     let mut graph = Graph::default();
     graph.n_vars = op.graph.n_vars;
     let mut new: HashMap<ExprId, ExprId> = HashMap::new();
@@ -107,11 +55,11 @@ fn rewritten(op: &Op, sites: &[Site]) -> Op {
 }
 
 /// The same question to who answers it without making the whole.
-fn answered(asks: Expr, site: &Site, graph: &Graph) -> Expr {
+fn answered(asks: Expr, site: &Site<Drafted>, graph: &Graph) -> Expr {
     match (asks, graph.expr(site.lower)) {
         (Expr::Call { mut args, draw, .. }, Expr::Call { args: below, .. }) => {
             args[0] = below[0].clone();
-            Expr::Call { function: site.drafted.answer.to_owned(), args, draw }
+            Expr::Call { function: site.how.answer.to_owned(), args, draw }
         }
         (asks, _) => asks,
     }
@@ -120,7 +68,7 @@ fn answered(asks: Expr, site: &Site, graph: &Graph) -> Expr {
 /// What is made in place of the whole, for `upper`, whose arguments are those of the new graph.
 fn draft(
     upper: &Expr,
-    site: &Site,
+    site: &Site<Drafted>,
     (old, graph, new): (&Graph, &mut Graph, &HashMap<ExprId, ExprId>),
 ) -> ExprId {
     let (Expr::Call { args, .. }, Expr::Call { args: below, .. }) = (upper, old.expr(site.lower))
@@ -137,20 +85,6 @@ fn draft(
         _ => None,
     };
     let shape = vec![Extent::Unknown, Extent::Unknown, extents.unwrap_or(Extent::Unknown)];
-    let made = Expr::Call { function: site.drafted.into.to_owned(), args, draw: None };
+    let made = Expr::Call { function: site.how.into.to_owned(), args, draw: None };
     graph.add(made, Type::Tensor { dtype: DType::U8, shape })
-}
-
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
-    let refused = plan.ops.iter().flat_map(|(_, op)| {
-        sites(op, catalog).into_iter().map(|it| Refusal {
-            pass: PASS.name.to_owned(),
-            step: op.step.clone(),
-            what: words(op, &it),
-            why:
-                "not exact: the high frequencies of a block are left out before it is made smaller"
-                    .to_owned(),
-        })
-    });
-    refused.collect()
 }

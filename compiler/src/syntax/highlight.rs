@@ -3,6 +3,7 @@
 use plan::{FileId, Span};
 
 use super::tokens::{self, Token, TokenKind};
+use crate::ast::EffectKind;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,10 +111,8 @@ impl<'t> Painter<'t> {
             "param" | "const" | "fn" | "pipeline" | "use" => Kind::Definition,
             "," if self.is_used() => Kind::Definition,
             "else" if matches!(word, "skip" | "another" | "fail") => Kind::Keyword,
-            ")" if matches!(word, "random" | "fails" | "reads") => Kind::Keyword,
-            "random" | "fails" | "reads" if matches!(word, "random" | "fails" | "reads") => {
-                Kind::Keyword
-            }
+            ")" if EffectKind::of(word).is_some() => Kind::Keyword,
+            _ if EffectKind::of(before).and(EffectKind::of(word)).is_some() => Kind::Keyword,
             "." => Kind::Field,
             "{" | "," if after == ":" && place == Some("{") => Kind::Field,
             "(" | ","

@@ -226,11 +226,7 @@ impl<'o> Lower<'o> {
     }
 
     fn effect(&self, pair: &Pair<'_, Rule>) -> Effect {
-        let kind = match pair.as_str() {
-            "random" => EffectKind::Random,
-            "fails" => EffectKind::Fails,
-            _ => EffectKind::Reads,
-        };
+        let kind = EffectKind::of(pair.as_str()).unwrap_or(EffectKind::Reads);
         Effect { kind, span: self.span(pair) }
     }
 

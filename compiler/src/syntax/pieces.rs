@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::tokens::{Token, TokenKind};
+use crate::ast::EffectKind;
 
 /// Brackets, `if` and `**` in each other.
 pub(crate) const NESTING_MAX: usize = 64;
@@ -110,7 +111,7 @@ fn foreign(text: &str, tokens: &[Token], at: usize) -> bool {
     let Some(next) = tokens.get(at + 1).filter(|_| ended) else { return false };
     let named = at > 0 && OPENERS.contains(&tokens[at - 1].of(text));
     let opener = FOREIGN_OPENERS.contains(&tokens[at].of(text)) && next.kind == TokenKind::Word;
-    let effect = matches!(tokens[at].of(text), "random" | "fails" | "reads");
+    let effect = EffectKind::of(tokens[at].of(text)).is_some();
     opener || next.of(text) == "=" && !named && !effect
 }
 

@@ -5,7 +5,7 @@ use super::{agree, ensure};
 use crate::{
     ast,
     check::fit::{Kind, Vars, is_wanted, kind, result, unify_tensor},
-    lower::catalog::{Catalog, has_effect},
+    lower::catalog::Catalog,
 };
 use plan::{Applied, Arg, Entry, Expr, ExprId, Field, Graph, Index, Type};
 
@@ -203,7 +203,11 @@ fn is_scalar(ty: &Type, floats: bool) -> bool {
 }
 
 /// Whether a call names its draw exactly if it draws.
-pub(super) fn draws(catalog: &Catalog, name: &str, draws: bool) -> Result<(), String> {
-    let random = catalog.function(name).is_some_and(|it| has_effect(it, "random"));
+pub(super) fn draws(
+    catalog: &Catalog,
+    (name, args): (&str, &[Arg]),
+    draws: bool,
+) -> Result<(), String> {
+    let random = catalog.draws(name, args);
     ensure(random == draws, || format!("`{name}` has a draw: {draws}, and draws: {random}"))
 }

@@ -65,7 +65,7 @@ impl Values<'_> {
             Expr::Const(it) => constant(it, ty),
             Expr::Call { function, args, draw } => {
                 draw.iter().flat_map(|it| &it.vars).try_for_each(|it| self.var(*it))?;
-                calls::draws(self.catalog, function, draw.is_some())?;
+                calls::draws(self.catalog, (function, args), draw.is_some())?;
                 calls::function(self.catalog, (function, args), self.graph, ty)
             }
             Expr::Unary(op, a) => unary(*op, of(a), ty),

@@ -59,7 +59,7 @@ pub(super) fn ready(
         prepared: compiled.prepared.clone(),
         ..runtime::Options::default()
     };
-    let mut run = runtime::start(&program, &stdlib::Kernels, &runtime_options)?;
+    let mut run = runtime::start(&program, &*compiled.functions.kernels(), &runtime_options)?;
     if origin.saved {
         identity.inputs(run.fingerprints()?);
     }

@@ -8,7 +8,7 @@ use super::{
     records_of,
 };
 use crate::{
-    Compiled, SampleProgress, State,
+    Compiled, Functions, SampleProgress, State,
     sink::pieces::Pieces,
     state::{Identity, Progressed},
 };
@@ -22,6 +22,8 @@ pub struct Stream {
     run: Run,
     /// What runs, with the sets of pictures that it names as files.
     program: Program,
+    /// The functions outside that it calls.
+    functions: Functions,
     options: runtime::Options,
     keeping: Keeping,
     identity: Identity,
@@ -100,6 +102,7 @@ impl Stream {
         Ok(Self {
             run,
             program,
+            functions: compiled.functions.clone(),
             options,
             keeping,
             identity,
@@ -177,7 +180,7 @@ impl Stream {
     pub fn go_to(&mut self, epoch: u32) -> Result<(), Failure> {
         let epochs = epoch..self.options.epochs.end.max(epoch.saturating_add(1));
         let options = runtime::Options { epochs, resume: None, ..self.options.clone() };
-        let mut run = runtime::start(&self.program, &stdlib::Kernels, &options)?;
+        let mut run = runtime::start(&self.program, &*self.functions.kernels(), &options)?;
         run.keep(&self.keeping.points)?;
         (self.run, self.options, self.progress.epoch, self.last) = (run, options, epoch, 0);
         if let Some(blocks) = &mut self.blocks {

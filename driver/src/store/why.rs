@@ -1,7 +1,7 @@
 //! Why a pipeline finds on disk what it finds, or not.
 
 use super::{About, DiskOptions, Inputs, latest_like};
-use crate::{Compiled, SampleProgress, machine, samples, view};
+use crate::{Compiled, Functions, SampleProgress, machine, samples, view};
 use runtime::{Failure, Store};
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub fn why(
 ) -> Result<Vec<Why>, Failure> {
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, sample)?;
-    let run = runtime::start(&program, &stdlib::Kernels, &runtime::Options::default())?;
+    let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
     let asked = view::Asked {
         passes: view::laps(&program),

@@ -221,7 +221,8 @@ impl<'a> Bench<'a> {
             caps: way.caps.clone(),
             ..runtime::Options::default()
         };
-        let mut run = runtime::start(self.program(way), &stdlib::Kernels, &options)?;
+        let kernels = self.compiled.functions.kernels();
+        let mut run = runtime::start(self.program(way), &*kernels, &options)?;
         run.keep(&way.kept)?;
         self.stop.arm(Some(run.stopper()))?;
         Ok(run)

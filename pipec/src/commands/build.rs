@@ -32,13 +32,13 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     }
     known_rewrites(&args.without, talk)?;
     let settings = Settings {
-        state: None,
         pipeline: args.name.clone(),
         params: args.set.iter().cloned().collect(),
         without: args.without.clone(),
         approx: args.allow.contains(&Allowed::Approx),
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),
+        ..Settings::default()
     };
     let mut compiled = compiled(&args.file, &settings, talk)?;
     compiled.lock = super::lock((&args.file, args.locked), &compiled, talk)?;

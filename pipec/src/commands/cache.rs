@@ -62,10 +62,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
     let settings = Settings {
         pipeline: Some(args.name.clone()),
         params: args.set.iter().cloned().collect(),
-        without: Vec::new(),
-        approx: false,
-        workers: None,
-        state: None,
+        ..Settings::default()
     };
     let compiled = match compiled(&args.file, settings, talk) {
         Ok(compiled) => compiled,

@@ -147,7 +147,7 @@ fn settings(program: &ProgramArgs) -> Settings {
         without: program.without.clone(),
         approx: program.allow.contains(&Allowed::Approx),
         workers: program.workers.map(usize::from),
-        state: None,
+        ..Settings::default()
     }
 }
 

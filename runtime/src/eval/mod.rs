@@ -16,8 +16,8 @@ mod straight;
 mod timing;
 
 use crate::{
-    Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Philox, Pool,
-    Shape, Source, mix,
+    Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Outside, Philox,
+    Pool, Shape, Source, mix,
 };
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 pub(crate) use fused::Jit;
@@ -60,6 +60,8 @@ pub(crate) struct Compiled {
     /// Whether it is measured where the time goes, and what came of it.
     is_measured: bool,
     measured: timing::Measured,
+    /// Where it calls functions outside and does little else: who has them.
+    outside: Option<Arc<dyn Outside>>,
 }
 
 /// A worker's own memory for one stage.
@@ -143,6 +145,7 @@ impl Compiled {
             pool: around.pool.clone(),
             is_measured: around.is_measured,
             measured: timing::Measured::default(),
+            outside: around.kernels.outside().filter(|_| transform.foreign),
         })
     }
 
@@ -164,11 +167,19 @@ impl Compiled {
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
         let begin = Instant::now();
-        let done = match (self.vector, to) {
-            (true, _) => self.run_at_once(&mut registers.machine, chunk, to),
-            (false, Some(to)) => self.run_into(registers, chunk, to, lost),
-            (false, None) => self.run_each(registers, chunk, lost),
+        let mut done = None;
+        let mut run = || {
+            done = Some(match (self.vector, to) {
+                (true, _) => self.run_at_once(&mut registers.machine, chunk, to),
+                (false, Some(to)) => self.run_into(registers, chunk, to, lost),
+                (false, None) => self.run_each(registers, chunk, lost),
+            });
         };
+        match &self.outside {
+            Some(outside) => outside.during(&mut run),
+            None => run(),
+        }
+        let done = done.unwrap_or_else(|| Err(Failure::Stopped));
         let took = (chunk.rows, begin.elapsed());
         registers.machine.timing.hand_over(took, &self.measured);
         done
@@ -194,6 +205,11 @@ impl Compiled {
     /// Whether it computes a whole chunk at a time.
     pub(crate) fn is_at_once(&self) -> bool {
         self.vector
+    }
+
+    /// Whether it calls functions outside, which one thread does at a time.
+    pub(crate) fn calls_out(&self) -> bool {
+        self.outside.is_some()
     }
 
     /// Where its time goes, as far as it was looked at.

@@ -211,7 +211,8 @@ fn kernel(
         })
         .collect();
     let sources: Vec<Arc<dyn Source>> = args.iter().flat_map(|it| sources(it, around)).collect();
-    build(&Call { args, types: &types, result, sources: &sources })
+    let outside = around.kernels.outside();
+    build(&Call { args, types: &types, result, sources: &sources, outside: outside.as_deref() })
 }
 
 fn sources(arg: &Arg, around: &Surroundings<'_>) -> Vec<Arc<dyn Source>> {

@@ -169,7 +169,9 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stage.mean_active += share(node.measured.busy.as_secs_f64());
         stage.mean_held += share(seen.held);
         stage.reads |= node.class == Class::Reader;
-        if matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. }) {
+        let is_alone =
+            matches!(&node.kind, Kind::Transform { compiled, .. } if compiled.calls_out());
+        if is_alone || matches!(node.kind, Kind::Operator(_) | Kind::Stream { .. }) {
             // Lanes are in order each for itself.
             stage.serial_cpu = stage.serial_cpu.max(node.measured.cpu_of_all());
         }

@@ -64,6 +64,14 @@ codes! {
      most, so that no program can exhaust the stack. Divide the work among several steps: a field of the first is \
      what the second begins with."
 
+    "PC0114" FOREIGN_TARGET "foreign-target"
+    "`extern fn` says where a Python function is: `\"module:function\"`. One that is declared `pure` gives the same for \
+     the same arguments, so what it gives may be kept, also for later runs; its version, `\"module:function@2\"`, is \
+     raised when that changes. Any other is called anew for each record, and cannot have a version; a `random` one \
+     cannot be pure."
+    wrong "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"
+    right "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f@1\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"
+
     "PC0121" MISSING_ARGUMENT "missing-argument"
     "A call lacks an argument for a parameter without a default."
     wrong "pipeline p = range(9) |> take"

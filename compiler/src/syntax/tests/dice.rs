@@ -134,7 +134,7 @@ impl Program {
         self.say(keyword);
         self.name();
         self.formals();
-        let effect = self.dice.pick(&["", "random", "random\u{1}fails"]);
+        let effect = self.dice.pick(&["", "random", "random\u{1}fails", "pure"]);
         if !effect.is_empty() {
             self.say(effect);
         }

@@ -314,38 +314,43 @@ fn check(jit: &Jit, seed: u64, at_once: bool) -> usize {
     let groups = groups(&graph, &[root], way);
     let before = (seed % 5 == 1).then(|| made_before(&groups));
     let jit = before.as_ref().unwrap_or(jit);
-    let mut n = 0;
-    for group in &groups {
-        let leaves: Option<Vec<Tensor<'_>>> = group
-            .leaves
-            .iter()
-            .map(|it| match graph.expr(*it) {
-                Expr::Column(i) => Some(views[*i as usize]),
-                _ => values[it.row()].as_ref().map(Scratch::tensor),
-            })
-            .collect();
-        let Some(leaves) = leaves else { continue };
-        let fused = Fused::new(jit, group, at_once).expect("what is a group is compiled");
-        let mut scratch = Scratch::new();
-        let ran = fused.run(&leaves, &mut Room::new(), &mut Out::grow(&mut scratch));
-        if !ran.expect("nothing is faulty") {
-            continue;
-        }
-        let expected = values[group.root.row()].as_ref().expect("nothing is faulty").tensor();
-        assert!(
-            same(&scratch.tensor(), &expected),
-            "seed {seed}: {:?}\n{:?}\nis {:02x?}\nnot {:02x?}",
-            group.body,
-            leaves
-                .iter()
-                .map(|it| (it.shape().to_vec(), it.strides().to_vec()))
-                .collect::<Vec<_>>(),
-            scratch.tensor().as_bytes(),
-            expected.as_bytes()
-        );
-        n += 1;
+    let known = Known { graph: &graph, values: &values, views: &views };
+    groups.iter().filter(|it| agrees(jit, (it, at_once), &known, seed)).count()
+}
+
+/// What a group's leaves are found from, and what its nodes give.
+struct Known<'a> {
+    graph: &'a Graph,
+    values: &'a [Option<Scratch>],
+    views: &'a [Tensor<'a>],
+}
+
+/// Holds a group against its nodes; `false` where it gives way to them.
+fn agrees(jit: &Jit, (group, at_once): (&Group, bool), known: &Known<'_>, seed: u64) -> bool {
+    let leaf = |it: &ExprId| match known.graph.expr(*it) {
+        Expr::Column(i) => Some(known.views[*i as usize]),
+        _ => known.values[it.row()].as_ref().map(Scratch::tensor),
+    };
+    let Some(leaves) = group.leaves.iter().map(leaf).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let fused = Fused::new(jit, group, at_once).expect("what is a group is compiled");
+    let mut scratch = Scratch::new();
+    let ran = fused.run(&leaves, &mut Room::new(), &mut Out::grow(&mut scratch));
+    if !ran.expect("nothing is faulty") {
+        return false;
     }
-    n
+    let expected = known.values[group.root.row()].as_ref().expect("nothing is faulty").tensor();
+    let lies = |it: &Tensor<'_>| (it.shape().to_vec(), it.strides().to_vec());
+    assert!(
+        same(&scratch.tensor(), &expected),
+        "seed {seed}: {:?}\n{:?}\nis {:02x?}\nnot {:02x?}",
+        group.body,
+        leaves.iter().map(lies).collect::<Vec<_>>(),
+        scratch.tensor().as_bytes(),
+        expected.as_bytes()
+    );
+    true
 }
 
 /// What knows no loops but those of `groups`, made ahead of time for this machine.

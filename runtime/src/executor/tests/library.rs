@@ -513,6 +513,7 @@ impl Draft {
             outputs: Records::Listed(vec![vec![value]]),
             on_fault: Policy::Fail,
             reads: false,
+            foreign: false,
             vector: false,
             into_batch: None,
             another: Vec::new(),

@@ -28,7 +28,7 @@ fn call_with(
     let is_wide = matches!(rest, [_, Arg::Int(16)]);
     let result = Type::scalar(if is_wide { DType::U16 } else { DType::U8 });
     let types = vec![None; args.len()];
-    let call = Call { args: &args, types: &types, result: &result, sources: &[] };
+    let call = Call { args: &args, types: &types, result: &result, sources: &[], outside: None };
 
     let kernel = (function.build.expect("it has a kernel"))(&call).expect("it is made");
     let mut scratch = Scratch::new();

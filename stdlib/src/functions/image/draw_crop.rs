@@ -35,7 +35,13 @@ mod tests {
 
     #[test]
     fn every_place_is_drawn_and_no_other() {
-        let call = Call { args: &[], types: &[], result: &Type::scalar(DType::I64), sources: &[] };
+        let call = Call {
+            args: &[],
+            types: &[],
+            result: &Type::scalar(DType::I64),
+            sources: &[],
+            outside: None,
+        };
         let Ok(Kernel::Draw(draw)) = build(&call) else { panic!("it draws") };
         let (shape, size) = ([3_i64, 5, 3], [3_i64]);
         let (shape, height) = (Tensor::new(&[3], &shape), Tensor::new(&[], &size));

@@ -44,7 +44,13 @@ mod tests {
 
     #[test]
     fn orders_and_factors_keep_their_bounds() {
-        let call = Call { args: &[], types: &[], result: &Type::scalar(DType::F64), sources: &[] };
+        let call = Call {
+            args: &[],
+            types: &[],
+            result: &Type::scalar(DType::F64),
+            sources: &[],
+            outside: None,
+        };
         let Ok(Kernel::Draw(draw)) = build(&call) else { panic!("it draws") };
         let given = [0.4, 1.5, 0.0, 0.1];
         let given: Vec<Tensor<'_>> =

@@ -88,7 +88,7 @@ pub(crate) fn run_on<T: Element + Default>(
     };
     let types: Vec<Option<Type>> = tensors.iter().map(|it| Some(any(it))).collect();
     let result = Type::Tensor { dtype: T::DTYPE, shape: Vec::new() };
-    let call = Call { args: &known, types: &types, result: &result, sources: &[] };
+    let call = Call { args: &known, types: &types, result: &result, sources: &[], outside: None };
 
     let kernel = (function.build.expect("it has a kernel"))(&call).expect("it is made");
     let mut scratch = Scratch::new();

@@ -123,7 +123,8 @@ impl<'a> Trial<'a> {
         let (graph, args) = self.checked();
         let ty = self.result(&graph, &args).unwrap_or_else(|it| panic!("refused: {it}"));
         let types: Vec<Option<Type>> = args.iter().map(|it| type_of(it, &graph)).collect();
-        let call = Call { args: &args, types: &types, result: &ty, sources: &self.sources };
+        let (types, sources) = (&types[..], &self.sources[..]);
+        let call = Call { args: &args, types, result: &ty, sources, outside: None };
         let kernel = self.function.build.expect("it has a kernel")(&call).expect("it is built");
         let value = self.run_kernel(&kernel, random)?;
         if self.function.entry.result.is_some() {

@@ -1,10 +1,10 @@
-//! Reading apart from computing: what waits for a file becomes a stage of its own, done by threads
-//! that are there to wait.
+//! What waits apart from what computes: what needs a file becomes a stage of its own, done by threads
+//! that are there to wait; so does what calls a function outside, which one thread does at a time.
 //!
-//! A group is cut at the first values that need a file: filters that need none go before, so that
-//! no file of a record that goes is opened; what was read travels on as a column. Only what would
-//! be read in any case is read ahead; what hangs on a condition is read where it stands, unless
-//! all of the conditional value is cheap.
+//! A group is cut at the first values that wait: filters that need none go before, so that no file
+//! of a record that goes is opened; what was read travels on as a column. Only what would be read in
+//! any case is read ahead; what hangs on a condition is read where it stands, unless all of the
+//! conditional value is cheap. Before a call outside its arguments are computed, by any thread.
 
 use super::{
     catalog::Catalog,
@@ -19,12 +19,42 @@ const CUTS_MAX: usize = 8;
 /// Work that readers may do besides, in nanoseconds a record.
 const ASIDE_NS_MAX: f64 = 2_000.0;
 
-/// The group in parts, of which some only read.
+/// What is done apart.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    /// Reading.
+    Reads,
+    /// Calling functions outside.
+    CallsOut,
+}
+
+impl What {
+    fn is(self, expr: &Expr, catalog: &Catalog) -> bool {
+        match self {
+            Self::CallsOut => catalog.calls_out(expr),
+            Self::Reads => {
+                matches!(expr, Expr::Call { function, .. } if catalog.has_effect(function, "reads"))
+            }
+        }
+    }
+}
+
+/// The group in parts, of which some only read, and some only call functions outside.
 pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
+    let parts = cut(group, (What::Reads, catalog)).into_iter();
+    parts
+        .flat_map(|it| match it.reads {
+            true => vec![it],
+            false => cut(it, (What::CallsOut, catalog)),
+        })
+        .collect()
+}
+
+fn cut(group: Group, of: (What, &Catalog)) -> Vec<Group> {
     let (mut parts, mut rest) = (Vec::new(), group);
     for _ in 0..CUTS_MAX {
-        let n_before = filters_before(&rest, catalog);
-        if ahead(&rest, n_before, catalog).is_empty() {
+        let n_before = filters_before(&rest, of);
+        if ahead(&rest, n_before, of).is_empty() {
             break;
         }
         if n_before > 0 {
@@ -32,9 +62,17 @@ pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
             parts.push(first);
             rest = then;
         }
-        let found = ahead(&rest, 0, catalog);
-        let (reading, then) = read_first(&rest, &found);
-        parts.push(reading);
+        if of.0 == What::CallsOut {
+            let args = arguments(&rest, &ahead(&rest, 0, of));
+            if !args.is_empty() {
+                let (first, then) = first_of(&rest, &args);
+                parts.push(first);
+                rest = then;
+            }
+        }
+        let (mut apart, then) = first_of(&rest, &ahead(&rest, 0, of));
+        (apart.reads, apart.foreign) = (of.0 == What::Reads, of.0 == What::CallsOut);
+        parts.push(apart);
         rest = then;
     }
     match parts.last_mut() {
@@ -44,57 +82,82 @@ pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
     parts
 }
 
-/// A value that is read ahead, and what becomes of a record where that fails.
+/// A value that is found ahead, and what becomes of a record where that fails.
 struct Ahead {
     value: ExprId,
     policy: Policy,
 }
 
-/// How many filters are asked before one that needs a file.
-fn filters_before(group: &Group, catalog: &Catalog) -> usize {
-    let reads = |keep| any_reads(&group.graph, keep, catalog);
-    group.filters.iter().take_while(|it| !reads(it.keep)).count()
+/// How many filters are asked before one that waits.
+fn filters_before(group: &Group, of: (What, &Catalog)) -> usize {
+    let waits = |keep| any(&group.graph, keep, of);
+    group.filters.iter().take_while(|it| !waits(it.keep)).count()
 }
 
-fn any_reads(graph: &Graph, root: ExprId, catalog: &Catalog) -> bool {
+fn any(graph: &Graph, root: ExprId, (what, catalog): (What, &Catalog)) -> bool {
     let live = live(graph, &[root], &[]);
-    graph.iter().any(|(id, expr, _)| live[id.row()] && is_read(expr, catalog))
+    graph.iter().any(|(id, expr, _)| live[id.row()] && what.is(expr, catalog))
 }
 
-fn is_read(expr: &Expr, catalog: &Catalog) -> bool {
-    matches!(expr, Expr::Call { function, .. } if catalog.has_effect(function, "reads"))
-}
-
-/// What is read for the first filter after `n_before`, or for the outputs.
-fn ahead(group: &Group, n_before: usize, catalog: &Catalog) -> Vec<Ahead> {
-    let roots = match (group.filters.get(n_before), &group.outputs) {
-        (Some(filter), _) => vec![filter.keep],
-        (None, Records::Counted { count, .. }) => vec![*count],
-        (None, outputs) => output_roots(outputs),
-    };
+/// What the first filter after `n_before` waits for, or the outputs.
+fn ahead(group: &Group, n_before: usize, of: (What, &Catalog)) -> Vec<Ahead> {
+    let roots = asked(group, n_before);
     let graph = &group.graph;
     let live = live(graph, &roots, &[]);
     let wanted = graph.iter().map(|(id, ..)| id);
-    let wanted = wanted.filter(|it| live[it.row()] && is_wanted(graph, *it, catalog));
-    let certain: Vec<Ahead> = wanted
-        .filter_map(|value| {
-            let policy = certain(graph, &roots, value)?.unwrap_or(group.on_fault);
-            Some(Ahead { value, policy })
-        })
-        .collect();
+    let wanted = wanted.filter(|it| live[it.row()] && is_wanted(graph, *it, of));
+    let certain = certain_ones(group, &roots, wanted);
     let others: Vec<ExprId> = certain.iter().map(|it| it.value).collect();
     certain.into_iter().filter(|it| !needs_any(graph, it.value, &others)).collect()
 }
 
-/// Whether a node is to be read ahead: it reads, or it is cheap and reads on a condition.
-fn is_wanted(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
+/// The values that are asked for first: the filter after `n_before`, or the outputs.
+fn asked(group: &Group, n_before: usize) -> Vec<ExprId> {
+    match (group.filters.get(n_before), &group.outputs) {
+        (Some(filter), _) => vec![filter.keep],
+        (None, Records::Counted { count, .. }) => vec![*count],
+        (None, outputs) => output_roots(outputs),
+    }
+}
+
+/// Those of `wanted` that are needed in any case.
+fn certain_ones(
+    group: &Group,
+    roots: &[ExprId],
+    wanted: impl Iterator<Item = ExprId>,
+) -> Vec<Ahead> {
+    let ahead = |value| {
+        let policy = certain(&group.graph, roots, value)?.unwrap_or(group.on_fault);
+        Some(Ahead { value, policy })
+    };
+    wanted.filter_map(ahead).collect()
+}
+
+/// What must be computed for `calls`, as far as it is needed in any case.
+fn arguments(group: &Group, calls: &[Ahead]) -> Vec<Ahead> {
+    let mut args = Vec::new();
+    for call in calls {
+        group.graph.expr(call.value).needs(|it| args.push(it));
+    }
+    let computed = |it: &ExprId| {
+        !matches!(group.graph.expr(*it), Expr::Column(_) | Expr::Const(_) | Expr::Var(_))
+    };
+    args.retain(computed);
+    args.sort_unstable();
+    args.dedup();
+    certain_ones(group, &asked(group, 0), args.into_iter())
+}
+
+/// Whether a node is to be found ahead: it waits, or it is cheap and reads on a condition.
+fn is_wanted(graph: &Graph, id: ExprId, of: (What, &Catalog)) -> bool {
     match graph.expr(id) {
         Expr::Select(..)
         | Expr::Stack { .. }
         | Expr::Else { otherwise: Otherwise::Value(_), .. } => {
-            any_reads(graph, id, catalog) && cost::aside(graph, id, catalog) <= ASIDE_NS_MAX
+            let cheap = || cost::aside(graph, id, of.1) <= ASIDE_NS_MAX;
+            of.0 == What::Reads && any(graph, id, of) && cheap()
         }
-        expr => is_read(expr, catalog),
+        expr => of.0.is(expr, of.1),
     }
 }
 
@@ -162,8 +225,8 @@ fn after_filters(group: &Group, n: usize) -> (Group, Group) {
     (group.before(before, &carried, fields.clone()), group.after(after, &carried, fields))
 }
 
-/// Cuts behind what is read ahead.
-fn read_first(group: &Group, found: &[Ahead]) -> (Group, Group) {
+/// Cuts behind what is found ahead.
+fn first_of(group: &Group, found: &[Ahead]) -> (Group, Group) {
     let values: Vec<ExprId> = found.iter().map(|it| it.value).collect();
     let live = live(&group.graph, &group.roots(), &values);
     let mut columns = live_columns(&group.graph, &live);
@@ -179,9 +242,8 @@ fn read_first(group: &Group, found: &[Ahead]) -> (Group, Group) {
             _ => id,
         })
         .collect();
-    let mut reading = guarded.before(&[], &written, fields.clone());
-    reading.reads = true;
-    (reading, group.after(&group.filters, &carried, fields))
+    let first = guarded.before(&[], &written, fields.clone());
+    (first, group.after(&group.filters, &carried, fields))
 }
 
 /// Columns of text that say which file is read: they travel on, so that messages can name it.

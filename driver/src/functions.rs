@@ -1,0 +1,58 @@
+//! The functions outside that a program calls, such as those of Python.
+
+use plan::{DType, Foreign};
+use runtime::{Failure, Fault, ForeignFunction, Kernels, Outside, Tensor};
+use std::sync::Arc;
+
+/// Who has them, if anybody has.
+#[derive(Debug, Clone, Default)]
+pub struct Functions(pub Option<Arc<dyn Outside>>);
+
+impl PartialEq for Functions {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    }
+}
+
+impl Functions {
+    /// The library with them.
+    pub(crate) fn kernels(&self) -> Box<dyn Kernels> {
+        match &self.0 {
+            Some(outside) => Box::new(stdlib::WithOutside(outside.clone())),
+            None => Box::new(stdlib::Kernels),
+        }
+    }
+
+    /// The library for a program that is looked at and not run: nobody has to have its functions.
+    pub(crate) fn unneeded() -> impl Kernels {
+        stdlib::WithOutside(Arc::new(Nobody))
+    }
+}
+
+/// Says that every function is there, and can call none.
+#[derive(Debug)]
+struct Nobody;
+
+impl Outside for Nobody {
+    fn function(&self, _: &Foreign, _: DType) -> Result<Arc<dyn ForeignFunction>, Failure> {
+        Ok(Arc::new(Self))
+    }
+
+    fn during(&self, work: &mut dyn FnMut()) {
+        work();
+    }
+}
+
+impl ForeignFunction for Nobody {
+    fn call(
+        &self,
+        _: Option<u64>,
+        _: &[Tensor<'_>],
+        _: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        Err(Fault::new("foreign", "nothing is called where a program is only looked at"))
+    }
+}

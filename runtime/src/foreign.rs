@@ -1,0 +1,33 @@
+//! Functions that stand outside of the program, such as those of Python: whoever runs it brings them.
+
+use crate::{Failure, Fault, Tensor};
+use plan::{DType, Foreign};
+use std::{fmt, sync::Arc};
+
+/// Whoever has the functions that a program calls outside.
+pub trait Outside: Send + Sync + fmt::Debug {
+    /// Finds a function, whose declaration says that it gives elements of `dtype`.
+    ///
+    /// # Errors
+    /// That it is not there, as a failure of the run that says what to do.
+    fn function(&self, which: &Foreign, dtype: DType) -> Result<Arc<dyn ForeignFunction>, Failure>;
+
+    /// Does `work`, in which functions are called one after the other: what they need alone, such as
+    /// Python's lock, is taken once for all of them.
+    fn during(&self, work: &mut dyn FnMut());
+}
+
+/// A function outside.
+pub trait ForeignFunction: Send + Sync {
+    /// Calls it on the values of one record, and hands what it gives to `take`, which may refuse it.
+    /// `seed` is the number that one which draws is to draw from.
+    ///
+    /// # Errors
+    /// What went wrong in it, as a fault of the record.
+    fn call(
+        &self,
+        seed: Option<u64>,
+        args: &[Tensor<'_>],
+        take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault>;
+}
