@@ -7,6 +7,7 @@ use crate::{
 use driver::Compiled;
 use plan::StageMeasured;
 use runtime::os;
+use std::time::Instant;
 
 /// Pairs of runs, one measured and one not, by turns.
 const PAIRS: usize = 15;
@@ -51,13 +52,15 @@ fn pipeline((seconds, allowed): (f64, f64)) -> Vec<Row> {
 }
 
 /// Processor time of the steps in a profile, and their wall time, for each second of the process's
-/// processor time.
+/// processor time; of each in a second, since a profile leaves out how a run warms up.
 fn exactness(compiled: &Compiled) -> (f64, f64) {
-    let before = os::process_cpu().unwrap_or_default();
+    let (begun, before) = (Instant::now(), os::process_cpu().unwrap_or_default());
     let profile = trial::profile(compiled, WORKERS, 2.0 * SECONDS);
     let all = (os::process_cpu().unwrap_or_default() - before).as_secs_f64();
+    let all = all / begun.elapsed().as_secs_f64();
     let sum = |of: fn(&StageMeasured) -> f64| {
-        profile.measured.stages.iter().map(|it| of(it) * 1e-9).sum::<f64>()
+        let ns = profile.measured.stages.iter().map(of).sum::<f64>();
+        ns * 1e-9 / profile.seconds
     };
     (sum(|it| it.cpu_ns) / all, sum(|it| it.wall_ns) / all)
 }

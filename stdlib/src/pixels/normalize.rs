@@ -249,7 +249,7 @@ impl Number for half::bf16 {
 /// Goes through the innermost axes that lie in C order without gaps, at a time.
 fn rows<T: Number>(image: &Tensor<'_>, axis: usize, maps: &Maps, out: &mut [f32]) {
     let (channels, rank) = (&maps.channels, image.shape().len());
-    if channels.len() > 1 && axis + 1 == rank {
+    if channels.len() == 1 || axis + 1 == rank {
         let convert = |_: &_, row: &[T], out: &mut [f32]| T::convert(&maps.pattern, row, out);
         return each_row(image, rank.min(2), out, convert);
     }

@@ -189,6 +189,8 @@ mod tests {
                 assert_eq!(normalized(first, &MEAN, &STD, 0), slowly(first, 0), "{width}");
                 let middle = view.permuted(&[0, 2, 1]);
                 assert_eq!(normalized(middle, &MEAN, &STD, 1), slowly(middle, 1), "{width}");
+                let [one, three] = [&[0.4][..], &[0.4; 3]].map(|it| normalized(view, it, it, -1));
+                assert_eq!(one, three, "{width}");
             }
         }
     }
