@@ -18,6 +18,8 @@ mod generated;
 mod language;
 #[path = "suite/output.rs"]
 mod output;
+#[path = "suite/outside.rs"]
+mod outside;
 #[path = "suite/random/mod.rs"]
 mod random;
 #[path = "suite/tidy.rs"]

@@ -1,5 +1,7 @@
 //! Sessions: what an editor says and what it is told. No order of messages and no text ends it.
 
+#[path = "session/beside.rs"]
+mod beside;
 mod common;
 
 use common::{Client, range};

@@ -1,6 +1,6 @@
 //! Programs, and what must come of them.
 
-use crate::{output, trial};
+use crate::{output, outside, trial};
 use compiler::format::format;
 use driver::{
     Built, Loaded, Settings, SourceFile,
@@ -21,11 +21,12 @@ type Check = fn(&Path, &str) -> Result<String, String>;
 
 /// A check for each case of each folder, and for each example.
 pub(crate) fn trials() -> Vec<Trial> {
-    let folders: [(&str, Check); 7] = [
+    let folders: [(&str, Check); 8] = [
         ("errors", errors),
         ("explain", explain),
         ("fmt", formatted),
         ("lints", lints),
+        ("outside", outside::case),
         ("peek", peek),
         ("rewrites", rewrites),
         ("run", run),
@@ -116,7 +117,11 @@ fn compiled(path: &Path, source: &str) -> Result<driver::Compiled, String> {
     compiled_as(path, source, Settings::default())
 }
 
-fn compiled_as(path: &Path, source: &str, settings: Settings) -> Result<driver::Compiled, String> {
+pub(crate) fn compiled_as(
+    path: &Path,
+    source: &str,
+    settings: Settings,
+) -> Result<driver::Compiled, String> {
     let loaded = loaded(path, source);
     let settings = Settings { workers: Some(2), ..settings };
     let compiled = driver::compile(&loaded, &settings)

@@ -22,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("docs/cookbook", cookbook),
         trial("docs/every-page-is-listed", listed),
         trial("docs/language", language),
+        trial("docs/plans", plans),
         trial("docs/readme", readme),
     ]
 }
@@ -85,6 +86,22 @@ fn language() -> Result<(), Failed> {
     // The first program is the file that another one uses.
     fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("00_imagenet.pipe"), programs[0])?;
     all(forms.into_iter().chain(programs))
+}
+
+/// The plan that is read is the one that the program above it has, on two cores and before anything was
+/// measured.
+fn plans() -> Result<(), Failed> {
+    let blocks = blocks(&document("docs/PLANS.md").unwrap_or_default());
+    let of = |tag: &str| blocks.iter().find(|it| it.tag == tag).ok_or(format!("no `{tag}`"));
+    let (program, told) = (of("pipe")?, of("text")?);
+    let loaded = Loaded::from_text(Path::new("aug.pipe"), program.text.clone());
+    if let Some(found) = driver::lint(&loaded).first() {
+        return Err(line(&loaded.files, found).into());
+    }
+    let settings = Settings { workers: Some(2), ..Settings::default() };
+    let compiled = driver::compile(&loaded, &settings).map_err(|it| format!("{it:?}"))?;
+    let found = compiled.explanation(compiled.plain_view()).text();
+    if found == told.text { Ok(()) } else { Err(format!("it is now:\n{found}").into()) }
 }
 
 fn readme() -> Result<(), Failed> {

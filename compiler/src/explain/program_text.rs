@@ -53,6 +53,7 @@ fn head(stage: &Stage) -> String {
         Code::Transform(it) => {
             let kind = match (it.reads, it.vector) {
                 (true, _) => "read",
+                _ if it.foreign => "transform outside",
                 (_, true) => "transform at once",
                 _ => "transform",
             };

@@ -13,6 +13,8 @@ use std::arch::x86_64::*;
 
 /// Bytes of a register.
 const BYTES: usize = 64;
+/// So many rows before it is narrowed, a row is asked for.
+const ROWS_AHEAD: usize = 4;
 /// Results that are summed up in a register.
 const SUMS: usize = 16;
 /// Results of the shorter way, of 16 bits each.
@@ -255,6 +257,7 @@ fn resample_here(image: &Picture<'_, u8>, axes: &Axes<'_>, room: &mut Room, out:
         let (start, window) = axes.rows.as_deref().map_or((y, &[][..]), |it| it.window(y));
         let end = start + window.len().max(1);
         for row in done.max(start)..end {
+            image.ask_for(row + ROWS_AHEAD);
             let to = &mut ring[slot(row)..][..stride];
             match axes.columns {
                 None => to[..len].copy_from_slice(image.row(row)),

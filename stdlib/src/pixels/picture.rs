@@ -1,7 +1,13 @@
 //! A picture somewhere in memory whose pixels lie side by side within each row.
 
 use runtime::{Element, Tensor};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::{marker::PhantomData, slice};
+
+/// Bytes that come from memory together.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
 
 /// A picture `[height, width, channels]`; rows may lie apart, or upside down.
 #[derive(Clone, Copy)]
@@ -52,6 +58,21 @@ impl<'a, T: Element> Picture<'a, T> {
             let row = self.first.offset(self.stride * y as isize);
             slice::from_raw_parts(row.cast(), self.row_len())
         }
+    }
+
+    /// Asks memory for row `y`, if there is one, so that it is there when it is read: a picture that was
+    /// kept lies beyond all caches.
+    #[inline(always)]
+    pub(crate) fn ask_for(&self, y: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if y < self.height {
+            for line in self.row(y).chunks(LINE / size_of::<T>()) {
+                // SAFETY: nothing is read or written.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = y;
     }
 
     /// All rows, from the top.

@@ -1,0 +1,112 @@
+//! What lies beside a program and what it does: the lock that pins a choice, a stage that is explained,
+//! records that are looked at.
+
+use crate::common::Client;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
+
+const PROGRAM: &str = "edition 2026
+pipeline p =
+    range(64)
+    |> map { image: plasma(i, 64, 64) |> normalize(mean: 0.5, std: 0.25) }
+    |> batch(4, tail: drop)
+";
+const VALUE: &str = "p.map#1.plasma";
+
+/// A folder of its own, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// The program in it, opened.
+    fn opened(&self, client: &mut Client) -> String {
+        let path = self.0.join("p.pipe");
+        fs::write(&path, PROGRAM).unwrap();
+        let uri = format!("file://{}", path.display());
+        client.open(&uri, PROGRAM);
+        uri
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The action of this title at `map`; it may take a moment until the program has been looked at.
+fn action(client: &mut Client, title: &str) -> Value {
+    for _ in 0..400 {
+        let actions = client.actions(PROGRAM, "map");
+        if let Some(found) = actions.into_iter().find(|it| it["title"] == title) {
+            return found;
+        }
+        sleep(Duration::from_millis(25));
+    }
+    panic!("no action `{title}`: {:?}", client.actions(PROGRAM, "map"));
+}
+
+/// Does what the action says to the lock, and gives its text.
+fn applied(folder: &Folder, action: &Value) -> String {
+    let changes = action["edit"]["documentChanges"].as_array().unwrap();
+    let lock = format!("file://{}", folder.0.join("p.pipe.lock").display());
+    assert_eq!((&changes[0]["kind"], &changes[0]["uri"]), (&json!("create"), &json!(lock)));
+    let text = changes[1]["edits"][0]["newText"].as_str().unwrap();
+    fs::write(folder.0.join("p.pipe.lock"), text).unwrap();
+    text.to_owned()
+}
+
+#[test]
+fn a_choice_is_pinned_and_unpinned_in_the_lock() {
+    let folder = Folder::new("pins");
+    let mut client = Client::begun();
+    let uri = folder.opened(&mut client);
+    let never = action(&mut client, &format!("Pin in the lock: never keep `{VALUE}`"));
+    let text = applied(&folder, &never);
+    assert!(text.contains(&format!("forbid = [\"{VALUE}\"]")), "{text}");
+    client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+    let free = action(&mut client, &format!("Unpin `{VALUE}` in the lock"));
+    assert!(!applied(&folder, &free).contains(VALUE));
+    client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
+    let keep = action(&mut client, &format!("Pin in the lock: keep `{VALUE}`"));
+    let text = applied(&folder, &keep);
+    assert!(text.contains(&format!("keep = [\"{VALUE}\"]")), "{text}");
+}
+
+#[test]
+fn a_stage_is_explained_and_its_records_are_looked_at() {
+    let folder = Folder::new("stages");
+    let mut client = Client::begun();
+    let uri = folder.opened(&mut client);
+    let explain = action(&mut client, "Explain this stage: `p.map#1`");
+    let told = client.ask("workspace/executeCommand", explain["command"].clone());
+    let text = told["result"].as_str().unwrap_or_else(|| panic!("{told}"));
+    assert!(text.contains("{ image: f32[64, 64, 3] }") && text.contains("plasma ~"), "{text}");
+    assert!(text.contains("this is the bottleneck"), "{text}");
+
+    let lenses = client.on("textDocument/codeLens", json!({}));
+    let commands: Vec<&Value> =
+        lenses.as_array().unwrap().iter().map(|it| &it["command"]).collect();
+    let named = |it: &str| commands.iter().find(|c| c["command"] == it).copied().unwrap().clone();
+    let told = client.ask("workspace/executeCommand", named("pipec.explain"));
+    let text = told["result"].as_str().unwrap();
+    assert!(text.starts_with("p: ~") && text.contains("bounds "), "{text}");
+    let told = client.ask("workspace/executeCommand", named("pipec.peek"));
+    let text = told["result"].as_str().unwrap();
+    assert!(text.contains("p.map#1") && text.contains("f32[64, 64, 3]"), "{text}");
+
+    let none = json!({ "command": "pipec.explain", "arguments": [uri, "q"] });
+    let told = client.ask("workspace/executeCommand", none);
+    assert!(told["error"]["message"].as_str().unwrap().contains('q'), "{told}");
+}
