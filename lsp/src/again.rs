@@ -131,13 +131,17 @@ fn pieces(loaded: &Loaded) -> Vec<Piece<'_>> {
     let (Some(tree), Some(file)) = (loaded.trees.first(), loaded.files.first()) else {
         return Vec::new();
     };
-    let piece = |it: &ast::Declaration| {
-        let start = it.docs.first().map_or(it.span, |doc| doc.span.to(it.span));
-        let name = it.name().map_or("", |it| it.span.text(&file.text));
+    tree.declarations.iter().map(|it| Piece::of(it, &file.text)).collect()
+}
+
+impl<'t> Piece<'t> {
+    fn of(it: &'t ast::Declaration, text: &'t str) -> Self {
+        let span = it.docs.first().map_or(it.span, |doc| doc.span.to(it.span));
+        // Where the text was mended, the name is not as it stands there.
+        let name = it.name().map_or("", |it| it.text.as_str());
         let uses = it.broken || matches!(it.kind, ast::DeclarationKind::Use(_));
-        Piece { text: start.text(&file.text), span: start, declared: it.span, name, uses }
-    };
-    tree.declarations.iter().map(piece).collect()
+        Self { text: span.text(text), span, declared: it.span, name, uses }
+    }
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
