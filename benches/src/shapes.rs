@@ -1,14 +1,17 @@
 //! Predicted beside measured, on the cores that are here: pipelines of six shapes.
 //!
 //! Each is measured for a while; the model says from the costs of its steps how fast it should be,
-//! and what bounds it. Then it is run with other numbers of threads, by turns: the plan that is
-//! chosen without asking anybody is to be as fast as the best of them.
+//! and what bounds it. Then it is run with several numbers of threads, by turns: with that which
+//! `tune` chooses it is to be as fast as with the best of them.
 
 use crate::{
     Row,
     trial::{self, Virtual, Way, median},
 };
-use driver::{Circumstances, Compiled, Profile};
+use driver::{
+    Circumstances, Compiled, Profile, Stop,
+    tune::{Wanted, tune},
+};
 use model::{solve::Limit, what_if};
 use std::{env, fmt::Write, fs, path::PathBuf};
 
@@ -16,6 +19,8 @@ use std::{env, fmt::Write, fs, path::PathBuf};
 const ROUNDS: usize = 10;
 /// Seconds of each run in them.
 const SECONDS: f64 = 1.0;
+/// The longest that tuning may take.
+const TUNING_SECONDS: f64 = 24.0;
 
 /// A pipeline of a shape.
 struct Shape {
@@ -106,10 +111,11 @@ fn rows_of(shape: &Shape, errors: &mut [Vec<f64>; 2]) -> Vec<Row> {
     let assumed = predicted(&compiled, (shape, cores), None);
     // Before tuning one core does it all, after it as many threads as were chosen.
     let one = trial::on_one_core(|| trial::profile(&compiled, 1, 6.0));
-    let all = trial::profile(&compiled, cores, 6.0);
+    let workers = tuned(&compiled);
+    let all = trial::profile(&compiled, workers, 6.0);
     let told = [(1, one), (cores, all)];
     let told = told.map(|(cores, it)| predicted(&compiled, (shape, cores), Some(it)));
-    let Measured { one_core, chosen, best } = sweep(&compiled, cores);
+    let Measured { one_core, chosen, best } = sweep(&compiled, (cores, workers));
     let seen = [one_core, chosen];
     let off = [0, 1].map(|it| told[it].rate / seen[it] - 1.0);
     errors.iter_mut().zip(off).for_each(|(all, off)| all.push(off.abs()));
@@ -134,7 +140,11 @@ fn rows_of(shape: &Shape, errors: &mut [Vec<f64>; 2]) -> Vec<Row> {
         ),
         row(
             "the chosen plan is within 3 % of the best",
-            format!("{:+.1} % of that with {} workers", (chosen / best.0 - 1.0) * 100.0, best.1),
+            format!(
+                "{workers} workers, {:+.1} % of that with {}",
+                (chosen / best.0 - 1.0) * 100.0,
+                best.1
+            ),
             chosen >= 0.97 * best.0,
         ),
     ]
@@ -172,13 +182,22 @@ fn predicted(
 struct Measured {
     /// On one core alone.
     one_core: f64,
-    /// As chosen without asking anybody: as many threads as cores.
+    /// With as many threads as were chosen.
     chosen: f64,
     /// With the best number of threads of all that were tried, and how many they are.
     best: (f64, usize),
 }
 
-fn sweep(compiled: &Compiled, cores: usize) -> Measured {
+/// Threads that `tune` chooses.
+fn tuned(compiled: &Compiled) -> usize {
+    let cores = driver::cores();
+    let (memory, consumer, host) = (Some(trial::MEMORY), None, None);
+    let wanted = Wanted { seconds: TUNING_SECONDS, cores, epochs: 1, memory, consumer, host };
+    let tuned = tune(compiled, &wanted, &Stop::default(), &mut |_| {});
+    tuned.expect("it can be run").chosen.workers
+}
+
+fn sweep(compiled: &Compiled, (cores, chosen): (usize, usize)) -> Measured {
     let all = [1, cores, cores + 1, 2 * cores];
     let program = &compiled.program;
     // What a disk has let through in a rush is over after a third of a second.
@@ -195,5 +214,6 @@ fn sweep(compiled: &Compiled, cores: usize) -> Measured {
     }
     let rates: Vec<f64> = rates.into_iter().map(median).collect();
     let best = (0..all.len()).max_by(|a, b| rates[*a].total_cmp(&rates[*b])).unwrap_or(0);
-    Measured { one_core: median(one_core), chosen: rates[1], best: (rates[best], all[best]) }
+    let chosen = all.iter().position(|it| *it == chosen).map_or(0.0, |it| rates[it]);
+    Measured { one_core: median(one_core), chosen, best: (rates[best], all[best]) }
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Bytes that a run may take.
-const MEMORY: u64 = 2 << 30;
+pub(crate) const MEMORY: u64 = 2 << 30;
 
 /// A machine that is not there, for as long as this lives.
 pub(crate) struct Virtual;

@@ -25,14 +25,14 @@ impl Folder {
     fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
+        fs::create_dir_all(&path).expect("it can be made");
         Self(path)
     }
 
     /// The program in it, opened.
     fn opened(&self, client: &mut Client) -> String {
         let path = self.0.join("p.pipe");
-        fs::write(&path, PROGRAM).unwrap();
+        fs::write(&path, PROGRAM).expect("it can be written");
         let uri = format!("file://{}", path.display());
         client.open(&uri, PROGRAM);
         uri
@@ -59,11 +59,11 @@ fn action(client: &mut Client, title: &str) -> Value {
 
 /// Does what the action says to the lock, and gives its text.
 fn applied(folder: &Folder, action: &Value) -> String {
-    let changes = action["edit"]["documentChanges"].as_array().unwrap();
+    let changes = action["edit"]["documentChanges"].as_array().expect("it changes something");
     let lock = format!("file://{}", folder.0.join("p.pipe.lock").display());
     assert_eq!((&changes[0]["kind"], &changes[0]["uri"]), (&json!("create"), &json!(lock)));
-    let text = changes[1]["edits"][0]["newText"].as_str().unwrap();
-    fs::write(folder.0.join("p.pipe.lock"), text).unwrap();
+    let text = changes[1]["edits"][0]["newText"].as_str().expect("it is text");
+    fs::write(folder.0.join("p.pipe.lock"), text).expect("it can be written");
     text.to_owned()
 }
 
