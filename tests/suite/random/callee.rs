@@ -86,7 +86,7 @@ pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {
         })
     });
     let mut all: Vec<Callee> = native.chain(written).collect();
-    all.retain(|it| it.name != super::NOT_DRAWN);
+    all.retain(|it| !super::NOT_DRAWN.contains(&it.name.as_str()));
     for callee in all.iter_mut().filter(|it| it.parameters.iter().any(|it| it.kind.is_free())) {
         callee.takes = oracle.classes(callee);
     }
