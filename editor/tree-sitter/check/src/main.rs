@@ -66,7 +66,10 @@ struct Built {
 }
 
 fn own() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    // `cargo run` says it: what was built may have been built in another checkout.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR");
+    let here = here.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&here).join("..")
 }
 
 fn build(out: &Path) -> Outcome<Built> {
