@@ -234,7 +234,7 @@ impl Circumstances {
             workers: it.workers,
             others: it.others.unwrap_or(0.0),
             stall: it.stalled_seconds / it.seconds.max(1e-9),
-            bytes_read: it.bytes_read as f64 / it.outputs.max(1) as f64,
+            bytes_read: it.bytes_read as f64,
         };
         Some((seen, it.workers.min(it.cores).max(1) as f64))
     }

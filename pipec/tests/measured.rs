@@ -66,6 +66,22 @@ fn what_is_read_in_order_counts_as_read() {
 }
 
 #[test]
+fn a_read_counts_the_bytes_that_it_gives() {
+    let folder = Folder::of("given", &[]);
+    folder.write("p.pipe", "pipeline p = files(\"*.bin\") |> map { n: len(bytes) }\n");
+    (0..8).for_each(|it| folder.write(&format!("{it}.bin"), &"x".repeat(1000)));
+    let profile = profile(&folder, "p.pipe");
+    let stages = profile["measured"]["stages"].as_array().unwrap();
+    let read = stages.iter().find(|it| it["reads"] == true).unwrap();
+    let calls = read["calls"].as_array().unwrap();
+    let given = |it: &&serde_json::Value| {
+        it["bytes"].as_u64().unwrap() == 1000 * it["times"].as_u64().unwrap()
+    };
+    // Its path, the other call, is shorter.
+    assert_eq!(calls.iter().filter(given).count(), 1, "{calls:?}");
+}
+
+#[test]
 fn a_machine_that_is_not_there_gives_the_same() {
     let folder = Folder::of("virtual", &[]);
     folder.write(

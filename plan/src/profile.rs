@@ -77,7 +77,7 @@ impl StageMeasured {
         Some(self.ns()? * own / all)
     }
 
-    /// Bytes of the value `node`, on average; none where it was not seen in a register.
+    /// Bytes of the value `node`, on average; none where none was seen.
     pub fn call_bytes(&self, node: u32) -> Option<f64> {
         let call = self.calls.iter().find(|it| it.node == node)?;
         (call.bytes > 0).then(|| call.bytes as f64 / call.times as f64)

@@ -217,7 +217,7 @@ enum Place<'a> {
     /// As much as it takes.
     Grow(&'a mut Scratch),
     /// A new row of a column; the one before, where the result was begun already.
-    Row { column: &'a mut Builder, rows: usize },
+    Row { column: &'a mut Builder, rows: usize, bytes: usize },
 }
 
 impl<'a> Out<'a> {
@@ -234,8 +234,17 @@ impl<'a> Out<'a> {
 
     /// The next row of a column.
     pub fn row(column: &'a mut Builder) -> Self {
-        let rows = column.rows();
-        Self { place: Place::Row { column, rows } }
+        let (rows, bytes) = (column.rows(), column.bytes());
+        Self { place: Place::Row { column, rows, bytes } }
+    }
+
+    /// Bytes of what was written.
+    pub fn bytes(&self) -> usize {
+        match &self.place {
+            Place::Slot { room, .. } => room.len(),
+            Place::Grow(register) => register.tensor().bytes(),
+            Place::Row { column, bytes, .. } => column.bytes() - bytes,
+        }
     }
 
     /// Whether nobody looks at the result soon, and all of them are more than caches hold: it
@@ -282,7 +291,7 @@ impl<'a> Out<'a> {
                 Ok(room)
             }
             Place::Grow(register) => register.claim(dtype, shape),
-            Place::Row { column, rows } => {
+            Place::Row { column, rows, .. } => {
                 assert_eq!(column.dtype(), dtype, "a kernel writes the dtype of its type");
                 same_extents(shape, column.fixed().unwrap_or(shape))?;
                 if shape.elements().saturating_mul(dtype.size()) > VALUE_BYTES_MAX {

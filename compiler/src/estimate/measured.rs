@@ -75,6 +75,7 @@ pub(super) fn apply(
         if step.moved || found.entered == 0.0 {
             continue;
         }
+        step.entered = found.entered;
         step.ns = known(found.ns / found.entered);
         step.serial = if found.ns > 0.0 { found.serial_ns / found.ns } else { 0.0 };
         if let Some(bytes) = found.bytes {

@@ -111,7 +111,7 @@ pub struct Seen {
     pub others: f64,
     /// The share of the time that the consumer waited: 0 to 1.
     pub stall: f64,
-    /// Bytes of files that were read for an output.
+    /// Bytes of files that were read.
     pub bytes_read: f64,
 }
 
@@ -142,7 +142,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let (with_tails, dropped) = with_tails(network, plan, &Catalog::new(library));
     network = with_tails;
     if let Some((seen, _)) = &view.seen {
-        network = reading(network, seen.bytes_read);
+        network = reading(network, &estimate.steps, seen);
     }
     network = placed(network, &view.storages);
     let wishes = Wishes::default();
@@ -288,18 +288,24 @@ fn sources(network: &Network) -> Vec<usize> {
     steps.filter(|it| it.1.inputs.is_empty()).map(|it| it.0).collect()
 }
 
-/// The network where so many bytes are read for an output: it was counted, step by step it was not.
-fn reading(network: Network, bytes: f64) -> Network {
+/// The network where as many bytes are read as were counted: all of them together, not step by step.
+fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
     let entering = network.visits().entering;
-    let each = |at: usize| network.steps()[at].reads.map_or(0.0, |it| it.bytes * entering[at]);
-    let all: f64 = (0..entering.len()).map(each).sum();
-    if all <= 0.0 && bytes > 0.0 {
-        let bytes = bytes / entering[0].max(1e-9);
+    let outputs = (seen.seconds * seen.outputs_per_second).max(1e-9);
+    let reads = |at: usize| network.steps()[at].reads.map_or(0.0, |it| it.bytes);
+    // What entered a step is what it has read for: of what left at the end, some was read before.
+    let entered = |at: usize| match steps[at].entered {
+        0.0 => outputs * entering[at],
+        entered => entered,
+    };
+    let all: f64 = (0..entering.len()).map(|at| reads(at) * entered(at)).sum();
+    if all <= 0.0 && seen.bytes_read > 0.0 {
+        let bytes = seen.bytes_read / outputs / entering[0].max(1e-9);
         let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
         return network.with(0, |step| step.reads = Some(reads));
     }
+    let as_counted = |it: Reads| Reads { bytes: it.bytes * seen.bytes_read / all, ..it };
     (0..entering.len()).fold(network, |network, at| {
-        let as_counted = |it: Reads| Reads { bytes: it.bytes * bytes / all, ..it };
         network.with(at, |step| step.reads = step.reads.map(as_counted).filter(|it| it.bytes > 0.0))
     })
 }
@@ -494,21 +500,33 @@ mod tests {
         assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
     }
 
+    /// A second in which so many outputs came, and so many bytes were read.
+    fn seen(outputs_per_second: f64, bytes_read: f64) -> Seen {
+        Seen { seconds: 1.0, outputs_per_second, workers: 1, others: 0.0, stall: 0.0, bytes_read }
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_records_that_they_were_read_for() {
+        let mut bed = Bed::default();
+        let files = bed.files();
+        let read = bed.map(files, |it| vec![("bytes", it.read())]);
+        let plan = bed.plan(read);
+        let mut view = view(&[], Vec::new());
+        view.machine.storages = vec![model::Storage::flat("a", 1e6)];
+        view.storages = vec![Some(0)];
+        // Of the 100 records that left, 20 had been read before.
+        view.seen = Some((seen(100.0, 8e5), Machine::new(1.0, 1e9)));
+        let rate = looked(&plan, view, |steps| steps[1].entered = 80.0).solution.rate;
+        assert!((rate - 100.0).abs() < 0.1, "{rate}");
+    }
+
     #[test]
     fn a_run_that_was_measured_is_held_against_the_machine_of_that_time() {
         let mut bed = Bed::default();
         let range = bed.range();
         let plan = bed.plan(range);
-        let seen = Seen {
-            seconds: 1.0,
-            outputs_per_second: 1.0,
-            workers: 1,
-            others: 0.0,
-            stall: 0.0,
-            bytes_read: 0.0,
-        };
         let mut view = view(&[], Vec::new());
-        view.seen = Some((seen, Machine::new(1.0, 1e9)));
+        view.seen = Some((seen(1.0, 0.0), Machine::new(1.0, 1e9)));
         view.machine.consumer = model::Consumer { seconds: Some(10.0) };
         let found = looked(&plan, view, |steps| steps[0].ns = super::super::Figure::exact(1e6));
         let predicted = found.seen.unwrap().1;

@@ -35,6 +35,9 @@ pub struct StepEstimate {
     pub workers: u32,
     /// Whether its source does what it says, so that it costs nothing here.
     pub moved: bool,
+    /// Records that entered it while it was measured; 0 where it was not.
+    #[serde(default)]
+    pub entered: f64,
     /// What it calls for each record, the dearest first.
     pub calls: Vec<CallEstimate>,
 }
@@ -86,6 +89,7 @@ pub(super) fn steps(
                 1
             },
             moved,
+            entered: 0.0,
             calls: if moved { Vec::new() } else { calls },
         });
     }

@@ -213,7 +213,7 @@ impl Machine {
         }
         let outer = self.timing.begin();
         let written = self.put_into(nodes, subject, id, out);
-        self.timing.end(id, outer, 0);
+        self.timing.end(id, outer, out.bytes());
         written
     }
 

@@ -25,7 +25,7 @@ pub struct CallStats {
     pub times: u64,
     /// How long that took in all, without what it needs.
     pub busy: Duration,
-    /// Bytes of what was found in a register; 0 where it was written where it lives.
+    /// Bytes of what was found.
     pub bytes: u64,
 }
 
@@ -97,7 +97,7 @@ impl Timing {
 
     /// What is found next was found before, and counted.
     pub(super) fn copies(&mut self) {
-        self.is_copy = true;
+        self.is_copy = self.on;
     }
 
     pub(super) fn begin(&mut self) -> Outer {
@@ -108,9 +108,11 @@ impl Timing {
     pub(super) fn end(&mut self, id: ExprId, outer: Outer, bytes: usize) {
         let all = outer.begin.elapsed();
         let call = &mut self.calls[id.row()];
-        call.times += if std::mem::take(&mut self.is_copy) { 0 } else { self.rows };
+        if !std::mem::take(&mut self.is_copy) {
+            call.times += self.rows;
+            call.bytes += bytes as u64;
+        }
         call.busy += all.saturating_sub(self.inner);
-        call.bytes += bytes as u64;
         self.inner = outer.inner + all;
     }
 
