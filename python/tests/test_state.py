@@ -158,6 +158,23 @@ def test_two_ranks_become_four():
     assert seen == whole[:98]
 
 
+def test_a_loop_goes_on_with_the_same_epoch_on_each_rank():
+    # Eleven batches for three ranks: the last one of the third is one of nothing.
+    text = "pipeline p = range(107) |> batch(10, tail: mask)"
+    states = []
+    for rank in range(3):
+        pipe = pipec.load(text, rank=rank, world=3)
+        batches = iter(pipe)
+        last = [next(batches) for _ in range(4)][-1]
+        states.append(pipe.state_dict())
+    assert not last["valid"].tolist()[0]
+    for rank in range(3):
+        for state in states:
+            pipe = pipec.load(text, rank=rank, world=3)
+            pipe.load_state_dict(state)
+            assert [len(list(pipe)) for _ in range(3)] == [0, 4, 4]
+
+
 def test_a_pipe_can_be_pickled_with_where_it_stands(numbers):
     fresh = pickle.loads(pickle.dumps(numbers))
     batches = iter(numbers)

@@ -149,11 +149,24 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     {
         return Err(Failure::State("it is that of another epoch".to_owned()));
     }
-    let nodes = build::nodes(program, kernels, options)?;
+    let is_over = options.epochs.is_empty();
+    let ended = options.resume.as_ref().filter(|it| it.is_end() && !is_over);
+    let phase = match ended {
+        Some(position) => Phase::EpochOver(position.epoch),
+        None if is_over => Phase::Over,
+        None => Phase::Ready,
+    };
+    // There is nothing to be done for an epoch of which only the end is left to be told.
+    let rest = ended.map(|it| {
+        let epochs = it.epoch.saturating_add(1)..options.epochs.end;
+        Options { epochs, resume: None, ..options.clone() }
+    });
+    let of = rest.as_ref().unwrap_or(options);
+    let nodes = build::nodes(program, kernels, of)?;
     let kept = build::kept_columns(program);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let shared = Shared {
-        state: Mutex::new(State::new(nodes, options.epochs.clone(), options.most_lost)),
+        state: Mutex::new(State::new(nodes, of.epochs.clone(), options.most_lost)),
         cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
@@ -164,7 +177,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         kept,
         to_start: [options.workers.max(1), if readers { options.readers.max(1) } else { 0 }],
         threads: Vec::new(),
-        phase: if options.epochs.is_empty() { Phase::Over } else { Phase::Ready },
+        phase,
         epochs_left: options.epochs.len(),
         waited: Duration::ZERO,
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),

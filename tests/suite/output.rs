@@ -172,6 +172,17 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
             return Err(format!("epoch {epoch}: the ranks have {lens:?} outputs"));
         }
     }
+    if compiled.program.deal.valid.is_some() {
+        // A loop over epochs goes on with the same one on each of them, also after a padded batch.
+        let n_of = |all: &[(u32, u64)]| all.iter().filter(|it| it.0 == 0).count();
+        for (rank, all) in (0..WORLD).zip(&ranks) {
+            let options = Options { rank: Rank { rank, world: WORLD }, ..base.clone() };
+            let stands = hashes(compiled, &options, n_of(all)).map_err(|it| it.to_string())?.1;
+            if stands.epoch != 0 {
+                return Err(format!("rank {rank} left epoch 0 with its last batch: {stands:?}"));
+            }
+        }
+    }
 
     let rank = Options { rank: Rank { rank: 1, world: WORLD }, ..base.clone() };
     for stop in [1, ranks[1].len() / 2, ranks[1].len().saturating_sub(2)] {

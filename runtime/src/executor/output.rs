@@ -88,8 +88,9 @@ impl Run {
                     self.phase = Phase::EpochOver(epoch);
                     match padding {
                         Some(Ok(padding)) => {
-                            // What the other runs give of this round has left as well.
-                            self.go_to(epoch + 1);
+                            // What the other runs give of this round has left as well, and they
+                            // stand before the end of the epoch.
+                            self.stand_at(Position::end(epoch));
                             return Step::Chunk(padding);
                         }
                         Some(Err(failure)) => return Step::Failed(self.fail(failure)),
@@ -144,18 +145,19 @@ impl Run {
 
     fn told_of(&mut self, epoch: u32) -> Step {
         self.epochs_left -= 1;
-        self.go_to(epoch + 1);
-        self.phase = Phase::Running;
+        self.stand_at(Position::start(epoch + 1));
+        // A run that goes on from the end of an epoch has not started its threads.
+        self.phase = if self.threads.is_empty() { Phase::Ready } else { Phase::Running };
         if self.epochs_left == 0 {
             self.end();
         }
         Step::EpochEnd(epoch)
     }
 
-    /// Stands at the beginning of an epoch.
-    fn go_to(&mut self, epoch: u32) {
+    /// Stands where no round has begun.
+    fn stand_at(&mut self, position: Position) {
         self.shared_work.iter_mut().for_each(|it| it.ends.clear());
-        self.position = Position::start(epoch);
+        self.position = position;
     }
 
     fn without_hidden(&self, mut chunk: Chunk) -> Chunk {

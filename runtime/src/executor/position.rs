@@ -84,6 +84,16 @@ impl Position {
         Self { epoch, at: At::start() }
     }
 
+    /// The end of an epoch, of which nobody has been told.
+    pub(super) fn end(epoch: u32) -> Self {
+        Self { epoch, at: At::new(Point::Ended) }
+    }
+
+    /// Whether nothing more comes in its epoch.
+    pub(super) fn is_end(&self) -> bool {
+        matches!(*self.at.point, Point::Ended)
+    }
+
     /// The same as numbers, to be written down.
     pub fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
