@@ -11,6 +11,8 @@ use std::time::Instant;
 
 /// Pairs of runs, one measured and one not, by turns.
 const PAIRS: usize = 15;
+/// Profiles that are held against the process's own processor time.
+const PROFILES: usize = 5;
 /// Seconds of each.
 const SECONDS: f64 = 0.8;
 /// Threads, on fewer cores.
@@ -36,7 +38,9 @@ fn pipeline((seconds, allowed): (f64, f64)) -> Vec<Row> {
     };
     let ratios = (0..PAIRS).map(|_| cpu(true) / cpu(false) - 1.0).collect();
     let cost: f64 = median(ratios);
-    let (told, wall) = exactness(&compiled);
+    // Whatever else the machine does meanwhile takes from one part of a profile and not from another.
+    let all: Vec<(f64, f64)> = (0..PROFILES).map(|_| exactness(&compiled)).collect();
+    let (told, wall) = (of_all(&all, |it| it.0), of_all(&all, |it| it.1));
     let id = format!("E3 {:.0} µs a record", seconds * 1e6);
     let claim = format!("measuring costs at most {:.0} % of processor time", allowed * 100.0);
     let sums = "the processor time in a profile is that of the process, within 10 %";
@@ -49,6 +53,10 @@ fn pipeline((seconds, allowed): (f64, f64)) -> Vec<Row> {
             (told - 1.0).abs() <= 0.10,
         ),
     ]
+}
+
+fn of_all(all: &[(f64, f64)], part: fn(&(f64, f64)) -> f64) -> f64 {
+    median(all.iter().map(part).collect())
 }
 
 /// Processor time of the steps in a profile, and their wall time, for each second of the process's

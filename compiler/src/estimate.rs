@@ -42,6 +42,9 @@ pub struct Estimate {
     pub bottleneck: usize,
     /// Bytes that are held while it runs.
     pub memory: Memory,
+    /// Processes that functions outside are called in; 0: the one that runs, one call at a time.
+    #[serde(default)]
+    pub processes: u32,
 }
 
 /// Estimates `plan` on `cores` cores, with what was measured in place of what is assumed.
@@ -88,6 +91,7 @@ pub(crate) fn estimate_known(
         batch_rows: batch_rows(plan, catalog),
         bottleneck,
         memory: memory::memory(lowered, catalog, cores),
+        processes: 0,
         steps,
     }
 }
@@ -123,6 +127,19 @@ fn batch_rows(plan: &Plan, catalog: &Catalog) -> Option<f64> {
 }
 
 impl Estimate {
+    /// The same where functions outside are called in so many processes, each one call at a time.
+    #[must_use]
+    pub fn with_processes(mut self, processes: u32) -> Self {
+        self.processes = processes;
+        for step in self.steps.iter_mut().filter(|it| it.parallel && it.calls_outside()) {
+            step.serial /= f64::from(processes.max(1));
+        }
+        let most;
+        (self.bottleneck, most) = bound(&self.steps, self.ns.value, self.cores);
+        self.rate.value = if most > 0.0 { 1e9 / most } else { 0.0 };
+        self
+    }
+
     /// Records in a second, counted before they are put into batches.
     pub fn records(&self) -> Figure {
         self.rate.times(self.batch_rows.unwrap_or(1.0))

@@ -176,7 +176,7 @@ impl Compiled {
         let cores = u32::try_from(cores.unwrap_or_else(machine::cores)).unwrap_or(u32::MAX);
         let known = (cores, measured);
         if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), known) {
-            self.optimised.estimate = estimate;
+            self.optimised.estimate = estimate.with_processes(self.functions.processes());
         }
         self
     }
@@ -218,7 +218,8 @@ fn lowered(
     let workers = settings.workers.unwrap_or_else(machine::cores);
     let cores = u32::try_from(workers).unwrap_or(u32::MAX);
     let made_for = passes::Settings { cores, without: &settings.without, approx: settings.approx };
-    let optimised = optimise(written.clone(), &library, &made_for)?;
+    let mut optimised = optimise(written.clone(), &library, &made_for)?;
+    optimised.estimate = optimised.estimate.with_processes(settings.functions.processes());
     let mut program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
     program.jit = settings.without.iter().all(|it| it != JIT);
     Ok((optimised, program))

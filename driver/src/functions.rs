@@ -26,6 +26,12 @@ impl Functions {
         }
     }
 
+    /// Processes that they are called in; 0: this one.
+    pub(crate) fn processes(&self) -> u32 {
+        let processes = self.0.as_ref().map_or(0, |it| it.processes());
+        u32::try_from(processes).unwrap_or(u32::MAX)
+    }
+
     /// The library for a program that is looked at and not run: nobody has to have its functions.
     pub(crate) fn unneeded() -> impl Kernels {
         stdlib::WithOutside(Arc::new(Nobody))

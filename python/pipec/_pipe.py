@@ -61,6 +61,7 @@ def load(
     quarantine: str | os.PathLike[str] | None = None,
     max_errors: int | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    processes: int = 0,
 ) -> Pipe:
     """Loads and compiles a pipeline; reads no data and starts no thread.
 
@@ -77,7 +78,8 @@ def load(
     epoch to epoch, `cache` is a folder to keep them in for later runs. Each record that is skipped or
     replaced is a line of JSON in the file `quarantine`; `max_errors` is the most that may be.
     `functions` are those that the program declares by `extern fn`, by name; any other is imported from
-    where its declaration says.
+    where its declaration says. They are called here, one call at a time under Python's lock; with
+    `processes` in so many processes of their own, which get and give values through memory.
 
     Mistakes in the program are a `CompileError`.
     """
@@ -91,6 +93,7 @@ def load(
         "workers": None if workers is None else _natural("workers", workers, least=1, most=1024),
         "memory": _bytes(memory),
         "rows": _natural("rows", rows, least=1),
+        "processes": _natural("processes", processes, most=1024),
         "keep": bool(keep),
         "cache": None if cache is None else os.fspath(cache),
         "quarantine": None if quarantine is None else os.fspath(quarantine),

@@ -1,10 +1,13 @@
 //! Functions in Python that a pipeline calls: what `extern fn` declares.
 //!
-//! A stage of such calls has one thread at a time, which takes the GIL once for a chunk. Each call gets
-//! copies of its values, so a function may change or keep them; what it gives is copied once more, into
-//! the batch.
+//! A stage of such calls has one thread at a time, which takes the GIL once for a chunk; or as many as
+//! there are processes to call in. Each call gets copies of its values, so a function may change or keep
+//! them; what it gives is copied once more, into the batch.
 
-use crate::numpy;
+use crate::{
+    numpy,
+    process::{self, Processes, Raised, Recipe, Way, Wrong},
+};
 use plan::{DType, Foreign};
 use pyo3::{
     exceptions::PyTypeError,
@@ -27,11 +30,22 @@ pub(crate) struct Functions {
     given: BTreeMap<String, Py<PyAny>>,
     /// The exception that was raised last, and the fault that it became.
     raised: Arc<Mutex<Option<(Fault, PyErr)>>>,
+    /// Where they are called, if not here.
+    processes: Option<Arc<Processes>>,
 }
 
 impl Functions {
-    pub(crate) fn new(given: BTreeMap<String, Py<PyAny>>) -> Self {
-        Self { given, raised: Arc::default() }
+    /// Those that were handed over, called in so many processes; in this one if none.
+    pub(crate) fn new(
+        py: Python<'_>,
+        given: BTreeMap<String, Py<PyAny>>,
+        processes: usize,
+    ) -> PyResult<Self> {
+        let processes = match processes {
+            0 => None,
+            most => Some(Arc::new(Processes::new(most, interpreter(py)?))),
+        };
+        Ok(Self { given, raised: Arc::default(), processes })
     }
 
     /// The names of those that were handed over.
@@ -44,6 +58,38 @@ impl Functions {
         let Failure::Record { fault, .. } = failure else { return None };
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         raised.as_ref().filter(|it| it.0 == *fault).map(|it| it.1.clone_ref(py))
+    }
+
+    /// How another process finds it.
+    fn recipe(&self, py: Python<'_>, which: &Foreign) -> Result<Recipe, Failure> {
+        let name = which.name.clone();
+        let Some(given) = self.given.get(&name) else {
+            return Ok(Recipe { name, way: Way::Target(which.target.clone()) });
+        };
+        match pickled(given.bind(py)) {
+            Ok(it) => Ok(Recipe { name, way: Way::Pickle(it) }),
+            Err(it) => Err(Failure::Program(format!(
+                "the function `{name}` cannot be handed to another process: {it}; let it stand in a module \
+                 that can be imported, install `cloudpickle`, or leave `processes=` out"
+            ))),
+        }
+    }
+
+    /// The function in a process, which has found it.
+    fn elsewhere(
+        &self,
+        (which, dtype): (&Foreign, DType),
+        processes: &Arc<Processes>,
+    ) -> Result<Arc<dyn ForeignFunction>, Failure> {
+        let recipe = Python::try_attach(|py| self.recipe(py, which));
+        let recipe = Arc::new(recipe.unwrap_or(Err(Failure::Stopped))?);
+        // Without the GIL: the other process may take its time.
+        processes.find(&recipe).map_err(|it| match it {
+            Wrong::Raised(Raised { error, trace }) => missing(which, &with_trace(&error, &trace)),
+            Wrong::Lost(told) => Failure::Program(told),
+            Wrong::Refused(fault) => missing(which, &fault.to_string()),
+        })?;
+        Ok(Arc::new(Elsewhere { recipe, dtype, processes: processes.clone() }))
     }
 
     fn found(&self, py: Python<'_>, which: &Foreign) -> PyResult<Py<PyAny>> {
@@ -67,24 +113,88 @@ impl Functions {
 
 impl Outside for Functions {
     fn function(&self, which: &Foreign, dtype: DType) -> Result<Arc<dyn ForeignFunction>, Failure> {
+        if let Some(processes) = &self.processes {
+            return self.elsewhere((which, dtype), processes);
+        }
         let found = Python::try_attach(|py| {
-            self.found(py, which).map_err(|it| {
-                let (name, target) = (&which.name, &which.target);
-                Failure::Program(format!(
-                    "the function `{name}` is not there: `{target}`: {}; hand it over, \
-                     `load(…, functions={{\"{name}\": f}})`, or see that `import` finds its module",
-                    told(py, &it)
-                ))
-            })
+            self.found(py, which).map_err(|it| missing(which, &told(py, &it)))
         });
         let function = found.unwrap_or(Err(Failure::Stopped))?;
         let (name, raised) = (which.name.clone(), self.raised.clone());
         Ok(Arc::new(Function { name, dtype, function, raised }))
     }
 
+    fn processes(&self) -> usize {
+        self.processes.as_ref().map_or(0, |it| it.most())
+    }
+
     fn during(&self, work: &mut dyn FnMut()) {
+        if self.processes.is_some() {
+            return work();
+        }
         // Where there is no interpreter any more, nothing is done.
         let _ = Python::try_attach(|_| work());
+    }
+}
+
+fn missing(which: &Foreign, why: &str) -> Failure {
+    let Foreign { name, target, .. } = which;
+    Failure::Program(format!(
+        "the function `{name}` is not there: `{target}`: {why}; hand it over, \
+         `load(…, functions={{\"{name}\": f}})`, or see that `import` finds its module"
+    ))
+}
+
+/// How this interpreter is started again.
+fn interpreter(py: Python<'_>) -> PyResult<process::Interpreter> {
+    let sys = py.import("sys")?;
+    let path: Vec<String> = sys.getattr("path")?.extract()?;
+    let path = serde_json::Value::from(path).to_string();
+    Ok(process::Interpreter { executable: sys.getattr("executable")?.extract()?, path })
+}
+
+/// A function as `pickle` writes it: by its name, or where `cloudpickle` is there whole.
+fn pickled(function: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let py = function.py();
+    let whole = py.import("cloudpickle").ok();
+    let of_main = || {
+        let module = function.getattr("__module__").and_then(|it| it.extract::<String>());
+        module.is_ok_and(|it| it == "__main__")
+    };
+    if whole.is_none() && of_main() {
+        let told = "it stands in the program that runs, `__main__`, which others do not have";
+        return Err(PyTypeError::new_err(told));
+    }
+    let pickle = whole.map_or_else(|| py.import("pickle"), Ok)?;
+    pickle.call_method1("dumps", (function,))?.extract()
+}
+
+/// A function that another process calls.
+struct Elsewhere {
+    recipe: Arc<Recipe>,
+    /// What its declaration says that it gives.
+    dtype: DType,
+    processes: Arc<Processes>,
+}
+
+impl ForeignFunction for Elsewhere {
+    fn call(
+        &self,
+        seed: Option<u64>,
+        args: &[Tensor<'_>],
+        take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let called = self.processes.call(&self.recipe, (self.dtype, seed), args, take);
+        let spent = called.map_err(|it| match it {
+            Wrong::Raised(Raised { error, trace }) => {
+                let (name, told) = (&self.recipe.name, with_trace(&error, &trace));
+                Fault::new("python", format!("`{name}` raised {told}"))
+            }
+            Wrong::Lost(told) => Fault::new("python", told),
+            Wrong::Refused(fault) => fault,
+        })?;
+        runtime::worked_elsewhere(spent);
+        Ok(())
     }
 }
 
@@ -181,12 +291,18 @@ fn told(py: Python<'_>, error: &PyErr) -> String {
     });
     let first = error.to_string();
     match lines {
-        Ok(lines) if traceback.is_some() => {
-            let from = lines.len().saturating_sub(TRACEBACK_MAX);
-            let from = (from..lines.len()).find(|it| lines.is_char_boundary(*it)).unwrap_or(0);
-            format!("{first}\n{}", lines[from..].trim_end())
-        }
+        Ok(lines) if traceback.is_some() => with_trace(&first, &lines),
         _ => first,
+    }
+}
+
+/// What an exception says, and the end of what tells where it was raised.
+fn with_trace(first: &str, lines: &str) -> String {
+    let from = lines.len().saturating_sub(TRACEBACK_MAX);
+    let from = (from..lines.len()).find(|it| lines.is_char_boundary(*it)).unwrap_or(0);
+    match lines[from..].trim_end() {
+        "" => first.to_owned(),
+        lines => format!("{first}\n{lines}"),
     }
 }
 

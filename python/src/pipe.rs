@@ -257,7 +257,7 @@ impl Native {
         functions: BTreeMap<String, Py<PyAny>>,
     ) -> PyResult<Self> {
         let (from, asked) = (source.clone(), told);
-        let functions = Arc::new(Functions::new(functions));
+        let functions = Arc::new(Functions::new(py, functions, asked.processes)?);
         let program = py.detach(move || Program::load(from, asked, functions));
         let program = program.map_err(|it| it.raise(py, &source))?;
         let keys = Keys::new(py, &program.compiled.program.output);

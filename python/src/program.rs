@@ -41,6 +41,9 @@ pub(crate) struct Told {
     /// Records of a block, of a pipeline without `batch`.
     #[pyo3(item)]
     pub(crate) rows: usize,
+    /// Processes that functions outside are called in; 0: in this one.
+    #[pyo3(item)]
+    pub(crate) processes: usize,
     #[pyo3(item)]
     keep: bool,
     #[pyo3(item)]

@@ -2,7 +2,22 @@
 
 use crate::{Failure, Fault, Tensor};
 use plan::{DType, Foreign};
-use std::{fmt, sync::Arc};
+use std::{cell::Cell, fmt, sync::Arc, time::Duration};
+
+thread_local! {
+    static ELSEWHERE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Says that another process has used so much processor time for the work of the calling thread, which
+/// is measured as if it had done it itself.
+pub fn worked_elsewhere(time: Duration) {
+    ELSEWHERE.set(ELSEWHERE.get().saturating_add(time));
+}
+
+/// The time of which the calling thread has said so since it was asked last.
+pub(crate) fn elsewhere() -> Duration {
+    ELSEWHERE.take()
+}
 
 /// Whoever has the functions that a program calls outside.
 pub trait Outside: Send + Sync + fmt::Debug {
@@ -11,6 +26,12 @@ pub trait Outside: Send + Sync + fmt::Debug {
     /// # Errors
     /// That it is not there, as a failure of the run that says what to do.
     fn function(&self, which: &Foreign, dtype: DType) -> Result<Arc<dyn ForeignFunction>, Failure>;
+
+    /// Processes that they are called in, as many calls at a time; 0: the one that runs, one call at a
+    /// time.
+    fn processes(&self) -> usize {
+        0
+    }
 
     /// Does `work`, in which functions are called one after the other: what they need alone, such as
     /// Python's lock, is taken once for all of them.

@@ -29,7 +29,7 @@ pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Step, Stopper, start,
 };
 pub use fault::{Failure, Fault};
-pub use foreign::{ForeignFunction, Outside};
+pub use foreign::{ForeignFunction, Outside, worked_elsewhere};
 pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
 };

@@ -207,13 +207,15 @@ fn step(
     let is_source = inputs.is_empty();
     // What another thread could do meanwhile is too little to be told.
     let sequential = own.serial > 0.99;
+    // All functions outside wait for the same lock, or for the same process.
+    let segment = if own.calls_outside() { u32::MAX } else { op.place as u32 };
     let taken = if is_source || leaving <= 0.0 { 1.0 } else { own.visits.value / leaving };
     Step {
         name: own.step.clone(),
         inputs,
         taken,
         ns: own.ns,
-        segment: sequential.then_some(op.place as u32),
+        segment: sequential.then_some(segment),
         serial: if sequential { 0.0 } else { own.serial },
         bytes_out: own.bytes,
         // Written once and read once; for each record entering, of which several may go into one.

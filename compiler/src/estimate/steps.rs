@@ -122,6 +122,18 @@ fn is_parallel(op: &Op, catalog: &Catalog) -> bool {
 }
 
 impl StepEstimate {
+    /// Threads that can work in it at once, of those that it has: fewer where a part is done in order.
+    pub fn hands(&self) -> f64 {
+        // A source that gives its index alone has no workers of its own.
+        let workers = if self.parallel { f64::from(self.workers.max(1)) } else { 1.0 };
+        if self.serial > 0.0 { workers.min(1.0 / self.serial) } else { workers }
+    }
+
+    /// Whether it calls a function outside.
+    pub fn calls_outside(&self) -> bool {
+        self.calls.iter().any(CallEstimate::is_outside)
+    }
+
     /// Says which share of its time each call takes, and puts the dearest first.
     pub(super) fn share_calls(&mut self) {
         let ns = self.ns.value;

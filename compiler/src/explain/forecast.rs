@@ -6,10 +6,10 @@ use super::{
     keeping,
     table::Cell,
 };
-use crate::estimate::{Dropped, Figure, Origin, Outlook};
+use crate::estimate::{CallEstimate, Dropped, Figure, Origin, Outlook};
 use model::{
     curve::READERS_MAX,
-    network::{Amount, Pattern},
+    network::{Amount, Pattern, Step},
     next::Remedy,
     solve::{Bound, Limit},
     verdict::Verdict,
@@ -18,7 +18,7 @@ use model::{
 /// Bounds that are so many times as far away are not told.
 const NEAR: f64 = 20.0;
 /// What helps by less than this part does not help.
-const HELPS: f64 = 1.005;
+pub(super) const HELPS: f64 = 1.005;
 
 /// What the steps do when the pipeline is as fast as it can be: a table of its own.
 pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
@@ -68,18 +68,16 @@ pub(super) struct Speeds {
 /// How fast the step at `at` is; nothing where it does no work.
 pub(super) fn speeds(explanation: &Explanation, at: usize) -> Option<Speeds> {
     let estimate = &explanation.estimate;
-    let Outlook { machine, solution, .. } = explanation.outlook.as_ref()?;
+    let Outlook { machine, network, solution, .. } = explanation.outlook.as_ref()?;
     let step = &estimate.steps[at];
-    // A source that gives its index alone has no workers of its own.
-    let workers =
-        if step.parallel { f64::from(step.workers.max(1)).min(machine.cores) } else { 1.0 };
-    let each = step.ns.times(step.visits.value);
+    // With what is done for records that no batch is made of.
+    let each = step.ns.times(network.visits().entering[at]);
     let per_output = estimate.batch_rows.unwrap_or(1.0);
     let figure = |value: f64| Figure { value: value * per_output, origin: each.origin };
     (each.value > 0.0).then(|| Speeds {
         per_core: figure(1e9 / each.value),
         cores: solution.cores[at],
-        capacity: figure(workers * 1e9 / each.value),
+        capacity: figure(step.hands().min(machine.cores) * 1e9 / each.value),
     })
 }
 
@@ -140,6 +138,15 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
 /// The part of the records of an epoch from which on it is told that they go for nothing.
 const DROPPED_TOLD: f64 = 0.01;
 
+/// Where functions outside are called: in so many processes, or in the one that runs.
+fn called(processes: u32) -> String {
+    match processes {
+        0 => "one at a time under Python's lock".to_owned(),
+        1 => "in 1 process of its own".to_owned(),
+        n => format!("in {n} processes"),
+    }
+}
+
 struct Told<'a> {
     explanation: &'a Explanation,
     outlook: &'a Outlook,
@@ -153,19 +160,21 @@ impl Told<'_> {
     }
 
     fn dropped(&self, Dropped { step, records, of }: &Dropped) -> String {
-        let solution = &self.outlook.solution;
-        let gain = match solution.bounds.first().map(|it| it.limit) {
-            None | Some(Limit::Consumer) => String::new(),
-            Some(_) => {
-                let rate = solution.rate * of / (of - records);
-                format!(" and up to {}", self.records(rate, self.explanation.estimate.rate.origin))
-            }
-        };
         format!(
             "the last {records:.0} of the {of:.0} records of an epoch make no batch of {step}, and {} of the \
-             work goes for nothing: `tail: keep` or `mask` gives them{gain}, a smaller batch drops fewer",
+             work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
             percent(records / of),
         )
+    }
+
+    /// Outputs in a second where all records of an epoch are given; none where they are not asked for.
+    fn undropped(&self) -> Option<f64> {
+        let solution = &self.outlook.solution;
+        if matches!(solution.bounds.first()?.limit, Limit::Consumer) {
+            return None;
+        }
+        let parts = self.outlook.dropped.iter().map(|it| it.of / (it.of - it.records));
+        parts.max_by(f64::total_cmp).map(|it| solution.rate * it)
     }
 
     fn bounds(&self) -> String {
@@ -204,13 +213,24 @@ impl Told<'_> {
 
     fn limit(&self, limit: Limit) -> String {
         let (machine, steps) = (&self.outlook.machine, self.outlook.network.steps());
+        let estimate = &self.explanation.estimate;
         match limit {
+            Limit::Step(at) if estimate.steps[at].calls_outside() => {
+                format!("`{}`, called {}", steps[at].name, called(estimate.processes))
+            }
             Limit::Cpu => format!("{} of processor", things(machine.cores, "core")),
             Limit::Step(at) => format!("`{}`, of which a part is done in order", steps[at].name),
             Limit::Segment(segment) => {
                 let of = steps.iter().filter(|it| it.segment == Some(segment));
                 let names: Vec<&str> = of.map(|it| it.name.as_str()).collect();
-                format!("`{}`, done in order by one thread", names.join("`, `"))
+                let is_of = |(at, it): (usize, &Step)| {
+                    it.segment == Some(segment) && estimate.steps[at].calls_outside()
+                };
+                let how = match steps.iter().enumerate().any(is_of) {
+                    true => format!("called {}", called(estimate.processes)),
+                    false => "done in order by one thread".to_owned(),
+                };
+                format!("`{}`, {how}", names.join("`, `"))
             }
             Limit::Cap(at) => format!("what `{}` can give", steps[at].name),
             Limit::Storage(at) => {
@@ -228,24 +248,31 @@ impl Told<'_> {
 
     /// How long Python is kept busy by the functions that are called there.
     fn python(&self) -> Option<String> {
-        let steps = &self.explanation.estimate.steps;
-        let calls = steps.iter().flat_map(|step| {
-            let calls = step.calls.iter().filter(|it| it.is_outside());
-            calls.map(move |it| (it, it.ns.times(step.visits.value)))
-        });
+        let steps = self.explanation.estimate.steps.iter();
+        // With the calls for records that no batch is made of.
+        let calls =
+            steps.zip(self.outlook.network.visits().entering).flat_map(|(step, entering)| {
+                let calls = step.calls.iter().filter(|it| it.is_outside());
+                calls.map(move |it| (it, step.visits.value, entering))
+            });
         let calls: Vec<_> = calls.collect();
         let names: Vec<String> = calls.iter().map(|it| format!("`{}`", it.0.name)).collect();
-        let ns: Figure = calls.iter().map(|it| it.1).sum();
-        let share = ns.value * self.outlook.solution.rate / 1e9;
+        let ns: Figure = calls.iter().map(|(it, visits, _)| it.ns.times(*visits)).sum();
+        let all: f64 = calls.iter().map(|(it, _, entering)| it.ns.value * entering).sum();
+        let share = all * self.outlook.solution.rate / 1e9;
         let rows = self.explanation.estimate.batch_rows.unwrap_or(1.0);
-        (!calls.is_empty()).then(|| {
-            format!(
-                "{} holds Python's lock {} of the time, {} a record: one call at a time, and whatever else is \
-                 in Python waits meanwhile",
-                names.join(", "),
-                percent(share.min(1.0)),
-                time(ns.times(1.0 / rows)),
-            )
+        let (names, each) = (names.join(", "), time(ns.times(1.0 / rows)));
+        let processes = self.explanation.estimate.processes;
+        let share = percent((share / f64::from(processes.max(1))).min(1.0));
+        (!calls.is_empty()).then(|| match processes {
+            0 => format!(
+                "{names} holds Python's lock {share} of the time, {each} a record: one call at a time, and \
+                 whatever else is in Python waits meanwhile"
+            ),
+            n => format!(
+                "{names} is called {}, {each} a record: busy {share} of the time",
+                called(n)
+            ),
         })
     }
 
@@ -281,15 +308,16 @@ impl Told<'_> {
     /// What would help next.
     fn next(&self) -> Option<String> {
         let today = self.outlook.solution.rate;
-        let helps = self.outlook.helps.iter().filter(|it| it.rate > today * HELPS);
+        let helps = self.outlook.helps.iter().map(|it| (self.remedy(it.remedy), it.rate));
+        let helps = helps.filter(|it| it.1 > today * HELPS).take(3);
+        let tail = self.undropped().filter(|it| *it > today * (1.0 + DROPPED_TOLD));
+        let tail = tail.map(|it| ("`tail: keep` or `mask`".to_owned(), it));
         let origin = self.explanation.estimate.rate.origin;
-        let told: Vec<String> = helps
-            .take(3)
-            .map(|it| {
-                let more = percent(it.rate / today - 1.0);
-                format!("{}: {} (+{more})", self.remedy(it.remedy), self.records(it.rate, origin))
-            })
-            .collect();
+        let told = helps.chain(tail).map(|(what, rate)| {
+            let more = percent(rate / today - 1.0);
+            format!("{what}: {} (+{more})", self.records(rate, origin))
+        });
+        let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 
@@ -303,7 +331,15 @@ impl Told<'_> {
             }
             Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
             Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
-            Remedy::Parallel(at) => format!("`{}` done by several threads", step(at)),
+            Remedy::Parallel(at) => {
+                let calls = &self.explanation.estimate.steps[at].calls;
+                let way = match self.explanation.estimate.processes {
+                    _ if !calls.iter().any(CallEstimate::is_outside) => "done by several threads",
+                    0 => "called in processes of its own (`processes=` of `pipec.load`)",
+                    _ => "called in more processes",
+                };
+                format!("`{}` {way}", step(at))
+            }
             Remedy::NoCap(at) => format!("no limit on `{}`", step(at)),
             Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
         }

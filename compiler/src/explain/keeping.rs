@@ -119,7 +119,7 @@ impl Told<'_> {
                 seconds(plain_s - later_s),
             ),
             None => format!(
-                "an epoch takes {plain} with it and without: something else bounds the rate, and it does not pay"
+                "an epoch takes {plain} with it and without: something else bounds the rate, and what it saves is processor time alone"
             ),
         }
     }

@@ -50,7 +50,8 @@ pub(super) fn verdict(explanation: &Explanation) -> String {
     let batches = explanation.estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
     let records = explanation.estimate.batch_rows.unwrap_or(1.0);
     let warm = explanation.outlook.as_ref().and_then(|it| it.warm.as_ref());
-    let warm = warm.map_or(String::new(), |it| {
+    let faster = warm.filter(|it| it.rate > best.value * forecast::HELPS);
+    let warm = faster.map_or(String::new(), |it| {
         let warm = Figure { value: it.rate, ..best }.times(records);
         format!(" without what is kept and {} with it", rate(warm))
     });
@@ -126,7 +127,7 @@ fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
     };
     let workers = match step.workers {
         0 => "source".to_owned(),
-        n => n.to_string(),
+        n => step.hands().ceil().min(n.into()).to_string(),
     };
     let costs = if step.ns.value > 0.0 { time(step.ns) } else { "–".to_owned() };
     vec![

@@ -207,7 +207,7 @@ impl Compiled {
         self.vector
     }
 
-    /// Whether it calls functions outside, which one thread does at a time.
+    /// Whether it calls functions outside.
     pub(crate) fn calls_out(&self) -> bool {
         self.outside.is_some()
     }

@@ -409,9 +409,11 @@ impl Build<'_> {
         };
         let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let code = &self.program.stages.rows()[stage].code;
-        // What is outside is called by one thread at a time: others would only wait for it.
-        let alone = matches!(code, Code::Transform(it) if it.foreign).then_some(1);
-        let cap = self.options.caps.get(&stage).map(|it| (*it).max(1));
+        // What is outside is called by as many threads as can call it: others would only wait for it.
+        let is_outside = matches!(code, Code::Transform(it) if it.foreign);
+        let outside = self.kernels.outside().filter(|_| is_outside);
+        let most = outside.map_or(usize::MAX, |it| it.processes().max(1));
+        let cap = self.options.caps.get(&stage).map_or(usize::MAX, |it| (*it).max(1));
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {
             items,
@@ -419,7 +421,7 @@ impl Build<'_> {
             chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
             rows,
             is_fixed: self.options.chunk_rows.is_some(),
-            threads: alone.or(cap).unwrap_or(usize::MAX),
+            threads: most.min(cap),
         }
     }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Chunk, Failure,
     eval::{Compiled, Destination, Lost, Registers},
-    os, tokens,
+    foreign, os, tokens,
 };
 use std::{
     ops::Range,
@@ -96,6 +96,7 @@ impl Job {
     fn run_here(self, memory: &mut Memory) -> Outcome {
         let Self { node, stage, slot, label, bytes_in, timed, work } = self;
         let cpu_begin = if timed { os::thread_cpu() } else { None };
+        foreign::elsewhere();
         let begin = Instant::now();
         let run = AssertUnwindSafe(|| work.run(memory.of(stage)));
         let result = catch_unwind(run).unwrap_or_else(|panic| {
@@ -106,6 +107,7 @@ impl Job {
         let result = result.map_err(|it| at(it, &label));
         let ended = Instant::now();
         let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
+        let cpu = cpu.map(|it| it + foreign::elsewhere());
         let busy = ended - begin;
         // Asking takes time too, which short tasks are not to be charged with.
         let cpu = cpu.map(|it| it.min(busy));

@@ -1,0 +1,392 @@
+//! Processes of Python that call functions in the place of this one: as many calls at a time as there
+//! are processes, and nobody waits for this one's GIL.
+//!
+//! A process gets what it is to do over a socket, as JSON with its length before it; values lie in
+//! memory that both have (`memfd_create(2)`: it has no name, and goes with the last of them). They are
+//! written to and read from it as a file is, so that no process sees another one change what it looks
+//! at. `python/pipec/_process.py` is the other side.
+
+use plan::DType;
+use runtime::{Fault, Scratch, Shape, Tensor};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::File,
+    io::{self, IoSlice, Read, Write},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{fs::FileExt, net::UnixStream, process::ExitStatusExt},
+    },
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Values lie at multiples of so many bytes.
+const ALIGNED: usize = 64;
+/// Bytes of an answer at the most: it tells of a value, or of an error and where it was raised.
+const ANSWER_MAX: usize = 1 << 20;
+/// How long a process may take to end once nobody needs it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the other side begins with: the modules are found where this process finds them.
+const BEGIN: &str = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); \
+     from pipec._process import serve; serve()";
+
+/// How a process of Python is started.
+#[derive(Debug, Clone)]
+pub(crate) struct Interpreter {
+    pub(crate) executable: String,
+    /// `sys.path`, as JSON.
+    pub(crate) path: String,
+}
+
+/// A function as a process finds it.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    pub(crate) name: String,
+    pub(crate) way: Way,
+}
+
+/// Where it comes from.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// `module:function`, which is imported.
+    Target(String),
+    /// As `pickle` has written it.
+    Pickle(Vec<u8>),
+}
+
+/// What went wrong in a process.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Raised {
+    /// The kind of the exception and what it says.
+    pub(crate) error: String,
+    /// Where it was raised.
+    #[serde(default)]
+    pub(crate) trace: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    Raised(Raised),
+    /// The process cannot be started, has ended, or answers what cannot be.
+    Lost(String),
+    /// What was given is refused.
+    Refused(Fault),
+}
+
+/// Processes, each of which makes one call at a time.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    most: usize,
+    python: Interpreter,
+    pool: Mutex<Idle>,
+    back: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Idle {
+    idle: Vec<Process>,
+    /// All that there are.
+    n: usize,
+}
+
+impl Processes {
+    /// At most so many; each is started when it is needed first.
+    pub(crate) fn new(most: usize, python: Interpreter) -> Self {
+        Self { most, python, pool: Mutex::default(), back: Condvar::new() }
+    }
+
+    /// How many there are at the most.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Has the function found by a process.
+    pub(crate) fn find(&self, recipe: &Arc<Recipe>) -> Result<(), Wrong> {
+        self.with(|process| process.ask(&Question::find(recipe), &[]).map(drop))
+    }
+
+    /// Calls a function, which is to give elements of `dtype`, and hands what it gives to `take`; the
+    /// processor time that the process has used for it.
+    pub(crate) fn call(
+        &self,
+        recipe: &Arc<Recipe>,
+        (dtype, seed): (DType, Option<u64>),
+        args: &[Tensor<'_>],
+        take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
+    ) -> Result<Duration, Wrong> {
+        self.with(|process| {
+            let question = Question { dtype: Some(dtype.name()), seed, ..Question::find(recipe) };
+            let answer = process.ask(&question, args)?;
+            process.given(&answer)?;
+            take(&process.result.tensor()).map_err(Wrong::Refused)?;
+            Ok(Duration::from_nanos(answer.cpu))
+        })
+    }
+
+    /// Does something with a process of its own; one that is lost is not used again.
+    fn with<T>(&self, work: impl FnOnce(&mut Process) -> Result<T, Wrong>) -> Result<T, Wrong> {
+        let mut process = match self.taken() {
+            Some(idle) => idle,
+            None => Process::start(&self.python).map_err(|error| {
+                self.given_back(None);
+                let told = format!("no process of Python can be started: {error}");
+                Wrong::Lost(format!("{told} (`{}`)", self.python.executable))
+            })?,
+        };
+        let done = work(&mut process);
+        let is_lost = matches!(done, Err(Wrong::Lost(_)));
+        self.given_back((!is_lost).then_some(process));
+        done
+    }
+
+    /// One that has nothing to do; none where another is to be started.
+    fn taken(&self) -> Option<Process> {
+        let mut pool = self.lock();
+        loop {
+            if let Some(idle) = pool.idle.pop() {
+                return Some(idle);
+            }
+            if pool.n < self.most {
+                pool.n += 1;
+                return None;
+            }
+            pool = self.back.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn given_back(&self, process: Option<Process>) {
+        let mut pool = self.lock();
+        match process {
+            Some(it) => pool.idle.push(it),
+            None => pool.n -= 1,
+        }
+        drop(pool);
+        self.back.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a process is asked.
+#[derive(Serialize)]
+struct Question<'a> {
+    /// The function's number in this process.
+    function: usize,
+    /// How it is found, where it was not asked for before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'a str>,
+    /// Bytes of what `pickle` has written, which stand before the values.
+    pickle: usize,
+    /// What its declaration says that it gives; none where it is not called.
+    dtype: Option<&'static str>,
+    seed: Option<u64>,
+    args: Vec<Placed>,
+    #[serde(skip)]
+    recipe: &'a Arc<Recipe>,
+}
+
+/// A value in the memory.
+#[derive(Serialize, Deserialize)]
+struct Placed {
+    dtype: String,
+    shape: Vec<usize>,
+    #[serde(default)]
+    at: usize,
+}
+
+/// What it answers.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Reply {
+    Done(Answer),
+    Failed(Raised),
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    /// What the function gave, at the begin of the memory; none where none was called.
+    given: Option<Placed>,
+    /// Nanoseconds of processor time.
+    cpu: u64,
+}
+
+impl<'a> Question<'a> {
+    fn find(recipe: &'a Arc<Recipe>) -> Self {
+        let (target, pickle, args) = (None, 0, Vec::new());
+        Self { function: 0, target, pickle, dtype: None, seed: None, args, recipe }
+    }
+}
+
+/// A process.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    socket: UnixStream,
+    memory: File,
+    /// The functions that it has found, by their numbers.
+    known: Vec<Arc<Recipe>>,
+    bytes: Vec<u8>,
+    result: Scratch,
+}
+
+impl Process {
+    fn start(python: &Interpreter) -> io::Result<Self> {
+        let memory = memory()?;
+        let (socket, other) = UnixStream::pair()?;
+        let child = Command::new(&python.executable)
+            .args(["-c", BEGIN, &python.path])
+            .stdin(Stdio::from(OwnedFd::from(other)))
+            .spawn()?;
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = SendAncillaryBuffer::new(&mut room);
+        let handed = [memory.as_fd()];
+        beside.push(SendAncillaryMessage::ScmRights(&handed));
+        sendmsg(&socket, &[IoSlice::new(b"m")], &mut beside, SendFlags::empty())?;
+        let (memory, known) = (File::from(memory), Vec::new());
+        Ok(Self { child, socket, memory, known, bytes: Vec::new(), result: Scratch::new() })
+    }
+
+    /// Asks, with values, and waits for the answer.
+    fn ask(&mut self, question: &Question<'_>, args: &[Tensor<'_>]) -> Result<Answer, Wrong> {
+        let name = question.recipe.name.clone();
+        let asked = self.asked(question, args).and_then(|()| self.heard());
+        let heard = asked.map_err(|error| Wrong::Lost(self.lost(&name, &error)))?;
+        match serde_json::from_slice(&heard) {
+            Ok(Reply::Done(answer)) => {
+                if self.number(question.recipe).is_none() {
+                    self.known.push(question.recipe.clone());
+                }
+                Ok(answer)
+            }
+            Ok(Reply::Failed(raised)) => Err(Wrong::Raised(raised)),
+            Err(error) => {
+                Err(Wrong::Lost(format!("the process that calls `{name}` answered: {error}")))
+            }
+        }
+    }
+
+    fn number(&self, recipe: &Arc<Recipe>) -> Option<usize> {
+        self.known.iter().position(|it| Arc::ptr_eq(it, recipe))
+    }
+
+    fn asked(&mut self, question: &Question<'_>, args: &[Tensor<'_>]) -> io::Result<()> {
+        self.bytes.clear();
+        let known = self.number(question.recipe);
+        let (mut target, mut pickle) = (None, 0);
+        match &question.recipe.way {
+            _ if known.is_some() => {}
+            Way::Target(it) => target = Some(it.as_str()),
+            Way::Pickle(it) => {
+                self.bytes.extend(it);
+                pickle = it.len();
+            }
+        }
+        let mut placed = Vec::with_capacity(args.len());
+        for arg in args {
+            let at = self.bytes.len().next_multiple_of(ALIGNED);
+            self.bytes.resize(at + arg.bytes(), 0);
+            arg.copy_to(&mut self.bytes[at..]);
+            let shape =
+                if arg.dtype().is_text() { vec![arg.bytes()] } else { arg.shape().to_vec() };
+            placed.push(Placed { dtype: arg.dtype().name().to_owned(), shape, at });
+        }
+        self.memory.write_all_at(&self.bytes, 0)?;
+        let function = known.unwrap_or(self.known.len());
+        let Question { dtype, seed, recipe, .. } = *question;
+        let whole = Question { function, target, pickle, dtype, seed, args: placed, recipe };
+        let text = serde_json::to_vec(&whole)?;
+        let mut message = (text.len() as u32).to_le_bytes().to_vec();
+        message.extend(text);
+        self.socket.write_all(&message)
+    }
+
+    fn heard(&mut self) -> io::Result<Vec<u8>> {
+        let mut len = [0; 4];
+        self.socket.read_exact(&mut len)?;
+        let len = u32::from_le_bytes(len) as usize;
+        if len > ANSWER_MAX {
+            return Err(io::Error::other("its answer is too long"));
+        }
+        let mut text = vec![0; len];
+        self.socket.read_exact(&mut text)?;
+        Ok(text)
+    }
+
+    /// Fetches what the function gave.
+    fn given(&mut self, answer: &Answer) -> Result<(), Wrong> {
+        let wrong = |told: &str| Wrong::Lost(format!("a process of Python gave {told}"));
+        let Some(Placed { dtype, shape, .. }) = &answer.given else {
+            return Err(wrong("nothing"));
+        };
+        let dtype = DType::named(dtype).ok_or_else(|| wrong("elements that there are not"))?;
+        if shape.len() > runtime::MAX_RANK {
+            return Err(Wrong::Refused(Fault::new(
+                "python",
+                format!("it gave an array of {} axes", shape.len()),
+            )));
+        }
+        let room = self.result.claim(dtype, Shape::new(shape)).map_err(Wrong::Refused)?;
+        self.memory.read_exact_at(room, 0).map_err(|it| wrong(&format!("no value: {it}")))
+    }
+
+    /// Why it does not answer.
+    fn lost(&mut self, name: &str, error: &io::Error) -> String {
+        match self.ended(PATIENCE) {
+            Some(status) => {
+                let why = match status.signal() {
+                    Some(9) => {
+                        "was killed (signal 9), as by a system that is out of memory".to_owned()
+                    }
+                    Some(11) => "crashed (signal 11, SIGSEGV)".to_owned(),
+                    Some(signal) => format!("was ended by signal {signal}"),
+                    None => format!("has ended ({status})"),
+                };
+                format!("the process that called `{name}` {why}")
+            }
+            None => format!("the process that calls `{name}` does not answer: {error}"),
+        }
+    }
+
+    /// Waits for its end, so long.
+    fn ended(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(2)),
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// Memory that other processes can have too.
+#[cfg(target_os = "linux")]
+fn memory() -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("pipec", MemfdFlags::CLOEXEC)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> io::Result<OwnedFd> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "`processes=` needs Linux: leave it out"))
+}
+
+impl Drop for Process {
+    /// It ends when it reads that nobody asks any more.
+    fn drop(&mut self) {
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if self.ended(PATIENCE).is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
