@@ -149,18 +149,12 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     {
         return Err(Failure::State("it is that of another epoch".to_owned()));
     }
-    let is_over = options.epochs.is_empty();
-    let ended = options.resume.as_ref().filter(|it| it.is_end() && !is_over);
-    let phase = match ended {
-        Some(position) => Phase::EpochOver(position.epoch),
-        None if is_over => Phase::Over,
+    let rest = rest_of(options);
+    let phase = match &rest {
+        _ if options.epochs.is_empty() => Phase::Over,
+        Some(rest) => Phase::EpochOver(rest.epochs.start - 1),
         None => Phase::Ready,
     };
-    // There is nothing to be done for an epoch of which only the end is left to be told.
-    let rest = ended.map(|it| {
-        let epochs = it.epoch.saturating_add(1)..options.epochs.end;
-        Options { epochs, resume: None, ..options.clone() }
-    });
     let of = rest.as_ref().unwrap_or(options);
     let nodes = build::nodes(program, kernels, of)?;
     let kept = build::kept_columns(program);
@@ -184,6 +178,13 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         shared_work: (options.rank.world > 1).then(|| SharedWork::of(program)),
         on_lost: None,
     })
+}
+
+/// What is left to be done where only the end of the first epoch is to be told.
+fn rest_of(options: &Options) -> Option<Options> {
+    let position = options.resume.as_ref().filter(|it| it.is_end())?;
+    let epochs = position.epoch.checked_add(1)?..options.epochs.end;
+    Some(Options { epochs, resume: None, ..options.clone() })
 }
 
 /// A program that runs. Dropped, it stops, and leaves no thread behind.

@@ -110,15 +110,28 @@ pub fn spend(time: Duration) {
     OVERSLEPT.set(spend_from(time, OVERSLEPT.get()));
 }
 
-/// Whose turn it is to do what one thread does at a time; and by how much too long they took.
+/// Whose turn it is to do what one thread does at a time.
 #[derive(Debug, Default)]
-pub struct Turn(Mutex<Duration>);
+pub struct Turn(Mutex<Turns>);
+
+#[derive(Debug, Default)]
+struct Turns {
+    /// By how much too long they took.
+    overslept: Duration,
+    /// When the last one was over.
+    over: Option<Instant>,
+}
 
 impl Turn {
     /// Spends `time` of a core once it is the caller's turn.
     pub fn spend(&self, time: Duration) {
-        let mut overslept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *overslept = spend_from(time, *overslept);
+        let came = Instant::now();
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who has waited would have begun when the last turn was over: to wake up takes a time that
+        // such a machine would not need.
+        let late = turns.over.filter(|it| came < *it).map_or(Duration::ZERO, |it| it.elapsed());
+        turns.overslept = spend_from(time, turns.overslept + late);
+        turns.over = Some(Instant::now());
     }
 }
 
@@ -126,7 +139,7 @@ impl Turn {
 fn spend_from(time: Duration, overslept: Duration) -> Duration {
     if !VIRTUAL.load(Relaxed) {
         spin(time);
-        return overslept;
+        return Duration::ZERO;
     }
     let left = doze(time.mul_f64(slower()), overslept);
     SPENT.set(SPENT.get() + time);
