@@ -131,17 +131,18 @@ impl Processes {
 
     /// Does something with a process of its own; one that is lost is not used again.
     fn with<T>(&self, work: impl FnOnce(&mut Process) -> Result<T, Wrong>) -> Result<T, Wrong> {
-        let mut process = match self.taken() {
+        let mut lent = Lent { process: self.taken(), from: self };
+        let process = match &mut lent.process {
             Some(idle) => idle,
-            None => Process::start(&self.python).map_err(|error| {
-                self.given_back(None);
+            none => none.insert(Process::start(&self.python).map_err(|error| {
                 let told = format!("no process of Python can be started: {error}");
                 Wrong::Lost(format!("{told} (`{}`)", self.python.executable))
-            })?,
+            })?),
         };
-        let done = work(&mut process);
-        let is_lost = matches!(done, Err(Wrong::Lost(_)));
-        self.given_back((!is_lost).then_some(process));
+        let done = work(process);
+        if matches!(done, Err(Wrong::Lost(_))) {
+            lent.process = None;
+        }
         done
     }
 
@@ -172,6 +173,20 @@ impl Processes {
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a process, which is given back whatever comes of the work: others may wait for it.
+struct Lent<'a> {
+    process: Option<Process>,
+    from: &'a Processes,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        // Where a panic has come between, nobody knows what it would answer next.
+        let process = self.process.take().filter(|_| !thread::panicking());
+        self.from.given_back(process);
     }
 }
 

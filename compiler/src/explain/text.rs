@@ -127,7 +127,8 @@ fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
     };
     let workers = match step.workers {
         0 => "source".to_owned(),
-        n => step.hands().ceil().min(n.into()).to_string(),
+        // One that does but a little beside what is done in order is one.
+        n => (step.hands() - 0.1).ceil().clamp(1.0, n.into()).to_string(),
     };
     let costs = if step.ns.value > 0.0 { time(step.ns) } else { "–".to_owned() };
     vec![
