@@ -81,8 +81,7 @@ pub(crate) fn estimate_known(
         step.share =
             if ns.value > 0.0 { step.ns.value * step.visits.value / ns.value } else { 0.0 };
     }
-    let (bottleneck, most) = bound(&steps, ns.value, cores);
-    let rate = if most > 0.0 { 1e9 / most } else { 0.0 };
+    let (bottleneck, rate) = bound(&steps, ns.value, cores);
     Estimate {
         pipeline: plan.name.clone(),
         cores,
@@ -96,7 +95,7 @@ pub(crate) fn estimate_known(
     }
 }
 
-/// The step that bounds the rate, and the nanoseconds between two records that leave.
+/// The step that bounds the rate, and the records that leave in a second; 0 where nothing costs anything.
 fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
     let own = |i: usize| steps[i].ns.value * steps[i].visits.value;
     let slowest = |all: &mut dyn Iterator<Item = usize>| {
@@ -107,10 +106,11 @@ fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
     let in_order = (0..steps.len()).filter(|&it| steps[it].serial > 0.0);
     let slowest_in_order =
         in_order.max_by(|&a, &b| serial(a).total_cmp(&serial(b)).then(b.cmp(&a)));
-    match slowest_in_order {
+    let (at, most) = match slowest_in_order {
         Some(it) if serial(it) > shared => (it, serial(it)),
         _ => (slowest(&mut (0..steps.len())).unwrap_or(0), shared),
-    }
+    };
+    (at, if most > 0.0 { 1e9 / most } else { 0.0 })
 }
 
 /// Rows of the batches that leave.
@@ -134,9 +134,7 @@ impl Estimate {
         for step in self.steps.iter_mut().filter(|it| it.parallel && it.calls_outside()) {
             step.serial /= f64::from(processes.max(1));
         }
-        let most;
-        (self.bottleneck, most) = bound(&self.steps, self.ns.value, self.cores);
-        self.rate.value = if most > 0.0 { 1e9 / most } else { 0.0 };
+        (self.bottleneck, self.rate.value) = bound(&self.steps, self.ns.value, self.cores);
         self
     }
 

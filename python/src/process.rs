@@ -84,12 +84,12 @@ pub(crate) enum Wrong {
 pub(crate) struct Processes {
     most: usize,
     python: Interpreter,
-    pool: Mutex<Idle>,
+    pool: Mutex<Pool>,
     back: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Idle {
+struct Pool {
     idle: Vec<Process>,
     /// All that there are.
     n: usize,
@@ -108,7 +108,7 @@ impl Processes {
 
     /// Has the function found by a process.
     pub(crate) fn find(&self, recipe: &Arc<Recipe>) -> Result<(), Wrong> {
-        self.with(|process| process.ask(&Question::find(recipe), &[]).map(drop))
+        self.with(|process| process.ask(recipe, None, &[]).map(drop))
     }
 
     /// Calls a function, which is to give elements of `dtype`, and hands what it gives to `take`; the
@@ -121,8 +121,7 @@ impl Processes {
         take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
     ) -> Result<Duration, Wrong> {
         self.with(|process| {
-            let question = Question { dtype: Some(dtype.name()), seed, ..Question::find(recipe) };
-            let answer = process.ask(&question, args)?;
+            let answer = process.ask(recipe, Some((dtype, seed)), args)?;
             process.given(&answer)?;
             take(&process.result.tensor()).map_err(Wrong::Refused)?;
             Ok(Duration::from_nanos(answer.cpu))
@@ -171,7 +170,7 @@ impl Processes {
         self.back.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Idle> {
+    fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -204,8 +203,6 @@ struct Question<'a> {
     dtype: Option<&'static str>,
     seed: Option<u64>,
     args: Vec<Placed>,
-    #[serde(skip)]
-    recipe: &'a Arc<Recipe>,
 }
 
 /// A value in the memory.
@@ -231,13 +228,6 @@ struct Answer {
     given: Option<Placed>,
     /// Nanoseconds of processor time.
     cpu: u64,
-}
-
-impl<'a> Question<'a> {
-    fn find(recipe: &'a Arc<Recipe>) -> Self {
-        let (target, pickle, args) = (None, 0, Vec::new());
-        Self { function: 0, target, pickle, dtype: None, seed: None, args, recipe }
-    }
 }
 
 /// A process.
@@ -269,15 +259,21 @@ impl Process {
         Ok(Self { child, socket, memory, known, bytes: Vec::new(), result: Scratch::new() })
     }
 
-    /// Asks, with values, and waits for the answer.
-    fn ask(&mut self, question: &Question<'_>, args: &[Tensor<'_>]) -> Result<Answer, Wrong> {
-        let name = question.recipe.name.clone();
-        let asked = self.asked(question, args).and_then(|()| self.heard());
-        let heard = asked.map_err(|error| Wrong::Lost(self.lost(&name, &error)))?;
+    /// Has a function found, and called where it is said what it is to give and draws from; waits for
+    /// the answer.
+    fn ask(
+        &mut self,
+        recipe: &Arc<Recipe>,
+        call: Option<(DType, Option<u64>)>,
+        args: &[Tensor<'_>],
+    ) -> Result<Answer, Wrong> {
+        let name = &recipe.name;
+        let asked = self.asked(recipe, call, args).and_then(|()| self.heard());
+        let heard = asked.map_err(|error| Wrong::Lost(self.lost(name, &error)))?;
         match serde_json::from_slice(&heard) {
             Ok(Reply::Done(answer)) => {
-                if self.number(question.recipe).is_none() {
-                    self.known.push(question.recipe.clone());
+                if self.number(recipe).is_none() {
+                    self.known.push(recipe.clone());
                 }
                 Ok(answer)
             }
@@ -292,11 +288,16 @@ impl Process {
         self.known.iter().position(|it| Arc::ptr_eq(it, recipe))
     }
 
-    fn asked(&mut self, question: &Question<'_>, args: &[Tensor<'_>]) -> io::Result<()> {
+    fn asked(
+        &mut self,
+        recipe: &Arc<Recipe>,
+        call: Option<(DType, Option<u64>)>,
+        args: &[Tensor<'_>],
+    ) -> io::Result<()> {
         self.bytes.clear();
-        let known = self.number(question.recipe);
+        let known = self.number(recipe);
         let (mut target, mut pickle) = (None, 0);
-        match &question.recipe.way {
+        match &recipe.way {
             _ if known.is_some() => {}
             Way::Target(it) => target = Some(it.as_str()),
             Way::Pickle(it) => {
@@ -315,9 +316,9 @@ impl Process {
         }
         self.memory.write_all_at(&self.bytes, 0)?;
         let function = known.unwrap_or(self.known.len());
-        let Question { dtype, seed, recipe, .. } = *question;
-        let whole = Question { function, target, pickle, dtype, seed, args: placed, recipe };
-        let text = serde_json::to_vec(&whole)?;
+        let (dtype, seed) = (call.map(|it| it.0.name()), call.and_then(|it| it.1));
+        let question = Question { function, target, pickle, dtype, seed, args: placed };
+        let text = serde_json::to_vec(&question)?;
         let mut message = (text.len() as u32).to_le_bytes().to_vec();
         message.extend(text);
         self.socket.write_all(&message)

@@ -15,7 +15,7 @@ pub fn worked_elsewhere(time: Duration) {
 }
 
 /// The time of which the calling thread has said so since it was asked last.
-pub(crate) fn elsewhere() -> Duration {
+pub(crate) fn take_elsewhere() -> Duration {
     ELSEWHERE.take()
 }
 

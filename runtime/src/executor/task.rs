@@ -96,7 +96,7 @@ impl Job {
     fn run_here(self, memory: &mut Memory) -> Outcome {
         let Self { node, stage, slot, label, bytes_in, timed, work } = self;
         let cpu_begin = if timed { os::thread_cpu() } else { None };
-        foreign::elsewhere();
+        foreign::take_elsewhere();
         let begin = Instant::now();
         let run = AssertUnwindSafe(|| work.run(memory.of(stage)));
         let result = catch_unwind(run).unwrap_or_else(|panic| {
@@ -107,10 +107,9 @@ impl Job {
         let result = result.map_err(|it| at(it, &label));
         let ended = Instant::now();
         let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
-        let cpu = cpu.map(|it| it + foreign::elsewhere());
         let busy = ended - begin;
         // Asking takes time too, which short tasks are not to be charged with.
-        let cpu = cpu.map(|it| it.min(busy));
+        let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
         Outcome { node, slot, bytes_in, busy, ended, cpu, result }
     }
 }
