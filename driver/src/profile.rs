@@ -56,7 +56,8 @@ pub struct Profile {
     /// Chunks by how long the consumer waited for each: up to 50 µs, 1 ms, 100 ms, and longer.
     #[serde(default)]
     pub stalls: [u64; 4],
-    /// Calls that read records.
+    /// Calls that read records, in the time in which its stages were measured: of `run --profile` also
+    /// before the first batch.
     pub reads: u64,
     /// Bytes that they gave.
     pub bytes_read: u64,
@@ -89,7 +90,7 @@ pub(crate) struct Course {
     pub(crate) records: u64,
     pub(crate) kept: bool,
     pub(crate) settled: bool,
-    /// What the process had read before.
+    /// What the process has read while its stages were measured.
     pub(crate) reads: Reads,
     /// Processor time that it had used before.
     pub(crate) cpu: Option<Duration>,
@@ -100,8 +101,6 @@ pub(crate) struct Course {
 impl Profile {
     /// What `stats` say of a run of `compiled`.
     pub(crate) fn of(compiled: &Compiled, stats: &Stats, course: &Course) -> Self {
-        let now = reads::so_far();
-        let (calls, bytes) = (now.calls - course.reads.calls, now.bytes - course.reads.bytes);
         let cpu = os::process_cpu().and_then(|it| it.checked_sub(course.cpu?));
         // What was slowed down is told as it would have been.
         let real = |time: Duration| time.as_secs_f64() / tokens::slower();
@@ -121,8 +120,8 @@ impl Profile {
             others: course.others,
             stalled_seconds: real(stats.stalled),
             stalls: stats.stalls,
-            reads: calls,
-            bytes_read: bytes,
+            reads: course.reads.calls,
+            bytes_read: course.reads.bytes,
             kept: course.kept,
             settled: course.settled,
         }
@@ -248,7 +247,7 @@ pub fn measure(
     let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
     let mut converging = Converging::within(least, measuring.seconds);
     let mut course = Course { workers: measuring.workers, ..Course::default() };
-    let mut cpu_before = os::process_cpu();
+    let (mut reads_before, mut cpu_before) = (reads::so_far(), os::process_cpu());
     let (begun, mut given) = (Instant::now(), 0);
     let (mut since, mut before, noise) = (None, Stats::default(), Noise::begin());
     while let Some(chunk) = run.next() {
@@ -258,12 +257,12 @@ pub fn measure(
             // when memory, files and code have been touched.
             given += 1;
             if begun.elapsed().as_secs_f64() >= least * WARM_UP {
-                (course.reads, course.cpu) = (reads::so_far(), os::process_cpu());
+                course.cpu = os::process_cpu();
                 before = run.stats();
                 if given < FEW {
                     before.stages.clear();
                 } else {
-                    cpu_before = course.cpu;
+                    (reads_before, cpu_before) = (reads::so_far(), course.cpu);
                 }
                 since = Some(Instant::now());
             }
@@ -284,6 +283,7 @@ pub fn measure(
     course.others = noise.others();
     let cpu = os::process_cpu().and_then(|it| it.checked_sub(cpu_before?));
     let stats = with_executor(run.stats().since(&before), cpu);
+    course.reads = reads::so_far().since(reads_before);
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))

@@ -283,8 +283,6 @@ struct First {
     records: u64,
     /// How long the consumer had waited.
     waited: runtime::Stats,
-    /// What the process had read.
-    reads: Reads,
 }
 
 impl Consumer<'_> {
@@ -325,8 +323,7 @@ impl Consumer<'_> {
         let Some(path) = &self.options.profile else { return Ok(()) };
         let first = locked(&self.shared.state).first.clone();
         // Where nothing came after the first chunk, it is all there is.
-        let begin = || First { reads: self.reads, ..First::default() };
-        let first = if progress.outputs > first.outputs { first } else { begin() };
+        let first = if progress.outputs > first.outputs { first } else { First::default() };
         let stats = &stats.clone().since(&first.waited);
         let course = Course {
             workers: self.options.workers,
@@ -335,7 +332,7 @@ impl Consumer<'_> {
             records: progress.records - first.records,
             kept: !self.keeping.kept.is_empty(),
             settled: false,
-            reads: first.reads,
+            reads: reads::so_far().since(self.reads),
             cpu: self.cpu,
             others: None,
         };
@@ -399,7 +396,7 @@ impl Consumer<'_> {
             let (outputs, records) = (chunk.rows as u64, records as u64);
             // What the stages did until now is part of what they do.
             let waited = runtime::Stats { stages: Vec::new(), ..stats() };
-            *first = First { after, outputs, records, waited, reads: reads::so_far() };
+            *first = First { after, outputs, records, waited };
             progress.first = Some(after);
         }
         progress.epoch = chunk.epoch;

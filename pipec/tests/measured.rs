@@ -82,6 +82,21 @@ fn a_read_counts_the_bytes_that_it_gives() {
 }
 
 #[test]
+fn what_was_read_before_the_first_batch_counts_where_its_stages_do() {
+    let folder = Folder::of("few", &[]);
+    // Fewer batches come while it warms up than would do to measure its stages from there on.
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(1000) |> map { i: busy(i, time: 0.004, bytes: 1000) } |> batch(64)\n",
+    );
+    let profile = profile(&folder, "p.pipe");
+    let stages = profile["measured"]["stages"].as_array().unwrap();
+    let entered = stages[1]["entered"].as_u64().unwrap();
+    let bytes = profile["bytes_read"].as_u64().unwrap();
+    assert!(bytes >= 1000 * entered, "{bytes} bytes for {entered} records");
+}
+
+#[test]
 fn a_machine_that_is_not_there_gives_the_same() {
     let folder = Folder::of("virtual", &[]);
     folder.write(

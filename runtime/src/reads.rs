@@ -21,6 +21,14 @@ pub struct Reads {
     pub bytes: u64,
 }
 
+impl Reads {
+    /// What was read since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self { calls: self.calls - before.calls, bytes: self.bytes - before.bytes }
+    }
+}
+
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 /// Bytes a second that may be read; 0 where nothing is held back.

@@ -111,7 +111,7 @@ pub struct Seen {
     pub others: f64,
     /// The share of the time that the consumer waited: 0 to 1.
     pub stall: f64,
-    /// Bytes of files that were read.
+    /// Bytes of files that were read while its steps were measured.
     pub bytes_read: f64,
 }
 
@@ -293,7 +293,7 @@ fn sources(network: &Network) -> Vec<usize> {
 /// The network where as many bytes are read as were counted: all of them together, not step by step.
 fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
     let entering = network.visits().entering;
-    let outputs = (seen.seconds * seen.outputs_per_second).max(1e-9);
+    let outputs = seen.seconds * seen.outputs_per_second;
     let reads = |at: usize| network.steps()[at].reads.map_or(0.0, |it| it.bytes);
     // What entered a step is what it has read for: of what left at the end, some was read before.
     let entered = |at: usize| match steps[at].entered {
@@ -302,7 +302,7 @@ fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
     };
     let all: f64 = (0..entering.len()).map(|at| reads(at) * entered(at)).sum();
     if all <= 0.0 && seen.bytes_read > 0.0 {
-        let bytes = seen.bytes_read / outputs / entering[0].max(1e-9);
+        let bytes = seen.bytes_read / entered(0).max(1e-9);
         let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
         return network.with(0, |step| step.reads = Some(reads));
     }
