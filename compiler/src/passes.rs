@@ -21,6 +21,7 @@ mod pull;
 mod rebuild;
 mod resize_parts;
 mod sink_views;
+mod small_axes;
 
 use crate::{
     estimate::{Estimate, estimate_known},
@@ -92,6 +93,8 @@ pub static PASSES: &[Pass] = &[
     resize_parts::PASS,
     // After views, which stand between what it puts together.
     affine::PASS,
+    // After what moves views and puts arithmetic together: it takes tensors apart.
+    small_axes::PASS,
     // Last: it marks the plan as the others have made it.
     make_parts::PASS,
 ];

@@ -89,6 +89,8 @@ pub enum Property {
     Affine(&'static Affine),
     /// Gives its first argument as it is, where its arguments are such.
     Neutral(&'static Neutral),
+    /// Makes one element of all along its parameter `axis`, or of all there are.
+    Reduces(Reduction),
     /// Tells the extents of its argument, and nothing of its elements.
     Asks,
     /// With another argument it gives nearly what another function makes of its result.
@@ -114,6 +116,26 @@ pub enum Property {
     NeedsIndex,
     /// Of a source: can be read in any order.
     Indexed,
+}
+
+/// How several elements become one, in the order of `semantics.md`, 4: each is a lane of 16 in turn, and
+/// the upper half of the lanes is put to the lower one until one is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// Added up: integers of less than 64 bits and `bool` as `i64`, which they give; floats as `f64`,
+    /// rounded once to their dtype.
+    Sum,
+    /// Their exact sum divided by how many they are, in `f64`, rounded once to their dtype; of
+    /// integers to `f32`.
+    Mean,
+    /// The smallest; a NaN among them.
+    Least,
+    /// The largest; a NaN among them.
+    Greatest,
+    /// Whether all are true.
+    All,
+    /// Whether one is.
+    Any,
 }
 
 /// What a property says of one function: there is one for each that has it, so two are equal if they

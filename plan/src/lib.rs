@@ -20,7 +20,7 @@ pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
     Affine, Applied, Cost, Drafted, Entry, FieldTypes, Fused, Indexed, Intrinsic, Library, Nearly,
-    Neutral, Property, ReadAffine, Resampled, ResultType, WriteAffine,
+    Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

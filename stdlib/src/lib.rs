@@ -181,7 +181,7 @@ mod prelude {
     pub(crate) use crate::declare::{function, intrinsic, operator, source};
     pub(crate) use plan::{
         Affine, Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Nearly, Neutral, Property,
-        Type,
+        Reduction, Type,
     };
     pub(crate) use runtime::{
         Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, SideIndex, Tensor,

@@ -302,7 +302,10 @@ fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
     };
     let all: f64 = (0..entering.len()).map(|at| reads(at) * entered(at)).sum();
     if all <= 0.0 && seen.bytes_read > 0.0 {
-        let bytes = seen.bytes_read / entered(0).max(1e-9);
+        // Who has read nobody says: the steps behind the sources, which run ahead of them.
+        let behind = (0..entering.len()).filter(|it| !network.steps()[*it].inputs.is_empty());
+        let passes = behind.map(|at| entered(at) / entering[at].max(1e-9)).fold(outputs, f64::max);
+        let bytes = seen.bytes_read / (passes * entering[0]).max(1e-9);
         let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
         return network.with(0, |step| step.reads = Some(reads));
     }
@@ -520,6 +523,24 @@ mod tests {
         view.seen = Some((seen(100.0, 8e5), Machine::new(1.0, 1e9)));
         let rate = looked(&plan, view, |steps| steps[1].entered = 80.0).solution.rate;
         assert!((rate - 100.0).abs() < 0.1, "{rate}");
+    }
+
+    #[test]
+    fn what_nobody_says_to_have_read_was_read_behind_the_source() {
+        let mut bed = Bed::default();
+        let range = bed.range();
+        let twice = bed.twice(range);
+        let plan = bed.plan(twice);
+        let mut view = view(&[], Vec::new());
+        view.machine.storages = vec![model::Storage::flat("a", 1e6)];
+        view.seen = Some((seen(60.0, 8e5), Machine::new(1.0, 1e9)));
+        // The source has run ahead, and 20 are still under way.
+        let entered = |steps: &mut [StepEstimate]| {
+            (steps[0].entered, steps[1].entered) = (1000.0, 80.0);
+        };
+        let rate = looked(&plan, view, entered).solution.rate;
+        // 10 kB for each that entered, of which two leave.
+        assert!((rate - 200.0).abs() < 0.1, "{rate}");
     }
 
     #[test]

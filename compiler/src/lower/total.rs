@@ -1,13 +1,14 @@
 //! Which expressions can fail on a record, and which let it go.
 
 use super::catalog::Catalog;
-use plan::{Binary, Const, Expr, ExprId, Extent, Graph, Index, Otherwise, Policy, Type};
+use plan::{Arg, Binary, Const, Expr, ExprId, Extent, Graph, Index, Otherwise, Policy, Type};
 
 /// Whether the node `id` by itself can fail on a record; what it needs is not asked.
 pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
     match graph.expr(id) {
         Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) => false,
         Expr::Unary(..) | Expr::Cast(..) => false,
+        Expr::Call { function, args, .. } if is_inside(graph, function, args) => false,
         Expr::Call { function, .. } => {
             ["fails", "reads"].into_iter().any(|it| catalog.has_effect(function, it))
                 || catalog.function(function).is_none()
@@ -25,6 +26,16 @@ pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
         }
         Expr::Stack { .. } | Expr::Else { .. } => true,
     }
+}
+
+/// The function that takes one element of the first axis.
+pub(crate) const TAKE_AT: &str = "take_at";
+
+/// Whether a call takes an element that is there: a type whose first extent is known has been checked.
+fn is_inside(graph: &Graph, function: &str, args: &[Arg]) -> bool {
+    let [Arg::Expr(of), Arg::Int(_)] = args else { return false };
+    let first = graph.ty(*of).shape().and_then(<[Extent]>::first);
+    function == TAKE_AT && matches!(first, Some(Extent::Known(_)))
 }
 
 /// Whether one of the `live` nodes can fail.

@@ -13,7 +13,8 @@ function! {
     /// ```
     "all(x: any, axis: int = none) -> any",
     // Assumed: as `sum`.
-    cost: Cost { ns_byte_in: 0.25, ..Cost::call(15.0) },
+    cost: Cost { ns_byte_in: 0.25, ..Cost::out(15.0, 1.2) },
+    properties: &[Property::Reduces(Reduction::All)],
     result: Some(|it| reduced(it, truth)),
 }
 

@@ -15,7 +15,8 @@ function! {
     /// ```
     "maximum(x: any, axis: int = none) fails -> any",
     // Assumed: as `sum`.
-    cost: Cost { ns_byte_in: 0.25, ..Cost::call(15.0) },
+    cost: Cost { ns_byte_in: 0.25, ..Cost::out(15.0, 1.2) },
+    properties: &[Property::Reduces(Reduction::Greatest)],
     result: Some(|it| reduced(it, ordered)),
 }
 

@@ -16,7 +16,8 @@ function! {
     /// ```
     "mean(x: any, axis: int = none) -> any",
     // Assumed: as `sum`.
-    cost: Cost { ns_byte_in: 0.25, ..Cost::call(15.0) },
+    cost: Cost { ns_byte_in: 0.25, ..Cost::out(15.0, 1.2) },
+    properties: &[Property::Reduces(Reduction::Mean)],
     result: Some(|it| reduced(it, |dtype| Ok(averaged(dtype)))),
 }
 

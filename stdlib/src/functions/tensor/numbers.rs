@@ -183,6 +183,12 @@ impl Number for bool {
     }
 }
 
+/// What is not a number as the one that arithmetic gives: which one comes of two, or of infinities,
+/// differs between machines.
+fn one_nan(x: f64) -> f64 {
+    if x.is_nan() { f64::NAN } else { x }
+}
+
 macro_rules! floats {
     ($($ty:ty: $narrow:expr);+) => {$(
         impl Number for $ty {
@@ -199,10 +205,10 @@ macro_rules! floats {
                 f64::from(self)
             }
             fn sum(total: f64) -> $ty {
-                ($narrow)(total)
+                ($narrow)(one_nan(total))
             }
             fn mean(mean: f64) -> $ty {
-                ($narrow)(mean)
+                ($narrow)(one_nan(mean))
             }
             fn is_none(self) -> bool {
                 self.is_nan()
