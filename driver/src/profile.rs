@@ -217,9 +217,10 @@ pub struct Measuring {
     pub seconds: f64,
 }
 
-/// The share of the shortest time in which a run warms up.
+/// The share of the shortest time in which a run warms up,
 const WARM_UP: f64 = 0.2;
-/// Where fewer outputs come in that time, it is measured as well: a stage may have done nothing since.
+/// and the chunks that come meanwhile. Where fewer have come in all of that time, it is measured as well:
+/// a stage may have done nothing since.
 const FEW: usize = 4;
 
 /// Runs `compiled`, its output into nothing, until its rate has settled within 1 %, and measures it;
@@ -256,7 +257,8 @@ pub fn measure(
             // From the first batch on: what comes before it is not the rate. Where many come, from
             // when memory, files and code have been touched.
             given += 1;
-            if begun.elapsed().as_secs_f64() >= least * WARM_UP {
+            let elapsed = begun.elapsed().as_secs_f64();
+            if elapsed >= least || elapsed >= least * WARM_UP && given >= FEW {
                 course.cpu = os::process_cpu();
                 before = run.stats();
                 if given < FEW {
@@ -289,16 +291,26 @@ pub fn measure(
     Ok(Profile::of(compiled, &stats, &course))
 }
 
-/// The figures with what the executor itself takes, shared out among the stages by their tasks: so
-/// their processor times together are the `cpu` of the process, which did nothing else.
+/// What a task costs the executor at the most, in seconds: a queue, a lock, a thread that wakes up.
+/// Assumed.
+const TASK_SECONDS: f64 = 1e-6;
+
+/// The figures with what nobody measures of them, so that the processor times of the stages are together
+/// the `cpu` of the process, which did nothing else: what a task costs by their tasks, and what the system
+/// does meanwhile, such as to find pages and to switch threads, by their processor times.
 fn with_executor(mut stats: Stats, cpu: Option<Duration>) -> Stats {
-    let seen: Duration = stats.stages.iter().map(|it| it.cpu).sum();
-    let tasks: u64 = stats.stages.iter().map(|it| it.tasks).sum();
-    let other = cpu.unwrap_or_default().saturating_sub(seen).as_secs_f64() / tasks.max(1) as f64;
     // On virtual cores it is the waking and the falling asleep.
-    if tokens::cores().is_none() {
-        let own = |tasks: u64| Duration::from_secs_f64(other * tasks as f64);
-        stats.stages.iter_mut().for_each(|it| it.cpu += own(it.tasks));
+    if tokens::cores().is_some() {
+        return stats;
+    }
+    let seen: f64 = stats.stages.iter().map(|it| it.cpu.as_secs_f64()).sum();
+    let tasks: u64 = stats.stages.iter().map(|it| it.tasks).sum();
+    let other = (cpu.unwrap_or_default().as_secs_f64() - seen).max(0.0);
+    let by_task = other.min(tasks as f64 * TASK_SECONDS);
+    let (task, second) = (by_task / tasks.max(1) as f64, (other - by_task) / seen.max(1e-9));
+    for it in &mut stats.stages {
+        let own = task * it.tasks as f64 + second * it.cpu.as_secs_f64();
+        it.cpu += Duration::from_secs_f64(own);
     }
     stats
 }

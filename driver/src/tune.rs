@@ -13,6 +13,7 @@ use crate::{
 };
 use compiler::{estimate::Outlook, explain::Explanation};
 use runtime::Failure;
+use std::time::Instant;
 
 /// How a pipeline is tuned.
 #[derive(Debug, Clone)]
@@ -42,10 +43,17 @@ pub struct Tuned {
     pub explanation: Explanation,
 }
 
-/// Measurements at the most.
+/// Numbers of threads that are tried, at the most.
 const TRIES_MAX: usize = 4;
 /// A plan with fewer threads may be slower by this part: they are worth more elsewhere.
 const AS_GOOD: f64 = 0.985;
+/// What is so much slower than the best is not measured again.
+const FINALIST: f64 = 0.9;
+/// Turns of each of those that are left, at the most; with fewer than the second number there is nothing
+/// to be gained by them.
+const TURNS: (usize, usize) = (5, 2);
+/// What a turn is to have at the least: seconds, and outputs.
+const TURN_LEAST: (f64, f64) = (0.5, 8.0);
 
 impl Wanted {
     fn measuring(&self, workers: usize, seconds: f64) -> Measuring {
@@ -64,33 +72,74 @@ pub fn tune(
     stop: &Stop,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Tuned, Failure> {
-    let cores = wanted.cores;
-    let mut tried: Vec<(usize, Profile)> = Vec::new();
+    let (begun, cores) = (Instant::now(), wanted.cores);
+    let mut tried: Vec<Tried> = Vec::new();
     let mut next = Some(cores);
     while let Some(workers) = next {
         let measuring = wanted.measuring(workers, wanted.seconds / TRIES_MAX as f64);
-        tried.push((workers, profile::measure(compiled, &measuring, stop, sample)?));
-        let (best, _) = best(&tried);
-        let (_, outlook) = explained(compiled, wanted, Some(&tried[best].1), sample)?;
-        let untried = |it: &usize| tried.iter().all(|tried| tried.0 != *it);
+        let profile = profile::measure(compiled, &measuring, stop, sample)?;
+        tried.push(Tried { workers, profiles: vec![profile] });
+        let (_, outlook) = explained(compiled, wanted, Some(best(&tried).middle()), sample)?;
+        let untried = |it: &usize| tried.iter().all(|tried| tried.workers != *it);
         next = candidates(&outlook, cores).into_iter().find(untried);
         next = next.filter(|_| tried.len() < TRIES_MAX);
     }
-    let (best, _) = best(&tried);
-    let (workers, profile) = &tried[best];
+    // What is nearly as fast is measured by turns: a machine is now a little faster, now slower.
+    let left = wanted.seconds - begun.elapsed().as_secs_f64();
+    let finalists = finalists(&tried);
+    let (rounds, seconds) = turns(finalists.len(), best(&tried).middle(), left);
+    for at in (0..rounds).flat_map(|_| finalists.iter().copied()) {
+        let measuring = wanted.measuring(tried[at].workers, seconds);
+        tried[at].profiles.push(profile::measure(compiled, &measuring, stop, sample)?);
+    }
+    let best = best(&tried);
+    let (workers, profile) = (best.workers, best.middle());
     let (explanation, outlook) = explained(compiled, wanted, Some(profile), sample)?;
-    let chosen = chosen(compiled, (&explanation, &outlook), (*workers, cores, profile));
-    let tried = tried.iter().map(|it| (it.0, it.1.records_per_second())).collect();
+    let chosen = chosen(compiled, (&explanation, &outlook), (workers, cores, profile));
+    let tried = tried.iter().map(|it| (it.workers, it.rate())).collect();
     Ok(Tuned { chosen, tried, explanation })
 }
 
+/// A number of threads, and what was measured with it.
+struct Tried {
+    workers: usize,
+    profiles: Vec<Profile>,
+}
+
+impl Tried {
+    /// The measurement in the middle, of those by their rates.
+    fn middle(&self) -> &Profile {
+        let mut all: Vec<&Profile> = self.profiles.iter().collect();
+        all.sort_by(|a, b| a.records_per_second().total_cmp(&b.records_per_second()));
+        all[all.len() / 2]
+    }
+
+    fn rate(&self) -> f64 {
+        self.middle().records_per_second()
+    }
+}
+
 /// The fastest; of those that are as good, the one with the fewest threads.
-fn best(tried: &[(usize, Profile)]) -> (usize, f64) {
-    let rate = |at: usize| tried[at].1.records_per_second();
-    let most = (0..tried.len()).map(rate).fold(0.0, f64::max);
-    let good = (0..tried.len()).filter(|&it| rate(it) >= most * AS_GOOD);
-    let at = good.min_by_key(|&it| tried[it].0).unwrap_or(0);
-    (at, rate(at))
+fn best(tried: &[Tried]) -> &Tried {
+    let most = tried.iter().map(Tried::rate).fold(0.0, f64::max);
+    let good = tried.iter().filter(|it| it.rate() >= most * AS_GOOD);
+    good.min_by_key(|it| it.workers).unwrap_or(&tried[0])
+}
+/// Those that may be the fastest; none where only one may.
+fn finalists(tried: &[Tried]) -> Vec<usize> {
+    let most = tried.iter().map(Tried::rate).fold(0.0, f64::max);
+    let near: Vec<usize> =
+        (0..tried.len()).filter(|it| tried[*it].rate() >= most * FINALIST).collect();
+    if near.len() > 1 { near } else { Vec::new() }
+}
+
+/// Turns of each of so many finalists in the seconds that are left, and the longest that one may take.
+fn turns(finalists: usize, best: &Profile, left: f64) -> (usize, f64) {
+    let (seconds, outputs) = TURN_LEAST;
+    let each = seconds.max(outputs * best.seconds / best.outputs.max(1) as f64);
+    let n = finalists.max(1) as f64;
+    let rounds = TURNS.0.min((left.max(0.0) / (n * each)) as usize);
+    if finalists == 0 || rounds < TURNS.1 { (0, 0.0) } else { (rounds, left / (n * rounds as f64)) }
 }
 
 /// Numbers of threads that are worth a try: as many as the model says are busy, and some more
