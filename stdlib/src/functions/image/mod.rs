@@ -18,6 +18,8 @@ mod flip_x;
 mod flip_y;
 mod gaussian_blur;
 mod grayscale;
+#[cfg(test)]
+mod instructions;
 mod normalize;
 mod pad;
 mod plasma;
