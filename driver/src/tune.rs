@@ -47,8 +47,9 @@ pub struct Tuned {
 const TRIES_MAX: usize = 4;
 /// A plan with fewer threads may be slower by this part: they are worth more elsewhere.
 const AS_GOOD: f64 = 0.985;
-/// What is so much slower than the best is not measured again.
-const FINALIST: f64 = 0.9;
+/// What is so much slower than the best is not measured again: more than a machine may be by itself, from one
+/// measurement to the next.
+const FINALIST: f64 = 0.75;
 /// Turns of each of those that are left, at the most; with fewer than the second number there is nothing
 /// to be gained by them.
 const TURNS: (usize, usize) = (5, 2);

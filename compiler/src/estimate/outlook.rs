@@ -302,9 +302,12 @@ fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
     };
     let all: f64 = (0..entering.len()).map(|at| reads(at) * entered(at)).sum();
     if all <= 0.0 && seen.bytes_read > 0.0 {
-        // Who has read nobody says: the steps behind the sources, which run ahead of them.
+        // Who has read nobody says: the steps behind the sources, which run ahead of them. What has left
+        // may have waited for what is before it.
         let behind = (0..entering.len()).filter(|it| !network.steps()[*it].inputs.is_empty());
-        let passes = behind.map(|at| entered(at) / entering[at].max(1e-9)).fold(outputs, f64::max);
+        let counted = behind.filter(|it| steps[*it].entered > 0.0);
+        let passes = counted.map(|at| steps[at].entered / entering[at].max(1e-9));
+        let passes = passes.reduce(f64::max).unwrap_or(outputs);
         let bytes = seen.bytes_read / (passes * entering[0]).max(1e-9);
         let reads = Reads { storage: 0, bytes, requests: 0.0, pattern: Pattern::Random };
         return network.with(0, |step| step.reads = Some(reads));
@@ -533,8 +536,8 @@ mod tests {
         let plan = bed.plan(twice);
         let mut view = view(&[], Vec::new());
         view.machine.storages = vec![model::Storage::flat("a", 1e6)];
-        view.seen = Some((seen(60.0, 8e5), Machine::new(1.0, 1e9)));
-        // The source has run ahead, and 20 are still under way.
+        view.seen = Some((seen(170.0, 8e5), Machine::new(1.0, 1e9)));
+        // The source has run ahead, and ten more leave that had come before.
         let entered = |steps: &mut [StepEstimate]| {
             (steps[0].entered, steps[1].entered) = (1000.0, 80.0);
         };
