@@ -1,4 +1,5 @@
-//! Tuning: measure, choose, measure again, until nothing better is found.
+//! Tuning: measure, choose, measure again, until nothing better is found; then what is nearly as fast by
+//! turns.
 
 mod compare;
 
@@ -63,7 +64,8 @@ impl Wanted {
     }
 }
 
-/// Tunes `compiled`: profiles it, lets the model choose, profiles what was chosen.
+/// Tunes `compiled`: profiles it, lets the model choose and profiles what it chose, until it chooses nothing
+/// new; then profiles those that are nearly as fast as the best by turns, and takes the fastest by the medians.
 ///
 /// # Errors
 /// Those of a run; it was stopped.
@@ -126,6 +128,7 @@ fn best(tried: &[Tried]) -> &Tried {
     let good = tried.iter().filter(|it| it.rate() >= most * AS_GOOD);
     good.min_by_key(|it| it.workers).unwrap_or(&tried[0])
 }
+
 /// Those that may be the fastest; none where only one may.
 fn finalists(tried: &[Tried]) -> Vec<usize> {
     let most = tried.iter().map(Tried::rate).fold(0.0, f64::max);

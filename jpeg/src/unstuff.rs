@@ -158,7 +158,7 @@ mod tests {
     fn all_tiers_copy_the_same() {
         assert_eq!(all(&[1, 0xFF, 0, 2, 0xFF, 0xD9]).1, [1, 0xFF, 2]);
         let mut seed = 1_u32;
-        for len in 0..400 {
+        for len in (0..400).step_by(if cfg!(miri) { 97 } else { 1 }) {
             let bytes: Vec<u8> = (0..len)
                 .map(|_| {
                     seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

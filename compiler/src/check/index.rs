@@ -1,7 +1,7 @@
 //! Parts of values: fields, elements, slices, and what untyped data are.
 
 use super::{Checker, Env, Known, Val};
-use crate::{ast, errors::check as errors};
+use crate::{ast, errors::check as errors, lower::total::TAKE_AT};
 use plan::{Arg, DType, ExprId, Extent, Span, Type};
 
 impl<'a> Checker<'a> {
@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
                 return self.report(errors::outside_list(n as usize, at));
             }
         }
-        self.library_call("take_at", vec![Arg::Expr(id), arg], at)
+        self.library_call(TAKE_AT, vec![Arg::Expr(id), arg], at)
     }
 
     fn slice(&mut self, val: Val, [from, to]: [Option<Val>; 2], at: Span, axis: &mut usize) -> Val {

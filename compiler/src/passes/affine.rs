@@ -2,7 +2,7 @@
 //! functions that are such, with numbers that are known.
 
 use super::{
-    Pass, Proposal, Refusal,
+    Pass, Refusal,
     moves::{How, computed},
     rebuild,
     sink_views::name,
@@ -19,7 +19,7 @@ pub(super) const PASS: Pass = Pass {
     law: "Affine maps of real numbers make an affine map; of floats the last bits differ, since \
           each step rounds.",
     exact: false,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, &chains(op, catalog))),
     refuse,
 };
 
@@ -209,23 +209,8 @@ fn constant(graph: &mut Graph, all: Vec<f64>) -> ExprId {
     graph.add(Expr::Const(Const::Floats(DType::F32, shape, all)), ty)
 }
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        let op = &plan.ops[id];
-        let chains = chains(op, catalog);
-        let (changed, done) = rewritten(op, &chains);
-        if !done.is_empty() {
-            story.push(format!("{}: {}", op.step, done.join(", ")));
-            plan.ops[id] = changed;
-        }
-    }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
-}
-
 /// The operator with each chain as one, and what was put together.
-fn rewritten(op: &Op, chains: &[Chain]) -> (Op, Vec<String>) {
+fn rewritten(op: &Op, chains: &[Chain]) -> Option<(Op, Vec<String>)> {
     let mut graph = Graph::default();
     graph.n_vars = op.graph.n_vars;
     let mut new: HashMap<ExprId, ExprId> = HashMap::new();
@@ -238,7 +223,8 @@ fn rewritten(op: &Op, chains: &[Chain]) -> (Op, Vec<String>) {
             put.unwrap_or_else(|| graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()));
         new.insert(id, made);
     }
-    (rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]), done)
+    let changed = || rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]);
+    (!done.is_empty()).then(|| (changed(), done))
 }
 
 impl Chain {

@@ -7,38 +7,32 @@
 //! The plan is only marked: whoever runs it makes the part at once, unless the whole is kept from
 //! epoch to epoch, and then takes the part of that.
 
-use super::{Pass, Proposal, rebuild};
+use super::{Pass, rebuild};
 use crate::lower::{align::values, catalog::Catalog};
-use plan::{Graph, Plan, Property, parts};
+use plan::{Graph, Op, Property, parts};
 
 pub(super) const PASS: Pass = Pass {
     name: "make-parts",
     doc: "Where only a part of a value is used, only that part is made.",
     law: "The library states that the part of the whole and the part made at once are the same.",
     exact: true,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        // Without what nobody needs, which would count as users.
-        let mut op = rebuild::renumbered(&plan.ops[id], &[]);
-        let roots = values(&op);
-        let mut sites = sites(&op.graph, catalog);
-        sites.retain(|it| !roots.contains(&it.whole));
-        if sites.is_empty() || plan.ops[id].graph.parts {
-            continue;
-        }
-        for site in &sites {
-            story.push(format!("{}: `{}` makes the part that is used", op.step, site.fused.into));
-        }
-        op.graph.parts = true;
-        plan.ops[id] = op;
+fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+    if op.graph.parts {
+        return None;
     }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
+    // Without what nobody needs, which would count as users.
+    let mut op = rebuild::renumbered(op, &[]);
+    let roots = values(&op);
+    let mut sites = sites(&op.graph, catalog);
+    sites.retain(|it| !roots.contains(&it.whole));
+    let words = |it: &parts::Site| format!("`{}` makes the part that is used", it.fused.into);
+    let done: Vec<String> = sites.iter().map(words).collect();
+    op.graph.parts = true;
+    (!done.is_empty()).then_some((op, done))
 }
 
 /// The values of which a part can be made without them.

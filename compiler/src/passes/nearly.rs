@@ -41,18 +41,11 @@ pub(super) struct Site<P: 'static> {
 impl<P> Leaves<P> {
     /// The plan with all of them done.
     pub(super) fn propose(&self, plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
-        let mut plan = plan.clone();
-        let mut story = Vec::new();
-        for id in plan.ops.ids() {
-            let op = &plan.ops[id];
+        rebuild::each(plan, |op| {
             let sites = self.sites(op, catalog);
-            let changed = (self.rewritten)(op, &sites, catalog).filter(|_| !sites.is_empty());
-            let Some(changed) = changed else { continue };
-            story.extend(sites.iter().map(|it| format!("{}: {}", op.step, self.told(op, it))));
-            plan.ops[id] = changed;
-        }
-        let why = story.join("; ");
-        if story.is_empty() { Vec::new() } else { vec![Proposal { plan, why }] }
+            let changed = (self.rewritten)(op, &sites, catalog).filter(|_| !sites.is_empty())?;
+            Some((changed, sites.iter().map(|it| self.told(op, it)).collect()))
+        })
     }
 
     /// All of them, where nothing may be left out.

@@ -3,9 +3,9 @@
 //! It costs little by itself, but it stands between others: `random_crop` is a crop of a `pad` that
 //! mostly has no border.
 
-use super::{Pass, Proposal, rebuild, sink_views::name};
+use super::{Pass, rebuild, sink_views::name};
 use crate::lower::{align::values, catalog::Catalog, graft::live};
-use plan::{Arg, Expr, ExprId, Graph, Index, Op, Plan, Property};
+use plan::{Arg, Expr, ExprId, Graph, Index, Op, Property};
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
@@ -13,28 +13,20 @@ pub(super) const PASS: Pass = Pass {
     doc: "What changes nothing is left out.",
     law: "The library states with which arguments a function gives its first one as it is.",
     exact: true,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        let op = &plan.ops[id];
-        let live = live(&op.graph, &values(op), &[]);
-        let nodes = op.graph.iter().map(|(id, ..)| id).filter(|it| live[it.row()]);
-        let found: HashMap<ExprId, ExprId> =
-            nodes.filter_map(|id| Some((id, same(&op.graph, id, catalog)?))).collect();
-        let mut names: Vec<String> = found.keys().map(|it| name(&op.graph, *it)).collect();
-        names.sort();
-        names.dedup();
-        if !found.is_empty() {
-            story.push(format!("{}: {} changes nothing", op.step, names.join(", ")));
-            plan.ops[id] = without(op, &found);
-        }
-    }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
+fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+    let live = live(&op.graph, &values(op), &[]);
+    let nodes = op.graph.iter().map(|(id, ..)| id).filter(|it| live[it.row()]);
+    let found: HashMap<ExprId, ExprId> =
+        nodes.filter_map(|id| Some((id, same(&op.graph, id, catalog)?))).collect();
+    let mut names: Vec<String> = found.keys().map(|it| name(&op.graph, *it)).collect();
+    names.sort();
+    names.dedup();
+    let words = format!("{} changes nothing", names.join(", "));
+    (!found.is_empty()).then(|| (without(op, &found), vec![words]))
 }
 
 /// What `id` is the same as, if it is a call that changes nothing.

@@ -1,11 +1,30 @@
 //! Operators on other graphs: what every rewrite of expressions needs.
 
+use super::Proposal;
 use crate::lower::{
     align::values,
     graft::{Graft, live, live_columns},
 };
-use plan::{ExprId, Graph, Index, Op};
+use plan::{ExprId, Graph, Index, Op, Plan};
 use std::collections::HashMap;
+
+/// The plan in which each operator is what `rewrite` makes of it, with what that tells of it.
+pub(super) fn each(
+    plan: &Plan,
+    rewrite: impl Fn(&Op) -> Option<(Op, Vec<String>)>,
+) -> Vec<Proposal> {
+    let mut changed = plan.clone();
+    let mut story = Vec::new();
+    for (id, op) in plan.ops.iter() {
+        if let Some((op, mut done)) = rewrite(op) {
+            done.dedup();
+            story.push(format!("{}: {}", op.step, done.join(", ")));
+            changed.ops[id] = op;
+        }
+    }
+    let why = story.join("; ");
+    if story.is_empty() { Vec::new() } else { vec![Proposal { plan: changed, why }] }
+}
 
 /// `op` without nodes that nothing needs, where column `i` is called `numbers[i]`.
 pub(super) fn renumbered(op: &Op, numbers: &[u32]) -> Op {

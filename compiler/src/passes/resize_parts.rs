@@ -5,11 +5,10 @@
 //! a crop of `x`, which may be made in part itself. Where the resized picture is used otherwise too, it is
 //! made once, whole.
 
-use super::{Pass, Proposal, rebuild};
+use super::{Pass, rebuild};
 use crate::lower::{align::values, catalog::Catalog, graft::live};
 use plan::{
-    Arg, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpKind, Plan, Property, Resampled,
-    Type,
+    Arg, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpKind, Property, Resampled, Type,
 };
 use std::collections::HashMap;
 
@@ -18,7 +17,7 @@ pub(super) const PASS: Pass = Pass {
     doc: "Of a picture that is resized and cropped, only the part that is used is resized.",
     law: "The library states that the part of the resized picture and the part resized by itself are the same.",
     exact: true,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, catalog| rebuild::each(plan, |op| first(op, catalog)),
     refuse: super::nothing_refused,
 };
 
@@ -36,17 +35,11 @@ struct Site<'a> {
     how: &'static Resampled,
 }
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        let op = &plan.ops[id];
-        let Some(site) = sites(op, catalog).into_iter().next() else { continue };
-        let words = format!("`{}` before `{}`, of what it needs", site.how.part, site.function);
-        story.push(format!("{}: {words}", op.step));
-        plan.ops[id] = rewritten(op, &site);
-    }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
+/// With the first of its sites rewritten: a pass is asked again until it finds nothing.
+fn first(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+    let site = sites(op, catalog).into_iter().next()?;
+    let words = format!("`{}` before `{}`, of what it needs", site.how.part, site.function);
+    Some((rewritten(op, &site), vec![words]))
 }
 
 fn sites<'a>(op: &'a Op, catalog: &Catalog) -> Vec<Site<'a>> {

@@ -4,7 +4,7 @@
 //! turns for each; as arithmetic on three views it is one loop of machine code over all pixels,
 //! together with what stands below and above it.
 
-use super::{Pass, Proposal, rebuild, sink_views::name};
+use super::{Pass, rebuild, sink_views::name};
 use crate::lower::{
     align::values,
     catalog::Catalog,
@@ -12,8 +12,7 @@ use crate::lower::{
     total::{TAKE_AT, can_fail},
 };
 use plan::{
-    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Plan, Property, Reduction,
-    Type,
+    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Property, Reduction, Type,
 };
 use std::collections::HashMap;
 
@@ -22,7 +21,7 @@ pub(super) const PASS: Pass = Pass {
     doc: "What is reduced over an axis of a few elements is arithmetic on these, in one loop with what stands around it.",
     law: "The order of a reduction is defined: of at most 16 elements each is a lane of its own, and the same ones are put together.",
     exact: true,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };
 
@@ -31,21 +30,8 @@ const AXIS_MAX: u64 = 8;
 /// Operations on all elements below a reduction that go into its loop, at the most.
 const BELOW_MAX: usize = 24;
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let mut plan = plan.clone();
-    let mut story = Vec::new();
-    for id in plan.ops.ids() {
-        let (changed, done) = rewritten(&plan.ops[id], catalog);
-        if !done.is_empty() {
-            story.push(format!("{}: {}", plan.ops[id].step, done.join(", ")));
-            plan.ops[id] = changed;
-        }
-    }
-    (!story.is_empty()).then(|| Proposal { plan, why: story.join("; ") })
-}
-
 /// The operator with reductions as arithmetic, and which these are.
-fn rewritten(op: &Op, catalog: &Catalog) -> (Op, Vec<String>) {
+fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
     let mut graph = Graph::default();
@@ -64,8 +50,8 @@ fn rewritten(op: &Op, catalog: &Catalog) -> (Op, Vec<String>) {
         };
         new.insert(id, made);
     }
-    done.dedup();
-    (rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]), done)
+    let changed = || rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]);
+    (!done.is_empty()).then(|| (changed(), done))
 }
 
 /// A reduction over a small axis.
@@ -136,7 +122,6 @@ impl Work<'_> {
         }
         let lanes: Vec<ExprId> =
             (0..site.n).map(|at| self.element(site, (site.x, at), &below)).collect();
-        let shape = &site.shape[..];
         let float = site.dtype.is_float();
         match site.reduction {
             Reduction::All => self.merged(lanes, |all, a, b| all.binary(Binary::And, a, b)),
@@ -145,11 +130,11 @@ impl Work<'_> {
             Reduction::Least => self.merged(lanes, |all, a, b| all.binary(Binary::Min, b, a)),
             Reduction::Greatest => self.merged(lanes, |all, a, b| all.binary(Binary::Max, b, a)),
             Reduction::Sum => {
-                let sum = self.sum(lanes, (site.dtype, shape));
+                let sum = self.sum(lanes, site.dtype);
                 self.cast(sum, if float { site.dtype } else { DType::I64 })
             }
             Reduction::Mean => {
-                let sum = self.sum(lanes, (site.dtype, shape));
+                let sum = self.sum(lanes, site.dtype);
                 // A quotient of numbers of 24 bits that is rounded to 53 and then to 24 bits is that
                 // which is rounded to 24 at once (Figueroa, When is double rounding innocuous?, 1995).
                 let wide = if is_narrow(site.dtype) { DType::F32 } else { DType::F64 };
@@ -196,18 +181,9 @@ impl Work<'_> {
         if below.contains(&id) {
             let dtype = self.from.ty(id).dtype().expect("it is a tensor");
             let ty = Type::Tensor { dtype, shape: site.shape.clone() };
-            let mut parts = HashMap::new();
             let expr = self.from.expr(id).clone();
-            let needs: Vec<ExprId> = {
-                let mut all = Vec::new();
-                expr.needs(|it| all.push(it));
-                all
-            };
-            for it in needs {
-                let part = self.element(site, (it, at), below);
-                parts.insert(it, part);
-            }
-            return self.to.add(expr.with_needs(|it| parts[&it]), ty);
+            let expr = expr.with_needs(|it| self.element(site, (it, at), below));
+            return self.to.add(expr, ty);
         }
         let Some([_, ..]) = self.from.ty(id).shape() else { return self.new[&id] };
         if self.is_along(site, id) {
@@ -254,14 +230,13 @@ impl Work<'_> {
     }
 
     /// The sum of the lanes, in the dtype that it is reckoned in.
-    fn sum(&mut self, lanes: Vec<ExprId>, (dtype, shape): (DType, &[Extent])) -> ExprId {
+    fn sum(&mut self, lanes: Vec<ExprId>, dtype: DType) -> ExprId {
         // As few bits as hold it exactly: the vectors have the more lanes.
         let wide = match dtype {
             it if it.is_float() => DType::F64,
             it if is_narrow(it) => DType::I32,
             _ => DType::I64,
         };
-        debug_assert!(!shape.is_empty(), "a single number is left to the call");
         let lanes = lanes.into_iter().map(|it| self.cast(it, wide)).collect();
         let sum = self.merged(lanes, |all, a, b| all.binary(Binary::Add, a, b));
         if wide != DType::F64 {

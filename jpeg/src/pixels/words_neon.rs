@@ -118,7 +118,7 @@ impl Words for int16x8_t {
     #[inline(always)]
     unsafe fn sra32<const N: i32>(self) -> Self {
         // SAFETY: the caller has the instructions.
-        unsafe { of!(s32: vshrq_n_s32::<N>(self)) }
+        unsafe { vreinterpretq_s16_s32(vshrq_n_s32::<N>(vreinterpretq_s32_s16(self))) }
     }
 
     #[inline(always)]

@@ -39,6 +39,7 @@ pub(crate) const ANY: &[Step] = &[
     early_batch,
     view,
     view,
+    reduced,
     held,
     thinned_copies,
 ];
@@ -333,6 +334,29 @@ fn view(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         _ => format!("transpose(crop({computed}, 0, 0, 4, 4), [1, 0, 2])"),
     };
     let text = format!("with {{ {}: {view} }}", writer.name("v"));
+    Some(Offer { text, ..same(growing) })
+}
+
+/// A reduction over an axis, mostly of few elements, of what is computed element by element.
+fn reduced(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let x = writer.values(&growing.fields).base();
+    let (height, width) = (writer.dice.within(2, 9), writer.dice.within(2, 9));
+    let picture = format!("plasma({x}, {height}, {width})");
+    let computed = match writer.dice.below(8) {
+        0 => picture,
+        1 => format!("exp(f32({picture}) / 77.0)"),
+        2 => format!("i32({picture}) - 100"),
+        3 => format!("f64({picture}) * [0.1, -2.0, 0.3]"),
+        4 => format!("f16({picture})"),
+        5 => format!("normalize({picture}, mean: 0.5, std: [0.2, 0.3, 0.25])"),
+        6 => format!("(if {picture} > 99 then 1.5 else -0.25)"),
+        _ => format!("i64({picture}) * {x}"),
+    };
+    let reduction = *writer.dice.pick(&["sum", "prod", "mean", "minimum", "maximum", "all", "any"]);
+    let is_truth = ["all", "any"].contains(&reduction);
+    let computed = if is_truth { format!("({computed} > {x} % 99)") } else { computed };
+    let axis = writer.dice.pick(&["0", "1", "2", "2", "-1"]);
+    let text = format!("with {{ {}: {reduction}({computed}, {axis}) }}", writer.name("v"));
     Some(Offer { text, ..same(growing) })
 }
 
