@@ -3,9 +3,9 @@
 use crate::lower::{
     catalog::Catalog,
     deal,
-    role::{Role, role},
+    role::{Ends, Role, role},
 };
-use plan::{Expr, Graph, Library, Op, OpId, OpKind, Otherwise, Plan, Policy, Records};
+use plan::{Arg, Expr, Graph, Index, Library, Op, OpId, OpKind, Otherwise, Plan, Policy, Records};
 
 /// Outputs of an epoch of `plan`, one of whose sources in its order has so many records each; shared
 /// by so many runs, those that `rank` of `world` gives. None where only reading tells.
@@ -16,7 +16,10 @@ pub fn outputs(
     (rank, world): (u64, u64),
 ) -> Option<u64> {
     let catalog = Catalog::new(library);
-    let counting = Counting { plan, catalog: &catalog, lens };
+    let needed = plan.needed();
+    let is_source = |it: &OpId| matches!(plan.ops[*it].kind, OpKind::Source { .. });
+    let sources = plan.ops.ids().filter(|it| needed[it.row()]).filter(is_source).collect();
+    let counting = Counting { plan, catalog: &catalog, sources, lens };
     if world <= 1 {
         return counting.leaving(plan.root);
     }
@@ -26,6 +29,8 @@ pub fn outputs(
 struct Counting<'a> {
     plan: &'a Plan,
     catalog: &'a Catalog,
+    /// The sources that something leaves, in the order of `lens`.
+    sources: Vec<OpId>,
     lens: &'a [Option<u64>],
 }
 
@@ -36,8 +41,7 @@ impl Counting<'_> {
         let entering = || self.leaving(*op.inputs.first()?);
         match role(op, self.catalog) {
             Role::Source => {
-                let before = self.plan.ops.iter().take_while(|it| it.0 != id);
-                let at = before.filter(|it| is_source(it.1)).count();
+                let at = self.sources.iter().position(|it| *it == id)?;
                 self.lens.get(at).copied().flatten()
             }
             Role::Map if lets_none_go(op) => entering(),
@@ -57,6 +61,10 @@ impl Counting<'_> {
             }
             // Unequal lengths end the run.
             Role::Zip => entering(),
+            Role::Merge(Ends::Last) if !self.leaves_out_a_stream(op) => {
+                let mut all = op.inputs.iter().map(|it| self.leaving(*it));
+                all.try_fold(0_u64, |sum, it| sum.checked_add(it?))
+            }
             _ => None,
         }
     }
@@ -87,6 +95,14 @@ impl Counting<'_> {
         }
     }
 
+    /// Whether one of several streams gives nothing, since it weighs nothing.
+    fn leaves_out_a_stream(&self, op: &Op) -> bool {
+        let OpKind::Operator { entry, args, .. } = &op.kind else { return false };
+        let entry = self.catalog.operator(entry);
+        let weights = entry.and_then(|it| self.catalog.argument(it, args, "weights"));
+        weights.is_some_and(has_zero)
+    }
+
     fn batch_rows(&self, op: &Op) -> Option<u64> {
         match &op.kind {
             OpKind::Operator { entry, args, .. } => {
@@ -98,13 +114,19 @@ impl Counting<'_> {
     }
 }
 
+fn has_zero(arg: &Arg) -> bool {
+    match arg {
+        Arg::Int(it) => *it == 0,
+        Arg::Float(it) => *it == 0.0,
+        Arg::List(all) => all.iter().any(has_zero),
+        Arg::Record(all) => all.iter().any(|(_, it)| has_zero(it)),
+        _ => false,
+    }
+}
+
 /// Of `all` that are dealt one by one.
 fn of_rank(all: u64, rank: u64, world: u64) -> u64 {
     all.saturating_sub(rank).div_ceil(world)
-}
-
-fn is_source(op: &Op) -> bool {
-    matches!(op.kind, OpKind::Source { .. })
 }
 
 /// Whether every record that enters leaves, or another in its place.

@@ -123,7 +123,7 @@ impl<'a> Lowering<'a> {
     fn new(plan: &'a Plan, catalog: &'a Catalog, label: &'a dyn Fn(Span) -> String) -> Self {
         let (moved, mut diagnostics) = index::moved(plan, catalog);
         diagnostics.extend(align::misaligned(plan, catalog));
-        let mut laned = lanes::laned(plan, catalog, (&needed(plan), &moved));
+        let mut laned = lanes::laned(plan, catalog, (&plan.needed(), &moved));
         diagnostics.append(&mut laned.diagnostics);
         Self {
             plan,
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a> {
 impl Lowering<'_> {
     /// The stages of everything that the root needs.
     fn all(&mut self) {
-        let needed = needed(self.plan);
+        let needed = self.plan.needed();
         for (id, op) in self.plan.ops.iter().filter(|(id, _)| needed[id.row()]) {
             match &op.kind {
                 OpKind::Source { entry, args } => self.source(id, entry, args),
@@ -405,18 +405,6 @@ impl Lowering<'_> {
         ops.iter().for_each(|&it| self.stages_of[it].push(id));
         id
     }
-}
-
-/// Which operators the root needs.
-fn needed(plan: &Plan) -> Vec<bool> {
-    let mut needed = vec![false; plan.ops.len()];
-    needed[plan.root.row()] = true;
-    for (id, op) in plan.ops.iter().rev() {
-        if needed[id.row()] {
-            op.inputs.iter().for_each(|it| needed[it.row()] = true);
-        }
-    }
-    needed
 }
 
 /// An argument of the record that is computed rather than a field.

@@ -37,13 +37,7 @@ pub(crate) struct Way {
 
 /// The operators that leave something for the root, in order.
 pub(crate) fn steps(plan: &Plan) -> Vec<OpId> {
-    let mut needed = vec![false; plan.ops.len()];
-    needed[plan.root.row()] = true;
-    for (id, op) in plan.ops.iter().rev() {
-        if needed[id.row()] {
-            op.inputs.iter().for_each(|it| needed[it.row()] = true);
-        }
-    }
+    let needed = plan.needed();
     plan.ops.ids().filter(|it| needed[it.row()]).collect()
 }
 

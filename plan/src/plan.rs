@@ -1,6 +1,6 @@
 //! The checked pipeline: a tree of operators.
 
-use crate::{Arg, ExprId, Field, Graph, IdVec, OpId, Policy, Span, VarId};
+use crate::{Arg, ExprId, Field, Graph, IdVec, Index, OpId, Policy, Span, VarId};
 use serde::{Deserialize, Serialize};
 
 /// A checked pipeline. Every operator stands after those that it reads from.
@@ -111,5 +111,17 @@ impl Plan {
     /// The fields that leave the pipeline.
     pub fn output(&self) -> &[Field] {
         &self.ops[self.root].output
+    }
+
+    /// Which operators leave something for the root, by their rows.
+    pub fn needed(&self) -> Vec<bool> {
+        let mut needed = vec![false; self.ops.len()];
+        needed[self.root.row()] = true;
+        for (id, op) in self.ops.iter().rev() {
+            if needed[id.row()] {
+                op.inputs.iter().for_each(|it| needed[it.row()] = true);
+            }
+        }
+        needed
     }
 }

@@ -30,7 +30,7 @@ pub use stats::{StageStats, Stats};
 use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared};
 use deal::Below;
 use node::Class;
-use plan::Program;
+use plan::{Field, Program};
 use position::At;
 use state::{Calls, State};
 use std::{
@@ -216,12 +216,15 @@ struct SharedWork {
     valid: Option<usize>,
     /// The chunk that was given last, where one of nothing may have to be made like it.
     last: Option<Chunk>,
+    /// What a chunk has, where none was given.
+    fields: Vec<Field>,
 }
 
 impl SharedWork {
     fn of(program: &Program) -> Self {
         let valid = program.deal.valid.map(|it| it as usize);
-        Self { below: Below::of(program), ends: Vec::new(), valid, last: None }
+        let fields = program.output.clone();
+        Self { below: Below::of(program), ends: Vec::new(), valid, last: None, fields }
     }
 }
 

@@ -365,6 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_without_a_batch_gives_one_of_nothing() {
+        let of = compiled("range(5) |> map { i, one: full([2], f32(i)) } |> batch(3, tail: mask)");
+        let ranked = |rank, earlier| {
+            let rank = Rank { rank, world: 4 };
+            let options = RunOptions { workers: 2, rank, ..RunOptions::default() };
+            Stream::open(&of, &options, (earlier, 0, 1), &mut |_| {}).unwrap()
+        };
+        let given: Vec<_> = (0..4).map(|it| rest(&mut ranked(it, None))).collect();
+        assert_eq!(given, [[[0, 1, 2]], [[3, 4, 0]], [[0, 0, 0]], [[0, 0, 0]]]);
+    }
+
+    #[test]
     fn lengths_follow_from_sources_or_are_not_told() {
         for (text, len) in [
             ("range(10) |> skip(4) |> take(5) |> shuffle |> batch(2)", Some(2)),
@@ -372,6 +384,10 @@ mod tests {
             ("range(10) |> where i > 3 |> batch(2)", None),
             ("range(10) |> repeat |> batch(2)", None),
             ("zip({ a: range(5), b: range(5) }) |> batch(2)", Some(2)),
+            ("concat([range(5), range(6)]) |> batch(2, tail: keep)", Some(6)),
+            ("mix([range(5), range(6)], at_end: drop) |> batch(2, tail: keep)", Some(6)),
+            ("mix([range(5), range(6)], weights: [1, 0], at_end: drop) |> batch(2)", None),
+            ("mix([range(5), range(6)]) |> batch(2)", None),
         ] {
             let of = compiled(text);
             assert_eq!(opened(&of, None, (1, 1)).epoch_len(&of), len, "{text}");

@@ -9,8 +9,8 @@ use super::{
     node::{Dealt, Kind, Node, Parcel},
     position::{At, Point},
 };
-use crate::{Builder, Chunk, Failure, Pool, Shape};
-use plan::{Code, DType, Index, Program, Type};
+use crate::{Builder, Chunk, ChunkBuilder, Failure, Pool, Shape};
+use plan::{Code, DType, Extent, Field, Index, Program, Type};
 use std::{collections::VecDeque, mem, ops::Range};
 
 /// One run among several.
@@ -301,6 +301,22 @@ pub(super) fn padding(last: &Chunk, valid: usize, epoch: u32) -> Chunk {
     none.room(Shape::new(&[rows])).fill(0);
     chunk.columns[valid] = none.finish();
     chunk
+}
+
+/// A batch of nothing where none has come that it could be like: of the extents that the types of its
+/// fields say, and of 1 where they leave that open.
+pub(super) fn nothing(fields: &[Field], epoch: u32) -> Chunk {
+    let mut chunk = ChunkBuilder::new(fields, 1, epoch, &Pool::default());
+    chunk.ids.push_scalar(0_u64);
+    for (field, column) in fields.iter().zip(&mut chunk.columns) {
+        let extent = |it: &Extent| if let Extent::Known(n) = it { *n as usize } else { 1 };
+        let extents: Vec<usize> = match field.ty.dtype() {
+            Some(it) if it.is_text() => vec![0],
+            _ => field.ty.shape().unwrap_or_default().iter().map(extent).collect(),
+        };
+        column.room(Shape::new(&extents)).fill(0);
+    }
+    chunk.finish()
 }
 
 #[cfg(test)]

@@ -86,15 +86,11 @@ impl Run {
                 Some(Item::End) => {
                     let (padding, epoch) = (self.padding(), self.position.epoch);
                     self.phase = Phase::EpochOver(epoch);
-                    match padding {
-                        Some(Ok(padding)) => {
-                            // What the other runs give of this round has left as well, and they
-                            // stand before the end of the epoch.
-                            self.stand_at(Position::end(epoch));
-                            return Step::Chunk(padding);
-                        }
-                        Some(Err(failure)) => return Step::Failed(self.fail(failure)),
-                        None => {}
+                    if let Some(padding) = padding {
+                        // What the other runs give of this round has left as well, and they
+                        // stand before the end of the epoch.
+                        self.stand_at(Position::end(epoch));
+                        return Step::Chunk(padding);
                     }
                 }
                 None if timed_out => return Step::Waiting,
@@ -131,16 +127,15 @@ impl Run {
     }
 
     /// A batch of nothing, where the epoch ends with one fewer than other runs give.
-    fn padding(&self) -> Option<Result<Chunk, Failure>> {
+    fn padding(&self) -> Option<Chunk> {
         let epoch = self.position.epoch;
         let lacks = self.shared_work.is_some() && self.shared.lock().lacks(epoch);
         let shared_work = self.shared_work.as_ref().filter(|_| lacks)?;
         let valid = shared_work.valid?;
-        let padding = shared_work.last.as_ref().map(|it| deal::padding(it, valid, epoch));
-        Some(padding.ok_or_else(|| {
-            let why = "there are fewer batches than ranks: take fewer ranks, or smaller batches";
-            Failure::Program(why.to_owned())
-        }))
+        Some(match &shared_work.last {
+            Some(last) => deal::padding(last, valid, epoch),
+            None => deal::nothing(&shared_work.fields, epoch),
+        })
     }
 
     fn told_of(&mut self, epoch: u32) -> Step {
