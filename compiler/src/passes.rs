@@ -153,12 +153,18 @@ pub fn optimise(
 ) -> Result<Optimised, Vec<Diagnostic>> {
     let mut state = State::new(plan, library, settings.cores);
     let wanted = |it: &&Pass| settings.without.iter().all(|name| name != it.name);
-    for pass in PASSES.iter().filter(wanted).filter(|it| it.exact || settings.approx) {
-        state.run(pass);
+    let mut refused = Vec::new();
+    for pass in PASSES.iter().filter(wanted) {
+        if pass.exact || settings.approx {
+            state.run(pass);
+        }
+        refused.extend((pass.refuse)(&state.plan, &state.catalog));
     }
+    // Not what a later pass has done in another way, nor what only later passes have made of the plan.
     let refusing = PASSES.iter().filter(wanted);
-    let refused: Vec<Refusal> =
+    let still: Vec<Refusal> =
         refusing.flat_map(|it| (it.refuse)(&state.plan, &state.catalog)).collect();
+    refused.retain(|it| still.contains(it));
     let (plan, story) = (state.plan, state.story);
     state.known.map(|estimate| Optimised { plan, estimate, story, refused })
 }

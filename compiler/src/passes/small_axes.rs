@@ -41,7 +41,10 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     for (id, expr, ty) in op.graph.iter().filter(|(id, ..)| live[id.row()]) {
         let made = match Site::of(&op.graph, id, catalog) {
             Some(site) => {
-                done.push(site.words(&op.graph, id));
+                let words = site.words(&op.graph, id);
+                if !done.contains(&words) {
+                    done.push(words);
+                }
                 let mut work =
                     Work { from: &op.graph, catalog, users: &users, new: &new, to: &mut graph };
                 work.reduce(&site)
@@ -51,7 +54,8 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
         new.insert(id, made);
     }
     let changed = || rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]);
-    (!done.is_empty()).then(|| (changed(), done))
+    let told = || format!("{}: arithmetic on the elements", done.join(", "));
+    (!done.is_empty()).then(|| (changed(), vec![told()]))
 }
 
 /// A reduction over a small axis.
@@ -89,7 +93,7 @@ impl Site {
     }
 
     fn words(&self, graph: &Graph, id: ExprId) -> String {
-        format!("{} over {} elements is arithmetic on them", name(graph, id), self.n)
+        format!("{} over {}", name(graph, id), self.n)
     }
 }
 
