@@ -98,16 +98,9 @@ pub(crate) type Run = unsafe fn(&mut State, &Limits) -> Stop;
 pub(crate) fn of(tier: Tier) -> Run {
     match tier {
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx512 | Tier::Avx2 if has_bmi2() => run_bmi2,
+        Tier::Avx512 | Tier::Avx2 if Tier::Avx2.is_available() => run_bmi2,
         _ => run_anywhere,
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_bmi2() -> bool {
-    std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("avx2")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -211,7 +204,8 @@ unsafe fn read_blocks(
 ) -> Result<(), Error> {
     let first = to.places[places.start];
     let stop_at = to.places[places.end].block;
-    let next = to.places[places.start + 1..].as_ptr();
+    // Of all places, since what is read may lie before it.
+    let next = to.places.as_ptr().wrapping_add(places.start + 1);
     let later = to.later.as_mut_ptr();
     let bits = Bits::from(scan.source.cursor, scan.source.room().as_ptr());
     let mut at = State { bits, to: first.block, table: first.tables, next, later };

@@ -7,7 +7,7 @@ pub enum Tier {
     Plain,
     /// x86-64 with SSE2, which every such processor has.
     Sse2,
-    /// x86-64 with AVX2.
+    /// x86-64 with AVX2, BMI1 and BMI2 (Haswell, Excavator and later).
     Avx2,
     /// x86-64 with AVX-512 F, BW, VL, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4 and later).
     Avx512,
@@ -36,7 +36,7 @@ impl Tier {
             #[cfg(target_arch = "x86_64")]
             Tier::Sse2 => is_x86_feature_detected!("sse2"),
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => is_x86_feature_detected!("avx2"),
+            Tier::Avx2 => has_avx2(),
             #[cfg(target_arch = "x86_64")]
             Tier::Avx512 => has_avx512(),
             #[cfg(target_arch = "aarch64")]
@@ -46,9 +46,17 @@ impl Tier {
     }
 }
 
+/// Whether the processor has what functions of [`Tier::Avx2`] are compiled for.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+}
+
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx2")
+    has_avx2()
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")

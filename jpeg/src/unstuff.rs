@@ -30,7 +30,7 @@ pub(crate) fn of(tier: Tier) -> Unstuff {
             unsafe { x86::avx512(from, to) }
         },
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx512 | Tier::Avx2 if std::arch::is_x86_feature_detected!("avx2") => |from, to| {
+        Tier::Avx512 | Tier::Avx2 if Tier::Avx2.is_available() => |from, to| {
             // SAFETY: the processor has what the function is compiled for.
             unsafe { x86::avx2(from, to) }
         },

@@ -21,11 +21,6 @@ fn expected_at(scale: Scale, bytes: &[u8], channels: Channels) -> Option<Vec<u8>
     Some(decoder.decode_image().ok()?.data)
 }
 
-/// Rounds of a test: few where Miri takes seconds for one.
-const fn rounds(n: usize) -> usize {
-    if cfg!(miri) { n / 500 + 1 } else { n }
-}
-
 /// Numbers that look drawn at random (SplitMix64).
 struct Draw(u64);
 
@@ -144,10 +139,11 @@ const SAMPLINGS: [Subsampling; 8] = [
 ];
 
 #[test]
+#[cfg_attr(miri, ignore = "takes hours")]
 fn small_pictures_of_all_forms() {
     let mut draw = Draw(1);
     let mut taken = 0;
-    for round in 0..rounds(600) {
+    for round in 0..600 {
         let (width, height) = (draw.below(70) + 1, draw.below(70) + 1);
         let pixels = pixels(width, height, &mut draw);
         let sampling = SAMPLINGS[round % SAMPLINGS.len()];
@@ -163,14 +159,15 @@ fn small_pictures_of_all_forms() {
         let name = format!("{round}: {width}x{height} {sampling:?}");
         taken += usize::from(check(&name, &bytes, 4, &mut draw));
     }
-    assert!(taken > rounds(600) / 2, "{taken}");
+    assert!(taken > 500, "{taken}");
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes hours")]
 fn sampling_factors_of_all_kinds() {
     let mut draw = Draw(2);
     let mut taken = 0;
-    for round in 0..rounds(2000) {
+    for round in 0..2000 {
         let mut factor = || [1, 1, 2, 2, 3, 4][draw.below(6)];
         let factors: Vec<(u8, u8)> = (0..3).map(|_| (factor(), factor())).collect();
         if factors.iter().map(|it| it.0 * it.1).sum::<u8>() > 10 {
@@ -186,7 +183,7 @@ fn sampling_factors_of_all_kinds() {
         taken += usize::from(check(&name, &bytes, 3, &mut draw));
     }
     println!("{taken} taken");
-    assert!(taken > rounds(2000) / 40, "{taken}");
+    assert!(taken > 60, "{taken}");
 }
 
 #[test]
@@ -221,6 +218,7 @@ fn rows_are_given_one_by_one_and_with_an_index() {
 const HEAD: usize = 32;
 
 #[test]
+#[cfg_attr(miri, ignore = "takes hours")]
 fn an_index_that_leads_astray_is_noticed() {
     let mut draw = Draw(6);
     let pixels = pixels(200, 40, &mut draw);
@@ -231,8 +229,7 @@ fn an_index_that_leads_astray_is_noticed() {
         let mut decoder = Decoder::new();
         let whole = expected(&bytes, Channels::Rgb).unwrap();
         let index = decoder.index(&bytes, 4).unwrap().to_bytes(0);
-        let all = (HEAD..index.len()).flat_map(|at| [0, 3, 6].map(|bit| (at, bit)));
-        for (at, bit) in all.step_by(if cfg!(miri) { 97 } else { 1 }) {
+        for (at, bit) in (HEAD..index.len()).flat_map(|at| [0, 3, 6].map(|bit| (at, bit))) {
             let mut wrong = index.clone();
             wrong[at] ^= 1 << bit;
             let Ok(wrong) = Index::from_bytes(&wrong, 0) else { continue };
@@ -303,7 +300,8 @@ fn mutate(bytes: &mut Vec<u8>, draw: &mut Draw) {
 
 #[test]
 fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
-    let rounds = if std::env::var_os("SLOW_TESTS").is_some() { 50_000 } else { rounds(2000) };
+    let slow = std::env::var_os("SLOW_TESTS").is_some();
+    let rounds = [2000, 50_000, 5][if cfg!(miri) { 2 } else { usize::from(slow) }];
     let mut draw = Draw(5);
     let (mut given, mut compared) = (0, 0);
     let mut decoders: Vec<Decoder> = Tier::available().map(Decoder::with_tier).collect();

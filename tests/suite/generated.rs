@@ -35,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         }),
         trial("generated/vim", || made("pipe.vim", "vim/syntax/pipe.vim")),
         trial("generated/pygments", || made("pipe.py", "pygments/pipe.py")),
+        trial("generated/site", || made("pipe.js", "site/pipe.js")),
     ]
 }
 

@@ -5,8 +5,6 @@ use crate::Tier;
 
 /// Of the cases of a test every so manieth: Miri takes seconds for what a processor does in a millisecond.
 const STEP: usize = if cfg!(miri) { 97 } else { 1 };
-/// Width and height of pictures that are encoded and decoded.
-const SIZE: (usize, usize) = if cfg!(miri) { (37, 19) } else { (173, 91) };
 
 /// Numbers that look random (xorshift64*).
 struct Numbers(u64);
@@ -244,9 +242,10 @@ impl Plane {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes an hour")]
 fn pixels_are_those_of_libjpeg_turbo() {
     use libjpeg_turbo_rs::{PixelFormat, Subsampling, compress, decompress_to};
-    let (width, height) = SIZE;
+    let (width, height) = (173, 91);
     let source = picture(width, height);
     let samplings = [
         (Subsampling::S444, [1, 1]),
@@ -274,9 +273,10 @@ fn pixels_are_those_of_libjpeg_turbo() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes an hour")]
 fn smaller_gray_pictures_are_those_of_libjpeg_turbo() {
     use libjpeg_turbo_rs::{Decoder, PixelFormat, ScalingFactor, Subsampling, compress};
-    let (width, height) = SIZE;
+    let (width, height) = (173, 91);
     let source: Vec<u8> =
         picture(width, height).as_chunks::<3>().0.iter().map(|it| it[1]).collect();
     for (quality, shift) in

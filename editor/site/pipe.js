@@ -1,0 +1,30 @@
+// Colours the pipelines on the site, with mdBook's highlight.js. Made from editor/templates/pipe.js.
+(function () {
+  const name = "[A-Za-z_]\\w*";
+  const interpolated = { className: "subst", begin: "\\{" + name + "\\}" };
+  const escaped = { className: "symbol", begin: /\\(["\\nt]|u\{[0-9A-Fa-f]{1,6}\})/ };
+  const pipe = {
+    name: "pipe",
+    keywords: {
+      $pattern: name,
+      keyword: "param|const|fn|extern|pipeline|use|edition|map|flat_map|with|where|if|then|else|and|or|not|in|as|for|true|false".split("|").join(" "),
+      literal: "true false",
+    },
+    contains: [
+      { className: "comment", begin: "#", end: "$" },
+      { className: "string", begin: '"', end: '"|$', contains: [escaped, interpolated] },
+      { className: "string", begin: "'", end: "'|$" },
+      { className: "keyword", begin: "\\belse\\s+(another|fail|skip)\\b" },
+      { className: "number", begin: "\\b\\d(_?\\d)*(\\.\\d(_?\\d)*)?([eE][+-]?\\d+)?(GiB|KiB|MHz|MiB|TiB|kHz|min|GB|Hz|MB|TB|kB|ms|ns|us|B|h|s)?\\b" },
+      { className: "built_in", begin: "\\b(random_gaussian_blur|random_resized_crop|adjust_brightness|adjust_saturation|decode_jpeg_draft|draw_resized_crop|decode_jpeg_crop|adjust_contrast|channels_first|folder_name_of|adjust_colors|channels_last|gaussian_blur|random_flip_y|resize_within|untyped_field|color_jitter|decode_image|extension_of|random_index|resize_short|center_crop|decode_jpeg|decode_webp|draw_jitter|encode_jpeg|encode_webp|jpeg_extent|parse_float|permutation|random_crop|random_flip|random_sign|resize_crop|resize_span|starts_with|text_concat|uniform_int|adjust_hue|decode_png|encode_png|parse_json|random_box|short_size|untyped_at|draw_crop|ends_with|five_crop|folder_of|grayscale|jpeg_size|normalize|parse_int|read_file|read_text|substring|transpose|box_area|box_mask|class_of|contains|round_to|as_type|maximum|minimum|name_of|one_hot|replace|reshape|shuffle|sibling|stem_of|take_at|text_eq|text_in|text_lt|text_of|uniform|windows|arange|argmax|argmin|concat|cumsum|expand|extent|extern|flip_x|flip_y|gather|normal|plasma|repeat|resize|sample|to_str|batch|clamp|files|floor|jsonl|lines|lower|paths|range|round|shape|slice|stack|strip|upper|zeros|beta|bf16|bool|busy|ceil|coin|crop|full|hash|lerp|mean|ones|prod|skip|sqrt|take|tanh|abs|all|any|cos|csv|exp|f16|f32|f64|i16|i32|i64|len|log|max|min|mix|pad|pow|sin|sum|u16|u32|u64|zip|i8|u8)\\b(?=\\s*\\()" },
+      { begin: "\\|>\\s*", contains: [{ className: "built_in", begin: "\\b(random_gaussian_blur|random_resized_crop|adjust_brightness|adjust_saturation|decode_jpeg_draft|draw_resized_crop|decode_jpeg_crop|adjust_contrast|channels_first|folder_name_of|adjust_colors|channels_last|gaussian_blur|random_flip_y|resize_within|untyped_field|color_jitter|decode_image|extension_of|random_index|resize_short|center_crop|decode_jpeg|decode_webp|draw_jitter|encode_jpeg|encode_webp|jpeg_extent|parse_float|permutation|random_crop|random_flip|random_sign|resize_crop|resize_span|starts_with|text_concat|uniform_int|adjust_hue|decode_png|encode_png|parse_json|random_box|short_size|untyped_at|draw_crop|ends_with|five_crop|folder_of|grayscale|jpeg_size|normalize|parse_int|read_file|read_text|substring|transpose|box_area|box_mask|class_of|contains|round_to|as_type|maximum|minimum|name_of|one_hot|replace|reshape|shuffle|sibling|stem_of|take_at|text_eq|text_in|text_lt|text_of|uniform|windows|arange|argmax|argmin|concat|cumsum|expand|extent|extern|flip_x|flip_y|gather|normal|plasma|repeat|resize|sample|to_str|batch|clamp|files|floor|jsonl|lines|lower|paths|range|round|shape|slice|stack|strip|upper|zeros|beta|bf16|bool|busy|ceil|coin|crop|full|hash|lerp|mean|ones|prod|skip|sqrt|take|tanh|abs|all|any|cos|csv|exp|f16|f32|f64|i16|i32|i64|len|log|max|min|mix|pad|pow|sin|sum|u16|u32|u64|zip|i8|u8)\\b" }] },
+      { className: "type", begin: "\\b(bytes|bf16|bool|f16|f32|f64|i16|i32|i64|str|u16|u32|u64|i8|u8)\\b(?=\\s*\\[)" },
+      { className: "attr", begin: name + "(?=\\s*:)" },
+    ],
+  };
+  hljs.registerLanguage("pipe", () => pipe);
+  document.querySelectorAll("code.language-pipe").forEach((block) => {
+    block.textContent = block.textContent;
+    hljs.highlightBlock(block);
+  });
+})();
