@@ -62,6 +62,9 @@ def tiny(args):
             tell("tiny", form=form, rows=rows, records_per_second=statistics.median(rates))
 
 
+# Batches of the short run of `w1`.
+FIRST = 40
+
 CONSUMER = """
 import sys, pipec
 pipe, left = pipec.load(sys.argv[1], params=dict(it.split("=", 1) for it in sys.argv[3:]), epochs=1, workers=2, keep=False), int(sys.argv[2])
@@ -80,16 +83,19 @@ def cpu(command):
 
 
 def w1(args):
-    """Processor time an image: that of a long run less that of a short one, by turns, ratio of each pair."""
+    """Processor time an image: that of a long run less that of a short one, by turns, ratio of each pair.
+
+    The short one is as long as it takes until all memory was touched once: a loop in Python holds a batch more.
+    """
     sets = [f"data={args.data}"] if args.data else []
     native = lambda n: [args.native, "run", W1, "--limit", str(n), "--workers", "2", "--no-cache", *sum((["--set", it] for it in sets), [])]
     python = lambda n: [sys.executable, "-c", CONSUMER, W1, str(n), *sets]
     ratios, each = [], {"native": [], "python": []}
     for turn in range(args.turns):
         order = [("native", native), ("python", python)][:: 1 if turn % 2 else -1]
-        took = {name: cpu(command(args.batches)) - cpu(command(2)) for name, command in order}
+        took = {name: cpu(command(args.batches)) - cpu(command(FIRST)) for name, command in order}
         for name, seconds in took.items():
-            each[name].append(seconds / ((args.batches - 2) * 128) * 1e6)
+            each[name].append(seconds / ((args.batches - FIRST) * 128) * 1e6)
         ratios.append(took["python"] / took["native"])
     tell("w1", native_us=statistics.median(each["native"]), python_us=statistics.median(each["python"]),
          overhead=statistics.median(ratios) - 1, ratios=[round(it, 4) for it in ratios])
@@ -104,7 +110,7 @@ def main():
     options.add_argument("what", choices=["next", "tiny", "w1"])
     options.add_argument("--native", default="pipec")
     options.add_argument("--data", help="a folder of JPEGs")
-    options.add_argument("--batches", type=int, default=24)
+    options.add_argument("--batches", type=int, default=140)
     options.add_argument("--turns", type=int, default=5)
     args = options.parse_args()
     {"next": next_cost, "tiny": tiny, "w1": w1}[args.what](args)
