@@ -1,7 +1,7 @@
 //! What takes longer than a keystroke is done beside: looking at inputs, pricing plans, reading data.
 
 use compiler::{
-    caches::candidates,
+    caches::{SAVES_MIN, candidates},
     estimate::{Figure, Origin},
     syntax::Kept,
 };
@@ -12,7 +12,7 @@ use driver::{
 };
 use plan::{Diagnostic, Field};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
@@ -64,7 +64,7 @@ pub(crate) struct Cost {
     /// What a lock would say that says nothing yet.
     pub(crate) plain: Chosen,
     /// Values that could be kept: `train.map#1.decode_jpeg`.
-    pub(crate) values: Vec<String>,
+    pub(crate) values: BTreeSet<String>,
 }
 
 /// What a step costs for a record that enters it.
@@ -186,12 +186,15 @@ fn cost(program: &Program, compiled: Compiled) -> Cost {
     let found = lock.as_ref().map(|it| it.found.bottleneck.as_str());
     let found = found.filter(|it| of.profile.is_none() && steps.contains_key(*it));
     let library = stdlib::library();
-    let values = candidates(&compiled.optimised.plan, &library, (of.costs(), 0.0));
+    let values = candidates(&compiled.optimised.plan, &library, (of.costs(), SAVES_MIN));
     let values = values.unwrap_or_default().into_iter().filter(|it| it.refused.is_none());
+    // What the lock names can be let go again, however little it saves.
+    let named = lock.iter().flat_map(|it| it.keep.iter().chain(&it.forbid).cloned());
+    let values: BTreeSet<String> = values.map(|it| it.value_name()).chain(named).collect();
     Cost {
         bottleneck: found.unwrap_or(own).to_owned(),
         records_per_second: estimate.records(),
-        values: values.map(|it| it.value_name()).collect(),
+        values,
         steps,
         lock,
         plain,

@@ -31,11 +31,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("generated/operators", || fresh("docs/OPERATORS.md", &reference())),
         trial("generated/words", || fresh("editor/words.json", &words())),
         trial("generated/textmate", || {
-            made("pipe.tmLanguage.json", "vscode/syntaxes/pipe.tmLanguage.json")
+            made("pipe.tmLanguage.json", "editor/vscode/syntaxes/pipe.tmLanguage.json")
         }),
-        trial("generated/vim", || made("pipe.vim", "vim/syntax/pipe.vim")),
-        trial("generated/pygments", || made("pipe.py", "pygments/pipe.py")),
-        trial("generated/site", || made("pipe.js", "site/pipe.js")),
+        trial("generated/vim", || made("pipe.vim", "editor/vim/syntax/pipe.vim")),
+        trial("generated/pygments", || made("lexer.py", "python/pipec/lexer.py")),
+        trial("generated/site", || made("pipe.js", "editor/site/pipe.js")),
     ]
 }
 
@@ -270,7 +270,7 @@ fn made(template: &str, name: &str) -> Result<(), Failed> {
         let listed = if is_vim { words.join(" ") } else { words.join("|") };
         text = text.replace(&format!("@{kind}@"), &listed);
     }
-    fresh(&format!("editor/{name}"), &text)
+    fresh(name, &text)
 }
 
 /// The words that no name can be.

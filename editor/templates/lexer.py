@@ -1,6 +1,6 @@
 """A Pygments lexer for `.pipe`, the pipelines that pipec compiles.
 
-Made from `editor/templates/pipe.py`.
+Pygments finds it where the package is installed: `pygmentize -l pipe`. Made from `editor/templates/lexer.py`.
 """
 
 from pygments.lexer import RegexLexer, bygroups, words
@@ -28,7 +28,7 @@ UNITS = (@units_tuple@)
 
 
 class PipeLexer(RegexLexer):
-    """The lexer, for `pygmentize -x -l pipe.py:PipeLexer` or as a plugin."""
+    """The lexer, by the name `pipe` and for files `*.pipe`."""
 
     name = "pipe"
     aliases = ["pipe"]
