@@ -29,7 +29,7 @@ pub fn outputs(
 struct Counting<'a> {
     plan: &'a Plan,
     catalog: &'a Catalog,
-    /// The sources that something leaves, in the order of `lens`.
+    /// The sources that the output needs, in the order of `lens`.
     sources: Vec<OpId>,
     lens: &'a [Option<u64>],
 }

@@ -24,6 +24,7 @@
   };
   hljs.registerLanguage("pipe", () => pipe);
   document.querySelectorAll("code.language-pipe").forEach((block) => {
+    // Without what was guessed before the language was known.
     block.textContent = block.textContent;
     hljs.highlightBlock(block);
   });

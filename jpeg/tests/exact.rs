@@ -139,7 +139,7 @@ const SAMPLINGS: [Subsampling; 8] = [
 ];
 
 #[test]
-#[cfg_attr(miri, ignore = "takes hours")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn small_pictures_of_all_forms() {
     let mut draw = Draw(1);
     let mut taken = 0;
@@ -163,7 +163,7 @@ fn small_pictures_of_all_forms() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes hours")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn sampling_factors_of_all_kinds() {
     let mut draw = Draw(2);
     let mut taken = 0;
@@ -218,7 +218,7 @@ fn rows_are_given_one_by_one_and_with_an_index() {
 const HEAD: usize = 32;
 
 #[test]
-#[cfg_attr(miri, ignore = "takes hours")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn an_index_that_leads_astray_is_noticed() {
     let mut draw = Draw(6);
     let pixels = pixels(200, 40, &mut draw);
@@ -300,8 +300,12 @@ fn mutate(bytes: &mut Vec<u8>, draw: &mut Draw) {
 
 #[test]
 fn damaged_files_are_refused_or_are_what_another_decoder_makes_of_them() {
-    let slow = std::env::var_os("SLOW_TESTS").is_some();
-    let rounds = [2000, 50_000, 5][if cfg!(miri) { 2 } else { usize::from(slow) }];
+    let rounds = match std::env::var_os("SLOW_TESTS") {
+        // Each takes it seconds.
+        _ if cfg!(miri) => 5,
+        Some(_) => 50_000,
+        None => 2000,
+    };
     let mut draw = Draw(5);
     let (mut given, mut compared) = (0, 0);
     let mut decoders: Vec<Decoder> = Tier::available().map(Decoder::with_tier).collect();
@@ -383,7 +387,7 @@ fn real_files() -> Vec<PathBuf> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes hours")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn real_pictures() {
     let all = std::env::var_os("SLOW_TESTS").is_some();
     let files = real_files();

@@ -11,7 +11,6 @@ use crate::lower::{align::values, catalog::Catalog, graft::live};
 use plan::{
     Affine, Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Plan, Property, Type,
 };
-use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "affine-chains",
@@ -211,20 +210,14 @@ fn constant(graph: &mut Graph, all: Vec<f64>) -> ExprId {
 
 /// The operator with each chain as one, and what was put together.
 fn rewritten(op: &Op, chains: &[Chain]) -> Option<(Op, Vec<String>)> {
-    let mut graph = Graph::default();
-    graph.n_vars = op.graph.n_vars;
-    let mut new: HashMap<ExprId, ExprId> = HashMap::new();
     let mut done = Vec::new();
-    for (id, expr, ty) in op.graph.iter() {
-        let chain = chains.iter().find(|it| it.top == id);
-        let put = chain.and_then(|it| it.put(&op.graph, &mut graph, new[&it.base]));
-        done.extend(chain.filter(|_| put.is_some()).map(Chain::words));
-        let made =
-            put.unwrap_or_else(|| graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()));
-        new.insert(id, made);
-    }
-    let changed = || rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]);
-    (!done.is_empty()).then(|| (changed(), done))
+    let changed = rebuild::remade(op, |graph, new, id| {
+        let chain = chains.iter().find(|it| it.top == id)?;
+        let put = chain.put(&op.graph, graph, new[&chain.base])?;
+        done.push(chain.words());
+        Some(put)
+    });
+    (!done.is_empty()).then_some((changed, done))
 }
 
 impl Chain {

@@ -26,7 +26,8 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     names.sort();
     names.dedup();
     let words = format!("{} changes nothing", names.join(", "));
-    (!found.is_empty()).then(|| (without(op, &found), vec![words]))
+    (!found.is_empty())
+        .then(|| (rebuild::remade(op, |_, new, id| Some(new[found.get(&id)?])), vec![words]))
 }
 
 /// What `id` is the same as, if it is a call that changes nothing.
@@ -42,18 +43,4 @@ fn same(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<ExprId> {
         _ => return None,
     };
     (graph.ty(base) == graph.ty(id)).then_some(base)
-}
-
-fn without(op: &Op, found: &HashMap<ExprId, ExprId>) -> Op {
-    let mut graph = Graph::default();
-    graph.n_vars = op.graph.n_vars;
-    let mut new: HashMap<ExprId, ExprId> = HashMap::new();
-    for (id, expr, ty) in op.graph.iter() {
-        let made = match found.get(&id) {
-            Some(base) => new[base],
-            None => graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()),
-        };
-        new.insert(id, made);
-    }
-    rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[])
 }

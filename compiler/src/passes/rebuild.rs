@@ -26,6 +26,25 @@ pub(super) fn each(
     if story.is_empty() { Vec::new() } else { vec![Proposal { plan: changed, why }] }
 }
 
+/// `op` on a graph in which a node is what `make` puts in its place, if anything, and needs what stands
+/// for what it needed; without what nothing needs then.
+pub(super) fn remade(
+    op: &Op,
+    mut make: impl FnMut(&mut Graph, &HashMap<ExprId, ExprId>, ExprId) -> Option<ExprId>,
+) -> Op {
+    let mut graph = Graph::default();
+    graph.n_vars = op.graph.n_vars;
+    let mut new: HashMap<ExprId, ExprId> = HashMap::new();
+    for (id, expr, ty) in op.graph.iter() {
+        let made = match make(&mut graph, &new, id) {
+            Some(made) => made,
+            None => graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()),
+        };
+        new.insert(id, made);
+    }
+    renumbered(&on_graph(op, graph, &new), &[])
+}
+
 /// `op` without nodes that nothing needs, where column `i` is called `numbers[i]`.
 pub(super) fn renumbered(op: &Op, numbers: &[u32]) -> Op {
     let old = values(op);

@@ -34,28 +34,17 @@ const BELOW_MAX: usize = 24;
 fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
-    let mut graph = Graph::default();
-    graph.n_vars = op.graph.n_vars;
-    let mut new: HashMap<ExprId, ExprId> = HashMap::new();
     let mut done = Vec::new();
-    for (id, expr, ty) in op.graph.iter().filter(|(id, ..)| live[id.row()]) {
-        let made = match Site::of(&op.graph, id, catalog) {
-            Some(site) => {
-                let words = site.words(&op.graph, id);
-                if !done.contains(&words) {
-                    done.push(words);
-                }
-                let mut work =
-                    Work { from: &op.graph, catalog, users: &users, new: &new, to: &mut graph };
-                work.reduce(&site)
-            }
-            None => graph.add(expr.clone().with_needs(|it| new[&it]), ty.clone()),
-        };
-        new.insert(id, made);
-    }
-    let changed = || rebuild::renumbered(&rebuild::on_graph(op, graph, &new), &[]);
+    let changed = rebuild::remade(op, |to, new, id| {
+        let site = Site::of(&op.graph, id, catalog).filter(|_| live[id.row()])?;
+        let words = site.words(&op.graph, id);
+        if !done.contains(&words) {
+            done.push(words);
+        }
+        Some(Work { from: &op.graph, catalog, users: &users, new, to }.reduce(&site))
+    });
     let told = || format!("{}: arithmetic on the elements", done.join(", "));
-    (!done.is_empty()).then(|| (changed(), vec![told()]))
+    (!done.is_empty()).then(|| (changed, vec![told()]))
 }
 
 /// A reduction over a small axis.

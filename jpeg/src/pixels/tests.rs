@@ -3,7 +3,7 @@
 use super::{Coded, Kernels, PLAIN};
 use crate::Tier;
 
-/// Of the cases of a test every so manieth: Miri takes seconds for what a processor does in a millisecond.
+/// One case of a test in so many is tried: Miri takes seconds for what a processor does in a millisecond.
 const STEP: usize = if cfg!(miri) { 97 } else { 1 };
 
 /// Numbers that look random (xorshift64*).
@@ -242,7 +242,7 @@ impl Plane {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes an hour")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn pixels_are_those_of_libjpeg_turbo() {
     use libjpeg_turbo_rs::{PixelFormat, Subsampling, compress, decompress_to};
     let (width, height) = (173, 91);
@@ -273,7 +273,7 @@ fn pixels_are_those_of_libjpeg_turbo() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes an hour")]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn smaller_gray_pictures_are_those_of_libjpeg_turbo() {
     use libjpeg_turbo_rs::{Decoder, PixelFormat, ScalingFactor, Subsampling, compress};
     let (width, height) = (173, 91);
