@@ -1,5 +1,9 @@
 //! How many outputs an epoch gives, where that follows from the lengths of its sources alone.
 
+mod filters;
+
+pub use filters::{Filter, filters};
+
 use crate::lower::{
     catalog::Catalog,
     deal,
@@ -130,7 +134,7 @@ fn of_rank(all: u64, rank: u64, world: u64) -> u64 {
 }
 
 /// Whether every record that enters leaves, or another in its place.
-fn lets_none_go(op: &Op) -> bool {
+pub(crate) fn lets_none_go(op: &Op) -> bool {
     let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
     !skips(&op.on_fault) && !skips_in(&op.graph)
 }

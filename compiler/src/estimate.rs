@@ -16,7 +16,7 @@ mod steps;
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
-pub use outlook::{Dropped, Outlook, Payback, Predicted, Seen, View, outlook};
+pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};

@@ -1,5 +1,7 @@
 //! What a pipeline is looked at for: a machine, some epochs, what was measured.
 
+mod filters;
+
 use crate::{
     Compiled, Functions, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine,
     run, samples,
@@ -73,6 +75,7 @@ impl Compiled {
             budget: None,
             seen: None,
             pass_lens: Vec::new(),
+            counted: Vec::new(),
             storages: Vec::new(),
         }
     }
@@ -122,7 +125,8 @@ impl Compiled {
             true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)?),
             false => Vec::new(),
         };
-        Ok(View { machine, choices, too_large, budget, seen, pass_lens, storages })
+        let counted = filters::counted(self, sample);
+        Ok(View { machine, choices, too_large, budget, seen, pass_lens, counted, storages })
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.

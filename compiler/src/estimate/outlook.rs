@@ -1,7 +1,9 @@
 //! What bounds a pipeline on a machine, and what would help: the estimate as a network of the
 //! operational model, solved.
 
-use super::{Estimate, StepEstimate};
+mod tail;
+
+use super::{Estimate, Origin, StepEstimate};
 use crate::{
     caches::{Budget, Choice, Part},
     lower::{
@@ -17,6 +19,7 @@ use model::{
 };
 use plan::{Expr, Index, Library, Op, OpKind, Plan};
 use serde::Serialize;
+use tail::{with_counted, with_tails};
 
 /// What a pipeline will do on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +44,9 @@ pub struct Outlook {
     pub with_room: Option<Solution>,
     /// What it takes to fill it, and what that gives back, where the length of an epoch is known.
     pub payback: Option<Payback>,
+    /// Where the number of records that leave each step comes from: `measured` is about so many,
+    /// `assumed` is a guess.
+    pub counts: Vec<Origin>,
     /// Records at the end of an epoch that are computed for nothing.
     pub dropped: Vec<Dropped>,
     /// How fast it was when it was measured, and what is predicted for that.
@@ -54,8 +60,10 @@ pub struct Dropped {
     pub step: String,
     /// How many they are in an epoch.
     pub records: f64,
-    /// Of how many.
+    /// Of how many that reach it.
     pub of: f64,
+    /// How sure that is: exact, or about so many.
+    pub origin: Origin,
 }
 
 /// What it takes to keep values, by the clock.
@@ -94,8 +102,21 @@ pub struct View {
     pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
     pub pass_lens: Vec<Option<u64>>,
+    /// Records that leave steps of which the lengths of the sources do not tell, where they were counted.
+    pub counted: Vec<Counted>,
     /// The storage that each source lies on, where it is known.
     pub storages: Vec<Option<usize>>,
+}
+
+/// Records that leave a step in an epoch, as they were counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counted {
+    /// The step.
+    pub step: String,
+    /// The records of one epoch.
+    pub records: u64,
+    /// Whether other epochs have others.
+    pub varies: bool,
 }
 
 /// How fast a pipeline was.
@@ -139,7 +160,10 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
-    let (with_tails, dropped) = with_tails(network, plan, &Catalog::new(library));
+    network = with_counted(network, plan, &view.counted);
+    let catalog = Catalog::new(library);
+    let counts = tail::origins(&network, (plan, &catalog), (&estimate.steps, &view.counted));
+    let (with_tails, dropped) = with_tails(network, plan, (&catalog, &counts));
     network = with_tails;
     if let Some((seen, _)) = &view.seen {
         network = reading(network, &estimate.steps, seen);
@@ -176,6 +200,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         warm,
         with_room,
         payback,
+        counts,
         dropped,
         seen,
     })
@@ -261,27 +286,6 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     };
     let reads = Reads { storage: 0, bytes, requests, pattern: Pattern::Random };
     (bytes > 0.0).then_some(reads)
-}
-
-/// The network whose batches take what they take of an epoch that is so long: its last records make
-/// a batch of fewer, or none.
-fn with_tails(mut network: Network, plan: &Plan, catalog: &Catalog) -> (Network, Vec<Dropped>) {
-    let mut dropped = Vec::new();
-    for (id, op) in plan.ops.iter() {
-        let Role::Batch { size, plain: true, drops } = role(op, catalog) else { continue };
-        let records = op.inputs.first().map(|it| network.cardinalities()[it.row()]);
-        let Some(Amount::Finite(of)) = records else { continue };
-        let batches = of / size.max(1) as f64;
-        let batches = if drops { batches.floor() } else { batches.ceil() };
-        if batches >= 1.0 {
-            network = network.with(id.row(), |step| step.taken = of / batches);
-            let records = of - batches * size as f64;
-            if drops && records > 0.0 {
-                dropped.push(Dropped { step: op.step.clone(), records, of });
-            }
-        }
-    }
-    (network, dropped)
 }
 
 /// The steps that read no other.
@@ -421,6 +425,7 @@ mod tests {
             budget: None,
             seen: None,
             pass_lens,
+            counted: Vec::new(),
             storages: Vec::new(),
         }
     }
@@ -506,6 +511,56 @@ mod tests {
         assert_eq!(counts(laps(Arg::None), &[100]), Amount::Infinite);
         // The source skips them: they are no part of its pass.
         assert_eq!(counts(left, &[93]), Amount::Finite(93.0));
+    }
+
+    /// What is dropped at the end of an epoch of 1,000 records, where these filters were counted.
+    fn dropped(
+        root: impl FnOnce(&mut Bed) -> plan::OpId,
+        counted: &[(&str, u64, bool)],
+    ) -> Vec<Dropped> {
+        let mut bed = Bed::default();
+        let root = root(&mut bed);
+        let mut view = view(&[1_000], Vec::new());
+        let one = |(step, records, varies): &(&str, u64, bool)| Counted {
+            step: (*step).to_owned(),
+            records: *records,
+            varies: *varies,
+        };
+        view.counted = counted.iter().map(one).collect();
+        looked(&bed.plan(root), view, |_| {}).dropped
+    }
+
+    #[test]
+    fn a_tail_is_of_the_records_that_reach_the_batch() {
+        let filtered = |bed: &mut Bed| {
+            let range = bed.range();
+            let odd = bed.keep(range, |it| {
+                let i = it.field("i");
+                it.is_even(i)
+            });
+            bed.batch(odd, 128)
+        };
+        let tail = |records, of, origin| {
+            vec![Dropped { step: "p.batch#2".to_owned(), records, of, origin }]
+        };
+        // Nobody knows how many pass: nothing is said.
+        assert_eq!(dropped(filtered, &[]), []);
+        assert_eq!(
+            dropped(filtered, &[("p.where#1", 977, false)]),
+            tail(81.0, 977.0, Origin::Exact)
+        );
+        assert_eq!(
+            dropped(filtered, &[("p.where#1", 977, true)]),
+            tail(81.0, 977.0, Origin::Measured)
+        );
+        // None passes, so none is dropped.
+        assert_eq!(dropped(filtered, &[("p.where#1", 0, false)]), []);
+        let plain = |bed: &mut Bed| {
+            let range = bed.range();
+            bed.batch(range, 128)
+        };
+        let found = dropped(plain, &[]);
+        assert_eq!((found[0].records, found[0].origin), (104.0, Origin::Exact));
     }
 
     /// A second in which so many outputs came, and so many bytes were read.

@@ -46,7 +46,7 @@ pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
             Cell::right(shown(speeds.per_core)),
             Cell::right(format!("{:.2}", speeds.cores)),
             Cell::right(shown(speeds.capacity)),
-            Cell::right(amount(counts[at], |it| rate(Figure { value: it, origin: Origin::Exact }))),
+            Cell::right(amount(counts[at], |it| rate(about(it, outlook.counts[at])))),
             Cell::right(amount(sizes[at], |it| bytes(figure(it)))),
         ];
         row.truncate(n_heads + 1);
@@ -111,6 +111,12 @@ pub(super) fn outside(explanation: &Explanation) -> Option<String> {
     is_outside.then(|| Told { explanation, outlook }.limit(limit))
 }
 
+/// A number of records: what is not exact is about so many.
+pub(super) fn about(records: f64, origin: Origin) -> Figure {
+    let origin = if origin == Origin::Exact { origin } else { Origin::Assumed };
+    Figure { value: records, origin }
+}
+
 fn amount(amount: Amount, shown: impl Fn(f64) -> String) -> String {
     match amount {
         Amount::Finite(it) => shown(it),
@@ -159,9 +165,10 @@ impl Told<'_> {
         format!("{} records/s", rate(Figure { value, origin }))
     }
 
-    fn dropped(&self, Dropped { step, records, of }: &Dropped) -> String {
+    fn dropped(&self, Dropped { step, records, of, origin }: &Dropped) -> String {
+        let mark = about(1.0, *origin).mark();
         format!(
-            "the last {records:.0} of the {of:.0} records of an epoch make no batch of {step}, and {} of the \
+            "the last {mark}{records:.0} of the {mark}{of:.0} records of an epoch make no batch of {step}, and {} of the \
              work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
             percent(records / of),
         )

@@ -27,6 +27,7 @@ fn explanation(plan: &Plan) -> Explanation {
         budget: None,
         seen: None,
         pass_lens: Vec::new(),
+        counted: Vec::new(),
         storages: Vec::new(),
     };
     explain(&made, &LIBRARY, &|it| format!("p.pipe:{}", it.start), view)
