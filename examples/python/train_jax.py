@@ -36,7 +36,7 @@ def classify(weights, images):
 def step(weights, images, labels):
     def loss(weights):
         told = jax.nn.log_softmax(classify(weights, images))
-        return -jnp.take_along_axis(told, labels[:, None].astype(int), 1).mean()
+        return -jnp.take_along_axis(told, labels[:, None], 1).mean()
 
     value, slope = jax.value_and_grad(loss)(weights)
     return jax.tree.map(lambda it, by: it - 0.1 * by, weights, slope), value

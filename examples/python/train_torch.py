@@ -91,7 +91,7 @@ def main():
         asked = time.perf_counter()
         batch = next(batches)
         waited += time.perf_counter() - asked
-        loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"].long())
+        loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

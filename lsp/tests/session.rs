@@ -43,11 +43,11 @@ fn a_program_is_told_about() {
     let hints = client.hints(TRAIN);
     let labels: Vec<&str> = hints.iter().map(|it| it["label"].as_str().unwrap()).collect();
     assert!(
-        labels.iter().any(|it| it.starts_with("{ image: u8[24, 24, 3], label: i32 }")),
+        labels.iter().any(|it| it.starts_with("{ image: u8[24, 24, 3], label: i64 }")),
         "{labels:?}"
     );
     assert!(
-        labels.iter().any(|it| it.starts_with("{ image: u8[4, 24, 24, 3], label: i32[4] }")),
+        labels.iter().any(|it| it.starts_with("{ image: u8[4, 24, 24, 3], label: i64[4] }")),
         "{labels:?}"
     );
 

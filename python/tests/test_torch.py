@@ -168,4 +168,12 @@ def test_ranks_of_torch_distributed_also_after_a_resume_with_four(tmp_path):
 def test_images(tmp_path):
     batch = next(iter(pipec.load(IMAGES, seed=1).torch()))
     assert batch["image"].shape == (4, 32, 32, 3) and batch["image"].dtype == torch.float32
-    assert batch["label"].dtype == torch.int32 and np.isfinite(batch["image"].numpy()).all()
+    assert batch["label"].dtype == torch.int64 and np.isfinite(batch["image"].numpy()).all()
+
+
+def test_losses_take_labels_as_they_stand():
+    for batch in pipec.load(IMAGES, seed=1).torch():
+        logits = torch.zeros(len(batch["label"]), 10, requires_grad=True)
+        loss = torch.nn.functional.cross_entropy(logits, batch["label"])
+        loss.backward()
+        assert torch.isclose(loss, torch.tensor(10.0).log())

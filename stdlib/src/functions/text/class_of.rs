@@ -12,12 +12,13 @@ function! {
     /// The classes are the names of the folders that the files of the source lie in, in natural
     /// order (`img2` before `img10`); of several sources, those of all. A path whose folder is not
     /// among them is the fault `class`. The numbers are those of torchvision's `ImageFolder`, where
-    /// names sort alike.
+    /// names sort alike, and `i64` as there: PyTorch's losses take labels as they stand.
     ///
     /// ```pipe
-    /// files("sample:images?count=8") |> map { label: class_of(path) }    # { label: i32 }
+    /// files("sample:images?count=8") |> map { label: class_of(path) }    # { label: i64 }
     /// ```
-    "class_of(path: str, from: sources) fails -> i32",
+    "class_of(path: str, from: sources) fails -> i64",
+    version: 2,
     cost: Cost::call(40.0),
 }
 
@@ -35,7 +36,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
 }
 
 /// The names of all classes in natural order, each with its number.
-fn numbered<'a>(classes: impl Iterator<Item = &'a [String]>) -> HashMap<String, i32> {
+fn numbered<'a>(classes: impl Iterator<Item = &'a [String]>) -> HashMap<String, i64> {
     let mut names: Vec<&String> = classes.flatten().collect();
     names.sort_by(|a, b| natural_order(a, b));
     names.dedup();
@@ -73,10 +74,10 @@ mod tests {
     #[test]
     fn folders_are_numbered_in_natural_order() {
         let one: &[&str] = &["n2", "n10"];
-        for (path, number) in [("train/n2/x.jpg", 0), ("/data/n10/x.jpg", 1), ("n2/x.jpg", 0)] {
+        for (path, number) in [("train/n2/x.jpg", 0_i64), ("/data/n10/x.jpg", 1), ("n2/x.jpg", 0)] {
             assert_eq!(class(path, &[one]), Ok(Value::of(&[], &[number])), "{path}");
         }
-        assert_eq!(class("n10/x", &[one, &["n1", "n10"]]), Ok(Value::of(&[], &[2])));
+        assert_eq!(class("n10/x", &[one, &["n1", "n10"]]), Ok(Value::of(&[], &[2_i64])));
     }
 
     #[test]
