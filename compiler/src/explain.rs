@@ -8,6 +8,7 @@ mod drawing;
 mod figures;
 mod forecast;
 mod graph_text;
+mod headline;
 mod html;
 mod keeping;
 mod observed;
@@ -19,6 +20,7 @@ mod text;
 
 pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use figures::time;
+pub use headline::Headline;
 pub use observed::Observed;
 pub use plan_text::plan_text;
 pub use program_text::program_text;
@@ -42,6 +44,8 @@ use serde::Serialize;
 pub struct Explanation {
     /// The pipeline's name.
     pub pipeline: String,
+    /// How fast it is: as measured, where it was; as predicted.
+    pub headline: Headline,
     /// The steps that are run, sources first; what a stream is made of stands before it.
     pub steps: Vec<Line>,
     /// The whole.
@@ -96,8 +100,10 @@ pub fn explain(
     let lanes = lowered.as_ref().map_or(Vec::new(), lanes);
     let mut lines = Lines { plan, catalog, label, lanes, all: Vec::new() };
     lines.stream(plan.root, 0);
+    let outlook = outlook(plan, library, &optimised.estimate, view);
     Explanation {
         pipeline: plan.name.clone(),
+        headline: Headline::of(&optimised.estimate, outlook.as_ref()),
         steps: lines.all,
         estimate: optimised.estimate.clone(),
         story: optimised.story.clone(),
@@ -105,7 +111,7 @@ pub fn explain(
         lowered: lowered.map_or(Vec::new(), |it| rewrites::lowerings(plan, &it)),
         resume: again::resumed(plan, &lines.catalog),
         ranks: again::shared(plan, &lines.catalog),
-        outlook: outlook(plan, library, &optimised.estimate, view),
+        outlook,
     }
 }
 

@@ -232,6 +232,8 @@ impl Circumstances {
     /// How fast it was when it was measured, and the cores that it could use then.
     fn seen(&self) -> Option<(Seen, f64)> {
         let it = self.profile.as_ref().filter(|it| !it.kept)?;
+        let cores = it.workers.min(it.cores).max(1) as f64;
+        let used = |cpu: f64| (cpu / (it.seconds * cores).max(1e-9)).min(1.0);
         let seen = Seen {
             seconds: it.seconds,
             outputs_per_second: it.outputs as f64 / it.seconds.max(1e-9),
@@ -239,8 +241,9 @@ impl Circumstances {
             others: it.others.unwrap_or(0.0),
             stall: it.stalled_seconds / it.seconds.max(1e-9),
             bytes_read: it.bytes_read as f64,
+            cpu_use: it.process_seconds.map(used),
         };
-        Some((seen, it.workers.min(it.cores).max(1) as f64))
+        Some((seen, cores))
     }
 }
 

@@ -111,3 +111,51 @@ fn a_machine_that_is_not_there_gives_the_same() {
     folder.pipec(&there).ends(0, &["6 batches", "slow motion"]);
     assert!(folder.files("here") == folder.files("there"));
 }
+
+/// A profile in which the number behind `key` is another one.
+fn with_number(profile: &str, key: &str, number: f64) -> String {
+    let (before, behind) = profile.split_once(&format!("\"{key}\":")).unwrap();
+    let end = behind.find([',', '}']).unwrap();
+    format!("{before}\"{key}\":{number:.6}{}", &behind[end..])
+}
+
+#[test]
+fn the_headline_is_what_was_measured() {
+    let folder = Folder::of("headline", &[]);
+    folder.write(
+        "p.pipe",
+        "pipeline p = range(100000) |> map { x: busy(i, time: 0.002) } |> batch(8)\n",
+    );
+    let measured = profile(&folder, "p.pipe");
+    let records = measured["records"].as_u64().unwrap();
+    // As if it had taken far longer, for others had kept a core busy.
+    let text = with_number(&folder.read("p.profile"), "seconds", records as f64 / 40.0);
+    folder.write("p.profile", &with_number(&text, "others", 1.06));
+    let explain = |more: &[&str]| {
+        let args = ["explain", "p.pipe", "--profile", "p.profile"];
+        let printed = folder.pipec(&[&args, more].concat());
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let out = explain(&[]);
+    let (first, rest) = out.split_once('\n').unwrap();
+    assert!(first.starts_with("p: 40 records/s measured (5.0 batches/s) with "), "{first}");
+    let second = rest.lines().next().unwrap();
+    assert!(second.starts_with("predicted: ~"), "{second}");
+    assert!(second.contains("): other programs kept 1.1 cores busy"), "{second}");
+    let json: Value = serde_json::from_str(&explain(&["--json"])).unwrap();
+    let headline = &json["headline"];
+    assert_eq!(headline["measured"], true);
+    assert!((headline["records_per_second"].as_f64().unwrap() - 40.0).abs() < 0.1, "{headline}");
+    assert!(headline["predicted_records_per_second"].as_f64().unwrap() > 60.0, "{headline}");
+    assert_eq!(headline["why"][0], "other programs kept 1.1 cores busy");
+    let page = explain(&["--html", "-"]);
+    assert!(page.contains("40 records/s measured with "), "{page}");
+
+    // Of a machine that is not here nothing was measured: it is predicted, and says so.
+    for other in [["--what-if", "cores=64"], ["--consumer", "10s"]] {
+        let out = explain(&other);
+        let first = out.lines().next().unwrap();
+        assert!(first.starts_with("p: ~") && !first.contains("measured"), "{first}");
+    }
+}

@@ -134,6 +134,8 @@ pub struct Seen {
     pub stall: f64,
     /// Bytes of files that were read while its steps were measured.
     pub bytes_read: f64,
+    /// The share of the cores that it could use which it kept busy: 0 to 1; none where nobody knows.
+    pub cpu_use: Option<f64>,
 }
 
 /// What is predicted for a run that was measured, on the machine that it ran on: outputs in a
@@ -144,6 +146,8 @@ pub struct Predicted {
     pub measured: f64,
     /// With what is assumed of them.
     pub assumed: f64,
+    /// Whether it ran on the machine that is looked at, with a consumer that only takes.
+    pub here: bool,
 }
 
 /// Nanoseconds to find a kept value. Assumed: a hash of its key, a look under a lock, a view.
@@ -187,7 +191,9 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let before = self::network(plan, &Catalog::new(library), &before.steps)?;
         let rate = |network: &Network| solve(network, &then, &wishes).rate;
         let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
-        Some((seen, Predicted { measured, assumed }))
+        // How much may be kept is no matter of a run that keeps nothing.
+        let here = Machine { memory_bytes: then.memory_bytes, ..machine.clone() } == then;
+        Some((seen, Predicted { measured, assumed, here }))
     });
     Some(Outlook {
         machine,
@@ -565,7 +571,15 @@ mod tests {
 
     /// A second in which so many outputs came, and so many bytes were read.
     fn seen(outputs_per_second: f64, bytes_read: f64) -> Seen {
-        Seen { seconds: 1.0, outputs_per_second, workers: 1, others: 0.0, stall: 0.0, bytes_read }
+        Seen {
+            seconds: 1.0,
+            outputs_per_second,
+            workers: 1,
+            others: 0.0,
+            stall: 0.0,
+            bytes_read,
+            cpu_use: None,
+        }
     }
 
     #[test]
@@ -611,6 +625,7 @@ mod tests {
         view.machine.consumer = model::Consumer { seconds: Some(10.0) };
         let found = looked(&plan, view, |steps| steps[0].ns = super::super::Figure::exact(1e6));
         let predicted = found.seen.unwrap().1;
+        assert!(!predicted.here);
         assert!((found.solution.rate - 0.1).abs() < 1e-9);
         assert!((predicted.measured - 1e3).abs() < 1e-6, "{predicted:?}");
     }

@@ -11,7 +11,11 @@ use std::fmt::Write;
 pub(super) fn dot(explanation: &Explanation) -> String {
     let mut dot = format!("digraph {} {{\n", quoted(&explanation.pipeline));
     dot.push_str("  rankdir=LR;\n  labelloc=t;\n  fontname=\"sans-serif\";\n");
-    let _ = writeln!(dot, "  label={};", quoted(text::verdict(explanation).trim_end()));
+    let _ = writeln!(
+        dot,
+        "  label={};",
+        quoted(text::verdict(explanation).lines().next().unwrap_or_default())
+    );
     dot.push_str("  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
     dot.push_str("  edge [fontname=\"sans-serif\", fontsize=9];\n");
     for it in nodes(explanation) {

@@ -4,21 +4,17 @@ use crate::estimate::Figure;
 
 /// A time, from nanoseconds.
 pub fn time(ns: Figure) -> String {
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (0.0, "ns")];
-    scaled(ns, &units)
+    scaled(ns, &TIMES)
 }
 
 /// A size, from bytes, in powers of ten.
 pub(super) fn bytes(bytes: Figure) -> String {
-    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (0.0, "B")];
-    scaled(bytes, &units)
+    scaled(bytes, &BYTES)
 }
 
 /// A rate, of so many in a second.
 pub(super) fn rate(rate: Figure) -> String {
-    let units = [(1e9, "G"), (1e6, "M"), (0.0, "")];
-    let text = scaled(rate, &units);
-    text.trim_end().to_owned()
+    scaled(rate, &RATES).trim_end().to_owned()
 }
 
 /// A share, of 1.
@@ -34,7 +30,21 @@ pub(super) fn things(n: f64, what: &str) -> String {
     format!("{n} {what}{plural}")
 }
 
-fn scaled(figure: Figure, units: &[(f64, &str)]) -> String {
+/// Numbers as people write them: `1,000`, `98%`.
+pub(super) mod short {
+    /// A share, of 1.
+    pub(in super::super) fn percent(share: f64) -> String {
+        super::percent(share).replace(' ', "")
+    }
+}
+
+type Units = [(f64, &'static str)];
+
+const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (0.0, "ns")];
+const BYTES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (0.0, "B")];
+const RATES: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (0.0, "")];
+
+fn scaled(figure: Figure, units: &Units) -> String {
     let (least, unit) = units.iter().find(|it| figure.value >= it.0).copied().unwrap_or((0.0, ""));
     let number = figure.value / if least > 0.0 { least } else { 1.0 };
     format!("{}{} {unit}", figure.mark(), digits(number))
@@ -64,6 +74,8 @@ mod tests {
         assert_eq!(bytes(Figure::exact(77_070_336.0)), "77 MB");
         assert_eq!(rate(Figure::assumed(2_381.4)), "~2 381");
         assert_eq!(rate(Figure::assumed(6e7)), "~60 M");
+        assert_eq!(short::percent(0.984), "98%");
+        assert_eq!(short::percent(0.001), "<1%");
         assert_eq!([percent(0.0), percent(0.001), percent(0.993)], ["0 %", "< 1 %", "99 %"]);
     }
 }

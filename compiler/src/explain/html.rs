@@ -50,16 +50,21 @@ fn section(title: &str, class: &str, inner: &str) -> String {
 
 /// The verdict, before all else.
 fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
-    let best = text::best(explanation);
-    let records = rate(best.times(explanation.estimate.batch_rows.unwrap_or(1.0)));
+    let headline = &explanation.headline;
+    let records = rate(headline.figure(headline.records_per_second));
     let bound = prose(&text::bound(explanation));
     let name = element("p", "name", &markup::escaped(&explanation.pipeline));
     let cores = text::cores(explanation);
+    let (how, on) = match text::seen(explanation) {
+        Some(it) => (" measured", format!("with {it}")),
+        None => ("", format!("on {cores}")),
+    };
     let line = format!(
-        "{} records/s on {cores}, bound by <strong>{bound}</strong>",
+        "{} records/s{how} {on}, bound by <strong>{bound}</strong>",
         markup::escaped(&records)
     );
     let under = match observed {
+        _ if let Some(predicted) = text::predicted(explanation) => predicted,
         Some(it) => {
             let seen = Figure::exact(it.records_per_second());
             format!("the best that these costs allow; measured: {} records/s", rate(seen))
@@ -81,7 +86,9 @@ fn tiles(explanation: &Explanation) -> String {
         tiles += &element("div", "tile", &inner);
     };
     if estimate.batch_rows.is_some() {
-        tile("batches", &format!("{}/s", rate(text::best(explanation))), "");
+        let headline = &explanation.headline;
+        let batches = rate(headline.figure(headline.outputs_per_second));
+        tile("batches", &format!("{batches}/s"), "");
     }
     if let Some(outlook) = &explanation.outlook {
         let solution = &outlook.solution;

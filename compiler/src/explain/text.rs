@@ -44,10 +44,13 @@ pub(super) fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`
+/// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`; where it was
+/// measured, a second line says what is predicted, and why that differs.
 pub(super) fn verdict(explanation: &Explanation) -> String {
-    let best = best(explanation);
-    let batches = explanation.estimate.batch_rows.map(|_| format!(" ({} batches/s)", rate(best)));
+    let (headline, best) = (&explanation.headline, best(explanation));
+    let shown = |value: f64| rate(headline.figure(value));
+    let batches = explanation.estimate.batch_rows;
+    let batches = batches.map(|_| format!(" ({} batches/s)", shown(headline.outputs_per_second)));
     let records = explanation.estimate.batch_rows.unwrap_or(1.0);
     let warm = explanation.outlook.as_ref().and_then(|it| it.warm.as_ref());
     let faster = warm.filter(|it| it.rate > best.value * forecast::HELPS);
@@ -55,22 +58,49 @@ pub(super) fn verdict(explanation: &Explanation) -> String {
         let warm = Figure { value: it.rate, ..best }.times(records);
         format!(" without what is kept and {} with it", rate(warm))
     });
+    let (how, on) = match seen(explanation) {
+        Some(it) => (" measured", format!("with {it}")),
+        None => ("", format!("on {}", cores(explanation))),
+    };
     format!(
-        "{}: {} records/s{}{warm} on {}, bound by {}\n",
+        "{}: {} records/s{how}{}{warm} {on}, bound by {}\n{}",
         explanation.pipeline,
-        rate(best.times(records)),
+        shown(headline.records_per_second),
         batches.unwrap_or_default(),
-        cores(explanation),
         bound(explanation),
+        predicted(explanation).map_or(String::new(), |it| it + "\n"),
     )
 }
 
-/// Outputs in a second when it is as fast as it can be.
+/// How it was measured, where that is what the headline says: `2 workers in 3 s`.
+pub(super) fn seen(explanation: &Explanation) -> Option<String> {
+    let seen =
+        explanation.outlook.as_ref()?.seen.as_ref().filter(|_| explanation.headline.measured)?;
+    Some(format!("{} in {:.0} s", things(seen.0.workers as f64, "worker"), seen.0.seconds))
+}
+
+/// What is predicted beside what was measured, and why it differs.
+pub(super) fn predicted(explanation: &Explanation) -> Option<String> {
+    let headline = Some(&explanation.headline).filter(|it| it.measured)?;
+    let off = headline.off();
+    let why = match &headline.why[..] {
+        [] => String::new(),
+        all => format!(": {}", all.join("; ")),
+    };
+    Some(format!(
+        "predicted: {} records/s on {} ({}{}){why}",
+        rate(Figure::assumed(headline.predicted_records_per_second)),
+        cores(explanation),
+        if off < 0.0 { "-" } else { "+" },
+        percent(off.abs()),
+    ))
+}
+
+/// Outputs in a second when it is as fast as it can be, as predicted.
 pub(super) fn best(explanation: &Explanation) -> Figure {
-    let estimate = &explanation.estimate;
-    let solved = explanation.outlook.as_ref().map(|it| it.solution.rate);
-    let value = solved.filter(|it| it.is_finite()).unwrap_or(estimate.rate.value);
-    Figure { value, ..estimate.rate }
+    let rows = explanation.estimate.batch_rows.unwrap_or(1.0);
+    let value = explanation.headline.predicted_records_per_second / rows;
+    Figure { value, ..explanation.estimate.rate }
 }
 
 /// `2 cores`
