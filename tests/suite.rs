@@ -4,6 +4,8 @@
 //! under `####`, is what must come out. `UPDATE=1 cargo test -p tests` writes what does come out
 //! into the file.
 
+#[path = "suite/built.rs"]
+mod built;
 #[path = "suite/cases.rs"]
 mod cases;
 #[path = "suite/decoders.rs"]
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         return code;
     }
     let mut trials = cases::trials();
+    trials.extend(built::trials());
     trials.extend(decoders::trials());
     trials.extend(entries::trials());
     trials.extend(generated::trials());

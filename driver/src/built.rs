@@ -8,8 +8,10 @@
 mod footer;
 mod make;
 mod marker;
+mod outside;
 
 pub use make::{NotMade, make};
+pub use outside::needs_python;
 
 use crate::{Compiled, Loaded, Settings, SourceFile};
 use compiler::{syntax, verify};

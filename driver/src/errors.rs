@@ -39,6 +39,16 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
            Right:\n\n    pipeline p = files(\"sample:images?count=100&seed=1\")\n",
 };
 
+const BUILD_NEEDS_PYTHON: CodeInfo = CodeInfo {
+    id: "PC0206",
+    name: "build-needs-python",
+    long: "A built file carries a program, and no Python: a function that `extern fn` declares is one of Python, which \
+           nobody could call there. So a pipeline that calls one cannot be built.\n\n\
+           Run the pipeline with the Python package (`pip install pipec`, then `pipec.load(\"train.pipe\")`), or write \
+           what the function does in the language and leave the `extern fn` out. Other pipelines of the same file, \
+           which do not call it, can be built.",
+};
+
 /// Of a pipeline that is used by a process which is not the one that has begun it.
 pub const USED_AFTER_FORK: CodeInfo = CodeInfo {
     id: "PC0701",
@@ -83,6 +93,7 @@ pub(crate) static CODES: &[CodeInfo] = &[
     USE_CYCLE,
     TOO_MANY_FILES,
     SAMPLE_SET,
+    BUILD_NEEDS_PYTHON,
     USED_AFTER_FORK,
     ITERATOR_OVERTAKEN,
     LENGTH_UNKNOWN,
@@ -113,4 +124,11 @@ pub(crate) fn too_many_files(most: usize, at: Span) -> Diagnostic {
 pub(crate) fn sample_set(why: &str, at: Span) -> Diagnostic {
     Diagnostic::error(SAMPLE_SET.code(), at, why)
         .help("write `sample:images?count=1000&seed=0`; both settings may be left out")
+}
+
+pub(crate) fn build_needs_python(name: &str, target: &str, at: Span) -> Diagnostic {
+    let message =
+        format!("`{name}` is a Python function (`{target}`), and a built executable has no Python");
+    Diagnostic::error(BUILD_NEEDS_PYTHON.code(), at, message)
+        .help("run the pipeline with the Python package: `pip install pipec`, then `pipec.load(…)`")
 }

@@ -176,3 +176,23 @@ fn nothing_else_is_overwritten_or_taken_for_a_program() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
     folder.pipec(&["run", PIPEC]).ends(5, &["it is binary: neither the text of a program"]);
 }
+
+#[test]
+fn what_needs_python_is_not_built() {
+    let text = "edition 2026\nextern fn f(x: i64) -> i64 = \"ours:f\"\npipeline p = range(3) |> map { x: f(i) }\n";
+    let folder = Folder::of("built-python", &[("p.pipe", text)]);
+    let said = ["PC0206", "p.pipe:2:11", "a built executable has no Python", "pipec.load(…)"];
+    folder.pipec(&["build", "p.pipe"]).ends(1, &said);
+    assert!(!folder.join("p").exists());
+}
+
+#[test]
+fn json_is_built_and_gives_the_same_batches() {
+    let json = "{\"text\": \"a\", \"n\": 1}\n{\"text\": \"b\", \"n\": 2}\n";
+    let text = "edition 2026\npipeline p = jsonl(\"a.jsonl\") |> map { n: row[\"n\"] as i64, s: row[\"text\"] as str }\n";
+    let folder = Folder::of("built-json", &[("p.pipe", text), ("a.jsonl", json)]);
+    folder.pipec(&["build", "p.pipe"]).ends(0, &["`p` was built"]);
+    folder.pipec(&["run", "p.pipe", "--out", "direct"]).ends(0, &[]);
+    folder.own("p", &["run", "--out", "built"]).ends(0, &["2 records"]);
+    assert!(folder.files("direct") == folder.files("built") && folder.files("built").len() > 2);
+}

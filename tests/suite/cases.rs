@@ -51,7 +51,7 @@ pub(crate) fn suite() -> PathBuf {
 }
 
 /// The `.pipe` files of a folder, in order.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|it| it.flatten().map(|it| it.path()).collect());
     let mut paths: Vec<PathBuf> = entries.unwrap_or_default();
     paths.retain(|it| it.extension().is_some_and(|it| it == "pipe"));
@@ -132,9 +132,17 @@ pub(crate) fn compiled_as(
 
 /// Whether a built file could carry the program, and would give it back as it is.
 pub(crate) fn buildable(compiled: &driver::Compiled) -> Result<(), String> {
+    reopened(compiled).map(|_| ())
+}
+
+/// The program as a built file gives it back.
+pub(crate) fn reopened(compiled: &driver::Compiled) -> Result<driver::Compiled, String> {
     let built = Built::new(compiled.clone(), &Settings::default());
     let read = built.trailer().and_then(|it| Built::read(&it)).map_err(|it| it.to_string())?;
-    if read == built { Ok(()) } else { Err("a built file gives another program back".to_owned()) }
+    match read == built {
+        true => Ok(read.compiled),
+        false => Err("a built file gives another program back".to_owned()),
+    }
 }
 
 fn run(path: &Path, source: &str) -> Result<String, String> {
@@ -206,6 +214,6 @@ fn example(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

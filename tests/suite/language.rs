@@ -30,24 +30,30 @@ pub(crate) fn trials() -> Vec<Trial> {
 /// Every recipe has nothing wrong with it, not even what is seldom meant; and each of its pipelines gives
 /// records.
 fn cookbook() -> Result<(), Failed> {
-    let text = document("docs/COOKBOOK.md").ok_or("`docs/COOKBOOK.md` is there")?;
-    let blocks = blocks(&text);
-    let recipes: Vec<_> = blocks.iter().filter(|it| it.tag == "pipe").collect();
-    if recipes.len() < 5 {
-        return Err(format!("{} recipes", recipes.len()).into());
-    }
-    all(recipes.iter().map(|it| it.text.as_str()))?;
-    for recipe in recipes {
+    let recipes = recipes()?;
+    all(recipes.iter().map(|it| it.1.as_str()))?;
+    for (heading, recipe) in recipes {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe.pipe");
-        let loaded = Loaded::from_text(&path, recipe.text.clone());
+        let loaded = Loaded::from_text(&path, recipe);
         if let Some(found) = driver::lint(&loaded).first() {
             return Err(line(&loaded.files, found).into());
         }
         for name in driver::pipelines(&loaded) {
-            run(&loaded, &name).map_err(|why| format!("{} {name}: {why}", recipe.heading))?;
+            run(&loaded, &name).map_err(|why| format!("{heading} {name}: {why}"))?;
         }
     }
     Ok(())
+}
+
+/// The recipes of the cookbook, each under its heading.
+pub(crate) fn recipes() -> Result<Vec<(String, String)>, Failed> {
+    let text = document("docs/COOKBOOK.md").ok_or("`docs/COOKBOOK.md` is there")?;
+    let recipes = blocks(&text).into_iter().filter(|it| it.tag == "pipe");
+    let recipes: Vec<_> = recipes.map(|it| (it.heading, it.text)).collect();
+    if recipes.len() < 5 {
+        return Err(format!("{} recipes", recipes.len()).into());
+    }
+    Ok(recipes)
 }
 
 /// Runs a pipeline as far as its first outputs.

@@ -91,9 +91,10 @@ impl<'a> Checker<'a> {
 
     fn untyped_at(&mut self, id: ExprId, index: &Val, at: Span) -> Val {
         match index {
-            Val::Known(Known::Text(key)) => {
-                let args = vec![Arg::Expr(id), Arg::Text(key.clone())];
-                self.library_call("untyped_field", args, at)
+            // A node, as `untyped_field(row, "key")` has it: both are one plan, which a built file can carry.
+            Val::Known(Known::Text(_)) => {
+                let Some(key) = self.node_of(index, None, at) else { return Val::Broken };
+                self.library_call("untyped_field", vec![Arg::Expr(id), Arg::Expr(key)], at)
             }
             Val::Known(Known::Number(it)) if it.as_int().is_some() => {
                 let args = vec![Arg::Expr(id), Arg::Int(it.as_int().unwrap_or(0))];

@@ -88,6 +88,10 @@ fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, E
     loaded.files.iter_mut().for_each(|it| name_from(folder, it));
     match driver::compile(&loaded, settings) {
         Ok(compiled) => {
+            let outside = built::needs_python(&loaded, &compiled);
+            if !outside.is_empty() {
+                return Err(messages::conclude(talk, &named, &outside));
+            }
             messages::print(talk, &named, &compiled.warnings);
             Ok(compiled)
         }
