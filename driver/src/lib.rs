@@ -56,7 +56,7 @@ pub use run::{
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;
-pub use sink::{Discard, Folder, Sink, Written};
+pub use sink::{Discard, Folder, Sink, Written, unwritten_format};
 pub use state::{State, StateFile};
 pub use store::DiskOptions;
 pub use view::Circumstances;

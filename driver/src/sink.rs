@@ -4,11 +4,13 @@
 mod arrow;
 mod folder;
 mod npy;
+mod other;
 pub(crate) mod pieces;
 
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowStream;
 pub use folder::Folder;
+pub use other::unwritten_format;
 
 use runtime::{Chunk, Failure};
 

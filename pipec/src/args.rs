@@ -236,7 +236,7 @@ pub(crate) struct RunArgs {
     /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Where the output goes: `null` for nowhere, a folder, or `-` for Arrow on stdout.
+    /// Where the output goes: `null` for nowhere, a folder of NumPy files, or `-` for Arrow on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
     /// Which run this is, of several that share the work; from 0.

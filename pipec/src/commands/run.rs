@@ -6,7 +6,7 @@ use super::{compiled, lock, print_json, settings};
 use crate::{Exit, args::RunArgs, talk::Talk};
 use driver::{
     Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
-    Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
+    Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -66,6 +66,14 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         talk.error(&format!("there is no rank {} of {}", args.rank, args.world), Some(help));
         return Some(Exit::Usage);
     }
+    if let Some(format) = unwritten_format(&args.out) {
+        let out = args.out.display();
+        talk.error(
+            &format!("`--out {out}` asks for {format}, which is not written yet"),
+            Some(&written(&args.out)),
+        );
+        return Some(Exit::Usage);
+    }
     if args.out != Path::new("-") {
         return None;
     }
@@ -80,6 +88,16 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         return Some(Exit::Usage);
     }
     None
+}
+
+/// What is written, for somebody who has asked for something else.
+fn written(out: &Path) -> String {
+    let stem = out.with_extension("");
+    let stem = stem.file_name().map_or("batches".into(), |it| it.to_string_lossy());
+    format!(
+        "`--out {stem}/` writes a folder of NumPy files (`.npy`; text as `.jsonl`), `--out - > {stem}.arrow` an Arrow \
+         IPC stream, `--out null` nothing"
+    )
 }
 
 /// Whether the ranks cannot share the lanes evenly.
