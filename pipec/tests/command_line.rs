@@ -271,3 +271,43 @@ fn help_has_examples() {
     assert!(folder.pipec(&["completions", "bash"]).out.contains("pipec"));
     folder.pipec(&["runn"]).ends(2, &["run"]);
 }
+
+#[test]
+fn a_format_that_is_not_written_is_refused() {
+    let folder = Folder::of("out-format", &[("n.pipe", "edition 2026\npipeline n = range(4)\n")]);
+    for (out, format) in
+        [("x.parquet", "Parquet"), ("a/x.TFRecord", "TFRecord"), ("x.csv.gz", "a compressed file")]
+    {
+        let said = folder.pipec(&["run", "n.pipe", "--out", out]);
+        let named = format!("`--out {out}` asks for {format}, which is not written yet");
+        said.ends(2, &[&named, "a folder of NumPy files", "`--out - > x", "an Arrow IPC stream"]);
+        assert!(!folder.join(out).exists());
+    }
+    // A folder may be called anything that is no format; or be there already; or be said to be one.
+    fs::create_dir(folder.join("old.zip")).unwrap();
+    for out in ["run.v2", "old.zip", "y.parquet/"] {
+        folder.pipec(&["run", "n.pipe", "--out", out]).ends(0, &["4 records"]);
+        assert!(folder.join(out).join("pipec.json").is_file(), "{out}");
+    }
+}
+
+#[test]
+fn a_small_set_may_lose_a_record() {
+    let rows = |bad: usize| {
+        (0..200)
+            .map(|i| if i < bad { "x\n".to_owned() } else { format!("{i}\n") })
+            .collect::<String>()
+    };
+    let text =
+        "edition 2026\npipeline p = lines(\"rows.txt\") |> map { n: parse_int(text) else skip }\n";
+    let folder = Folder::of("lose-one", &[("p.pipe", text), ("rows.txt", &rows(1))]);
+    folder.pipec(&["run", "p.pipe"]).ends(0, &["199 records"]);
+    folder.write("rows.txt", &rows(3));
+    let said = [
+        "records failed (1.5%), and `else skip(most: 0.001)` allows 1",
+        "or write `else skip(most: 0.02)`",
+    ];
+    folder.pipec(&["run", "p.pipe"]).ends(3, &said);
+    folder.write("p.pipe", &text.replace("else skip", "else skip(most: 0.02)"));
+    folder.pipec(&["run", "p.pipe"]).ends(0, &["197 records"]);
+}

@@ -98,6 +98,8 @@ pub(crate) struct Lost {
     pub(crate) fault: Fault,
     /// The share of all records that may go the same way.
     pub(crate) most: f64,
+    /// Whether another one took its place.
+    pub(crate) replaced: bool,
     /// Records that came with it, up to it.
     pub(crate) entered: usize,
     /// Records that went out before it.
@@ -378,12 +380,13 @@ impl Compiled {
         match policy {
             Policy::Fail => Err(self.failure(chunk, row, fault)),
             Policy::Skip { most } => {
-                lost.push(Lost { id, record, fault, most, entered: row + 1, kept: row });
+                let (entered, kept) = (row + 1, row);
+                lost.push(Lost { id, record, fault, most, replaced: false, entered, kept });
                 Ok(())
             }
             Policy::Another { most } => {
-                let why = fault.clone();
-                lost.push(Lost { id, record, fault: why, most, entered: row + 1, kept: row });
+                let (why, entered, kept) = (fault.clone(), row + 1, row);
+                lost.push(Lost { id, record, fault: why, most, replaced: true, entered, kept });
                 self.replace(registers, (chunk, row, fault), compute)
             }
         }

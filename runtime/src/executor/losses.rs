@@ -85,6 +85,8 @@ struct Epoch {
 
 struct Share {
     most: f64,
+    /// Whether others take the places of those that fail: `else another`, not `else skip`.
+    replaced: bool,
     lost: u64,
     first: (String, Fault),
 }
@@ -109,7 +111,7 @@ impl Losses {
     }
 
     fn lose(&mut self, lost: Lost, name: &Name) {
-        let Lost { id, record, fault, most, .. } = lost;
+        let Lost { id, record, fault, most, replaced, .. } = lost;
         self.total += 1;
         let count = self.counts.entry(fault.code).or_default();
         *count += 1;
@@ -123,7 +125,7 @@ impl Losses {
             self.first.push(lost());
         }
         self.untold.iter_mut().for_each(|it| it.push(lost()));
-        self.share(Share { most, lost: 1, first: (record, fault) });
+        self.share(Share { most, replaced, lost: 1, first: (record, fault) });
     }
 
     /// What is known of this epoch and of all, to be written down.
@@ -131,7 +133,7 @@ impl Losses {
         if self.entered == 0 && self.total == 0 {
             return Vec::new();
         }
-        let shares = self.shares.iter().flat_map(|it| [it.most.to_bits(), it.lost]);
+        let shares = self.shares.iter().flat_map(|it| [it.number(), it.lost]);
         [self.entered, self.total].into_iter().chain(shares).collect()
     }
 
@@ -141,7 +143,8 @@ impl Losses {
         (self.entered, self.total) = (*entered, *total);
         let earlier = || Fault::new("earlier", "it failed before the run was resumed");
         let share = |it: &[u64]| Share {
-            most: f64::from_bits(it[0]),
+            most: f64::from_bits(it[0]).abs(),
+            replaced: f64::from_bits(it[0]).is_sign_negative(),
             lost: it[1],
             first: ("a record".to_owned(), earlier()),
         };
@@ -159,8 +162,7 @@ impl Losses {
     /// known; where more come, the share is that of all that came.
     pub(super) fn exceeded(&self, expected: u64) -> Option<String> {
         let records = self.entered.max(expected);
-        // Not at a rounding error: 0.29 × 100 is a little less than 29.
-        let over = |it: &&Share| it.lost as f64 > it.most * records as f64 * (1.0 + 1e-9);
+        let over = |it: &&Share| it.lost > it.allowed(records);
         self.shares.iter().find(over).map(|it| it.message(records))
     }
 
@@ -182,7 +184,7 @@ impl Losses {
     }
 
     fn share(&mut self, more: Share) {
-        match self.shares.iter_mut().find(|it| it.most.to_bits() == more.most.to_bits()) {
+        match self.shares.iter_mut().find(|it| it.number() == more.number()) {
             Some(share) => share.lost += more.lost,
             None => self.shares.push(more),
         }
@@ -208,17 +210,67 @@ fn too_many(lost: u64, most: Option<u64>) -> Option<String> {
 }
 
 impl Share {
+    /// How many of so many records may fail: at least one, so that a small data set does not end at its first
+    /// bad record, unless the share is 0.
+    fn allowed(&self, records: u64) -> u64 {
+        if self.most <= 0.0 {
+            return 0;
+        }
+        // Not one fewer for a rounding error: 0.29 × 100 is a little less than 29.
+        ((self.most * records as f64 * (1.0 + 1e-9)) as u64).max(1)
+    }
+
+    /// What it is called in a state, where the number that says the share also says the word by its sign.
+    fn number(&self) -> u64 {
+        if self.replaced { (-self.most).to_bits() } else { self.most.to_bits() }
+    }
+
+    /// What to say where more failed than may; `pipec scan` is named because a run ends at the first one too many.
     fn message(&self, records: u64) -> String {
-        let Self { most, lost, first: (record, first) } = self;
+        let Self { most, replaced, lost, first: (record, first) } = self;
+        let word = if *replaced { "another" } else { "skip" };
         let share = *lost as f64 / records.max(1) as f64;
-        // One digit, rounded up, so that it would have been enough.
-        let digit = 10_f64.powf(share.log10().floor());
-        let enough = (share / digit).ceil() * digit;
         format!(
-            "{lost} of {records} records failed, and the share that may is {most}; the first: \
-             {record}: {first}; mend the data, or allow more, as in `else skip(most: {enough:.0e})`"
+            "{} of {} records failed ({}), and `else {word}(most: {most})` allows {}; the first: {record}: {first}; \
+             mend the data (`pipec scan` lists every record that fails), or write `else {word}(most: {})`",
+            grouped(*lost),
+            grouped(records),
+            percent(share),
+            grouped(self.allowed(records)),
+            enough(share),
         )
     }
+}
+
+/// The share, rounded up to one digit, so that it would have been enough.
+fn enough(share: f64) -> f64 {
+    let decimals = (-share.log10().floor()).clamp(0.0, 12.0) as i32;
+    let scale = 10_f64.powi(decimals);
+    // Not a digit more for a rounding error: 0.3 × 10 is a little more than 3.
+    ((share * scale * (1.0 - 1e-9)).ceil() / scale).min(1.0)
+}
+
+/// A share as a person reads it: `1.5%`, `0.02%`, `100%`.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = (1.0 - percent.max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{percent:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}%")
+}
+
+/// A number with its digits in groups of three: `12,800`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -228,7 +280,15 @@ mod tests {
     fn lose(n: u64, of: u64, most: f64) -> Losses {
         let torn = || Fault::new("torn", "it is torn");
         let record = || "`a.jpg`".to_owned();
-        let lost = |id| Lost { id, record: record(), fault: torn(), most, entered: 1, kept: 0 };
+        let lost = |id| Lost {
+            id,
+            record: record(),
+            fault: torn(),
+            most,
+            replaced: false,
+            entered: 1,
+            kept: 0,
+        };
         let mut losses = Losses::default();
         let over = losses.add(
             Passed { entered: of, lost: (0..n).map(lost).collect(), ..Passed::default() },
@@ -258,9 +318,43 @@ mod tests {
         assert_eq!(lose(1, 1000, 1e-3).exceeded(0), None);
         assert_eq!(lose(2, 10, 1e-3).exceeded(2000), None);
         assert_eq!(
-            lose(2, 1000, 1e-3).exceeded(0).unwrap(),
-            "2 of 1000 records failed, and the share that may is 0.001; the first: `a.jpg`: it is torn \
-             (torn); mend the data, or allow more, as in `else skip(most: 2e-3)`"
+            lose(3, 200, 1e-3).exceeded(0).unwrap(),
+            "3 of 200 records failed (1.5%), and `else skip(most: 0.001)` allows 1; the first: `a.jpg`: it is torn \
+             (torn); mend the data (`pipec scan` lists every record that fails), or write \
+             `else skip(most: 0.02)`"
         );
+    }
+
+    #[test]
+    fn a_small_set_may_lose_one() {
+        assert_eq!(lose(1, 200, 1e-3).exceeded(0), None);
+        assert_eq!(lose(1, 1, 1e-9).exceeded(0), None);
+        assert!(lose(2, 1999, 1e-3).exceeded(0).is_some());
+        assert!(lose(1, 200, 0.0).exceeded(0).is_some(), "none, where that is said");
+    }
+
+    #[test]
+    fn what_is_suggested_is_enough() {
+        for (lost, records) in [(2, 3), (2, 10), (3, 10), (29, 100), (7, 12_800), (2, 1_000_000)] {
+            let share = lost as f64 / records as f64;
+            let most = enough(share);
+            assert!(most >= share * (1.0 - 1e-9) && most <= 1.0, "{lost} of {records}: {most}");
+            assert_eq!(lose(lost, records, most).exceeded(0), None, "{lost} of {records}: {most}");
+        }
+        assert_eq!([0.3, 0.0151, 1.0].map(enough), [0.3, 0.02, 1.0]);
+        assert_eq!([0.015, 0.00017, 1.0, 0.667].map(percent), ["1.5%", "0.017%", "100%", "67%"]);
+        assert_eq!([7, 12_800].map(grouped), ["7", "12,800"]);
+    }
+
+    #[test]
+    fn a_state_keeps_the_word() {
+        let mut before = Losses::default();
+        let first = ("`a.jpg`".to_owned(), Fault::new("torn", "it is torn"));
+        before.total = 2;
+        before.share(Share { most: 0.1, replaced: true, lost: 2, first });
+        let mut after = Losses::default();
+        after.resume(&before.numbers());
+        let said = after.exceeded(10).unwrap();
+        assert!(said.ends_with("write `else another(most: 0.2)`"), "{said}");
     }
 }

@@ -301,7 +301,7 @@ fn too_many_losses_end_the_run() {
     };
     // Where the count of the source is not known before the end, and where it never ends.
     let cases =
-        [(Some(1), 0.05, false, "30 of 300 records"), (None, 0.001, true, "of 1048576 records")];
+        [(Some(1), 0.05, false, "30 of 300 records"), (None, 0.001, true, "of 1,048,576 records")];
     for (laps, most, between, expected) in cases {
         let Failure::Budget { label, detail } = lose(laps, most, between) else { panic!() };
         assert_eq!(label, if between { "t.pipe:2:1" } else { "t.pipe:1:1" });
@@ -312,7 +312,7 @@ fn too_many_losses_end_the_run() {
     let all = draft.map("fail_each", 1, source);
     draft.transform(all).on_fault = Policy::Skip { most: 1e-9 };
     let Failure::Budget { detail, .. } = check_failure(draft) else { panic!() };
-    assert!(detail.contains(" of 1099511627776 records failed"), "{detail}");
+    assert!(detail.contains(" of 1,099,511,627,776 records failed"), "{detail}");
 }
 
 #[test]

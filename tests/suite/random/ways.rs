@@ -133,7 +133,7 @@ pub(crate) fn all_the_same(
         End::Over(_) => output::check_ranks(planned)
             .and_then(|()| output::check_stopped(planned))
             .and_then(|()| output::check_kept(planned)),
-        End::Failed(why) if !why.contains("the share that may") => output::check_stopped(planned),
+        End::Failed(why) if !why.contains("records failed (") => output::check_stopped(planned),
         End::Failed(_) | End::Cut => Ok(()),
     };
     stopped.map_err(|what| Ok(Difference { ways: [held, held], what }))?;
