@@ -3,7 +3,8 @@
 use crate::{
     Notes,
     ast::{
-        Arg, Call, Declaration, DeclarationKind, Expr, ExprKind, File, Name, Stage, Value, walk,
+        Arg, Call, CompareOp, Declaration, DeclarationKind, Expr, ExprKind, File, Name, Stage,
+        Value, walk,
     },
     errors::lint as errors,
 };
@@ -21,7 +22,7 @@ struct Looked<'a> {
 type Lint = fn(&Looked<'_>, &mut Vec<Diagnostic>);
 
 /// All of them, by the number of their codes.
-static LINTS: [Lint; 7] = [
+static LINTS: [Lint; 8] = [
     shuffle_after_decode,
     missing_tail,
     sorted_source,
@@ -29,6 +30,7 @@ static LINTS: [Lint; 7] = [
     class_field,
     resize_convention,
     unused_name,
+    argmax_of_equal,
 ];
 
 /// What is allowed and seldom meant in the main file of a program that has no mistakes.
@@ -296,6 +298,36 @@ fn unused_name(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
         }
         all.push(errors::unused_name(kind, &name.text, name.span).fix(whole, ""));
     }
+}
+
+/// `argmax([x == c for c in LIST])`: by hand what `index_of` does.
+fn argmax_of_equal(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    each(of.file, &mut |it| {
+        let list = match &it.kind {
+            ExprKind::Call(call) if is_argmax(call) => call.args.first().map(|it| &it.value),
+            ExprKind::Pipe { lhs, stage: Stage::Call(call) } if is_argmax(call) => Some(&**lhs),
+            _ => None,
+        };
+        let Some(ExprKind::Comprehension { body, var, over }) = list.map(|it| &it.kind) else {
+            return;
+        };
+        let ExprKind::Compare { op: CompareOp::Eq, lhs, rhs, .. } = &body.kind else { return };
+        let is_var = |it: &Expr| matches!(&it.kind, ExprKind::Name(name) if *name == var.text);
+        let value = match (is_var(lhs), is_var(rhs)) {
+            (false, true) => lhs,
+            (true, false) => rhs,
+            _ => return,
+        };
+        // An interval is no list to look into.
+        if matches!(over.kind, ExprKind::Name(_) | ExprKind::List(_)) {
+            let text = |it: &Expr| it.span.text(of.text).to_owned();
+            all.push(errors::argmax_of_equal(&text(value), &text(over), it.span));
+        }
+    });
+}
+
+fn is_argmax(call: &Call) -> bool {
+    call.name.text == "argmax"
 }
 
 /// The words of a text that stands at `at`.

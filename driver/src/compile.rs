@@ -1,6 +1,8 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
-use crate::{Functions, Loaded, SourceFile, State, errors, lock::Chosen, machine, samples};
+use crate::{
+    Functions, Loaded, SourceFile, State, classes, errors, lock::Chosen, machine, samples,
+};
 use compiler::{
     Inputs, Request,
     ast::DeclarationKind,
@@ -245,6 +247,14 @@ struct Probe;
 impl Inputs for Probe {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String> {
         stdlib::probe(source, args).map_err(|it| it.to_string())
+    }
+
+    fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
+        classes::names(path).map(Some)
+    }
+
+    fn classes(&self, sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
+        classes::of_sources(sources).map(Some).map_err(|it| it.to_string())
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod built;
 pub mod calibrate;
+mod classes;
 mod compile;
 mod cut;
 mod errors;

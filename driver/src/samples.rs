@@ -48,15 +48,23 @@ pub(crate) fn resolve(
 ) -> Result<(), Failure> {
     for id in program.stages.ids() {
         let Code::Source { args, .. } = &mut program.stages[id].code else { continue };
-        each_text(args, &mut |text| {
-            let Some((request, pattern)) = split(text) else { return Ok(()) };
-            let folder = make(&request.map_err(Failure::Program)?, progress)?;
-            let pattern = if pattern.is_empty() { ALL } else { pattern };
-            *text = format!("{}{pattern}", escaped(&folder)?);
-            Ok(())
-        })?;
+        resolve_args(args, progress)?;
     }
     Ok(())
+}
+
+/// The same for the arguments of one source.
+pub(crate) fn resolve_args(
+    args: &mut [Arg],
+    progress: &mut dyn FnMut(&SampleProgress),
+) -> Result<(), Failure> {
+    each_text(args, &mut |text| {
+        let Some((request, pattern)) = split(text) else { return Ok(()) };
+        let folder = make(&request.map_err(Failure::Program)?, progress)?;
+        let pattern = if pattern.is_empty() { ALL } else { pattern };
+        *text = format!("{}{pattern}", escaped(&folder)?);
+        Ok(())
+    })
 }
 
 /// Whether all sets that the program's sources name are made already.

@@ -105,6 +105,7 @@ FUNCTIONS = (
     "box_mask",
     "class_of",
     "contains",
+    "index_of",
     "round_to",
     "as_type",
     "maximum",

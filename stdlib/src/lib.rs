@@ -14,7 +14,7 @@ mod pixels;
 mod sources;
 pub mod text_scan;
 
-pub use sources::{probe, reads_to_know};
+pub use sources::{classes, probe, reads_to_know};
 
 use plan::{Entry, Library};
 use runtime::Outside;

@@ -11,7 +11,7 @@ use crate::{
     errors::check as errors,
     registry::{Function, Kind as EntryKind},
 };
-use plan::{Applied, Arg, Draw, Expr, Intrinsic, Span, mix};
+use plan::{Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, mix};
 
 impl<'a> Checker<'a> {
     /// A call, with what stands left of `|>` as its first argument.
@@ -174,6 +174,7 @@ impl<'a> Checker<'a> {
             {
                 Val::Known(Known::Word(name.clone()))
             }
+            (Kind::Names, _) => self.names_value(expr, env),
             (_, ast::ExprKind::Name(name))
                 if name == "none" && formal.span.file.0 >= LIBRARY_FILES =>
             {
@@ -420,7 +421,7 @@ impl<'a> Checker<'a> {
         args: &[Arg],
     ) -> Option<Arg> {
         if let Kind::Sources = kind(formal.type_.as_ref()) {
-            return Some(Arg::Sources(self.sources_below()));
+            return Some(Arg::Sources(self.sources_of(self.input)));
         }
         self.default_arg(formal, formals, args)
     }
@@ -494,10 +495,10 @@ impl<'a> Checker<'a> {
         Applied { args, graph: &self.graph, inputs: &[], names: &[], found: &[] }
     }
 
-    /// The numbers of the sources that the records come from.
-    fn sources_below(&self) -> Vec<u32> {
+    /// The numbers of the sources that the records of an operator come from.
+    pub(super) fn sources_of(&self, op: Option<OpId>) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut open: Vec<_> = self.input.into_iter().collect();
+        let mut open: Vec<_> = op.into_iter().collect();
         while let Some(op) = open.pop() {
             if let plan::OpKind::Source { .. } = self.ops[op].kind {
                 found.push(op.0);

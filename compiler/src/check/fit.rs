@@ -33,6 +33,8 @@ pub(crate) enum Kind<'t> {
     Type,
     Values,
     Sources,
+    /// A list of names, written out or elsewhere.
+    Names,
     Tensor(&'t str, &'t [ast::Extent]),
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "type" => Kind::Type,
             "values" => Kind::Values,
             "sources" => Kind::Sources,
+            "names" => Kind::Names,
             name => Kind::Tensor(name, extents),
         },
         TypeKind::Named { name, extents } => Kind::Tensor(&name.text, extents),
@@ -95,6 +98,7 @@ impl<'a> Checker<'a> {
                 }
                 fits
             }
+            (Kind::Names, Val::List(_)) if is_names(known_arg(val).as_ref()) => known_arg(val),
             (Kind::Values, Val::List(all)) => self.nodes(all, None, at).map(Arg::Exprs),
             (Kind::Values, Val::Counted { .. } | Val::Expr(_)) => {
                 self.node_of(val, None, at).map(Arg::Expr)
@@ -197,6 +201,11 @@ impl Vars {
     }
 }
 
+/// Whether an argument is a list of texts.
+pub(crate) fn is_names(arg: Option<&Arg>) -> bool {
+    matches!(arg, Some(Arg::List(all)) if all.iter().all(|it| matches!(it, Arg::Text(_))))
+}
+
 pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
     match arg {
         Arg::Interval(..) => wanted.starts_with("an interval"),
@@ -222,6 +231,10 @@ fn describe(kind: &Kind<'_>) -> String {
         Kind::Text => "text that is known while compiling".into(),
         Kind::Type => "a type".into(),
         Kind::Values => "a list of values".into(),
+        Kind::Names => {
+            "a list of names, the name of a file with one on each line, or a pipeline of files"
+                .into()
+        }
         Kind::Known(it) => (*it).into(),
         Kind::Any | Kind::Untyped | Kind::Tensor(..) | Kind::Sources => "a value".into(),
     }

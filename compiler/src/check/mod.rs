@@ -14,6 +14,7 @@ mod foreign;
 mod index;
 mod known;
 mod lists;
+mod named_list;
 mod names;
 mod notes;
 mod scope;
@@ -47,6 +48,22 @@ pub trait Inputs {
     /// stream, and nothing is said about it.
     fn are_known(&self, _source: &str, _args: &[Arg]) -> bool {
         true
+    }
+
+    /// The names in a file, one on each line; none where nobody looks at files.
+    ///
+    /// # Errors
+    /// A sentence about the file that could not be read, and what to do.
+    fn names(&self, _path: &str) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
+    }
+
+    /// The class folders of sources, in order; none where nobody looks at files.
+    ///
+    /// # Errors
+    /// A sentence about files that could not be listed.
+    fn classes(&self, _sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
+        Ok(None)
     }
 }
 

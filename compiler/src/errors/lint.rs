@@ -48,6 +48,20 @@ codes! {
      with `_` is never reported."
     wrong "const SIZE = 224\n    pipeline p = range(9)"
     right "const SIZE = 224\n    pipeline p = range(SIZE)"
+
+    "PC0408" ARGMAX_OF_EQUAL "argmax-of-equal"
+    "Where nothing in the list is equal, all of the comparisons are false, and `argmax` of that is 0: a label that is \
+     misspelt becomes the first class. `index_of` finds the place in the list, and what is not there is a fault that \
+     names it and the nearest entry; `else skip` or `else -1` deals with it."
+    wrong "pipeline p = range(3) |> map { label: argmax([i == c for c in [2, 0, 1]]) }"
+    right "pipeline p = range(3) |> map { label: index_of(i, [2, 0, 1]) }"
+}
+
+pub(crate) fn argmax_of_equal(value: &str, list: &str, at: Span) -> Diagnostic {
+    let message = "what is not in the list becomes class 0 here, and nothing is said";
+    Diagnostic::warning(ARGMAX_OF_EQUAL.code(), at, message)
+        .help(format!("`index_of({value}, {list})` is a fault there"))
+        .fix(at, format!("index_of({value}, {list})"))
 }
 
 pub(crate) fn shuffle_after_decode(decodes: &str, at: Span) -> Diagnostic {

@@ -4,7 +4,7 @@
 use super::{agree, ensure};
 use crate::{
     ast,
-    check::fit::{Kind, Vars, is_wanted, kind, result, unify_tensor},
+    check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
     lower::catalog::Catalog,
 };
 use plan::{Applied, Arg, Entry, Expr, ExprId, Field, Graph, Index, Type};
@@ -182,6 +182,7 @@ fn is_known(kind: &Kind<'_>, arg: &Arg, record: Record<'_>) -> Result<bool, Stri
         | (Kind::Type, Arg::Type(_))
         | (Kind::Values, Arg::Exprs(_))
         | (Kind::Sources, Arg::Sources(_)) => true,
+        (Kind::Names, arg) => is_names(Some(arg)),
         (Kind::Known(wanted), arg) => is_wanted(wanted, arg),
         _ => false,
     })

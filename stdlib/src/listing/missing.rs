@@ -192,7 +192,7 @@ fn or_current(folder: &Path) -> &Path {
 }
 
 /// The name that is most like `wanted`, if it differs in a third of its characters at most.
-fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let most = (wanted.chars().count() / 3).max(1);
     let near = names.map(|it| (distance(wanted, it), it)).filter(|&(far, _)| far <= most);
     near.min().map(|(_, name)| name)

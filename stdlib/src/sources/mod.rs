@@ -9,7 +9,7 @@ mod range;
 mod listed;
 mod records;
 
-use crate::Source;
+use crate::{Source, listing::natural_order};
 use plan::{Arg, Field};
 use runtime::Failure;
 
@@ -30,4 +30,24 @@ pub fn probe(entry: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
 /// Whether what [`probe`] finds is written in files, so that they must be read to know it.
 pub fn reads_to_know(entry: &str) -> bool {
     entry == csv::ENTRY.entry.name()
+}
+
+/// The names of the folders that the files of sources lie in, in natural order: the classes of
+/// `class_of`. Lists the files of each.
+///
+/// # Errors
+/// Files cannot be listed, or there are none.
+pub fn classes(sources: &[(&str, &[Arg])]) -> Result<Vec<String>, Failure> {
+    let mut all = Vec::new();
+    for (entry, args) in sources {
+        if *entry == range::ENTRY.entry.name() {
+            continue;
+        }
+        let Some(files) = args.first() else { continue };
+        let listed = listed::Listed::new(files).map_err(Failure::Program)?;
+        all.extend_from_slice(&listed.found()?.classes);
+    }
+    all.sort_by(|a, b| natural_order(a, b));
+    all.dedup();
+    Ok(all)
 }

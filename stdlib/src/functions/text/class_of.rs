@@ -1,46 +1,61 @@
 //! `class_of`: the number of a file's class, which is the name of its folder.
 
-use super::json::shown;
-use super::paths::split;
+use super::{json::shown, names::Names, names::repeated, paths::split};
 use crate::listing::natural_order;
 use crate::prelude::*;
-use std::collections::HashMap;
 
 function! {
     /// The number of a file's class: where the name of its folder stands among all of them, sorted.
     ///
     /// The classes are the names of the folders that the files of the source lie in, in natural
-    /// order (`img2` before `img10`); of several sources, those of all. A path whose folder is not
+    /// order (`img2` before `img10`); of several sources, those of all. Where another source, such as
+    /// that of validation, lacks a folder, its numbers would be others. `classes:` says them once for
+    /// all: `classes: ["cat", "dog"]` or a `const` of such, `classes: "classes.txt"` (a name on each
+    /// line), `classes: images` (the folders of another pipeline's sources). A path whose folder is not
     /// among them is the fault `class`. The numbers are those of torchvision's `ImageFolder`, where
     /// names sort alike, and `i64` as there: PyTorch's losses take labels as they stand.
     ///
     /// ```pipe
     /// files("sample:images?count=8") |> map { label: class_of(path) }    # { label: i64 }
     /// ```
-    "class_of(path: str, from: sources) fails -> i64",
+    "class_of(path: str, classes: names?, from: sources) fails -> i64",
     version: 2,
     cost: Cost::call(40.0),
+    result: Some(result),
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    let numbers = numbered(call.sources.iter().map(|it| it.classes()));
+    let names = match &call.args[1] {
+        Arg::List(all) => Names::of(all),
+        _ => of_folders(call.sources.iter().map(|it| it.classes())),
+    };
     Ok(Kernel::compute(move |args, out| {
         let path = args.tensor(0).as_str();
         let (_, name) = split(split(path).0);
-        let number = numbers.get(name).ok_or_else(|| {
-            let (path, name) = (shown(path), shown(name));
-            Fault::new("class", format!("{path}: {name} is none of {} classes", numbers.len()))
+        let number = names.number(name.as_bytes()).ok_or_else(|| {
+            let detail = format!("{}: {}", shown(path), names.unknown(name, "classes"));
+            Fault::new("class", detail)
         })?;
-        out.scalar(*number)
+        out.scalar(number)
     }))
 }
 
-/// The names of all classes in natural order, each with its number.
-fn numbered<'a>(classes: impl Iterator<Item = &'a [String]>) -> HashMap<String, i64> {
+fn result(applied: &Applied<'_>) -> Result<Type, String> {
+    if let Arg::List(all) = &applied.args[1] {
+        if all.is_empty() {
+            return Err("there are no classes in the list".to_owned());
+        }
+        repeated(all)?;
+    }
+    Ok(Type::scalar(DType::I64))
+}
+
+/// The names of all classes in natural order.
+fn of_folders<'a>(classes: impl Iterator<Item = &'a [String]>) -> Names {
     let mut names: Vec<&String> = classes.flatten().collect();
     names.sort_by(|a, b| natural_order(a, b));
     names.dedup();
-    names.into_iter().zip(0..).map(|(name, number)| (name.clone(), number)).collect()
+    Names::new(names.into_iter().cloned())
 }
 
 #[cfg(test)]
@@ -64,7 +79,7 @@ mod tests {
     }
 
     fn class(path: &str, sources: &[&[&str]]) -> Result<Value, Fault> {
-        let mut trial = Trial::of(&ENTRY).text(path).arg(Arg::Sources(Vec::new()));
+        let mut trial = Trial::of(&ENTRY).text(path).arg(Arg::None).arg(Arg::Sources(Vec::new()));
         for names in sources {
             trial = trial.source(Arc::new(Folders(names.iter().map(|it| (*it).into()).collect())));
         }
@@ -78,6 +93,23 @@ mod tests {
             assert_eq!(class(path, &[one]), Ok(Value::of(&[], &[number])), "{path}");
         }
         assert_eq!(class("n10/x", &[one, &["n1", "n10"]]), Ok(Value::of(&[], &[2_i64])));
+    }
+
+    #[test]
+    fn given_classes_do_not_shift() {
+        let listed = ["n10", "n2"].map(|it| Arg::Text(it.into()));
+        let class = |path| {
+            let trial = Trial::of(&ENTRY).text(path).arg(Arg::List(listed.to_vec()));
+            // The source lacks `n10`.
+            let folders = Arc::new(Folders(vec!["n2".to_owned()]));
+            trial.arg(Arg::Sources(Vec::new())).source(folders).run()
+        };
+        assert_eq!(class("val/n2/x.jpg"), Ok(Value::of(&[], &[1_i64])));
+        let fault = class("val/n1O/x.jpg").unwrap_err();
+        assert_eq!(
+            fault.detail,
+            "`val/n1O/x.jpg`: `n1O` is none of 2 classes; the nearest is `n10`"
+        );
     }
 
     #[test]

@@ -7,9 +7,11 @@ mod ends_with;
 mod extension_of;
 mod folder_of;
 mod hash;
+mod index_of;
 mod json;
 mod lower;
 mod name_of;
+mod names;
 mod parse_float;
 mod parse_int;
 mod parse_json;
@@ -41,6 +43,7 @@ pub(crate) static ALL: &[&Function] = &[
     &contains::ENTRY,
     &ends_with::ENTRY,
     &hash::ENTRY,
+    &index_of::ENTRY,
     &lower::ENTRY,
     &parse_float::ENTRY,
     &parse_int::ENTRY,
