@@ -31,4 +31,6 @@ pub use lineage::{hash, mix};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
-pub use types::{Commas, DType, Extent, Field, Type};
+pub use types::{
+    Commas, DType, Extent, Field, PLAUSIBLE_BYTES_MAX, Type, VALUE_BYTES_MAX, shown_bytes,
+};

@@ -114,6 +114,11 @@ impl fmt::Display for Extent {
     }
 }
 
+/// Bytes that one value may have.
+pub const VALUE_BYTES_MAX: usize = 1 << 30;
+/// Bytes of a batch, or of anything else that operators put together, beyond the memory of any host.
+pub const PLAUSIBLE_BYTES_MAX: usize = 1 << 42;
+
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Type {
@@ -185,6 +190,18 @@ impl Type {
     }
 }
 
+/// A number of bytes for people: `40 GB`, `1.5 MB`.
+pub fn shown_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    // What would be rounded up to 1,000 is one of the next unit.
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        (value, unit) = (value / 1000.0, unit + 1);
+    }
+    let digits = usize::from(unit > 0 && value < 9.95 && (value * 10.0).round() % 10.0 != 0.0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -214,5 +231,16 @@ impl<T: fmt::Display> fmt::Display for Commas<'_, T> {
             write!(f, "{it}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_plain_units() {
+        let shown = [0, 999, 1_000, 1_549, 9_960, 40_000_000_000, 1 << 63].map(shown_bytes);
+        assert_eq!(shown, ["0 B", "999 B", "1 kB", "1.5 kB", "10 kB", "40 GB", "9.2 EB"]);
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
         Failure::Record { fault, .. } => ("RecordError", fault.code),
         Failure::Budget { .. } => ("BudgetError", "too-many-lost"),
         Failure::Data { .. } => ("DataError", "data"),
+        Failure::Memory { .. } => ("RunError", "memory"),
         Failure::Io { .. } => ("InputError", "input"),
         Failure::Program(_) => ("RunError", "program"),
         Failure::State(_) => ("StateError", "state"),
@@ -59,7 +60,9 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
             let record = record.trim_matches('`');
             facts.extend([("place", object(py, label)), ("record", object(py, record))]);
         }
-        Failure::Budget { label, .. } | Failure::Data { label, .. } => {
+        Failure::Budget { label, .. }
+        | Failure::Data { label, .. }
+        | Failure::Memory { label, .. } => {
             facts.push(("place", object(py, label)));
         }
         Failure::Io { path, .. } => facts.push(("path", object(py, path))),

@@ -6,7 +6,11 @@
 //! (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and their pages taken when they
 //! are touched first: what is never written takes no memory.
 
-use crate::{Fault, Shape, kernel::VALUE_BYTES_MAX};
+use crate::{
+    Fault, Shape,
+    kernel::{VALUE_BYTES_MAX, too_large},
+    memory,
+};
 use plan::DType;
 use std::{
     alloc::{self, Layout},
@@ -48,9 +52,8 @@ impl Buffer {
     }
 
     fn new(capacity: usize, home: Option<Arc<Idle>>) -> Self {
-        let layout = layout(capacity);
-        let data = zeroed(layout).unwrap_or_else(|| alloc::handle_alloc_error(layout));
-        Self { data, capacity, home }
+        let data = layout_of(capacity).and_then(zeroed);
+        Self { data: data.unwrap_or_else(|| memory::exhausted(capacity)), capacity, home }
     }
 
     /// Bytes that it holds, without the spare ones.
@@ -76,9 +79,10 @@ impl Buffer {
     }
 }
 
-fn layout(capacity: usize) -> Layout {
+/// None where no address space holds as much.
+fn layout_of(capacity: usize) -> Option<Layout> {
     let align = if capacity >= HUGE { HUGE } else { 256 };
-    Layout::from_size_align(capacity + SPARE, align).expect("buffers are far smaller than memory")
+    Layout::from_size_align(capacity.checked_add(SPARE)?, align).ok()
 }
 
 /// Memory every byte of which is initialised.
@@ -112,8 +116,9 @@ impl Drop for Buffer {
         {
             return;
         }
+        let layout = layout_of(self.capacity).expect("it was allocated with this layout");
         // SAFETY: it was allocated with this layout, and goes once.
-        unsafe { give_back(self.data, layout(self.capacity)) };
+        unsafe { give_back(self.data, layout) };
     }
 }
 
@@ -216,7 +221,7 @@ impl Kept {
     /// smallest such one. Where no two buffers are alike, each size would else lie idle beside others.
     fn take(&mut self, capacity: usize) -> Option<Buffer> {
         self.takes += 1;
-        let mut fits = self.all.range_mut(capacity..=2 * capacity);
+        let mut fits = self.all.range_mut(capacity..=capacity.saturating_mul(2));
         let (buffer, _) = fits.find_map(|(_, alike)| alike.pop_back())?;
         self.bytes -= buffer.capacity;
         self.len -= 1;
@@ -245,10 +250,13 @@ impl Kept {
 }
 
 /// Sizes that buffers come in: eight steps to each doubling, so that at most an eighth is wasted.
+///
+/// What is beyond any memory stays what it is: nobody gets it.
 fn size_class(bytes: usize) -> usize {
     let bytes = bytes.max(256);
-    let step = (bytes.next_power_of_two() / 16).max(64);
-    bytes.next_multiple_of(step)
+    let Some(power) = bytes.checked_next_power_of_two() else { return bytes };
+    let step = (power / 16).max(64);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
 /// A value while it is computed: grows, and keeps its memory for the next record.
@@ -269,8 +277,7 @@ impl Scratch {
     pub fn claim(&mut self, dtype: DType, shape: Shape) -> Result<&mut [u8], Fault> {
         let bytes = shape.iter().try_fold(dtype.size(), |bytes, &it| bytes.checked_mul(it));
         let Some(bytes) = bytes.filter(|it| *it <= VALUE_BYTES_MAX) else {
-            let detail = format!("a {dtype}{shape:?} is larger than {VALUE_BYTES_MAX} bytes");
-            return Err(Fault::new("too-large", detail));
+            return Err(too_large(dtype, shape));
         };
         if bytes > self.buffer.capacity {
             self.buffer = Buffer::new(size_class(bytes), None);

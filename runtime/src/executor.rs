@@ -27,7 +27,7 @@ pub use output::Step;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared};
+use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared, memory};
 use deal::Below;
 use node::Class;
 use plan::{Field, Program};
@@ -156,7 +156,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         None => Phase::Ready,
     };
     let of = rest.as_ref().unwrap_or(options);
-    let nodes = build::nodes(program, kernels, of)?;
+    let nodes = memory::or_failure(|| build::nodes(program, kernels, of))?;
     let kept = build::kept_columns(program);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let shared = Shared {

@@ -57,6 +57,13 @@ pub enum Failure {
         /// What was tried and what came of it.
         detail: String,
     },
+    /// There is not enough memory.
+    Memory {
+        /// Where the step is written; empty where it is none, or the stage's own will do.
+        label: String,
+        /// How much was wanted, and what to do.
+        detail: String,
+    },
     /// The program cannot run on this build: a kernel is unknown, a form is too new.
     Program(String),
     /// A saved state does not fit: it is damaged, or the program or its inputs have changed.
@@ -69,10 +76,16 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Record { label, record, fault } => write!(f, "{label}: {record}: {fault}"),
-            Self::Budget { label, detail } | Self::Data { label, detail } if !label.is_empty() => {
+            Self::Budget { label, detail }
+            | Self::Data { label, detail }
+            | Self::Memory { label, detail }
+                if !label.is_empty() =>
+            {
                 write!(f, "{label}: {detail}")
             }
-            Self::Budget { detail, .. } | Self::Data { detail, .. } => f.write_str(detail),
+            Self::Budget { detail, .. }
+            | Self::Data { detail, .. }
+            | Self::Memory { detail, .. } => f.write_str(detail),
             Self::Io { path, detail } => write!(f, "`{path}`: {detail}"),
             Self::Program(detail) => f.write_str(detail),
             Self::State(detail) => write!(f, "the saved state does not fit: {detail}"),

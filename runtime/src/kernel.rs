@@ -3,7 +3,8 @@
 use crate::{
     Builder, Element, Failure, Fault, Outside, Philox, Shape, Source, Tensor, buffer::Scratch,
 };
-use plan::{Arg, DType, Type};
+pub use plan::VALUE_BYTES_MAX;
+use plan::{Arg, DType, Type, shown_bytes};
 use std::{ops::Range, slice, sync::Arc};
 
 /// The code for one call of a function, for one record at a time.
@@ -200,9 +201,6 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Bytes that one value may have.
-pub const VALUE_BYTES_MAX: usize = 1 << 30;
-
 /// Bytes of a row of a batch that is taken to be larger than the caches.
 const FAR_BYTES: usize = 64 << 10;
 
@@ -295,15 +293,20 @@ impl<'a> Out<'a> {
                 assert_eq!(column.dtype(), dtype, "a kernel writes the dtype of its type");
                 same_extents(shape, column.fixed().unwrap_or(shape))?;
                 if shape.elements().saturating_mul(dtype.size()) > VALUE_BYTES_MAX {
-                    let detail =
-                        format!("a {dtype}{shape:?} has more than {VALUE_BYTES_MAX} bytes");
-                    return Err(Fault::new("too-large", detail));
+                    return Err(too_large(dtype, shape));
                 }
                 column.truncate(*rows);
                 Ok(column.room(shape))
             }
         }
     }
+}
+
+/// The fault of a value that is larger than any may be.
+pub(crate) fn too_large(dtype: DType, shape: Shape) -> Fault {
+    let bytes = shape.iter().fold(dtype.size() as u64, |it, &n| it.saturating_mul(n as u64));
+    let (bytes, most) = (shown_bytes(bytes), shown_bytes(VALUE_BYTES_MAX as u64));
+    Fault::new("too-large", format!("a {dtype}{shape:?} takes {bytes}, and {most} are the most"))
 }
 
 fn same_extents(found: Shape, expected: Shape) -> Result<(), Fault> {

@@ -10,6 +10,7 @@ mod executor;
 mod fault;
 mod foreign;
 mod kernel;
+mod memory;
 pub mod os;
 mod random;
 pub mod reads;

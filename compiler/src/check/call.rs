@@ -11,7 +11,7 @@ use crate::{
     errors::check as errors,
     registry::{Function, Kind as EntryKind},
 };
-use plan::{Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, mix};
+use plan::{Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, Type, VALUE_BYTES_MAX, mix};
 
 impl<'a> Checker<'a> {
     /// A call, with what stands left of `|>` as its first argument.
@@ -471,10 +471,31 @@ impl<'a> Checker<'a> {
                 None => return self.report(errors::library_lacks(found.entry.name(), at)),
             },
         };
+        if self.is_too_large(&ty, &args) {
+            return self.report(errors::value_too_large(&ty, at));
+        }
         let random = found.signature.has(EffectKind::Random);
         let draw = random.then(|| Draw { place, vars: self.loops.clone() });
         let function = found.entry.name().to_owned();
         Val::Expr(self.node(Expr::Call { function, args, draw }, ty))
+    }
+
+    /// Whether no run could hold a value of this type, made of `args`. A view of what is as large
+    /// takes nothing.
+    fn is_too_large(&self, ty: &Type, args: &[Arg]) -> bool {
+        let Some(shape) = ty.fixed() else { return false };
+        if ty.fixed_bytes().is_some_and(|it| it <= VALUE_BYTES_MAX) {
+            return false;
+        }
+        let elements = |shape: &[usize]| shape.iter().fold(1, |n: usize, it| n.saturating_mul(*it));
+        let as_large = |it: &Arg| match it {
+            Arg::Expr(id) => {
+                let found = self.graph.ty(*id).fixed();
+                found.is_some_and(|it| elements(&it) >= elements(&shape))
+            }
+            _ => false,
+        };
+        !args.iter().any(as_large)
     }
 
     /// How long an axis is, where the type says it: `len(x)`, `extent(x, 0)`.

@@ -13,8 +13,8 @@ use crate::{
     registry::Function,
 };
 use plan::{
-    Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind, Policy, Records,
-    Span,
+    Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind,
+    PLAUSIBLE_BYTES_MAX, Policy, Records, Span, Type,
 };
 
 impl<'a> Checker<'a> {
@@ -334,6 +334,10 @@ impl<'a> Checker<'a> {
             Some(Err(why)) => return self.report(errors::refused(name, &why, call.span)),
             None => fields.first().cloned().unwrap_or_default(),
         };
+        let beyond = |it: &Type| it.fixed_bytes().is_none_or(|it| it > PLAUSIBLE_BYTES_MAX);
+        if let Some(field) = output.iter().find(|it| it.ty.fixed().is_some() && beyond(&it.ty)) {
+            return self.report(errors::records_too_large(field, call.span));
+        }
         let first = inputs.first().copied();
         let op = self.push(Op {
             kind: OpKind::Operator { entry: name.to_owned(), args, names },

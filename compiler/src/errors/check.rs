@@ -7,7 +7,7 @@ pub(crate) use codes::CODES;
 pub(crate) use values::*;
 
 use crate::ast::{Arg, Call, EachKind, Formal, Name, Text};
-use plan::{Diagnostic, Span, Type};
+use plan::{DType, Diagnostic, Extent, Field, Span, Type, VALUE_BYTES_MAX, shown_bytes};
 
 // ---- names
 
@@ -257,6 +257,27 @@ pub(crate) fn input_type(
 
 pub(crate) fn refused(function: &str, why: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::REFUSED.code(), at, format!("`{function}`: {why}"))
+}
+
+pub(crate) fn value_too_large(ty: &Type, at: Span) -> Diagnostic {
+    let (bytes, most) = (bytes_of(ty), shown_bytes(VALUE_BYTES_MAX as u64));
+    let message = format!("this value is `{ty}`, which takes {bytes}, and {most} are the most");
+    Diagnostic::error(codes::VALUE_TOO_LARGE.code(), at, message).help("make it smaller")
+}
+
+pub(crate) fn records_too_large(field: &Field, at: Span) -> Diagnostic {
+    let Field { name, ty } = field;
+    let message = format!("`{name}` would be `{ty}`, which takes {}", bytes_of(ty));
+    Diagnostic::error(codes::VALUE_TOO_LARGE.code(), at, message)
+        .help("no host has as much memory: take fewer records together, or make them smaller")
+}
+
+/// The bytes of a value whose extents are known, for people.
+fn bytes_of(ty: &Type) -> String {
+    let size = ty.dtype().map_or(1, DType::size) as u64;
+    let extent = |it: &Extent| if let Extent::Known(n) = it { *n } else { 1 };
+    let extents = ty.shape().unwrap_or_default().iter().map(extent);
+    shown_bytes(extents.fold(size, u64::saturating_mul))
 }
 
 pub(crate) fn library_lacks(name: &str, at: Span) -> Diagnostic {

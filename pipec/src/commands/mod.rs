@@ -157,7 +157,10 @@ fn failed(talk: &Talk, failure: &Failure) -> Exit {
         talk.error(&failure.to_string(), None);
     }
     match failure {
-        Failure::Record { .. } | Failure::Budget { .. } | Failure::Data { .. } => Exit::Budget,
+        Failure::Record { .. }
+        | Failure::Budget { .. }
+        | Failure::Data { .. }
+        | Failure::Memory { .. } => Exit::Budget,
         Failure::Program(_) => Exit::Errors,
         Failure::State(_) => Exit::State,
         Failure::Io { .. } => Exit::Io,

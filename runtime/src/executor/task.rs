@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Chunk, Failure,
     eval::{Compiled, Destination, Lost, Registers},
-    foreign, os, tokens,
+    foreign, memory, os, tokens,
 };
 use std::{
     ops::Range,
@@ -89,20 +89,21 @@ pub(super) struct Memory {
 
 impl Job {
     /// Does it. A panic of a kernel is a failure, and a bug.
-    pub(super) fn run(self, memory: &mut Memory) -> Outcome {
-        tokens::slowly(|| self.run_here(memory))
+    pub(super) fn run(self, own: &mut Memory) -> Outcome {
+        tokens::slowly(|| self.run_here(own))
     }
 
-    fn run_here(self, memory: &mut Memory) -> Outcome {
+    fn run_here(self, own: &mut Memory) -> Outcome {
         let Self { node, stage, slot, label, bytes_in, timed, work } = self;
         let cpu_begin = if timed { os::thread_cpu() } else { None };
         foreign::take_elsewhere();
         let begin = Instant::now();
-        let run = AssertUnwindSafe(|| work.run(memory.of(stage)));
+        let run = AssertUnwindSafe(|| work.run(own.of(stage)));
         let result = catch_unwind(run).unwrap_or_else(|panic| {
             // What it has left in the registers is not to be trusted.
-            memory.registers[stage] = None;
-            Err(bug(&format!("the step at {label}"), &*panic))
+            own.registers[stage] = None;
+            Err(memory::failure_of(&*panic)
+                .unwrap_or_else(|| bug(&format!("the step at {label}"), &*panic)))
         });
         let result = result.map_err(|it| at(it, &label));
         let ended = Instant::now();
@@ -119,6 +120,9 @@ pub(super) fn at(failure: Failure, stage: &str) -> Failure {
     match failure {
         Failure::Data { label, detail } if label.is_empty() => {
             Failure::Data { label: stage.to_string(), detail }
+        }
+        Failure::Memory { label, detail } if label.is_empty() => {
+            Failure::Memory { label: stage.to_string(), detail }
         }
         other => other,
     }

@@ -22,7 +22,9 @@ operator! {
     /// is false for the filling. After `drop` and `mask` all batches have `size` rows.
     ///
     /// Rows of a field must have the same extents, or `pad: { field: 0 }` says what makes the
-    /// short ones as long as the longest of the batch; what they hold stands first.
+    /// short ones as long as the longest of the batch; what they hold stands first. Extents that are
+    /// not known before the run (`?`) need `pad`, except in a batch of one record and where `by`
+    /// puts records of the same extents together.
     /// `multiple: { image: [1, 32, 32] }` makes padded extents longer still, up to the next
     /// multiple, axis by axis. Text has no rows of the same length: leave it out of the record,
     /// or make numbers of it.

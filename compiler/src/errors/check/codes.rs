@@ -105,6 +105,12 @@ codes! {
     wrong "pipeline p = range(9) |> batch(0)"
     right "pipeline p = range(9) |> batch(3)"
 
+    "PC0127" VALUE_TOO_LARGE "value-too-large"
+    "A value would take more memory than any may (1 GiB), or a batch or window more than any host has. The extents \
+     are known, so it is found before anything runs."
+    wrong "pipeline p = range(9) |> map { x: zeros([100_000, 100_000]) }"
+    right "pipeline p = range(9) |> map { x: zeros([100, 100]) }"
+
     "PC0131" FUNCTION_ON_STREAM "function-on-stream"
     "Functions work on values, and what flows here is a stream of records. The argument of `map` ends at the next \
      `|>`, so a chain inside it stands in brackets."

@@ -126,10 +126,20 @@ impl Terms {
         }
     }
 
+    /// Whether rows of a batch may be as long as each other though no type says so: there is one, or
+    /// `by` sorts records into batches of their like.
+    fn sorts_alike(&self) -> bool {
+        let by_length = self.tokens.is_some() && self.bounds.is_empty();
+        self.size == Some(1) || self.by.is_some() && !by_length
+    }
+
     /// The fields of a batch.
     pub(super) fn fields(&self) -> Result<Vec<Field>, String> {
         if let Some(unknown) = &self.unknown {
             return Err(unknown.clone());
+        }
+        if !self.sorts_alike() {
+            self.lanes.iter().try_for_each(Lane::check_extents)?;
         }
         let rows = match self.size {
             Some(rows) if self.tokens.is_none() && self.tail != Tail::Keep => {
@@ -178,6 +188,32 @@ impl Lane {
     /// Whether its rows have the extents of every row of every batch.
     pub(super) fn is_alike(&self) -> bool {
         self.multiples.is_empty() && self.field.ty.fixed().is_some()
+    }
+
+    /// Fails where rows may differ in their extents, and nothing fills the short ones up.
+    fn check_extents(&self) -> Result<(), String> {
+        if self.pad.is_some() || self.field.ty.fixed().is_some() {
+            return Ok(());
+        }
+        let Field { name, ty } = &self.field;
+        let zero = match ty.dtype() {
+            Some(DType::Bool) => "false",
+            Some(it) if it.is_float() => "0.0",
+            _ => "0",
+        };
+        let is_picture = matches!(self.shape(), [_, _, Extent::Known(1..=4)]);
+        let remedy = match is_picture {
+            true => format!(
+                "give all the same size before (`resize`, `random_resized_crop`, `center_crop`), or fill \
+                 small ones up with `pad: {{ {name}: {zero} }}`"
+            ),
+            false => format!(
+                "fill short ones up with `pad: {{ {name}: {zero} }}`, or give all the same extents before"
+            ),
+        };
+        Err(format!(
+            "`{name}` is `{ty}`, and the rows of a batch must have the same extents: {remedy}"
+        ))
     }
 
     fn shape(&self) -> &[Extent] {
