@@ -11,12 +11,13 @@ mod graph_text;
 mod headline;
 mod html;
 mod keeping;
+mod long;
 mod observed;
 mod plan_text;
 mod program_text;
 mod rewrites;
+mod short;
 mod table;
-mod text;
 
 pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use figures::time;
@@ -81,6 +82,9 @@ pub struct Line {
     pub record: Option<String>,
     /// What else is to be known, such as how far a shuffle moves records.
     pub note: Option<String>,
+    /// The note in a few words, for the short form.
+    #[serde(skip)]
+    pub brief: Option<String>,
     /// Its place in the estimate's steps.
     pub estimate: usize,
     /// What it reads, by the places in the estimate's steps.
@@ -116,10 +120,16 @@ pub fn explain(
 }
 
 impl Explanation {
-    /// As text of any width; lines end with `\n`. Nothing in it depends on where it is shown.
+    /// All of it as text of any width; lines end with `\n`. Nothing in it depends on where it is shown.
     #[must_use]
     pub fn text(&self) -> String {
-        text::text(self)
+        long::text(self)
+    }
+
+    /// The same on one screen: how fast, what bounds it, what each step costs, what would help.
+    #[must_use]
+    pub fn short(&self) -> String {
+        short::text(self)
     }
 
     /// What was rewritten, and what was not and why, with the law of each; lines end with `\n`.
@@ -223,6 +233,7 @@ impl Lines<'_> {
             stream: None,
             record: self.changes(op).then(|| format!("{{ {} }}", Commas(&op.output))),
             note: self.notes(id, op),
+            brief: self.brief(id, op),
             estimate: id.row(),
             inputs: op.inputs.iter().map(|it| it.row()).collect(),
         });
@@ -242,6 +253,24 @@ impl Lines<'_> {
         };
         let notes: Vec<String> = lanes.into_iter().chain(self.note(op)).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    /// What the short form says of a step that hands its records on as they are.
+    fn brief(&self, id: OpId, op: &Op) -> Option<String> {
+        let lanes = match self.lanes.get(id.row()) {
+            Some(InLanes::Alone(n)) => Some(format!("each of {n} lanes on its own")),
+            Some(InLanes::Dealt(n)) => Some(format!("from {n} lanes in turn")),
+            Some(InLanes::None) | None => None,
+        };
+        let own = match role(op, &self.catalog) {
+            Role::Permute => Some("permutation of the index, no buffer".to_owned()),
+            Role::ShuffleWithin(n) => Some(format!("buffer of {n} records")),
+            Role::Repeat(None) => Some("endless".to_owned()),
+            Role::Repeat(Some(n)) => Some(format!("{n} passes")),
+            _ => None,
+        };
+        let all: Vec<String> = own.into_iter().chain(lanes).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     fn note(&self, op: &Op) -> Option<String> {

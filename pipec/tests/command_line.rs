@@ -225,7 +225,7 @@ fn explain_shows_plans_and_tells_stories() {
         printed.ends(0, &[]);
         printed.out
     };
-    let text = explain(&["n.pipe", "train"]);
+    let text = explain(&["n.pipe", "train", "--verbose"]);
     assert!(text.contains("batch") && text.contains("n.pipe:5:"), "{text}");
     for form in ["source", "ast", "plan", "estimate", "program"] {
         assert!(!explain(&["n.pipe", "train", "--emit", form]).is_empty());

@@ -76,6 +76,7 @@ fn what_cannot_be_is_refused() {
     let folder = Folder::of("explain-refused", &[("n.pipe", NUMBERS)]);
     let explain = |args: &[&str]| folder.pipec(&[&["explain"], args].concat());
     explain(&[]).ends(2, &["FILE|CODE"]);
+    explain(&["n.pipe", "train", "--verbose", "--json"]).ends(2, &["--verbose", "--json"]);
     explain(&["n.pipe", "train", "--dot", "--json"]).ends(2, &["--dot", "--json"]);
     explain(&["n.pipe", "train", "--dot", "--html", "-"]).ends(2, &["--html", "--dot"]);
     explain(&["--compare", "a.profile"]).ends(2, &["--compare", "2 values"]);
@@ -92,7 +93,7 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     (0..1000).for_each(|it| folder.write(&format!("{it}.txt"), "x"));
     let explained = |source: &str, steps: &str| {
         folder.write("p.pipe", &format!("pipeline p = {source} {steps} |> batch(128)\n"));
-        let printed = folder.pipec(&["explain", "p.pipe"]);
+        let printed = folder.pipec(&["explain", "p.pipe", "--verbose"]);
         printed.ends(0, &[]);
         printed.out
     };
@@ -105,6 +106,8 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     told(&range("|> where i % 2 == 0 |> take(200)"), "the last 72 of the 200 records");
     told(&range("|> where i % 100 >= 2 |> repeat(3)"), "the last 124 of the 2940 records");
     told(&range("|> where i % 100 >= 2 |> flat_map [{ i }, { i }]"), "the last 40 of the 1960");
+    let short = folder.pipec(&["explain", "p.pipe"]).out;
+    told(&short, "keep the last 40 of 1,960 records: `tail: keep` (2% of the work is wasted)");
     // The numbers of another epoch are others.
     told(&range("|> where uniform() < 0.9"), "the last ~");
     told(&range("|> shuffle |> take(500) |> where i % 3 > 0"), "the last ~");
@@ -127,4 +130,45 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     assert!(!read.contains("the last "), "{read}");
     let json = folder.pipec(&["explain", "p.pipe", "--json"]).out;
     assert!(json.contains("\"dropped\": []"), "{json}");
+}
+
+#[test]
+fn an_explanation_fits_on_a_screen_and_answers_what_is_asked() {
+    let text = "pipeline p = range(1_000) |> shuffle \
+        |> map { x: resize(plasma(i, 48, 48), 16, 16), y: coin(0.5) } |> batch(128)\n";
+    let folder = Folder::of("explain-short", &[("p.pipe", text)]);
+    let explain = |more: &[&str]| {
+        let printed = folder.pipec(&[&["explain", "p.pipe", "--workers", "2"], more].concat());
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let told = |out: &str, said: &str| assert!(out.contains(said), "no `{said}` in:\n{out}");
+    let short = explain(&[]);
+    assert!(short.lines().count() < 24, "{short}");
+    for part in [
+        "bottleneck: plasma in p.map#1, ",
+        "\n> map ",
+        "permutation of the index, no buffer",
+        "limits       CPU: ~",
+        "suggestions  4 cores: ~",
+        "keep the last 104 of 1,000 records",
+        "run `pipec profile`. More: --verbose",
+    ] {
+        told(&short, part);
+    }
+    // Numbers are as people write them, and steps as they are called in the text.
+    assert!(!short.contains(" %") && !short.contains("p.shuffle#1"), "{short}");
+    let verbose = explain(&["--verbose"]);
+    assert!(verbose.lines().count() > short.lines().count(), "{verbose}");
+    told(&verbose, "p.shuffle#1");
+    told(&verbose, "written at");
+
+    told(&explain(&["--consumer", "10s"]), "the loader waits for the consumer (10 s per batch)");
+    told(&explain(&["--consumer", "1us"]), "waits for the loader ");
+    let cached = explain(&["--epochs", "9"]);
+    told(&cached, "cached ");
+    told(&cached, "warm epochs  ~");
+    told(&cached, " once values are cached\n");
+    told(&explain(&["--what-if", "cores=96"]), " on 96 cores\n");
+    told(&explain(&["--analyze"]), " records/s measured ");
 }

@@ -41,7 +41,7 @@ fn a_picture_that_is_made_in_part_is_measured_as_one_and_whole() {
         "p.pipe",
         "pipeline p = range(64) |> map { jpeg: encode_jpeg(plasma(i, 40, 60)) } |> map { a: decode_jpeg(jpeg) |> random_crop(8) }",
     );
-    let told = folder.pipec(&["explain", "p.pipe"]);
+    let told = folder.pipec(&["explain", "p.pipe", "--verbose"]);
     told.ends(0, &[]);
     assert!(told.out.contains("make-parts"), "{}", told.out);
     let profile = profile(&folder, "p.pipe");

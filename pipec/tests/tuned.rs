@@ -39,7 +39,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     let folder = Folder::of("measured", &[("p.pipe", PROGRAM)]);
     let profile = ["profile", "p.pipe", "--seconds", "1s", "-o", "p.profile"];
     folder.pipec(&profile).ends(0, &["records/s", "written to `p.profile`"]);
-    let explained = folder.pipec(&["explain", "p.pipe", "--profile", "p.profile"]);
+    let explained = folder.pipec(&["explain", "p.pipe", "-v", "--profile", "p.profile"]);
     explained.ends(0, &[]);
     for part in ["measured", "predicted with these costs", "with assumed ones", "bounds", "resize"]
     {
@@ -56,7 +56,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     // Where values were kept, decoding seems to cost nothing.
     let kept = ["run", "p.pipe", "--epochs", "3", "--profile", "kept.profile"];
     folder.pipec(&kept).ends(0, &["24 batches"]);
-    let explained = folder.pipec(&["explain", "p.pipe", "--profile", "kept.profile"]);
+    let explained = folder.pipec(&["explain", "p.pipe", "-v", "--profile", "kept.profile"]);
     explained.ends(0, &["`kept.profile`", "not used", "pipec profile"]);
     assert!(explained.out.contains("~ is assumed"), "{}", explained.out);
     // Its costs stand by the places of another program, or another pipec's.
@@ -100,7 +100,7 @@ total = 1000000000
 #[test]
 fn machines_that_are_not_here_are_told_of() {
     let folder = Folder::of("what-if", &[("p.pipe", PROGRAM)]);
-    let explained = |more: &[&str]| folder.pipec(&[&["explain", "p.pipe"], more].concat());
+    let explained = |more: &[&str]| folder.pipec(&[&["explain", "p.pipe", "-v"], more].concat());
     let slow = explained(&["--consumer", "10min"]);
     assert!(slow.out.contains("loading is not the problem"), "{}", slow.out);
     let many = explained(&["--what-if", "cores=96", "--epochs", "9"]);
@@ -188,7 +188,7 @@ fn a_built_file_brings_its_lock_along() {
     let without = folder.pipec(&run);
     without.ends(0, &["24 batches"]);
     assert!(!without.err.contains("resize (p.map#1)"), "{}", without.err);
-    let explained = folder.pipec(&["explain", "own", "--epochs", "3"]);
+    let explained = folder.pipec(&["explain", "own", "-v", "--epochs", "3"]);
     assert!(explained.out.contains("the lock forbids it"), "{}", explained.out);
 
     folder.write("p.pipe.lock", &three);
@@ -205,7 +205,8 @@ const LARGE: &str = "pipeline p = range(500) |> shuffle |> map { image: plasma(i
 #[test]
 fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     let folder = Folder::of("budget", &[("p.pipe", LARGE)]);
-    let explained = |more: &[&str]| folder.pipec(&[&["explain", "p.pipe"], more].concat()).out;
+    let explained =
+        |more: &[&str]| folder.pipec(&[&["explain", "p.pipe", "-v"], more].concat()).out;
     let memory = |size: &str| explained(&["--epochs", "9", "--memory", size]);
     let none = memory("64MiB");
     for part in [
@@ -234,7 +235,7 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     // Steps that leave records out, or give them again, are counted.
     let counted = |steps: &str| {
         folder.write("n.pipe", &format!("pipeline n = range(1000) {steps} |> batch(10)\n"));
-        let out = folder.pipec(&["explain", "n.pipe"]).out;
+        let out = folder.pipec(&["explain", "n.pipe", "-v"]).out;
         let table = out.split("bytes an epoch\n").nth(1).unwrap();
         let row = table.lines().find(|it| it.contains("n.batch#1")).unwrap();
         row.split("  ").filter(|it| !it.is_empty()).nth(5).unwrap().trim().to_owned()

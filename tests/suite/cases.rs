@@ -157,7 +157,9 @@ fn explain(path: &Path, source: &str) -> Result<String, String> {
     for file in &mut compiled.files {
         file.path = stem(Path::new(&file.path)) + ".pipe";
     }
-    Ok(compiled.explanation(compiled.plain_view()).text())
+    let explained = compiled.explanation(compiled.plain_view());
+    // The long form, unless the case says otherwise.
+    Ok(if source.contains("# explain: short") { explained.short() } else { explained.text() })
 }
 
 /// What was rewritten and what was not, and that it gives the same; where the text says so, only

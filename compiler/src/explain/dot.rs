@@ -3,7 +3,7 @@
 use super::{
     Explanation,
     drawing::{Edge, Node, edges, is_bound_by_consumer, nodes},
-    text,
+    long,
 };
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(super) fn dot(explanation: &Explanation) -> String {
     let _ = writeln!(
         dot,
         "  label={};",
-        quoted(text::verdict(explanation).lines().next().unwrap_or_default())
+        quoted(long::verdict(explanation).lines().next().unwrap_or_default())
     );
     dot.push_str("  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
     dot.push_str("  edge [fontname=\"sans-serif\", fontsize=9];\n");

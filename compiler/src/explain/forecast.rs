@@ -16,7 +16,7 @@ use model::{
 };
 
 /// Bounds that are so many times as far away are not told.
-const NEAR: f64 = 20.0;
+pub(super) const NEAR: f64 = 20.0;
 /// What helps by less than this part does not help.
 pub(super) const HELPS: f64 = 1.005;
 
@@ -90,7 +90,7 @@ pub(super) fn bounds(explanation: &Explanation) -> Vec<(String, Figure)> {
     outlook.solution.bounds.iter().map(|it| (told.limit(it.limit), figure(it))).collect()
 }
 
-fn mark(explanation: &Explanation, at: usize) -> &'static str {
+pub(super) fn mark(explanation: &Explanation, at: usize) -> &'static str {
     let is_bound = outside(explanation).is_none() && bottleneck(explanation) == Some(at);
     if is_bound { "> " } else { "  " }
 }
@@ -142,10 +142,16 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
 }
 
 /// The part of the records of an epoch from which on it is told that they go for nothing.
-const DROPPED_TOLD: f64 = 0.01;
+pub(super) const DROPPED_TOLD: f64 = 0.01;
+
+/// How long Python is kept busy, where functions are called there.
+pub(super) fn python(explanation: &Explanation) -> Option<String> {
+    let outlook = explanation.outlook.as_ref()?;
+    Told { explanation, outlook }.python()
+}
 
 /// Where functions outside are called: in so many processes, or in the one that runs.
-fn called(processes: u32) -> String {
+pub(super) fn called(processes: u32) -> String {
     match processes {
         0 => "one at a time under Python's lock".to_owned(),
         1 => "in 1 process of its own".to_owned(),

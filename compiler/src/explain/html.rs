@@ -8,9 +8,8 @@ mod roofline;
 use super::{
     Explanation, Observed,
     figures::{percent, rate, time},
-    forecast,
+    forecast, long,
     table::Cell,
-    text,
 };
 use crate::estimate::Figure;
 use markup::{element, prose};
@@ -31,7 +30,7 @@ pub(super) fn page(explanation: &Explanation, observed: Option<&Observed<'_>>) -
         figures += &section("Waits of the consumer", "", &measured::stalls(observed));
     }
     body += &element("div", "columns", &figures);
-    body += &section("The steps", "", &table(&text::rows(explanation)));
+    body += &section("The steps", "", &table(&long::rows(explanation)));
     if let Some(rows) = forecast::table(explanation) {
         body += &section("At full speed", "", &table(&rows[1..]));
     }
@@ -52,10 +51,10 @@ fn section(title: &str, class: &str, inner: &str) -> String {
 fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
     let headline = &explanation.headline;
     let records = rate(headline.figure(headline.records_per_second));
-    let bound = prose(&text::bound(explanation));
+    let bound = prose(&long::bound(explanation));
     let name = element("p", "name", &markup::escaped(&explanation.pipeline));
-    let cores = text::cores(explanation);
-    let (how, on) = match text::seen(explanation) {
+    let cores = long::cores(explanation);
+    let (how, on) = match long::seen(explanation) {
         Some(it) => (" measured", format!("with {it}")),
         None => ("", format!("on {cores}")),
     };
@@ -64,13 +63,13 @@ fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
         markup::escaped(&records)
     );
     let under = match observed {
-        _ if let Some(predicted) = text::predicted(explanation) => predicted,
+        _ if let Some(predicted) = long::predicted(explanation) => predicted,
         Some(it) => {
             let seen = Figure::exact(it.records_per_second());
             format!("the best that these costs allow; measured: {} records/s", rate(seen))
         }
         None if explanation.estimate.ns.mark().is_empty() => String::new(),
-        None => text::ASSUMED.to_owned(),
+        None => long::ASSUMED.to_owned(),
     };
     let under = element("p", "quiet", &markup::escaped(&under));
     element("header", "", &(name + &element("h1", "", &line) + &under))
@@ -92,7 +91,7 @@ fn tiles(explanation: &Explanation) -> String {
     }
     if let Some(outlook) = &explanation.outlook {
         let solution = &outlook.solution;
-        let cores = text::cores(explanation);
+        let cores = long::cores(explanation);
         tile(&format!("of {cores} in use"), &percent(solution.core_use), "");
         let (kind, class) = kind(solution.verdict);
         tile("what bounds", kind, class);
@@ -117,7 +116,7 @@ fn kind(verdict: Verdict) -> (&'static str, &'static str) {
 fn facts(explanation: &Explanation) -> String {
     let first = ["verdict", "next", "bounds", "measured", "kept", "later", "not kept"];
     let rank = |name: &str| first.iter().position(|it| *it == name).unwrap_or(first.len());
-    let mut facts = text::facts(explanation);
+    let mut facts = long::facts(explanation);
     facts.sort_by_key(|it| rank(it.0));
     let mut rows = String::new();
     let mut before = "";

@@ -12,6 +12,7 @@ use std::{path::PathBuf, time::Duration};
 #[command(after_help = "\
 Examples:
   pipec explain train.pipe train
+  pipec explain train.pipe train --verbose       all that is known of it
   pipec explain train.pipe train --emit plan     every operator with every expression
   pipec explain train.pipe train --json          for scripts
   pipec explain train.pipe train --html train.html   a page with the plan drawn
@@ -54,6 +55,9 @@ pub(crate) struct ExplainArgs {
     /// Bytes that the folder of `--cache` may take in all.
     #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
     pub(crate) disk: u64,
+    /// Shows all that is known: where each step is written, what each could do, what is not cached and why.
+    #[arg(short, long, conflicts_with_all = ["emit", "dot", "html", "json", "rewrites"])]
+    pub(crate) verbose: bool,
     /// Shows one of the forms that a program goes through.
     #[arg(long, value_name = "FORM", value_enum)]
     pub(crate) emit: Option<Form>,
@@ -69,7 +73,7 @@ pub(crate) struct ExplainArgs {
     /// Sets two files that `profile` has written beside each other.
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = [
         "target", "name", "set", "workers", "profile", "analyze", "host", "what_if", "consumer",
-        "memory", "emit", "dot", "html", "rewrites",
+        "memory", "emit", "dot", "html", "rewrites", "verbose",
     ])]
     pub(crate) compare: Option<Vec<PathBuf>>,
     /// Prints JSON.

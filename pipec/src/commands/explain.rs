@@ -231,7 +231,8 @@ fn planned(
     match (args.emit, args.json) {
         (None, false) if args.dot => out.write_all(explained.dot().as_bytes())?,
         (None, false) if args.rewrites => out.write_all(explained.rewrites().as_bytes())?,
-        (None, false) => out.write_all(explained.text().as_bytes())?,
+        (None, false) if args.verbose => out.write_all(explained.text().as_bytes())?,
+        (None, false) => out.write_all(explained.short().as_bytes())?,
         (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
         (Some(Form::Program), false) => {
             out.write_all(driver::program_text(&compiled.program).as_bytes())?;

@@ -54,7 +54,7 @@ fn tuned(
         Ok(tuned) => tuned,
         Err(failure) => return Ok(failed(talk, &failure)),
     };
-    io::stdout().lock().write_all(tuned.explanation.text().as_bytes())?;
+    io::stdout().lock().write_all(tuned.explanation.short().as_bytes())?;
     for (workers, records) in &tuned.tried {
         let mark = if *workers == tuned.chosen.workers { ">" } else { " " };
         talk.say(&format!("{mark} {workers} workers: {}", rate(*records, " records")));

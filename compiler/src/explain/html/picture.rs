@@ -8,7 +8,7 @@ use crate::{
         Explanation,
         drawing::{Edge, Node, edges, is_bound_by_consumer, nodes},
         figures::percent,
-        text,
+        long,
     },
 };
 
@@ -155,7 +155,7 @@ fn stream(edge: &Edge, nodes: &[Node<'_>]) -> String {
 fn consumer(explanation: &Explanation, row: usize) -> String {
     let is_bound = is_bound_by_consumer(explanation);
     let class = if is_bound { "step bottleneck" } else { "step idle" };
-    let cores = text::cores(explanation);
+    let cores = long::cores(explanation);
     let text = if is_bound { "consumer: it bounds the rate" } else { "consumer" };
     rect(class, (2.0, top(row)), (300.0, 34.0), &cores)
         + &label("title", (14.0, top(row) + 22.0), text)

@@ -1,4 +1,4 @@
-//! The explanation as text: the verdict first, then the steps, then the story.
+//! The explanation as text, all of it: the verdict first, then the steps, then the story.
 
 use super::{
     Explanation, Line, dear_calls,
@@ -47,15 +47,13 @@ pub(super) fn text(explanation: &Explanation) -> String {
 /// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`; where it was
 /// measured, a second line says what is predicted, and why that differs.
 pub(super) fn verdict(explanation: &Explanation) -> String {
-    let (headline, best) = (&explanation.headline, best(explanation));
+    let headline = &explanation.headline;
     let shown = |value: f64| rate(headline.figure(value));
     let batches = explanation.estimate.batch_rows;
     let batches = batches.map(|_| format!(" ({} batches/s)", shown(headline.outputs_per_second)));
     let records = explanation.estimate.batch_rows.unwrap_or(1.0);
-    let warm = explanation.outlook.as_ref().and_then(|it| it.warm.as_ref());
-    let faster = warm.filter(|it| it.rate > best.value * forecast::HELPS);
-    let warm = faster.map_or(String::new(), |it| {
-        let warm = Figure { value: it.rate, ..best }.times(records);
+    let warm = warm(explanation).map_or(String::new(), |it| {
+        let warm = Figure { value: it, ..best(explanation) }.times(records);
         format!(" without what is kept and {} with it", rate(warm))
     });
     let (how, on) = match seen(explanation) {
@@ -70,6 +68,12 @@ pub(super) fn verdict(explanation: &Explanation) -> String {
         bound(explanation),
         predicted(explanation).map_or(String::new(), |it| it + "\n"),
     )
+}
+
+/// Outputs in a second once all that is kept is full, where that is faster.
+pub(super) fn warm(explanation: &Explanation) -> Option<f64> {
+    let warm = explanation.outlook.as_ref()?.warm.as_ref()?;
+    Some(warm.rate).filter(|it| *it > best(explanation).value * forecast::HELPS)
 }
 
 /// How it was measured, where that is what the headline says: `2 workers in 3 s`.
@@ -155,10 +159,9 @@ fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
         Some(stream) => format!("{}{}  → {stream}", indent(line), line.step),
         None => format!("{}{}", indent(line), line.step),
     };
-    let workers = match step.workers {
+    let workers = match workers(step) {
         0 => "source".to_owned(),
-        // One that does but a little beside what is done in order is one.
-        n => (step.hands() - 0.1).ceil().clamp(1.0, n.into()).to_string(),
+        n => n.to_string(),
     };
     let costs = if step.ns.value > 0.0 { time(step.ns) } else { "–".to_owned() };
     vec![
@@ -168,8 +171,17 @@ fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
         Cell::right(line.record.as_ref().map_or(String::new(), |_| bytes(step.bytes))),
         Cell::right(percent(step.share)),
         Cell::right(workers),
-        Cell::left(line.record.as_deref().map_or(String::new(), shortened)),
+        Cell::left(line.record.as_deref().map_or(String::new(), |it| shortened(it, TYPE_LEN_MAX))),
     ]
+}
+
+/// Threads that work in a step; 0 where its source does it.
+pub(super) fn workers(step: &StepEstimate) -> u32 {
+    match step.workers {
+        0 => 0,
+        // One that does but a little beside what is done in order is one.
+        n => (step.hands() - 0.1).ceil().clamp(1.0, n.into()) as u32,
+    }
 }
 
 fn call_row(line: &Line, step: &StepEstimate, call: &CallEstimate) -> Vec<Cell> {
@@ -187,11 +199,12 @@ fn call_row(line: &Line, step: &StepEstimate, call: &CallEstimate) -> Vec<Cell> 
     ]
 }
 
-fn shortened(record: &str) -> String {
-    if record.chars().count() <= TYPE_LEN_MAX {
+/// A type of at most so many characters.
+pub(super) fn shortened(record: &str, len_max: usize) -> String {
+    if record.chars().count() <= len_max {
         return record.to_owned();
     }
-    let head: String = record.chars().take(TYPE_LEN_MAX - 3).collect();
+    let head: String = record.chars().take(len_max - 3).collect();
     format!("{} … }}", head.trim_end())
 }
 
