@@ -1,9 +1,178 @@
-//! The classes of labels: read from files of names, found as folders.
+//! The classes of labels: read from files of names, found as folders, told wherever a label is.
 
-use crate::{load::read_text, samples};
-use plan::Arg;
-use runtime::Failure;
-use std::path::Path;
+mod lints;
+
+pub(crate) use lints::lints;
+
+use crate::{Compiled, cut, load::read_text, samples};
+use plan::{Arg, Expr, ExprId, OpId, OpKind, Plan, Records};
+use runtime::{Failure, Run};
+use serde::Serialize;
+use std::{collections::BTreeMap, path::Path};
+use stdlib::listing::natural_order;
+
+/// The names behind the numbers of a label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Classes {
+    /// The field that leaves with the numbers; none where they go into another value, as a one-hot row.
+    pub field: Option<String>,
+    /// The names, in the order of their numbers.
+    pub names: Vec<String>,
+}
+
+/// A call that gives the number of a class.
+pub(crate) struct Label {
+    field: Option<String>,
+    op: OpId,
+    origin: Origin,
+    /// Whether it is the class of a path.
+    of_path: bool,
+}
+
+/// Where the names come from.
+enum Origin {
+    /// The program says them.
+    Given(Vec<String>),
+    /// They are the folders of these sources.
+    Folders(Vec<OpId>),
+}
+
+/// The classes of every label that a pipeline makes; lists the files whose folders they are.
+///
+/// # Errors
+/// Files cannot be listed.
+pub fn classes(compiled: &Compiled) -> Result<Vec<Classes>, Failure> {
+    let plan = &compiled.written;
+    labels(plan).into_iter().map(|it| it.resolved(&mut |ops| listed(plan, ops))).collect()
+}
+
+/// The same of a run, whose sources have listed their files already.
+pub(crate) fn of_run(plan: &Plan, run: &Run) -> Vec<Classes> {
+    let steps = cut::steps(plan).into_iter();
+    let sources: Vec<OpId> =
+        steps.filter(|it| matches!(plan.ops[*it].kind, OpKind::Source { .. })).collect();
+    let mut folders = |ops: &[OpId]| {
+        let numbers = ops.iter().filter_map(|op| sources.iter().position(|it| it == op));
+        let mut all: Vec<String> = numbers.flat_map(|it| run.classes(it)).collect();
+        all.sort_by(|a, b| natural_order(a, b));
+        all.dedup();
+        Ok(all)
+    };
+    labels(plan).into_iter().filter_map(|it| it.resolved(&mut folders).ok()).collect()
+}
+
+/// The classes of the labels among the fields that leave a plan, by their names; those whose files
+/// cannot be listed are left out.
+pub(crate) fn of_fields(plan: &Plan) -> Vec<(String, Vec<String>)> {
+    let tied = labels(plan).into_iter().filter(|it| it.field.is_some());
+    let found = tied.filter_map(|it| it.resolved(&mut |ops| listed(plan, ops)).ok());
+    found.filter_map(|it| Some((it.field?, it.names))).collect()
+}
+
+/// The classes that a plan says itself, where it says all of them.
+pub(crate) fn given(plan: &Plan) -> Option<Vec<Classes>> {
+    let all = labels(plan);
+    let given = all.iter().all(|it| matches!(it.origin, Origin::Given(_)));
+    given.then(|| {
+        all.into_iter().filter_map(|it| it.resolved(&mut |_| Ok(Vec::new())).ok()).collect()
+    })
+}
+
+/// The class folders of sources of a plan; lists their files.
+pub(crate) fn listed(plan: &Plan, ops: &[OpId]) -> Result<Vec<String>, Failure> {
+    of_sources(&sources(plan, ops))
+}
+
+fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<(&'p str, &'p [Arg])> {
+    let named = |op: &OpId| match &plan.ops[*op].kind {
+        OpKind::Source { entry, args } => Some((entry.as_str(), args.as_slice())),
+        _ => None,
+    };
+    ops.iter().filter_map(named).collect()
+}
+
+/// Every call of a plan that gives the number of a class, in the order of its steps.
+pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
+    let mut fields: BTreeMap<(u32, u32), String> = BTreeMap::new();
+    for field in &plan.ops[plan.root].output {
+        if let Some((op, id)) = origin(plan, plan.root, &field.name) {
+            fields.entry((op.0, id.0)).or_insert_with(|| field.name.clone());
+        }
+    }
+    let mut all = Vec::new();
+    for op in cut::steps(plan) {
+        for (id, expr, _) in plan.ops[op].graph.iter() {
+            let Expr::Call { function, args, .. } = expr else { continue };
+            let of_path = function == "class_of";
+            let origin = match &args[..] {
+                [_, Arg::List(all), ..] if of_path || function == "index_of" => match texts(all) {
+                    Some(names) => Origin::Given(names),
+                    None => continue,
+                },
+                [_, _, Arg::Sources(ops)] if of_path => {
+                    Origin::Folders(ops.iter().map(|it| OpId(*it)).collect())
+                }
+                _ => continue,
+            };
+            all.push(Label { field: fields.get(&(op.0, id.0)).cloned(), op, origin, of_path });
+        }
+    }
+    all
+}
+
+/// Finds the class folders of sources of a plan.
+type Folders<'a> = &'a mut dyn FnMut(&[OpId]) -> Result<Vec<String>, Failure>;
+
+impl Label {
+    fn resolved(self, folders: Folders<'_>) -> Result<Classes, Failure> {
+        let names = match self.origin {
+            Origin::Given(names) => names,
+            Origin::Folders(ops) => folders(&ops)?,
+        };
+        Ok(Classes { field: self.field, names })
+    }
+}
+
+/// The call that a field of what leaves `op` comes from, as it is.
+fn origin(plan: &Plan, op: OpId, name: &str) -> Option<(OpId, ExprId)> {
+    let it = &plan.ops[op];
+    let i = it.output.iter().position(|it| it.name == name)?;
+    let mut id = match &it.kind {
+        OpKind::Map { outputs } | OpKind::FlatMap { records: Records::Counted { outputs, .. } } => {
+            *outputs.get(i)?
+        }
+        OpKind::FlatMap { records: Records::Listed(lists) } => *lists.first()?.get(i)?,
+        _ => return origin(plan, *it.inputs.first()?, name),
+    };
+    loop {
+        match it.graph.expr(id) {
+            Expr::Call { .. } => return Some((op, id)),
+            Expr::Else { value, .. } => id = *value,
+            Expr::Column(column) => {
+                let input = *it.inputs.first()?;
+                let field = plan.ops[input].output.get(*column as usize)?;
+                return origin(plan, input, &field.name);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The texts of a list that holds nothing else, and something.
+fn texts(all: &[Arg]) -> Option<Vec<String>> {
+    let text = |it: &Arg| if let Arg::Text(it) = it { Some(it.clone()) } else { None };
+    all.iter().map(text).collect::<Option<Vec<_>>>().filter(|it| !it.is_empty())
+}
+
+/// How many names are listed where there is little room.
+const SHOWN: usize = 5;
+
+/// The first of some names, in backquotes.
+pub(crate) fn shown(names: &[String]) -> String {
+    let first: Vec<_> = names.iter().take(SHOWN).map(|it| format!("`{it}`")).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
+}
 
 /// The names in a file: one on each line, blank lines at its end left aside.
 pub(crate) fn names(path: &str) -> Result<Vec<String>, String> {

@@ -121,7 +121,9 @@ pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
 }
 
 /// What is allowed in `loaded` and seldom meant; nothing where there are mistakes, which come first.
-pub fn lint(loaded: &Loaded) -> Vec<Diagnostic> {
+///
+/// Lists the files whose folders are classes.
+pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     let registry = Registry::new(stdlib::library());
     let request = Request {
         files: &loaded.trees,
@@ -135,9 +137,22 @@ pub fn lint(loaded: &Loaded) -> Vec<Diagnostic> {
     let (_, found, notes) = compiler::check_noted(&request, &registry);
     let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);
     match (loaded.trees.first(), loaded.files.first()) {
-        (Some(tree), Some(file)) if !broken => compiler::lints(tree, &file.text, &notes),
+        (Some(tree), Some(file)) if !broken => {
+            let all = compiler::lints(tree, &file.text, &notes);
+            sorted(all.into_iter().chain(label_lints(loaded, settings)))
+        }
         _ => Vec::new(),
     }
+}
+
+fn label_lints(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
+    let plan = |name| {
+        let settings = Settings { pipeline: Some(name), ..settings.clone() };
+        checked(loaded, &settings, false).0
+    };
+    let plans: Vec<Plan> =
+        pipelines(loaded).into_iter().take(LOWERED_MAX).filter_map(plan).collect();
+    classes::lints(&plans)
 }
 
 /// The pipelines of the main file that can be run, in its order.

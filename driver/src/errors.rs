@@ -49,6 +49,39 @@ const BUILD_NEEDS_PYTHON: CodeInfo = CodeInfo {
            which do not call it, can be built.",
 };
 
+const ONE_CLASS: CodeInfo = CodeInfo {
+    id: "PC0409",
+    name: "one-class",
+    long: "`class_of` numbers the folders that the files of a source lie in. All of these lie in one folder, so every \
+           label is 0, and a model learns nothing from it.\n\n\
+           Put the files of each class into a folder of its own (`data/cat/1.jpg`, `data/dog/1.jpg`) and name them by \
+           `data/**/*.jpg`; or take the label from elsewhere, as a column of a CSV, and number it with `index_of`.",
+};
+
+const CLASSES_DIFFER: CodeInfo = CodeInfo {
+    id: "PC0410",
+    name: "classes-differ",
+    long: "`class_of` numbers the folders of its own source. Two pipelines of this file have other folders, so that a \
+           number means one class here and another there: where validation lacks the folder `class_3`, its numbers \
+           from 3 on are those of the classes behind.\n\n\
+           Say the classes once for all: `class_of(path, classes: train_images)`, where `train_images` is the \
+           pipeline of files that has them all; a `const` with the list of their names; or a file with one name on \
+           each line, `classes: \"classes.txt\"`.",
+};
+
+pub(crate) fn one_class(name: &str, at: Span) -> Diagnostic {
+    let message = format!("every label is 0: all files lie in one folder, `{name}`");
+    Diagnostic::warning(ONE_CLASS.code(), at, message).help(
+        "put the files of each class into a folder of its own, or number labels from elsewhere with `index_of`",
+    )
+}
+
+pub(crate) fn classes_differ(difference: &str, first: &str, at: Span) -> Diagnostic {
+    let message = format!("classes have other numbers than in `{first}`: {difference}");
+    Diagnostic::warning(CLASSES_DIFFER.code(), at, message)
+        .help("give both the same `classes:`, such as the pipeline of files that has them all")
+}
+
 /// Of a pipeline that is used by a process which is not the one that has begun it.
 pub const USED_AFTER_FORK: CodeInfo = CodeInfo {
     id: "PC0701",
@@ -94,6 +127,8 @@ pub(crate) static CODES: &[CodeInfo] = &[
     TOO_MANY_FILES,
     SAMPLE_SET,
     BUILD_NEEDS_PYTHON,
+    ONE_CLASS,
+    CLASSES_DIFFER,
     USED_AFTER_FORK,
     ITERATOR_OVERTAKEN,
     LENGTH_UNKNOWN,

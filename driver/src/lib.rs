@@ -31,6 +31,7 @@ mod whole;
 mod written;
 
 pub use built::Built;
+pub use classes::{Classes, classes};
 pub use compile::{
     Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place,
 };
@@ -51,8 +52,8 @@ pub use machine::{cores, default_memory, real_cores};
 pub use message::{Drawing, drawn};
 pub use profile::Profile;
 pub use run::{
-    Arrival, DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions, StageSummary, Stop,
-    Stream, Summary, Watch, cache_point, readers, run,
+    Arrival, ClassesSummary, DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions,
+    StageSummary, Stop, Stream, Summary, Watch, cache_point, readers, run,
 };
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]

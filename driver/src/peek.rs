@@ -13,7 +13,7 @@ pub(crate) use value::number;
 pub use value::{Range, Value};
 
 use crate::{
-    Compiled, Place, SampleProgress,
+    Compiled, Place, SampleProgress, classes,
     compile::place,
     cut::{self, Faults, Flow, Way},
     machine,
@@ -82,6 +82,9 @@ pub struct FieldPeek {
     /// Its type, as it is written in the language.
     #[serde(rename = "type")]
     pub ty: String,
+    /// Of a label: the names of its classes, in the order of their numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
 }
 
 /// A record at a step.
@@ -233,7 +236,7 @@ impl Looking<'_> {
         let mut peek = StepPeek {
             step: op.step.clone(),
             place: place(&self.compiled.files, op.at),
-            fields: op.output.iter().map(FieldPeek::of).collect(),
+            fields: self.fields(&part),
             batched: program.batched,
             records: Vec::new(),
             filtered: 0,
@@ -249,6 +252,18 @@ impl Looking<'_> {
             peek.records = out.records.iter().map(|it| Seen::record(it, false)).collect();
         }
         Ok((peek, out.records))
+    }
+
+    /// The fields that leave a part, with the classes of labels.
+    fn fields(&self, part: &Plan) -> Vec<FieldPeek> {
+        let mut fields: Vec<_> = part.ops[part.root].output.iter().map(FieldPeek::of).collect();
+        for (name, classes) in classes::of_fields(part) {
+            fields
+                .iter_mut()
+                .filter(|it| it.name == name)
+                .for_each(|it| it.classes = classes.clone());
+        }
+        fields
     }
 
     fn way(&self) -> Way {
@@ -360,7 +375,7 @@ impl<'a> Beside<'a> {
 
 impl FieldPeek {
     pub(crate) fn of(field: &Field) -> Self {
-        Self { name: field.name.clone(), ty: field.ty.to_string() }
+        Self { name: field.name.clone(), ty: field.ty.to_string(), classes: Vec::new() }
     }
 }
 

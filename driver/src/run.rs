@@ -11,10 +11,10 @@ mod stream;
 mod summary;
 
 pub use stream::{Arrival, Stream};
-pub use summary::{DiskSummary, KeptSummary, Loss, StageSummary, Summary};
+pub use summary::{ClassesSummary, DiskSummary, KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
-    Compiled, DiskOptions, Profile, SampleProgress, Sink, Written,
+    Compiled, DiskOptions, Profile, SampleProgress, Sink, Written, classes,
     lock::Chosen,
     machine,
     profile::Course,
@@ -315,6 +315,8 @@ impl Consumer<'_> {
         let mut summary = Summary::of(self.program, &progress, Some(&stats));
         summary.resumed_at = (self.before > 0).then_some(self.before);
         summary.kept = self.keeping.kept.iter().map(Kept::summary).collect();
+        let classes = classes::of_run(&self.compiled.written, &run);
+        summary.classes = classes.iter().map(ClassesSummary::of).collect();
         summary.notes = self.keeping.notes();
         Outcome { summary, failure }
     }

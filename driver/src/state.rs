@@ -6,6 +6,7 @@
 
 use crate::{
     Compiled,
+    classes::{self, Classes},
     identity::{identity, inputs_hash, structure},
     whole,
 };
@@ -24,6 +25,9 @@ const FORMAT: u32 = 1;
 const BYTES_MAX: u64 = 1 << 20;
 /// Steps of a plan that a state says one by one, so that it stays small.
 const STEPS_MAX: usize = 32;
+
+/// Labels whose numbers of classes a state says one by one.
+const LABELS_MAX: usize = 4;
 
 /// Where a state is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +54,9 @@ pub struct State {
     files: u64,
     /// Bytes of them together.
     bytes: u64,
+    /// How many classes the labels have, and a hash of their names in order; nothing without labels.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    classes: String,
     /// What all random numbers follow from.
     pub seed: u64,
     /// The epoch.
@@ -71,6 +78,8 @@ pub(crate) struct Identity {
     plan: String,
     steps: Vec<(String, u32)>,
     inputs: Vec<Fingerprint>,
+    /// The classes of its labels, where they are known already.
+    classes: Option<Vec<Classes>>,
     seed: u64,
     rewrites: Vec<String>,
     structure: u32,
@@ -177,6 +186,7 @@ impl Identity {
             plan: format!("{:032x}", hash.whole),
             steps: hash.steps,
             inputs: Vec::new(),
+            classes: classes::given(&compiled.written),
             seed,
             rewrites,
             structure: structure(&compiled.program),
@@ -196,6 +206,7 @@ impl Identity {
             inputs: format!("{:032x}", inputs_hash(&self.inputs)),
             files: self.inputs.iter().map(|it| it.files).sum(),
             bytes: self.inputs.iter().map(|it| it.bytes).sum(),
+            classes: self.classes.as_deref().map_or(String::new(), hash_of_classes),
             seed: self.seed,
             epoch: at.position.epoch,
             outputs: at.outputs,
@@ -212,8 +223,26 @@ impl Identity {
         self.inputs = inputs;
     }
 
+    /// Says what the classes of the labels are.
+    pub(crate) fn classes(&mut self, classes: Vec<Classes>) {
+        self.classes = Some(classes);
+    }
+
+    /// Refuses a state whose labels had other classes.
+    fn check_classes(&self, state: &State) -> Result<(), Failure> {
+        let here = self.here();
+        let (Some(classes), false) = (&self.classes, state.classes.is_empty()) else {
+            return Ok(());
+        };
+        if state.classes == here.classes || here.classes.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::State(changed_classes(&state.classes, &here.classes, classes)))
+    }
+
     /// Refuses a state on other inputs, and says what has changed.
     pub(crate) fn check_inputs(&self, state: &State) -> Result<(), Failure> {
+        self.check_classes(state)?;
         let here = self.here();
         if state.inputs == here.inputs {
             return Ok(());
@@ -230,6 +259,7 @@ impl Identity {
             let (then, now) = (&state.pipeline, &here.pipeline);
             return changed(format!("it is of the pipeline `{then}`, and this is `{now}`"));
         }
+        self.check_classes(state)?;
         if state.plan != here.plan {
             return changed(self.changed_steps(state));
         }
@@ -272,6 +302,36 @@ impl Identity {
             names => format!("the pipeline was changed since, in {}; {cure}", names.join(", ")),
         }
     }
+}
+
+/// The classes of all labels: how many of each, and a hash of their names in order.
+fn hash_of_classes(all: &[Classes]) -> String {
+    let hash = all
+        .iter()
+        .flat_map(|it| &it.names)
+        .fold(0, |so_far, name| plan::mix(so_far, plan::hash(name.as_bytes())));
+    let counts: Vec<String> =
+        all.iter().take(LABELS_MAX).map(|it| it.names.len().to_string()).collect();
+    if all.is_empty() { String::new() } else { format!("{} {hash:016x}", counts.join("+")) }
+}
+
+/// What has become of the classes.
+fn changed_classes(then: &str, now: &str, classes: &[Classes]) -> String {
+    let count = |it: &str| it.split(' ').next().unwrap_or_default().to_owned();
+    let (then, now) = (count(then), count(now));
+    let names: Vec<_> = classes.iter().map(|it| classes::shown(&it.names)).collect();
+    let names = names.join("; ");
+    let what = if then == now {
+        format!(
+            "there were {then}, and now are as many of other names or in another order: {names}"
+        )
+    } else {
+        format!("there were {then}, and now are {now}: {names}")
+    };
+    format!(
+        "the classes of its labels are others: {what}; bring them back as they were (`classes:` of \
+         `class_of` fixes them), or begin anew with another state file"
+    )
 }
 
 /// What has become of the inputs.

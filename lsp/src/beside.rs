@@ -147,7 +147,7 @@ pub(crate) fn work(job: Job) -> Option<Done> {
         Job::Look { uri, version, program } => {
             let loaded = program.loaded();
             let mut diagnostics = driver::check(&loaded, &Settings::default());
-            diagnostics.extend(driver::lint(&loaded));
+            diagnostics.extend(driver::lint(&loaded, &Settings::default()));
             diagnostics.truncate(compiler::syntax::MESSAGES_MAX);
             let broken = diagnostics.iter().any(Diagnostic::is_error);
             let costs = if broken { Costs::new() } else { costs(&program, &loaded) };

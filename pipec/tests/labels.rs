@@ -81,3 +81,94 @@ fn a_built_file_carries_the_classes() {
         fs::remove_dir_all(folder.join("out")).unwrap();
     }
 }
+
+#[test]
+fn pipelines_that_would_number_classes_differently_are_told_apart() {
+    let folder = folder("differ");
+    folder.write(
+        "p.pipe",
+        r#"edition 2026
+param val = "val"
+pipeline train = paths("train/*/*.txt") |> map { label: class_of(path) }
+pipeline again = paths("train/*/*.txt") |> map { label: class_of(path, classes: ["a", "b", "c"]) }
+pipeline own = paths("{val}/*/*.txt") |> map { label: class_of(path) }
+pipeline flat = paths("train/a/*.txt") |> map { label: class_of(path) }
+pipeline gone = paths("no/such/*/*.txt") |> map { label: class_of(path) }
+"#,
+    );
+    let check = |more: &[&str]| {
+        let args = [&["check", "p.pipe", "--output-format", "concise"], more].concat();
+        folder.pipec(&args).out
+    };
+    let found = check(&[]);
+    let lines: Vec<&str> = found.lines().collect();
+    assert_eq!(lines.len(), 3, "{found}");
+    assert!(lines[0].contains("p.pipe:5:") && lines[0].contains("PC0410"), "{found}");
+    assert!(lines[0].contains("number 1 is `b` in `train` and `c` in `own`"), "{found}");
+    assert!(lines[1..].iter().all(|it| it.contains("p.pipe:6:")), "{found}");
+    assert!(
+        found.contains("PC0409") && found.contains("all files lie in one folder, `a`"),
+        "{found}"
+    );
+    assert!(found.contains("`train` has 3 classes and `flat` has 1"), "{found}");
+
+    // As it will be run: a parameter leads elsewhere.
+    assert!(!check(&["--set", "val=train"]).contains("p.pipe:5:"));
+    assert_eq!(check(&["--no-lints"]), "");
+}
+
+#[test]
+fn a_run_and_a_look_tell_the_classes() {
+    let folder = folder("told");
+    let run = folder.run_p(&["listed", "--json"]);
+    run.ends(0, &["label: 3 classes, `a`, `b`, `c`"]);
+    let summary: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let expected = serde_json::json!([{ "field": "label", "count": 3, "first": ["a", "b", "c"] }]);
+    assert_eq!(summary["classes"], expected);
+    folder.run_p(&["own"]).ends(0, &["label: 2 classes, `a`, `c`"]);
+
+    let peek = folder.pipec(&["peek", "p.pipe", "listed"]);
+    assert!(peek.out.contains("label  0  (a)"), "{}", peek.out);
+    assert!(
+        peek.out.lines().any(|it| it.contains("label") && it.ends_with("(a, c)")),
+        "{}",
+        peek.out
+    );
+
+    fs::remove_dir_all(folder.join("val/c")).unwrap();
+    folder.run_p(&["own"]).ends(0, &["label: 1 class, `a`: every label is 0"]);
+}
+
+#[test]
+fn a_state_of_another_mapping_is_refused() {
+    let folder = folder("state");
+    let run = |pipeline: &str, state: &str| {
+        folder.run_p(&[pipeline, "--epochs", "3", "--limit", "1", "--state", state])
+    };
+    for pipeline in ["listed", "file", "other", "own"] {
+        run(pipeline, &format!("{pipeline}.json")).ends(0, &[]);
+        run(pipeline, &format!("{pipeline}.json")).ends(0, &["went on after 1 batch"]);
+    }
+    folder.write("classes.txt", "c\nb\na\n");
+    let others = "the classes of its labels are others: there were 3, and now are";
+    run("file", "file.json")
+        .ends(4, &[others, "as many of other names or in another order: `c`, `b`, `a`"]);
+    let program = PROGRAM.replace(r#""b", "c"]"#, r#""b", "c", "d"]"#);
+    folder.write("p.pipe", &program);
+    run("listed", "listed.json").ends(4, &[others, "now are 4: `a`, `b`, `c`, `d`"]);
+    folder.write("train/d/1.txt", "x");
+    run("other", "other.json").ends(4, &[others, "now are 4"]);
+    folder.write("val/b/1.txt", "x");
+    run("own", "own.json").ends(4, &["there were 2, and now are 3: `a`, `b`, `c`"]);
+}
+
+#[test]
+fn a_state_stays_small_whatever_the_classes() {
+    let folder = folder("small");
+    let names: Vec<String> =
+        (0..3_000).map(|it| format!("a_class_with_a_long_name_{it}")).collect();
+    folder.write("classes.txt", &format!("a\nc\n{}\n", names.join("\n")));
+    folder.run_p(&["file", "--state", "s.json"]).ends(0, &["3 002 classes"]);
+    let state = folder.read("s.json");
+    assert!(state.len() < 1024 && state.contains("\"classes\":\"3002 "), "{state}");
+}

@@ -285,6 +285,12 @@ impl Run {
         sources.iter().filter_map(|it| it.fingerprint().transpose()).collect()
     }
 
+    /// The class folders of a source, by its number in the order of the program.
+    pub fn classes(&self, source: usize) -> Vec<String> {
+        let sources = self.shared.lock().sources();
+        sources.get(source).map_or(Vec::new(), |it| it.classes().to_vec())
+    }
+
     /// What the files of the sources hold, in the order of the program; reads all of them.
     ///
     /// # Errors

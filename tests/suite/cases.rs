@@ -95,7 +95,7 @@ fn lints(path: &Path, source: &str) -> Result<String, String> {
     if let Some(it) = mistakes.iter().find(|it| it.is_error()) {
         return Err(line(&loaded.files, it));
     }
-    let each = driver::lint(&loaded).into_iter().map(|it| {
+    let each = driver::lint(&loaded, &Settings::default()).into_iter().map(|it| {
         let fix = it.fix.as_ref().map(|it| format!("  fix: `{}`\n", it.replacement));
         line(&loaded.files, &it) + &fix.unwrap_or_default()
     });

@@ -77,7 +77,7 @@ fn check_code(id: &str, long: &str) -> Result<(), Failed> {
         let loaded = Loaded::from_text(Path::new("example.pipe"), text);
         let mut found = driver::check(&loaded, &Settings::default());
         if id >= LINTS {
-            found.extend(driver::lint(&loaded));
+            found.extend(driver::lint(&loaded, &Settings::default()));
         }
         let codes: Vec<&str> = found.iter().map(|it| it.code.id).collect();
         let shown: String = found.iter().map(|it| line(&loaded.files, it)).collect();

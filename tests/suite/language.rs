@@ -35,7 +35,7 @@ fn cookbook() -> Result<(), Failed> {
     for (heading, recipe) in recipes {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe.pipe");
         let loaded = Loaded::from_text(&path, recipe);
-        if let Some(found) = driver::lint(&loaded).first() {
+        if let Some(found) = driver::lint(&loaded, &Settings::default()).first() {
             return Err(line(&loaded.files, found).into());
         }
         for name in driver::pipelines(&loaded) {
@@ -101,7 +101,7 @@ fn plans() -> Result<(), Failed> {
     let of = |tag: &str| blocks.iter().find(|it| it.tag == tag).ok_or(format!("no `{tag}`"));
     let (program, told) = (of("pipe")?, of("text")?);
     let loaded = Loaded::from_text(Path::new("aug.pipe"), program.text.clone());
-    if let Some(found) = driver::lint(&loaded).first() {
+    if let Some(found) = driver::lint(&loaded, &Settings::default()).first() {
         return Err(line(&loaded.files, found).into());
     }
     let settings = Settings { workers: Some(2), ..Settings::default() };

@@ -1,6 +1,6 @@
 //! What was seen, as text.
 
-use super::{FieldPeek, Followed, Lost, Seen, StepPeek, What};
+use super::{FieldPeek, Followed, Lost, Seen, StepPeek, Value, What};
 use crate::Place;
 use std::fmt::Write;
 
@@ -49,7 +49,8 @@ fn seen(text: &mut String, fields: &[FieldPeek], seen: &Seen) {
             let place = if *in_place { "  in place of one that failed" } else { "" };
             let _ = writeln!(text, "  {id}{place}");
             for (field, value) in fields.iter().zip(values) {
-                let _ = writeln!(text, "    {:<width$}  {value}", field.name);
+                let class = class(field, value);
+                let _ = writeln!(text, "    {:<width$}  {value}{class}", field.name);
             }
         }
         Seen::Failed(it) => {
@@ -60,4 +61,15 @@ fn seen(text: &mut String, fields: &[FieldPeek], seen: &Seen) {
             let _ = writeln!(text, "  {id} failed: {name}{colon}{detail} ({code})");
         }
     }
+}
+
+/// The names of the classes that a label, or the first ones of a batch, are.
+fn class(field: &FieldPeek, value: &Value) -> String {
+    let name = |number: &String| field.classes.get(number.parse::<usize>().ok()?);
+    let named: Vec<&str> = match value {
+        Value::Scalar { value } => name(value).into_iter().map(String::as_str).collect(),
+        Value::Tensor { first, .. } => first.iter().filter_map(name).map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if named.is_empty() { String::new() } else { format!("  ({})", named.join(", ")) }
 }

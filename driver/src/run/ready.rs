@@ -5,7 +5,7 @@ use super::{
     keeping::{self, Keeping},
     quarantine, readers,
 };
-use crate::{Compiled, SampleProgress, State, machine, samples, state::Identity};
+use crate::{Compiled, SampleProgress, State, classes, machine, samples, state::Identity};
 use plan::Program;
 use runtime::Failure;
 
@@ -60,6 +60,7 @@ pub(super) fn ready(
         ..runtime::Options::default()
     };
     let mut run = runtime::start(&program, &*compiled.functions.kernels(), &runtime_options)?;
+    identity.classes(classes::of_run(&compiled.written, &run));
     if origin.saved {
         identity.inputs(run.fingerprints()?);
     }

@@ -1,7 +1,7 @@
 //! What a run has done, in figures that say where its time went.
 
 use super::Progress;
-use crate::machine;
+use crate::{Classes, machine};
 use plan::Program;
 use runtime::{LostRecord, StageStats, Stats};
 use serde::Serialize;
@@ -9,6 +9,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 /// Lost records that are told of each kind.
 const EXAMPLES: usize = 3;
+
+/// Names of classes that are told.
+const NAMES: usize = 8;
 
 /// What a run has done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,9 +50,30 @@ pub struct Summary {
     /// Values that were kept from epoch to epoch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptSummary>,
+    /// The classes of the labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassesSummary>,
     /// What else is to be told of what is kept, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The classes of a label.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClassesSummary {
+    /// The field with their numbers; none where they go into another value.
+    pub field: Option<String>,
+    /// How many there are.
+    pub count: usize,
+    /// The first of them, in the order of their numbers.
+    pub first: Vec<String>,
+}
+
+impl ClassesSummary {
+    pub(super) fn of(it: &Classes) -> Self {
+        let first = it.names.iter().take(NAMES).cloned().collect();
+        Self { field: it.field.clone(), count: it.names.len(), first }
+    }
 }
 
 /// What came of keeping a value.
@@ -138,6 +162,7 @@ impl Summary {
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
+            classes: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -45,7 +45,7 @@ mod tests {
 
     fn look(loaded: &Loaded) -> Vec<Diagnostic> {
         let mut found = driver::check(loaded, &driver::Settings::default());
-        found.extend(driver::lint(loaded));
+        found.extend(driver::lint(loaded, &driver::Settings::default()));
         found
     }
 

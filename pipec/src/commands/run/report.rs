@@ -6,7 +6,9 @@ use crate::{
     figures::{bytes, count, percent, rate, things, time},
     talk::{Style, Talk},
 };
-use driver::{KeptSummary, Loss, Outcome, Progress, SampleProgress, StageSummary, Summary};
+use driver::{
+    ClassesSummary, KeptSummary, Loss, Outcome, Progress, SampleProgress, StageSummary, Summary,
+};
 use runtime::Failure;
 
 /// The line that is rewritten while it runs.
@@ -107,10 +109,22 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("kept", kept(it))));
+    rows.extend(it.classes.iter().map(|it| ("classes", classes(it))));
     if let Some(peak) = it.memory_peak {
         rows.push(("memory", format!("{} at most", bytes(peak as f64))));
     }
     rows
+}
+
+fn classes(it: &ClassesSummary) -> String {
+    let label = it.field.as_ref().map_or(String::new(), |it| format!("{it}: "));
+    let names: Vec<_> = it.first.iter().map(|it| format!("`{it}`")).collect();
+    let more = if it.count > it.first.len() { ", …" } else { "" };
+    let names = format!("{}{more}", names.join(", "));
+    match it.count {
+        1 => format!("{label}1 class, {names}: every label is 0"),
+        n => format!("{label}{} classes, {names}", count(n as u64)),
+    }
 }
 
 fn kept(it: &KeptSummary) -> String {
