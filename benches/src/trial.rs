@@ -108,7 +108,8 @@ pub(crate) fn apart(compiled: &Compiled) -> Program {
 
 /// What is measured of it in so many seconds at the most.
 pub(crate) fn profile(compiled: &Compiled, workers: usize, seconds: f64) -> Profile {
-    let measuring = Measuring { workers, memory: MEMORY, seconds };
+    let measuring =
+        Measuring { workers, memory: MEMORY, seconds, least: Measuring::least_of(seconds) };
     profile::measure(compiled, &measuring, &Stop::default(), &mut |_| {}).expect("it can be run")
 }
 

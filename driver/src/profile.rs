@@ -215,6 +215,16 @@ pub struct Measuring {
     pub memory: u64,
     /// The longest that it may take, in seconds.
     pub seconds: f64,
+    /// The shortest time in which its rate is taken to settle, in seconds.
+    pub least: f64,
+}
+
+impl Measuring {
+    /// The shortest time for a measurement of so many seconds at the most, where nobody compares it with
+    /// another.
+    pub fn least_of(seconds: f64) -> f64 {
+        (seconds / 4.0).min(LEAST_SECONDS)
+    }
 }
 
 /// The share of the shortest time in which a run warms up,
@@ -245,7 +255,7 @@ pub fn measure(
     };
     let mut run = runtime::start(&program, &*compiled.functions.kernels(), &options)?;
     stop.arm(Some(run.stopper()))?;
-    let least = (measuring.seconds / 4.0).min(LEAST_SECONDS);
+    let least = measuring.least;
     let mut converging = Converging::within(least, measuring.seconds);
     let mut course = Course { workers: measuring.workers, ..Course::default() };
     let (mut reads_before, mut cpu_before) = (reads::so_far(), os::process_cpu());

@@ -1,9 +1,11 @@
-//! Tuning: measure, choose, measure again, until nothing better is found; then what is nearly as fast by
-//! turns.
+//! Tuning: measure, let the model choose, and measure by turns whether another number of workers is faster
+//! than its choice.
 
+mod choice;
 mod compare;
 
-pub use compare::{Compared, Threads, compare};
+pub use choice::Basis;
+pub use compare::{Compared, Threads, compare, too_short};
 pub use model::policy::Policy;
 
 use crate::{
@@ -12,6 +14,7 @@ use crate::{
     machine,
     profile::{self, Measuring},
 };
+use choice::{TURN_SECONDS, Tried, Turn};
 use compiler::{estimate::Outlook, explain::Explanation};
 use runtime::Failure;
 use std::time::Instant;
@@ -38,34 +41,35 @@ pub struct Wanted {
 pub struct Tuned {
     /// What was chosen.
     pub chosen: Chosen,
-    /// Each measurement: threads, and records in a second.
+    /// Why so many workers were chosen.
+    pub basis: Basis,
+    /// Each number of workers that was measured: records in a second, the median of its turns.
     pub tried: Vec<(usize, f64)>,
     /// The explanation of what was chosen, with what was measured.
     pub explanation: Explanation,
 }
 
-/// Numbers of threads that are tried, at the most.
-const TRIES_MAX: usize = 4;
-/// A plan with fewer threads may be slower by this part: they are worth more elsewhere.
-const AS_GOOD: f64 = 0.985;
-/// What is so much slower than the best is not measured again: more than a machine may be by itself, from one
-/// measurement to the next.
-const FINALIST: f64 = 0.75;
-/// Turns of each of those that are left, at the most; with fewer than the second number there is nothing
-/// to be gained by them.
-const TURNS: (usize, usize) = (5, 2);
-/// What a turn is to have at the least: seconds, and outputs.
-const TURN_LEAST: (f64, f64) = (0.5, 8.0);
+/// The part of the time that the first measurement may take, of which the model knows the costs.
+const FIRST: f64 = 0.25;
 
 impl Wanted {
+    /// A run of so many workers, of so many seconds at the most; as long as a turn at the least, where
+    /// there is that much time.
     fn measuring(&self, workers: usize, seconds: f64) -> Measuring {
         let memory = self.memory.unwrap_or_else(machine::default_memory);
-        Measuring { workers, memory, seconds }
+        let least = TURN_SECONDS.min(seconds);
+        Measuring { workers, memory, seconds, least }
     }
 }
 
-/// Tunes `compiled`: profiles it, lets the model choose and profiles what it chose, until it chooses nothing
-/// new; then profiles those that are nearly as fast as the best by turns, and takes the fastest by the medians.
+impl Turn for Profile {
+    fn rate(&self) -> f64 {
+        self.records_per_second()
+    }
+}
+
+/// Tunes `compiled`: profiles it, lets the model choose, and measures by turns whether more workers are
+/// faster. The model's choice stands unless they are, by more than the noise.
 ///
 /// # Errors
 /// Those of a run; it was stopped.
@@ -76,82 +80,76 @@ pub fn tune(
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Tuned, Failure> {
     let (begun, cores) = (Instant::now(), wanted.cores);
-    let mut tried: Vec<Tried> = Vec::new();
-    let mut next = Some(cores);
-    while let Some(workers) = next {
-        let measuring = wanted.measuring(workers, wanted.seconds / TRIES_MAX as f64);
-        let profile = profile::measure(compiled, &measuring, stop, sample)?;
-        tried.push(Tried { workers, profiles: vec![profile] });
-        let (_, outlook) = explained(compiled, wanted, Some(best(&tried).middle()), sample)?;
-        let untried = |it: &usize| tried.iter().all(|tried| tried.workers != *it);
-        next = candidates(&outlook, cores).into_iter().find(untried);
-        next = next.filter(|_| tried.len() < TRIES_MAX);
-    }
-    // What is nearly as fast is measured by turns: a machine is now a little faster, now slower.
+    let first = wanted.measuring(cores, wanted.seconds * FIRST);
+    let first = profile::measure(compiled, &first, stop, sample)?;
+    let (_, outlook) = explained(compiled, wanted, Some(&first), sample)?;
+    let model = needed(&outlook, cores);
+    let others = choice::others(model, cores);
     let left = wanted.seconds - begun.elapsed().as_secs_f64();
-    let finalists = finalists(&tried);
-    let (rounds, seconds) = turns(finalists.len(), best(&tried).middle(), left);
-    for at in (0..rounds).flat_map(|_| finalists.iter().copied()) {
-        let measuring = wanted.measuring(tried[at].workers, seconds);
-        tried[at].profiles.push(profile::measure(compiled, &measuring, stop, sample)?);
-    }
-    let best = best(&tried);
-    let (workers, profile) = (best.workers, best.middle());
+    let (tried, best, basis) = match plan(compiled, (&outlook, &first), (&others, left), wanted) {
+        Ok((others, rounds, seconds)) => {
+            let mut turn = |workers| {
+                profile::measure(compiled, &wanted.measuring(workers, seconds), stop, sample)
+            };
+            let tried = choice::by_turns((model, others), rounds, &mut turn)?;
+            let (best, basis) = choice::choose(&tried);
+            (tried, best, basis)
+        }
+        Err(why) => {
+            // What is locked has been measured itself, if only once.
+            let profile = if model == cores {
+                first
+            } else {
+                let seconds = TURN_SECONDS.max(left.max(0.0) * FIRST).min(wanted.seconds * FIRST);
+                profile::measure(compiled, &wanted.measuring(model, seconds), stop, sample)?
+            };
+            (vec![Tried { workers: model, turns: vec![profile] }], 0, Basis::TooFew(why))
+        }
+    };
+    let (workers, profile) = (tried[best].workers, tried[best].middle());
     let (explanation, outlook) = explained(compiled, wanted, Some(profile), sample)?;
     let chosen = chosen(compiled, (&explanation, &outlook), (workers, cores, profile));
     let tried = tried.iter().map(|it| (it.workers, it.rate())).collect();
-    Ok(Tuned { chosen, tried, explanation })
+    Ok(Tuned { chosen, basis, tried, explanation })
 }
 
-/// A number of threads, and what was measured with it.
-struct Tried {
-    workers: usize,
-    profiles: Vec<Profile>,
-}
-
-impl Tried {
-    /// The measurement in the middle, of those by their rates.
-    fn middle(&self) -> &Profile {
-        let mut all: Vec<&Profile> = self.profiles.iter().collect();
-        all.sort_by(|a, b| a.records_per_second().total_cmp(&b.records_per_second()));
-        all[all.len() / 2]
+/// The numbers that there is time for beside the model's choice, rounds of turns, and the longest that each
+/// may take; why nothing could be told from them.
+fn plan<'a>(
+    compiled: &Compiled,
+    (outlook, first): (&Outlook, &Profile),
+    (others, left): (&'a [usize], f64),
+    wanted: &Wanted,
+) -> Result<(&'a [usize], usize, f64), String> {
+    let network = &outlook.network;
+    let outputs = network.cardinalities()[network.root()].finite();
+    let unit = if compiled.program.batched { "batch" } else { "record" };
+    if let Some(why) = choice::too_few(outputs, unit, wanted.cores) {
+        return Err(why);
     }
-
-    fn rate(&self) -> f64 {
-        self.middle().records_per_second()
-    }
+    // Where an output takes long, so does a turn; and a run has to begin before it is measured.
+    let output = first.seconds / first.outputs.max(1) as f64;
+    let turn = (TURN_SECONDS.max(OUTPUTS_LEAST * output)) * WITH_BEGIN;
+    let planned = (1..=others.len()).rev().find_map(|n| {
+        let (rounds, seconds) = choice::rounds(n + 1, left, turn)?;
+        Some((&others[..n], rounds, seconds))
+    });
+    planned.ok_or_else(|| {
+        let enough = turn * (2 * choice::ROUNDS[0]) as f64 / (1.0 - FIRST);
+        format!("turns of {turn:.1} s need `--seconds {:.0}s` or more", enough.ceil() + 1.0)
+    })
 }
 
-/// The fastest; of those that are as good, the one with the fewest threads.
-fn best(tried: &[Tried]) -> &Tried {
-    let most = tried.iter().map(Tried::rate).fold(0.0, f64::max);
-    let good = tried.iter().filter(|it| it.rate() >= most * AS_GOOD);
-    good.min_by_key(|it| it.workers).unwrap_or(&tried[0])
-}
+/// Outputs of a turn at the least: of fewer a rate is a matter of chance.
+const OUTPUTS_LEAST: f64 = 8.0;
+/// A turn with the time in which its run warms up: a fifth.
+const WITH_BEGIN: f64 = 1.2;
 
-/// Those that may be the fastest; none where only one may.
-fn finalists(tried: &[Tried]) -> Vec<usize> {
-    let most = tried.iter().map(Tried::rate).fold(0.0, f64::max);
-    let near: Vec<usize> =
-        (0..tried.len()).filter(|it| tried[*it].rate() >= most * FINALIST).collect();
-    if near.len() > 1 { near } else { Vec::new() }
-}
-
-/// Turns of each of so many finalists in the seconds that are left, and the longest that one may take.
-fn turns(finalists: usize, best: &Profile, left: f64) -> (usize, f64) {
-    let (seconds, outputs) = TURN_LEAST;
-    let each = seconds.max(outputs * best.seconds / best.outputs.max(1) as f64);
-    let n = finalists.max(1) as f64;
-    let rounds = TURNS.0.min((left.max(0.0) / (n * each)) as usize);
-    if finalists == 0 || rounds < TURNS.1 { (0, 0.0) } else { (rounds, left / (n * rounds as f64)) }
-}
-
-/// Numbers of threads that are worth a try: as many as the model says are busy, and some more
-/// where threads wait.
-fn candidates(outlook: &Outlook, cores: usize) -> Vec<usize> {
+/// As many workers as the model says are busy, and no more than cores.
+fn needed(outlook: &Outlook, cores: usize) -> usize {
     let busy: f64 = outlook.solution.cores.iter().sum();
-    let needed = (busy.ceil() as usize).clamp(1, cores);
-    vec![needed, cores, cores + 1, 2 * cores]
+    // What is busy but for rounding is not one more.
+    ((busy - 1e-6).ceil() as usize).clamp(1, cores)
 }
 
 fn explained(

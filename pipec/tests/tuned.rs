@@ -199,6 +199,35 @@ fn a_built_file_brings_its_lock_along() {
     build(&[]).ends(5, &["2000 workers: it needs 1 to 1024"]);
 }
 
+#[test]
+fn a_tiny_set_is_too_few_to_tell_workers_apart() {
+    let folder = Folder::of("tuned-tiny", &[]);
+    (0..240).for_each(|it| folder.write(&format!("{it}.txt"), "a few words"));
+    let text = "pipeline p = files(\"*.txt\") |> shuffle |> map { n: len(bytes) } |> batch(64)\n";
+    folder.write("p.pipe", text);
+    let locked_workers = || {
+        let lock = folder.read("p.pipe.lock");
+        let line = lock.lines().find_map(|it| it.strip_prefix("workers = ")).unwrap();
+        line.split(' ').next().unwrap().parse::<usize>().unwrap()
+    };
+    let tuned = folder.pipec(&["tune", "p.pipe", "--seconds", "8s", "--virtual-cores", "2"]);
+    tuned.ends(0, &["too few data", "an epoch has only 3 batches", "the model's choice"]);
+    assert!(locked_workers() <= 2);
+    // A rate is none of a moment.
+    assert!(!tuned.out.contains("in 0 s"), "{}", tuned.out);
+
+    // There are data enough, and no time for turns.
+    let many = text.replace("files(\"*.txt\")", "range(100000)").replace("len(bytes)", "i");
+    folder.write("p.pipe", &many);
+    let tuned = folder.pipec(&["tune", "p.pipe", "--seconds", "2s", "--virtual-cores", "2"]);
+    tuned.ends(0, &["too few data", "turns of 2.4 s need `--seconds ", "the model's choice"]);
+    assert!(locked_workers() <= 2);
+    // Policies are compared all the same, and it is said what that is worth.
+    let policies =
+        ["tune", "p.pipe", "--seconds", "1s", "--policy", "naive", "--policy", "heuristic"];
+    folder.pipec(&policies).ends(0, &["too few data to tell policies apart: `--seconds 12s`"]);
+}
+
 /// What is kept of it is large.
 const LARGE: &str = "pipeline p = range(500) |> shuffle |> map { image: plasma(i, 384, 384) |> random_resized_crop(8) }\n";
 

@@ -446,7 +446,8 @@ impl Native {
         let stopping = stop.clone();
         let work = move || {
             let (workers, memory) = (options.workers, options.memory);
-            let measuring = profile::Measuring { workers, memory, seconds };
+            let least = profile::Measuring::least_of(seconds);
+            let measuring = profile::Measuring { workers, memory, seconds, least };
             let measured = profile::measure(&compiled, &measuring, &stop, &mut |_| {})?;
             if let Some(path) = path {
                 measured.write(&path)?;

@@ -4,7 +4,7 @@
 //! They set so many threads for each step as it is written, as the tools do that they are from; so
 //! each step is a stage of its own there. What is chosen is run by turns, all ways in each round.
 
-use super::{Tuned, Wanted, explained, tune};
+use super::{Tuned, Wanted, choice::TURN_SECONDS, explained, tune};
 use crate::{Compiled, Profile, SampleProgress, Stop, cache_point, machine, profile, run, samples};
 use model::{
     Machine, Network,
@@ -66,18 +66,36 @@ pub fn compare(
     (stop, sample): (&Stop, &mut dyn FnMut(&SampleProgress)),
 ) -> Result<Vec<Compared>, Failure> {
     let looks = policies.iter().any(|it| searches(*it) || *it == Policy::Autotune);
-    let searches = policies.iter().filter(|it| searches(**it) || **it == Policy::Model).count();
-    let part = wanted.seconds / (1 + searches + usize::from(looks)) as f64;
+    let part = wanted.seconds / parts(policies) as f64;
     let bench = Bench::new(compiled, (wanted, part), looks, (stop, &mut *sample))?;
     let mut found =
         policies.iter().map(|it| bench.found(*it, sample)).collect::<Result<Vec<_>, _>>()?;
-    let turn = (part / (ROUNDS * policies.len().max(1)) as f64).max(TRY_SECONDS[0]);
+    let turn = turn_seconds(part, policies).max(TRY_SECONDS[0]);
     for (way, found) in &mut found {
         found.note = found.note.take().or(bench.fill(way, turn)?);
     }
     let rates = bench.turns(found.iter().map(|it| &it.0), turn)?;
     let all = found.into_iter().zip(rates);
     Ok(all.map(|((_, it), rate)| Compared { records_per_second: rate, ..it }).collect())
+}
+
+/// Seconds of each turn in the end, where each policy that searches has `part` of the time.
+fn turn_seconds(part: f64, policies: &[Policy]) -> f64 {
+    part / (ROUNDS * policies.len().max(1)) as f64
+}
+
+/// Parts of the time: one for the turns, one for each policy that searches, one to look at the costs.
+fn parts(policies: &[Policy]) -> usize {
+    let looks = policies.iter().any(|it| searches(*it) || *it == Policy::Autotune);
+    let searching = policies.iter().filter(|it| searches(**it) || **it == Policy::Model).count();
+    1 + searching + usize::from(looks)
+}
+
+/// The seconds that turns need which tell these policies apart, where so many are too few.
+#[must_use]
+pub fn too_short(policies: &[Policy], seconds: f64) -> Option<f64> {
+    let needs = TURN_SECONDS * (ROUNDS * policies.len().max(1) * parts(policies)) as f64;
+    (turn_seconds(seconds / parts(policies) as f64, policies) < TURN_SECONDS).then_some(needs)
 }
 
 /// Whether a policy asks how fast a setting is before it sets the next.
@@ -187,7 +205,8 @@ impl<'a> Bench<'a> {
     /// What the model chooses, with what it keeps.
     fn ours(&self, sample: &mut dyn FnMut(&SampleProgress)) -> Result<(Way, Compared), Failure> {
         let wanted = Wanted { seconds: self.part, ..self.wanted.clone() };
-        let Tuned { chosen, tried, explanation } = tune(self.compiled, &wanted, self.stop, sample)?;
+        let Tuned { chosen, tried, explanation, .. } =
+            tune(self.compiled, &wanted, self.stop, sample)?;
         let choices = explanation.outlook.map_or(Vec::new(), |it| it.choices);
         let kept = choices.iter().filter(|it| it.kept);
         let kept = kept.map(|it| cache_point(&it.candidate, Arc::new(Cache::new(it.limit))));

@@ -52,6 +52,7 @@ pub(super) fn measured(
         workers: program.workers.map_or(usual.workers, usize::from),
         memory: memory.unwrap_or(usual.memory),
         seconds: seconds.as_secs_f64(),
+        least: profile::Measuring::least_of(seconds.as_secs_f64()),
     };
     let measured = profile::measure(compiled, &measuring, &stop, &mut samples_made(talk));
     measured.map_err(|failure| failed(talk, &failure))

@@ -5,12 +5,12 @@ use super::{compiled, failed, run::stop_on_signals, samples_made, settings};
 use crate::{
     Exit,
     args::{PolicyName, TuneArgs},
-    figures::{percent, rate},
+    figures::{percent, rate, things},
     talk::Talk,
 };
 use driver::{
     Compiled, Host, Lock, Stop,
-    tune::{self, Compared, Policy, Threads},
+    tune::{self, Basis, Compared, Policy, Threads},
 };
 use std::{
     io::{self, Write},
@@ -59,12 +59,30 @@ fn tuned(
         let mark = if *workers == tuned.chosen.workers { ">" } else { " " };
         talk.say(&format!("{mark} {workers} workers: {}", rate(*records, " records")));
     }
+    talk.say(&basis(tuned.chosen.workers, &tuned.basis));
     let (path, name) = (Lock::path_of(&args.file), &compiled.program.name);
     if let Err(failure) = Lock::put(&path, name, tuned.chosen) {
         return Ok(failed(talk, &failure));
     }
     talk.say(&format!("{name}: written to `{}`", path.display()));
     Ok(Exit::Fine)
+}
+
+/// Why so many workers were chosen, in a sentence.
+fn basis(workers: usize, basis: &Basis) -> String {
+    let workers = things(workers as u64, "worker", "workers");
+    match basis {
+        Basis::Faster { than, gain, rounds } => format!(
+            "{workers}: {} faster than {than}, the model's choice, over {rounds} turns of each",
+            percent(*gain).replace(' ', "")
+        ),
+        Basis::Model => format!(
+            "{workers}: the model's choice; no other number was faster by more than the noise"
+        ),
+        Basis::TooFew(why) => format!(
+            "too few data to tell numbers of workers apart: {why}; {workers}: the model's choice"
+        ),
+    }
 }
 
 /// Each way to set threads with its name, in the order of the table.
@@ -100,6 +118,11 @@ fn compared(
     };
     let lines = table(&compiled.program.name, &compared);
     io::stdout().lock().write_all(lines.as_bytes())?;
+    if let Some(needed) = tune::too_short(policies, wanted.seconds) {
+        talk.say(&format!(
+            "turns of less than 2 s are too few data to tell policies apart: `--seconds {needed:.0}s` does"
+        ));
+    }
     talk.say("compared, and no lock was written: `pipec tune` without `--policy` does that");
     Ok(Exit::Fine)
 }
@@ -174,6 +197,15 @@ model              19 800        100 %      1  4 for all steps together; keeps p
 step: `p.batch#1` bounds it
 ";
         assert_eq!(table("p", &[naive, step, model]), expected);
+    }
+
+    #[test]
+    fn a_choice_says_what_it_rests_on() {
+        let faster = Basis::Faster { than: 2, gain: 0.123, rounds: 5 };
+        let told = "3 workers: 12% faster than 2, the model's choice, over 5 turns of each";
+        assert_eq!(basis(3, &faster), told);
+        let few = Basis::TooFew("an epoch has only 3 batches".to_owned());
+        assert!(basis(1, &few).ends_with("only 3 batches; 1 worker: the model's choice"));
     }
 
     #[test]
