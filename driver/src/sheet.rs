@@ -1,315 +1,326 @@
-//! A contact sheet: pictures side by side with what is known of them, as a PNG.
+//! A contact sheet: the pictures of some records side by side, with what is known of them, as a PNG.
+//!
+//! Every image field of a record is a tile, a stack of crops is a tile for each crop, and a class map
+//! or mask is drawn in colour over the picture of the same height and width. The tiles of a record
+//! stand together, above its caption.
 
+mod canvas;
 mod font;
+mod levels;
+mod mask;
+mod tile;
 
 use crate::{
-    peek::{id_text, number},
+    Compiled, cut,
+    peek::{Looked, id_text, number},
     whole,
 };
-use plan::{DType, Field, Type};
+use canvas::Canvas;
+use levels::Levels;
+use mask::Mask;
+use plan::{DType, Extent, Field, OpId, Type};
 use runtime::{Chunk, Failure, Tensor};
 use std::path::Path;
+use tile::Tile;
 
-/// The longest side of a picture on a sheet, in pixels.
-const SIDE_MAX: usize = 224;
-/// The least that a small picture's longest side is enlarged to, where that is a whole factor.
-const SIDE_MIN: usize = 96;
 /// Pictures of a sheet.
 pub const PICTURES_MAX: usize = 64;
-/// Pictures beside each other.
-const COLUMNS_MAX: usize = 8;
-/// Pixels between pictures.
-const GAP: usize = 6;
-/// Pixels from a line of a caption to the next.
-const LINE: usize = font::HEIGHT + 3;
-/// Pixels from a letter to the next.
-const LETTER: usize = font::WIDTH + 1;
-/// Lines of a caption.
-const LINES_MAX: usize = 5;
-const PAPER: u8 = 255;
-const INK: u8 = 0;
+/// Pictures of one record.
+pub const PICTURES_OF_RECORD_MAX: usize = 16;
+/// Lines of a record's caption.
+const CAPTION_LINES_MAX: usize = 6;
+/// The least sides of a table of bytes without channels that is taken for a grey picture. Smaller
+/// ones are more often numbers.
+const GREY_SIDE_MIN: usize = 16;
 
-/// A picture on a sheet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tile {
-    height: usize,
-    width: usize,
-    /// Three bytes a pixel, row after row.
-    rgb: Vec<u8>,
+/// The pictures of some records.
+#[derive(Debug, Default)]
+pub struct Sheet {
+    records: Vec<Shown>,
+    left_out: usize,
+}
+
+/// A record on a sheet.
+#[derive(Debug)]
+struct Shown {
+    tiles: Vec<Tile>,
     caption: Vec<String>,
 }
 
 /// Whether some field of these records, or of these batches, looks like a picture.
 pub fn has_picture(fields: &[Field], batched: bool) -> bool {
-    fields.iter().any(|it| picture_axes(&it.ty, batched))
-}
-
-/// The pictures of `records`, at most `most` of them; of a batch, those of its rows.
-pub fn tiles(fields: &[Field], records: &[Chunk], batched: bool, most: usize) -> Vec<Tile> {
-    let most = most.min(PICTURES_MAX);
-    let Some(picture) = fields.iter().position(|it| picture_axes(&it.ty, batched)) else {
-        return Vec::new();
-    };
-    let mut tiles = Vec::new();
-    for record in records {
-        let value = record.columns[picture].row(0);
-        let rows = if batched { value.shape()[0] } else { 1 };
-        for row in (0..rows).take(most - tiles.len()) {
-            let image = if batched { value.element(row) } else { value };
-            let caption = caption(fields, record, batched.then_some(row));
-            tiles.extend(Tile::of(&image, caption));
-        }
-    }
-    tiles
-}
-
-/// Writes a sheet of `tiles`.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn save(tiles: &[Tile], path: &Path) -> Result<(), Failure> {
-    let sheet = Sheet::of(tiles);
-    let side = |it: usize| u32::try_from(it).expect("a sheet has few pictures of few pixels");
-    whole::write(path, "the sheet", &mut |out| {
-        let mut encoder = png::Encoder::new(out, side(sheet.width), side(sheet.height));
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.set_depth(png::BitDepth::Eight);
-        let mut image = encoder.write_header()?;
-        image.write_image_data(&sheet.rgb)?;
-        Ok(image.finish()?)
-    })
-}
-
-/// Whether a type may be that of a picture: bytes or floats, three axes, one or three channels.
-fn picture_axes(ty: &Type, batched: bool) -> bool {
-    let Type::Tensor { dtype, shape } = ty else { return false };
-    let shape = if batched { shape.get(1..).unwrap_or_default() } else { shape };
-    let channels = |it: &plan::Extent| matches!(it, plan::Extent::Known(1 | 3 | 4));
-    let [first, _, last] = shape else { return false };
-    (*dtype == DType::U8 || dtype.is_float()) && (channels(first) || channels(last))
-}
-
-/// The scalars of a record, and its id; of a batch, those of a row.
-fn caption(fields: &[Field], record: &Chunk, row: Option<usize>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (field, column) in fields.iter().zip(&record.columns) {
-        let value = column.row(0);
-        let value = match (row, value.shape()) {
-            _ if value.dtype() == DType::Bytes => continue,
-            _ if value.dtype() == DType::Str && row.is_none() => {
-                // The end of a path says more than its beginning.
-                let text = value.as_str();
-                lines.push(format!("{}={}", field.name, text.rsplit('/').next().unwrap_or(text)));
-                continue;
-            }
-            (Some(row), [_]) => value.element(row),
-            (None, []) => value,
-            _ => continue,
-        };
-        lines.push(format!("{}={}", field.name, number(&value)));
-    }
-    lines.truncate(LINES_MAX - 1);
-    lines.push(match row {
-        Some(row) => format!("row {row}"),
-        None => id_text(record.ids()[0]),
-    });
-    lines
-}
-
-impl Tile {
-    fn of(image: &Tensor<'_>, caption: Vec<String>) -> Option<Self> {
-        let last = |it: usize| matches!(image.shape()[it], 1 | 3 | 4);
-        let image = if last(2) { *image } else { image.permuted(&[1, 2, 0]) };
-        let &[height, width, _] = image.shape() else { return None };
-        if height == 0 || width == 0 {
-            return None;
-        }
-        let bright = Brightness::of(&image);
-        let scale = Scale::of(height, width);
-        let (tall, wide) = (scale.apply(height), scale.apply(width));
-        let mut rgb = Vec::with_capacity(tall * wide * 3);
-        for y in 0..tall {
-            for x in 0..wide {
-                rgb.extend(scale.pixel(&image, (y, x)).map(|it| bright.byte(it)));
-            }
-        }
-        Some(Self { height: tall, width: wide, rgb, caption })
-    }
-}
-
-/// How numbers become bytes: floats from the least to the most of their picture.
-struct Brightness {
-    least: f64,
-    factor: f64,
-}
-
-impl Brightness {
-    fn of(image: &Tensor<'_>) -> Self {
-        if image.dtype() == DType::U8 {
-            return Self { least: 0.0, factor: 1.0 };
-        }
-        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-        each_number(image, &mut |it| {
-            if it.is_finite() {
-                (least, most) = (least.min(it), most.max(it));
-            }
-        });
-        let span = most - least;
-        Self { least, factor: if span > 0.0 { 255.0 / span } else { 0.0 } }
-    }
-
-    fn byte(&self, number: f64) -> u8 {
-        ((number - self.least) * self.factor + 0.5) as u8
-    }
-}
-
-fn each_number(image: &Tensor<'_>, visit: &mut dyn FnMut(f64)) {
-    for y in 0..image.shape()[0] {
-        let row = image.element(y);
-        for x in 0..row.shape()[0] {
-            let pixel = row.element(x);
-            (0..pixel.elements()).for_each(|it| visit(pixel.element(it).number()));
-        }
-    }
-}
-
-/// By what whole number a picture is made smaller or larger.
-#[derive(Clone, Copy)]
-enum Scale {
-    Down(usize),
-    Up(usize),
-}
-
-impl Scale {
-    fn of(height: usize, width: usize) -> Self {
-        match height.max(width) {
-            side if side > SIDE_MAX => Self::Down(side.div_ceil(SIDE_MAX)),
-            side => Self::Up((SIDE_MIN / side).max(1)),
-        }
-    }
-
-    fn apply(self, side: usize) -> usize {
-        match self {
-            Self::Down(by) => (side / by).max(1),
-            Self::Up(by) => side * by,
-        }
-    }
-
-    /// Red, green, blue at a place of the result: the mean of what falls on it.
-    fn pixel(self, image: &Tensor<'_>, (y, x): (usize, usize)) -> [f64; 3] {
-        let by = match self {
-            Self::Up(by) => return colour(image, y / by, x / by),
-            Self::Down(by) => by,
-        };
-        let ends = [(y + 1) * by, (x + 1) * by];
-        let (bottom, right) = (ends[0].min(image.shape()[0]), ends[1].min(image.shape()[1]));
-        let (mut sum, mut n) = ([0.0; 3], 0.0);
-        for row in y * by..bottom {
-            for column in x * by..right {
-                let one = colour(image, row, column);
-                (0..3).for_each(|it| sum[it] += one[it]);
-                n += 1.0;
-            }
-        }
-        sum.map(|it| it / n)
-    }
-}
-
-fn colour(image: &Tensor<'_>, y: usize, x: usize) -> [f64; 3] {
-    let pixel = image.element(y).element(x);
-    let channel = |it: usize| pixel.element(it).number();
-    if pixel.elements() >= 3 { [channel(0), channel(1), channel(2)] } else { [channel(0); 3] }
-}
-
-struct Sheet {
-    height: usize,
-    width: usize,
-    rgb: Vec<u8>,
+    fields.iter().any(|it| Axes::of(&it.ty, batched).is_some())
 }
 
 impl Sheet {
-    fn of(tiles: &[Tile]) -> Self {
-        let tiles = &tiles[..tiles.len().min(PICTURES_MAX)];
-        let columns = (1..=COLUMNS_MAX).find(|it| it * it >= tiles.len()).unwrap_or(COLUMNS_MAX);
-        let most = |side: fn(&Tile) -> usize, least| tiles.iter().map(side).fold(least, usize::max);
-        let wide = most(|it| it.width, SIDE_MIN) + GAP;
-        let tall = most(|it| it.height, 1) + most(|it| it.lines().len(), 0) * LINE + 2 * GAP;
-        let (height, width) = (tiles.len().div_ceil(columns) * tall + GAP, columns * wide + GAP);
-        let mut sheet = Self { height, width, rgb: vec![PAPER; height * width * 3] };
-        for (i, tile) in tiles.iter().enumerate() {
-            sheet.place(tile, (GAP + i / columns * tall, GAP + i % columns * wide));
+    /// The pictures of what has left a step, of at most `most` records; of batches, of their rows.
+    pub fn of(compiled: &Compiled, looked: &Looked<'_>, most: usize) -> Self {
+        let plan = &compiled.written;
+        let op = cut::steps(plan).into_iter().find(|it| plan.ops[*it].step == looked.peek.step);
+        let pictures = Pictures::new(compiled, op, looked);
+        let mut sheet = Self::default();
+        let mut n_records = 0;
+        for record in looked.records {
+            for row in pictures.rows(record) {
+                if n_records == most {
+                    return sheet;
+                }
+                n_records += 1;
+                sheet.take(pictures.shown(record, row));
+            }
         }
         sheet
     }
 
-    fn place(&mut self, tile: &Tile, (top, left): (usize, usize)) {
-        for (y, row) in tile.rgb.chunks_exact(tile.width * 3).enumerate() {
-            let at = ((top + y) * self.width + left) * 3;
-            self.rgb[at..at + row.len()].copy_from_slice(row);
-        }
-        for (i, line) in tile.lines().iter().enumerate() {
-            self.write(line, (top + tile.height + GAP / 2 + i * LINE, left));
-        }
+    /// How many pictures it has.
+    pub fn pictures(&self) -> usize {
+        self.records.iter().map(|it| it.tiles.len()).sum()
     }
 
-    fn write(&mut self, line: &str, (top, left): (usize, usize)) {
-        for (i, letter) in line.chars().enumerate() {
-            for y in 0..font::HEIGHT {
-                for x in (0..font::WIDTH).filter(|&it| font::is_ink(letter, y, it)) {
-                    let at = ((top + y) * self.width + left + i * LETTER + x) * 3;
-                    self.rgb[at..at + 3].fill(INK);
-                }
-            }
+    /// How many records have pictures on it.
+    pub fn records(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many pictures found no room: a sheet has at most [`PICTURES_MAX`], a record at most
+    /// [`PICTURES_OF_RECORD_MAX`].
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Writes the sheet.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let canvas = Canvas::of(&self.records);
+        let side = |it: usize| u32::try_from(it).expect("a sheet has few pictures of few pixels");
+        whole::write(path, "the sheet", &mut |out| {
+            let mut encoder = png::Encoder::new(out, side(canvas.width), side(canvas.height));
+            encoder.set_color(png::ColorType::Rgb);
+            encoder.set_depth(png::BitDepth::Eight);
+            let mut image = encoder.write_header()?;
+            image.write_image_data(&canvas.rgb)?;
+            Ok(image.finish()?)
+        })
+    }
+
+    /// Takes a record, as far as there is room: whole, so that the pictures of one stand together.
+    fn take(&mut self, mut shown: Shown) {
+        let n = shown.tiles.len();
+        shown.tiles.truncate(PICTURES_OF_RECORD_MAX);
+        if self.pictures() + shown.tiles.len() > PICTURES_MAX {
+            shown.tiles.clear();
+        }
+        self.left_out += n - shown.tiles.len();
+        if !shown.tiles.is_empty() {
+            self.records.push(shown);
         }
     }
 }
 
-impl Tile {
-    /// The caption in lines that are no wider than the picture, or than the narrowest one.
-    fn lines(&self) -> Vec<String> {
-        let room = self.width.max(SIDE_MIN) / LETTER;
-        let lines = self.caption.iter().flat_map(|it| {
-            let letters: Vec<char> = it.chars().collect();
-            letters.chunks(room).map(|it| it.iter().collect()).collect::<Vec<String>>()
+/// Where a field has its pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Axes {
+    /// Several pictures, one behind the other.
+    stack: bool,
+    channels: Channels,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channels {
+    First,
+    Last,
+    /// Grey levels without an axis for channels.
+    None,
+}
+
+impl Axes {
+    /// Those of a type that may be pictures: bytes, 16 bits or floats with one, three or four
+    /// channels, or a large table of bytes.
+    fn of(ty: &Type, batched: bool) -> Option<Self> {
+        let Type::Tensor { dtype, shape } = ty else { return None };
+        let shape = if batched { shape.get(1..)? } else { shape };
+        let is_large = |it: &Extent| match it {
+            Extent::Known(it) => *it >= GREY_SIDE_MIN as u64,
+            _ => true,
+        };
+        let (stack, axes) = match shape {
+            [height, width] if *dtype == DType::U8 && is_large(height) && is_large(width) => {
+                return Some(Self { stack: false, channels: Channels::None });
+            }
+            [_, _, _] => (false, shape),
+            [_, axes @ ..] if axes.len() == 3 => (true, axes),
+            _ => return None,
+        };
+        let channels = |it: &Extent| matches!(it, Extent::Known(1 | 3 | 4));
+        let channels = match axes {
+            [.., last] if channels(last) => Channels::Last,
+            [first, ..] if channels(first) => Channels::First,
+            _ => return None,
+        };
+        let is_level = matches!(dtype, DType::U8 | DType::U16) || dtype.is_float();
+        is_level.then_some(Self { stack, channels })
+    }
+
+    /// The pictures of a value, channels last.
+    fn pictures<'a>(self, value: &Tensor<'a>) -> Vec<Tensor<'a>> {
+        let all = match self.stack {
+            true => (0..value.shape()[0]).map(|it| value.element(it)).collect(),
+            false => vec![*value],
+        };
+        let last = |it: Tensor<'a>| match self.channels {
+            Channels::Last => it,
+            Channels::First => it.permuted(&[1, 2, 0]),
+            Channels::None => it.expanded(2),
+        };
+        all.into_iter().map(last).collect()
+    }
+}
+
+/// How the pictures of a step's records are found and drawn.
+struct Pictures<'a> {
+    fields: &'a [Field],
+    batched: bool,
+    axes: Vec<Option<Axes>>,
+    levels: Vec<Levels>,
+}
+
+/// A picture of a record, before it is drawn.
+struct Picture<'a> {
+    field: usize,
+    title: String,
+    pixels: Tensor<'a>,
+}
+
+impl<'a> Pictures<'a> {
+    fn new(compiled: &Compiled, op: Option<OpId>, looked: &Looked<'a>) -> Self {
+        let (fields, batched) = (looked.fields, looked.peek.batched);
+        let normalised = |it| op.and_then(|op| levels::normalised(&compiled.written, op, it));
+        Self {
+            fields,
+            batched,
+            axes: fields.iter().map(|it| Axes::of(&it.ty, batched)).collect(),
+            levels: (0..fields.len()).map(|it| Levels::after(normalised(it))).collect(),
+        }
+    }
+
+    /// The rows of a batch; of a record that is none, the record.
+    fn rows(&self, record: &Chunk) -> Vec<Option<usize>> {
+        let first = self.axes.iter().position(Option::is_some);
+        match first.filter(|_| self.batched) {
+            Some(field) => (0..record.columns[field].row(0).shape()[0]).map(Some).collect(),
+            None => vec![None],
+        }
+    }
+
+    fn shown(&self, record: &Chunk, row: Option<usize>) -> Shown {
+        let value = |field: usize| self.value(record, field, row);
+        let mut pictures = Vec::new();
+        for (field, axes) in self.axes.iter().enumerate() {
+            let Some((axes, value)) = axes.zip(value(field)) else { continue };
+            let name = &self.fields[field].name;
+            for (i, pixels) in axes.pictures(&value).into_iter().enumerate() {
+                let title = if axes.stack { format!("{name}[{i}]") } else { name.clone() };
+                pictures.push(Picture { field, title, pixels });
+            }
+        }
+        let is_colour = |it: &&Picture<'_>| it.pixels.shape()[2] >= 3;
+        let sized = |size: (usize, usize), other: usize| {
+            let same = |it: &&Picture<'_>| it.field != other && it.size() == size;
+            pictures.iter().filter(same).find(is_colour).or(pictures.iter().find(same))
+        };
+
+        let mut tiles = Vec::new();
+        for (field, it) in self.fields.iter().enumerate() {
+            let Some(mask) = value(field).and_then(|it| Mask::of(&it)) else { continue };
+            let Some(under) = sized(mask.size(), field) else { continue };
+            let title = format!("{} + {}", under.title, it.name);
+            tiles.extend(self.tile(under).map(|tile| (field, tile.with_mask(&mask, title))));
+        }
+        let is_mask: Vec<usize> = tiles.iter().map(|it| it.0).collect();
+        for it in pictures.iter().filter(|it| !is_mask.contains(&it.field)) {
+            tiles.extend(self.tile(it).map(|tile| (it.field, tile)));
+        }
+        self.depths(&value, &pictures, &mut tiles);
+        tiles.sort_by_key(|it| it.0);
+        let tiles = tiles.into_iter().map(|it| it.1).collect();
+        Shown { tiles, caption: self.caption(record, row) }
+    }
+
+    /// What is of a record, or of a row of a batch. A mask may be one for all rows.
+    fn value<'r>(&self, record: &'r Chunk, field: usize, row: Option<usize>) -> Option<Tensor<'r>> {
+        let value = record.columns[field].row(0);
+        let Some(row) = row else { return Some(value) };
+        let is_of_all = value.dtype() == DType::Bool && value.shape().len() == 2;
+        if is_of_all {
+            return Some(value);
+        }
+        let n_rows = *value.shape().first()?;
+        (row < n_rows && !value.dtype().is_text()).then(|| value.element(row))
+    }
+
+    fn tile(&self, it: &Picture<'_>) -> Option<Tile> {
+        Tile::of(&it.pixels, &self.levels[it.field], it.title.clone())
+    }
+
+    /// Tables of numbers of the height and width of a picture, such as depths: grey.
+    fn depths<'r>(
+        &self,
+        value: &dyn Fn(usize) -> Option<Tensor<'r>>,
+        pictures: &[Picture<'_>],
+        tiles: &mut Vec<(usize, Tile)>,
+    ) {
+        for (field, axes) in self.axes.iter().enumerate() {
+            let is_drawn = tiles.iter().any(|it| it.0 == field);
+            let Some(table) =
+                value(field).filter(|it| axes.is_none() && !is_drawn && it.shape().len() == 2)
+            else {
+                continue;
+            };
+            let size = (table.shape()[0], table.shape()[1]);
+            if table.dtype() != DType::Bool && pictures.iter().any(|it| it.size() == size) {
+                let title = self.fields[field].name.clone();
+                let tile = Tile::of(&table.expanded(2), &self.levels[field], title);
+                tiles.extend(tile.map(|it| (field, it)));
+            }
+        }
+    }
+
+    /// The scalars of a record, and its id; of a batch, those of a row.
+    fn caption(&self, record: &Chunk, row: Option<usize>) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (field, column) in self.fields.iter().zip(&record.columns) {
+            let value = column.row(0);
+            let value = match (row, value.shape()) {
+                _ if value.dtype() == DType::Bytes => continue,
+                (None, _) if value.dtype() == DType::Str => {
+                    // The end of a path says more than its beginning.
+                    let text = value.as_str();
+                    let end = text.rsplit('/').next().unwrap_or(text);
+                    lines.push(format!("{}={end}", field.name));
+                    continue;
+                }
+                (Some(row), [n]) if row < *n && !value.dtype().is_text() => value.element(row),
+                (None, []) => value,
+                _ => continue,
+            };
+            lines.push(format!("{}={}", field.name, number(&value)));
+        }
+        lines.truncate(CAPTION_LINES_MAX - 1);
+        lines.push(match row {
+            Some(row) => format!("row {row}"),
+            None => id_text(record.ids()[0]),
         });
-        lines.take(LINES_MAX).collect()
+        lines
+    }
+}
+
+impl Picture<'_> {
+    fn size(&self) -> (usize, usize) {
+        (self.pixels.shape()[0], self.pixels.shape()[1])
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pictures_are_found_by_their_axes() {
-        let ty = |shape: &[u64]| Type::tensor(DType::F32, shape);
-        assert!(picture_axes(&ty(&[3, 8, 8]), false) && picture_axes(&ty(&[4, 8, 8, 1]), true));
-        assert!(!picture_axes(&ty(&[8, 8]), false) && !picture_axes(&ty(&[3, 8, 8]), true));
-        assert!(!picture_axes(&Type::tensor(DType::I64, &[3, 8, 8]), false));
-    }
-
-    #[test]
-    fn floats_are_stretched_and_channels_come_last() {
-        let planes: Vec<f32> = (0..12).map(|it| it as f32 - 5.0).collect();
-        let tile = Tile::of(&Tensor::new(&[3, 2, 2], &planes), Vec::new()).unwrap();
-        assert_eq!((tile.height, tile.width), (96, 96));
-        assert_eq!(&tile.rgb[..3], [0, 93, 185]);
-        assert_eq!(&tile.rgb[tile.rgb.len() - 3..], [70, 162, 255]);
-    }
-
-    #[test]
-    fn large_pictures_are_averaged() {
-        let grey: Vec<u8> = (0..450 * 2).map(|it| if it % 3 == 0 { 90 } else { 0 }).collect();
-        let tile = Tile::of(&Tensor::new(&[450, 2, 1], &grey), Vec::new()).unwrap();
-        assert_eq!((tile.height, tile.width), (150, 1));
-        assert_eq!(&tile.rgb[..3], [30, 30, 30]);
-    }
-
-    #[test]
-    fn captions_stand_below() {
-        let tile = Tile { height: 1, width: 1, rgb: vec![9; 3], caption: vec!["T".to_owned()] };
-        let sheet = Sheet::of(&[tile]);
-        let ink = (0..sheet.height * sheet.width).filter(|it| sheet.rgb[it * 3] == INK).count();
-        assert_eq!(ink, 11, "a T has eleven pixels");
-    }
-}
+mod tests;

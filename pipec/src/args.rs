@@ -369,7 +369,8 @@ pub(crate) struct PeekArgs {
     /// Shows one step only, such as `train.map#1` or `map`.
     #[arg(long, value_name = "STEP")]
     pub(crate) at: Option<String>,
-    /// Writes the pictures of the last step that has some, or of `--at`, into a PNG.
+    /// Writes the pictures of the last step that has some, or of `--at`, into a PNG: every image field,
+    /// stacked crops as tiles, masks in colour over the picture.
     #[arg(long, value_name = "SHEET.png")]
     pub(crate) save: Option<PathBuf>,
     /// Follows one record: its id, or the end of its path.

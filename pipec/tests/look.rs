@@ -16,6 +16,19 @@ pipeline pictures =
     |> map { image: plasma(i, 40, 60) |> normalize(mean: 0.5, std: 0.25) |> channels_first, label: i // 20 }
     |> batch(4)
 
+pipeline scene =
+    range(4)
+    |> with { image: plasma(i, 64, 96) }
+    |> map {
+        view: normalize(image, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]) |> channels_first,
+        inside: box_mask([i * 8, 8, 24, 40], like: channels_first(image)),
+        crops: stack([random_crop(image, 32, 32) for _ in 1..3]),
+        plain: image,
+        label: i,
+    }
+    |> batch(2)
+pipeline many = range(80) |> map { image: plasma(i, 4, 4) }
+
 pipeline numbers = range(20) |> map { i, x: 12 // (i - 5) else skip(most: 1) } |> batch(4)
 ";
 
@@ -48,6 +61,43 @@ fn peek_shows_one_step_and_saves_its_pictures() {
     assert!(code == 2 && err.contains("did you mean `pictures.map#1`"), "{err}");
     let (code, _, err) = folder.run(&["peek", "p.pipe", "numbers", "--save", "no.png"]);
     assert!(code == 2 && err.contains("there is no picture"), "{err}");
+}
+
+/// The extents and the pixels of a PNG.
+fn pixels(path: &std::path::Path) -> (usize, Vec<u8>) {
+    let file = std::io::BufReader::new(fs::File::open(path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width as usize, pixels)
+}
+
+#[test]
+fn a_sheet_has_every_picture_of_a_record() {
+    // Issue 19, number 22: all image fields, stacked crops as tiles, masks in colour, floats as they
+    // were before they were normalised.
+    let folder = Folder::with_program("scene");
+    let args = ["peek", "p.pipe", "scene", "--at", "batch", "-n", "2", "--save", "s.png"];
+    let (code, _, err) = folder.run(&args);
+    assert!(code == 0 && err.contains("12 pictures of 2 records"), "{err}");
+
+    let (width, pixels) = pixels(&folder.join("s.png"));
+    let at = |y: usize, x: usize| &pixels[(y * width + x) * 3..][..3];
+    // The tiles stand 102 apart: the view, the view under its mask, three crops, the picture itself.
+    let (view, masked, plain) = (6, 6 + 102, 6 + 5 * 102);
+    for (y, x) in [(0, 0), (20, 70), (63, 95)] {
+        let (view, plain) = (at(6 + y, view + x), at(6 + y, plain + x));
+        assert!(view.iter().zip(plain).all(|it| it.0.abs_diff(*it.1) <= 1), "{view:?} {plain:?}");
+    }
+    let (inside, under) = (at(6 + 10, masked + 20), at(6 + 10, view + 20));
+    assert!(inside[0] >= 115 && inside[1] <= under[1] / 2 + 13, "red over {under:?}: {inside:?}");
+    assert_eq!(at(6 + 40, masked + 20), at(6 + 40, view + 20), "outside of the box");
+
+    let (_, _, err) = folder.run(&["peek", "p.pipe", "many", "-n", "80", "--save", "s.png"]);
+    assert!(
+        err.contains("64 pictures of 64 records") && err.contains("16 more did not fit"),
+        "{err}"
+    );
 }
 
 #[test]

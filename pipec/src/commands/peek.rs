@@ -5,7 +5,7 @@ use crate::{Exit, args::PeekArgs, talk::Talk};
 use driver::{
     Compiled,
     peek::{self, Looked, PeekOptions},
-    sheet::{self, Tile},
+    sheet::{PICTURES_MAX, PICTURES_OF_RECORD_MAX, Sheet, has_picture},
 };
 use std::io::{self, Write};
 
@@ -39,12 +39,12 @@ fn steps(
     options: &PeekOptions,
     talk: &Talk,
 ) -> io::Result<Exit> {
-    let (mut all, mut tiles, mut shown) = (Vec::new(), Vec::<Tile>::new(), Ok(()));
+    let (mut all, mut sheet, mut shown) = (Vec::new(), Sheet::default(), Ok(()));
     let outcome = peek::peek(compiled, options, &mut samples_made(talk), &mut |looked| {
-        let Looked { peek: step, fields, records } = looked;
-        if args.save.is_some() && sheet::has_picture(fields, step.batched) {
-            tiles = sheet::tiles(fields, records, step.batched, options.records);
+        if args.save.is_some() && has_picture(looked.fields, looked.peek.batched) {
+            sheet = Sheet::of(compiled, &looked, options.records);
         }
+        let Looked { peek: step, .. } = looked;
         if args.json {
             all.push(step);
         } else if shown.is_ok() {
@@ -58,24 +58,32 @@ fn steps(
     if let Err(failure) = outcome {
         return Ok(failed(talk, &failure));
     }
-    Ok(saved(args, &tiles, talk))
+    Ok(saved(args, &sheet, talk))
 }
 
-fn saved(args: &PeekArgs, tiles: &[Tile], talk: &Talk) -> Exit {
+fn saved(args: &PeekArgs, sheet: &Sheet, talk: &Talk) -> Exit {
     let Some(path) = &args.save else { return Exit::Fine };
-    if tiles.is_empty() {
-        let help =
-            "a picture is a field of u8 or floats with three axes, one of them 1 or 3 channels";
+    if sheet.pictures() == 0 {
+        let help = "an image is a field of u8, u16 or floats with 1, 3 or 4 channels, such as \
+                    `u8[h, w, 3]` or `f32[3, h, w]`";
         talk.error("there is no picture to be saved", Some(help));
         return Exit::Usage;
     }
-    match sheet::save(tiles, path) {
-        Ok(()) => {
-            talk.say(&format!("{} pictures in `{}`", tiles.len(), path.display()));
-            Exit::Fine
-        }
-        Err(failure) => failed(talk, &failure),
+    if let Err(failure) = sheet.save(path) {
+        return failed(talk, &failure);
     }
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (pictures, records) =
+        (count(sheet.pictures(), "picture"), count(sheet.records(), "record"));
+    let left_out = match sheet.left_out() {
+        0 => String::new(),
+        n => format!(
+            "; {n} more did not fit: a sheet has at most {PICTURES_MAX} pictures, a record at most \
+             {PICTURES_OF_RECORD_MAX} of them"
+        ),
+    };
+    talk.say(&format!("{pictures} of {records} in `{}`{left_out}", path.display()));
+    Exit::Fine
 }
 
 /// One record through all steps.

@@ -1,0 +1,87 @@
+//! Pictures are found by their axes, and drawn as they were before they were normalised.
+
+use super::*;
+
+type Found = Option<(bool, Channels)>;
+
+fn axes(dtype: DType, shape: &[u64], batched: bool) -> Found {
+    Axes::of(&Type::tensor(dtype, shape), batched).map(|it| (it.stack, it.channels))
+}
+
+#[test]
+fn pictures_are_found_by_their_axes() {
+    use Channels::{First, Last, None as Grey};
+    let cases: [(DType, &[u64], bool, Found); 12] = [
+        (DType::F32, &[3, 8, 8], false, Some((false, First))),
+        (DType::F32, &[4, 8, 8, 1], true, Some((false, Last))),
+        (DType::U8, &[6, 8, 8, 3], false, Some((true, Last))),
+        (DType::F16, &[6, 3, 8, 8], false, Some((true, First))),
+        (DType::U8, &[2, 6, 8, 8, 3], true, Some((true, Last))),
+        (DType::U16, &[8, 8, 1], false, Some((false, Last))),
+        (DType::U8, &[28, 28], false, Some((false, Grey))),
+        (DType::U8, &[8, 8], false, None),
+        (DType::F32, &[28, 28], false, None),
+        (DType::F32, &[3, 8, 8], true, None),
+        (DType::I64, &[3, 8, 8], false, None),
+        (DType::U8, &[2, 6, 8, 8, 3], false, None),
+    ];
+    for (dtype, shape, batched, expected) in cases {
+        assert_eq!(axes(dtype, shape, batched), expected, "{dtype}{shape:?} {batched}");
+    }
+}
+
+fn tile(image: &Tensor<'_>) -> Tile {
+    Tile::of(image, &Levels::after(None), "t".to_owned()).unwrap()
+}
+
+#[test]
+fn floats_are_stretched_unless_they_are_levels() {
+    let planes: Vec<f32> = (0..12).map(|it| it as f32 - 5.0).collect();
+    let stretched = tile(&Tensor::new(&[3, 2, 2], &planes).permuted(&[1, 2, 0]));
+    assert_eq!((stretched.height, stretched.width), (96, 96));
+    assert_eq!(&stretched.rgb[..3], [0, 93, 185]);
+    assert_eq!(&stretched.rgb[stretched.rgb.len() - 3..], [70, 162, 255]);
+
+    for (levels, byte) in [([0.2_f32, 0.4, 0.4], 51), ([20.0, 40.0, 40.0], 20)] {
+        assert_eq!(tile(&Tensor::new(&[1, 1, 3], &levels)).rgb[0], byte, "{levels:?}");
+    }
+    let broken = tile(&Tensor::new(&[1, 1, 3], &[f32::NAN, 0.0, 1.0]));
+    assert_eq!(&broken.rgb[..3], [0, 0, 255]);
+}
+
+#[test]
+fn large_pictures_are_averaged() {
+    let grey: Vec<u8> = (0..450 * 2).map(|it| if it % 3 == 0 { 90 } else { 0 }).collect();
+    let tile = tile(&Tensor::new(&[450, 2, 1], &grey));
+    assert_eq!((tile.height, tile.width), (150, 1));
+    assert_eq!(&tile.rgb[..3], [30, 30, 30]);
+}
+
+#[test]
+fn masks_colour_the_picture() {
+    let grey = [100_u8; 200 * 2];
+    let mut classes = [0_u8; 200 * 2];
+    classes[..100].fill(1);
+    classes[100..200].fill(255);
+    let tile = tile(&Tensor::new(&[200, 2, 1], &grey));
+    let mask = Tensor::new(&[200, 2], &classes);
+    let drawn = tile.with_mask(&Mask::of(&mask).unwrap(), "t + mask".to_owned());
+    let at = |y: usize| &drawn.rgb[y * 2 * 3..][..3];
+    assert_eq!([at(0), at(60), at(150)], [[165, 62, 87], [162; 3], [100; 3]]);
+    assert_eq!(at(49), [230, 25, 75], "where a class ends, its colour alone");
+    assert_eq!(drawn.legend, [("1".to_owned(), [230, 25, 75])]);
+}
+
+#[test]
+fn masks_are_whole_numbers_of_few_kinds() {
+    let levels: Vec<u8> = (0..64).collect();
+    assert!(Mask::of(&Tensor::new(&[8, 8], &levels)).is_none(), "levels of grey");
+    assert!(Mask::of(&Tensor::new(&[2, 2], &[0.5_f32; 4])).is_none());
+    let black_and_white = Tensor::new(&[1, 2, 1], &[0_u8, 255]);
+    assert_eq!(Mask::of(&black_and_white).unwrap().legend().len(), 1);
+    let instances = Tensor::new(&[2, 1, 2], &[true, false, true, true]);
+    let mask = Mask::of(&instances).unwrap();
+    assert_eq!((mask.at(0, 0), mask.at(0, 1), mask.size()), (1, 2, (1, 2)));
+    let ignored = Mask::of(&Tensor::new(&[1, 2], &[-1_i64, 0])).unwrap();
+    assert!(ignored.colour(-1).is_some() && ignored.legend().is_empty());
+}
