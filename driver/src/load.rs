@@ -225,8 +225,13 @@ pub fn text(from: impl Read) -> Result<String, String> {
     if bytes.len() > SOURCE_MAX {
         return Err(format!("it has more than {} MiB", SOURCE_MAX >> 20));
     }
+    // Some editors put a byte order mark in front, which says nothing in UTF-8.
+    let marked = bytes.starts_with(b"\xef\xbb\xbf");
+    if marked {
+        bytes.drain(..3);
+    }
     String::from_utf8(bytes).map_err(|it| {
-        let at = it.utf8_error().valid_up_to();
+        let at = it.utf8_error().valid_up_to() + if marked { 3 } else { 0 };
         format!("it is no text in UTF-8 (byte {at})")
     })
 }
