@@ -15,7 +15,7 @@ pub mod registry;
 pub mod syntax;
 pub mod verify;
 
-pub use check::{Found, Inputs, Notes, Request};
+pub use check::{Found, InputError, Inputs, Notes, Request};
 pub use lints::lints;
 use plan::{Diagnostic, Plan};
 

@@ -4,7 +4,7 @@ use crate::{
     Functions, Loaded, SourceFile, State, classes, errors, lock::Chosen, machine, samples,
 };
 use compiler::{
-    Inputs, Request,
+    InputError, Inputs, Request,
     ast::DeclarationKind,
     estimate::{View, estimate},
     explain::{Explanation, explain, plan_text},
@@ -13,7 +13,7 @@ use compiler::{
     registry::Registry,
 };
 use plan::{Arg, CodeInfo, Diagnostic, Field, Measured, Op, OpKind, Plan, Program, Span};
-use runtime::Prepared;
+use runtime::{Failure, Prepared};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -260,8 +260,8 @@ fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> 
 struct Probe;
 
 impl Inputs for Probe {
-    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String> {
-        stdlib::probe(source, args).map_err(|it| it.to_string())
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+        probe(source, args)
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
@@ -271,6 +271,17 @@ impl Inputs for Probe {
     fn classes(&self, sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
         classes::of_sources(sources).map(Some).map_err(|it| it.to_string())
     }
+}
+
+/// The fields of a source whose files say them; they are looked at now.
+///
+/// # Errors
+/// A file cannot be read, or an argument does not fit what it holds.
+pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+    stdlib::probe(source, args).map_err(|failure| match failure {
+        Failure::Program(why) => InputError::Argument(why),
+        failure => InputError::File(failure.to_string()),
+    })
 }
 
 /// A place in a program's files, counted from 1; columns are characters.

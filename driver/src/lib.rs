@@ -33,7 +33,7 @@ mod written;
 pub use built::Built;
 pub use classes::{Classes, classes};
 pub use compile::{
-    Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place,
+    Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place, probe,
 };
 pub use compiler::{
     ast::dump,

@@ -1,6 +1,7 @@
 //! What takes longer than a keystroke is done beside: looking at inputs, pricing plans, reading data.
 
 use compiler::{
+    InputError,
     caches::{SAVES_MIN, candidates},
     estimate::{Figure, Origin},
     syntax::Kept,
@@ -45,7 +46,7 @@ pub(crate) enum Job {
 /// What came of it.
 pub(crate) enum Done {
     Looked { uri: String, version: u64, diagnostics: Vec<Diagnostic>, costs: Costs },
-    Probed(Wanted, Result<Vec<Field>, String>),
+    Probed(Wanted, Result<Vec<Field>, InputError>),
 }
 
 /// What the pipelines of a file cost, by name.

@@ -1,7 +1,7 @@
 //! What all documents share: the library, the texts of other files, what is known of inputs.
 
 use compiler::{
-    Inputs,
+    InputError, Inputs,
     ast::{Declaration, DeclarationKind, Signature},
     registry::Registry,
 };
@@ -167,7 +167,7 @@ fn unindented(doc: &str) -> String {
 /// What is known of inputs. Files are looked at beside, never while somebody types.
 #[derive(Default)]
 pub(crate) struct Probes {
-    known: RefCell<BTreeMap<String, Result<Vec<Field>, String>>>,
+    known: RefCell<BTreeMap<String, Result<Vec<Field>, InputError>>>,
     wanted: RefCell<BTreeSet<Wanted>>,
 }
 
@@ -209,7 +209,7 @@ impl Probes {
     }
 
     /// What was found out.
-    pub(crate) fn learn(&self, of: Wanted, found: Result<Vec<Field>, String>) {
+    pub(crate) fn learn(&self, of: Wanted, found: Result<Vec<Field>, InputError>) {
         let mut known = self.known.borrow_mut();
         if known.len() >= KNOWN_MAX {
             known.clear();
@@ -225,8 +225,8 @@ impl Probes {
 
 impl Wanted {
     /// Looks at the files.
-    pub(crate) fn probe(&self) -> Result<Vec<Field>, String> {
-        stdlib::probe(&self.source, &self.args).map_err(|it| it.to_string())
+    pub(crate) fn probe(&self) -> Result<Vec<Field>, InputError> {
+        driver::probe(&self.source, &self.args)
     }
 }
 
@@ -235,7 +235,7 @@ fn key(source: &str, args: &[Arg]) -> String {
 }
 
 impl Inputs for Probes {
-    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String> {
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
         let known = self.known.borrow().get(&key(source, args)).cloned();
         known.unwrap_or_else(|| Ok(Vec::new()))
     }

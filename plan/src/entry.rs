@@ -116,6 +116,11 @@ pub enum Property {
     NeedsIndex,
     /// Of a source: can be read in any order.
     Indexed,
+    /// Of a source: a field of this name, where it has one, says which records are kept. The checker filters by
+    /// it, and no program sees it.
+    Keeps(&'static str),
+    /// Of a source: a record that cannot be read can be a fault, in place of the end of the run.
+    Faulty(&'static Faulty),
 }
 
 /// How several elements become one, in the order of `semantics.md`, 4: each is a lane of 16 in turn, and
@@ -152,7 +157,20 @@ macro_rules! one_for_each_function {
     )*};
 }
 
-one_for_each_function! { Fused Affine Neutral }
+one_for_each_function! { Fused Affine Neutral Faulty }
+
+/// How a source gives records that cannot be read, where a step behind it says what becomes of faults.
+#[derive(Debug)]
+pub struct Faulty {
+    /// The argument that asks for it, as `true`.
+    pub argument: usize,
+    /// The field that then says what is wrong with a record; it is empty where nothing is.
+    pub field: &'static str,
+    /// A field that is known of every record, if there is one: it needs no guard.
+    pub known: &'static str,
+    /// The function that gives a value, or the fault: `guard(value, field)`.
+    pub guard: &'static str,
+}
 
 /// A form of a function `f` that makes only a part of its result; `f` takes one value, and its other
 /// parameters have their defaults.

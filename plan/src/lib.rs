@@ -19,15 +19,15 @@ mod types;
 pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
-    Affine, Applied, Cost, Drafted, Entry, FieldTypes, Fused, Indexed, Intrinsic, Library, Nearly,
-    Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
+    Affine, Applied, Cost, Drafted, Entry, Faulty, FieldTypes, Fused, Indexed, Intrinsic, Library,
+    Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,
 };
 pub use foreign::{FOREIGN, Foreign, called};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
-pub use lineage::{hash, mix};
+pub use lineage::{hash, mix, unmix};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};

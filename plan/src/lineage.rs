@@ -12,6 +12,19 @@ pub fn mix(a: u64, b: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The `b` of which [`mix`] has made `mixed` with this `a`: where the parts of an id are few, it says which.
+#[must_use]
+pub fn unmix(a: u64, mixed: u64) -> u64 {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    // The steps of `mix` backwards: each shift is undone by two, each factor by its inverse modulo 2⁶⁴.
+    let z = mixed ^ (mixed >> 31) ^ (mixed >> 62);
+    let z = z.wrapping_mul(0x3196_42B2_D24D_8EC3);
+    let z = z ^ (z >> 27) ^ (z >> 54);
+    let z = z.wrapping_mul(0x96DE_1B17_3F11_9089);
+    let z = z ^ (z >> 30) ^ (z >> 60);
+    z.wrapping_sub(GOLDEN).wrapping_sub(a.wrapping_mul(GOLDEN))
+}
+
 /// A number for bytes: XXH3, 64 bits, seed 0.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
@@ -25,6 +38,13 @@ mod tests {
     #[test]
     fn order_matters() {
         assert_ne!(mix(1, 2), mix(2, 1));
+    }
+
+    #[test]
+    fn what_is_mixed_can_be_told_apart() {
+        for (a, b) in [(0, 0), (1, 2), (u64::MAX, 7), (0x1234_5678, u64::MAX)] {
+            assert_eq!(unmix(a, mix(a, b)), b);
+        }
     }
 
     /// The value that the reference implementation (xxHash 0.8) gives for no bytes.

@@ -108,6 +108,7 @@ FUNCTIONS = (
     "index_of",
     "round_to",
     "as_type",
+    "guarded",
     "maximum",
     "minimum",
     "name_of",

@@ -41,6 +41,12 @@ pub trait Source: Send + Sync {
         format!("record {number}")
     }
 
+    /// The record of this id as a person would name it, such as a file and a line, where that is more than what
+    /// its fields say; none where it is no record of this source, or a copy of one.
+    fn named(&self, _id: u64) -> Option<String> {
+        None
+    }
+
     /// The sorted names of the folders of its files, and so the classes of its records.
     fn classes(&self) -> &[String] {
         &[]

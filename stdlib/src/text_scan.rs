@@ -6,6 +6,7 @@
 pub mod csv;
 mod framing;
 mod index;
+mod not_text;
 mod reader;
 
 use std::fmt;
@@ -35,6 +36,13 @@ impl TextError {
     pub fn at_line(path: &Path, line: u64, fault: RecordFault) -> TextError {
         let RecordFault { message, help } = fault;
         TextError { path: path.to_string_lossy().into_owned(), line: Some(line), message, help }
+    }
+
+    /// The mistake of a file whose first bytes say that it is no text in UTF-8.
+    fn not_text(path: &Path, start: &[u8]) -> Option<TextError> {
+        let path = path.to_string_lossy().into_owned();
+        let (message, help) = not_text::told(&path, start)?;
+        Some(TextError { path, line: None, message, help })
     }
 
     fn unreadable(path: &Path, why: &io::Error) -> TextError {

@@ -3,7 +3,7 @@
 use super::{
     Checker, Env, Known, LIBRARY_FILES, Val,
     args::Given,
-    fit::{Kind, kind, result},
+    fit::{EntryWords, Kind, entry_words, kind, result},
     scope::Scope,
 };
 use crate::{
@@ -168,6 +168,11 @@ impl<'a> Checker<'a> {
 
     /// An argument; a bare word where the parameter is one of some words.
     fn param_value(&mut self, formal: &ast::Formal, expr: &ast::Expr, env: &mut Env<'_>) -> Val {
+        if let Some(words) = entry_words(formal.type_.as_ref())
+            && let ast::ExprKind::Record(entries) = &expr.kind
+        {
+            return self.record_of_words(entries, words, env);
+        }
         match (kind(formal.type_.as_ref()), &expr.kind) {
             (Kind::Words(words), ast::ExprKind::Name(name))
                 if words.iter().any(|it| it.text == *name) =>
@@ -182,6 +187,36 @@ impl<'a> Checker<'a> {
             }
             _ => self.value(expr, env),
         }
+    }
+
+    /// A record whose fields are bare words, such as dtypes, or values.
+    pub(super) fn record_of_words(
+        &mut self,
+        entries: &[ast::Entry],
+        words: EntryWords,
+        env: &mut Env<'_>,
+    ) -> Val {
+        let mut fields: Vec<(String, Val)> = Vec::new();
+        for entry in entries {
+            if fields.iter().any(|it| it.0 == entry.name.text) {
+                return self.report(errors::field_twice(&entry.name));
+            }
+            let val = match &entry.value.kind {
+                ast::ExprKind::Name(word) if words.has(word) => {
+                    Val::Known(Known::Word(word.clone()))
+                }
+                ast::ExprKind::Name(word) if words == EntryWords::DTypes => {
+                    let name = ast::Name { text: word.clone(), span: entry.value.span };
+                    self.report(errors::unknown_type(&name))
+                }
+                _ => self.value(&entry.value, env),
+            };
+            if val.is_broken() {
+                return Val::Broken;
+            }
+            fields.push((entry.name.text.clone(), val));
+        }
+        Val::Record(fields)
     }
 
     /// The value, if it is of the type that a program's own function asks for.
@@ -230,14 +265,17 @@ impl<'a> Checker<'a> {
             if checker.depth >= super::DEPTH_MAX {
                 return checker.report(errors::too_deep(call.span, super::DEPTH_MAX));
             }
-            let user_call = checker.user_call;
+            let (user_call, user_pattern) = (checker.user_call, checker.user_pattern);
             if call.span.file.0 < LIBRARY_FILES {
+                let is_pattern =
+                    |it: &&ast::Arg| it.name.as_ref().is_none_or(|it| it.text == "pattern");
                 checker.user_call = Some(call.span);
+                checker.user_pattern = call.args.iter().find(is_pattern).map(|it| it.value.span);
             }
             checker.depth += 1;
             let found = check(checker);
             checker.depth -= 1;
-            checker.user_call = user_call;
+            (checker.user_call, checker.user_pattern) = (user_call, user_pattern);
             found
         })
     }

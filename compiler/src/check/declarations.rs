@@ -97,7 +97,8 @@ impl<'a> Checker<'a> {
         match self.declared(declaration, &env) {
             Val::Stream(root) => {
                 let ops = std::mem::take(&mut self.ops);
-                Some(Plan { name: it.name.text.clone(), ops, root })
+                let plan = Plan { name: it.name.text.clone(), ops, root };
+                Some(super::rows::guarded(plan, self.registry))
             }
             _ => None,
         }

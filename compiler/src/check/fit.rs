@@ -55,6 +55,8 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "interval" => Kind::Known("an interval such as `0.08..1.0`"),
             "floats" => Kind::Known("a number or a list of numbers"),
             "record" => Kind::Known("a record such as `{ a: 0.0 }`"),
+            "dtypes" => Kind::Known("a record of dtypes such as `{ a: f32 }`"),
+            "absent" => Kind::Known("a record such as `{ a: 0, b: skip }`"),
             "shares" => Kind::Known("a record such as `{ a: 0.7, b: 0.3 }`, or a list of numbers"),
             "list" => Kind::Known("a list"),
             "texts" => Kind::Known("text, or a list of texts"),
@@ -67,6 +69,36 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
         TypeKind::Named { name, extents } => Kind::Tensor(&name.text, extents),
         TypeKind::Record { .. } => Kind::Known("a record"),
         TypeKind::Broken => Kind::Any,
+    }
+}
+
+/// The bare words that a record may say of a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryWords {
+    /// `types: { age: f32 }`
+    DTypes,
+    /// `missing: { age: skip }`
+    Absent,
+}
+
+impl EntryWords {
+    pub(super) fn has(self, word: &str) -> bool {
+        match self {
+            Self::DTypes => DType::named(word).is_some(),
+            Self::Absent => ["skip", "fault"].contains(&word),
+        }
+    }
+}
+
+/// The words that a record may say, where a parameter of that type takes such a one.
+pub(super) fn entry_words(type_: Option<&ast::TypeExpr>) -> Option<EntryWords> {
+    match &type_?.kind {
+        TypeKind::Named { name, extents } if extents.is_empty() => match name.text.as_str() {
+            "dtypes" => Some(EntryWords::DTypes),
+            "absent" => Some(EntryWords::Absent),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

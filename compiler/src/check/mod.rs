@@ -17,6 +17,7 @@ mod lists;
 mod named_list;
 mod names;
 mod notes;
+mod rows;
 mod scope;
 mod stream;
 mod value;
@@ -41,8 +42,8 @@ pub trait Inputs {
     /// The fields of a source whose files say them, such as the header of a CSV.
     ///
     /// # Errors
-    /// A sentence about the file that could not be read, and what to do.
-    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String>;
+    /// A sentence about what is wrong, and what to do.
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError>;
 
     /// Whether that is known without waiting for files. Where it is not, nothing is known of the
     /// stream, and nothing is said about it.
@@ -65,6 +66,15 @@ pub trait Inputs {
     fn classes(&self, _sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
         Ok(None)
     }
+}
+
+/// Why nothing is known of a source's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputError {
+    /// They cannot be read, or are not what they should be.
+    File(String),
+    /// An argument says of them what they are not.
+    Argument(String),
 }
 
 /// How a program is to be checked.
@@ -116,6 +126,8 @@ pub(crate) struct Checker<'a> {
     steps: usize,
     /// The user's call that led into the library, where one did.
     user_call: Option<Span>,
+    /// The first argument of that call, or the one called `pattern`.
+    user_pattern: Option<Span>,
     /// Definitions being expanded, and defaults of parameters being found: what leads back to one
     /// of them is recursion.
     expanding: Vec<Span>,
@@ -182,6 +194,7 @@ impl<'a> Checker<'a> {
             nesting: 0,
             steps: 0,
             user_call: None,
+            user_pattern: None,
             expanding: Vec::new(),
             recursive: HashSet::new(),
             consts: HashMap::new(),

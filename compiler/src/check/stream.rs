@@ -1,9 +1,9 @@
 //! Streams: sources, operators, and the four that do something to each record.
 
 use super::{
-    Checker, Env, Known, Val,
+    Checker, Env, InputError, Known, Val,
     args::{Given, known_arg},
-    fit::{Kind, kind},
+    fit::{Kind, entry_words, kind},
     scope::Scope,
     values::merged,
 };
@@ -14,8 +14,14 @@ use crate::{
 };
 use plan::{
     Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind,
-    PLAUSIBLE_BYTES_MAX, Policy, Records, Span, Type,
+    PLAUSIBLE_BYTES_MAX, Policy, Property, Records, Span, Type,
 };
+
+/// What the names of files begin with that lie elsewhere than in a folder.
+const STORES: [&str; 15] = [
+    "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "wasb", "wasbs", "http", "https", "hf", "ftp",
+    "hdfs", "r2",
+];
 
 impl<'a> Checker<'a> {
     /// The record that `op` gives, as a value of the current graph.
@@ -243,12 +249,20 @@ impl<'a> Checker<'a> {
             self.in_graph(None, |it| it.operator_args(found, &given, (env, None), 0));
         let Some(args) = args else { return Val::Broken };
         let name = found.entry.name();
+        if let Some(url) = args.iter().find_map(in_store) {
+            return self.report(errors::object_store(url, self.shown_pattern(&given, call)));
+        }
         if !self.request.inputs.are_known(name, &args) {
             return Val::Broken;
         }
         let fields = match self.request.inputs.fields(name, &args) {
             Ok(fields) => fields,
-            Err(why) => return self.report(errors::input_unreadable(&why, call.span)),
+            Err(InputError::Argument(why)) => {
+                return self.report(errors::refused(name, &why, self.shown_place(call.span)));
+            }
+            Err(InputError::File(why)) => {
+                return self.report(errors::input_unreadable(&why, call.span));
+            }
         };
         let applied =
             Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &fields };
@@ -267,8 +281,23 @@ impl<'a> Checker<'a> {
             at: self.shown_place(call.span),
             on_fault: Policy::Fail,
         });
+        let kept = found.entry.properties.iter().find_map(|it| match it {
+            Property::Keeps(name) => Some(self.only_kept(op, name)),
+            _ => None,
+        });
+        let op = kept.unwrap_or(op);
         self.note_step(op, None);
         Val::Stream(op)
+    }
+
+    /// Where a person has named the files that a source reads.
+    fn shown_pattern(&self, given: &[Option<Given<'_>>], call: &ast::Call) -> Span {
+        let at = match given.first() {
+            Some(Some(Given::Written(expr))) => expr.span,
+            _ => call.span,
+        };
+        let in_library = at.file.0 >= super::LIBRARY_FILES;
+        if in_library { self.user_pattern.unwrap_or(self.shown_place(at)) } else { at }
     }
 
     /// Where a person finds what is at `at`: the call that led into the library.
@@ -478,6 +507,12 @@ impl<'a> Checker<'a> {
             self.report(errors::not_one_of(name, words, expr.span));
             return None;
         }
+        if let (Some(words), ast::ExprKind::Record(entries)) =
+            (entry_words(formal.type_.as_ref()), &expr.kind)
+        {
+            let val = self.record_of_words(entries, words, env);
+            return self.fit(formal, &val, expr.span);
+        }
         match self.value(expr, env) {
             Val::Known(Known::Word(it)) if it == "none" => Some(Arg::None),
             Val::Broken => None,
@@ -508,6 +543,18 @@ impl<'a> Checker<'a> {
             }
             open.extend(self.ops[op].inputs.clone());
         }
+    }
+}
+
+/// The first name of files that is one in an object store, or on another machine.
+fn in_store(arg: &Arg) -> Option<&str> {
+    match arg {
+        Arg::Text(text) => {
+            let (scheme, _) = text.split_once("://")?;
+            STORES.iter().any(|it| scheme.eq_ignore_ascii_case(it)).then_some(text)
+        }
+        Arg::List(all) => all.iter().find_map(in_store),
+        _ => None,
     }
 }
 

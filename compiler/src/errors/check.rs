@@ -367,6 +367,31 @@ pub(crate) fn input_unreadable(why: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::INPUT_UNREADABLE.code(), at, why)
 }
 
+pub(crate) fn object_store(url: &str, at: Span) -> Diagnostic {
+    let scheme = url.split("://").next().unwrap_or_default().to_lowercase();
+    let from = url.split(['*', '?', '{', '[']).next().unwrap_or(url);
+    let from = from.rsplit_once('/').map_or(from, |it| it.0);
+    let command = match scheme.as_str() {
+        "s3" | "s3a" => {
+            format!("aws s3 sync s3://{} data/", from.split_once("://").map_or("", |it| it.1))
+        }
+        "gs" | "gcs" => format!(
+            "gcloud storage rsync -r gs://{} data/",
+            from.split_once("://").map_or("", |it| it.1)
+        ),
+        "az" | "abfs" | "abfss" | "wasb" | "wasbs" => "azcopy copy … data/ --recursive".to_owned(),
+        "hf" => "hf download … --repo-type dataset --local-dir data".to_owned(),
+        "http" | "https" | "ftp" => format!("wget -P data {url}"),
+        _ => format!("rclone copy {from} data/"),
+    };
+    let message = format!(
+        "`{scheme}://` names files that are not in a local folder, and object stores are not supported yet"
+    );
+    Diagnostic::error(codes::OBJECT_STORE.code(), at, message).help(format!(
+        "copy them to a local folder (`{command}`) and name that, as in `\"data/**/*\"`"
+    ))
+}
+
 pub(crate) fn each_scalar(shown: &str, at: Span) -> Diagnostic {
     let message = format!("one number for each record is wanted, and here is {shown}");
     Diagnostic::error(codes::EACH_SCALAR.code(), at, message)

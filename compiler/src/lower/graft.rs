@@ -33,12 +33,22 @@ pub(crate) struct Graft<'a> {
     vars: HashMap<VarId, VarId>,
     /// The stage of each source, where calls that ask one are to name stages.
     sources: Option<&'a BTreeMap<OpId, StageId>>,
+    /// Whether what is tried stays so where it is a column: the step before may run as one with this one, and
+    /// then its faults are this one's.
+    keeps_else: bool,
 }
 
 impl<'a> Graft<'a> {
     /// Nothing is copied yet.
     pub(crate) fn new(from: &'a Graph, to: &'a mut Graph) -> Self {
-        Self { from, to, become_: HashMap::new(), vars: HashMap::new(), sources: None }
+        Self {
+            from,
+            to,
+            become_: HashMap::new(),
+            vars: HashMap::new(),
+            sources: None,
+            keeps_else: false,
+        }
     }
 
     /// The same, where loop variables keep their names.
@@ -62,6 +72,11 @@ impl<'a> Graft<'a> {
     pub(crate) fn naming(mut self, sources: &'a BTreeMap<OpId, StageId>) -> Self {
         self.sources = Some(sources);
         self
+    }
+
+    /// For rewriting a plan, whose steps are still to be put together.
+    pub(crate) fn keeping_else(self) -> Self {
+        Self { keeps_else: true, ..self }
     }
 
     /// The node `id` becomes `value` of the other graph.
@@ -107,7 +122,11 @@ impl<'a> Graft<'a> {
     /// What is tried, where it is there already and cannot fail any more.
     fn sure(&self, expr: &Expr) -> Option<ExprId> {
         let Expr::Else { value, .. } = expr else { return None };
-        matches!(self.to.expr(*value), Expr::Column(_) | Expr::Const(_)).then_some(*value)
+        match self.to.expr(*value) {
+            Expr::Const(_) => Some(*value),
+            Expr::Column(_) if !self.keeps_else => Some(*value),
+            _ => None,
+        }
     }
 
     fn renamed(&mut self, expr: Expr) -> Expr {

@@ -101,7 +101,7 @@ fn read_there(plan: &Plan, read: &Read<'_>, user: OpId) -> Option<Plan> {
         false => guarded(&mut graph, value, from),
     };
 
-    let mut graft = Graft::new(&op.graph, &mut graph);
+    let mut graft = Graft::new(&op.graph, &mut graph).keeping_else();
     for (i, id) in live_columns(&op.graph, &live(&op.graph, &values(op), &[])) {
         if i == column {
             graft.put(id, value);
@@ -133,7 +133,7 @@ fn recomputed(
             Some((id, graph.add(Expr::Column(column), ty)))
         })
         .collect::<Option<_>>()?;
-    let mut graft = Graft::new(&from.graph, graph);
+    let mut graft = Graft::new(&from.graph, graph).keeping_else();
     columns.into_iter().for_each(|(old, new)| graft.put(old, new));
     Some(graft.copy(&[read.value])[0])
 }

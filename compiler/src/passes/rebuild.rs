@@ -49,7 +49,7 @@ pub(super) fn remade(
 pub(super) fn renumbered(op: &Op, numbers: &[u32]) -> Op {
     let old = values(op);
     let mut graph = Graph::default();
-    let mut graft = Graft::keeping_vars(&op.graph, &mut graph);
+    let mut graft = Graft::keeping_vars(&op.graph, &mut graph).keeping_else();
     for (i, id) in live_columns(&op.graph, &live(&op.graph, &old, &[])) {
         graft.cut(id, numbers.get(i as usize).copied().unwrap_or(i));
     }

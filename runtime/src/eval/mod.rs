@@ -10,6 +10,7 @@ mod fused;
 mod fused;
 mod kept;
 mod machine;
+mod name;
 mod nodes;
 mod number;
 mod straight;
@@ -22,6 +23,7 @@ use crate::{
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
+use name::name_of;
 use nodes::Node;
 pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
@@ -56,6 +58,8 @@ pub(crate) struct Compiled {
     vector: bool,
     spare: Option<Spare>,
     spare_key: u64,
+    /// Sources of the program, which know their records by name.
+    sources: Vec<Arc<dyn Source>>,
     pool: Pool,
     /// Whether it is measured where the time goes, and what came of it.
     is_measured: bool,
@@ -144,6 +148,7 @@ impl Compiled {
             vector: transform.vector,
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
+            sources: around.sources.iter().flatten().cloned().collect(),
             pool: around.pool.clone(),
             is_measured: around.is_measured,
             measured: timing::Measured::default(),
@@ -376,15 +381,17 @@ impl Compiled {
             Stop::Fault(fault) => (fault, self.on_fault),
             Stop::Policy(fault, policy) => (fault, policy),
         };
-        let (id, record) = (subject.id(), name_of(chunk, row));
+        let id = subject.id();
         match policy {
             Policy::Fail => Err(self.failure(chunk, row, fault)),
             Policy::Skip { most } => {
+                let record = name_of(&self.sources, chunk, row);
                 let (entered, kept) = (row + 1, row);
                 lost.push(Lost { id, record, fault, most, replaced: false, entered, kept });
                 Ok(())
             }
             Policy::Another { most } => {
+                let record = name_of(&self.sources, chunk, row);
                 let (why, entered, kept) = (fault.clone(), row + 1, row);
                 lost.push(Lost { id, record, fault: why, most, replaced: true, entered, kept });
                 self.replace(registers, (chunk, row, fault), compute)
@@ -414,7 +421,11 @@ impl Compiled {
     }
 
     fn failure(&self, chunk: &Chunk, row: usize, fault: Fault) -> Failure {
-        Failure::Record { label: self.label.clone(), record: name_of(chunk, row), fault }
+        Failure::Record {
+            label: self.label.clone(),
+            record: name_of(&self.sources, chunk, row),
+            fault,
+        }
     }
 
     /// All records at once: every node is a scalar, total and cheap.
@@ -562,13 +573,6 @@ impl Subject<'_> {
     fn id(&self) -> u64 {
         self.chunk.ids()[self.row.expect("a record has an id, a chunk has many")]
     }
-}
-
-/// A record as a person would name it: its path or text, where it has one, else its id.
-fn name_of(chunk: &Chunk, row: usize) -> String {
-    let named = chunk.columns.iter().find(|it| it.dtype() == DType::Str);
-    let text = named.map(|it| it.row(row).as_str()).filter(|it| it.len() <= 1024);
-    text.map_or_else(|| format!("record {:016x}", chunk.ids()[row]), |it| format!("`{it}`"))
 }
 
 fn fixed(field: &Field) -> (DType, Shape) {

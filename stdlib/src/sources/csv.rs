@@ -1,58 +1,71 @@
 //! `csv`: one record for each row of tables in CSV files.
 
+mod columns;
+
 use super::{
     listed::Listed,
-    records::{Format, Records, check_utf8, text_failure},
+    records::{Format, Records, text_failure},
 };
 use crate::prelude::*;
 use crate::text_scan::{
-    RecordFault, RecordIndex, RecordReader,
-    csv::{ColumnKind, Layout, Splitter, Table, parse_bool, parse_f64, parse_i64},
+    RecordFault, RecordIndex, RecordReader, TextError,
+    csv::{Layout, Splitter, Table},
 };
-use runtime::{Builder, Source, SourceCall};
+use columns::{COMPLETE, FAULT, Read, Said};
+use plan::Faulty;
+use runtime::{Source, SourceCall};
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 source! {
     /// The rows of CSV files (RFC 4180) that a pattern names, with a field for each column.
     ///
-    /// Patterns are those of `files`; all files have the same columns. The first 1 000 rows of
-    /// the first file say what a column is: `i64`, `f64`, `bool`, else `str`. `header: false`
-    /// reads files without names, whose columns are `column1` and so on. `delimiter` is found out
-    /// unless said: `,`, `;`, `|` or a tab. An empty field of a column that is no `str` is an
-    /// error, unless `missing: { age: -1 }` says what it stands for.
+    /// Patterns are those of `files`; all files have the same columns. `header: false` reads files without
+    /// names, whose columns are `column1` and so on. `delimiter` is found out unless said: `,`, `;`, `|` or a
+    /// tab. Fields between quotes may hold delimiters and line ends. Files are UTF-8, and may be read in any
+    /// order, as those of `lines`.
     ///
-    /// Files are UTF-8, and may be read in any order, as those of `lines`.
+    /// `types: { id: str, age: f32 }` says what columns are. What is not said follows from the first 1,000 rows
+    /// of the first file: `i64`, `f64`, `bool`, else `str`.
     ///
-    /// `lanes: n` is that of `range`.
+    /// An empty field of a column that is no `str` is missing; so is one of the texts of `na_values`, such as
+    /// `"NA"`, in any column that `types` or the other rows make no `str`. `missing: { age: -1, size: skip }`
+    /// says what becomes of it: a value that stands for it, `skip` leaves the row out, `fault` (also where
+    /// nothing is said) makes the row a fault. A `str` column that `missing` names has missing fields, too.
+    ///
+    /// A row that is a fault (a field is missing or does not fit its column, there are too few) fails where a
+    /// column of it is used: `age else -1`, `else skip` and the quarantine apply. Where no `else` follows, the
+    /// run ends at it. The message names file, line, column and value.
+    ///
+    /// `lanes: n` is that of `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
-    /// csv("people.csv", missing: { age: -1 })    # { name: str, age: i64 }
+    /// csv("people.csv", types: { age: f32 }, missing: { age: -1, name: skip })    # { name: str, age: f32 }
     /// ```
-    "csv(pattern: text, delimiter: text = none, header: bool = true, missing: record = none, lanes: int = none) \
-     -> stream",
+    "csv(pattern: text, delimiter: text = none, header: bool = true, missing: absent = none, types: dtypes = none, \
+     na_values: texts = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(80.0, 2.0),    // Assumed: a number is read in 20 ns.
-    properties: &[Property::Indexed],
+    properties: &[Property::Indexed, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
     fields: Some(fields),
 }
 
-/// The fields were found by [`probe`].
+static FAULTY: Faulty =
+    Faulty { argument: FAULTS, field: FAULT, known: COMPLETE, guard: "guarded" };
+
+/// Where the parameters stand.
+const DELIMITER: usize = 1;
+const HEADER: usize = 2;
+const FAULTS: usize = 7;
+
+/// The fields were found by [`probe`], which has looked at the names that the arguments say.
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     Listed::new(&applied.args[0])?;
     layout(applied.args)?;
-    let columns = applied.found.iter().enumerate();
-    let reads = columns.map(|(at, it)| Read::new(at, it, &applied.args[3]));
-    reads.collect::<Result<Vec<_>, _>>()?;
-    for (name, _) in entries(&applied.args[3]) {
-        if applied.found.iter().all(|it| it.name != *name) {
-            let known: Vec<_> = applied.found.iter().map(|it| format!("`{}`", it.name)).collect();
-            return Err(format!(
-                "`missing` names `{name}`, and the columns are {}",
-                known.join(", ")
-            ));
-        }
+    let said = Said::new(applied.args)?;
+    for field in applied.found.iter().filter(|it| it.name != COMPLETE && it.name != FAULT) {
+        Read::new(0, field, &said)?;
     }
     Ok(applied.found.to_vec())
 }
@@ -61,48 +74,29 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 pub(super) fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
     let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
     let layout = layout(args).map_err(Failure::Program)?;
-    let table = Table::probe(&listed.found()?.path(0), layout).map_err(text_failure)?;
-    Ok(columns(&table))
-}
-
-fn columns(table: &Table) -> Vec<Field> {
-    let field = |name: &str, kind| Field { name: name.to_owned(), ty: Type::scalar(dtype(kind)) };
-    table.columns.iter().map(|it| field(&it.name, it.kind)).collect()
-}
-
-fn dtype(kind: ColumnKind) -> DType {
-    match kind {
-        ColumnKind::I64 => DType::I64,
-        ColumnKind::F64 => DType::F64,
-        ColumnKind::Bool => DType::Bool,
-        ColumnKind::Str => DType::Str,
-    }
+    let said = Said::new(args).map_err(Failure::Program)?;
+    let table = said.table(&listed.found()?.path(0), layout)?;
+    said.known(&table).map_err(Failure::Program)?;
+    Ok(said.fields(&table))
 }
 
 fn layout(args: &[Arg]) -> Result<Layout, String> {
-    let delimiter = match &args[1] {
+    let delimiter = match &args[DELIMITER] {
         Arg::None => None,
         Arg::Text(it) if it.len() == 1 && !matches!(it.as_str(), "\"" | "\n" | "\r") => {
             Some(it.as_bytes()[0])
         }
         _ => return Err("`delimiter` must be one character, such as `\";\"`".to_owned()),
     };
-    Ok(Layout { delimiter, has_header: args[2] != Arg::Bool(false) })
-}
-
-fn entries(missing: &Arg) -> &[(String, Arg)] {
-    match missing {
-        Arg::Record(entries) => entries,
-        _ => &[],
-    }
+    Ok(Layout { delimiter, has_header: args[HEADER] != Arg::Bool(false) })
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
     let tables = Tables {
         layout: layout(call.args).map_err(Failure::Program)?,
+        said: Said::new(call.args).map_err(Failure::Program)?,
         columns: call.columns.to_vec(),
-        missing: call.args[3].clone(),
         known: OnceLock::new(),
     };
     Ok(Arc::new(Records::new(tables, listed, call.place)))
@@ -111,53 +105,52 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 /// The tables of the files, all alike; looked at when the first record is needed.
 struct Tables {
     layout: Layout,
+    said: Said,
     columns: Vec<Field>,
-    missing: Arg,
     known: OnceLock<Result<Known, Failure>>,
 }
 
 struct Known {
     table: Table,
     /// One for each column of the chunks.
-    reads: Vec<Read>,
+    reads: Vec<Filled>,
+    /// Columns of the table without which a row is left out.
+    skips: Vec<usize>,
 }
 
-/// How one field of a row becomes a value.
-struct Read {
-    /// Which of the table's columns.
-    at: usize,
-    name: String,
-    dtype: DType,
-    /// What stands for an empty field.
-    missing: Option<Value>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Value {
-    I64(i64),
-    F64(f64),
-    Bool(bool),
-    Text(String),
+/// What a column of the chunks is filled with.
+enum Filled {
+    /// A column of the table.
+    Column(Read),
+    /// Whether the row is kept.
+    Complete,
+    /// What is wrong with the row.
+    Fault,
 }
 
 impl Tables {
     fn known(&self, files: &[PathBuf]) -> Result<&Known, Failure> {
         let known = self.known.get_or_init(|| {
-            let table = Table::probe(&files[0], self.layout).map_err(text_failure)?;
-            let found = columns(&table);
-            let read = |it: &Field| {
+            let table = self.said.table(&files[0], self.layout)?;
+            let found = self.said.fields(&table);
+            let filled = |it: &Field| {
                 let at = found.iter().position(|column| column == it);
                 let at = at.ok_or_else(|| changed(&files[0], it))?;
-                Read::new(at, it, &self.missing).map_err(Failure::Program)
+                Ok(match it.name.as_str() {
+                    COMPLETE => Filled::Complete,
+                    FAULT => Filled::Fault,
+                    _ => Filled::Column(Read::new(at, it, &self.said).map_err(Failure::Program)?),
+                })
             };
-            let reads = self.columns.iter().map(read).collect::<Result<_, _>>()?;
-            Ok(Known { table, reads })
+            let reads = self.columns.iter().map(filled).collect::<Result<_, _>>()?;
+            let skips = self.said.skips(&table);
+            Ok(Known { table, reads, skips })
         });
         known.as_ref().map_err(Clone::clone)
     }
 }
 
-fn changed(path: &std::path::Path, field: &Field) -> Failure {
+fn changed(path: &Path, field: &Field) -> Failure {
     let detail = format!(
         "it had a column `{field}` when the program was compiled, and has none now: compile it again"
     );
@@ -181,77 +174,51 @@ impl Format for Tables {
         splitter: &mut Splitter,
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
-        let known = self.known.get().and_then(|it| it.as_ref().ok());
-        let known = known.expect("a reader or an index of the tables was made before");
+        let known = self.known_now();
         let fields = known.table.split(record, splitter)?;
-        for (read, to) in known.reads.iter().zip(&mut out.columns) {
-            read.append(fields.field(read.at), to)?;
+        let complete = !known.skips.iter().any(|it| self.said.is_absent(fields.field(*it)));
+        for (filled, to) in known.reads.iter().zip(&mut out.columns) {
+            match filled {
+                Filled::Column(read) if complete => {
+                    read.append(fields.field(read.at), &self.said, to)?;
+                }
+                Filled::Column(read) => read.append_nothing(to),
+                Filled::Complete => to.push_scalar(complete),
+                Filled::Fault => to.push_text(b""),
+            }
         }
         Ok(())
     }
-}
 
-impl Read {
-    /// Column `at` of the tables.
-    fn new(at: usize, field: &Field, missing: &Arg) -> Result<Self, String> {
-        let (name, dtype) = (field.name.clone(), field.ty.dtype().unwrap_or(DType::Str));
-        let said = entries(missing).iter().find(|(it, _)| *it == name);
-        let value = |arg: &Arg| match (arg, dtype) {
-            (Arg::Int(it), DType::I64) => Ok(Value::I64(*it)),
-            (Arg::Int(it), DType::F64) => Ok(Value::F64(*it as f64)),
-            (Arg::Float(it), DType::F64) => Ok(Value::F64(*it)),
-            (Arg::Bool(it), DType::Bool) => Ok(Value::Bool(*it)),
-            (Arg::Text(it), DType::Str) => Ok(Value::Text(it.clone())),
-            _ => Err(format!("`missing` must say a `{dtype}` for `{name}`")),
-        };
-        let missing = said.map(|(_, arg)| value(arg)).transpose()?;
-        Ok(Self { at, name, dtype, missing })
-    }
-
-    fn append(&self, field: &[u8], to: &mut Builder) -> Result<(), RecordFault> {
-        let empty = field.trim_ascii().is_empty();
-        if let Some(missing) = self.missing.as_ref().filter(|_| empty) {
-            missing.append(to);
-            return Ok(());
+    fn append_fault(&self, error: TextError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        if !self.said.faults {
+            return Err(text_failure(error));
         }
-        let read = match self.dtype {
-            DType::I64 => parse_i64(field).map(|it| to.push_scalar(it)),
-            DType::F64 => parse_f64(field).map(|it| to.push_scalar(it)),
-            DType::Bool => parse_bool(field).map(|it| to.push_scalar(it)),
-            _ => {
-                check_utf8(field)?;
-                to.push_text(field);
-                Some(())
+        for (filled, to) in self.known_now().reads.iter().zip(&mut out.columns) {
+            match filled {
+                Filled::Column(read) => read.append_nothing(to),
+                Filled::Complete => to.push_scalar(true),
+                Filled::Fault => {
+                    let TextError { path, line, message, help } = &error;
+                    let line = line.unwrap_or_default();
+                    to.push_text(format!("{path}:{line}: {message}: {help}").as_bytes());
+                }
             }
-        };
-        read.ok_or_else(|| self.wrong(field, empty))
+        }
+        Ok(())
     }
 
-    fn wrong(&self, field: &[u8], empty: bool) -> RecordFault {
-        let (name, dtype) = (&self.name, self.dtype);
-        if empty {
-            let message = format!("column `{name}` is empty");
-            let help = format!("say what that stands for: `missing: {{ {name}: … }}`");
-            return RecordFault { message, help };
-        }
-        let found: String = String::from_utf8_lossy(field).chars().take(40).collect();
-        let message = format!("column `{name}` is `{dtype}`, and here is `{found}`");
-        let help = "the first 1 000 rows of the first file say what a column is".to_owned();
-        RecordFault { message, help }
+    fn record(&self, ordinal: u64) -> String {
+        format!(", row {}", ordinal + 1)
     }
 }
 
-impl Value {
-    fn append(&self, to: &mut Builder) {
-        match self {
-            Self::I64(it) => to.push_scalar(*it),
-            Self::F64(it) => to.push_scalar(*it),
-            Self::Bool(it) => to.push_scalar(*it),
-            Self::Text(it) => to.push_text(it.as_bytes()),
-        }
+impl Tables {
+    fn known_now(&self) -> &Known {
+        let known = self.known.get().and_then(|it| it.as_ref().ok());
+        known.expect("a reader or an index of the tables was made before")
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::super::{listed::folder::Folder, records::reading::*};
@@ -259,9 +226,32 @@ mod tests {
 
     const TABLE: &str = "name,age,size\n\"Ada, L.\",36,1.5\n\"two\nlines\",,2\nx,7,-1e3\n";
 
-    fn args(folder: &Folder, missing: &[(&str, Arg)]) -> [Arg; 4] {
-        let missing = missing.iter().map(|(name, arg)| ((*name).to_owned(), arg.clone())).collect();
-        [folder.pattern("*.csv"), Arg::None, Arg::Bool(true), Arg::Record(missing)]
+    fn args(folder: &Folder, missing: &[(&str, Arg)]) -> [Arg; 8] {
+        said(folder, missing, &[], &[])
+    }
+
+    fn said(
+        folder: &Folder,
+        missing: &[(&str, Arg)],
+        types: &[(&str, &str)],
+        na_values: &[&str],
+    ) -> [Arg; 8] {
+        let record = |all: &[(&str, Arg)]| {
+            Arg::Record(all.iter().map(|(name, arg)| ((*name).to_owned(), arg.clone())).collect())
+        };
+        let types: Vec<_> =
+            types.iter().map(|(name, it)| (*name, Arg::Word((*it).to_owned()))).collect();
+        let na_values = na_values.iter().map(|it| Arg::Text((*it).to_owned())).collect();
+        [
+            folder.pattern("*.csv"),
+            Arg::None,
+            Arg::Bool(true),
+            record(missing),
+            record(&types),
+            Arg::List(na_values),
+            Arg::None,
+            Arg::Bool(false),
+        ]
     }
 
     fn open(args: &[Arg]) -> (Arc<dyn Source>, Vec<Field>) {
@@ -311,14 +301,71 @@ mod tests {
     #[test]
     fn arguments_are_checked() {
         let folder = Folder::new("csv-args", &[("a.csv", TABLE)]);
-        let refused = |missing: &[(&str, Arg)]| {
-            let args = args(&folder, missing);
-            let (found, graph) = (probe(&args).unwrap(), plan::Graph::default());
-            let applied =
-                Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &found };
-            fields(&applied).unwrap_err()
+        let refused = |args: &[Arg]| match probe(args) {
+            Err(failure) => failure.to_string(),
+            Ok(found) => {
+                let graph = plan::Graph::default();
+                fields(&Applied { args, graph: &graph, inputs: &[], names: &[], found: &found })
+                    .unwrap_err()
+            }
         };
-        assert!(refused(&[("ages", Arg::Int(0))]).contains("the columns are `name`, `age`"));
-        assert!(refused(&[("age", Arg::Float(0.5))]).contains("a `i64` for `age`"));
+        let missing = |name, arg| refused(&args(&folder, &[(name, arg)]));
+        assert!(missing("ages", Arg::Int(0)).ends_with("no such column: did you mean `age`?"));
+        assert!(missing("zip", Arg::Int(0)).ends_with("the columns are `name`, `age`, `size`"));
+        assert!(missing("age", Arg::Float(0.5)).contains("a `i64` for `age`"));
+        let wrong = refused(&said(&folder, &[], &[("sise", "f32")], &[]));
+        assert!(wrong.contains("`types` names `sise`") && wrong.contains("`size`"), "{wrong}");
+    }
+
+    #[test]
+    fn types_can_be_said() {
+        let text = "id,age,ok,big\n007,3.0,1,18446744073709551615\n08,NA,0,1\n";
+        let folder = Folder::new("csv-types", &[("a.csv", text)]);
+        let types = [("id", "str"), ("age", "i32"), ("ok", "bool"), ("big", "u64")];
+        let (source, fields) = open(&said(&folder, &[("age", Arg::Int(-1))], &types, &["NA"]));
+        let types: Vec<_> = fields.iter().map(ToString::to_string).collect();
+        assert_eq!(types, ["id: str", "age: i32", "ok: bool", "big: u64"]);
+        let all = in_order(&*source, &fields, 100).unwrap().remove(0);
+        assert_eq!(all.columns[0].row(0).as_str(), "007");
+        assert_eq!(all.columns[1].as_slice::<i32>(), Some(&[3, -1][..]));
+        assert_eq!(all.columns[2].as_slice::<bool>(), Some(&[true, false][..]));
+        assert_eq!(all.columns[3].as_slice::<u64>(), Some(&[u64::MAX, 1][..]));
+        // What says that nothing is there says nothing of the type either.
+        let (_, fields) = open(&said(&folder, &[], &[], &["NA"]));
+        assert_eq!(fields[1].to_string(), "age: f64");
+    }
+
+    #[test]
+    fn a_row_without_a_field_can_be_left_out() {
+        let folder = Folder::new("csv-skip", &[("a.csv", TABLE)]);
+        let (source, fields) = open(&args(&folder, &[("age", Arg::Word("skip".to_owned()))]));
+        assert_eq!(fields[3].to_string(), "row.complete: bool");
+        let all = in_order(&*source, &fields, 100).unwrap().remove(0);
+        assert_eq!(all.columns[3].as_slice::<bool>(), Some(&[true, false, true][..]));
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_can_be_a_fault() {
+        let bad = "name,age,size\nx,many,0\ny,1\nz,2,3\n";
+        let folder = Folder::new("csv-fault", &[("a.csv", TABLE), ("b.csv", bad)]);
+        let mut args = args(&folder, &[("age", Arg::Int(0))]);
+        args[FAULTS] = Arg::Bool(true);
+        let (source, fields) = open(&args);
+        let streamed = in_order(&*source, &fields, 100).unwrap();
+        let fetched = fetched(&*source, &fields, &[3, 4, 5]).unwrap();
+        let faults = |chunk: &Chunk, from: usize| -> Vec<String> {
+            (from..from + 3).map(|it| chunk.columns[3].row(it).as_str().to_owned()).collect()
+        };
+        let streamed = faults(&streamed[0], 3);
+        assert_eq!(streamed, faults(&fetched, 0));
+        assert!(streamed[0].contains("b.csv:2: column `age` is `i64`"), "{streamed:?}");
+        assert!(streamed[0].contains("`types: { age: str }`"), "{streamed:?}");
+        assert!(streamed[1].contains("b.csv:3: the record has 2 fields"), "{streamed:?}");
+        assert_eq!(streamed[2], "");
+        assert_eq!(
+            source.named(fetched.ids()[1]),
+            Some(format!("`{}, row 2`", folder.path("b.csv")))
+        );
+        assert_eq!(source.named(7), None);
     }
 }

@@ -4,6 +4,7 @@ use super::listed::Listed;
 use crate::text_scan::{
     Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
 };
+use plan::unmix;
 use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os, reads};
 use std::{
     fs::File,
@@ -16,6 +17,8 @@ use std::{
 /// may have.
 const OPEN_MAX: usize = 64;
 const OPEN_SHARE: u64 = 8;
+/// Records of a file, at the most: no file has so many lines.
+const RECORDS_MAX: u64 = 1 << 36;
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
 
@@ -37,6 +40,20 @@ pub(super) trait Format: Send + Sync + 'static {
         scratch: &mut Self::Scratch,
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault>;
+
+    /// Appends what stands for a record that could not be read, where the program asks for that.
+    ///
+    /// # Errors
+    /// It does not ask for it: the run ends.
+    fn append_fault(&self, error: TextError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let _ = out;
+        Err(text_failure(error))
+    }
+
+    /// What follows the file's name where a person is told of its record `ordinal`.
+    fn record(&self, ordinal: u64) -> String {
+        format!(":{}", ordinal + 1)
+    }
 }
 
 /// A source of the records of text files.
@@ -134,6 +151,17 @@ impl<F: Format> Source for Records<F> {
         described().unwrap_or_else(|| format!("record {number}"))
     }
 
+    /// The file and its record, found from the id: it is made of both.
+    fn named(&self, id: u64) -> Option<String> {
+        let inner = &self.inner;
+        let (files, of_file) = (inner.files().ok()?, unmix(inner.place, id));
+        // An id that is of no record here seems to be one with a chance of one in 2²⁴ for each file.
+        let ordinal = |key: &u64| Some(unmix(*key, of_file)).filter(|it| *it < RECORDS_MAX);
+        let found = files.keys.iter().zip(files.paths.iter());
+        let (ordinal, path) = found.filter_map(|(key, path)| Some((ordinal(key)?, path))).min()?;
+        Some(format!("`{}{}`", path.display(), inner.format.record(ordinal)))
+    }
+
     fn classes(&self) -> &[String] {
         self.inner.listed.classes()
     }
@@ -182,10 +210,11 @@ impl<F: Format> Inner<F> {
             let at = place(number);
             let start = (at.offset - first.offset) as usize;
             let record = index.records.content(&bytes[start..start + at.len as usize]);
-            self.format.append(record, scratch, out).map_err(|fault| {
+            if let Err(fault) = self.format.append(record, scratch, out) {
+                out.truncate(out.rows());
                 let line = line_at(path, at.offset).unwrap_or_default();
-                text_failure(TextError::at_line(path, line, fault))
-            })?;
+                self.format.append_fault(TextError::at_line(path, line, fault), out)?;
+            }
             let ordinal = number - index.firsts[file] as u64;
             out.ids.push_scalar(self.id(files.keys[file], ordinal));
         }
@@ -278,10 +307,11 @@ impl<F: Format> Stream for InOrder<F> {
             for _ in 0..left.min(held.records.len() - held.next) {
                 let span = held.records[held.next];
                 let record = &held.bytes[span.start as usize..span.end as usize];
-                inner.format.append(record, &mut self.scratch, out).map_err(|fault| {
+                if let Err(fault) = inner.format.append(record, &mut self.scratch, out) {
+                    out.truncate(out.rows());
                     let line = held.line + u64::from(span.line) + 1;
-                    text_failure(TextError::at_line(path, line, fault))
-                })?;
+                    inner.format.append_fault(TextError::at_line(path, line, fault), out)?;
+                }
                 out.ids.push_scalar(inner.id(key, held.ordinal + held.next as u64));
                 held.next += 1;
                 left -= 1;

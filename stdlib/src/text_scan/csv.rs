@@ -63,14 +63,19 @@ pub struct Layout {
 impl Table {
     /// Finds out how a file is laid out, from its first 1 000 records or 1 MiB.
     ///
-    /// Empty fields say nothing about a column; one that has no others is `str`.
+    /// Empty fields, and those that are one of `na_values`, say nothing about a column; one that has no others
+    /// is `str`. A record of another length says nothing, unless most are.
     ///
     /// # Errors
-    /// The file cannot be read or is empty, a quote is not closed, records differ in length, two columns
-    /// have one name.
-    pub fn probe(path: &Path, layout: Layout) -> Result<Table, TextError> {
+    /// The file cannot be read, is empty or no text, a quote is not closed, most records differ in length from
+    /// the first, two columns have one name.
+    pub fn probe(path: &Path, layout: Layout, na_values: &[String]) -> Result<Table, TextError> {
         let sample = Sample::read(path).map_err(|why| TextError::unreadable(path, &why))?;
-        sample.table(layout).map_err(|(line, fault)| TextError::at_line(path, line, fault))
+        if let Some(error) = TextError::not_text(path, &sample.bytes) {
+            return Err(error);
+        }
+        let table = sample.table(layout, na_values);
+        table.map_err(|(line, fault)| TextError::at_line(path, line, fault))
     }
 
     /// How the records are told apart.
@@ -306,7 +311,7 @@ impl Sample {
         Ok(Sample { bytes, is_all })
     }
 
-    fn table(&self, layout: Layout) -> Result<Table, Misplaced> {
+    fn table(&self, layout: Layout, na_values: &[String]) -> Result<Table, Misplaced> {
         let delimiter = layout.delimiter.unwrap_or_else(|| self.likely_delimiter());
         let rows = self.rows(delimiter)?;
         let Some((&(line, first), below)) = rows.split_first() else {
@@ -323,7 +328,7 @@ impl Sample {
         let columns =
             names.into_iter().map(|name| Column { name, kind: ColumnKind::Str }).collect();
         let mut table = Table { delimiter, has_header: layout.has_header, columns };
-        table.find_kinds(if layout.has_header { below } else { &rows })?;
+        table.find_kinds(if layout.has_header { below } else { &rows }, na_values)?;
         Ok(table)
     }
 
@@ -331,7 +336,7 @@ impl Sample {
     fn rows(&self, delimiter: u8) -> Result<Vec<(u64, &[u8])>, Misplaced> {
         let framing = Framing::Csv { delimiter };
         let (mut rows, mut line) = (Vec::new(), 1);
-        let mut at = byte_order_mark(&self.bytes).map_err(|it| (1, it))?;
+        let mut at = byte_order_mark(&self.bytes);
 
         while at < self.bytes.len() && rows.len() <= SAMPLE_ROWS {
             let rest = &self.bytes[at..];
@@ -389,14 +394,29 @@ fn unended(quoted: bool) -> RecordFault {
 }
 
 impl Table {
-    fn find_kinds(&mut self, rows: &[(u64, &[u8])]) -> Result<(), Misplaced> {
+    fn find_kinds(&mut self, rows: &[(u64, &[u8])], na_values: &[String]) -> Result<(), Misplaced> {
         let mut guesses = vec![Guess::default(); self.columns.len()];
         let mut splitter = Splitter::default();
+        let (mut unlike, mut first) = (0, None);
         for (line, row) in rows {
-            let fields = self.split(row, &mut splitter).map_err(|it| (*line, it))?;
-            for (guess, field) in guesses.iter_mut().zip(fields.iter()) {
-                guess.look_at(field);
+            match self.split(row, &mut splitter) {
+                Ok(fields) => {
+                    for (guess, field) in guesses.iter_mut().zip(fields.iter()) {
+                        let is_na = na_values.iter().any(|it| it.as_bytes() == field.trim_ascii());
+                        if !is_na {
+                            guess.look_at(field);
+                        }
+                    }
+                }
+                // A bad row is told of when it is read, and is a fault of it alone.
+                Err(fault) => {
+                    unlike += 1;
+                    first.get_or_insert((*line, fault));
+                }
             }
+        }
+        if let Some(first) = first.filter(|_| unlike * 2 > rows.len()) {
+            return Err(first);
         }
 
         for (column, guess) in self.columns.iter_mut().zip(guesses) {

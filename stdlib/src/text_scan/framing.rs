@@ -114,11 +114,7 @@ pub(super) fn trim(line: &[u8]) -> &[u8] {
 /// What may stand in front of a file in UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of the mark in front of a file that says it is UTF-8; one that says UTF-16 is a fault.
-pub(super) fn byte_order_mark(bytes: &[u8]) -> Result<usize, RecordFault> {
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        let help = "turn it into UTF-8: `iconv -f utf-16 -t utf-8`";
-        return Err(RecordFault::new("the file is UTF-16", help));
-    }
-    Ok(if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 })
+/// The bytes of the mark in front of a file that says it is UTF-8.
+pub(super) fn byte_order_mark(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }

@@ -219,17 +219,16 @@ impl RecordReader {
         }
     }
 
+    /// Sees to it that a file is text, and goes past the mark in front of it.
     fn skip_byte_order_mark(&mut self) -> Result<(), TextError> {
-        match byte_order_mark(&self.buffer) {
-            Ok(n_bytes) => {
-                (self.at, self.position.offset) = (n_bytes, n_bytes as u64);
-                Ok(())
-            }
-            Err(fault) => {
-                self.input = None;
-                Err(self.fault(0, fault))
-            }
+        let path = &self.files[self.position.file as usize];
+        if let Some(error) = TextError::not_text(path, &self.buffer) {
+            self.input = None;
+            return Err(error);
         }
+        let n_bytes = byte_order_mark(&self.buffer);
+        (self.at, self.position.offset) = (n_bytes, n_bytes as u64);
+        Ok(())
     }
 
     /// Cuts the next block into spans and moves behind it; returns its place in the buffer.

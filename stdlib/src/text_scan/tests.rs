@@ -129,7 +129,7 @@ fn a_reader_goes_on_where_another_was() {
 fn what_cannot_be_read_says_where() {
     let files = Files::with(&[b"ok\n".as_slice(), b"\xff\xfea\0\n\0"]);
     let error = all(files.lines()).unwrap_err();
-    assert!(error.path.ends_with("1.txt") && error.message == "the file is UTF-16", "{error}");
+    assert!(error.path.ends_with("1.txt") && error.message.contains("text in UTF-16"), "{error}");
 
     let gone = all(RecordReader::lines([files.0.join("gone")])).unwrap_err();
     assert!(gone.path.ends_with("gone") && gone.line.is_none(), "{gone}");
@@ -150,7 +150,8 @@ const CSV: &str = "id,text,score\r\n1,\"a, b\",0.5\n\n2,\"line\none \"\"two\"\"\
 #[test]
 fn csv_from_header_to_fields() {
     let files = Files::with(&[CSV, "\u{feff}id,text,score\n4,x,1\n", "\"id\",text,score"]);
-    let table = Table::probe(&files.1[0], Layout { delimiter: None, has_header: true }).unwrap();
+    let table =
+        Table::probe(&files.1[0], Layout { delimiter: None, has_header: true }, &[]).unwrap();
     let columns: Vec<_> = table.columns.iter().map(|it| (it.name.as_str(), it.kind)).collect();
     assert_eq!(
         columns,
@@ -178,7 +179,8 @@ fn csv_from_header_to_fields() {
 #[test]
 fn a_csv_reader_goes_on_behind_the_header() {
     let files = Files::with(&["\u{feff}a\n1\n2\n", "a\n3"]);
-    let table = Table::probe(&files.1[0], Layout { delimiter: None, has_header: true }).unwrap();
+    let table =
+        Table::probe(&files.1[0], Layout { delimiter: None, has_header: true }, &[]).unwrap();
     let mut reader = RecordReader::csv(files.1.clone(), &table).with_blocks_of(2);
     assert_eq!(found(&reader.next_block().unwrap().unwrap()), [(0, 2, "1".to_owned())]);
 
@@ -194,14 +196,14 @@ fn mistakes_in_csv() {
         let files = Files::with(contents);
         let layout = Layout { delimiter: Some(b','), has_header: true };
         let read = |table: Table| all(RecordReader::csv(files.1.clone(), &table));
-        let error = Table::probe(&files.1[0], layout).and_then(read).unwrap_err();
+        let error = Table::probe(&files.1[0], layout, &[]).and_then(read).unwrap_err();
         assert_eq!((error.line, error.message.as_str()), (Some(line), message));
         assert!(!error.help.is_empty());
     };
 
     check(&[""], 1, "the file holds no record");
     check(&["a,b\n1,2\n1,\"2\n3,4\n"], 3, "a quote in the record that begins here is not closed");
-    check(&["a,b\n1,2\n\n1,2,3\n"], 4, "the record has 3 fields where there are 2 columns");
+    check(&["a,b\n\n1,2,3\n"], 3, "the record has 3 fields where there are 2 columns");
     check(&["a,b\n1,\"2\"x\n"], 2, "text stands behind a closing quote");
     check(&["a,b,a\n"], 1, "two columns are called `a`");
     check(&["a,b\n1,2\n", "\na,c\n"], 2, "the column is called `c` where the first file has `b`");
@@ -215,7 +217,7 @@ fn tables_are_found_out() {
     let check = |content: &str, delimiter: u8, kinds: &[ColumnKind]| {
         let files = Files::with(&[content]);
         let table =
-            Table::probe(&files.1[0], Layout { delimiter: None, has_header: false }).unwrap();
+            Table::probe(&files.1[0], Layout { delimiter: None, has_header: false }, &[]).unwrap();
         let found: Vec<ColumnKind> = table.columns.iter().map(|it| it.kind).collect();
         assert_eq!((table.delimiter, found.as_slice()), (delimiter, kinds), "{content}");
     };

@@ -3,7 +3,7 @@
 //! The suite's stable loop calls them, and so do the targets of `fuzz/`, which include this file.
 
 use compiler::{
-    Inputs, Request,
+    InputError, Inputs, Request,
     ast::dump,
     format::format,
     lower::lower,
@@ -156,7 +156,7 @@ fn within(span: Span, text: &str) {
 struct NoInputs;
 
 impl Inputs for NoInputs {
-    fn fields(&self, _: &str, _: &[Arg]) -> Result<Vec<Field>, String> {
-        Err("there are no files here".to_owned())
+    fn fields(&self, _: &str, _: &[Arg]) -> Result<Vec<Field>, InputError> {
+        Err(InputError::File("there are no files here".to_owned()))
     }
 }

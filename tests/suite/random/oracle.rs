@@ -1,7 +1,7 @@
 //! What the checker says about a program that is being written.
 
 use crate::random::callee::{Callee, Class, Kind, PANEL};
-use compiler::{Inputs, Request, registry::Registry};
+use compiler::{InputError, Inputs, Request, registry::Registry};
 use driver::Loaded;
 use plan::{Arg, Field, Plan};
 use std::{collections::BTreeMap, path::Path};
@@ -83,7 +83,7 @@ fn tried(callee: &Callee, atom: &str) -> String {
 struct Probe;
 
 impl Inputs for Probe {
-    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, String> {
-        stdlib::probe(source, args).map_err(|it| it.to_string())
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+        driver::probe(source, args)
     }
 }

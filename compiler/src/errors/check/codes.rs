@@ -141,6 +141,13 @@ codes! {
     "Something had to be known of a source's files before the program could be checked, such as the header of a CSV, \
      and it could not be read."
 
+    "PC0138" OBJECT_STORE "object-store"
+    "The files of a source are named by `s3://`, `gs://`, `az://`, `https://`, `hf://` or the like: they lie in an object \
+     store, or on another machine, which no source can read yet. Copy them to a local folder first, or mount the store \
+     as one."
+    wrong "pipeline p = lines(\"s3://bucket/texts/*.txt\")"
+    right "pipeline p = lines(\"texts/*.txt\")"
+
     "PC0137" EACH_SCALAR "each-scalar"
     "An argument that is evaluated for each record (`by:`, `weight:`) must be one number or truth value."
     wrong "pipeline p = range(9) |> map { x: [i, i] } |> batch(3, by: x)"

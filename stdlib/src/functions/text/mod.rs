@@ -6,6 +6,7 @@ mod contains;
 mod ends_with;
 mod extension_of;
 mod folder_of;
+mod guarded;
 mod hash;
 mod index_of;
 mod json;
@@ -69,6 +70,7 @@ pub(crate) static ALL: &[&Function] = &[
     &stem_of::ENTRY,
     // Untyped data.
     &as_type::ENTRY,
+    &guarded::ENTRY,
     &parse_json::ENTRY,
     &untyped_at::ENTRY,
     &untyped_field::ENTRY,

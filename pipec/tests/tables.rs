@@ -1,0 +1,185 @@
+//! Tables and lines of JSON as people have them: types that are said, missing fields, rows that do not fit, and files
+//! that are no text at all.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::Folder;
+use std::fs;
+
+/// Rows of which two do not fit what the first 1,000 are: one has a word for a number, one has a field too few.
+fn rows() -> String {
+    let mut rows = "name,age,size\n".to_owned();
+    for i in 0..2_000 {
+        rows += &match i {
+            1_500 => "Ada,many,1.5\n".to_owned(),
+            1_700 => "Bob,3\n".to_owned(),
+            _ => format!("n{i},{},{}.5\n", i % 90, i % 7),
+        };
+    }
+    rows
+}
+
+fn program(body: &str) -> String {
+    format!("edition 2026\npipeline p = {body}\n")
+}
+
+#[test]
+fn rows_that_do_not_fit_are_faults_of_the_record() {
+    let folder = Folder::of("tables-rows", &[("a.csv", &rows())]);
+    let run = |body: &str, more: &[&str]| {
+        folder.write("p.pipe", &program(body));
+        folder.pipec(&[&["run", "p.pipe"], more].concat())
+    };
+    // Without an `else` the run ends, and says where, what, and what to do.
+    let said =
+        ["a.csv", "line 1502: column `age` is `i64`", "here is `many`", "`types: { age: str }`"];
+    run("csv(\"a.csv\")", &[]).ends(5, &said);
+    // In order, and in any order.
+    for order in ["", " |> shuffle", " |> shuffle(window: 50)"] {
+        let body = format!("csv(\"a.csv\"){order} |> map {{ n: age * 2 }} else skip(most: 0.01)");
+        run(&body, &["--quarantine", "bad.jsonl"]).ends(0, &["1 998 records", "2 records"]);
+        let bad = folder.read("bad.jsonl");
+        assert!(
+            bad.contains("a.csv:1502: column `age` is `i64`") && bad.contains("a.csv:1702: "),
+            "{bad}"
+        );
+    }
+    run("csv(\"a.csv\") |> map { n: age else skip(most: 0.01) }", &[]).ends(0, &["1 998 records"]);
+    run("csv(\"a.csv\") else skip(most: 0.01) |> map { age, size } |> batch(9, tail: keep)", &[])
+        .ends(0, &["222 batches"]);
+    run("csv(\"a.csv\") |> map { n: age else -1, s: size else 0 }", &[])
+        .ends(0, &["2 000 records"]);
+    run("csv(\"a.csv\") |> shuffle |> map { n: age else another(most: 0.01) }", &[])
+        .ends(0, &["2 000 records"]);
+    // A fault that nobody has said anything of ends the run, also beside an `else`.
+    run("csv(\"a.csv\") |> map { n: age, s: size else 0 }", &[])
+        .ends(3, &["a.csv:1502: column `age`"]);
+    // The bytes are the same for any number of workers.
+    folder.write(
+        "p.pipe",
+        &program(
+            "csv(\"a.csv\") |> shuffle |> map { n: age else skip(most: 0.01), size } |> batch(8)",
+        ),
+    );
+    for (workers, out) in [("1", "one"), ("4", "four")] {
+        folder
+            .pipec(&["run", "p.pipe", "--workers", workers, "--out", out, "--epochs", "2"])
+            .ends(0, &[]);
+    }
+    assert!(folder.files("one") == folder.files("four") && folder.files("one").len() > 400);
+}
+
+#[test]
+fn types_and_missing_fields_can_be_said() {
+    let table = "id,age,label\n007,3,cat\n008,,dog\n009,NA,cat\n010,7.0,\"a\n\"\"b\"\"\"\n";
+    let folder = Folder::of("tables-types", &[("a.csv", table)]);
+    let run = |body: &str| {
+        folder.write("p.pipe", &program(body));
+        folder.pipec(&["run", "p.pipe", "--out", "out"])
+    };
+    run("csv(\"a.csv\", types: { id: str, age: f32 }, missing: { age: skip }, na_values: \"NA\")")
+        .ends(0, &["2 records"]);
+    let manifest = folder.read("out/pipec.json");
+    assert!(manifest.contains("\"f32\"") && !manifest.contains("row."), "{manifest}");
+    assert_eq!(folder.read("out/id/00000000.jsonl"), "\"007\"\n\"010\"\n");
+    assert_eq!(folder.read("out/label/00000000.jsonl"), "\"cat\"\n\"a\\n\\\"b\\\"\"\n");
+    run("csv(\"a.csv\", missing: { age: -1 }, na_values: [\"NA\", \"-\"])").ends(0, &["4 records"]);
+    run("csv(\"a.csv\", missing: { age: fault }, na_values: \"NA\")")
+        .ends(5, &["line 3: column `age` is empty", "skip"]);
+    // What `skip` leaves out is gone before anything is counted, also where rows are read in any order.
+    run("csv(\"a.csv\", missing: { age: skip }, na_values: \"NA\") |> shuffle |> map { n: len(label) } |> batch(2)")
+        .ends(0, &["1 batch"]);
+    // Text flows into the functions on text.
+    run("csv(\"a.csv\", types: { age: str }) |> map { n: len(upper(label)), cat: label == \"cat\", age }")
+        .ends(0, &["4 records"]);
+    run("csv(\"a.csv\", types: { agee: f32 })").ends(1, &["PC0126", "did you mean `age`?"]);
+    run("csv(\"a.csv\", missing: { colour: 0 })")
+        .ends(1, &["PC0126", "no such column: the columns are"]);
+    run("csv(\"a.csv\", types: { age: i8 }, missing: { age: 1000 }, na_values: \"NA\")")
+        .ends(1, &["must say a `i8` for `age`"]);
+}
+
+#[test]
+fn faults_of_json_lines_name_the_line() {
+    let long = "x".repeat(5_000);
+    let json =
+        format!("{{\"n\": 1}}\n{{\"n\": 2}}\n{{\"m\": 3, \"text\": \"{long}\"}}\n{{\"n\": \n");
+    let folder =
+        Folder::of("tables-json", &[("data/a.jsonl", "{\"n\": 0}\n"), ("data/b.jsonl", &json)]);
+    let run = |body: &str| {
+        folder.write("p.pipe", &program(body));
+        folder.pipec(&["run", "p.pipe", "--quarantine", "bad.jsonl"])
+    };
+    for order in [
+        "",
+        " |> shuffle",
+        " |> shuffle(window: 3)",
+        " |> where len(row[\"n\"] as str else \"\") >= 0",
+    ] {
+        let said = run(&format!(
+            "jsonl(\"data/*.jsonl\"){order} |> map {{ n: row[\"n\"] as i64 else skip(most: 0.9) }}"
+        ));
+        said.ends(0, &["3 records"]);
+        let bad = folder.read("bad.jsonl");
+        assert!(bad.contains("data/b.jsonl:3") && bad.contains("data/b.jsonl:4"), "{bad}");
+        assert!(!bad.contains("xxxxx"), "{bad}");
+    }
+    let failed = run("jsonl(\"data/*.jsonl\") |> map { n: row[\"n\"] as i64 }");
+    failed.ends(3, &["`data/b.jsonl:3`", "there is no field `n`"]);
+    assert!(failed.err.len() < 1_000, "{}", failed.err);
+    run("lines(\"data/*.jsonl\") |> map { n: parse_int(text) }").ends(3, &["`data/a.jsonl:1`"]);
+}
+
+#[test]
+fn what_is_no_text_is_named() {
+    let folder = Folder::new("tables-no-text");
+    let run = |body: &str| {
+        folder.write("p.pipe", &program(body));
+        folder.pipec(&["run", "p.pipe"])
+    };
+    fs::write(folder.join("x.csv.gz"), b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc").unwrap();
+    fs::write(folder.join("x.jsonl.zst"), b"\x28\xb5\x2f\xfdabc").unwrap();
+    fs::write(folder.join("wide.txt"), b"\xff\xfea\0b\0\n\0").unwrap();
+    let gzip = [
+        "x.csv.gz`: it is compressed with gzip, which is not supported yet",
+        "`gunzip -k x.csv.gz`",
+    ];
+    run("csv(\"x.csv.gz\")").ends(5, &gzip);
+    run("lines(\"x.csv.gz\")").ends(5, &gzip);
+    run("lines(\"x.csv.gz\") |> shuffle").ends(5, &gzip);
+    run("jsonl(\"*.zst\") |> map { n: row[\"n\"] as i64 }")
+        .ends(5, &["with Zstandard", "`zstd -dk x.jsonl.zst`"]);
+    run("lines(\"wide.txt\")").ends(5, &["text in UTF-16", "iconv -f utf-16"]);
+    run("lines(\"s3://bucket/*.txt\")").ends(
+        1,
+        &["PC0138", "p.pipe:2:20", "copy them to a local folder", "aws s3 sync s3://bucket data/"],
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_nothing() {
+    let mark = "\u{feff}";
+    let folder = Folder::of(
+        "tables-mark",
+        &[
+            ("a.csv", &format!("{mark}name,n\r\nx,1\r\n")),
+            ("a.jsonl", &format!("{mark}{{\"n\": 1}}\n")),
+            ("a.txt", &format!("{mark}1\n")),
+            ("common.pipe", &format!("{mark}edition 2026\nfn half(x) = f32(x) / 2\n")),
+        ],
+    );
+    let run = |body: &str| {
+        let text =
+            format!("{mark}edition 2026\nuse half from \"common.pipe\"\npipeline p = {body}\n");
+        folder.write("p.pipe", &text);
+        folder.pipec(&["run", "p.pipe"]).ends(0, &["1 record"]);
+    };
+    run("csv(\"a.csv\") |> map { x: half(n), name }");
+    run("jsonl(\"a.jsonl\") |> map { x: half(row[\"n\"] as i64) }");
+    run("lines(\"a.txt\") |> map { x: half(parse_int(text)) }");
+    folder.pipec(&["check", "p.pipe"]).ends(0, &[]);
+    folder.write("p.pipe", &format!("{mark}edition 2026\npipeline p = rang(3)\n"));
+    folder.pipec(&["check", "p.pipe"]).ends(1, &["p.pipe:2:14"]);
+}

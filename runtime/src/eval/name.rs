@@ -1,0 +1,25 @@
+//! What a record is called where a person is told of it.
+
+use crate::{Chunk, Source};
+use plan::DType;
+use std::sync::Arc;
+
+/// Characters of a text that names its record: paths have fewer.
+const NAME_MAX: usize = 200;
+
+/// A record as a person would name it: its file and line where one of `sources` knows them, else its path or the begin
+/// of its text, else its id.
+pub(super) fn name_of(sources: &[Arc<dyn Source>], chunk: &Chunk, row: usize) -> String {
+    let id = chunk.ids()[row];
+    if let Some(named) = sources.iter().find_map(|it| it.named(id)) {
+        return named;
+    }
+    let text = chunk.columns.iter().find(|it| it.dtype() == DType::Str);
+    match text.map(|it| it.row(row).as_str()) {
+        None => format!("record {id:016x}"),
+        Some(text) => match text.char_indices().nth(NAME_MAX) {
+            Some((end, _)) => format!("`{}…`", &text[..end]),
+            None => format!("`{text}`"),
+        },
+    }
+}

@@ -1,0 +1,339 @@
+//! What a program says of a table's columns, and how their fields become values.
+
+use super::super::records::{check_utf8, text_failure};
+use crate::listing::closest;
+use crate::prelude::*;
+use crate::text_scan::{
+    RecordFault,
+    csv::{ColumnKind, Layout, Table, parse_bool, parse_f64, parse_i64},
+};
+use half::{bf16, f16};
+use runtime::{Builder, Element};
+use std::path::Path;
+
+/// The field that says whether a row is kept, where rows with missing fields are left out.
+pub(super) const COMPLETE: &str = "row.complete";
+/// The field that says what is wrong with a row.
+pub(super) const FAULT: &str = "row.fault";
+/// Where the parameters stand.
+const MISSING: usize = 3;
+const TYPES: usize = 4;
+const NA_VALUES: usize = 5;
+/// Characters of a field that a message shows.
+const SHOWN_MAX: usize = 40;
+
+/// What the arguments say of columns.
+pub(super) struct Said {
+    missing: Vec<(String, Missing)>,
+    types: Vec<(String, DType)>,
+    /// Texts that say that nothing is there.
+    na_values: Vec<String>,
+    /// Whether rows that cannot be read are faults.
+    pub(super) faults: bool,
+}
+
+/// What becomes of a missing field.
+#[derive(Clone)]
+enum Missing {
+    Fault,
+    Skip,
+    Value(Arg),
+}
+
+impl Said {
+    pub(super) fn new(args: &[Arg]) -> Result<Self, String> {
+        let missing = entries(&args[MISSING]).iter().map(|(name, it)| {
+            let missing = match it {
+                Arg::Word(word) if word == "skip" => Missing::Skip,
+                Arg::Word(word) if word == "fault" => Missing::Fault,
+                Arg::Int(_) | Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) => {
+                    Missing::Value(it.clone())
+                }
+                _ => {
+                    return Err(format!(
+                        "`missing` must say a value, `skip` or `fault` for `{name}`"
+                    ));
+                }
+            };
+            Ok((name.clone(), missing))
+        });
+        let types = entries(&args[TYPES]).iter().map(|(name, it)| {
+            let named =
+                if let Arg::Word(word) | Arg::Text(word) = it { DType::named(word) } else { None };
+            let dtype = named.ok_or_else(|| {
+                let all: Vec<&str> = DType::ALL.iter().map(|it| it.1).collect();
+                format!("`types` must say a dtype for `{name}`: {}", all.join(", "))
+            })?;
+            Ok((name.clone(), dtype))
+        });
+        let na_values = match &args[NA_VALUES] {
+            Arg::Text(one) => vec![one.clone()],
+            Arg::List(all) => all
+                .iter()
+                .filter_map(|it| if let Arg::Text(it) = it { Some(it.clone()) } else { None })
+                .collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self {
+            missing: missing.collect::<Result<_, String>>()?,
+            types: types.collect::<Result<_, String>>()?,
+            na_values,
+            faults: args.get(super::FAULTS) == Some(&Arg::Bool(true)),
+        })
+    }
+
+    /// How the first file is laid out.
+    pub(super) fn table(&self, path: &Path, layout: Layout) -> Result<Table, Failure> {
+        Table::probe(path, layout, &self.na_values).map_err(text_failure)
+    }
+
+    /// Whether every column that is named is there.
+    pub(super) fn known(&self, table: &Table) -> Result<(), String> {
+        let columns: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+        if let Some(hidden) = columns.iter().find(|it| [COMPLETE, FAULT].contains(it)) {
+            return Err(format!(
+                "a column is called `{hidden}`, which is kept for pipec: rename it"
+            ));
+        }
+        let missing = self.missing.iter().map(|it| ("missing", &it.0));
+        for (argument, name) in missing.chain(self.types.iter().map(|it| ("types", &it.0))) {
+            if columns.contains(&name.as_str()) {
+                continue;
+            }
+            let meant = match closest(name, columns.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("the columns are {}", quoted(&columns)),
+            };
+            return Err(format!(
+                "`{argument}` names `{name}`, and there is no such column: {meant}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The fields of a row.
+    pub(super) fn fields(&self, table: &Table) -> Vec<Field> {
+        let field = |name: &str, dtype| Field { name: name.to_owned(), ty: Type::scalar(dtype) };
+        let column =
+            |name: &str, kind| field(name, self.dtype(name).unwrap_or_else(|| dtype(kind)));
+        let mut fields: Vec<Field> =
+            table.columns.iter().map(|it| column(&it.name, it.kind)).collect();
+        if self.missing.iter().any(|it| matches!(it.1, Missing::Skip)) {
+            fields.push(field(COMPLETE, DType::Bool));
+        }
+        if self.faults {
+            fields.push(field(FAULT, DType::Str));
+        }
+        fields
+    }
+
+    /// The columns without which a row is left out.
+    pub(super) fn skips(&self, table: &Table) -> Vec<usize> {
+        let skipped = |name: &str| matches!(self.missing(name), Some(Missing::Skip));
+        let columns = table.columns.iter().enumerate();
+        columns.filter(|(_, it)| skipped(&it.name)).map(|(at, _)| at).collect()
+    }
+
+    /// Whether nothing is there.
+    pub(super) fn is_absent(&self, field: &[u8]) -> bool {
+        let field = field.trim_ascii();
+        field.is_empty() || self.na_values.iter().any(|it| it.as_bytes() == field)
+    }
+
+    fn missing(&self, name: &str) -> Option<&Missing> {
+        self.missing.iter().find(|it| it.0 == name).map(|it| &it.1)
+    }
+
+    fn dtype(&self, name: &str) -> Option<DType> {
+        self.types.iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+}
+
+fn entries(record: &Arg) -> &[(String, Arg)] {
+    match record {
+        Arg::Record(entries) => entries,
+        _ => &[],
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn dtype(kind: ColumnKind) -> DType {
+    match kind {
+        ColumnKind::I64 => DType::I64,
+        ColumnKind::F64 => DType::F64,
+        ColumnKind::Bool => DType::Bool,
+        ColumnKind::Str => DType::Str,
+    }
+}
+
+/// How one field of a row becomes a value.
+pub(super) struct Read {
+    /// Which of the table's columns.
+    pub(super) at: usize,
+    name: String,
+    dtype: DType,
+    /// Whether `types` says the dtype.
+    is_said: bool,
+    /// What the program says of missing fields, and the text of a value that stands for them.
+    missing: Option<Missing>,
+    stands: Option<String>,
+}
+
+impl Read {
+    /// Column `at` of the tables.
+    pub(super) fn new(at: usize, field: &Field, said: &Said) -> Result<Self, String> {
+        let (name, dtype) = (field.name.clone(), field.ty.dtype().unwrap_or(DType::Str));
+        let (missing, is_said) = (said.missing(&name).cloned(), said.dtype(&name).is_some());
+        let stands = match &missing {
+            Some(Missing::Value(value)) => Some(stands(value, dtype).ok_or_else(|| {
+                format!("`missing` must say a `{dtype}` for `{name}`, or `skip`, or `fault`")
+            })?),
+            _ => None,
+        };
+        Ok(Self { at, name, dtype, is_said, missing, stands })
+    }
+
+    pub(super) fn append(
+        &self,
+        field: &[u8],
+        said: &Said,
+        to: &mut Builder,
+    ) -> Result<(), RecordFault> {
+        if (!self.dtype.is_text() || self.missing.is_some()) && said.is_absent(field) {
+            return match &self.stands {
+                Some(stands) => {
+                    push(self.dtype, stands.as_bytes(), to);
+                    Ok(())
+                }
+                None => Err(self.absent(field)),
+            };
+        }
+        if self.dtype == DType::Str {
+            check_utf8(field)?;
+        }
+        if push(self.dtype, field, to) { Ok(()) } else { Err(self.wrong(field)) }
+    }
+
+    /// What stands in a row that is left out, or is a fault.
+    pub(super) fn append_nothing(&self, to: &mut Builder) {
+        let nothing: &[u8] = match self.dtype {
+            DType::Bool => b"false",
+            it if it.is_text() => b"",
+            _ => b"0",
+        };
+        push(self.dtype, nothing, to);
+    }
+
+    fn absent(&self, field: &[u8]) -> RecordFault {
+        let name = &self.name;
+        let message = match field.trim_ascii() {
+            b"" => format!("column `{name}` is empty"),
+            na => format!("column `{name}` is missing (`{}`)", shown(na)),
+        };
+        let help = match self.dtype {
+            it if it.is_text() => format!(
+                "say what stands for it, `missing: {{ {name}: \"\" }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+            ),
+            DType::Bool => format!(
+                "say what stands for it, `missing: {{ {name}: false }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+            ),
+            _ => format!(
+                "say what stands for it, `missing: {{ {name}: 0 }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+            ),
+        };
+        RecordFault { message, help }
+    }
+
+    fn wrong(&self, field: &[u8]) -> RecordFault {
+        let Self { name, dtype, is_said, .. } = self;
+        let source = if *is_said { "`types` says" } else { "the first 1,000 rows say" };
+        let message =
+            format!("column `{name}` is `{dtype}`, as {source}, and here is `{}`", shown(field));
+        let wider = if !dtype.is_float() && parse_f64(field).is_some() { "f64" } else { "str" };
+        let text = shown(field.trim_ascii());
+        let help = format!(
+            "say another type (`types: {{ {name}: {wider} }}`) or what says that nothing is there \
+             (`na_values: \"{text}\"`), or mend the row"
+        );
+        RecordFault { message, help }
+    }
+}
+
+fn shown(field: &[u8]) -> String {
+    let text = String::from_utf8_lossy(field);
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+/// The text of a value that stands for missing ones, if it is one of that dtype.
+fn stands(value: &Arg, dtype: DType) -> Option<String> {
+    let text = match (value, dtype.is_text()) {
+        (Arg::Int(it), false) => it.to_string(),
+        (Arg::Float(it), false) if dtype.is_float() => it.to_string(),
+        (Arg::Bool(it), false) if dtype == DType::Bool => it.to_string(),
+        // `missing: { age: "nan" }`
+        (Arg::Text(it), _) => it.clone(),
+        _ => return None,
+    };
+    let mut trial = Builder::new(&Type::scalar(dtype), 1, &runtime::Pool::default());
+    push(dtype, text.as_bytes(), &mut trial).then_some(text)
+}
+
+/// Appends the value that a field says; `false` where it says none of that dtype.
+fn push(dtype: DType, field: &[u8], to: &mut Builder) -> bool {
+    fn scalar<T: Element>(value: Option<T>, to: &mut Builder) -> bool {
+        value.map(|it| to.push_scalar(it)).is_some()
+    }
+    macro_rules! narrow {
+        ($ty:ty) => {
+            scalar(whole(field).and_then(|it| <$ty>::try_from(it).ok()), to)
+        };
+    }
+    match dtype {
+        DType::I64 => scalar(whole(field), to),
+        DType::F64 => scalar(parse_f64(field), to),
+        DType::Bool => scalar(truth(field), to),
+        DType::Str | DType::Bytes => {
+            to.push_text(field);
+            true
+        }
+        // From the text at once: by way of `f64` it would be rounded twice.
+        DType::F32 => scalar(number::<f32>(field), to),
+        DType::F16 => scalar(number::<f32>(field).map(f16::from_f32), to),
+        DType::BF16 => scalar(number::<f32>(field).map(bf16::from_f32), to),
+        DType::U64 => scalar(number::<u64>(field).or_else(|| whole(field)?.try_into().ok()), to),
+        DType::U8 => narrow!(u8),
+        DType::U16 => narrow!(u16),
+        DType::U32 => narrow!(u32),
+        DType::I8 => narrow!(i8),
+        DType::I16 => narrow!(i16),
+        DType::I32 => narrow!(i32),
+    }
+}
+
+fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
+    str::from_utf8(field.trim_ascii()).ok()?.parse().ok()
+}
+
+/// A whole number, also as pandas writes a column of them in which some are missing: `3.0`.
+fn whole(field: &[u8]) -> Option<i64> {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    parse_i64(field).or_else(|| {
+        let number = parse_f64(field)?;
+        (number.fract() == 0.0 && number.abs() <= EXACT_MAX).then_some(number as i64)
+    })
+}
+
+/// A truth value, also as `1` and `0`.
+fn truth(field: &[u8]) -> Option<bool> {
+    parse_bool(field).or_else(|| match field.trim_ascii() {
+        b"1" => Some(true),
+        b"0" => Some(false),
+        _ => None,
+    })
+}
