@@ -157,7 +157,7 @@ impl Estimate {
     pub fn at_least_as_good(&self, other: &Self) -> bool {
         // What differs by less than a thousandth is no difference: these are estimates.
         let no_more = |ours: f64, theirs: f64| ours <= theirs * 1.001;
-        let memory = no_more(self.memory.total().value, other.memory.total().value);
+        let memory = no_more(self.memory.records().value, other.memory.records().value);
         self.ns.value < other.ns.value * 0.999 || no_more(self.ns.value, other.ns.value) && memory
     }
 }

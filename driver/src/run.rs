@@ -57,6 +57,8 @@ pub struct RunOptions {
     pub workers: usize,
     /// Bytes that the run may take.
     pub memory: u64,
+    /// Whether that is for the whole process, which does little else.
+    pub whole_process: bool,
     /// Records of a chunk, in place of what the plan says: the output is the same.
     pub chunk_rows: Option<usize>,
     /// Which run it is, of several that share the work.
@@ -88,6 +90,7 @@ impl Default for RunOptions {
             limit: None,
             workers: machine::cores(),
             memory: machine::default_memory(),
+            whole_process: false,
             chunk_rows: None,
             rank: Rank::default(),
             state: None,

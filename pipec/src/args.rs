@@ -233,7 +233,8 @@ pub(crate) struct RunArgs {
     /// What all random numbers follow from.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
+    /// Memory that the process may take, such as 2GiB; a quarter of what is free if not said. A run that
+    /// needs more is refused, with the least that would do.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Where the output goes: `null` for nowhere, a folder of NumPy files, or `-` for Arrow on stdout.

@@ -18,7 +18,10 @@ use std::{
     fmt,
     ptr::NonNull,
     slice,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 /// Bytes behind the end of every buffer that may be read, and written, without harm.
@@ -53,7 +56,11 @@ impl Buffer {
 
     fn new(capacity: usize, home: Option<Arc<Idle>>) -> Self {
         let data = layout_of(capacity).and_then(zeroed);
-        Self { data: data.unwrap_or_else(|| memory::exhausted(capacity)), capacity, home }
+        let data = data.unwrap_or_else(|| memory::exhausted(capacity));
+        if let Some(home) = &home {
+            home.taken.fetch_add(capacity, Relaxed);
+        }
+        Self { data, capacity, home }
     }
 
     /// Bytes that it holds, without the spare ones.
@@ -111,10 +118,11 @@ unsafe fn give_back(data: NonNull<u8>, layout: Layout) {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(home) = self.home.take()
-            && home.keep(self)
-        {
-            return;
+        if let Some(home) = self.home.take() {
+            if home.keep(self) {
+                return;
+            }
+            home.taken.fetch_sub(self.capacity, Relaxed);
         }
         let layout = layout_of(self.capacity).expect("it was allocated with this layout");
         // SAFETY: it was allocated with this layout, and goes once.
@@ -139,11 +147,18 @@ struct Idle {
     kept: Mutex<Kept>,
     /// Bytes that may be kept.
     most: usize,
+    /// Bytes beyond which nothing is kept while more is taken.
+    limit: usize,
+    /// Bytes of all buffers, idle ones too. It changes where the system gives memory or gets it back,
+    /// not where a buffer is used again.
+    taken: AtomicUsize,
+    /// Bytes of the idle ones.
+    idle: AtomicUsize,
 }
 
 impl Default for Idle {
     fn default() -> Self {
-        Self::new(POOL_BYTES_MAX)
+        Self::new(POOL_BYTES_MAX, usize::MAX)
     }
 }
 
@@ -169,7 +184,8 @@ impl Pool {
     /// A pool of a run that may take `memory` bytes: a quarter of them may lie idle.
     pub fn within(memory: u64) -> Self {
         let most = usize::try_from(memory / 4).unwrap_or(usize::MAX).min(POOL_BYTES_MAX);
-        Self { idle: Arc::new(Idle::new(most)) }
+        let limit = usize::try_from(memory).unwrap_or(usize::MAX);
+        Self { idle: Arc::new(Idle::new(most, limit)) }
     }
 
     /// A buffer of at least `bytes`; what it holds is not defined.
@@ -179,21 +195,56 @@ impl Pool {
         let (found, old) = (kept.take(capacity), kept.old());
         drop(kept);
         // To give memory back takes time: not while others wait.
-        drop(old);
+        self.idle.give_back(old);
         let home = Some(self.idle.clone());
         match found {
             Some(mut buffer) => {
+                self.idle.idle.fetch_sub(buffer.capacity, Relaxed);
                 buffer.home = home;
                 buffer
             }
-            None => Buffer::new(capacity, home),
+            None => {
+                self.idle.make_room(capacity);
+                Buffer::new(capacity, home)
+            }
         }
+    }
+
+    /// Bytes of the buffers that somebody uses.
+    pub(crate) fn used(&self) -> usize {
+        self.idle.taken.load(Relaxed).saturating_sub(self.idle.idle.load(Relaxed))
+    }
+
+    /// Bytes of all buffers, idle ones too.
+    pub(crate) fn taken(&self) -> usize {
+        self.idle.taken.load(Relaxed)
     }
 }
 
 impl Idle {
-    fn new(most: usize) -> Self {
-        Self { kept: Mutex::default(), most }
+    fn new(most: usize, limit: usize) -> Self {
+        let (taken, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { kept: Mutex::default(), most, limit, taken, idle }
+    }
+
+    /// Gives idle buffers back where there would be more than allowed with `more` bytes.
+    fn make_room(&self, more: usize) {
+        let taken = self.taken.load(Relaxed);
+        if taken.saturating_add(more) <= self.limit || self.idle.load(Relaxed) == 0 {
+            return;
+        }
+        let mut kept = self.kept();
+        let all = std::mem::take(&mut kept.all);
+        (kept.len, kept.bytes) = (0, 0);
+        drop(kept);
+        self.give_back(all.into_values().flatten().map(|it| it.0).collect());
+    }
+
+    /// Gives buffers back that lay idle.
+    fn give_back(&self, buffers: Vec<Buffer>) {
+        let bytes: usize = buffers.iter().map(Buffer::capacity).sum();
+        self.idle.fetch_sub(bytes, Relaxed);
+        self.taken.fetch_sub(bytes, Relaxed);
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -208,6 +259,7 @@ impl Idle {
             return false;
         }
         (kept.bytes, kept.len) = (bytes, kept.len + 1);
+        self.idle.fetch_add(buffer.capacity, Relaxed);
         let Buffer { data, capacity, .. } = *buffer;
         let since = kept.takes;
         let alike = kept.all.entry(capacity).or_default();
@@ -263,6 +315,8 @@ fn size_class(bytes: usize) -> usize {
 #[derive(Debug)]
 pub struct Scratch {
     buffer: Buffer,
+    /// Where larger buffers come from, and are counted.
+    pool: Option<Pool>,
     dtype: DType,
     shape: Shape,
 }
@@ -270,7 +324,13 @@ pub struct Scratch {
 impl Scratch {
     /// An empty one.
     pub fn new() -> Self {
-        Self { buffer: Buffer::new(256, None), dtype: DType::U8, shape: Shape::new(&[0]) }
+        let (buffer, shape) = (Buffer::new(256, None), Shape::new(&[0]));
+        Self { buffer, pool: None, dtype: DType::U8, shape }
+    }
+
+    /// An empty one whose memory comes from `pool`.
+    pub(crate) fn within(pool: &Pool) -> Self {
+        Self { pool: Some(pool.clone()), ..Self::new() }
     }
 
     /// Room for a tensor in C order; what was there is gone.
@@ -280,7 +340,12 @@ impl Scratch {
             return Err(too_large(dtype, shape));
         };
         if bytes > self.buffer.capacity {
-            self.buffer = Buffer::new(size_class(bytes), None);
+            // The one that is too small goes first: it is not needed beside the other.
+            self.buffer = Buffer::new(256, None);
+            self.buffer = match &self.pool {
+                Some(pool) => pool.buffer(bytes),
+                None => Buffer::new(size_class(bytes), None),
+            };
         }
         (self.dtype, self.shape) = (dtype, shape);
         Ok(&mut self.buffer.bytes_mut()[..bytes])

@@ -8,6 +8,7 @@ mod cut;
 mod deal;
 mod flow;
 mod lanes;
+mod least;
 mod losses;
 mod node;
 mod operate;
@@ -27,12 +28,13 @@ pub use output::Step;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Prepared, memory};
+use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os};
 use deal::Below;
+use least::Least;
 use node::Class;
 use plan::{Field, Program};
 use position::At;
-use state::{Calls, State};
+use state::{Budget, Calls, State};
 use std::{
     any::Any,
     collections::BTreeMap,
@@ -96,6 +98,9 @@ pub struct Options {
     pub readers: usize,
     /// Bytes that the run may take, with the batch that the consumer holds.
     pub memory: u64,
+    /// Bytes that the whole process may hold, which does little else: what it holds already counts, and
+    /// a run that cannot do with the rest is refused. None where others decide that.
+    pub process_memory: Option<u64>,
     /// The epochs, one after the other.
     pub epochs: Range<u32>,
     /// Records of a chunk, in place of what the program says: the output is the same.
@@ -126,6 +131,7 @@ impl Default for Options {
             workers: 1,
             readers: 1,
             memory: 1 << 30,
+            process_memory: None,
             epochs: 0..1,
             chunk_rows: None,
             rank: Rank::default(),
@@ -156,11 +162,23 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         None => Phase::Ready,
     };
     let of = rest.as_ref().unwrap_or(options);
-    let nodes = memory::or_failure(|| build::nodes(program, kernels, of))?;
+    let bound = of.process_memory;
+    let before = bound.and_then(|_| os::resident());
+    let left = of.memory.saturating_sub(before.unwrap_or(0) as u64);
+    let pool = Pool::within(left);
+    let made = Options { memory: left, ..of.clone() };
+    let nodes = memory::or_failure(|| build::nodes(program, kernels, (&made, &pool)))?;
+    let (mut workers, mut budget) = (options.workers.max(1), None);
+    if let (Some(bound), Some(process)) = (bound, os::resident()) {
+        let least = Least::of(program, &nodes, process as u64);
+        least.check(bound)?;
+        workers = least.workers(workers, bound);
+        budget = Some(Budget::new(bound, process, pool));
+    }
     let kept = build::kept_columns(program);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let shared = Shared {
-        state: Mutex::new(State::new(nodes, of.epochs.clone(), options.most_lost)),
+        state: Mutex::new(State::new(nodes, of.epochs.clone(), (options.most_lost, budget))),
         cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
@@ -169,7 +187,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         shared: Arc::new(shared),
         stages: build::titles(program),
         kept,
-        to_start: [options.workers.max(1), if readers { options.readers.max(1) } else { 0 }],
+        to_start: [workers, if readers { options.readers.max(1) } else { 0 }],
         threads: Vec::new(),
         phase,
         epochs_left: options.epochs.len(),

@@ -101,6 +101,20 @@ pub fn process_cpu() -> Option<Duration> {
     None
 }
 
+/// Bytes of memory that the process holds now; none where the system does not say it.
+///
+/// Asking takes about a microsecond.
+pub fn resident() -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+        let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
+        pages.checked_mul(rustix::param::page_size())
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Memory of `bytes` bytes, all 0, that begins at a multiple of `align`, a power of two, and is taken
 /// from the system page by page when it is touched first. None where the system gives nothing;
 /// [`unmap`] gives it back.

@@ -1,12 +1,13 @@
 //! Bytes that a pipeline holds while it runs.
 
-use super::{Figure, flow::flows};
+use super::{Figure, flow::flows, size};
 use crate::lower::{
     Lowered,
     catalog::Catalog,
+    group::output_roots,
     role::{Role, operator},
 };
-use plan::{Code, Index, StageId};
+use plan::{Code, Expr, ExprId, Index, Property, StageId, Transform};
 use serde::{Deserialize, Serialize};
 
 /// What is held, by what it is for; in bytes.
@@ -18,11 +19,20 @@ pub struct Memory {
     pub batches: Figure,
     /// What operators hold, such as the window of a shuffle.
     pub held: Figure,
+    /// Values between those that a stage reads and those that it makes: each core has room for one of
+    /// each.
+    #[serde(default)]
+    pub temporaries: Figure,
 }
 
 impl Memory {
     /// All of it.
     pub fn total(&self) -> Figure {
+        self.records() + self.temporaries
+    }
+
+    /// What records take that wait or are being written.
+    pub(crate) fn records(&self) -> Figure {
         self.chunks + self.batches + self.held
     }
 }
@@ -45,6 +55,10 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
         let bytes = flows[id].bytes();
         let chunks = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
         let chunk = bytes.times(f64::from(stage.rows)).times(chunks);
+        if let Code::Transform(it) = &stage.code {
+            let each = temporaries(it, &flows[stage.inputs[0]].columns, catalog);
+            memory.temporaries = memory.temporaries + each.times(f64::from(cores));
+        }
         match &stage.code {
             Code::Transform(it) if it.into_batch.is_some() => {}
             Code::Source { .. } | Code::Transform(_) => memory.chunks = memory.chunks + chunk,
@@ -58,8 +72,11 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
                         memory.held =
                             memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }
-                    Role::Windows { length, .. } => {
-                        memory.held = memory.held + entering.times(length as f64 * times[id.row()]);
+                    // A stretch of several windows, and the records that the next one shares with it.
+                    Role::Windows { length, hop } => {
+                        let stretch = length as f64 + hop as f64 * f64::from(stage.rows.max(1) - 1);
+                        let held = entering.times(2.0 * stretch * times[id.row()]);
+                        (memory.held, memory.chunks) = (memory.held + held, memory.chunks + chunk);
                     }
                     _ => memory.chunks = memory.chunks + chunk,
                 }
@@ -67,4 +84,46 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
         }
     }
     memory
+}
+
+/// Bytes of the values of one record that are neither read from a column nor written into one.
+///
+/// Arithmetic that only other arithmetic needs is assumed to be computed in one loop with it; views
+/// copy nothing.
+fn temporaries(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> Figure {
+    let graph = &transform.graph;
+    let sizes = size::of_nodes(graph, columns, catalog);
+    let roots = output_roots(&transform.outputs).into_iter().chain(transform.filters.clone());
+    let mut open: Vec<(ExprId, bool)> = roots.map(|it| (it, true)).collect();
+    // By node: how often it is needed, and whether something other than arithmetic does.
+    let mut needed = vec![(0_u32, false, false); graph.len()];
+    while let Some((id, is_root)) = open.pop() {
+        let (times, by_others, goes_out) = &mut needed[id.row()];
+        *times += 1;
+        *by_others |= is_root;
+        *goes_out |= is_root;
+        if *times == 1 {
+            let others = !is_arithmetic(graph.expr(id));
+            graph.expr(id).needs(|it| {
+                open.push((it, false));
+                needed[it.row()].1 |= others;
+            });
+        }
+    }
+    let counted = graph.iter().map(|it| it.0).filter(|id| {
+        let (times, by_others, goes_out) = needed[id.row()];
+        let elsewhere = match graph.expr(*id) {
+            Expr::Column(_) | Expr::Const(_) | Expr::Else { .. } | Expr::Select(..) => true,
+            Expr::Call { function, .. } => {
+                [Property::Moves, Property::Crops].into_iter().any(|it| catalog.has(function, it))
+            }
+            it => is_arithmetic(it) && times == 1 && !by_others,
+        };
+        times > 0 && !elsewhere && !(goes_out && times == 1)
+    });
+    counted.map(|it| sizes[it]).sum()
+}
+
+fn is_arithmetic(expr: &Expr) -> bool {
+    matches!(expr, Expr::Unary(..) | Expr::Binary(..) | Expr::Cast(..))
 }

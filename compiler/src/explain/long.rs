@@ -221,6 +221,7 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
         ("batches", memory.batches),
         ("chunks", memory.chunks),
         ("held by operators", memory.held),
+        ("temporaries", memory.temporaries),
     ];
     let parts = parts.iter().filter(|it| it.1.value > 0.0);
     let parts: Vec<String> = parts.map(|(name, it)| format!("{} {name}", bytes(*it))).collect();

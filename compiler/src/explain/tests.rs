@@ -58,7 +58,7 @@ p.batch#5    p.pipe:5     ~0.4 ns       99 kB  < 1 %        1  { image: f32[128,
   p.batch#5   ~50 ns   ~2.6 G/s        0.00    ~2.6 G/s
 
 time       ~893 µs of processor time a record, ~114 ms a batch
-memory     ~2.1 MB: 296 kB batches, ~1.8 MB chunks
+memory     ~3.5 MB: 296 kB batches, ~1.8 MB chunks, ~1.4 MB temporaries
 rewritten  sink-views: p.map#4: `channels_first` moves before `normalize` (no faster, no slower)
 bounds     2 cores of processor: ~2 239 records/s
 verdict    hardware: 100 % of the cores are used

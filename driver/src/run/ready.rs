@@ -49,6 +49,7 @@ pub(super) fn ready(
         workers: options.workers,
         readers: readers(options.workers),
         memory: own,
+        process_memory: options.whole_process.then_some(options.memory),
         epochs,
         chunk_rows: options.chunk_rows,
         rank: options.rank,

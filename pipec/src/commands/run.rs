@@ -201,6 +201,7 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
         limit: args.limit,
         workers: args.program.workers.map_or(tuned, usize::from),
         memory: args.memory.unwrap_or(usual.memory),
+        whole_process: true,
         chunk_rows: args.chunk_rows.map(|it| it as usize),
         rank: Rank { rank: args.rank, world: args.world },
         state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),

@@ -11,7 +11,9 @@ use super::{
     fused::{Fused, LEAVES_MAX, Room},
     nodes::{Applied, Code, Node, Slot},
 };
-use crate::{Args, Chunk, Fault, Kernel, Out, Philox, Scratch, Shape, SideIndex, Tensor, mix};
+use crate::{
+    Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Tensor, mix,
+};
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
 /// A tensor that is good until the next record; see above.
@@ -66,8 +68,12 @@ pub(super) fn value(tensor: Tensor<'_>) -> Value {
 }
 
 impl Machine {
-    pub(super) fn new(nodes: &IdVec<ExprId, Node>, n_vars: u32, is_measured: bool) -> Self {
-        let register = || Register { scratch: Some(Scratch::new()), found: None, turn: 0 };
+    pub(super) fn new(
+        nodes: &IdVec<ExprId, Node>,
+        n_vars: u32,
+        (is_measured, pool): (bool, &Pool),
+    ) -> Self {
+        let register = || Register { scratch: Some(Scratch::within(pool)), found: None, turn: 0 };
         Self {
             registers: nodes.ids().map(|_| register()).collect(),
             stack: Vec::new(),

@@ -66,6 +66,8 @@ pub(crate) struct Compiled {
     measured: timing::Measured,
     /// Where it calls functions outside and does little else: who has them.
     outside: Option<Arc<dyn Outside>>,
+    /// See [`Compiled::register_bytes`].
+    register_bytes: u64,
 }
 
 /// A worker's own memory for one stage.
@@ -137,7 +139,9 @@ impl Compiled {
         each_output(&outputs, |id| nodes[id].users += 1);
         transform.filters.iter().for_each(|&id| nodes[id].users += 1);
         around.jit.fuse(&mut nodes, &transform.graph, (&wanted(transform), transform.vector));
+        let register_bytes = nodes::register_bytes(&nodes, &transform.graph, &wanted(transform));
         Ok(Self {
+            register_bytes,
             label: stage.label.clone(),
             nodes,
             n_vars: transform.graph.n_vars,
@@ -159,7 +163,7 @@ impl Compiled {
     /// Memory for one worker.
     pub(crate) fn registers(&self) -> Registers {
         let chain = self.spare.iter().flat_map(|it| &it.chain).map(|it| it.registers()).collect();
-        let machine = Machine::new(&self.nodes, self.n_vars, self.is_measured);
+        let machine = Machine::new(&self.nodes, self.n_vars, (self.is_measured, &self.pool));
         Registers { machine, row_bytes: Vec::new(), chain }
     }
 
@@ -207,6 +211,12 @@ impl Compiled {
             self.nodes.iter().filter_map(|it| it.1.fused.as_ref()).for_each(|it| it.give_way(id));
         }
         keeps
+    }
+
+    /// Bytes of the values that stand between the columns of a record and what becomes of it, as far
+    /// as their types tell: each worker has memory for one of each.
+    pub(crate) fn register_bytes(&self) -> u64 {
+        self.register_bytes
     }
 
     /// Whether it computes a whole chunk at a time.

@@ -3,7 +3,8 @@
 use super::{Surroundings, fused::Fused};
 use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
 use plan::{
-    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Otherwise, Type, Unary, VarId,
+    Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Index, Otherwise, Type, Unary,
+    VarId,
     parts::{self, Keep},
 };
 use std::{
@@ -134,6 +135,38 @@ pub(super) fn prepare(
         }
     }
     Ok(nodes)
+}
+
+/// Bytes of the registers that `wanted` are found by, as far as types fix them; `graph` is what the
+/// nodes were made of.
+///
+/// What is wanted itself, by nobody else, is written where it goes; columns, constants, views and
+/// branches are found where they lie.
+pub(super) fn register_bytes(nodes: &IdVec<ExprId, Node>, graph: &Graph, wanted: &[ExprId]) -> u64 {
+    let mut open: Vec<ExprId> = wanted.to_vec();
+    let mut seen = vec![false; nodes.len()];
+    let mut bytes: u64 = 0;
+    while let Some(id) = open.pop() {
+        if std::mem::replace(&mut seen[id.row()], true) {
+            continue;
+        }
+        let node = &nodes[id];
+        match &node.fused {
+            Some(fused) if fused.is_on() => open.extend_from_slice(fused.leaves()),
+            _ => graph.expr(id).needs(|it| open.push(it)),
+        }
+        let lies_elsewhere = match &node.code {
+            Code::Column(_) | Code::Const(_) | Code::Else { .. } | Code::Select(..) => true,
+            Code::Call(Applied { kernel, .. }) => matches!(kernel, Kernel::View(_)),
+            _ => false,
+        };
+        let goes_out = node.users == 1 && wanted.contains(&id);
+        if let (false, false, Some((dtype, shape))) = (lies_elsewhere, goes_out, &node.fixed) {
+            let each = shape.iter().fold(dtype.size() as u64, |it, &n| it.saturating_mul(n as u64));
+            bytes = bytes.saturating_add(each);
+        }
+    }
+    bytes
 }
 
 fn add_straight(

@@ -30,7 +30,7 @@ const OUTPUT_ITEMS: usize = 64;
 pub(super) fn nodes(
     program: &Program,
     kernels: &dyn Kernels,
-    options: &Options,
+    (options, pool): (&Options, &Pool),
 ) -> Result<Vec<Node>, Failure> {
     verify(program)?;
     let n_stages = program.stages.len();
@@ -38,7 +38,7 @@ pub(super) fn nodes(
         program,
         kernels,
         options,
-        pool: Pool::within(options.memory),
+        pool: pool.clone(),
         jit: Jit::new(program.jit, &options.prepared),
         sources: vec![None; n_stages],
         compiled: vec![None; n_stages],

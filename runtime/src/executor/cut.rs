@@ -137,6 +137,12 @@ impl Cut {
         self.rest.is_some()
     }
 
+    /// Bytes of a batch.
+    pub(super) fn batch_bytes(&self) -> u64 {
+        let each = |it: &usize| (it * self.rows) as u64;
+        self.row_bytes.iter().map(each).sum()
+    }
+
     /// Whether the next piece may be given; `below` is what is under way behind the transform.
     ///
     /// While one large batch is being computed and the consumer has another, a third is not begun:

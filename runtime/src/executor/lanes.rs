@@ -1,7 +1,7 @@
 //! Lanes are dealt: a block of each in turn, then what is left of them (`semantics.md`, 11).
 
 use crate::{Chunk, Failure, Mark, Operator, OperatorCall, Running, Wants, mix};
-use plan::Arg;
+use plan::{Arg, shown_bytes};
 use std::collections::VecDeque;
 
 /// One of the parts of a source that go through the stages alone.
@@ -143,10 +143,11 @@ impl Dealer {
         Err(Failure::Data {
             label: String::new(),
             detail: format!(
-                "what is held of {} lanes takes more than {} MiB of the run's memory: give the run \
+                "what is held of {} lanes takes {}, and {} of the run's memory are for it: give the run \
                  more (`--memory`), or take fewer lanes or smaller batches",
                 self.lanes.len(),
-                self.most >> 20
+                shown_bytes(held as u64),
+                shown_bytes(self.most as u64)
             ),
         })
     }

@@ -11,7 +11,7 @@ use super::{
     supply::Supply,
     task::{Job, Slot, Work},
 };
-use crate::{CachePoint, Failure, Source, Wants, eval::Tap};
+use crate::{CachePoint, Failure, Pool, Source, Wants, eval::Tap, os};
 use plan::{Index, StageId};
 use std::{
     ops::Range,
@@ -57,6 +57,44 @@ pub(super) struct State {
     pub(super) in_flight_peak: usize,
     /// When the nodes were looked at last.
     looked: Option<Instant>,
+    /// What the whole process may hold, where that is bounded.
+    budget: Option<Budget>,
+}
+
+/// The memory that the process may hold, and what it was seen to hold.
+pub(super) struct Budget {
+    most: usize,
+    pool: Pool,
+    /// Bytes of the process besides the pool's buffers: code, what decoders and sinks work in.
+    beside: usize,
+    /// When that was looked at last.
+    looked: Option<Instant>,
+}
+
+/// From one look at what the process holds to the next.
+const RESIDENT_PERIOD: Duration = Duration::from_millis(20);
+
+impl Budget {
+    /// `most` bytes, of which the process has `beside` before it runs.
+    pub(super) fn new(most: u64, beside: usize, pool: Pool) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Self { most, beside, pool, looked: None }
+    }
+
+    fn look(&mut self, now: Instant) {
+        if self.looked.is_some_and(|it| now.saturating_duration_since(it) < RESIDENT_PERIOD) {
+            return;
+        }
+        self.looked = Some(now);
+        if let Some(resident) = os::resident() {
+            self.beside = resident.saturating_sub(self.pool.taken());
+        }
+    }
+
+    /// Whether there is room for so many bytes more.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.beside.saturating_add(self.pool.used()).saturating_add(bytes) <= self.most
+    }
 }
 
 /// Whom to wake.
@@ -67,7 +105,11 @@ pub(super) struct Calls {
 }
 
 impl State {
-    pub(super) fn new(nodes: Vec<Node>, epochs: Range<u32>, most_lost: Option<u64>) -> Self {
+    pub(super) fn new(
+        nodes: Vec<Node>,
+        epochs: Range<u32>,
+        (most_lost, budget): (Option<u64>, Option<Budget>),
+    ) -> Self {
         let of = |class: Class| {
             let mut ids: Vec<_> = (0..nodes.len()).filter(|&it| nodes[it].class == class).collect();
             ids.sort_by_key(|&it| nodes[it].below.len());
@@ -89,6 +131,7 @@ impl State {
             in_flight: 0,
             in_flight_peak: 0,
             looked: None,
+            budget,
         }
     }
 
@@ -228,6 +271,7 @@ impl State {
             return;
         }
         self.looked = Some(now);
+        self.budget.iter_mut().for_each(|it| it.look(now));
         let seconds = since.as_secs_f64();
         for id in 0..self.nodes.len() {
             let node = &self.nodes[id];
@@ -251,7 +295,21 @@ impl State {
         if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
-        self.has_thread(node) && self.has_work(id) && node.has_room()
+        self.has_thread(node) && self.has_work(id) && node.has_room() && self.has_memory(node)
+    }
+
+    /// Whether there is memory for what a task of the node makes, beside what those at work may make.
+    ///
+    /// Where nobody is at work and nothing waits for the consumer it may begin all the same, since
+    /// nothing else would ever give memory back.
+    fn has_memory(&self, node: &Node) -> bool {
+        let Some(budget) = &self.budget else { return true };
+        let makes = |it: &Node| it.limit.chunk_bytes.unwrap_or(0).max(it.measured.chunk_bytes);
+        let at_work: usize = self.nodes.iter().map(|it| it.measured.active).sum();
+        let most = self.nodes.iter().filter(|it| it.measured.active > 0).map(makes);
+        let underway = most.fold(makes(node), usize::max).saturating_mul(at_work + 1);
+        let is_quiet = at_work == 0 && self.nodes.last().is_none_or(|it| it.out.is_empty());
+        is_quiet || budget.has_room(underway)
     }
 
     /// Whether one thread more may work in the node's stage, with all its lanes.

@@ -1,6 +1,6 @@
 //! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
 
-use plan::{DType, Field, Type};
+use plan::{DType, Field, Type, shown_bytes};
 use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool};
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ pub(super) fn check_held(bytes: usize, share: u64, what: &str) -> Result<(), Fai
     if bytes <= most {
         return Ok(());
     }
-    let shown = match most {
-        HELD_BYTES_MAX => format!("{} GiB", most >> 30),
-        _ => format!("{} MiB of the run's memory", most >> 20),
+    let (bytes, shown) = (shown_bytes(bytes as u64), shown_bytes(most as u64));
+    let (whose, more) = match most {
+        HELD_BYTES_MAX => ("an operator may hold", ""),
+        _ => ("it may hold of the run's memory", "give the run more (`--memory`), "),
     };
-    let more = if most == HELD_BYTES_MAX { "" } else { "give the run more (`--memory`), " };
     Err(failure(format!(
-        "{what} takes more than {shown}: {more}make it smaller, or put it before what makes the \
+        "{what} takes {bytes}, and {shown} are all that {whose}: {more}make it smaller, or put it before what makes the \
          records large"
     )))
 }
