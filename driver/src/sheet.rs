@@ -12,7 +12,7 @@ mod tile;
 
 use crate::{
     Compiled, cut,
-    peek::{Looked, id_text, number},
+    peek::{FieldPeek, Looked, id_text, number},
     whole,
 };
 use canvas::Canvas;
@@ -181,6 +181,8 @@ impl Axes {
 /// How the pictures of a step's records are found and drawn.
 struct Pictures<'a> {
     fields: &'a [Field],
+    /// What is told of the fields.
+    told: &'a [FieldPeek],
     batched: bool,
     axes: Vec<Option<Axes>>,
     levels: Vec<Levels>,
@@ -194,11 +196,12 @@ struct Picture<'a> {
 }
 
 impl<'a> Pictures<'a> {
-    fn new(compiled: &Compiled, op: Option<OpId>, looked: &Looked<'a>) -> Self {
+    fn new(compiled: &Compiled, op: Option<OpId>, looked: &'a Looked<'a>) -> Self {
         let (fields, batched) = (looked.fields, looked.peek.batched);
         let normalised = |it| op.and_then(|op| levels::normalised(&compiled.written, op, it));
         Self {
             fields,
+            told: &looked.peek.fields,
             batched,
             axes: fields.iter().map(|it| Axes::of(&it.ty, batched)).collect(),
             levels: (0..fields.len()).map(|it| Levels::after(normalised(it))).collect(),
@@ -290,7 +293,7 @@ impl<'a> Pictures<'a> {
     /// The scalars of a record, and its id; of a batch, those of a row.
     fn caption(&self, record: &Chunk, row: Option<usize>) -> Vec<String> {
         let mut lines = Vec::new();
-        for (field, column) in self.fields.iter().zip(&record.columns) {
+        for ((field, told), column) in self.fields.iter().zip(self.told).zip(&record.columns) {
             let value = column.row(0);
             let value = match (row, value.shape()) {
                 _ if value.dtype() == DType::Bytes => continue,
@@ -305,7 +308,7 @@ impl<'a> Pictures<'a> {
                 (None, []) => value,
                 _ => continue,
             };
-            lines.push(format!("{}={}", field.name, number(&value)));
+            lines.push(scalar(told, &value));
         }
         lines.truncate(CAPTION_LINES_MAX - 1);
         lines.push(match row {
@@ -314,6 +317,13 @@ impl<'a> Pictures<'a> {
         });
         lines
     }
+}
+
+/// A number under the name of its field; of a label, the name of its class beside it.
+fn scalar(field: &FieldPeek, value: &Tensor<'_>) -> String {
+    let class = usize::try_from(value.int()).ok().and_then(|it| field.classes.get(it));
+    let class = class.map_or(String::new(), |it| format!(" ({it})"));
+    format!("{}={}{class}", field.name, number(value))
 }
 
 impl Picture<'_> {

@@ -85,3 +85,12 @@ fn masks_are_whole_numbers_of_few_kinds() {
     let ignored = Mask::of(&Tensor::new(&[1, 2], &[-1_i64, 0])).unwrap();
     assert!(ignored.colour(-1).is_some() && ignored.legend().is_empty());
 }
+
+#[test]
+fn labels_are_told_with_their_classes() {
+    let classes = vec!["cat".to_owned(), "dog".to_owned()];
+    let field = FieldPeek { name: "label".to_owned(), ty: "i64".to_owned(), classes };
+    for (number, told) in [(1_i64, "label=1 (dog)"), (2, "label=2"), (-1, "label=-1")] {
+        assert_eq!(scalar(&field, &Tensor::new(&[], &[number])), told);
+    }
+}
