@@ -193,7 +193,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         epochs_left: options.epochs.len(),
         waited: Duration::ZERO,
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
-        shared_work: (options.rank.world > 1).then(|| SharedWork::of(program)),
+        shared_work: (options.rank.is_shared()).then(|| SharedWork::of(program)),
         on_lost: None,
     })
 }

@@ -146,7 +146,7 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
         // A rank without a batch has none to make a batch of nothing like, and says so.
         return Ok(());
     }
-    let of_rank = |rank| run(&Options { rank: Rank { rank, world: WORLD }, ..base.clone() });
+    let of_rank = |rank| run(&Options { rank: of_world(rank), ..base.clone() });
     let ranks: Vec<_> =
         (0..WORLD).map(of_rank).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
     let keeps_tail = compiled.program.deal.keeps_tail;
@@ -176,7 +176,7 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
         // A loop over epochs goes on with the same one on each of them, also after a padded batch.
         let n_of = |all: &[(u32, u64)]| all.iter().filter(|it| it.0 == 0).count();
         for (rank, all) in (0..WORLD).zip(&ranks) {
-            let options = Options { rank: Rank { rank, world: WORLD }, ..base.clone() };
+            let options = Options { rank: of_world(rank), ..base.clone() };
             let stands = hashes(compiled, &options, n_of(all)).map_err(|it| it.to_string())?.1;
             if stands.epoch != 0 {
                 return Err(format!("rank {rank} left epoch 0 with its last batch: {stands:?}"));
@@ -184,7 +184,11 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
         }
     }
 
-    let rank = Options { rank: Rank { rank: 1, world: WORLD }, ..base.clone() };
+    for (rank, all) in [(Rank::default(), &whole), (of_world(1), &ranks[1])] {
+        check_parts(&run, &Options { rank, ..base.clone() }, all, &whole)?;
+    }
+
+    let rank = Options { rank: of_world(1), ..base.clone() };
     for stop in [1, ranks[1].len() / 2, ranks[1].len().saturating_sub(2)] {
         let (some, position) = hashes(compiled, &rank, stop).map_err(|it| it.to_string())?;
         let epoch = position.epoch;
@@ -198,6 +202,46 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
             return Err(format!(
                 "after {stop} outputs of one of three ranks, one goes on with {} records:\n{rest:x?}\nof:\n{whole:x?}",
                 rest.len(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn of_world(rank: u32) -> Rank {
+    Rank { rank, world: WORLD, ..Rank::default() }
+}
+
+/// Two processes that do the work of one rank give what it gives, `all`, in turn. `whole` is what
+/// there is without ranks.
+fn check_parts(
+    run: &impl Fn(&Options) -> Result<Vec<(u32, u64)>, Failure>,
+    options: &Options,
+    all: &[(u32, u64)],
+    whole: &[(u32, u64)],
+) -> Result<(), String> {
+    let of_part = |part| {
+        let rank = Rank { part, parts: 2, ..options.rank };
+        run(&Options { rank, ..options.clone() }).map_err(|it| it.to_string())
+    };
+    let parts = [of_part(0)?, of_part(1)?];
+    for epoch in 0..2 {
+        let of_epoch = |all: &[(u32, u64)]| -> Vec<u64> {
+            all.iter().filter(|it| it.0 == epoch).map(|it| it.1).collect()
+        };
+        let (all, parts) = (of_epoch(all), [of_epoch(&parts[0]), of_epoch(&parts[1])]);
+        let given = parts[0].len() + parts[1].len();
+        let merged: Vec<_> =
+            (0..given).filter_map(|it| parts[it % 2].get(it / 2).copied()).collect();
+        let before = options.rank.rank as usize;
+        let own = of_epoch(whole).len().saturating_sub(before);
+        let real = own.div_ceil(options.rank.world as usize).min(all.len());
+        // A batch of nothing, behind those, is one of which no row is meant: each process fills it
+        // with what it has had itself.
+        if merged.len() != all.len() || merged[..real] != all[..real] {
+            return Err(format!(
+                "epoch {epoch} of two processes of {:?} is {parts:x?}, not {all:x?}",
+                options.rank
             ));
         }
     }

@@ -198,7 +198,7 @@ impl Stream {
     /// Outputs of a whole epoch, or blocks of records where the pipeline ends without `batch`; none
     /// where only reading tells. Lists the files of the sources.
     pub fn epoch_len(&self, compiled: &Compiled) -> Option<u64> {
-        let Rank { rank, world } = self.options.rank;
+        let Rank { rank, world, part, parts } = self.options.rank;
         let (plan, ranks) = (&compiled.optimised.plan, (u64::from(rank), u64::from(world)));
         // What the source itself leaves out is a step of the plan, and counted there.
         let skips = self.program.stages.iter().filter_map(|(_, it)| match &it.code {
@@ -208,6 +208,8 @@ impl Stream {
         let lens = self.run.listed_lens().into_iter().zip(skips);
         let lens: Vec<_> = lens.map(|(len, skip)| Some(len? + skip)).collect();
         let n = count::outputs(plan, &stdlib::library(), &lens, ranks)?;
+        // The processes of a rank have a batch each in turn.
+        let n = n.saturating_sub(u64::from(part)).div_ceil(u64::from(parts.max(1)));
         let Some(Blocks { pieces, .. }) = &self.blocks else { return Some(n) };
         Some(n.div_ceil(pieces.records_of_each()?))
     }
@@ -368,12 +370,37 @@ mod tests {
     fn a_rank_without_a_batch_gives_one_of_nothing() {
         let of = compiled("range(5) |> map { i, one: full([2], f32(i)) } |> batch(3, tail: mask)");
         let given = (0..4).map(|rank| {
-            let rank = Rank { rank, world: 4 };
+            let rank = Rank { rank, world: 4, ..Rank::default() };
             let options = RunOptions { workers: 2, rank, ..RunOptions::default() };
             rest(&mut Stream::open(&of, &options, (None, 0, 1), &mut |_| {}).unwrap())
         });
         let given: Vec<_> = given.collect();
         assert_eq!(given, [[[0, 1, 2]], [[3, 4, 0]], [[0, 0, 0]], [[0, 0, 0]]]);
+    }
+
+    #[test]
+    fn the_processes_of_a_rank_give_its_batches_in_turn() {
+        for (tail, n) in [("drop", 8), ("keep", 9), ("mask", 9)] {
+            let of = compiled(&format!("range(49) |> batch(3, tail: {tail})"));
+            let given = |rank: Rank| {
+                let options = RunOptions { workers: 2, rank, ..RunOptions::default() };
+                let mut stream = Stream::open(&of, &options, (None, 0, 1), &mut |_| {}).unwrap();
+                let (len, all) = (stream.epoch_len(&of), rest(&mut stream));
+                assert_eq!(len, Some(all.len() as u64), "{tail} {rank:?}");
+                all
+            };
+            // Sixteen batches and a third of one; the first of two ranks has the odd one.
+            let rank = Rank { rank: 0, world: 2, ..Rank::default() };
+            let alone = given(rank);
+            assert_eq!(alone.len(), n);
+            for parts in [2, 3, 4, 20] {
+                let dealt: Vec<_> =
+                    (0..parts).map(|part| given(Rank { part, parts, ..rank })).collect();
+                let parts = parts as usize;
+                let turn = |it: usize| dealt[it % parts].get(it / parts).cloned();
+                assert_eq!((0..9 * parts).filter_map(turn).collect::<Vec<_>>(), alone, "{tail}");
+            }
+        }
     }
 
     #[test]

@@ -203,7 +203,7 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
         memory: args.memory.unwrap_or(usual.memory),
         whole_process: true,
         chunk_rows: args.chunk_rows.map(|it| it as usize),
-        rank: Rank { rank: args.rank, world: args.world },
+        rank: Rank { rank: args.rank, world: args.world, ..Rank::default() },
         state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,

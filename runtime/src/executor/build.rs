@@ -53,7 +53,7 @@ pub(super) fn nodes(
         (node.epoch, node.sent) = (options.epochs.start, options.epochs.start);
         node.measured.is_off = !options.measured;
     }
-    if options.rank.world > 1 {
+    if options.rank.is_shared() {
         deal::deal(&mut nodes, &last_nodes, (program, options.rank))?;
     }
     if let Some(position) = &options.resume {

@@ -20,20 +20,37 @@ pub struct Rank {
     pub rank: u32,
     /// How many there are.
     pub world: u32,
+    /// Where several processes do the work of this rank, which of them this is, from 0. They give the
+    /// batches of the rank in turn, and all of them, also where these cannot be shared evenly.
+    pub part: u32,
+    /// How many such processes there are.
+    pub parts: u32,
 }
 
 impl Default for Rank {
     /// The only one.
     fn default() -> Self {
-        Self { rank: 0, world: 1 }
+        Self { rank: 0, world: 1, part: 0, parts: 1 }
+    }
+}
+
+impl Rank {
+    /// Whether others give batches as well.
+    pub(super) fn is_shared(&self) -> bool {
+        self.world > 1 || self.parts > 1
     }
 }
 
 /// How the records of a node are dealt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
+    /// Which run this is of all that give batches, the processes of a rank counted one by one: part
+    /// `p` of rank `r` is `r + world · p`, so that the ranks have had a batch each before any of
+    /// them has its second.
     pub(super) rank: u64,
     pub(super) world: u64,
+    /// Runs that must have a block each, or none of them has: the ranks.
+    pub(super) even: u64,
     /// Records of a block.
     pub(super) rows: u64,
     /// Whether a round that is not full is given out at the end.
@@ -67,6 +84,17 @@ impl Terms {
         self.rows.saturating_mul(self.world)
     }
 
+    /// Records of a round in which the ranks have one block each; several make a round where
+    /// processes share the work of a rank.
+    fn lap(&self) -> u64 {
+        self.rows.saturating_mul(self.even)
+    }
+
+    /// How many of `all` records are given out.
+    fn given_of(&self, all: u64) -> u64 {
+        if self.keeps_tail { all } else { all - all % self.lap() }
+    }
+
     /// This rank's records of the round that begins at 0.
     fn own(&self) -> Range<u64> {
         self.rank * self.rows..(self.rank + 1) * self.rows
@@ -77,7 +105,7 @@ impl Terms {
     pub(super) fn places(&self, (first, from, len): (u64, u64, u64), most: u64) -> Option<Places> {
         let round = self.round();
         let all = len.saturating_sub(first);
-        let full = first + if self.keeps_tail { all } else { all - all % round };
+        let full = first + self.given_of(all);
         let mut at = from - first;
         loop {
             let start = at - at % round;
@@ -100,8 +128,8 @@ impl Terms {
 
     /// Whether the last of `all` records leave this rank without a block, and others not.
     pub(super) fn lacks(&self, all: u64) -> bool {
-        let rest = all % self.round();
-        self.keeps_tail && rest > 0 && rest <= self.own().start
+        let (rest, own) = (all % self.round(), self.own().start);
+        self.keeps_tail && rest > own - own % self.lap() && rest <= own
     }
 }
 
@@ -153,10 +181,11 @@ impl Deal {
         if self.terms.lacks(self.seen) {
             self.rounds.lacking.push_back(epoch);
         }
+        let given = self.terms.given_of(self.seen % self.terms.round());
         self.seen = 0;
         let held = mem::take(&mut self.held);
         match self.latest.take() {
-            Some(end) if self.terms.keeps_tail && !held.is_empty() => {
+            Some(end) if given > self.terms.own().start && !held.is_empty() => {
                 self.rounds.ended(epoch, end);
                 held.into_iter().map(into_parcel).collect()
             }
@@ -203,16 +232,19 @@ pub(super) fn deal(
     last_nodes: &[usize],
     (program, rank): (&Program, Rank),
 ) -> Result<(), Failure> {
-    let Rank { rank, world } = rank;
-    if rank >= world {
-        let why = format!("there is no rank {rank} among {world}: they are counted from 0");
-        return Err(Failure::Program(why));
+    let Rank { rank, world, part, parts } = rank;
+    for (what, number, of) in [("rank", rank, world), ("part", part, parts)] {
+        if number >= of {
+            let why = format!("there is no {what} {number} among {of}: they are counted from 0");
+            return Err(Failure::Program(why));
+        }
     }
     let plan::Deal { stage, rows, keeps_tail, .. } = program.deal;
     let damaged = || Failure::Program("the program is damaged: no stage deals its records".into());
     let node = *last_nodes.get(stage.row()).filter(|_| rows > 0).ok_or_else(damaged)?;
-    let (rank, world) = (u64::from(rank), u64::from(world));
-    let terms = Terms { rank, world, rows, keeps_tail };
+    let [rank, even, part, parts] = [rank, world, part, parts].map(u64::from);
+    let (rank, world) = (rank + even * part, even * parts);
+    let terms = Terms { rank, world, even, rows, keeps_tail };
     match &mut nodes[node].kind {
         Kind::Fetch(fetch) => {
             fetch.deal = Some(Dealt { terms, first: 0, rounds: Rounds::default() });
@@ -324,7 +356,7 @@ mod tests {
     use super::*;
 
     fn terms(rank: u64, keeps_tail: bool) -> Terms {
-        Terms { rank, world: 3, rows: 4, keeps_tail }
+        Terms { rank, world: 3, even: 3, rows: 4, keeps_tail }
     }
 
     fn all_places(terms: Terms, first: u64, len: u64) -> Vec<u64> {
@@ -349,6 +381,28 @@ mod tests {
         let mut merged: Vec<_> = (0..3).flat_map(|it| one(it, true)).collect();
         merged.sort_unstable();
         assert!(merged.into_iter().eq(2..31));
+    }
+
+    #[test]
+    fn the_processes_of_a_rank_give_all_that_is_the_ranks() {
+        for (ranks, keeps_tail) in [(1, false), (2, false), (1, true), (2, true)] {
+            for (parts, len) in [(1, 29), (2, 29), (3, 24), (4, 31), (5, 60), (7, 3)] {
+                let terms = |rank, part| {
+                    let rank = rank + ranks * part;
+                    Terms { rank, world: ranks * parts, even: ranks, rows: 4, keeps_tail }
+                };
+                let alone = |rank| Terms { rank, world: ranks, even: ranks, rows: 4, keeps_tail };
+                for rank in 0..ranks {
+                    let mut all: Vec<_> =
+                        (0..parts).flat_map(|it| all_places(terms(rank, it), 2, 2 + len)).collect();
+                    all.sort_unstable();
+                    assert_eq!(all, all_places(alone(rank), 2, 2 + len), "{rank} of {ranks}");
+                    // Of a batch that others have and this rank has not one process gives one of nothing.
+                    let lacking = (0..parts).filter(|it| terms(rank, *it).lacks(len)).count();
+                    assert_eq!(lacking, usize::from(alone(rank).lacks(len)));
+                }
+            }
+        }
     }
 
     #[test]
