@@ -119,6 +119,19 @@ pub const WRONG_ARGUMENT: CodeInfo = CodeInfo {
     long: "An argument of a call in Python cannot have this value: the message says which, and what it can have.",
 };
 
+/// Of a pipeline whose batches other processes make.
+const STATE_IN_WORKERS: CodeInfo = CodeInfo {
+    id: "PC0705",
+    name: "state-in-workers",
+    long: "The worker processes of a PyTorch `DataLoader` make batches ahead of the loop that takes them, each its \
+           own. The process with the loop cannot see which batch was taken last, so a state that it saved would lose \
+           batches or repeat some.\n\n\
+           Without worker processes the pipeline knows to the batch where it stands: take `pipe.torch()` as the \
+           loader, or `DataLoader(pipe.torch(), batch_size=None)`. With them, the `StatefulDataLoader` of torchdata \
+           saves a state for each. At the end of an epoch `pipe.epoch` says all there is to know, and \
+           `pipe.set_epoch` goes there.",
+};
+
 /// The codes of the driver's messages, by number.
 pub(crate) static CODES: &[CodeInfo] = &[
     NO_SUCH_FILE,
@@ -133,6 +146,7 @@ pub(crate) static CODES: &[CodeInfo] = &[
     ITERATOR_OVERTAKEN,
     LENGTH_UNKNOWN,
     WRONG_ARGUMENT,
+    STATE_IN_WORKERS,
 ];
 
 pub(crate) fn no_such_file(path: &str, help: String, at: Span) -> Diagnostic {

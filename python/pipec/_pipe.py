@@ -7,15 +7,19 @@ import json
 import os
 import re
 import warnings as _warnings
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
-from .errors import ArgumentError, PipecWarning
+from .errors import ArgumentError, PipecWarning, StateError
+
+if TYPE_CHECKING:
+    from ._epochs import Epochs
 
 _PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
 """What is in a program, and in no path."""
 _WRONG = "PC0704"
+_IN_WORKERS = "PC0705"
 
 
 class Field(NamedTuple):
@@ -120,13 +124,33 @@ class Pipe:
     ) -> None:
         self._source, self._told, self._functions = source, told, functions
         self._native = _pipec.Native(source, told, functions)
+        self._epochs: Epochs | None = None
+        """What it knows of the worker processes of a `DataLoader`, where there may be some."""
         for warning in self._native.warnings():
             _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The batches of the next epoch: dicts of `Array`; of a pipeline without `batch`, blocks of
         records, whose texts are `Strings` and whose fields of other extents each are `Ragged`."""
-        return self._native.iterate(False)
+        return self._iterate(False)
+
+    def _iterate(self, numpy: bool) -> _pipec.Batches:
+        self._catch_up()
+        return self._native.iterate(numpy)
+
+    def _catch_up(self) -> None:
+        """Goes on behind the epochs that worker processes have begun."""
+        if self._epochs is not None and self._epochs.have_begun:
+            epoch = self._epochs.next
+            assert epoch is not None
+            self._native.set_epoch(epoch)
+            self._epochs.go_to(None)
+
+    def _take_rank(self, rank: int, world: int) -> None:
+        """Is one of so many from here on, wherever it stands."""
+        if (self._told["rank"], self._told["world"]) != (rank, world):
+            self._native.take_part((rank, world), (0, 1), None)
+            self._told.update(rank=rank, world=world)
 
     def __len__(self) -> int:
         """Batches of an epoch; a `LengthError`, which is a `TypeError`, where only reading tells."""
@@ -140,11 +164,15 @@ class Pipe:
     @property
     def epoch(self) -> int:
         """The epoch that is under way, or comes next."""
-        return self._native.epoch()
+        epoch = None if self._epochs is None else self._epochs.present
+        return self._native.epoch() if epoch is None else epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next `iter` begins. Nobody needs to: each one is the next."""
-        self._native.set_epoch(_natural("epoch", epoch))
+        epoch = _natural("epoch", epoch)
+        self._native.set_epoch(epoch)
+        if self._epochs is not None:
+            self._epochs.go_to(epoch)
 
     @property
     def schema(self) -> dict[str, Field]:
@@ -158,6 +186,8 @@ class Pipe:
 
     def state_dict(self) -> dict[str, Any]:
         """Where it stands, to the batch: numbers and short texts, below 2 KB."""
+        if self._epochs is not None and self._epochs.have_begun:
+            raise StateError(_IN_WORKERS_TOLD, code=_IN_WORKERS)
         found: dict[str, Any] = json.loads(self._native.state())
         return found
 
@@ -165,9 +195,12 @@ class Pipe:
         """Goes to where `state` says: the next `iter` goes on from there, also with another number of
         ranks or workers. A `StateError` where it is of another program, seed or input."""
         self._native.load_state(json.dumps(dict(state)))
+        if self._epochs is not None:
+            self._epochs.go_to(self._native.epoch(), state)
 
     def stats(self) -> dict[str, Any]:
-        """What was done so far: records, bytes, waiting, lost records, the time of each stage."""
+        """What was done so far: records, bytes, waiting, lost records, the time of each stage; in this
+        process, so nothing of what the worker processes of a `DataLoader` have done."""
         found: dict[str, Any] = json.loads(self._native.stats())
         return found
 
@@ -236,12 +269,21 @@ class Pipe:
         source = dict(self._source)
         if source["text"] is None:
             source["path"] = os.path.abspath(source["path"])
-        state = self.state_dict() if self._native.has_begun() else None
-        return _reloaded, (source, self._told, self._functions, state)
+        state = json.loads(self._native.state()) if self._native.has_begun() else None
+        epoch = self._epochs.next if self._epochs is not None and self._epochs.have_begun else None
+        return _reloaded, (source, self._told, self._functions, state, epoch)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}: {_type(it)}" for name, it in self.schema.items())
         return f"<pipec.Pipe {self.name}: {{ {fields} }}>"
+
+
+_IN_WORKERS_TOLD = (
+    f"{_IN_WORKERS} state-in-workers: the worker processes of a `DataLoader` make the batches, ahead of the "
+    "loop, so this process does not know which of them was taken last: take torchdata's `StatefulDataLoader` "
+    "and its `state_dict`, or `num_workers=0`, or `pipe.torch()` without a `DataLoader`; at an epoch's end "
+    "`pipe.epoch` is enough, and `pipe.set_epoch` goes there"
+)
 
 
 class View:
@@ -272,7 +314,7 @@ class View:
 
 class _Numpy(View):
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self.pipe._native.iterate(True)
+        return self.pipe._iterate(True)
 
 
 def _reloaded(
@@ -280,10 +322,13 @@ def _reloaded(
     told: dict[str, Any],
     functions: dict[str, Callable[..., Any]],
     state: dict[str, Any] | None,
+    epoch: int | None,
 ) -> Pipe:
     pipe = Pipe(source, told, functions)
     if state is not None:
         pipe.load_state_dict(state)
+    if epoch is not None:
+        pipe.set_epoch(epoch)
     return pipe
 
 

@@ -18,9 +18,10 @@ class Batches(View):
     `load` was told others. Texts stay as they are."""
 
     def __init__(self, pipe: Pipe, *, sharding: Any = None) -> None:
-        if not pipe._told["ranked"] and jax.process_count() > 1:
-            pipe = pipe.replace(rank=jax.process_index(), world=jax.process_count())
         super().__init__(pipe)
+        # The pipeline itself takes on the rank: it is the caller's, who asks it where it stands.
+        if not pipe._told["ranked"] and jax.process_count() > 1:
+            pipe._take_rank(jax.process_index(), jax.process_count())
         self.sharding = sharding
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import mmap
+import json
+import os
 from typing import Any, Iterator, Mapping
 
 import torch
@@ -11,21 +12,21 @@ from torch.utils.data import IterableDataset, get_worker_info
 from . import _pipec
 from ._array import Array
 from ._columns import Ragged
+from ._epochs import Epochs
 from ._pipe import Pipe
-
-_WORKERS_MAX = 1024
 
 
 class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
     """What a training loop takes its batches from, in place of a `DataLoader`: dicts of tensors on the
-    memory that the pipeline has written them into.
+    memory that the pipeline has written them into. It is the pipeline's own iteration: state and epoch
+    are those of the pipeline, and every loader of a pipeline goes on where the one before has ended.
 
     It needs no worker processes, since the pipeline has threads. It is an `IterableDataset` as well:
     within the worker processes of a `DataLoader(loader, batch_size=None, num_workers=n)` each has its
     part of the batches, and together they give what there is without them.
 
     Rank and world are those of `torch.distributed`, if that is initialised when the first batch is
-    asked for, and `load` was not told others.
+    asked for, and `load` was not told others. The pipeline takes them on.
     """
 
     num_workers = 0
@@ -44,16 +45,13 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         self.non_blocking = non_blocking
         """Whether the program goes on while they are on their way to the device."""
         self._pipe = pipe
-        self._ranks: tuple[int, int] | None = None
-        self._ranked = pipe._told["ranked"]
-        self._split = False
-        # The epoch that was set last, and the epochs that each worker process has begun since: those
-        # processes live for one epoch, and this is all that they leave behind.
-        # A process that is forked off shares this memory, which has no name.
-        self._begun = torch.frombuffer(mmap.mmap(-1, 8 * (1 + _WORKERS_MAX)), dtype=torch.int64)
-        self._begun[0] = pipe._told["epoch"]
-        self._resumed = False
-        self._state: dict[str, Any] | None = None
+        if pipe._epochs is None:
+            pipe._epochs = Epochs()
+        self._epochs = pipe._epochs
+        self._is_split = False
+        self._is_resumed = False
+        if get_worker_info() is None:
+            pipe._take_rank(*self._ranks())
 
     @property
     def dataset(self) -> Loader:
@@ -65,46 +63,39 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         """The pipeline, with the part of the work that is this process's own."""
         info = get_worker_info()
         if info is None:
-            return self._of_rank()
-        if not self._split:
-            # One that runs in the process which this one was copied from is refused here.
-            self._pipe.epoch
-            if info.num_workers > _WORKERS_MAX:
-                raise ValueError(f"at most {_WORKERS_MAX} workers, not {info.num_workers}")
-            rank, world = self._ranks_now()
-            # The batches of a rank, dealt in turn as a `DataLoader` collects them.
-            others = {"rank": rank + world * info.id, "world": world * info.num_workers}
-            threads = self._pipe._told["workers"] or max(1, torch.multiprocessing.cpu_count() // info.num_workers)
-            self._pipe, self._split = self._pipe.replace(**others, workers=threads), True
+            self._pipe._take_rank(*self._ranks())
+        elif not self._is_split:
+            threads = self._pipe._told["workers"] or max(1, (os.cpu_count() or 1) // info.num_workers)
+            # One that runs in the process which this one was copied from is refused here. What is said
+            # of it here is about the part alone, and no business of the others.
+            self._pipe._native.take_part(self._ranks(), (info.id, info.num_workers), threads)
+            self._pipe._epochs, self._is_split = None, True
         return self._pipe
 
-    def _ranks_now(self) -> tuple[int, int]:
-        if self._ranks is None:
-            told, ranks = self._pipe._told, torch.distributed
-            self._ranks = (told["rank"], told["world"])
-            if not self._ranked and ranks.is_available() and ranks.is_initialized():
-                self._ranks = (ranks.get_rank(), ranks.get_world_size())
-        return self._ranks
-
-    def _of_rank(self) -> Pipe:
-        rank, world = self._ranks_now()
-        told = self._pipe._told
-        if (told["rank"], told["world"]) != (rank, world):
-            self._pipe = self._pipe.replace(rank=rank, world=world)
-        return self._pipe
+    def _ranks(self) -> tuple[int, int]:
+        told, ranks = self._pipe._told, torch.distributed
+        if not told["ranked"] and ranks.is_available() and ranks.is_initialized():
+            return ranks.get_rank(), ranks.get_world_size()
+        return told["rank"], told["world"]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         pipe, info = self.pipe, get_worker_info()
-        if info is not None:
-            begun = self._begun[1 + info.id]
-            if self._state is not None and begun == 0 and not self._resumed:
-                pipe.load_state_dict(self._state)
-            elif not self._resumed:
-                pipe.set_epoch(int(self._begun[0] + begun))
-            begun.add_(1)
-            self._resumed = False
+        if info is None:
+            return self._given(pipe)
+        # The processes of an iteration have seeds one after the other.
+        epoch, state = self._epochs.begin(info.seed - info.id, (info.id, info.num_workers), pipe.epoch)
+        if not self._is_resumed and state is not None:
+            pipe._native.load_state(json.dumps(state))
+        elif not self._is_resumed:
+            pipe.set_epoch(epoch)
+        self._is_resumed = False
+        return self._given(pipe, epoch)
+
+    def _given(self, pipe: Pipe, epoch: int | None = None) -> Iterator[dict[str, Any]]:
         for batch in pipe:
             yield {name: self._tensor(value) for name, value in batch.items()}
+        if epoch is not None:
+            self._epochs.end(epoch)
 
     def _tensor(self, value: Any) -> Any:
         if isinstance(value, Ragged):
@@ -118,14 +109,10 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         return tensor if self.device is None else tensor.to(self.device, non_blocking=self.non_blocking)
 
     def __len__(self) -> int:
-        return len(self._of_rank() if get_worker_info() is None else self.pipe)
+        return len(self.pipe)
 
     def set_epoch(self, epoch: int) -> None:
         """Says which epoch the next iteration is. Nobody needs to: each one is the next."""
-        if self._state is not None and self._state["epoch"] != epoch:
-            self._state = None
-        self._begun.zero_()
-        self._begun[0] = epoch
         self._pipe.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -135,19 +122,12 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """See `pipec.Pipe.load_state_dict`; within a worker process, of its part."""
         self.pipe.load_state_dict(state)
-        info = get_worker_info()
-        if info is None:
-            # Worker processes that are started from here on begin there too.
-            self._state = dict(state)
-            self._begun.zero_()
-            self._begun[0] = self.pipe.epoch
-        else:
-            self._begun[1 + info.id] = self.pipe.epoch - int(self._begun[0])
-            self._resumed = True
+        self._is_resumed = get_worker_info() is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A process that is started afresh knows nothing of `torch.distributed` here, and shares what
-        # PyTorch hands over to it.
-        self._ranks_now()
-        self._begun.share_memory_()
+        # A process that is started afresh knows nothing of `torch.distributed`, and has no iteration
+        # that it could know to be half-way.
+        native = self.pipe._native
+        if self._epochs.next is None and native.next_epoch() != native.epoch():
+            self._epochs.go_to(native.next_epoch())
         return self.__dict__.copy()

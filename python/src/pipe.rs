@@ -8,16 +8,16 @@ use crate::{
     errors,
     foreign::Functions,
     fork::Process,
-    program::{Program, Source, Told},
+    program::{Program, Source, Told, sharable},
     ready::{Form, Keys, Ready},
     wait::{TICK, patiently},
 };
 use driver::{
-    Arrival, Circumstances, Host, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, Lock, Profile, State, Stop,
-    Stream, USED_AFTER_FORK, profile, tune,
+    Arrival, Circumstances, Host, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, Lock, Profile, RunOptions,
+    State, Stop, Stream, USED_AFTER_FORK, WRONG_ARGUMENT, profile, tune,
 };
 use pyo3::{prelude::*, types::PyDict};
-use runtime::Failure;
+use runtime::{Failure, Rank};
 use std::{
     collections::BTreeMap,
     mem::ManuallyDrop,
@@ -42,6 +42,8 @@ pub(crate) struct Native {
 struct Engine {
     stream: Option<Stream>,
     compiled: Arc<driver::Compiled>,
+    /// How it is run: as `load` was told, but for the part of the work that it has taken on since.
+    options: RunOptions,
     /// What to go on from, as long as there is no stream.
     resume: Option<State>,
     /// The epoch that the next iterator begins, where somebody has said so.
@@ -153,14 +155,50 @@ impl Engine {
         if self.stream.is_some() {
             return Ok(());
         }
-        let program = &native.program;
-        let (compiled, options) = (self.compiled.clone(), program.options());
-        let (resume, epoch) = (self.resume.clone(), self.wanted.unwrap_or(program.told.epoch));
-        let rows = program.told.rows;
+        let told = &native.program.told;
+        let (compiled, options) = (self.compiled.clone(), self.options.clone());
+        let (resume, epoch) = (self.resume.clone(), self.wanted.unwrap_or(told.epoch));
+        let rows = told.rows;
         let work =
             move || Stream::open(&compiled, &options, (resume.as_ref(), epoch, rows), &mut |_| {});
         let stream = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
-        (self.stream, self.at) = (Some(stream), At::Start);
+        self.stream = Some(stream);
+        Ok(())
+    }
+
+    /// Ends the threads. The next stream goes on from where this one stood.
+    fn halt(&mut self, py: Python<'_>) {
+        let given = self.ready.as_ref().map_or(0, Ready::given);
+        let Some(mut stream) = self.stream.take() else { return };
+        if self.turn == 0 {
+            // Nothing was taken of it, and where it stands needs no look at each file of the inputs.
+            return;
+        }
+        let epoch = stream.epoch();
+        let state = py.detach(move || {
+            let state = stream.state(given);
+            drop(stream);
+            state
+        });
+        (self.resume, self.ready) = (state.ok(), None);
+        self.turn += 1;
+        if self.resume.is_none() {
+            // Inputs that are gone are told about by whoever iterates again.
+            let next = epoch + u32::from(self.at == At::Within);
+            self.wanted = self.wanted.or(Some(next));
+            self.at = At::Start;
+        }
+    }
+
+    /// Goes to the epoch that somebody has said, unless another one is under way: where it stands is
+    /// there from then on.
+    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+        let stream = self.stream.as_mut().expect("it was opened");
+        let wanted = self.wanted.filter(|it| self.at != At::Within && *it != stream.epoch());
+        if let Some(epoch) = wanted {
+            py.detach(|| stream.go_to(epoch)).map_err(|it| errors::failure(py, &it))?;
+            (self.at, self.ready, self.wanted) = (At::Start, None, None);
+        }
         Ok(())
     }
 
@@ -261,10 +299,10 @@ impl Native {
         let program = py.detach(move || Program::load(from, asked, functions));
         let program = program.map_err(|it| it.raise(py, &source))?;
         let keys = Keys::new(py, &program.compiled.program.output);
-        let compiled = program.compiled.clone();
         let engine = Engine {
             stream: None,
-            compiled,
+            compiled: program.compiled.clone(),
+            options: program.options(),
             resume: None,
             wanted: None,
             turn: 0,
@@ -322,6 +360,15 @@ impl Native {
         Ok(engine.wanted.unwrap_or_else(begun))
     }
 
+    /// The epoch that the next iterator begins.
+    fn next_epoch(&self, py: Python<'_>) -> PyResult<u32> {
+        let within = {
+            let engine = self.engine(py)?;
+            engine.at == At::Within && engine.wanted.is_none()
+        };
+        Ok(self.epoch(py)?.saturating_add(u32::from(within)))
+    }
+
     /// Says which epoch the next iterator begins.
     fn set_epoch(&self, py: Python<'_>, epoch: u32) -> PyResult<()> {
         self.engine(py)?.wanted = Some(epoch);
@@ -344,6 +391,7 @@ impl Native {
     /// Where it stands, as the text of a JSON object.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         let mut engine = self.opened(py)?;
+        engine.settle(py)?;
         let given = engine.ready.as_ref().map_or(0, Ready::given);
         let stream = engine.stream.as_mut().expect("it was opened");
         let state = py.detach(|| stream.state(given));
@@ -359,9 +407,11 @@ impl Native {
         let mut engine = self.engine(py)?;
         let before = (engine.stream.take(), engine.ready.take(), engine.turn + 1);
         py.detach(|| drop(before.0));
+        let options = engine.options.clone();
         *engine = Engine {
             stream: None,
             compiled,
+            options,
             resume: Some(state),
             wanted: None,
             turn: before.2,
@@ -385,20 +435,31 @@ impl Native {
 
     /// Ends the threads; it goes on from where it stood when it is iterated again.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.engine(py)?.halt(py);
+        Ok(())
+    }
+
+    /// Takes on a part of the work, from where it stands: that of a rank among so many, and of its
+    /// batches those of a process among so many. `workers` are the threads for that, if they are
+    /// others now.
+    fn take_part(
+        &self,
+        py: Python<'_>,
+        ranks: (u32, u32),
+        parts: (u32, u32),
+        workers: Option<usize>,
+    ) -> PyResult<()> {
+        let ((rank, world), (part, parts)) = (ranks, parts);
         let mut engine = self.engine(py)?;
-        let given = engine.ready.as_ref().map_or(0, Ready::given);
-        let Some(mut stream) = engine.stream.take() else { return Ok(()) };
-        let (epoch, within) = (stream.epoch(), engine.at == At::Within);
-        let state = py.detach(move || {
-            let state = stream.state(given);
-            drop(stream);
-            state
-        });
-        // Inputs that are gone are told about by whoever iterates again.
-        (engine.resume, engine.ready) = (state.ok(), None);
-        engine.wanted = engine.wanted.or(Some(epoch + u32::from(within)));
-        engine.turn += 1;
-        engine.at = At::Start;
+        let rank = Rank { rank, world, part, parts };
+        if engine.options.rank == rank {
+            return Ok(());
+        }
+        sharable(&engine.compiled, world.saturating_mul(parts))
+            .map_err(|it| errors::coded(py, "ArgumentError", &WRONG_ARGUMENT, &it))?;
+        engine.halt(py);
+        engine.options.rank = rank;
+        engine.options.workers = workers.unwrap_or(engine.options.workers);
         Ok(())
     }
 

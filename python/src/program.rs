@@ -143,10 +143,7 @@ impl Program {
             );
             return Err(Wrong::Argument(told));
         }
-        if let Some(lanes) = compiled.program.uneven_lanes(told.world) {
-            let told = format!("{} ranks do not divide {lanes} lanes", told.world);
-            return Err(Wrong::Argument(told));
-        }
+        sharable(&compiled, told.world).map_err(Wrong::Argument)?;
         let lock = lock(&source, &compiled).map_err(Wrong::Failed)?;
         let compiled = Arc::new(compiled);
         Ok(Self { loaded, settings, compiled, told, source, lock, functions })
@@ -169,7 +166,7 @@ impl Program {
             epochs,
             workers: told.workers.unwrap_or(tuned),
             memory: told.memory.unwrap_or(usual.memory),
-            rank: Rank { rank: told.rank, world: told.world },
+            rank: Rank { rank: told.rank, world: told.world, ..Rank::default() },
             quarantine: told.quarantine.clone(),
             most_lost: told.max_errors,
             caches: told.keep,
@@ -186,6 +183,14 @@ impl Program {
     /// Where its lock lies, if it is in a file.
     pub(crate) fn lock_path(&self) -> Option<PathBuf> {
         self.source.text.is_none().then(|| Lock::path_of(&self.source.path))
+    }
+}
+
+/// Whether so many runs can share the work; else, why not.
+pub(crate) fn sharable(compiled: &Compiled, runs: u32) -> Result<(), String> {
+    match compiled.program.uneven_lanes(runs) {
+        Some(lanes) => Err(format!("{runs} ranks do not divide {lanes} lanes")),
+        None => Ok(()),
     }
 }
 

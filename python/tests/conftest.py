@@ -26,6 +26,8 @@ NUMBERS = """
 edition 2026
 pipeline numbers = range(1000) |> shuffle |> map { i, x: f32(i) + uniform(0.0, 0.5) } |> batch(10)
 """
+FIFTEEN = "pipeline p = range(150) |> shuffle |> map { i, x: f32(i) + uniform(0.0, 0.5) } |> batch(10)"
+"""As many batches as two or four processes cannot share evenly."""
 
 
 @pytest.fixture

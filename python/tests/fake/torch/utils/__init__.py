@@ -1,0 +1,3 @@
+from . import data, dlpack
+
+__all__ = ["data", "dlpack"]
