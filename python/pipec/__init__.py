@@ -10,6 +10,8 @@ A pipeline computes on threads of its own, without the GIL; batches arrive witho
 `pipe.state_dict()` says where it stands, to the batch.
 """
 
+from collections.abc import Sequence as _Sequence
+
 from ._array import Array
 from ._columns import Ragged
 from ._pipe import Explanation, Field, Pipe, load
@@ -31,6 +33,8 @@ from .errors import (
     Span,
     StateError,
 )
+
+_Sequence.register(Strings)
 
 __all__ = [
     "ArgumentError",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterator
+import numbers
+import operator
+from typing import Any, Callable, Iterator
 
 from . import _pipec
 
@@ -17,14 +19,28 @@ _TYPESTR = {
 
 
 class Array(_pipec.ArrayBase):
-    """A tensor of a batch, without a copy: `numpy.asarray(a)`, `torch.from_dlpack(a)`,
-    `jax.dlpack.from_dlpack(a)`, `memoryview(a)` all look at the same memory.
+    """A tensor of a batch, without a copy: `a.numpy()`, `a.torch()`, `numpy.asarray(a)`,
+    `torch.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)`, `memoryview(a)` all look at the same memory.
+
+    Arithmetic, comparisons, slices and whatever else an array of NumPy can do are NumPy's, and give
+    its arrays: `a.mean()`, `a[:, 0] + 1`. NumPy is imported when that is asked for.
 
     The memory is the consumer's: it may be written. It goes back to the pipeline when the last of
     its views is gone.
     """
 
     __slots__ = ()
+
+    def numpy(self) -> Any:
+        """The same memory as an array of NumPy."""
+        return self.__array__()
+
+    def torch(self) -> Any:
+        """The same memory as a tensor of PyTorch."""
+        import torch
+
+        # The versioned form says that the memory may be written; older ones say nothing.
+        return torch.utils.dlpack.from_dlpack(_pipec.dlpack(self, False))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,15 +126,44 @@ class Array(_pipec.ArrayBase):
         return self.shape[0]
 
     def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, int) and self.shape:
-            part = _pipec.row(self, at)
+        if isinstance(at, numbers.Integral) and not isinstance(at, bool) and self.shape:
+            part = _pipec.row(self, int(at))
             return part if part.shape else part.item()
-        import numpy
+        return self.numpy()[_theirs(at)]
 
-        return numpy.asarray(self)[at]
+    def __setitem__(self, at: Any, value: Any) -> None:
+        self.numpy()[_theirs(at)] = _theirs(value)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(value in self.numpy())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **others: Any) -> Any:
+        given = others.get("out")
+        if given is not None:
+            others["out"] = tuple(map(_theirs, given))
+        made = getattr(ufunc, method)(*map(_theirs, inputs), **others)
+        return given[0] if given is not None and len(given) == 1 else made
+
+    def __getattr__(self, name: str) -> Any:
+        # What others ask an object for, to find out what it is, is none of NumPy's business.
+        if name.startswith("_"):
+            raise AttributeError(f"an array of pipec has no {name!r}")
+        try:
+            return getattr(self.numpy(), name)
+        except ImportError as missing:
+            raise AttributeError(f"`{name}` of an array is NumPy's: {missing}") from missing
+
+    def __reduce__(self) -> Any:
+        return self.numpy().__reduce__()
+
+    def __copy__(self) -> Any:
+        return self.numpy().copy()
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return self.numpy().copy()
 
     def item(self) -> Any:
         """Its only element."""
@@ -142,8 +187,70 @@ class Array(_pipec.ArrayBase):
 
     def __repr__(self) -> str:
         extents = ", ".join(map(str, self.shape))
-        shown = f": {self.tolist()}" if self.size <= 8 else ""
-        return f"<pipec.Array {self.dtype}[{extents}]{shown}>"
+        edge = {0: 1, 1: 3, 2: 2}.get(self.ndim, 1)
+        return f"Array({_shown(self, edge)}, {self.dtype}[{extents}])"
+
+
+def _theirs(value: Any) -> Any:
+    """A value for NumPy, which knows nothing of ours."""
+    if isinstance(value, tuple):
+        return tuple(map(_theirs, value))
+    return value.numpy() if isinstance(value, Array) else value
+
+
+def _shown(part: Any, edge: int) -> str:
+    """Elements as people read them: of a long axis the first few and the last few."""
+    if not isinstance(part, Array):
+        return str(part)
+    if not part.shape:
+        return _number(part.item(), part.dtype)
+    rows = len(part)
+    inner = part.ndim == 1
+    values = part.tolist() if inner and rows <= 2 * edge else None
+
+    def row(at: int) -> str:
+        value = part[at] if values is None else values[at]
+        return _number(value, part.dtype) if inner else _shown(value, edge)
+
+    if rows <= 2 * edge:
+        return "[" + ", ".join(map(row, range(rows))) + "]"
+    first, last = map(row, range(edge)), map(row, range(rows - edge, rows))
+    return "[" + ", ".join([*first, "…", *last]) + "]"
+
+
+def _number(value: Any, dtype: str) -> str:
+    digits = {"f32": 6, "f16": 4, "bf16": 3}.get(dtype)
+    if digits is None:
+        return str(value)
+    text = f"{value:.{digits}g}"
+    return f"{text}.0" if text.lstrip("-").isdigit() else text
+
+
+def _binary(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """An operator of NumPy, and the one with its sides changed."""
+
+    def forward(self: Array, other: Any) -> Any:
+        return operation(self.numpy(), _theirs(other))
+
+    def backward(self: Array, other: Any) -> Any:
+        return operation(_theirs(other), self.numpy())
+
+    return forward, backward
+
+
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift",
+):
+    _forward, _backward = _binary(getattr(operator, _name))
+    setattr(Array, f"__{_name.rstrip('_')}__", _forward)
+    setattr(Array, f"__r{_name.rstrip('_')}__", _backward)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Array, f"__{_name}__", _binary(getattr(operator, _name))[0])
+# As NumPy's: what is compared element by element is no key.
+Array.__hash__ = None  # type: ignore[assignment]
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Array, f"__{_name}__", lambda self, _operation=getattr(operator, _name): _operation(self.numpy()))
+del _name, _forward, _backward
 
 
 def _nested(elements: list[Any], shape: tuple[int, ...]) -> Any:

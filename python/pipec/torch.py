@@ -9,7 +9,6 @@ from typing import Any, Iterator, Mapping
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from . import _pipec
 from ._array import Array
 from ._columns import Ragged
 from ._epochs import Epochs
@@ -102,8 +101,7 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
             return value.map(self._tensor)
         if not isinstance(value, Array):
             return value
-        # The versioned form says that the memory may be written; older ones say nothing.
-        tensor = torch.utils.dlpack.from_dlpack(_pipec.dlpack(value, False))
+        tensor = value.torch()
         if self.pin_memory and torch.cuda.is_available():
             tensor = tensor.pin_memory()
         return tensor if self.device is None else tensor.to(self.device, non_blocking=self.non_blocking)

@@ -4,10 +4,10 @@
 use crate::held::Held;
 use plan::DType;
 use pyo3::{
-    exceptions::PyIndexError,
+    exceptions::{PyIndexError, PyValueError},
     ffi,
     prelude::*,
-    types::{PyBytes, PyList, PyString},
+    types::{PyBytes, PyList, PySequence, PySlice, PyString},
 };
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -130,13 +130,54 @@ impl Strings {
         self.0.column().rows()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, row: isize) -> PyResult<Bound<'py, PyAny>> {
-        let rows = self.__len__() as isize;
+    fn __getitem__<'py>(&self, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, rows) = (at.py(), self.__len__() as isize);
+        if let Ok(slice) = at.cast::<PySlice>() {
+            let found = slice.indices(rows)?;
+            let row = |it: usize| (found.start + it as isize * found.step) as usize;
+            let all: PyResult<Vec<_>> =
+                (0..found.slicelength).map(|it| self.at(py, row(it))).collect();
+            return Ok(PyList::new(py, all?)?.into_any());
+        }
+        let row: isize = at.extract()?;
         let at = if row < 0 { row + rows } else { row };
         if !(0..rows).contains(&at) {
             return Err(PyIndexError::new_err(format!("row {row} of {rows}")));
         }
         self.at(py, at as usize)
+    }
+
+    fn index(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        for row in 0..self.__len__() {
+            if self.at(py, row)?.eq(value)? {
+                return Ok(row);
+            }
+        }
+        Err(PyValueError::new_err(format!("{} is not in it", value.repr()?)))
+    }
+
+    fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut found = 0;
+        for row in 0..self.__len__() {
+            found += usize::from(self.at(py, row)?.eq(value)?);
+        }
+        Ok(found)
+    }
+
+    /// Whether the other is a list of the same, or a tuple, or such texts.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (py, rows) = (other.py(), self.__len__());
+        let is_text = other.is_instance_of::<PyString>() || other.is_instance_of::<PyBytes>();
+        let Ok(other) = other.cast::<PySequence>() else { return Ok(false) };
+        if is_text || other.len()? != rows {
+            return Ok(false);
+        }
+        for row in 0..rows {
+            if !self.at(py, row)?.eq(other.get_item(row)?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// All of them in a list.

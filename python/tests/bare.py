@@ -13,6 +13,10 @@ assert len(pipe) == len(batches) == 2
 assert memoryview(batches[0]["x"]).tolist() == [0.0, 0.5, 1.0, 1.5]
 assert batches[1]["i"].tolist() == [4, 5, 6, 7]
 
+# A first look needs no NumPy; what is NumPy's says so.
+assert repr(batches[0]["x"]) == "Array([0.0, 0.5, 1.0, 1.5], f32[4])"
+assert not hasattr(batches[0]["x"], "mean")
+
 try:
     list(pipe.numpy())
 except ModuleNotFoundError as error:
@@ -24,4 +28,4 @@ else:
 
 text = pipec.load('pipeline p = range(3) |> map { name: text_of(i) }')
 assert next(iter(text))["name"].tolist() == ["0", "1", "2"]
-print("bare: 6 checks passed")
+print("bare: 8 checks passed")

@@ -1,6 +1,10 @@
 """Batches lie where the pipeline has written them, whoever looks."""
 
+import copy
 import gc
+import operator
+import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -62,7 +66,101 @@ def test_axes_and_rows():
     assert [it.shape for it in array] == [(2, 3), (2, 3)]
     with pytest.raises(IndexError):
         array[2]
-    assert "f32[2, 2, 3]" in repr(array)
+    assert [array[np.int64(1)].shape, array[1:].shape, array[:, 0, ::2].shape] == [(2, 3), (1, 2, 3), (2, 2)]
+
+
+OPERATORS = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge", "eq", "ne", "and_", "or_", "xor",
+    "lshift", "rshift",
+]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_is_numpys(name):
+    # Issue 19, 19: with a number, an array of either kind and a list, on either side.
+    batch = one("pipeline p = range(6) |> map { a: i + 1, b: 7 - i } |> batch(6)")
+    (a, b), made = (batch["a"], batch["b"]), getattr(operator, name)
+    mine, theirs = a.numpy(), b.numpy()
+    for found, expected in [
+        (made(a, b), made(mine, theirs)),
+        (made(a, theirs), made(mine, theirs)),
+        (made(mine, b), made(mine, theirs)),
+        (made(a, 3), made(mine, 3)),
+        (made(3, a), made(3, mine)),
+        (made(a, [1, 2, 3, 4, 5, 6]), made(mine, [1, 2, 3, 4, 5, 6])),
+    ]:
+        assert type(found) is np.ndarray and found.dtype == expected.dtype and found.tolist() == expected.tolist()
+
+
+def test_what_numpy_can_do_an_array_can_do():
+    x = one("pipeline p = range(6) |> map { x: full([2, 3], f32(i)) } |> batch(2)")["x"]
+    whole = x.numpy()
+    assert type(whole) is np.ndarray and whole.ctypes.data == x.address and x.numpy().base is not None
+    assert x.mean() == 0.5 and x.sum(axis=(1, 2)).tolist() == [0.0, 6.0] and x.max() == 1.0 and x.T.shape == (3, 2, 2)
+    assert x.reshape(4, 3).ctypes.data == x.address and x.astype("i8").dtype == "int64"
+    assert (-x).min() == -1.0 and abs(-x).max() == 1.0 and (x @ np.ones(3, "f4")).tolist() == [[0.0, 0.0], [3.0, 3.0]]
+    assert np.add(x, x, out=x) is x and x[1, 0, 0] == 2.0 and np.maximum.reduce(x).tolist() == [[2.0] * 3] * 2
+    assert np.concatenate([x, x]).shape == (4, 2, 3) and np.stack(list(x)).shape == (2, 2, 3)
+    assert x[x > 1].tolist() == [2.0] * 6 and 2.0 in x and 5.0 not in x
+    x[0] = 9
+    x[1, x[1] > 1] = -1
+    assert x.tolist() == [[[9.0] * 3] * 2, [[-1.0] * 3] * 2]
+    x += 1
+    assert type(x) is np.ndarray and x[0, 0, 0] == 10.0
+
+
+def test_what_an_array_cannot_do_is_said():
+    x = one("pipeline p = range(6) |> batch(6)")["i"]
+    with pytest.raises(AttributeError, match="meen"):
+        x.meen()
+    assert not hasattr(x, "__cuda_array_interface__") and not hasattr(x, "_private")
+    with pytest.raises(ValueError):
+        bool(x)
+    with pytest.raises(TypeError, match="unhashable"):
+        {x}
+
+
+def test_copies_are_numpys():
+    # An array that was pickled held nothing once it was there.
+    x = one("pipeline p = range(6) |> batch(6)")["i"]
+    for made in [pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy({"x": x})["x"]]:
+        assert type(made) is np.ndarray and made.tolist() == x.tolist() and made.ctypes.data != x.address
+
+
+@pytest.mark.parametrize("value,shown", [
+    ("i", "Array([0, 1, 2, …, 7, 8, 9], i64[10])"),
+    ("f32(i) / 10.0", "Array([0.0, 0.1, 0.2, …, 0.7, 0.8, 0.9], f32[10])"),
+    ("f64(i) / 10.0", "Array([0.0, 0.1, 0.2, …, 0.7, 0.8, 0.9], f64[10])"),
+    ("bf16(f32(i) / 10.0)", "Array([0.0, 0.1, 0.2, …, 0.699, 0.801, 0.898], bf16[10])"),
+    ("i > 4", "Array([False, False, False, …, True, True, True], bool[10])"),
+    ("full([2], u8(i))", "Array([[0, 0], [1, 1], …, [8, 8], [9, 9]], u8[10, 2])"),
+    ("full([2, 2, 1], u8(i))", "Array([[[[0], [0]], [[0], [0]]], …, [[[9], [9]], [[9], [9]]]], u8[10, 2, 2, 1])"),
+])
+def test_an_array_is_shown_with_elements_dtype_and_shape(value, shown):
+    assert repr(one(f"pipeline p = range(10) |> map {{ x: {value} }} |> batch(10)")["x"]) == shown
+
+
+def test_a_row_of_numbers_is_shown_whole_where_it_is_short():
+    block = one("pipeline p = range(3) |> map { x: full([2, 4], f32(i)) } |> batch(1)")
+    assert repr(block["x"]) == "Array([[[0.0, …, 0.0], [0.0, …, 0.0]]], f32[1, 2, 4])"
+    assert repr(one("pipeline p = range(6) |> batch(6)")["i"]) == "Array([0, 1, 2, 3, 4, 5], i64[6])"
+
+
+def test_texts_are_a_list():
+    block = one('pipeline p = range(6) |> map { name: text_of(i) }')
+    names, expected = block["name"], ["0", "1", "2", "3", "4", "5"]
+    assert isinstance(names, Sequence) and len(names) == 6 and list(names) == expected
+    assert names == expected and expected == names and names == tuple(expected) and names == block["name"]
+    assert not names != expected and names != expected[:5] and names != "012345" and names != 3
+    assert names[1:3] == ["1", "2"] and names[::-2] == ["5", "3", "1"] and names[-1] == "5" and names[np.int64(2)] == "2"
+    assert "3" in names and "7" not in names and names.index("4") == 4 and names.count("4") == 1
+    assert list(reversed(names)) == expected[::-1] and sorted(names, reverse=True) == expected[::-1]
+    assert repr(names) == "Strings(['0', '1', '2', '3', …], len=6)"
+    assert np.asarray(names).tolist() == expected
+    with pytest.raises(IndexError):
+        names[6]
+    with pytest.raises(TypeError):
+        names["0"]
 
 
 def test_a_view_outlives_everything_else():
