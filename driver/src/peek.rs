@@ -153,8 +153,7 @@ pub fn step_named(compiled: &Compiled, name: &str) -> Result<String, (String, St
     match found[..] {
         [one] => Ok(one.clone()),
         [] => {
-            let near = all.iter().map(|it| (unlike(name, it), it)).min();
-            let near = near.filter(|it| it.0 <= name.len() / 3 + 1);
+            let near = all.iter().filter_map(|it| Some((unlike(name, it)?, it))).min();
             let meant = near.map_or(String::new(), |it| format!("did you mean `{}`? ", it.1));
             let message = format!("`{}` has no step `{name}`", compiled.written.name);
             Err((message, format!("{meant}the steps are {}", all.join(", "))))
@@ -167,27 +166,11 @@ pub fn step_named(compiled: &Compiled, name: &str) -> Result<String, (String, St
     }
 }
 
-/// How unlike a name is to a step's, or to the end of it: letters to be changed.
-fn unlike(name: &str, step: &str) -> usize {
+/// How unlike a name is to a step's, or to the end of it, where it is near enough.
+fn unlike(name: &str, step: &str) -> Option<usize> {
     let ends = step.char_indices().filter(|it| it.1 == '.').map(|it| &step[it.0 + 1..]);
     let all = ends.chain([step]).flat_map(|it| [it, it.split('#').next().unwrap_or(it)]);
-    all.map(|it| distance(name, it)).min().unwrap_or(usize::MAX)
-}
-
-/// Letters to be put in, left out or changed (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
+    all.filter_map(|it| plan::unlike(name, it)).min()
 }
 
 /// Looks at each step, in order, and tells `visit` what leaves it, with the records themselves.

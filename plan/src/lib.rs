@@ -9,6 +9,7 @@ mod expr;
 mod foreign;
 mod ids;
 mod lineage;
+mod nearest;
 mod nesting;
 pub mod parts;
 mod plan;
@@ -28,6 +29,7 @@ pub use expr::{
 pub use foreign::{FOREIGN, Foreign, called};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix, unmix};
+pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};

@@ -13,7 +13,6 @@ mod walk;
 use std::fmt;
 use std::fs;
 
-pub(crate) use missing::closest;
 pub use natural::natural_order;
 pub use pattern::{Pattern, PatternError};
 

@@ -7,7 +7,7 @@ pub(crate) use codes::CODES;
 pub(crate) use values::*;
 
 use crate::ast::{Arg, Call, EachKind, Formal, Name, Text};
-use plan::{DType, Diagnostic, Extent, Field, Span, Type, VALUE_BYTES_MAX, shown_bytes};
+use plan::{DType, Diagnostic, Extent, Field, Span, Type, VALUE_BYTES_MAX, nearest, shown_bytes};
 
 // ---- names
 
@@ -455,38 +455,6 @@ pub(crate) fn no_such_pipeline(name: &str, names: &[String], at: Span) -> Diagno
 
 // ---- words of messages
 
-/// The one of `all` that was probably meant: few letters apart, for its length.
-pub(crate) fn nearest<'n>(name: &str, all: &[&'n str]) -> Option<&'n str> {
-    let allowed = (name.chars().count() / 3).max(1);
-    let short = name.chars().count() <= 4;
-    let alike = |it: &&&str| !short || it.chars().next() == name.chars().next();
-    let near = all.iter().filter(alike).map(|it| (distance(name, it), *it));
-    near.filter(|it| it.0 <= allowed && it.1 != name).min().map(|it| it.1)
-}
-
-/// Letters to be put in, left out, changed or swapped (Damerau and Levenshtein), at most.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > 8 || a.len() > 64 {
-        return usize::MAX;
-    }
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    (0..=a.len()).for_each(|i| rows[i][0] = i);
-    (0..=b.len()).for_each(|j| rows[0][j] = j);
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let change = usize::from(a[i - 1] != b[j - 1]);
-            let mut best =
-                (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
 fn quoted(names: &[&str]) -> String {
     let all: Vec<String> = names.iter().map(|it| format!("`{it}`")).collect();
     match all.split_last() {
@@ -503,16 +471,4 @@ fn head(name: &str, formals: &[Formal]) -> String {
         if optional { format!("{}: …", it.name.text) } else { it.name.text.clone() }
     };
     format!("{name}({})", formals.iter().map(formal).collect::<Vec<_>>().join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_meant_is_near() {
-        assert_eq!(nearest("shufle", &["shuffle", "take"]), Some("shuffle"));
-        assert_eq!(nearest("bacth", &["batch", "match"]), Some("batch"));
-        assert_eq!(nearest("resize", &["normalize"]), None);
-    }
 }

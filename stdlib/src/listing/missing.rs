@@ -66,7 +66,7 @@ fn beside(folder: &Path, name: &str) -> String {
         .map(|it| it.file_name().to_string_lossy().into_owned())
         .filter(|it| !it.starts_with('.'))
         .collect();
-    if let Some(near) = closest(name, names.iter().map(String::as_str)) {
+    if let Some(near) = plan::nearest(name, &names.iter().map(String::as_str).collect::<Vec<_>>()) {
         return format!("did you mean `{}`?", folder.join(near).display());
     }
 
@@ -86,7 +86,7 @@ fn below(root: &Path, pattern: &Pattern) -> String {
     let place = shown_folder(root);
     let seen = || found.folders.iter().map(String::as_str);
     for folder in pattern.named_folders().filter(|it| !found.folders.contains(*it)) {
-        if let Some(near) = closest(folder, seen()) {
+        if let Some(near) = plan::nearest(folder, &seen().collect::<Vec<_>>()) {
             return format!("no folder below {place} is called `{folder}`; did you mean `{near}`?");
         }
     }
@@ -189,34 +189,4 @@ fn shown_folder(folder: &Path) -> String {
 
 fn or_current(folder: &Path) -> &Path {
     if folder == Path::new("") { Path::new(".") } else { folder }
-}
-
-/// The name that is most like `wanted`, if it differs in a third of its characters at most.
-pub(crate) fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let most = (wanted.chars().count() / 3).max(1);
-    let near = names.map(|it| (distance(wanted, it), it)).filter(|&(far, _)| far <= most);
-    near.min().map(|(_, name)| name)
-}
-
-/// The letters to add, drop, change or swap with the next one to get from `a` to `b`, case aside
-/// ("optimal string alignment").
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.to_lowercase().chars().collect();
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let changed = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = changed.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(before[j - 2] + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }

@@ -1,7 +1,6 @@
 //! Lists of names that a program gives: the number of each, and what an unknown one may mean.
 
 use super::json::shown;
-use crate::listing::closest;
 use crate::prelude::*;
 use std::collections::HashMap;
 
@@ -41,8 +40,9 @@ impl Names {
             (own & !it).count_ones() as usize <= most && (it & !own).count_ones() as usize <= most
         };
         let near = self.all.iter().filter(|it| is_near(it.0)).map(|it| it.1.as_str());
+        let near: Vec<&str> = near.collect();
         let none = format!("{} is none of {} {what}", shown(name), self.all.len());
-        if let Some(meant) = closest(name, near) {
+        if let Some(meant) = plan::nearest(name, &near) {
             return format!("{none}; the nearest is {}", shown(meant));
         }
         let listed: Vec<_> = self.all.iter().take(SHOWN_MAX).map(|it| shown(&it.1)).collect();

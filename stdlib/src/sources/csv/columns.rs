@@ -1,7 +1,6 @@
 //! What a program says of a table's columns, and how their fields become values.
 
 use super::super::records::{check_utf8, text_failure};
-use crate::listing::closest;
 use crate::prelude::*;
 use crate::text_scan::{
     RecordFault,
@@ -100,7 +99,7 @@ impl Said {
             if columns.contains(&name.as_str()) {
                 continue;
             }
-            let meant = match closest(name, columns.iter().copied()) {
+            let meant = match plan::nearest(name, &columns) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("the columns are {}", quoted(&columns)),
             };
