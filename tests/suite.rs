@@ -18,6 +18,8 @@ mod fuzz;
 mod generated;
 #[path = "suite/language.rs"]
 mod language;
+#[path = "suite/migration.rs"]
+mod migration;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/outside.rs"]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     trials.extend(generated::trials());
     trials.extend(language::trials());
     trials.extend(fuzz::trials());
+    trials.extend(migration::trials());
     trials.extend(random::trials());
     trials.extend(tidy::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));

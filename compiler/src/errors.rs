@@ -20,4 +20,5 @@ macro_rules! codes {
 pub(crate) mod check;
 pub(crate) mod lint;
 pub(crate) mod lower;
+pub(crate) mod migration;
 pub(crate) mod syntax;

@@ -10,6 +10,7 @@ pub mod explain;
 pub mod format;
 mod lints;
 pub mod lower;
+pub mod migration;
 pub mod passes;
 pub mod registry;
 pub mod syntax;

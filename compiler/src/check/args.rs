@@ -1,7 +1,7 @@
 //! Arguments: which parameter each is for, and what the library is given.
 
 use super::{Checker, Known, Val, value::Size};
-use crate::{ast, errors::check as errors};
+use crate::{ast, errors::check as errors, migration};
 use plan::{Arg, Const, DType, Extent, Span, Type};
 
 /// What was given for a parameter.
@@ -34,7 +34,7 @@ impl<'a> Checker<'a> {
             }
             next = 1;
         }
-        for arg in &call.args {
+        for (number, arg) in call.args.iter().enumerate() {
             let at = match &arg.name {
                 Some(name) => formals.iter().position(|it| it.name.text == name.text),
                 None => {
@@ -52,7 +52,8 @@ impl<'a> Checker<'a> {
                     false
                 }
                 None => {
-                    self.report(errors::no_such_parameter(call, arg, formals));
+                    let foreign = self.foreign_argument(call, arg, formals);
+                    self.report(errors::no_such_parameter(call, number, formals, foreign));
                     false
                 }
             };
@@ -68,6 +69,22 @@ impl<'a> Checker<'a> {
             fine = false;
         }
         fine.then_some(given)
+    }
+
+    /// What is written here for an argument that has its name from elsewhere, in a call of the library.
+    fn foreign_argument(
+        &self,
+        call: &ast::Call,
+        arg: &ast::Arg,
+        formals: &[ast::Formal],
+    ) -> Option<migration::Row> {
+        let (function, name) = (call.name.text.as_str(), &arg.name.as_ref()?.text);
+        let own = self.names.called.contains_key(&(call.name.span.file, function));
+        let fits = |it: &migration::Row| match it.change {
+            migration::Change::Renamed(ours) => formals.iter().any(|it| it.name.text == ours),
+            _ => true,
+        };
+        migration::of_argument(function, name).filter(|it| !own && fits(it))
     }
 }
 

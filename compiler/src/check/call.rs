@@ -87,15 +87,17 @@ impl<'a> Checker<'a> {
         if self.names.named.contains_key(&(env.file, name)) {
             return self.report(errors::not_called(&call.name));
         }
-        let mut near: Vec<&str> = self.registry.names().collect();
-        near.extend(self.names.called.keys().filter(|it| it.0 == env.file).map(|it| it.1));
-        near.extend(self.names.library.keys());
+        let own = self.names.called.keys().filter(|it| it.0 == env.file).map(|it| it.1);
+        let own: Vec<&str> = own.collect();
+        let mut library: Vec<&str> = self.registry.names().collect();
+        library.extend(self.names.library.keys());
+        let behind = piped.as_ref().map(|it| it.1);
         let kind = match piped {
             Some((Val::Stream(_), _)) => "operator",
             Some((Val::Broken, _)) => "operator or function",
             _ => "function",
         };
-        let diagnostic = errors::unknown_function(&call.name, &near, kind);
+        let diagnostic = errors::unknown_function(call, (&own, &library), (kind, behind));
         self.report(diagnostic)
     }
 
@@ -129,6 +131,10 @@ impl<'a> Checker<'a> {
             format!("{}.{}#{}", env.pipeline, call.name.text, self.names.ordinal(call.name.span));
         let mut callee = Env::new(declaration.span.file, place, &inner);
         let Some(params) = self.params(formals, &given, (env, &callee)) else { return Val::Broken };
+        let is_pipeline = matches!(declaration.kind, DeclarationKind::Pipeline(_));
+        if is_pipeline && env.is_in_record() && params.iter().any(|it| it.1.is_computed()) {
+            return self.report(errors::stream_in_record(call.span));
+        }
         callee.scopes.push(Scope::Params(params));
         self.expand(declaration, call, |it| it.value(body, &mut callee))
     }

@@ -40,6 +40,11 @@ impl<'s> Env<'s> {
         inner.scopes.push(scope);
         inner
     }
+
+    /// Whether it is computed for each record, so that no stream can begin here.
+    pub(crate) fn is_in_record(&self) -> bool {
+        self.scopes.iter().any(Scope::is_of_a_record)
+    }
 }
 
 impl Scope {

@@ -132,6 +132,17 @@ impl Val {
         Self::Known(Known::Number(Number::float(value)))
     }
 
+    /// Whether a part of it is computed for each record.
+    pub(crate) fn is_computed(&self) -> bool {
+        match self {
+            Self::Expr(_) | Self::Counted { .. } => true,
+            Self::List(all) => all.iter().any(Self::is_computed),
+            Self::Record(fields) => fields.iter().any(|it| it.1.is_computed()),
+            Self::Interval(low, high) => low.is_computed() || high.is_computed(),
+            Self::Known(_) | Self::Stream(_) | Self::Broken => false,
+        }
+    }
+
     pub(crate) fn text(value: impl Into<String>) -> Self {
         Self::Known(Known::Text(value.into()))
     }

@@ -6,7 +6,11 @@ mod values;
 pub(crate) use codes::CODES;
 pub(crate) use values::*;
 
-use crate::ast::{Arg, Call, EachKind, Formal, Name, Text};
+use crate::{
+    ast::{Call, EachKind, Formal, Name, Text},
+    errors::migration as elsewhere,
+    migration,
+};
 use plan::{DType, Diagnostic, Extent, Field, Span, Type, VALUE_BYTES_MAX, nearest, shown_bytes};
 
 // ---- names
@@ -39,7 +43,13 @@ pub(crate) fn unknown_name(
 ) -> Diagnostic {
     let diagnostic =
         Diagnostic::error(codes::UNKNOWN_NAME.code(), at, format!("`{name}` means nothing here"));
-    match (called, nearest(name, near), fields) {
+    let near = nearest(name, near);
+    if let (false, None, Some(diagnostic)) =
+        (called, near, elsewhere::name(diagnostic.clone(), name))
+    {
+        return diagnostic;
+    }
+    match (called, near, fields) {
         (true, ..) => diagnostic.help(format!("`{name}` is called: `{name}(…)`")),
         (_, Some(meant), _) => diagnostic.help(format!("did you mean `{meant}`?")).fix(at, meant),
         (_, _, Some("")) => diagnostic.help("the record has no fields here"),
@@ -74,7 +84,9 @@ pub(crate) fn no_fields(name: &Name, shown: &str) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::NO_SUCH_FIELD.code(), name.span, message);
     match nearest(&name.text, &["shape"]) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => diagnostic.help(format!("functions are called: `x |> {}`", name.text)),
+        None => elsewhere::name(diagnostic.clone(), &name.text).unwrap_or_else(|| {
+            diagnostic.help(format!("functions are called: `x |> {}`", name.text))
+        }),
     }
 }
 
@@ -82,31 +94,10 @@ pub(crate) fn unknown_type(name: &Name) -> Diagnostic {
     let all: Vec<&str> = plan::DType::ALL.iter().map(|it| it.1).collect();
     let message = format!("`{}` is no type", name.text);
     let diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE.code(), name.span, message);
-    match nearest(&name.text, &all).or_else(|| of_numpy(&name.text)) {
+    match nearest(&name.text, &all).or_else(|| migration::of_dtype(&name.text)) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
         None => diagnostic.help(format!("the dtypes are {}", all.join(", "))),
     }
-}
-
-/// The dtype that people from NumPy and PyTorch know under another name.
-fn of_numpy(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "float" | "float32" => "f32",
-        "double" | "float64" => "f64",
-        "half" | "float16" => "f16",
-        "bfloat16" => "bf16",
-        "uint8" | "byte" => "u8",
-        "uint16" => "u16",
-        "uint32" => "u32",
-        "uint64" => "u64",
-        "int8" => "i8",
-        "int16" => "i16",
-        "int" | "int32" => "i32",
-        "long" | "int64" => "i64",
-        "string" | "text" => "str",
-        "boolean" => "bool",
-        _ => return None,
-    })
 }
 
 pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
@@ -116,12 +107,25 @@ pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
 
 // ---- calls
 
-pub(crate) fn unknown_function(name: &Name, near: &[&str], kind: &str) -> Diagnostic {
+/// `own` is what the program declares, `library` what the library has; `behind` what stands left of `|>`.
+pub(crate) fn unknown_function(
+    call: &Call,
+    (own, library): (&[&str], &[&str]),
+    (kind, behind): (&str, Option<Span>),
+) -> Diagnostic {
+    let name = &call.name;
     let message = format!("there is no {kind} `{}`", name.text);
     let diagnostic = Diagnostic::error(codes::UNKNOWN_FUNCTION.code(), name.span, message);
-    match nearest(&name.text, near) {
+    let mut meant = nearest(&name.text, own);
+    if let (None, Some(row)) = (meant, migration::of_name(&name.text)) {
+        return elsewhere::call(diagnostic, row, call, behind);
+    }
+    meant = meant.or_else(|| migration::of_dtype(&name.text));
+    match meant.or_else(|| nearest(&name.text, library)) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => diagnostic.help("docs/OPERATORS.md lists all; `fn` and `pipeline` define your own"),
+        None => {
+            diagnostic.help("`pipec doc` lists all there are; `fn` and `pipeline` define your own")
+        }
     }
 }
 
@@ -195,8 +199,14 @@ pub(crate) fn given_twice(param: &str, at: Span) -> Diagnostic {
         .help("what stands left of `|>` is the first argument")
 }
 
-pub(crate) fn no_such_parameter(call: &Call, arg: &Arg, formals: &[Formal]) -> Diagnostic {
-    let code = codes::NO_SUCH_PARAMETER.code();
+/// About the `at`-th argument; `foreign` is what is written here for one of its name elsewhere.
+pub(crate) fn no_such_parameter(
+    call: &Call,
+    at: usize,
+    formals: &[Formal],
+    foreign: Option<migration::Row>,
+) -> Diagnostic {
+    let (code, arg) = (codes::NO_SUCH_PARAMETER.code(), &call.args[at]);
     let Some(name) = &arg.name else {
         let message = format!("`{}` takes {} arguments", call.name.text, formals.len());
         return Diagnostic::error(code, arg.span(), message)
@@ -205,6 +215,9 @@ pub(crate) fn no_such_parameter(call: &Call, arg: &Arg, formals: &[Formal]) -> D
     };
     let message = format!("`{}` has no parameter `{}`", call.name.text, name.text);
     let diagnostic = Diagnostic::error(code, name.span, message);
+    if let Some(row) = foreign {
+        return elsewhere::argument(diagnostic, row, call, at);
+    }
     let names: Vec<&str> = formals.iter().map(|it| it.name.text.as_str()).collect();
     match nearest(&name.text, &names) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),

@@ -47,7 +47,7 @@ impl Cure {
 }
 
 /// All cures. What is surer stands first: a cure that only tells is always believed.
-static CURES: [fn(&Slip<'_>) -> Option<Cure>; 29] = [
+static CURES: [fn(&Slip<'_>) -> Option<Cure>; 30] = [
     python::def,
     python::import,
     no_declaration,
@@ -62,6 +62,7 @@ static CURES: [fn(&Slip<'_>) -> Option<Cure>; 29] = [
     python::bare_point,
     python::trailing_point,
     python::quoted_field,
+    python::module_call,
     python::method_stage,
     python::method_call,
     python::comprehension_filter,

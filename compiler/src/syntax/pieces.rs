@@ -82,7 +82,10 @@ fn opens(text: &str, tokens: &[Token], at: usize, depth: usize) -> bool {
         }
         TokenKind::Keyword => {
             let word = tokens[at].of(text);
+            // `fn.readers.file(…)` is what DALI's functions are called.
+            let of_module = tokens.get(at + 1).is_some_and(|it| it.of(text) == ".");
             OPENERS.contains(&word)
+                && !(word == "fn" && of_module)
                 && !(word == "fn" && before(1).is_some_and(|it| it.of(text) == "extern"))
         }
         TokenKind::Word => margin && depth == 0 && foreign(text, tokens, at),

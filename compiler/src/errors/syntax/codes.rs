@@ -251,4 +251,10 @@ codes! {
     "`[e for x in xs]` has as many elements as `xs`. To leave records out, use `where`."
     wrong "fn f(xs) = [x for x in xs if x > 0]"
     right "fn f(xs) = [max(x, 0) for x in xs]"
+
+    "PC0053" MODULE_CALL "module-call"
+    "Functions have names without modules: what is called `np.sqrt` in Python is `sqrt`, and much has a name of its own. \
+     `pipec doc` lists all functions, and `pipec doc NAME` also knows many names of PyTorch, tf.data, DALI and pandas."
+    wrong "fn f(x) = np.float32(x)"
+    right "fn f(x) = f32(x)"
 }

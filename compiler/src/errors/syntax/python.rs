@@ -92,6 +92,18 @@ pub(crate) fn method_call(name: &str, meant: &str, at: Span) -> Diagnostic {
     .help(format!("write `{}…`", meant.trim_start()))
 }
 
+/// A method that other libraries have; `help` says what is written here.
+pub(crate) fn foreign_method(name: &str, help: &str, at: Span) -> Diagnostic {
+    let message = format!("`{name}` is called as if it were a method");
+    Diagnostic::error(codes::METHOD_CALL.code(), at, message).help(help)
+}
+
+/// `dotted` is a function behind its modules; `help` says what is written here.
+pub(crate) fn module_call(dotted: &str, help: &str, at: Span) -> Diagnostic {
+    let message = format!("`{dotted}` is a name of Python, and there are no modules here");
+    Diagnostic::error(codes::MODULE_CALL.code(), at, message).help(help)
+}
+
 /// `meant` is the text without its prefix.
 pub(crate) fn text_prefix(prefix: &str, meant: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("a text has no prefix `{prefix}`"))

@@ -5,6 +5,7 @@ use super::super::pieces::ends_operand;
 use super::super::tokens::TokenKind;
 use super::{Cure, Slip};
 use crate::errors::syntax as errors;
+use crate::migration::{self, Change, Row};
 
 /// What may stand before an expression of any strength.
 static WEAK: [&str; 8] = ["|>", ",", "=", ":", "map", "flat_map", "with", "where"];
@@ -194,8 +195,38 @@ pub(super) fn method_stage(slip: &Slip<'_>) -> Option<Cure> {
         return None;
     }
     let meant = format!(" |> {} ", slip.here());
-    let message = errors::method_call(slip.here(), &meant, slip.span(slip.at));
+    let message = errors::method_call(slip.here(), meant.trim(), slip.span(slip.at));
     Cure::offered(message, Edit::new(slip.reach(point..slip.at + 1), meant.trim_end()))
+}
+
+/// `tf.data.Dataset.range(9)`, `fn.readers.file(…)`, `np.float32(x)`.
+pub(super) fn module_call(slip: &Slip<'_>) -> Option<Cure> {
+    // Within a value the grammar stops at the bracket behind the names, behind `|>` at the first point, and
+    // at once where the module is called `fn`.
+    let mut base = if slip.here() == "fn" { slip.at } else { slip.at.checked_sub(1)? };
+    while base >= 2 && slip.word(base - 1) == "." {
+        base -= 2;
+    }
+    let mut last = base;
+    while slip.word(last + 1) == "." && slip.kind(last + 2) == Some(TokenKind::Word) {
+        last += 2;
+    }
+    if last == base || !migration::is_module(slip.word(base)) || slip.word(last + 1) != "(" {
+        return None;
+    }
+    let change = slip.reach(base..last + 1);
+    let (dotted, at) = (slip.says(base..last + 1), slip.origin.span(change.clone()));
+    let name = slip.word(last);
+    let ours = match migration::of_name(dotted) {
+        Some(row) => match row.change {
+            Change::Renamed(ours) => ours,
+            // What ours is like is for a person to say: there is no way to read on.
+            _ => return Cure::told(errors::module_call(dotted, row.help, at)),
+        },
+        None => migration::of_dtype(name).unwrap_or(name),
+    };
+    let message = errors::module_call(dotted, &format!("write `{ours}(…`"), at);
+    Cure::offered(message, Edit::new(change, ours))
 }
 
 /// `image.resize(8, 8)`.
@@ -205,7 +236,21 @@ pub(super) fn method_call(slip: &Slip<'_>) -> Option<Cure> {
     let point = Some(behind).filter(|it| slip.word(*it) == "." && slip.word(it + 2) == "(")?;
     let (name, open) = (slip.word(point + 1), point + 2);
     let base = postfixed(slip, point);
-    let message = |meant: &str| errors::method_call(name, meant, slip.span(point + 1));
+    let row = migration::of_name(name);
+    let told = |row: Row| errors::foreign_method(name, row.help, slip.span(point + 1));
+    let ours = match row.map(|it| (it, it.change)) {
+        None => name,
+        Some((_, Change::Renamed(ours))) => ours,
+        Some((row, Change::Gone)) => {
+            let close = slip.on_to(open + 1, &[]);
+            return Cure::offered(told(row), Edit::new(slip.reach(point..close + 1), ""));
+        }
+        Some((row, _)) => return Cure::told(told(row)),
+    };
+    let message = |meant: &str| match row {
+        Some(row) => told(row),
+        None => errors::method_call(name, meant, slip.span(point + 1)),
+    };
 
     let before = base.checked_sub(1).map_or("", |it| slip.word(it));
     let chained = slip.word(base) == "(" && matches!(before, "map" | "flat_map" | "with" | "where");
@@ -213,11 +258,11 @@ pub(super) fn method_call(slip: &Slip<'_>) -> Option<Cure> {
     let alone = matches!(before, "" | "(" | "[" | "{" | "," | "=" | ":" | "|>")
         && matches!(after, "" | ")" | "]" | "}" | "," | "|>" | "else" | ".");
     if chained || alone {
-        let meant = format!(" |> {name}(");
+        let meant = format!(" |> {ours}(");
         return Cure::offered(message(&meant), Edit::new(slip.reach(point..open + 1), &meant));
     }
     let comma = if slip.word(open + 1) == ")" { "" } else { ", " };
-    let meant = format!("{name}({}{comma}", slip.says(base..point));
+    let meant = format!("{ours}({}{comma}", slip.says(base..point));
     Cure::offered(message(&meant), Edit::new(slip.reach(base..open + 1), &meant))
 }
 
