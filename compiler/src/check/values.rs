@@ -15,12 +15,20 @@ use plan::{DType, Expr, ExprId, Otherwise, Policy, Span, Type};
 const MOST: f64 = 1e-3;
 
 impl<'a> Checker<'a> {
+    /// A number that is written out; an integer that is none of ours is a mistake, never a float.
+    fn number(&mut self, it: &ast::Number, at: Span) -> Val {
+        match number(it) {
+            Some(val) => val,
+            None => self.report(crate::errors::syntax::number_range(&it.text, at)),
+        }
+    }
+
     pub(super) fn expression(&mut self, expr: &ast::Expr, env: &mut Env<'_>) -> Val {
         match &expr.kind {
             ExprKind::Broken => Val::Broken,
             ExprKind::Name(name) => self.name(name, expr.span, env),
             ExprKind::It => self.it(expr.span, env),
-            ExprKind::Number(it) => number(it),
+            ExprKind::Number(it) => self.number(it, expr.span),
             ExprKind::Bool(it) => Val::Known(Known::Bool(*it)),
             ExprKind::Str { parts, .. } => self.string(parts, expr.span, env),
             ExprKind::List(all) => Val::List(all.iter().map(|it| self.value(it, env)).collect()),
@@ -34,6 +42,10 @@ impl<'a> Checker<'a> {
             ExprKind::Binary { op, at, lhs, rhs } => {
                 let (a, b) = (self.value(lhs, env), self.value(rhs, env));
                 self.binary(*op, (&a, lhs.span), (&b, rhs.span), *at)
+            }
+            // The least integer has no positive counterpart.
+            ExprKind::Unary { op: ast::UnaryOp::Neg, operand, .. } if is_least(operand) => {
+                Val::int(i64::MIN)
             }
             ExprKind::Unary { op, operand, .. } => {
                 let a = self.value(operand, env);
@@ -342,17 +354,21 @@ pub(super) fn merged(
     fields
 }
 
-fn number(it: &ast::Number) -> Val {
+/// Whether it is 2 ** 63, written out.
+fn is_least(it: &ast::Expr) -> bool {
+    let least = ast::Value::Int(i64::MIN.unsigned_abs());
+    matches!(&it.kind, ExprKind::Number(it) if it.value == least && it.unit.is_none())
+}
+
+fn number(it: &ast::Number) -> Option<Val> {
     let unit = it.unit.map_or(Unit::NONE, |it| Unit::of(it.dimension()));
     let size = match (it.value, it.unit) {
-        (ast::Value::Int(value), None) => {
-            i64::try_from(value).map_or(Size::Float(value as f64), Size::Int)
-        }
+        (ast::Value::Int(value), None) => Size::Int(i64::try_from(value).ok()?),
         _ => {
             let scaled = it.scaled();
             let whole = Number { size: Size::Float(scaled), unit }.as_int();
             whole.filter(|_| unit.bytes != 0).map_or(Size::Float(scaled), Size::Int)
         }
     };
-    Val::Known(Known::Number(Number { size, unit }))
+    Some(Val::Known(Known::Number(Number { size, unit })))
 }

@@ -152,12 +152,19 @@ pub(crate) fn unit_apart(meant: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn number_range(number: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::NUMBER_RANGE.code(),
-        at,
-        format!("`{number}` is larger than any number"),
-    )
-    .help("integers go up to 2 ** 64 - 1, others up to 1.79e308")
+    let code = codes::NUMBER_RANGE.code();
+    if number.contains(['.', 'e', 'E']) {
+        return Diagnostic::error(code, at, format!("`{number}` is larger than any number"))
+            .help("the largest is 1.79e308");
+    }
+    let message = format!("`{number}` is larger than any integer");
+    let diagnostic = Diagnostic::error(code, at, message);
+    let range = "integers are `i64`, from -2 ** 63 to 2 ** 63 - 1 (9_223_372_036_854_775_807)";
+    match number.replace('_', "").parse::<f64>() {
+        Ok(float) if float.is_finite() => diagnostic
+            .help(format!("{range}; as a float it is `{float:e}`, to seven digits in `f32`")),
+        _ => diagnostic.help(range),
+    }
 }
 
 pub(crate) fn unknown_edition(year: &str, at: Span) -> Diagnostic {

@@ -59,9 +59,10 @@ codes! {
     right "const WINDOW = 25ms"
 
     "PC0012" NUMBER_RANGE "number-range"
-    "An integer is at most 2 ** 64 - 1, any other number at most 1.79e308 (the largest `f64`)."
-    wrong "const BIG = 1e400"
-    right "const BIG = 1e300"
+    "An integer is an `i64`, from -2 ** 63 to 2 ** 63 - 1; any other number is at most 1.79e308 (the largest `f64`). A \
+     larger integer is never taken for a float: write it with an exponent where that is meant."
+    wrong "const BIG = 9_223_372_036_854_775_808"
+    right "const BIG = 9_223_372_036_854_775_807"
 
     "PC0013" UNKNOWN_EDITION "unknown-edition"
     "`edition` names the year of the language that a file is written in, so that old files go on compiling when \
