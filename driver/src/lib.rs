@@ -17,6 +17,7 @@ mod message;
 mod noise;
 pub mod peek;
 pub mod profile;
+pub mod reference;
 mod run;
 mod samples;
 pub mod scan;
@@ -35,6 +36,7 @@ pub use classes::{Classes, classes};
 pub use compile::{
     Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place, probe,
 };
+pub use compiler::migration;
 pub use compiler::{
     ast::dump,
     explain::program_text,

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod cache;
+mod elsewhere;
 mod measure;
 mod values;
 
@@ -29,7 +30,7 @@ const STYLES: styling::Styles = styling::Styles::styled()
     max_term_width = 100,
     after_help = "\
 Examples:
-  pipec check train.pipe                       find every mistake, read no data
+  pipec check train.pipe                       find every mistake without running anything
   pipec run train.pipe train --limit 100       run 100 batches, see how fast they come
   pipec run train.pipe --out batches/          write each batch as .npy files
   pipec explain train.pipe train               what will be run, and what it costs
@@ -49,10 +50,17 @@ pub(crate) struct Cli {
     pub(crate) color: ColorChoice,
 }
 
+impl Cli {
+    /// What was said; where it cannot be understood, the process ends with the reason.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|it| elsewhere::told(it).exit())
+    }
+}
+
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Finds every mistake of programs without reading any data.
+    /// Finds every mistake of programs without running them; of the data only the head of a CSV is read.
     Check(CheckArgs),
     /// Puts programs into their one form.
     Fmt(FmtArgs),
@@ -60,6 +68,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Shows what a pipeline will do and cost, or the long story of a message.
     Explain(ExplainArgs),
+    /// Prints the documentation of a function, an operator, a source, a word or a message.
+    Doc(DocArgs),
     /// Runs a pipeline until its rate has settled, and writes what was measured.
     Profile(ProfileArgs),
     /// Measures a pipeline, chooses its numbers, and writes them into a lock beside the program.
@@ -422,7 +432,8 @@ Examples:
   pipec scan train.pipe train --out bad.jsonl      a line for each record that fails
 
 Every record is read and computed up to the first batch; one that fails is named, also where the
-program says `else`. Exit code 3 where some failed.")]
+program says `else`. Exit code 3 where some failed. Ctrl-C ends it with what was found up to then,
+exit code 130.")]
 pub(crate) struct ScanArgs {
     /// The program.
     #[arg(value_name = "FILE")]
@@ -486,6 +497,24 @@ pub(crate) struct ImagesArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Prints what was made as JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `doc`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec doc                    all there is, by subject
+  pipec doc resize             signature, text, example, cost
+  pipec doc where              words of the language
+  pipec doc PC0123             what `explain PC0123` tells
+  pipec doc num_workers        what is written here for a name of PyTorch, tf.data, DALI or pandas")]
+pub(crate) struct DocArgs {
+    /// A function, an operator, a source, a type, a word of the language, or the code of a message.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Prints JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -9,7 +9,6 @@ mod messages;
 mod talk;
 
 use args::Cli;
-use clap::Parser;
 use std::{io, process::ExitCode};
 use talk::Talk;
 
@@ -35,7 +34,7 @@ pub(crate) enum Exit {
 fn main() -> ExitCode {
     let cli = match built::command_line() {
         Ok(Some(cli)) => cli,
-        Ok(None) => Cli::parse(),
+        Ok(None) => Cli::read(),
         Err(exit) => return ExitCode::from(exit as u8),
     };
     let talk = Talk::new(cli.color);

@@ -102,10 +102,21 @@ static LATER: &[(&str, &str)] = &[
     ("solarize", "`solarize` inverts bright pixels; it comes with RandAugment"),
 ];
 
-static FUNCTIONS: LazyLock<BTreeMap<&str, &Function>> = LazyLock::new(|| {
+/// The functions by subject, which is the folder that they lie in.
+pub fn subjects() -> [(&'static str, &'static [&'static Function]); 6] {
     use functions::{codec, foreign, image, random, tensor, text};
-    let all = [codec::ALL, foreign::ALL, image::ALL, random::ALL, tensor::ALL, text::ALL];
-    all.into_iter().flatten().map(|it| (it.entry.name(), *it)).collect()
+    [
+        ("codec", codec::ALL),
+        ("foreign", foreign::ALL),
+        ("image", image::ALL),
+        ("random", random::ALL),
+        ("tensor", tensor::ALL),
+        ("text", text::ALL),
+    ]
+}
+
+static FUNCTIONS: LazyLock<BTreeMap<&str, &Function>> = LazyLock::new(|| {
+    subjects().into_iter().flat_map(|it| it.1).map(|it| (it.entry.name(), *it)).collect()
 });
 
 static OPERATORS: LazyLock<BTreeMap<&str, &Operator>> =

@@ -1,6 +1,6 @@
 //! What can be said to `cache`.
 
-use super::values::{setting, size, time};
+use super::values::{age, setting, size};
 use clap::{Args, Subcommand};
 use std::{path::PathBuf, time::Duration};
 
@@ -78,7 +78,7 @@ pub(crate) struct CacheGcArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, group = "what")]
     pub(crate) max: Option<u64>,
     /// Removes what was not used for so long, such as 12h or 30d.
-    #[arg(long, value_name = "TIME", value_parser = time, group = "what")]
+    #[arg(long, value_name = "TIME", value_parser = age, group = "what")]
     pub(crate) older: Option<Duration>,
     /// Prints JSON.
     #[arg(long)]

@@ -20,31 +20,51 @@ pub(super) fn changes(text: &str) -> Result<Changes, String> {
     what_if::parse(text).map(Changes)
 }
 
-/// A time with its unit.
+/// A time: a number of seconds, or one with its unit.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "it is a number with a unit, such as 500ms or 10s";
+    const WANTED: &str = "it is a time, such as 500ms, 10s or 2min; a plain number is in seconds";
+    let seconds = plain(text).or_else(|| what_if::seconds(text)).ok_or(WANTED)?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
+}
+
+/// A time that says its unit: where days are usual, a plain number in seconds would be a trap.
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    const WANTED: &str = "it is a number with a unit, such as 90min, 12h or 30d";
     let seconds = what_if::seconds(text).ok_or(WANTED)?;
     Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
 }
 
 /// Bytes in a second.
 pub(super) fn speed(text: &str) -> Result<u64, String> {
-    let wanted = || "it is a size for each second, such as 50MB/s".to_owned();
-    let bytes = text.strip_suffix("/s").ok_or_else(wanted)?;
-    size(bytes).map_err(|_| wanted())
+    let wanted =
+        || "it is a size for each second, such as 50MB/s; a plain number is in bytes".to_owned();
+    let bytes = text.strip_suffix("/s").unwrap_or(text);
+    size(bytes.trim_end()).map_err(|_| wanted())
+}
+
+/// A number without a unit.
+fn plain(text: &str) -> Option<f64> {
+    let digits = text.bytes().all(|it| it.is_ascii_digit() || it == b'.' || it == b'_');
+    if digits { text.replace('_', "").parse().ok() } else { None }
 }
 
 /// A share of all, above 0.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
-    let share = percent.map(|it| it / 100.0).filter(|it| *it >= 0.01 && *it <= 1.0);
-    share.ok_or_else(|| "it is a number from 1% to 100%".to_owned())
+    // 0.6 can only be 60%; 60 could be meant in either way.
+    let share = percent.map(|it| it / 100.0).or_else(|| plain(text).filter(|it| *it < 1.0));
+    let share = share.filter(|it| *it >= 0.01 && *it <= 1.0);
+    share.ok_or_else(|| "it is a number from 1% to 100%, such as 60%".to_owned())
 }
 
-/// A size in bytes, with its unit.
+/// Fewer bytes than these are a number whose unit was forgotten: `--memory 2`.
+const PLAIN_MIN: f64 = 65_536.0;
+
+/// A size in bytes: a number with its unit, or a plain one that can only be of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB";
-    let bytes = what_if::size(text).ok_or(WANTED)?;
+    const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB; a plain number is in bytes, 65,536 at least";
+    let bytes =
+        plain(text).filter(|it| *it >= PLAIN_MIN).or_else(|| what_if::size(text)).ok_or(WANTED)?;
     // Large enough for any machine, and exact in a float.
     if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(WANTED.to_owned()) }
 }
@@ -57,8 +77,13 @@ mod tests {
     fn sizes_have_units() {
         assert_eq!(size("2GiB"), Ok(2 << 30));
         assert_eq!(size("1.5 kB"), Ok(1500));
-        for wrong in ["2", "GiB", "2gib", "-1GiB", "nanGiB", "1e99GB"] {
-            assert!(size(wrong).is_err(), "{wrong}");
+        assert_eq!(size("2147483648"), Ok(2 << 30));
+        assert_eq!(
+            [speed("50MB/s"), speed("50MB"), speed("50000000")],
+            [const { Ok(50_000_000) }; 3]
+        );
+        for wrong in ["2", "64", "GiB", "2gib", "-1GiB", "nanGiB", "1e99GB", "", "."] {
+            assert!(size(wrong).is_err() && speed(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -66,8 +91,22 @@ mod tests {
     fn times_have_units() {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(time("2 min"), Ok(Duration::from_secs(120)));
-        for wrong in ["2", "s", "-1s", "nans", "1e99h"] {
-            assert!(time(wrong).is_err(), "{wrong}");
+        assert_eq!(
+            [time("20"), time("0.5")],
+            [20.0, 0.5].map(|it| Ok(Duration::from_secs_f64(it)))
+        );
+        assert_eq!(age("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        for wrong in ["s", "-1s", "-1", "nans", "1e99h", "", "."] {
+            assert!(time(wrong).is_err() && age(wrong).is_err(), "{wrong}");
+        }
+        assert!(age("30").is_err(), "of seconds or of days?");
+    }
+
+    #[test]
+    fn shares_are_of_all() {
+        assert_eq!([share("60%"), share("0.6"), share("100%")], [Ok(0.6), Ok(0.6), Ok(1.0)]);
+        for wrong in ["60", "1", "0", "0%", "101%", "half"] {
+            assert!(share(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -7,7 +7,10 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Circumstances, Compiled, DiskOptions, Host, Loaded, Profile};
+use driver::{
+    Circumstances, Compiled, DiskOptions, Host, Loaded, Profile,
+    reference::{self, Found},
+};
 use plan::CodeInfo;
 use runtime::Listed;
 use std::{
@@ -137,16 +140,31 @@ fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
         if args.json {
             print_json(code)?;
         } else {
-            story(code)?;
+            io::stdout().write_all(story(code).as_bytes())?;
         }
         return Ok(Some(Exit::Fine));
     }
     if !looks_like_code(name) {
-        return Ok(None);
+        return Ok(of_library(name, talk));
     }
     let help = "a code is `PC` and four digits, such as PC0123; it stands before each message";
     talk.error(&format!("there is no message `{name}`"), Some(help));
     Ok(Some(Exit::Usage))
+}
+
+/// Points to the documentation where neither a file nor a message is named, but something that has one.
+fn of_library(name: &str, talk: &Talk) -> Option<Exit> {
+    let what = match reference::find(name) {
+        Found::Topics(_) => {
+            format!("`{name}` is a name of the language: `pipec doc {name}` explains it")
+        }
+        Found::Later(_) | Found::Foreign(_) => {
+            format!("`pipec doc {name}` says what is written here")
+        }
+        Found::Code(_) | Found::Nothing(_) => return None,
+    };
+    talk.error(&format!("there is no file and no message `{name}`"), Some(&what));
+    Some(Exit::Usage)
 }
 
 fn looks_like_code(name: &str) -> bool {
@@ -154,20 +172,20 @@ fn looks_like_code(name: &str) -> bool {
     digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// Prints a code with its long story, its paragraphs in lines of a width that is read easily.
-fn story(code: &CodeInfo) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{} {}\n", code.id, code.name)?;
+/// A code with its long story, its paragraphs in lines of a width that is read easily.
+pub(super) fn story(code: &CodeInfo) -> String {
+    let mut text = format!("{} {}\n\n", code.id, code.name);
     for line in code.long.trim_end().lines() {
         match line.starts_with("    ") {
-            true => writeln!(out, "{line}")?,
-            false => out.write_all(wrapped(line, 80).as_bytes())?,
+            true => text += &format!("{line}\n"),
+            false => text += &wrapped(line, 80),
         }
     }
-    Ok(())
+    text
 }
 
-fn wrapped(line: &str, width: usize) -> String {
+/// A paragraph in lines of at most `width` columns, where its words allow it.
+pub(super) fn wrapped(line: &str, width: usize) -> String {
     let (mut text, mut column) = (String::new(), 0);
     for word in line.split(' ') {
         let len = word.chars().count();

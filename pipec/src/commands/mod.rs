@@ -4,6 +4,7 @@ mod build;
 mod cache;
 mod calibrate;
 mod check;
+mod doc;
 mod explain;
 mod fmt;
 mod highlight;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Fmt(args) => fmt::run(args, talk),
         Command::Run(args) => run::run(args, talk),
         Command::Explain(args) => explain::run(args, talk),
+        Command::Doc(args) => doc::run(args, talk),
         Command::Profile(args) => profile::run(args, talk),
         Command::Tune(args) => tune::run(args, talk),
         Command::Build(args) => build::run(args, talk),
@@ -107,6 +109,7 @@ fn lock(
     let path = Lock::path_of(file);
     let lock = Lock::read(&path).map_err(|it| failed(talk, &it))?;
     let name = &compiled.program.name;
+    let is_there = lock.is_some();
     let chosen = lock.and_then(|mut it| it.pipeline.remove(name));
     let shown = path.display();
     let help = format!("`pipec tune {} {name}` writes it", file.display());
@@ -118,7 +121,11 @@ fn lock(
             return Err(Exit::Usage);
         }
         None if locked && compiled.lock.is_none() => {
-            talk.error(&format!("`{shown}` says nothing of `{name}`"), Some(&help));
+            let wrong = match is_there {
+                true => format!("`{shown}` holds other pipelines, and not `{name}`"),
+                false => format!("there is no lock: `{shown}` does not exist"),
+            };
+            talk.error(&wrong, Some(&help));
             return Err(Exit::Usage);
         }
         Some(_) => {
