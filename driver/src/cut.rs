@@ -8,7 +8,7 @@ use compiler::lower::lower_apart;
 use plan::{
     Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program, Span,
 };
-use runtime::{Chunk, Failure, LostRecord, Options, Run};
+use runtime::{Chunk, Failure, LostRecord, Options, Run, Stopper};
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem,
@@ -220,6 +220,11 @@ impl Flow {
     /// The records that have been lost since this was asked last; their labels are their steps.
     pub(crate) fn take_lost(&mut self) -> Vec<LostRecord> {
         mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What can stop it from another thread.
+    pub(crate) fn stopper(&self) -> Stopper {
+        self.run.stopper()
     }
 
     /// How many have been lost, by code.

@@ -31,6 +31,7 @@ use runtime::{
 };
 use saver::Saver;
 use std::{
+    fmt,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -115,6 +116,12 @@ pub struct Stop {
 struct StopState {
     requested: bool,
     stopper: Option<Stopper>,
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stop").field("requested", &self.is_requested()).finish_non_exhaustive()
+    }
 }
 
 impl Stop {

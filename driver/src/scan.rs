@@ -15,12 +15,12 @@ pub use labels::Labels;
 pub use spread::Spread;
 
 use crate::{
-    Compiled, SampleProgress,
+    Compiled, SampleProgress, Stop,
     cut::{self, Flow, Way},
     machine,
 };
 use plan::{Arg, OpId, OpKind, Plan};
-use runtime::Failure;
+use runtime::{Chunk, Failure};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -64,6 +64,8 @@ pub struct Scan {
     pub shuffle: Shuffle,
     /// From the start to the end.
     pub seconds: f64,
+    /// Whether it was stopped before it had seen everything: it is what was found up to then.
+    pub interrupted: bool,
 }
 
 /// How a pipeline shuffles.
@@ -80,6 +82,8 @@ pub enum Shuffle {
 
 /// Who looks on.
 pub struct ScanWatch<'a> {
+    /// What may stop it: what was found up to then is given.
+    pub stop: Stop,
     /// Told of each record that failed, as it is found.
     pub bad: &'a mut dyn FnMut(&Bad) -> Result<(), Failure>,
     /// Told how many records have been looked at.
@@ -101,7 +105,11 @@ pub fn scan(
     let plan = part(&compiled.written);
     let scanning = Scanning { compiled, options, plan };
     let mut found = scanning.records(&mut watch)?;
-    found.files = scanning.files(&mut watch)?;
+    if !found.interrupted {
+        scanning.files(&mut found, &mut watch)?;
+    }
+    // Whoever asks to stop from now on means the process.
+    let _ = watch.stop.arm(None);
     found.seconds = since.elapsed().as_secs_f64();
     Ok(found)
 }
@@ -126,12 +134,16 @@ impl Scanning<'_> {
             labels: None,
             shuffle: shuffle(&self.compiled.written),
             seconds: 0.0,
+            interrupted: false,
         };
         for op in zipped(&self.plan) {
             if found.faults.records > 0 && !zipped(&cut::at(&self.plan, op)).is_empty() {
                 continue;
             }
             self.stream(op, &mut found, watch)?;
+            if found.interrupted {
+                return Ok(found);
+            }
         }
         if found.faults.records > 0 && !zipped(&self.plan).is_empty() {
             let why = "a stream of `zip` has records that fail: what comes after was not looked at";
@@ -150,10 +162,13 @@ impl Scanning<'_> {
         found: &mut Scan,
         watch: &mut ScanWatch<'_>,
     ) -> Result<(), Failure> {
-        let mut flow = self.flow(root, watch)?;
+        let Some(mut flow) = self.flow(root, watch)? else {
+            found.interrupted = true;
+            return Ok(());
+        };
         let mut labels = Labels::among(&self.plan.ops[root].output);
         loop {
-            let next = flow.chunk()?;
+            let next = unless_stopped(flow.chunk(), &mut found.interrupted)?;
             for lost in flow.take_lost() {
                 let bad = Bad::of(&lost, self.compiled);
                 (watch.bad)(&bad)?;
@@ -170,38 +185,61 @@ impl Scanning<'_> {
     }
 
     /// The pass over the files.
-    fn files(&self, watch: &mut ScanWatch<'_>) -> Result<Option<Files>, Failure> {
+    fn files(&self, found: &mut Scan, watch: &mut ScanWatch<'_>) -> Result<(), Failure> {
         let mut counting = None;
         for op in files::steps_with_bytes(&self.plan) {
             let column = files::bytes_column(&self.plan.ops[op].output);
             let Some(column) = column else { continue };
             let counting =
                 counting.get_or_insert_with(|| files::Counting::new(self.options.memory));
-            let mut flow = self.flow(op, watch)?;
-            while let Some(chunk) = flow.chunk()? {
+            let Some(mut flow) = self.flow(op, watch)? else {
+                found.interrupted = true;
+                break;
+            };
+            while let Some(chunk) = unless_stopped(flow.chunk(), &mut found.interrupted)? {
                 counting.chunk(&chunk, column);
                 (watch.progress)(counting.records());
             }
         }
-        let Some(counting) = counting else { return Ok(None) };
+        let Some(counting) = counting else { return Ok(()) };
         let mut wanted = counting.finish();
         for op in files::steps_with_bytes(&self.plan) {
-            let mut flow = self.flow(files::source_of(&self.plan, op), watch)?;
+            let Some(mut flow) = self.flow(files::source_of(&self.plan, op), watch)? else {
+                found.interrupted = true;
+                break;
+            };
             while wanted.needs_names()
-                && let Some(chunk) = flow.chunk()?
+                && let Some(chunk) = unless_stopped(flow.chunk(), &mut found.interrupted)?
             {
                 wanted.name(&chunk);
             }
         }
-        Ok(Some(wanted.named()))
+        found.files = Some(wanted.named());
+        Ok(())
     }
 
-    fn flow(&self, root: OpId, watch: &mut ScanWatch<'_>) -> Result<Flow, Failure> {
+    /// What leaves `root`; nothing where it was asked to stop before it began.
+    fn flow(&self, root: OpId, watch: &mut ScanWatch<'_>) -> Result<Option<Flow>, Failure> {
         let ScanOptions { seed, workers, memory } = *self.options;
         let way = Way { seed, epoch: 0, workers, memory, chunk_rows: None };
         let part = cut::at(&self.plan, root);
         let program = cut::program(&part, cut::Faults::LeftOut, self.compiled)?;
-        way.start(&program, watch.sample)
+        let flow = way.start(&program, watch.sample)?;
+        Ok(watch.stop.arm(Some(flow.stopper())).is_ok().then_some(flow))
+    }
+}
+
+/// The same, where an end that somebody has asked for is an end, and is noted.
+fn unless_stopped(
+    next: Result<Option<Chunk>, Failure>,
+    interrupted: &mut bool,
+) -> Result<Option<Chunk>, Failure> {
+    match next {
+        Err(Failure::Stopped) => {
+            *interrupted = true;
+            Ok(None)
+        }
+        other => other,
     }
 }
 

@@ -17,6 +17,7 @@ fn scanned(name: &str, files: &[(&str, &[u8])], text: &str) -> (Scan, Vec<Bad>) 
     let compiled = compile(&loaded, &Settings::default()).unwrap();
     let mut all = Vec::new();
     let watch = ScanWatch {
+        stop: Stop::default(),
         bad: &mut |it| {
             all.push(it.clone());
             Ok(())
@@ -71,4 +72,25 @@ fn streams_that_are_zipped_are_looked_at_one_by_one() {
     assert!(found.faults.records == 1 && found.unseen.is_some(), "{found:?}");
     let (found, bad) = scanned("zip", &[], &program("i"));
     assert_eq!((found.records, bad[0].step.as_str(), found.unseen), (8, "p.map#2", None));
+}
+
+#[test]
+fn what_was_found_before_it_was_stopped_is_given() {
+    let text =
+        "edition 2026\npipeline p = range(100_000_000) |> map { x: 6 // (i - 3) } |> batch(2)\n";
+    let loaded = Loaded::from_text(Path::new("p.pipe"), text.to_owned());
+    let compiled = compile(&loaded, &Settings::default()).unwrap();
+    let (stop, options) = (Stop::default(), ScanOptions { seed: 0, workers: 1, memory: 1 << 26 });
+    let asked = stop.clone();
+    let watch = ScanWatch {
+        stop,
+        bad: &mut |_| Ok(()),
+        progress: &mut |_| {
+            asked.request();
+        },
+        sample: &mut |_| {},
+    };
+    let found = scan(&compiled, &options, watch).unwrap();
+    assert!(found.interrupted && found.records > 0 && found.records < 100_000_000, "{found:?}");
+    assert_eq!(found.faults.records, 1);
 }

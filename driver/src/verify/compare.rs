@@ -144,6 +144,11 @@ impl<'a> Rows<'a> {
 }
 
 impl Difference {
+    /// Whether other records came, rather than the same ones with other values.
+    pub(super) fn is_of_records(&self) -> bool {
+        self.ids[0] != self.ids[1] || self.field.is_none()
+    }
+
     /// A difference of the streams as a whole.
     pub(super) fn at_end(output: u64, detail: String) -> Self {
         Self { output, epochs: [None; 2], ids: [None, None], field: None, detail }

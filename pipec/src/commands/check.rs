@@ -1,4 +1,5 @@
-//! `pipec check`: every mistake of programs, without reading any data.
+//! `pipec check`: every mistake of programs, without running them. Of the data only the head of a CSV file is read,
+//! which says what its columns are.
 
 mod mend;
 mod report;
@@ -48,9 +49,10 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> io::Result<Exit> {
             io::stdout().lock().write_all(text.as_bytes())?;
         }
     }
+    let n_checked = all.len();
     let found: Vec<Diagnostic> = all.into_iter().flat_map(|it| it.found).collect();
     if format == OutputFormat::Full {
-        talk.say(&conclusion(talk, programs.len(), &found));
+        talk.say(&conclusion(talk, (n_checked, programs.len() - n_checked), &found));
     }
     Ok(if exit == Exit::Fine { messages::exit(&found) } else { exit })
 }
@@ -78,10 +80,15 @@ fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> 
     Ok(Checked { files: loaded.files, found })
 }
 
-fn conclusion(talk: &Talk, n_programs: usize, all: &[Diagnostic]) -> String {
-    let programs = things(n_programs as u64, "file", "files");
-    match messages::tally(talk, all) {
-        tally if tally.is_empty() => format!("{programs}, nothing wrong"),
-        tally => format!("{tally} in {programs}"),
+fn conclusion(talk: &Talk, (n_checked, n_unread): (usize, usize), all: &[Diagnostic]) -> String {
+    let files = |n: usize| things(n as u64, "file", "files");
+    let found = match messages::tally(talk, all) {
+        tally if !tally.is_empty() => format!("{tally} in {}", files(n_checked)),
+        _ if n_checked == 0 => "nothing was checked".to_owned(),
+        _ => format!("{}, nothing wrong", files(n_checked)),
+    };
+    match n_unread {
+        0 => found,
+        n => format!("{found}; {} could not be read", files(n)),
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     let running = Running { args, compiled: &compiled, lock, stop: stop.clone(), talk };
     let outcome = running.watched(&mut *sink);
 
-    report::summary(talk, &outcome);
+    report::summary(talk, &outcome, args.state.as_deref());
     if args.json {
         print_json(&outcome.summary)?;
     }

@@ -8,6 +8,7 @@ use crate::{
     talk::Talk,
 };
 use driver::{
+    Stop,
     scan::{Bad, Faults, Files, Labels, Scan, ScanOptions, ScanWatch, Shuffle, Spread, scan},
     unwritable,
 };
@@ -28,7 +29,10 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(out) => out,
         Err(failure) => return Ok(failed(talk, &failure)),
     };
+    let stop = Stop::default();
+    super::run::stop_on_signals(stop.clone(), talk.terminal);
     let watch = ScanWatch {
+        stop,
         bad: &mut |it| out.as_mut().map_or(Ok(()), |out| out.write(it)),
         progress: &mut |n| talk.passing(&format!("{} records looked at", count(n))),
         sample: &mut samples_made(talk),
@@ -72,17 +76,25 @@ fn told(args: &ScanArgs, found: &Scan) -> io::Result<Exit> {
     } else {
         io::stdout().write_all(text(found).as_bytes())?;
     }
-    Ok(if found.faults.records > 0 { Exit::Budget } else { Exit::Fine })
+    Ok(match found {
+        it if it.interrupted => Exit::Interrupted,
+        it if it.faults.records > 0 => Exit::Budget,
+        _ => Exit::Fine,
+    })
 }
 
 fn text(found: &Scan) -> String {
     let Scan { pipeline, records, faults, step, seconds, .. } = found;
-    let mut lines = vec![format!(
+    let mut lines = Vec::new();
+    if found.interrupted {
+        lines.push("interrupted: this is what was found up to then".to_owned());
+    }
+    lines.push(format!(
         "{pipeline}: {} up to {step} in {}, {} failed",
         things(*records + faults.records, "record", "records"),
         time(*seconds),
         count(faults.records)
-    )];
+    ));
     lines.extend(faults_text(faults));
     lines.extend(found.unseen.iter().map(|it| row("unseen", it)));
     lines.extend(found.files.iter().flat_map(files_text));

@@ -7,8 +7,14 @@ use crate::{
     figures::{things, time},
     talk::{Style, Talk},
 };
-use driver::verify::{Difference, Pair, VerifyOptions, verify};
+use driver::{
+    Stop,
+    verify::{Difference, Hidden, Pair, VerifyOptions, verify},
+};
 use std::io::{self, Write};
+
+/// Records that fail in the plain plan only, of which so many are named.
+const HIDDEN_SHOWN: usize = 3;
 
 /// Verifies the pipeline that `args` names.
 pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
@@ -18,7 +24,9 @@ pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let usual = VerifyOptions::default();
     let workers = args.program.workers.map_or(usual.workers, usize::from);
-    let options = VerifyOptions { pairs: args.pairs, limit: args.limit, workers, ..usual };
+    let stop = Stop::default();
+    super::run::stop_on_signals(stop.clone(), talk.terminal);
+    let options = VerifyOptions { pairs: args.pairs, limit: args.limit, workers, stop, ..usual };
     let batched = compiled.program.batched;
     let (mut all, mut shown) = (Vec::new(), Ok(()));
     let outcome = verify(&compiled, &options, &mut samples_made(talk), &mut |pair| {
@@ -49,6 +57,7 @@ fn line(pair: &Pair, batched: bool) -> String {
         true => things(pair.outputs, "batch", "batches"),
         false => things(pair.outputs, "record", "records"),
     };
+    let begun = if pair.interrupted { "interrupted: up to then " } else { "" };
     let epochs = things(u64::from(pair.epochs), "epoch", "epochs");
     let how = match &pair.error {
         None => "the same".to_owned(),
@@ -56,7 +65,7 @@ fn line(pair: &Pair, batched: bool) -> String {
             format!("nearly the same, off by {:.3e} at most, {:.3e} on average", it.max, it.mean)
         }
     };
-    let mut line = format!("seed {}, {epochs}: {outputs} {how}", pair.seed);
+    let mut line = format!("seed {}, {epochs}: {begun}{outputs} {how}", pair.seed);
     if pair.lost > 0 {
         line += &format!(", {} lost", things(pair.lost, "record", "records"));
     }
@@ -65,7 +74,26 @@ fn line(pair: &Pair, batched: bool) -> String {
     if let Some(failure) = &pair.failure {
         line += &format!("\n  both end with: {failure}");
     }
-    line
+    line + &hidden(&pair.hidden)
+}
+
+/// Records that fail where whole values are made, and not where only the part is made that is used.
+fn hidden(all: &[Hidden]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let n = things(all.len() as u64, "record fails", "records fail");
+    let mut text = format!(
+        "\n  compared with whole values: {n} only in a part that the pipeline does not use, so the optimised plan \
+         uses what others lose; `pipec scan` lists such records"
+    );
+    for it in all.iter().take(HIDDEN_SHOWN) {
+        text += &format!("\n    {}: {}", it.record, it.reason);
+    }
+    if all.len() > HIDDEN_SHOWN {
+        text += "\n    …";
+    }
+    text
 }
 
 fn different(talk: &Talk, found: &Difference) {

@@ -10,6 +10,7 @@ use driver::{
     ClassesSummary, KeptSummary, Loss, Outcome, Progress, SampleProgress, StageSummary, Summary,
 };
 use runtime::Failure;
+use std::path::Path;
 
 /// The line that is rewritten while it runs.
 pub(super) struct Line<'a> {
@@ -52,8 +53,15 @@ pub(super) fn sample_begins(it: &SampleProgress) -> String {
 }
 
 /// What came of a run.
-pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
+///
+/// `state` is the file that it went on from.
+pub(super) fn summary(talk: &Talk, outcome: &Outcome, state: Option<&Path>) {
     let summary = &outcome.summary;
+    if let (0, None, Some(before), Some(state)) =
+        (summary.records, &outcome.failure, summary.resumed_at, state)
+    {
+        return complete(talk, summary, (before, state));
+    }
     if outcome.failure.is_some() && summary.records == 0 {
         return;
     }
@@ -73,6 +81,21 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome) {
     for (code, loss) in &summary.lost {
         lost(talk, code, loss);
     }
+}
+
+/// There was nothing left to do.
+fn complete(talk: &Talk, summary: &Summary, (before, state): (u64, &Path)) {
+    let (one, many) = things_of(summary);
+    let (name, state) =
+        (talk.styled(Style::Strong, &format!("{}:", summary.pipeline)), state.display());
+    let all = things(before, one, many);
+    talk.say(&format!(
+        "{name} the checkpoint `{state}` is complete: all {all} were written by earlier runs"
+    ));
+    let help = format!(
+        "to start again, remove `{state}` or name another file; a larger `--epochs` or `--limit` goes on from it"
+    );
+    talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
 }
 
 /// What leaves the pipeline, by number.

@@ -1,0 +1,222 @@
+//! What people stumble over in their first hour: names from elsewhere, words without a text, runs that are stopped.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Folder, Printed};
+use std::{
+    fs,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+const NUMBERS: &str = "\
+edition 2026
+param n = 1_000
+pipeline each = range(n) |> map { x: f32(i) * 0.5, y: 6 // (i - 3) } else skip(most: 0.5)
+pipeline train = each |> batch(10)
+";
+
+#[test]
+fn doc_shows_what_a_name_is() {
+    let folder = Folder::new("new-doc");
+    let doc = |name: &str| {
+        let printed = folder.pipec(&["doc", name]);
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let of_function = doc("class_of");
+    for part in
+        ["class_of(path: str", "sorted", "|> map { label: class_of(path) }", "Cost: ~40 ns a call"]
+    {
+        assert!(of_function.contains(part), "no `{part}` in:\n{of_function}");
+    }
+    assert!(doc("batch").contains("Operators") && doc("files").contains("Sources"));
+    assert!(
+        doc("where").contains("range(9) |> where i % 2 == 1")
+            && doc("f32").contains("Floats of 32 bits")
+    );
+    assert_eq!(doc("PC0123"), folder.pipec(&["explain", "input-type"]).out);
+    assert!(
+        doc("num_workers").contains("--workers")
+            && doc("torchvision.transforms.Compose").contains("`fn`")
+    );
+    assert!(doc("tar").contains("tar shards"));
+
+    let all = folder.pipec(&["doc"]).out;
+    for part in
+        ["Sources\n  csv ", "Functions: image\n", "Words of the language\n", "`pipec doc NAME`"]
+    {
+        assert!(all.contains(part), "no `{part}` in:\n{all}");
+    }
+    assert!(all.lines().all(|it| it.chars().count() <= 100), "{all}");
+    folder
+        .pipec(&["doc", "reszie"])
+        .ends(2, &["nothing called `reszie`", "did you mean `resize`?"]);
+    folder.pipec(&["doc", "frobnicate"]).ends(2, &["`pipec doc` lists all"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.pipec(&["doc", "concat", "--json"]).out).unwrap();
+    assert_eq!(json.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn explain_points_to_the_documentation() {
+    let folder = Folder::new("new-explain");
+    folder
+        .pipec(&["explain", "class_of"])
+        .ends(2, &["no file and no message `class_of`", "`pipec doc class_of`"]);
+    folder.pipec(&["explain", "prefetch"]).ends(2, &["`pipec doc prefetch`"]);
+    folder.pipec(&["explain", "gone.pipe"]).ends(5, &["`gone.pipe` cannot be read"]);
+}
+
+#[test]
+fn flags_and_values_from_elsewhere_are_understood_or_told() {
+    let folder = Folder::of("new-flags", &[("n.pipe", NUMBERS)]);
+    folder
+        .pipec(&["run", "n.pipe", "train", "--num-workers", "4"])
+        .ends(2, &["tip: it is `--workers`"]);
+    folder
+        .pipec(&["run", "n.pipe", "train", "--batch-size=4"])
+        .ends(2, &["tip: the batch is in the program"]);
+    let plain = [
+        "run",
+        "n.pipe",
+        "train",
+        "--memory",
+        "500000000",
+        "--cpu",
+        "0.9",
+        "--state",
+        "s",
+        "--state-every",
+        "2",
+    ];
+    folder.pipec(&plain).ends(0, &["99 batches"]);
+    folder.pipec(&["profile", "n.pipe", "train", "--seconds", "1"]).ends(0, &[]);
+    folder.pipec(&["run", "n.pipe", "train", "--memory", "2"]).ends(2, &["512MiB"]);
+    folder.pipec(&["cache", "gc", "kept", "--older", "30"]).ends(2, &["30d"]);
+}
+
+#[test]
+fn a_lock_that_is_not_there_is_named() {
+    let folder = Folder::of("new-lock", &[("n.pipe", NUMBERS)]);
+    let run = || folder.pipec(&["run", "n.pipe", "train", "--locked"]);
+    run().ends(
+        2,
+        &["there is no lock: `n.pipe.lock` does not exist", "`pipec tune n.pipe train` writes it"],
+    );
+}
+
+#[test]
+fn a_finished_run_has_nothing_left_to_do() {
+    let folder = Folder::of("new-complete", &[("n.pipe", NUMBERS)]);
+    let run = |more: &[&str]| {
+        folder.pipec(&[&["run", "n.pipe", "train", "--state", "s.json"], more].concat())
+    };
+    run(&[]).ends(0, &["train: 99 batches"]);
+    let again = run(&[]);
+    again.ends(
+        0,
+        &["the checkpoint `s.json` is complete: all 99 batches", "remove `s.json`", "--epochs"],
+    );
+    assert!(!again.err.contains("0 records"), "{}", again.err);
+    run(&["--epochs", "2"]).ends(0, &["went on after 99 batches", "train: 99 batches"]);
+}
+
+#[test]
+fn check_counts_what_it_has_checked() {
+    let folder = Folder::of("new-check", &[("n.pipe", NUMBERS)]);
+    let missing = folder.pipec(&["check", "missing.pipe"]);
+    missing.ends(
+        5,
+        &["`missing.pipe` cannot be read", "nothing was checked; 1 file could not be read"],
+    );
+    assert!(!missing.err.contains("nothing wrong"), "{}", missing.err);
+    folder
+        .pipec(&["check", "n.pipe", "missing.pipe", "--no-lints"])
+        .ends(5, &["1 file, nothing wrong; 1 file could not be read"]);
+    assert!(!folder.pipec(&["check", "--help"]).out.contains("without reading any data"));
+}
+
+#[test]
+fn an_address_without_values_is_sound() {
+    let folder = Folder::new("new-cache");
+    for (name, file) in [("0", None), ("1", Some("in-use.lock"))] {
+        let place = folder.join("kept").join(name.repeat(32));
+        fs::create_dir_all(&place).unwrap();
+        file.iter().for_each(|it| fs::write(place.join(it), "").unwrap());
+    }
+    let verify = folder.pipec(&["cache", "verify", "kept"]);
+    assert_eq!(
+        (verify.code, verify.out.matches("0 values are sound").count()),
+        (0, 2),
+        "{verify:#?}"
+    );
+}
+
+/// A JPEG whose code is damaged in its lower third; what is cropped lies above.
+#[test]
+fn what_nobody_uses_may_be_damaged() {
+    let program = "pipeline p = files(\"photos/**/*.jpg\") |> map { x: decode_jpeg(bytes) |> crop(0, 0, 16, 16) } \
+                   else skip(most: 0.5) |> batch(2, tail: keep)\n";
+    let folder = Folder::of("new-hidden", &[("p.pipe", program)]);
+    folder.pipec(&["sample", "images", "photos", "--count", "4"]).ends(0, &[]);
+    let names = folder.files("photos").into_keys().filter(|it| it.ends_with(".jpg"));
+    let path = folder.join("photos").join(names.min().unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    let from = bytes.len() * 2 / 3;
+    bytes[from..from + 40].copy_from_slice(&[0xff, 0].repeat(20));
+    fs::write(&path, bytes).unwrap();
+
+    let verify = folder.pipec(&["verify", "p.pipe", "--pairs", "1"]);
+    assert!(verify.code == 0 && !verify.err.contains("a bug of pipec"), "{verify:#?}");
+    for part in [
+        "2 batches the same, 1 record lost",
+        "only in a part that the pipeline does not use",
+        "image-damaged",
+    ] {
+        assert!(verify.out.contains(part), "{verify:#?}");
+    }
+}
+
+/// What a command has printed that would go on for hours and is stopped; the signal comes later each time until
+/// it comes while the command is at work.
+#[cfg(unix)]
+fn stopped(folder: &Folder, args: &[&str], said: &str) -> Printed {
+    let mut last = None;
+    for wait in [500, 1_000, 2_000, 4_000, 8_000, 16_000] {
+        let mut child =
+            folder.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(wait));
+        assert!(child.try_wait().unwrap().is_none(), "it has ended by itself");
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let printed = Printed::of(&child.wait_with_output().unwrap());
+        if printed.code == 130 && printed.out.contains(said) {
+            return printed;
+        }
+        last = Some(printed);
+    }
+    panic!("nothing was told of what was found: {last:#?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_found_before_a_signal_is_told() {
+    let folder = Folder::of("new-signal", &[("n.pipe", NUMBERS)]);
+    let long = ["n.pipe", "train", "--set", "n=1_000_000_000_000"];
+    let scan =
+        stopped(&folder, &[&["scan"], &long[..], &["--out", "bad.jsonl"]].concat(), "interrupted");
+    assert!(scan.out.contains("1 failed") && scan.out.contains("division-by-zero"), "{scan:#?}");
+    assert_eq!(folder.read("bad.jsonl").lines().count(), 1);
+    let verify = stopped(&folder, &[&["verify"], &long[..]].concat(), "interrupted");
+    assert!(verify.out.contains("seed 0, 1 epoch: interrupted: up to then"), "{verify:#?}");
+    assert!(!verify.err.contains("bug"), "{verify:#?}");
+}
