@@ -142,11 +142,19 @@ fn an_inner_axis_is_padded_row_by_row() {
 
 #[test]
 fn rows_that_differ_need_padding() {
-    let failure = run(&ENTRY, &args(&[(0, Arg::Int(8))]), &[ragged(40)], 3).unwrap_err();
+    let found = refused(&ENTRY, &args(&[(0, Arg::Int(8))]), &[ragged(40)]);
+    assert!(found.contains("`pad: { ids: 0 }`"), "{found}");
+    // `by` may put those of the same extents together; where it does not, the run says so.
+    let alike = table(&[("ids", "i32[n]"), ("key", "i64")], 8, |it| {
+        vec![Value::new(&[it + 1], &vec![1_i32; it + 1]), Value::scalar(7_i64)]
+    });
+    let call = args(&[(0, Arg::Int(8)), (3, Arg::Column(1))]);
+    let failure = run(&ENTRY, &call, &[alike], 3).unwrap_err();
     assert!(failure.to_string().contains("`pad: { ids: 0 }`"), "{failure}");
-    let same = table(&[("x", "u8[?]")], 4, |it| vec![Value::new(&[2], &[it as u8, 1])]);
-    let expected = same.chunks(2).map(stacked).collect();
-    check(&ENTRY, &args(&[(0, Arg::Int(2))]), &[same], expected);
+    // One row has no other to differ from.
+    let single = table(&[("x", "u8[?]")], 4, |it| vec![Value::new(&[2], &[it as u8, 1])]);
+    let expected = single.chunks(1).map(stacked).collect();
+    check(&ENTRY, &args(&[(0, Arg::Int(1))]), &[single], expected);
 }
 
 /// Records of a block, rows of a batch, whether a short one stays.
