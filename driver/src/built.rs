@@ -10,7 +10,7 @@ mod make;
 mod marker;
 mod outside;
 
-pub use make::{NotMade, make};
+pub use make::{NotMade, begun_as, make};
 pub use outside::needs_python;
 
 use crate::{Compiled, Loaded, Settings, SourceFile};
@@ -22,13 +22,15 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     fmt,
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
 
 /// This version of pipec.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What the executable that runs is called, whatever became of its name.
+pub const RUNNING: &str = "/proc/self/exe";
 /// Bytes of a program with its texts.
 const CONTENT_MAX: u64 = 64 << 20;
 
@@ -172,10 +174,7 @@ impl Built {
     /// It is one, or was, and is not run.
     pub fn open(path: &Path) -> Result<Option<Self>, Refusal> {
         // What cannot be opened, or is a pipe, is told about by whoever reads it as text.
-        if !fs::metadata(path).is_ok_and(|it| it.is_file()) {
-            return Ok(None);
-        }
-        let Ok(mut file) = File::open(path) else { return Ok(None) };
+        let Ok(mut file) = safe_file::open(path) else { return Ok(None) };
         match from_file(&mut file) {
             Err(Refusal::NotBuilt) => Ok(None),
             read => read.map(|it| Some(it.prepared(is_running(&file)))),
@@ -267,7 +266,7 @@ fn is_running(file: &File) -> bool {
     {
         use std::os::unix::fs::MetadataExt;
         let place = |it: &File| it.metadata().ok().map(|it| (it.dev(), it.ino()));
-        let own = make::own_executable().ok().and_then(|it| place(&it));
+        let own = make::running().ok().and_then(|it| place(&it));
         own.is_some() && place(file) == own
     }
     #[cfg(not(unix))]

@@ -7,7 +7,7 @@ mod text;
 
 pub use curve::Curve;
 
-use crate::{machine, whole, written};
+use crate::{machine, whole};
 use mounts::mount_of;
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
@@ -268,7 +268,7 @@ impl Host {
     /// It cannot be read, is no host file, has a key that is not known, or is of a newer form.
     pub fn load(path: &Path) -> Result<Self, Failure> {
         let io = |detail| Failure::Io { path: path.display().to_string(), detail };
-        let text = written::text(path, BYTES_MAX).map_err(|error| {
+        let text = safe_file::text(path, BYTES_MAX).map_err(|error| {
             io(format!(
                 "this host file cannot be read: {error}; name another one, or make it with `pipec calibrate`"
             ))

@@ -50,13 +50,14 @@ pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
 pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
 pub use lock::Lock;
-pub use machine::{cores, default_memory, real_cores};
+pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
 pub use message::{Drawing, drawn};
 pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions,
     StageSummary, Stop, Stream, Summary, Watch, cache_point, readers, run,
 };
+pub use safe_file::{create, remove_drafts};
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;
@@ -64,4 +65,4 @@ pub use sink::{Discard, Folder, Sink, Written, unwritten_format};
 pub use state::{State, StateFile};
 pub use store::DiskOptions;
 pub use view::Circumstances;
-pub use whole::{replace, unwritable};
+pub use whole::{replace, unwritable, write};

@@ -8,7 +8,7 @@ use compiler::{
 use plan::{Diagnostic, FileId, Span};
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -208,11 +208,7 @@ const NOT_THERE: &str = "it is not there";
 
 /// The text of a program's file, or why it is none.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    let file = File::open(path).map_err(|it| reason(&it))?;
-    if file.metadata().is_ok_and(|it| it.is_dir()) {
-        return Err("it is a folder".to_owned());
-    }
-    text(file)
+    text(safe_file::open(path).map_err(|it| reason(&it))?)
 }
 
 /// The text that `from` gives, or why it is none.

@@ -87,7 +87,7 @@ impl Lock {
     /// It cannot be read, is no lock, or one of a newer pipec.
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let text = match written::text(path, BYTES_MAX) {
+        let text = match safe_file::text(path, BYTES_MAX) {
             Ok(text) => text,
             Err(it) if it.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(it) => return Err(fail(it.to_string())),

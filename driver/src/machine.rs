@@ -168,6 +168,16 @@ fn folders(groups: &str, controller: &str) -> Vec<(Version, PathBuf)> {
     found
 }
 
+/// Has a write beyond the size that a file may have (`ulimit -f`) fail, where the system would
+/// otherwise end the process without a word.
+pub fn survive_file_size_limit() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: a signal that is ignored runs no code.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,6 @@
 
 use crate::{
     Compiled, SampleProgress, Stop, lock::hash_of, machine, noise::Noise, run, samples, whole,
-    written,
 };
 use compiler::explain::{Comparison, Observed};
 use model::converge::{Converging, Next};
@@ -166,7 +165,7 @@ impl Profile {
     /// There is no such file, or it is no profile that this pipec can read.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let text = written::text(path, BYTES_MAX)
+        let text = safe_file::text(path, BYTES_MAX)
             .map_err(|it| fail(format!("this profile cannot be read: {it}; {REMEDY}")))?;
         let wrong = |it: serde_json::Error| fail(format!("it is no profile: {it}; {REMEDY}"));
         // First its form: a newer one may have other keys.

@@ -13,8 +13,7 @@ use crate::{
 use runtime::{Failure, Fingerprint, Position};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::File,
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -131,13 +130,11 @@ impl State {
                  state file"
             ),
         };
-        let file = match File::open(path) {
-            Ok(file) => file,
+        let bytes = match safe_file::read(path, BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(error)),
         };
-        let mut bytes = Vec::new();
-        file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
         let state = Self::from_bytes(&bytes).map_err(|it| named(it, path))?;
         Ok(Some(state))
     }

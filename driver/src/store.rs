@@ -14,8 +14,7 @@ use compiler::caches::{Candidate, Disk};
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -124,9 +123,14 @@ impl DiskOptions {
     ) -> io::Result<Store> {
         let address = about.address();
         let place = self.folder.join(&address);
-        if !place.join(ABOUT).exists() {
+        let is_there = safe_file::is_real_folder(&place)
+            && fs::symlink_metadata(place.join(ABOUT)).is_ok_and(|it| it.is_file());
+        if !is_there {
             notes.extend(changed(&self.folder, about));
             fs::create_dir_all(&place)?;
+            if !safe_file::is_real_folder(&place) {
+                return Err(io::Error::other(format!("`{address}` is a link there")));
+            }
             if folder_bytes(&self.folder) + ABOUT_BYTES > self.limit {
                 return Err(io::Error::other("the room that it may take is used up"));
             }
@@ -166,17 +170,14 @@ impl About {
     /// What stands in a folder; none where that cannot be said.
     pub(crate) fn read(place: &Path) -> Option<Self> {
         let path = place.join(ABOUT);
-        let fits = fs::metadata(&path).is_ok_and(|it| it.len() <= ABOUT_BYTES_MAX);
-        fits.then(|| fs::read(path).ok())?.and_then(|it| serde_json::from_slice(&it).ok())
+        let bytes = safe_file::read_here(&path, ABOUT_BYTES_MAX).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
 
     fn write(&self, place: &Path) -> Result<(), Failure> {
-        // Another process may write the same at the same time.
-        let own = place.join(format!("{ABOUT}.{}", std::process::id()));
-        whole::write(&own, "what it is about", &mut |out| {
+        whole::write(&place.join(ABOUT), "what it is about", &mut |out| {
             Ok(serde_json::to_writer_pretty(out, self)?)
-        })?;
-        fs::rename(&own, place.join(ABOUT)).map_err(|it| whole::unwritable(&own, &it))
+        })
     }
 
     /// Whether it is of the same value of a pipeline, as it is called.
@@ -242,5 +243,6 @@ fn latest_like(folder: &Path, now: &About) -> Option<About> {
 /// Notes that what stands there is used: what was not used for longest goes first.
 fn used_now(place: &Path) {
     // Where it cannot be noted, it goes a little earlier.
-    let _ = File::open(place.join(ABOUT)).and_then(|it| it.set_modified(SystemTime::now()));
+    let _ =
+        safe_file::open_here(&place.join(ABOUT)).and_then(|it| it.set_modified(SystemTime::now()));
 }

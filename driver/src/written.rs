@@ -1,12 +1,6 @@
 //! Files in TOML that people may write by hand: read up to a size, told of with the line.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
-
 /// What every form of a file begins with.
 #[derive(Deserialize)]
 struct Head {
@@ -22,19 +16,6 @@ pub(crate) struct What {
     pub(crate) format: u32,
     /// How it is made: `pipec tune`.
     pub(crate) made_by: &'static str,
-}
-
-/// The text of a file of at most so many bytes; also what never ends is read no further.
-///
-/// # Errors
-/// It cannot be read, is larger, or is no text.
-pub(crate) fn text(path: &Path, most: u64) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > most {
-        true => Err(io::Error::other(format!("it has more than {} MiB", most >> 20))),
-        false => Ok(text),
-    }
 }
 
 /// What the text of a file says. Its form is looked at first: a newer one may have other keys.

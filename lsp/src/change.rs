@@ -285,7 +285,7 @@ fn pins(document: &Document, byte: u32) -> Vec<CodeAction> {
 /// Writes a lock anew, whether or not it is there.
 fn lock_edit(title: String, path: &Path, new: &str) -> CodeAction {
     let uri = uri_of(path);
-    let old = std::fs::read_to_string(path).unwrap_or_default();
+    let old = driver::read_text(path).unwrap_or_default();
     let range = match old.is_empty() {
         true => Range { start: Position::default(), end: Position::default() },
         false => Text::new(old).whole(),

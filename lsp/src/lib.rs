@@ -17,6 +17,7 @@ mod names;
 mod outline;
 mod place;
 mod server;
+mod stream;
 mod text;
 mod tree;
 mod world;
@@ -29,7 +30,7 @@ use std::io;
 /// # Errors
 /// The streams cannot be read or written.
 pub fn serve() -> io::Result<bool> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = stream::stdio();
     let orderly = serve_on(connection);
     threads.join()?;
     Ok(orderly)

@@ -54,7 +54,8 @@ const SETTLED: [&str; 5] = ["file", "target", "name", "set", "without"];
 pub(crate) fn command_line() -> Result<Option<Cli>, Exit> {
     // Where it was moved or replaced since it began, the system still knows which file it is.
     let path = || env::current_exe().ok().filter(|it| it.exists());
-    let own = || path().unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
+    let running = || Some(PathBuf::from(built::RUNNING)).filter(|it| it.exists());
+    let own = || path().or_else(running).or_else(built::begun_as).unwrap_or_default();
     match built::is_own() {
         Ok(false) => Ok(None),
         Ok(true) => parsed(&own()).map(Some),

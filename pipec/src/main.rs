@@ -6,6 +6,7 @@ mod commands;
 mod diff;
 mod figures;
 mod messages;
+mod signals;
 mod talk;
 
 use args::Cli;
@@ -32,6 +33,7 @@ pub(crate) enum Exit {
 }
 
 fn main() -> ExitCode {
+    driver::survive_file_size_limit();
     let cli = match built::command_line() {
         Ok(Some(cli)) => cli,
         Ok(None) => Cli::read(),

@@ -1,20 +1,18 @@
 //! Everything that is asked of the operating system beyond the standard library.
 
-use std::{fs::File, io, path::Path, ptr::NonNull, thread, time::Duration};
+pub use safe_file::is_too_many_open;
+use safe_file::patiently;
+use std::{fs::File, io, path::Path, ptr::NonNull, time::Duration};
 
-/// How often a file is opened anew where too many are open already, and how long after.
-const OPEN_ATTEMPTS: u32 = 200;
-const OPEN_AGAIN_AFTER: Duration = Duration::from_millis(1);
-
-/// Opens a file to be read; where the process has too many open, waits a little for others of its
-/// threads to close theirs.
+/// Opens a regular file to be read; where the process has too many open, waits a little for others
+/// of its threads to close theirs.
 ///
 /// `give_up` is called before each further attempt, and may close what the caller can do without.
 ///
 /// # Errors
-/// Those of [`File::open`].
+/// Those of [`safe_file::open`].
 pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
-    patiently(|| File::open(path), give_up)
+    patiently(|| safe_file::open(path), give_up)
 }
 
 /// The same of what may be no file: what is a pipe is opened too, whoever writes into it.
@@ -35,44 +33,12 @@ pub fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     open(path, give_up)
 }
 
-/// Makes a file, or empties the one that is there, as patiently as [`open`].
-///
-/// # Errors
-/// Those of [`File::create`].
-pub fn create(path: &Path) -> io::Result<File> {
-    patiently(|| File::create(path), || ())
-}
-
-fn patiently(
-    mut attempt: impl FnMut() -> io::Result<File>,
-    mut give_up: impl FnMut(),
-) -> io::Result<File> {
-    for _ in 1..OPEN_ATTEMPTS {
-        match attempt() {
-            Err(error) if is_too_many_open(&error) => {
-                give_up();
-                thread::sleep(OPEN_AGAIN_AFTER);
-            }
-            opened => return opened,
-        }
-    }
-    attempt()
-}
-
 /// How many files the process may have open; none where nothing is said.
 pub fn open_files_max() -> Option<u64> {
     #[cfg(unix)]
     return rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     #[cfg(not(unix))]
     None
-}
-
-/// Whether the process or the machine has too many files open, for which the standard library has
-/// no stable name.
-pub fn is_too_many_open(error: &io::Error) -> bool {
-    // `ENFILE` and `EMFILE`; on Windows `ERROR_TOO_MANY_OPEN_FILES`.
-    let numbers: &[i32] = if cfg!(unix) { &[23, 24] } else { &[4] };
-    error.raw_os_error().is_some_and(|it| numbers.contains(&it))
 }
 
 /// Processor time that the calling thread has used, of virtual cores too; none where the system does not say it.

@@ -21,6 +21,9 @@ pub(crate) const COUNT_MAX: u64 = 1_000_000;
 /// In the folder of a complete set: its parameters.
 const MANIFEST: &str = "sample-set.txt";
 
+/// Bytes of a manifest that is read; far more than one has.
+const MANIFEST_MAX: u64 = 1 << 16;
+
 /// In the folder of a set that is being made, or whose making was broken off.
 const MARKER: &str = "sample-set.unfinished";
 
@@ -183,7 +186,7 @@ fn found(images: &Images) -> Result<bool, Error> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read_to_string(path) {
+    match safe_file::text(path, MANIFEST_MAX) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Io { path: path.to_owned(), source }),
@@ -248,11 +251,7 @@ fn make_one(images: &Images, index: u64) -> Done {
 
 /// Writes a file that is either whole or not there.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    // The process is in the name because two may make the same set.
-    let draft = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path)).map_err(|source| {
-        // The first error is told; what cannot be removed either is harmless.
-        let _ = fs::remove_file(&draft);
-        Error::Io { path: path.to_owned(), source }
-    })
+    // Two processes may make the same set: each has drafts of its own.
+    safe_file::write(path, &mut |out| out.write_all(bytes))
+        .map_err(|source| Error::Io { path: path.to_owned(), source })
 }

@@ -12,16 +12,17 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// What each crate may depend on, of the crates of this workspace.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("plan", &[]),
     ("model", &[]),
+    ("safe_file", &[]),
     ("codegen", &["plan"]),
     ("compiler", &["plan", "model"]),
-    ("runtime", &["plan", "codegen"]),
+    ("runtime", &["plan", "safe_file", "codegen"]),
     ("jpeg", &[]),
     ("stdlib", &["plan", "runtime", "jpeg"]),
-    ("sample", &[]),
-    ("driver", &["plan", "model", "compiler", "runtime", "stdlib", "sample"]),
+    ("sample", &["safe_file"]),
+    ("driver", &["plan", "safe_file", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver", "lsp"]),
     ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),

@@ -3,10 +3,9 @@
 use super::{Built, Refusal, marker};
 use std::{
     env, fmt,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    process,
 };
 
 /// Why a built file was not made, and what to do.
@@ -70,10 +69,33 @@ pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
     })
 }
 
-/// The file that is running, also where it was moved or replaced since it began.
+/// The file that is running, also where it was moved or replaced since it began; where the system
+/// does not say that, the file that it was begun as.
 pub(super) fn own_executable() -> io::Result<File> {
-    const LINUX: &str = "/proc/self/exe";
-    File::open(LINUX).or_else(|_| File::open(env::current_exe()?))
+    running().or_else(|_| safe_file::open(&begun_as().ok_or(io::ErrorKind::NotFound)?))
+}
+
+/// The file that is running, where the system says so.
+pub(super) fn running() -> io::Result<File> {
+    match cfg!(target_os = "linux") {
+        true => File::open(super::RUNNING),
+        false => File::open(env::current_exe()?),
+    }
+}
+
+/// The path that this executable was begun as: a system without `/proc` has told it that alone.
+pub fn begun_as() -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let told = rustix::param::linux_execfn().to_bytes();
+        let path = Path::new(std::ffi::OsStr::from_bytes(told));
+        // A program that has changed its folder since has another one of that name, or none.
+        if path.is_absolute() || path.is_file() {
+            return std::path::absolute(path).ok();
+        }
+    }
+    env::current_exe().ok()
 }
 
 fn no_copy(error: &io::Error) -> NotMade {
@@ -106,7 +128,7 @@ fn may_replace(path: &Path) -> Result<(), NotMade> {
 
 /// Whether a file was built, be it damaged or of another version.
 fn was_built(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
+    let mut file = safe_file::open(path)?;
     let tail = super::tail(&mut file).map_err(|it: Refusal| io::Error::other(it.to_string()))?;
     Ok(tail.is_some()
         || super::is_executable(&mut file)? && marker::find(&mut file, true)?.is_some())
@@ -114,29 +136,10 @@ fn was_built(path: &Path) -> io::Result<bool> {
 
 /// Writes a file beside `path`, which takes its place once it is whole.
 fn replaced<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
-    let part = beside(path)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o755);
-    let mut file = options.open(&part)?;
-    let written = write(&mut file).and_then(|it| {
-        drop(file);
-        fs::rename(&part, path).map(|()| it)
-    });
-    if written.is_err() {
-        // What it says of itself is of no interest beside the first failure.
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let mut part = std::ffi::OsString::from(".");
-    part.push(name);
-    part.push(format!(".{}.part", process::id()));
-    Ok(path.with_file_name(part))
+    let mut draft = safe_file::Draft::new(path, 0o755)?;
+    let written = write(draft.file())?;
+    draft.finish(path)?;
+    Ok(written)
 }
 
 #[cfg(test)]
@@ -145,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_fails_half_way_leaves_nothing() {
-        let folder = env::temp_dir().join(format!("pipec-make-{}", process::id()));
+        let folder = env::temp_dir().join(format!("pipec-make-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("out");
         let full = |file: &mut File| {

@@ -4,7 +4,7 @@ use crate::whole::unwritable;
 use runtime::{Failure, LostRecord, OnLost};
 use serde::Serialize;
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::Path,
 };
@@ -45,14 +45,15 @@ pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
 }
 
 fn file(path: &Path, goes_on: bool) -> io::Result<File> {
-    let mut file =
-        File::options().create(true).read(goes_on).write(true).truncate(!goes_on).open(path)?;
-    // A run whose disk was full, or that was killed, may have left half a line.
-    if goes_on && file.metadata()?.is_file() {
-        let whole = whole_lines(&mut file)?;
-        file.set_len(whole)?;
-        file.seek(SeekFrom::Start(whole))?;
+    let is_there = fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
+    if !goes_on || !is_there {
+        return safe_file::create(path);
     }
+    let mut file = safe_file::create_here(path)?;
+    // A run whose disk was full, or that was killed, may have left half a line.
+    let whole = whole_lines(&mut file)?;
+    file.set_len(whole)?;
+    file.seek(SeekFrom::Start(whole))?;
     Ok(file)
 }
 
@@ -90,7 +91,6 @@ impl<'a> Line<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
     fn half_a_line_goes_before_the_run_goes_on() {

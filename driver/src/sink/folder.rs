@@ -3,7 +3,8 @@
 //! Batches are numbered over all epochs. What leaves a pipeline without `batch` is written in
 //! pieces that depend on the records alone (`pieces.rs`). Text is JSON, a line a record
 //! (`.jsonl`). Records of different extents are their elements one after the other, and
-//! `DIR/<field>.shape/` says the extents of each. `DIR/pipec.json` says what is there.
+//! `DIR/<field>.shape/` says the extents of each (where a field has that name, the folder that
+//! `pipec.json` names). `DIR/pipec.json` says what is there.
 //!
 //! A file is written under another name and renamed, so that what is there is whole. An earlier
 //! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
@@ -15,6 +16,7 @@ use plan::{DType, Field, Program, Type};
 use runtime::{Chunk, Column, Failure, Tensor};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Write},
     mem,
@@ -23,6 +25,8 @@ use std::{
 
 /// What says that a folder is an output, and of what.
 const MANIFEST: &str = "pipec.json";
+/// Bytes of one that is read.
+const MANIFEST_MAX: u64 = 64 << 20;
 /// The number of this layout.
 const FORMAT: u32 = 1;
 
@@ -61,6 +65,9 @@ struct FieldForm {
     #[serde(rename = "type")]
     ty: String,
     form: Form,
+    /// Where the extents are, if not in `NAME.shape`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shape: Option<String>,
 }
 
 /// What the files of a field are.
@@ -84,16 +91,21 @@ impl Folder {
         fs::create_dir_all(folder)
             .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
         let earlier = earlier(folder)?;
-        let written = |field: &Field| FieldForm {
-            name: field.name.clone(),
-            ty: field.ty.to_string(),
-            form: Form::of(&field.ty, program.batched),
-        };
+        if let Some(field) = program.output.iter().find(|it| !is_usable(&it.name)) {
+            return Err(Failure::Io {
+                path: folder.display().to_string(),
+                detail: format!(
+                    "no folder in it can be called as the field `{}`; give the field another name \
+                     with `map`",
+                    field.name
+                ),
+            });
+        }
         let manifest = Manifest {
             format: FORMAT,
             pipeline: program.name.clone(),
             batched: program.batched,
-            fields: program.output.iter().map(written).collect(),
+            fields: forms(program),
             files: 0,
             complete: false,
         };
@@ -121,8 +133,7 @@ impl Folder {
         // can be used again.
         self.manifest.write(&self.folder)?;
         for folder in self.manifest.folders(&self.folder) {
-            fs::create_dir_all(&folder)
-                .map_err(|it| failure(&folder, "the folder cannot be made", &it))?;
+            make_folder(&folder)?;
         }
         Ok(())
     }
@@ -224,12 +235,13 @@ impl Files<'_> {
 
     /// Some records.
     fn piece(&mut self, piece: &Chunk) -> Result<(), Failure> {
-        for (field, column) in self.fields.iter().zip(&piece.columns) {
-            match Form::of(&field.ty, false) {
+        let forms = &self.manifest.fields;
+        for ((field, column), of) in self.fields.iter().zip(&piece.columns).zip(forms) {
+            match of.form {
                 Form::Array => self.write(&field.name, "npy", &mut |out| array(out, column))?,
                 Form::Ragged => {
                     self.write(&field.name, "npy", &mut |out| values(out, column))?;
-                    let shape = shape_folder(&field.name);
+                    let shape = of.shape_folder();
                     self.write(&shape, "npy", &mut |out| shapes(out, column))?;
                 }
                 Form::Lines => self.write(&field.name, "jsonl", &mut |out| {
@@ -277,7 +289,7 @@ impl Manifest {
         for field in &self.fields {
             folders.push(folder.join(&field.name));
             if field.form == Form::Ragged {
-                folders.push(folder.join(shape_folder(&field.name)));
+                folders.push(folder.join(field.shape_folder()));
             }
         }
         folders
@@ -291,8 +303,26 @@ impl Manifest {
     }
 }
 
-fn shape_folder(field: &str) -> String {
-    format!("{field}.shape")
+impl FieldForm {
+    /// The folder of the extents.
+    fn shape_folder(&self) -> String {
+        self.shape.clone().unwrap_or_else(|| format!("{}.shape", self.name))
+    }
+}
+
+/// How each field is written; the folders of extents have names that no field has.
+fn forms(program: &Program) -> Vec<FieldForm> {
+    let mut taken: BTreeSet<String> = program.output.iter().map(|it| it.name.clone()).collect();
+    let mut form = |field: &Field| {
+        let form = Form::of(&field.ty, program.batched);
+        let usual = format!("{}.shape", field.name);
+        let shape = (form == Form::Ragged && !taken.insert(usual.clone())).then(|| {
+            let mut others = (2..).map(|n| format!("{usual}{n}"));
+            others.find(|it| taken.insert(it.clone())).expect("fields are few")
+        });
+        FieldForm { name: field.name.clone(), ty: field.ty.to_string(), form, shape }
+    };
+    program.output.iter().map(&mut form).collect()
 }
 
 /// All rows, of the same extents, as one array.
@@ -346,15 +376,19 @@ fn line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()
 /// The output that is in `folder`; fails where something else is.
 fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
     let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
-    match fs::read_to_string(folder.join(MANIFEST)) {
+    match safe_file::read_here(&folder.join(MANIFEST), MANIFEST_MAX) {
         Ok(text) => {
-            let manifest: Manifest = serde_json::from_str(&text).map_err(|_| occupied(folder))?;
-            let plain = manifest.fields.iter().all(|it| is_plain(&it.name));
+            let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
+            let folders = manifest.fields.iter();
+            let plain = folders.clone().all(|it| is_usable(&it.name))
+                && folders.flat_map(|it| &it.shape).all(|it| is_usable(it));
             if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A draft of what says whose folder it is may be left of a run that was killed.
-            let is_draft = |it: &fs::DirEntry| it.file_name() == whole::draft_of(MANIFEST).as_str();
+            let is_draft = |it: &fs::DirEntry| {
+                it.file_name().to_str().and_then(safe_file::is_draft_of) == Some(MANIFEST)
+            };
             let mut entries = fs::read_dir(folder).map_err(unreadable)?.flatten();
             if entries.all(|it| is_draft(&it)) { Ok(None) } else { Err(occupied(folder)) }
         }
@@ -362,14 +396,34 @@ fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
     }
 }
 
-/// Whether a field's name names a folder right here, whoever has written it down.
-fn is_plain(name: &str) -> bool {
+/// Whether a name names a folder right here, whoever has written it down, and not the manifest.
+fn is_usable(name: &str) -> bool {
     let mut parts = Path::new(name).components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+    let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    is_one && !name.contains(['/', '\0']) && name != MANIFEST
+}
+
+/// Makes the folder of a field. A link in its place would lead the output somewhere else.
+fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let made = fs::create_dir_all(folder);
+    made.map_err(|it| failure(folder, "the folder cannot be made", &it))?;
+    if safe_file::is_real_folder(folder) {
+        return Ok(());
+    }
+    Err(Failure::Io {
+        path: folder.display().to_string(),
+        detail:
+            "it is a link, and output is not written through links; remove it, or name another \
+                 folder with `--out`"
+                .to_owned(),
+    })
 }
 
 /// Removes the numbered files of a field, and its folder where nothing else is in it.
 fn clear(folder: &Path) -> Result<(), Failure> {
+    if !safe_file::is_real_folder(folder) {
+        return Ok(());
+    }
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -386,7 +440,7 @@ fn clear(folder: &Path) -> Result<(), Failure> {
 
 /// Whether a file in a field's folder is of an output: `00000012.npy`, perhaps broken off.
 fn is_ours(name: &str) -> bool {
-    let name = name.strip_suffix(".part").unwrap_or(name);
+    let name = safe_file::is_draft_of(name).unwrap_or(name);
     let number = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".jsonl"));
     number.is_some_and(|it| it.len() >= 8 && it.bytes().all(|it| it.is_ascii_digit()))
 }

@@ -5,8 +5,7 @@ use crate::whole;
 use runtime::{DiskRoom, Failure, Store, folder_bytes};
 use serde::Serialize;
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -156,7 +155,7 @@ fn is_bare(place: &Path) -> bool {
 
 /// When it was used last.
 pub(super) fn used(place: &Path) -> SystemTime {
-    let of = |it: PathBuf| fs::metadata(it).and_then(|it| it.modified());
+    let of = |it: PathBuf| fs::symlink_metadata(it).and_then(|it| it.modified());
     of(place.join(ABOUT)).or_else(|_| of(place.to_owned())).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
@@ -187,7 +186,7 @@ fn age(place: &Path) -> Duration {
 
 /// Whether a process has it open.
 fn is_in_use(place: &Path) -> bool {
-    File::open(place.join("in-use.lock")).is_ok_and(|it| it.try_lock().is_err())
+    safe_file::open_here(&place.join("in-use.lock")).is_ok_and(|it| it.try_lock().is_err())
 }
 
 fn address_of(place: &Path) -> String {

@@ -5,6 +5,7 @@ use crate::{
     Exit,
     args::CalibrateArgs,
     figures::{bytes, percent, time},
+    signals,
     talk::{Style, Talk},
 };
 use driver::{
@@ -19,7 +20,6 @@ use runtime::Failure;
 use std::{
     io::{self, Write},
     path::PathBuf,
-    process,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -84,10 +84,9 @@ fn measured(args: &CalibrateArgs, talk: &Talk) -> Result<Host, Failure> {
 /// The first signal ends the measurement, so that its file is removed; the second one the process.
 fn stop_on_signals(stop: &Arc<AtomicBool>) {
     let stop = stop.clone();
-    // It fails only where a handler is set already; then signals end the process as ever.
-    let _ = ctrlc::set_handler(move || {
+    signals::handle(move || {
         if stop.swap(true, Ordering::Relaxed) {
-            process::exit(Exit::Interrupted as i32);
+            signals::end();
         }
     });
 }

@@ -14,7 +14,6 @@ use driver::{
 use plan::CodeInfo;
 use runtime::Listed;
 use std::{
-    fs,
     io::{self, Write},
     path::Path,
     time::Duration,
@@ -120,7 +119,7 @@ fn page(path: &Path, page: &str, talk: &Talk) -> io::Result<Exit> {
         io::stdout().write_all(page.as_bytes())?;
         return Ok(Exit::Fine);
     }
-    match fs::write(path, page).map_err(|it| driver::unwritable(path, &it)) {
+    match driver::write(path, "the page", &mut |out| out.write_all(page.as_bytes())) {
         Ok(()) => {
             talk.say(&format!("written to `{}`", path.display()));
             Ok(Exit::Fine)

@@ -22,7 +22,7 @@ mod verify;
 use crate::{
     Exit,
     args::{Allowed, Cli, Command, ProgramArgs},
-    messages,
+    messages, signals,
     talk::Talk,
 };
 use clap::CommandFactory;
@@ -36,6 +36,9 @@ use std::{
 
 /// Does what was said. An error is one of writing to stdout.
 pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
+    if !ends_by_itself(command) {
+        signals::end_at_once();
+    }
     match command {
         Command::Check(args) => check::run(args, talk),
         Command::Fmt(args) => fmt::run(args, talk),
@@ -60,6 +63,18 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
             io::stdout().write_all(&text)?;
             Ok(Exit::Fine)
         }
+    }
+}
+
+/// Whether a command handles signals itself: a run is brought to an end, an editor ends its server.
+fn ends_by_itself(command: &Command) -> bool {
+    match command {
+        Command::Run(_) | Command::Profile(_) | Command::Tune(_) | Command::Calibrate(_) => true,
+        // `--analyze` runs it.
+        Command::Explain(args) => args.analyze,
+        #[cfg(feature = "lsp")]
+        Command::Lsp(_) => true,
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 mod report;
 
 use super::{compiled, lock, print_json, settings};
-use crate::{Exit, args::RunArgs, talk::Talk};
+use crate::{Exit, args::RunArgs, signals, talk::Talk};
 use driver::{
     Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
     Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
@@ -13,7 +13,6 @@ use std::{
     io::{self, IsTerminal, Write},
     mem,
     path::Path,
-    process,
 };
 
 /// Runs the pipeline that `args` names.
@@ -77,6 +76,12 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     if args.out != Path::new("-") {
         return None;
     }
+    if args.state.is_some() {
+        let help = "nobody knows which batches were read out of a pipe: write them into a folder \
+                    (`--out DIR`), or iterate in Python, where `state_dict()` counts those handed out";
+        talk.error("`--out -` and `--state` cannot be combined", Some(help));
+        return Some(Exit::Usage);
+    }
     if args.json {
         let help = "write the batches into a folder, or leave one of them out";
         talk.error("`--out -` and `--json` would both write to stdout", Some(help));
@@ -120,11 +125,10 @@ pub(super) fn stop_on_signals(stop: Stop, terminal: bool) {
                 let _ = writeln!(io::stderr(), "\nstopping; once more ends at once");
             }
         } else {
-            process::exit(Exit::Interrupted as i32);
+            signals::end();
         }
     };
-    // It fails only where a handler is set already; then signals end the process as ever.
-    let _ = ctrlc::set_handler(stopping);
+    signals::handle(stopping);
 }
 
 fn sink(out: &Path, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {

@@ -55,7 +55,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|it| unwritable(path, &it))?;
+        let file = driver::create(path).map_err(|it| unwritable(path, &it))?;
         Ok(Self { out: BufWriter::new(file), path: path.to_owned() })
     }
 

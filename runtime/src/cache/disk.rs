@@ -12,7 +12,7 @@ use super::{
     room::DiskRoom,
     segment::{self, Segment},
 };
-use crate::{Out, Tensor, os};
+use crate::{Out, Tensor};
 use std::{
     collections::HashMap,
     fs::{self, File},
@@ -120,10 +120,11 @@ impl Store {
         fs::create_dir_all(&room.folder)?;
         let lock = room.lock()?;
         fs::create_dir_all(&folder)?;
-        let in_use = os::create(&folder.join("in-use.lock"))?;
+        real(&folder)?;
+        let in_use = safe_file::create_here(&folder.join("in-use.lock"))?;
         in_use.lock_shared()?;
         drop(lock);
-        let writes = os::create(&folder.join("writer.lock"))?;
+        let writes = safe_file::create_here(&folder.join("writer.lock"))?;
         let writes = writes.try_lock().is_ok().then_some(writes);
         let mut new = Self::empty(room, address, (in_use, table_bytes / ENTRY_BYTES));
         let (records, values) = new.load(writes.is_some())?;
@@ -141,7 +142,8 @@ impl Store {
     /// It is not there, or cannot be read.
     pub fn look(folder: &Path, address: &str) -> io::Result<Self> {
         let room = DiskRoom { folder: folder.to_owned(), limit: 0 };
-        let in_use = os::open(&folder.join(address).join("in-use.lock"), || ())?;
+        real(&folder.join(address))?;
+        let in_use = safe_file::open_here(&folder.join(address).join("in-use.lock"))?;
         in_use.lock_shared()?;
         let mut new = Self::empty(&room, address, (in_use, u64::MAX));
         new.load(false)?;
@@ -311,6 +313,9 @@ impl Store {
         }
         let segment = self.segments.last().or(self.begun.get()).ok_or("it has vanished")?;
         let (records, values) = (writer.reserved + 1, writer.values + bytes);
+        if records > segment::RECORDS_MAX - CLAIM_RECORDS {
+            return Err("its index has no more room".to_owned());
+        }
         if records > writer.claimed.0 || values > writer.claimed.1 {
             let step = (self.room.limit / 64).clamp(CLAIM.0, CLAIM.1);
             let much = (records + CLAIM_RECORDS, values + step);
@@ -393,6 +398,14 @@ impl Drop for Store {
         if let Some(segment) = self.segments.last().or(self.begun.get()) {
             segment.end_at((writer.records, writer.values));
         }
+    }
+}
+
+/// Refuses a link in the place of the folder of an address: what lies there is not of this cache.
+fn real(folder: &Path) -> io::Result<()> {
+    match safe_file::is_real_folder(folder) {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("`{}` is not a folder", folder.display()))),
     }
 }
 

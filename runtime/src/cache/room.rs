@@ -4,7 +4,6 @@
 //! processes take; so the lengths of the files say what is taken, and what a killed process had
 //! claimed is seen as well.
 
-use crate::os;
 use std::{
     fs::{self, File},
     io,
@@ -27,7 +26,7 @@ impl DiskRoom {
     /// # Errors
     /// The folder cannot be written, or has no locks.
     pub fn lock(&self) -> io::Result<File> {
-        let lock = os::create(&self.folder.join("room.lock"))?;
+        let lock = safe_file::create_here(&self.folder.join("room.lock"))?;
         lock.lock()?;
         Ok(lock)
     }

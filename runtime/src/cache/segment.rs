@@ -8,6 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Records of a segment: 1.7 GB of them. An index that is longer was not written by pipec, and would
+/// be read for minutes.
+pub(super) const RECORDS_MAX: u32 = 1 << 24;
 /// Records that are read at once.
 const READ_RECORDS: usize = 4096;
 
@@ -40,14 +43,18 @@ pub(super) fn files_of(folder: &Path, name: &str) -> [PathBuf; 2] {
 impl Segment {
     /// Opens the segment of this name; to be written as well where `writes`.
     pub(super) fn open(folder: &Path, name: &str, writes: bool) -> io::Result<Self> {
+        // Whoever has filled the folder may have put links there.
         let open = |path: &PathBuf| match writes {
-            true => File::options().read(true).write(true).create(true).truncate(false).open(path),
-            false => os::open(path, || ()),
+            true => safe_file::create_here(path),
+            false => safe_file::patiently(|| safe_file::open_here(path), || ()),
         };
         let [index, values] = files_of(folder, name);
         let (index, values) = (open(&index)?, open(&values)?);
         // A value is there before its record is: so in this order.
         let index_len = index.metadata()?.len();
+        if index_len > at(RECORDS_MAX) {
+            return Err(io::Error::other(format!("`{name}.idx` is larger than an index can be")));
+        }
         let values_len = values.metadata()?.len();
         Ok(Self { index, values, index_len, values_len })
     }

@@ -1,11 +1,11 @@
 //! Where each record of a set of files lies, in eight bytes a record.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memchr_iter;
+use runtime::os;
 
 use super::framing::{Framing, RECORD_MAX};
 use super::{RecordFault, RecordReader, TextError, csv};
@@ -116,7 +116,7 @@ impl RecordIndex {
 /// # Errors
 /// The file cannot be read.
 pub fn line_at(path: &Path, offset: u64) -> io::Result<u64> {
-    let mut input = File::open(path)?.take(offset);
+    let mut input = os::open(path, || ())?.take(offset);
     let mut block = vec![0; 64 * 1024];
     let mut line = 1;
     loop {
