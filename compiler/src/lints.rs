@@ -8,7 +8,7 @@ use crate::{
     },
     errors::lint as errors,
 };
-use plan::{Diagnostic, Span};
+use plan::{Diagnostic, Span, is_bidi};
 use std::collections::BTreeSet;
 
 /// A file that is looked at: its tree, its text, and what the checker has found out.
@@ -22,7 +22,7 @@ struct Looked<'a> {
 type Lint = fn(&Looked<'_>, &mut Vec<Diagnostic>);
 
 /// All of them, by the number of their codes.
-static LINTS: [Lint; 8] = [
+static LINTS: [Lint; 9] = [
     shuffle_after_decode,
     missing_tail,
     sorted_source,
@@ -31,6 +31,7 @@ static LINTS: [Lint; 8] = [
     resize_convention,
     unused_name,
     argmax_of_equal,
+    bidi_character,
 ];
 
 /// What is allowed and seldom meant in the main file of a program that has no mistakes.
@@ -328,6 +329,14 @@ fn argmax_of_equal(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
 
 fn is_argmax(call: &Call) -> bool {
     call.name.text == "argmax"
+}
+
+/// Characters that are not seen and make text be read in another order than it is compiled in.
+fn bidi_character(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
+    for (at, it) in of.text.char_indices().filter(|it| is_bidi(it.1)) {
+        let (start, end) = (at as u32, (at + it.len_utf8()) as u32);
+        all.push(errors::bidi_character(it, Span { file: of.file.id, start, end }));
+    }
 }
 
 /// The words of a text that stands at `at`.

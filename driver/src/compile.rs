@@ -1,7 +1,7 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
 use crate::{
-    Functions, Loaded, SourceFile, State, classes, errors, lock::Chosen, machine, samples,
+    Functions, Loaded, Reach, SourceFile, State, classes, errors, lock::Chosen, machine, samples,
 };
 use compiler::{
     InputError, Inputs, Request,
@@ -37,6 +37,8 @@ pub struct Settings {
     pub state: Option<State>,
     /// Who has the functions outside that it calls.
     pub functions: Functions,
+    /// Which files it may use.
+    pub reach: Reach,
 }
 
 /// A pipeline that can be run.

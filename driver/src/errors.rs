@@ -82,6 +82,23 @@ pub(crate) fn classes_differ(difference: &str, first: &str, at: Span) -> Diagnos
         .help("give both the same `classes:`, such as the pipeline of files that has them all")
 }
 
+const OUTSIDE_PROJECT: CodeInfo = CodeInfo {
+    id: "PC0207",
+    name: "outside-project",
+    long: "A program uses the files of its own project: those below the nearest folder above it that holds `.git`, \
+           `.hg`, `.jj` or `pyproject.toml`; without such a folder, those below its own. Messages show lines of the \
+           files that are used, so a program from elsewhere could otherwise have `check` print what its author may \
+           not read. A link that leads out of the project is outside of it, too.\n\n\
+           Copy the file into the project, or allow it with `--allow-outside`.",
+};
+
+const NO_PROGRAM: CodeInfo = CodeInfo {
+    id: "PC0208",
+    name: "no-program",
+    long: "The file that `use` names cannot be read as a program. Its lines are not shown, since it may be anything. \
+           Where it is meant to be a program, let its first line be `edition 2026`: then its mistakes are shown.",
+};
+
 /// Of a pipeline that is used by a process which is not the one that has begun it.
 pub const USED_AFTER_FORK: CodeInfo = CodeInfo {
     id: "PC0701",
@@ -142,6 +159,8 @@ pub(crate) static CODES: &[CodeInfo] = &[
     BUILD_NEEDS_PYTHON,
     ONE_CLASS,
     CLASSES_DIFFER,
+    OUTSIDE_PROJECT,
+    NO_PROGRAM,
     USED_AFTER_FORK,
     ITERATOR_OVERTAKEN,
     LENGTH_UNKNOWN,
@@ -156,6 +175,18 @@ pub(crate) fn no_such_file(path: &str, help: String, at: Span) -> Diagnostic {
 pub(crate) fn unreadable_file(path: &str, why: &str, at: Span) -> Diagnostic {
     let message = format!("`{path}` cannot be used: {why}");
     Diagnostic::error(UNREADABLE_FILE.code(), at, message)
+}
+
+pub(crate) fn outside_project(path: &str, at: Span) -> Diagnostic {
+    let message = format!("`{path}` is outside of the project");
+    Diagnostic::error(OUTSIDE_PROJECT.code(), at, message)
+        .help("copy it into the project, or add `--allow-outside`")
+}
+
+pub(crate) fn no_program(path: &str, at: Span) -> Diagnostic {
+    let message = format!("`{path}` is not a program");
+    Diagnostic::error(NO_PROGRAM.code(), at, message)
+        .help("if it should be one, begin it with `edition 2026` to see what is wrong with it")
 }
 
 pub(crate) fn use_cycle(path: &str, at: Span) -> Diagnostic {

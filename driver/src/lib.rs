@@ -48,7 +48,7 @@ pub use functions::Functions;
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
-pub use load::{Loaded, SourceFile, Unreadable, read_text, text};
+pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text};
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
 pub use message::{Drawing, drawn};

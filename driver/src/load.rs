@@ -8,9 +8,8 @@ use compiler::{
 use plan::{Diagnostic, FileId, Span};
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
+    fs, io,
+    path::{self, Component, Path, PathBuf},
 };
 
 /// Files of a program.
@@ -21,6 +20,30 @@ const STAND_INS_MAX: usize = 256;
 const BINARY_WITHIN: usize = 1024;
 /// Names that a message lists.
 const NAMES_MAX: usize = 5;
+
+/// Which files a program may use.
+///
+/// What it names is shown in messages, which end up in the logs of whoever checks other people's
+/// programs: so a secret beside the project must not be what it names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those below the nearest folder above the main file with a marker such as `.git`; where there
+    /// is none, those below the main file's own.
+    #[default]
+    Project,
+    /// Any.
+    Anywhere,
+}
+
+impl Reach {
+    /// The one that a command line asks for.
+    pub fn of(allow_outside: bool) -> Self {
+        if allow_outside { Self::Anywhere } else { Self::Project }
+    }
+}
+
+/// What stands in the first folder of a project.
+const MARKERS: [&str; 4] = [".git", ".hg", ".jj", "pyproject.toml"];
 
 /// A file of a program, for showing places in it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -61,25 +84,38 @@ impl Loaded {
     /// # Errors
     /// The main file itself cannot be read.
     pub fn read(path: &Path) -> Result<Self, Unreadable> {
-        let text = read_text(path).map_err(|why| Unreadable {
-            path: path.display().to_string(),
-            help: (why == NOT_THERE).then(|| beside(path)),
-            why,
-        })?;
-        Ok(Self::from_text(path, text))
+        Self::read_within(path, Reach::Project)
+    }
+
+    /// The same where `reach` says which files it may use.
+    ///
+    /// # Errors
+    /// The main file itself cannot be read.
+    pub fn read_within(path: &Path, reach: Reach) -> Result<Self, Unreadable> {
+        Ok(Self::from_text_within(path, read_main(path, reach)?, reach))
     }
 
     /// Reads the program `text`, which need not be in a file; what it uses is looked for beside `path`.
     pub fn from_text(path: &Path, text: String) -> Self {
-        Self::from_text_with(path, text, &mut read_text, &mut Kept::default())
+        Self::from_text_within(path, text, Reach::Project)
+    }
+
+    /// The same where `reach` says which files it may use.
+    pub fn from_text_within(path: &Path, text: String, reach: Reach) -> Self {
+        let (read, kept): (&mut Read<'_>, _) = (&mut read_text, &mut Kept::default());
+        Self::reading((path, reach), text, read, kept)
     }
 
     /// The same, where `read` gives the texts of the files that it uses, or says why there is none, and
     /// `kept` is what was read of `path` before: for editors, whose files need not be written yet.
-    pub fn from_text_with(
-        path: &Path,
+    pub fn from_text_with(path: &Path, text: String, read: &mut Read<'_>, kept: &mut Kept) -> Self {
+        Self::reading((path, Reach::Project), text, read, kept)
+    }
+
+    fn reading(
+        (path, reach): (&Path, Reach),
         text: String,
-        read: &mut dyn FnMut(&Path) -> Result<String, String>,
+        read: &mut Read<'_>,
         kept: &mut Kept,
     ) -> Self {
         let mut reading = Reading {
@@ -91,6 +127,7 @@ impl Loaded {
             },
             known: HashMap::new(),
             open: Vec::new(),
+            root: (reach == Reach::Project).then(|| project_of(path)),
             read,
         };
         reading.file(path, text, kept);
@@ -109,9 +146,14 @@ struct Reading<'r> {
     known: HashMap<PathBuf, FileId>,
     /// The files whose uses are being read, each used by the one before.
     open: Vec<PathBuf>,
+    /// The folder that all of them are below, where that is asked for.
+    root: Option<PathBuf>,
     /// Gives the texts of files.
-    read: &'r mut dyn FnMut(&Path) -> Result<String, String>,
+    read: &'r mut Read<'r>,
 }
+
+/// Gives the text of a file, or says why there is none.
+type Read<'r> = dyn FnMut(&Path) -> Result<String, String> + 'r;
 
 impl Reading<'_> {
     fn file(&mut self, path: &Path, text: String, kept: &mut Kept) -> FileId {
@@ -164,6 +206,9 @@ impl Reading<'_> {
     }
 
     fn used(&mut self, path: &Path, from: &ast::Text) -> Result<FileId, Box<Diagnostic>> {
+        if self.root.as_ref().is_some_and(|root| !resolved(path).starts_with(root)) {
+            return Err(Box::new(errors::outside_project(&from.value, from.span)));
+        }
         let identity = identity(path);
         if self.open.contains(&identity) {
             return Err(Box::new(errors::use_cycle(&from.value, from.span)));
@@ -179,8 +224,66 @@ impl Reading<'_> {
             NOT_THERE => Box::new(errors::no_such_file(&shown, beside(path), from.span)),
             why => Box::new(errors::unreadable_file(&shown, why, from.span)),
         })?;
+        if !is_program(&text) {
+            return Err(Box::new(errors::no_program(&shown, from.span)));
+        }
         Ok(self.file(path, text, &mut Kept::default()))
     }
+}
+
+/// Whether a text is that of a program, so that its lines may be shown where it has mistakes. One that
+/// does not say so in its first line must have none.
+fn is_program(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|it| !it.is_empty() && !it.starts_with('#')).unwrap_or("");
+    first.split_whitespace().next() == Some("edition")
+        || !syntax::parse(text, FileId::default()).1.iter().any(Diagnostic::is_error)
+}
+
+/// The first folder of the project that a main file belongs to.
+fn project_of(main: &Path) -> PathBuf {
+    let folder = main.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let folder = resolved(folder);
+    let is_first = |it: &&Path| MARKERS.iter().any(|marker| it.join(marker).exists());
+    folder.ancestors().find(is_first).unwrap_or(&folder).to_owned()
+}
+
+/// A path without links, also of what is not there.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(found) = fs::canonicalize(path) {
+        return found;
+    }
+    let mut plain = PathBuf::new();
+    for part in path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    match (plain.parent(), plain.file_name()) {
+        (Some(folder), Some(name)) => resolved(folder).join(name),
+        _ => plain,
+    }
+}
+
+/// The text of a main file. One that is a link may lead anywhere, and what it leads to is shown in
+/// messages like a file that is used.
+///
+/// # Errors
+/// It cannot be read, or lies outside of the project.
+pub fn read_main(path: &Path, reach: Reach) -> Result<String, Unreadable> {
+    let unreadable = |why: String, help| Unreadable { path: path.display().to_string(), why, help };
+    let leads_out = || path.is_symlink() && !resolved(path).starts_with(project_of(path));
+    if reach == Reach::Project && leads_out() {
+        let help = "name the file that it leads to, or add `--allow-outside`";
+        let why = "it is a link that leads out of its project";
+        return Err(unreadable(why.to_owned(), Some(help.to_owned())));
+    }
+    read_text(path).map_err(|why| {
+        let help = (why == NOT_THERE).then(|| beside(path));
+        unreadable(why, help)
+    })
 }
 
 /// What is known of a name that comes from a file which cannot be read: that it is there. So
@@ -212,9 +315,10 @@ pub fn read_text(path: &Path) -> Result<String, String> {
 }
 
 /// The text that `from` gives, or why it is none.
-pub fn text(from: impl Read) -> Result<String, String> {
+pub fn text(from: impl io::Read) -> Result<String, String> {
     let mut bytes = Vec::new();
-    from.take(SOURCE_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|it| reason(&it))?;
+    io::Read::read_to_end(&mut io::Read::take(from, SOURCE_MAX as u64 + 1), &mut bytes)
+        .map_err(|it| reason(&it))?;
     if bytes.iter().take(BINARY_WITHIN).any(|it| *it == 0) {
         return Err("it is binary: neither the text of a program nor a built file".to_owned());
     }

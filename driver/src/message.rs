@@ -2,7 +2,7 @@
 
 use crate::{Place, SourceFile, place};
 use miette::{GraphicalReportHandler, GraphicalTheme, NamedSource};
-use plan::{Diagnostic, Span};
+use plan::{Diagnostic, Span, escaped, masked};
 use std::fmt;
 
 /// How messages are drawn.
@@ -27,17 +27,30 @@ pub fn drawn(files: &[SourceFile], diagnostic: &Diagnostic, drawing: &Drawing<'_
     let handler = GraphicalReportHandler::new_themed(theme).with_width(drawing.width);
     let file =
         files.get(usize::from(diagnostic.span.file.0)).filter(|_| !is_whole(diagnostic.span));
-    let source = file.map(|it| NamedSource::new(&it.path, it.text.clone()));
+    // What a terminal would obey is no part of what is shown, wherever it comes from.
+    let source = file.map(|it| NamedSource::new(escaped(&it.path), masked(&it.text).into_owned()));
+    let diagnostic = &shown(diagnostic);
     let mut text = String::new();
     // A `String` takes all that is written.
     let _ = handler.render_report(&mut text, &Shown { diagnostic, source });
     for label in diagnostic.elsewhere() {
         if let Some(Place { path, line, column }) = place(files, label.span) {
-            let place = (drawing.dim)(&format!("{path}:{line}:{column}:"));
+            let place = (drawing.dim)(&format!("{}:{line}:{column}:", escaped(&path)));
             text.push_str(&format!("  {place} {}\n", label.text));
         }
     }
     text
+}
+
+/// A message with its texts as they may be printed.
+fn shown(it: &Diagnostic) -> Diagnostic {
+    let mut shown = it.clone();
+    let labels = shown.labels.iter_mut().map(|it| &mut it.text);
+    let own = [&mut shown.message, &mut shown.label].into_iter();
+    for text in own.chain(&mut shown.help).chain(labels) {
+        *text = escaped(text).into_owned();
+    }
+    shown
 }
 
 /// Whether a message is about a file, rather than a place in it.

@@ -18,7 +18,7 @@ use crate::{
     lock::Chosen,
     machine,
     profile::Course,
-    state::{State, StateFile},
+    state::{State, StateFile, StateLock},
 };
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
@@ -238,18 +238,27 @@ fn start(
     sink: &mut dyn Sink,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Started, Failure> {
+    // Before anything is read: what another run holds is not looked at.
+    let lock = match &options.state {
+        Some(file) => StateLock::take(&file.path)?,
+        None => StateLock::default(),
+    };
     let earlier = match &options.state {
         Some(file) => State::read(&file.path)?,
         None => None,
     };
     let origin = Origin { earlier: earlier.as_ref(), epoch: 0, saved: options.state.is_some() };
-    let Ready { run, keeping, identity, .. } = ready(compiled, options, &origin, sample)?;
+    if let Some(state) = &earlier {
+        state.check_rank(options.rank)?;
+    }
+    let Ready { run, keeping, mut identity, .. } = ready(compiled, options, &origin, sample)?;
+    identity.of_rank(options.rank);
     let mut before = 0;
     if let Some(state) = &earlier {
         sink.resume(Written { outputs: state.outputs, files: state.written })?;
         before = state.outputs;
     }
-    let saver = options.state.clone().map(|file| Saver::new(file, identity));
+    let saver = options.state.clone().map(|file| Saver::new((file, lock), identity));
     Ok(Started { run, keeping, saver, before })
 }
 

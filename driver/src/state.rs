@@ -10,16 +10,18 @@ use crate::{
     identity::{identity, inputs_hash, structure},
     whole,
 };
-use runtime::{Failure, Fingerprint, Position};
+use runtime::{Failure, Fingerprint, Position, Rank};
 use serde::{Deserialize, Serialize};
 use std::{
-    io,
+    fs::{File, TryLockError},
+    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-/// The number of this form.
-const FORMAT: u32 = 1;
+/// The number of this form, and of the one without ranks, in which a run alone is written still.
+const FORMAT: u32 = 2;
+const FORMAT_ALONE: u32 = 1;
 /// Bytes of a file that may be a state; far more than one ever has.
 const BYTES_MAX: u64 = 1 << 20;
 /// Steps of a plan that a state says one by one, so that it stays small.
@@ -35,6 +37,57 @@ pub struct StateFile {
     pub path: PathBuf,
     /// From one writing to the next, at least.
     pub every: Duration,
+}
+
+/// Holds a state file for one run. What is locked is the file itself, so that nothing lies beside it;
+/// the one that takes its place is locked before it does.
+#[derive(Debug, Default)]
+pub(crate) struct StateLock(Option<File>);
+
+impl StateLock {
+    /// Of the file at `path`, where it is there.
+    ///
+    /// # Errors
+    /// Another run has it.
+    pub(crate) fn take(path: &Path) -> Result<Self, Failure> {
+        match safe_file::open(path) {
+            Ok(file) if is_locked(&file) => Err(in_use(path)),
+            Ok(file) => Ok(Self(Some(file))),
+            // Whoever reads it says what is wrong with it.
+            Err(_) => Ok(Self(None)),
+        }
+    }
+
+    /// Puts a line in place of what the file holds.
+    fn replace(&mut self, path: &Path, line: &[u8]) -> Result<(), Failure> {
+        let unwritable = |it| whole::failure(path, "the state cannot be written", &it);
+        // Another run may have begun the file since.
+        if self.0.is_none() && safe_file::open(path).is_ok_and(|it| is_locked(&it)) {
+            return Err(in_use(path));
+        }
+        let mut draft = safe_file::Draft::new(path, 0o666).map_err(unwritable)?;
+        draft.file().write_all(line).map_err(unwritable)?;
+        // A draft is nobody else's. Where files cannot be locked at all, this one is not.
+        let _ = draft.file().try_lock();
+        let file = draft.file().try_clone().map_err(unwritable)?;
+        draft.finish(path).map_err(unwritable)?;
+        self.0 = Some(file);
+        Ok(())
+    }
+}
+
+/// Whether another run holds a file; if not, this one does from now on.
+pub(crate) fn is_locked(file: &File) -> bool {
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+fn in_use(path: &Path) -> Failure {
+    Failure::Io {
+        path: path.display().to_string(),
+        detail: "another run keeps its state there; wait until it has ended, or name another file \
+                 (each rank needs its own)"
+            .to_owned(),
+    }
 }
 
 /// Where a run stands.
@@ -68,6 +121,9 @@ pub struct State {
     rewrites: Vec<String>,
     structure: u32,
     position: Vec<u64>,
+    /// Which run it is, of several that share the work; none of one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<(u32, u32)>,
     /// Of the line with a 0 here: XXH3.
     check: u64,
 }
@@ -83,6 +139,7 @@ pub(crate) struct Identity {
     rewrites: Vec<String>,
     structure: u32,
     pipeline: String,
+    share: Option<(u32, u32)>,
 }
 
 /// How far a run is, to be written down.
@@ -143,14 +200,24 @@ impl State {
     ///
     /// # Errors
     /// It cannot be written; what was there stays.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let line = self.line();
-        whole::write(path, "the state", &mut |out| out.write_all(line.as_bytes()))
+    pub(crate) fn write(&self, path: &Path, lock: &mut StateLock) -> Result<(), Failure> {
+        lock.replace(path, self.line().as_bytes())
     }
 
     /// The rewrites that a plan must have gone through for its stages to be those of the state.
     pub(crate) fn rewrites(&self) -> &[String] {
         &self.rewrites
+    }
+
+    /// Refuses the state that another rank has written.
+    pub(crate) fn check_rank(&self, rank: Rank) -> Result<(), Failure> {
+        if self.share == share_of(rank) {
+            return Ok(());
+        }
+        let (then, now) = (share(self.share), share(share_of(rank)));
+        Err(Failure::State(format!(
+            "the state is of {then}, and this is {now}: each rank needs a state file of its own"
+        )))
     }
 
     /// Whether the stages of the program are those that it is about.
@@ -188,7 +255,13 @@ impl Identity {
             rewrites,
             structure: structure(&compiled.program),
             pipeline: compiled.program.name.clone(),
+            share: None,
         }
+    }
+
+    /// Notes which run it is, of several that share the work: its state is for no other one.
+    pub(crate) fn of_rank(&mut self, rank: Rank) {
+        self.share = share_of(rank);
     }
 
     /// The state of a run that is this far.
@@ -196,7 +269,7 @@ impl Identity {
         let few = self.steps.len() <= STEPS_MAX;
         let steps = self.steps.iter().filter(|_| few).map(|it| format!("{:08x}", it.1));
         State {
-            format: FORMAT,
+            format: if self.share.is_some() { FORMAT } else { FORMAT_ALONE },
             pipeline: self.pipeline.clone(),
             plan: self.plan.clone(),
             steps: steps.collect(),
@@ -209,6 +282,7 @@ impl Identity {
             outputs: at.outputs,
             written: at.written,
             rewrites: self.rewrites.clone(),
+            share: self.share,
             structure: self.structure,
             position: at.position.numbers(),
             check: 0,
@@ -329,6 +403,18 @@ fn changed_classes(then: &str, now: &str, classes: &[Classes]) -> String {
         "the classes of its labels are others: {what}; bring them back as they were (`classes:` of \
          `class_of` fixes them), or begin anew with another state file"
     )
+}
+
+fn share_of(rank: Rank) -> Option<(u32, u32)> {
+    (rank.world > 1).then_some((rank.rank, rank.world))
+}
+
+/// Which run it is, in words.
+fn share(of: Option<(u32, u32)>) -> String {
+    match of {
+        Some((rank, world)) => format!("`--rank {rank} --world {world}`"),
+        None => "a run alone".to_owned(),
+    }
 }
 
 /// What has become of the inputs.

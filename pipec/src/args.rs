@@ -127,6 +127,10 @@ pub(crate) struct CheckArgs {
     /// Says nothing of what is allowed and seldom meant.
     #[arg(long)]
     pub(crate) no_lints: bool,
+    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
+    /// program's own.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
 }
 
 /// A form of messages.
@@ -162,6 +166,10 @@ pub(crate) struct FmtArgs {
     /// Changes nothing; prints what would change.
     #[arg(long)]
     pub(crate) diff: bool,
+    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
+    /// program's own.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
 }
 
 /// The program that a command is about.
@@ -182,6 +190,10 @@ pub(crate) struct ProgramArgs {
     /// Allows rewrites that change what leaves by a little; `verify` says by how much.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allow: Vec<Allowed>,
+    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
+    /// program's own.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
 }
 
 /// What is allowed beyond what is exact.
@@ -338,6 +350,10 @@ pub(crate) struct BuildArgs {
     /// The processor that arithmetic is compiled for: `x86-64-v3`, `znver4`; this machine's if not said.
     #[arg(long, value_name = "CPU")]
     pub(crate) target_cpu: Option<String>,
+    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
+    /// program's own.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
 }
 
 /// A form of a program.
@@ -460,13 +476,24 @@ pub(crate) struct PipelineArgs {
     /// Gives a parameter a value.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
+    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
+    /// program's own.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
 }
 
 impl PipelineArgs {
     /// The same for a command that takes more.
     pub(crate) fn program(&self) -> ProgramArgs {
-        let (name, set) = (self.name.clone(), self.set.clone());
-        ProgramArgs { name, set, workers: None, without: Vec::new(), allow: Vec::new() }
+        let (name, set, allow_outside) = (self.name.clone(), self.set.clone(), self.allow_outside);
+        ProgramArgs {
+            name,
+            set,
+            workers: None,
+            without: Vec::new(),
+            allow: Vec::new(),
+            allow_outside,
+        }
     }
 }
 

@@ -45,7 +45,7 @@ const COMMANDS: &[Offered] = &[
 ];
 
 /// What was said when it was built, and the file itself.
-const SETTLED: [&str; 5] = ["file", "target", "name", "set", "without"];
+const SETTLED: [&str; 6] = ["file", "target", "name", "set", "without", "allow_outside"];
 
 /// What was said to this executable, where it was built; nothing where it was not.
 ///

@@ -3,6 +3,7 @@
 //! That stderr cannot be written is nothing to be told about.
 
 use clap::ColorChoice;
+use plan::escaped;
 use std::{
     env,
     io::{self, IsTerminal, Write},
@@ -10,6 +11,8 @@ use std::{
 
 /// Columns where the terminal does not say.
 const WIDTH: usize = 100;
+/// What stands before and behind text in a style: nothing else that begins with ESC is printed.
+const STYLES: [&str; 6] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[36m", "\x1b[2m", "\x1b[1m", "\x1b[0m"];
 /// The most columns that messages use.
 const WIDTH_MAX: usize = 120;
 
@@ -56,12 +59,26 @@ impl Talk {
         self.width().clamp(40, WIDTH_MAX)
     }
 
-    /// A line.
+    /// A line; what names and data bring along is escaped.
     pub(crate) fn say(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{text}");
+        self.print(&format!("{}\n", self.shown(text)));
     }
 
-    /// Text as it is.
+    /// `text` without anything that a terminal would obey but our own styles.
+    fn shown(&self, text: &str) -> String {
+        let (mut shown, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find('\x1b').filter(|_| self.color) {
+            shown.push_str(&escaped(&rest[..at]));
+            let style = STYLES.into_iter().find(|it| rest[at..].starts_with(it)).unwrap_or("");
+            let kept = at + style.len().max(1);
+            shown.push_str(if style.is_empty() { "\\u{1b}" } else { style });
+            rest = &rest[kept..];
+        }
+        shown.push_str(&escaped(rest));
+        shown
+    }
+
+    /// Text as it is: who prints it has escaped what comes from elsewhere.
     pub(crate) fn print(&self, text: &str) {
         let _ = write!(io::stderr(), "{text}");
     }
@@ -78,7 +95,7 @@ impl Talk {
     pub(crate) fn passing(&self, text: &str) {
         if self.terminal {
             let room = self.width().saturating_sub(1);
-            let text: String = text.chars().take(room).collect();
+            let text: String = escaped(text).chars().take(room).collect();
             self.print(&format!("\r\x1b[2K{text}"));
         }
     }
@@ -99,4 +116,9 @@ impl Talk {
         };
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
+}
+
+/// Prints a report on stdout, with what names and data bring along escaped.
+pub(crate) fn print(report: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(escaped(report).as_bytes())
 }

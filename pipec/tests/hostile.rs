@@ -45,10 +45,17 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Files of a folder whose names end so.
+/// Files of a folder whose names end so; none is opened.
 fn ending(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let found = common::files(folder).into_keys().filter(|it| it.ends_with(end));
-    found.map(|it| folder.join(it)).collect()
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(ending(&entry.path(), end)),
+            false if entry.path().to_str().unwrap().ends_with(end) => found.push(entry.path()),
+            false => {}
+        }
+    }
+    found
 }
 
 #[test]
@@ -129,7 +136,7 @@ impl Kept {
     fn new(name: &str) -> Self {
         let folder =
             Folder::of(&format!("hostile-{name}"), &[("p.pipe", PICTURES), ("mine", MINE)]);
-        folder.pipec(&["sample", "images", "data", "--count", "16"]).ends(0, &[]);
+        folder.pipec(&["sample", "images", "data", "--count", "8"]).ends(0, &[]);
         Self(folder)
     }
 
@@ -185,10 +192,6 @@ fn what_is_endless_is_refused_in_a_cache() {
     let about = site.about();
     fs::remove_file(&about).unwrap();
     symlink("/dev/zero", &about).unwrap();
-    let mut verify = Command::new("sh");
-    let verify =
-        verify.args(["-c", "ulimit -v 8000000; exec \"$0\" cache verify kept", common::PIPEC]);
-    verify.current_dir(site.0.path());
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 8000000; exec \"$0\" cache verify kept", common::PIPEC]);
     command.current_dir(site.0.path());
@@ -291,20 +294,181 @@ fn a_state_does_not_count_what_lies_in_a_pipe() {
     assert!(!folder.join("s.json").exists());
 }
 
-#[test]
-fn extents_have_a_folder_of_their_own() {
-    let program = "edition 2026\n\npipeline p = csv(\"t.csv\") |> map { v: zeros([n]), n }\n";
-    let folder = Folder::of("hostile-shape", &[("t.csv", "n,v.shape\n1,7\n2,8\n")]);
-    folder.write("p.pipe", program);
-    folder.pipec(&["run", "p.pipe", "--out", "plain"]).ends(0, &[]);
-    assert!(folder.join("plain/v.shape").exists());
+/// A secret beside a project, and a program in the project that names it in this way.
+fn project(name: &str, from: &str) -> Folder {
+    let folder = Folder::of(
+        name,
+        &[
+            ("secret.env", "TOKEN=hunter2\n"),
+            ("common.pipe", "edition 2026\n\nfn f(x) = x + one\n"),
+        ],
+    );
+    let program = format!(
+        "edition 2026\n\nuse f from \"{from}\"\n\npipeline p = range(3) |> map {{ x: f(i) }}\n"
+    );
+    folder.write("project/sub/p.pipe", &program);
     folder
-        .write("p.pipe", "edition 2026\n\npipeline p = csv(\"t.csv\") |> with { v: zeros([n]) }\n");
-    folder.pipec(&["run", "p.pipe", "--out", "out"]).ends(0, &[]);
-    let values = fs::read(folder.join("out/v.shape/00000000.npy")).unwrap();
-    let one: Vec<i64> =
-        values[128..].chunks(8).map(|it| i64::from_le_bytes(it.try_into().unwrap())).collect();
-    assert_eq!(one, [7, 8]);
-    assert_eq!(fs::read(folder.join("out/v.shape2/00000000.npy")).unwrap()[128..].len(), 16);
-    assert!(folder.read("out/pipec.json").contains("\"shape\": \"v.shape2\""));
+}
+
+#[test]
+fn what_lies_outside_of_a_project_is_not_shown() {
+    let at = |folder: &Folder| folder.join("project/sub/p.pipe").to_str().unwrap().to_owned();
+    let outside = format!("{}/x", std::env::temp_dir().display());
+    for from in ["../../secret.env", "/etc/passwd", "/etc/shadow", "../../none", "link", &outside] {
+        let folder = project("hostile-outside", from);
+        symlink("../../secret.env", folder.join("project/sub/link")).unwrap();
+        for command in ["check", "run", "explain"] {
+            let it = folder.pipec(&[command, &at(&folder)]);
+            it.ends(1, &["PC0207", "--allow-outside"]);
+            assert!(!it.err.contains("hunter2") && !it.err.contains("root"), "{it:#?}");
+        }
+        // Also where it is allowed, what is not a program is not shown.
+        let it = folder.pipec(&["check", &at(&folder), "--allow-outside"]);
+        it.ends(1, &[]);
+        assert!(!it.err.contains("hunter2") && !it.err.contains("root:"), "{it:#?}");
+    }
+
+    // A program that is beside it may be used where it is allowed, or in the same project.
+    let folder = project("hostile-inside", "../../common.pipe");
+    folder.pipec(&["check", &at(&folder)]).ends(1, &["PC0207"]);
+    folder.pipec(&["check", &at(&folder), "--allow-outside"]).ends(1, &["`one`"]);
+    fs::create_dir(folder.join(".git")).unwrap();
+    folder.pipec(&["check", &at(&folder)]).ends(1, &["`one`"]);
+    folder.write("secret.env", "TOKEN=hunter2\n");
+    folder.write("project/sub/p.pipe", "edition 2026\n\nuse f from \"../../secret.env\"\n\npipeline p = range(3) |> map { x: f(i) }\n");
+    let it = folder.pipec(&["check", &at(&folder)]);
+    it.ends(1, &["PC0208", "is not a program"]);
+    assert!(!it.err.contains("hunter2"), "{it:#?}");
+
+    // The program itself may be a link.
+    fs::remove_dir(folder.join(".git")).unwrap();
+    fs::remove_file(folder.join("project/sub/p.pipe")).unwrap();
+    symlink("../../secret.env", folder.join("project/sub/p.pipe")).unwrap();
+    for command in ["check", "fmt", "run"] {
+        let it = folder.pipec(&[command, &at(&folder)]);
+        it.ends(5, &["leads out of its project"]);
+        assert!(!it.err.contains("hunter2"), "{it:#?}");
+    }
+    let it = folder.pipec(&["fmt", &at(&folder), "--allow-outside"]);
+    assert!(it.code == 1 && folder.read("secret.env") == "TOKEN=hunter2\n");
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_printed() {
+    let evil = "a\u{1b}]0;title\u{7}\u{202e}b";
+    let hidden =
+        |it: &Printed| it.err.contains(plan::is_hidden) || it.out.contains(plan::is_hidden);
+    let folder = Folder::new("hostile-escape");
+    let program = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    fs::create_dir(folder.join("data")).unwrap();
+    fs::write(folder.join(format!("data/{evil}.jpg")), "no picture").unwrap();
+    fs::write(folder.join("t.csv"), format!("{evil},n\n{evil},1\n")).unwrap();
+    let picture = "files(\"data/*.jpg\") |> map { image: decode_jpeg(bytes) else skip, path }";
+    program("skip.pipe", &format!("edition 2026\n\npipeline p = {picture}\n"));
+    program(
+        "stop.pipe",
+        &format!("edition 2026\n\npipeline p = {}\n", picture.replace(" else skip", "")),
+    );
+    program("table.pipe", "edition 2026\n\npipeline p = csv(\"t.csv\") |> map { x: nothing }\n");
+    program("rows.pipe", "edition 2026\n\npipeline p = csv(\"t.csv\")\n");
+    program("text.pipe", &format!("edition 2026\n\npipeline {evil} = \"{evil}\" |> rnage\n"));
+    program(&format!("{evil}.pipe"), "pipeline\n");
+    let named = format!("{evil}.pipe");
+    for args in [
+        &["run", "skip.pipe", "--quarantine", "q.jsonl"][..],
+        &["run", "stop.pipe"],
+        &["scan", "skip.pipe"],
+        &["peek", "skip.pipe"],
+        &["check", "table.pipe"],
+        &["peek", "rows.pipe"],
+        &["check", "text.pipe"],
+        &["check", "text.pipe", "--output-format", "concise"],
+        &["check", "text.pipe", "--output-format", "github"],
+        &["check", &named],
+        &["run", &named],
+        &["run", evil],
+        &["explain", "rows.pipe"],
+        &["explain", "PC0411"],
+    ] {
+        for color in ["never", "always"] {
+            let it = folder.pipec(&[args, &["--color", color]].concat());
+            let plain =
+                Printed { err: without_styles(&it.err), out: without_styles(&it.out), ..it };
+            assert!(!hidden(&plain), "{args:?}: {plain:#?}");
+        }
+    }
+    let lost = folder.read("q.jsonl");
+    assert!(
+        !lost.is_empty()
+            && !lost.replace("\\u001b", "").contains(|it: char| it.is_control() && it != '\n')
+    );
+}
+
+/// What is printed without what sets colours.
+fn without_styles(text: &str) -> String {
+    let mut pieces = text.split("\u{1b}[");
+    let mut plain = pieces.next().unwrap_or("").to_owned();
+    for piece in pieces {
+        match piece.split_once('m') {
+            Some((style, rest)) if style.bytes().all(|it| it.is_ascii_digit() || it == b';') => {
+                plain.push_str(rest);
+            }
+            _ => plain.push_str(&format!("\u{1b}[{piece}")),
+        }
+    }
+    plain
+}
+
+#[test]
+fn ranks_share_neither_a_folder_nor_a_state() {
+    let folder = Folder::of("hostile-ranks", &[("p.pipe", NUMBERS)]);
+    let run = |rank: &str, more: &[&str]| {
+        folder.pipec(&[&["run", "p.pipe", "--world", "2", "--rank", rank], more].concat())
+    };
+    run("0", &["--state", "s.json", "--out", "out"]).ends(0, &["7 batches"]);
+    run("1", &["--state", "s.json", "--out", "other"]).ends(4, &["--rank 0", "--rank 1"]);
+    folder.pipec(&["run", "p.pipe", "--state", "s.json"]).ends(4, &["--rank 0", "a run alone"]);
+    run("0", &["--state", "s.json", "--out", "out"]).ends(0, &[]);
+    assert!(folder.read("out/pipec.json").contains("\"world\": 2"));
+    // A run alone keeps what it always did.
+    folder.pipec(&["run", "p.pipe", "--state", "a.json", "--out", "alone"]).ends(0, &[]);
+    assert!(
+        folder.read("a.json").starts_with("{\"format\":1,")
+            && !folder.read("a.json").contains("share")
+    );
+    assert!(!folder.read("alone/pipec.json").contains("share"));
+    run("1", &["--state", "a.json"]).ends(4, &["a run alone"]);
+}
+
+#[test]
+fn a_folder_and_a_state_are_locked_while_they_are_used() {
+    let endless = NUMBERS.replace("range(100)", "range(100) |> repeat");
+    let folder = Folder::of("hostile-locks", &[("p.pipe", &endless)]);
+    let mut first = folder
+        .command(&[
+            "run", "p.pipe", "--world", "2", "--rank", "0", "--out", "out", "--state", "s.json",
+        ])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let since = Instant::now();
+    while !folder.join("s.json").exists() {
+        assert!(since.elapsed() < Duration::from_secs(60), "no state comes");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let second = |more: &[&str]| {
+        let run = ["run", "p.pipe", "--world", "2", "--rank", "1", "--limit", "3"];
+        ended(folder.command(&[&run[..], more].concat()))
+    };
+    let (out, state) = (second(&["--out", "out"]), second(&["--state", "s.json"]));
+    let _ = Command::new("kill").args(["-INT", &first.id().to_string()]).status();
+    first.wait().unwrap();
+    out.ends(5, &["another run writes into this folder"]);
+    state.ends(5, &["another run keeps its state there"]);
+    // Nothing of it is left: the run goes on from where it stood.
+    let again = [
+        "run", "p.pipe", "--world", "2", "--rank", "0", "--out", "out", "--state", "s.json",
+        "--limit", "1",
+    ];
+    ended(folder.command(&again)).ends(0, &[]);
 }

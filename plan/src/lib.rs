@@ -15,6 +15,7 @@ pub mod parts;
 mod plan;
 mod profile;
 mod program;
+mod shown;
 mod types;
 
 pub use ahead::{Ahead, AheadLoop};
@@ -33,6 +34,7 @@ pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
+pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};
 pub use types::{
     Commas, DType, Extent, Field, PLAUSIBLE_BYTES_MAX, Type, VALUE_BYTES_MAX, shown_bytes,
 };

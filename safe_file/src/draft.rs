@@ -11,7 +11,7 @@ use crate::open::patiently;
 use std::{
     collections::BTreeSet,
     ffi::OsString,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, FileType, OpenOptions, Permissions},
     io::{self, BufWriter, Write},
     mem,
     path::{Path, PathBuf},
@@ -135,7 +135,7 @@ pub fn create(path: &Path) -> io::Result<File> {
         return File::options().write(true).open(path);
     }
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => patiently(|| options(0o666).open(path), || ()),
     }
 }
@@ -165,11 +165,13 @@ fn written(
     out.flush()
 }
 
-/// Whether a path names no place for a file: a device, a pipe, or what the system makes up.
+/// Whether a path names no place for a file: a device, a pipe, or what the system makes up. A link to
+/// such is one as any other, unless it is the system's (`/dev/stderr`).
 fn is_special(path: &Path) -> bool {
-    let is_other = fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir());
-    is_other
-        || path.starts_with("/dev/") && !path.starts_with("/dev/shm")
+    let is_other = |it: FileType| !it.is_file() && !it.is_dir() && !it.is_symlink();
+    let is_systems = path.starts_with("/dev") && !path.starts_with("/dev/shm");
+    fs::symlink_metadata(path).is_ok_and(|it| is_other(it.file_type()))
+        || is_systems
         || path.starts_with("/proc")
 }
 
@@ -187,7 +189,8 @@ fn drafts() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     DRAFTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -210,6 +213,12 @@ mod tests {
             write(&at(name), &mut |out| out.write_all(b"new")).unwrap();
             assert_eq!(fs::read(at(name)).unwrap(), b"new");
         }
+        symlink("/dev/null", at("n")).unwrap();
+        write(&at("n"), &mut |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(at("n")).unwrap(), b"new", "a link to a device is a link");
+        fs::remove_file(at("n")).unwrap();
+        write(Path::new("/dev/null"), &mut |out| out.write_all(b"new")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
         symlink("victim", at("c")).unwrap();
         create(&at("c")).unwrap().write_all(b"new").unwrap();
         assert_eq!(fs::read(at("victim")).unwrap(), b"mine");

@@ -176,7 +176,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::{os::unix::fs::symlink, path::PathBuf, process::Command};

@@ -55,6 +55,13 @@ codes! {
      names it and the nearest entry; `else skip` or `else -1` deals with it."
     wrong "pipeline p = range(3) |> map { label: argmax([i == c for c in [2, 0, 1]]) }"
     right "pipeline p = range(3) |> map { label: index_of(i, [2, 0, 1]) }"
+
+    "PC0411" BIDI_CHARACTER "bidi-character"
+    "A character that is not seen changes the direction of the text behind it, so that an editor or a review shows it in \
+     another order than it is compiled in (CVE-2021-42574). A program that needs one in a text can write it as an \
+     escape."
+    wrong "pipeline p = range(9) |> map { text: \"a\u{202e}b\" }"
+    right "pipeline p = range(9) |> map { text: \"ab\" }"
 }
 
 pub(crate) fn argmax_of_equal(value: &str, list: &str, at: Span) -> Diagnostic {
@@ -105,4 +112,10 @@ pub(crate) fn resize_convention(function: &str, like: &str, at: Span) -> Diagnos
 pub(crate) fn unused_name(kind: &str, name: &str, at: Span) -> Diagnostic {
     Diagnostic::warning(UNUSED_NAME.code(), at, format!("nothing names the {kind} `{name}`"))
         .help(format!("leave it out, or call it `_{name}`"))
+}
+
+pub(crate) fn bidi_character(it: char, at: Span) -> Diagnostic {
+    let message =
+        format!("U+{:04X} changes the order in which the text behind it is shown", u32::from(it));
+    Diagnostic::warning(BIDI_CHARACTER.code(), at, message).help("remove it")
 }

@@ -1,9 +1,11 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
 use crate::whole::unwritable;
+use plan::{escaped, escaped_json};
 use runtime::{Failure, LostRecord, OnLost};
 use serde::Serialize;
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
     path::Path,
@@ -21,7 +23,7 @@ struct Line<'a> {
     /// What kind of fault it is.
     code: &'a str,
     /// What was found.
-    reason: &'a str,
+    reason: Cow<'a, str>,
     /// Where the step is written.
     detail: &'a str,
 }
@@ -35,7 +37,7 @@ pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
     Ok(Box::new(move |lost: Vec<LostRecord>| {
         let mut write = || {
             for it in &lost {
-                serde_json::to_writer(&mut out, &Line::of(it))?;
+                out.write_all(escaped_json(&serde_json::to_string(&Line::of(it))?).as_bytes())?;
                 out.write_all(b"\n")?;
             }
             out.flush()
@@ -82,7 +84,7 @@ impl<'a> Line<'a> {
             record: format!("{:016x}", lost.id),
             step: &lost.step,
             code: lost.fault.code,
-            reason: &lost.fault.detail,
+            reason: escaped(&lost.fault.detail),
             detail: &lost.label,
         }
     }

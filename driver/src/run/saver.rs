@@ -2,7 +2,7 @@
 
 use crate::{
     Written,
-    state::{Identity, Progressed, StateFile},
+    state::{Identity, Progressed, StateFile, StateLock},
 };
 use runtime::{Failure, Position};
 use std::time::Instant;
@@ -10,6 +10,7 @@ use std::time::Instant;
 /// Keeps the state of a run in a file.
 pub(super) struct Saver {
     file: StateFile,
+    lock: StateLock,
     identity: Identity,
     /// When the file was written last; not yet, where it is none.
     written_at: Option<Instant>,
@@ -24,8 +25,8 @@ struct Stand {
 }
 
 impl Saver {
-    pub(super) fn new(file: StateFile, identity: Identity) -> Self {
-        Self { file, identity, written_at: None, unsaved: None }
+    pub(super) fn new((file, lock): (StateFile, StateLock), identity: Identity) -> Self {
+        Self { file, lock, identity, written_at: None, unsaved: None }
     }
 
     /// Takes note that the run stands at `position`, and writes it down if it is time to.
@@ -40,7 +41,7 @@ impl Saver {
         let Some(Stand { position, written }) = self.unsaved.take() else { return Ok(()) };
         let Written { outputs, files } = written;
         let progressed = Progressed { position: &position, outputs, written: files };
-        self.identity.state(&progressed).write(&self.file.path)?;
+        self.identity.state(&progressed).write(&self.file.path, &mut self.lock)?;
         self.written_at = Some(Instant::now());
         Ok(())
     }

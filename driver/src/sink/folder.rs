@@ -11,13 +11,16 @@
 //! folder that holds anything else is refused.
 
 use super::{Sink, Written, npy, pieces::Pieces};
-use crate::whole::{self, failure};
+use crate::{
+    state,
+    whole::{self, failure},
+};
 use plan::{DType, Field, Program, Type};
-use runtime::{Chunk, Column, Failure, Tensor};
+use runtime::{Chunk, Column, Failure, Rank, Tensor};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, File},
     io::{self, Write},
     mem,
     path::{Component, Path, PathBuf},
@@ -42,6 +45,8 @@ pub struct Folder {
     earlier: Option<Manifest>,
     /// Outputs that are in whole files.
     outputs: u64,
+    /// The folder itself, locked: nobody else writes there meanwhile.
+    _lock: Option<File>,
 }
 
 /// What is in the folder; an identical run writes an identical one.
@@ -56,6 +61,16 @@ struct Manifest {
     files: u64,
     /// Whether the run came to its end.
     complete: bool,
+    /// Which run it is of, of several that share the work; none of one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    share: Option<Share>,
+}
+
+/// A run of several that share the work.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Share {
+    rank: u32,
+    world: u32,
 }
 
 /// How a field is written.
@@ -87,9 +102,10 @@ impl Folder {
     ///
     /// # Errors
     /// The folder cannot be written, or holds what pipec did not write.
-    pub fn open(folder: &Path, program: &Program) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, program: &Program, rank: Rank) -> Result<Self, Failure> {
         fs::create_dir_all(folder)
             .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
+        let lock = locked(folder)?;
         let earlier = earlier(folder)?;
         if let Some(field) = program.output.iter().find(|it| !is_usable(&it.name)) {
             return Err(Failure::Io {
@@ -108,6 +124,7 @@ impl Folder {
             fields: forms(program),
             files: 0,
             complete: false,
+            share: (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world }),
         };
         Ok(Self {
             folder: folder.to_owned(),
@@ -117,6 +134,7 @@ impl Folder {
             begun: false,
             earlier,
             outputs: 0,
+            _lock: lock,
         })
     }
 
@@ -150,6 +168,11 @@ impl Folder {
                 _ => lacks("holds no output: name the one that the run has begun".to_owned()),
             };
         };
+        if earlier.share != self.manifest.share {
+            return lacks(
+                "holds the output of another rank: each needs a folder of its own".to_owned(),
+            );
+        }
         if earlier.fields != self.manifest.fields || earlier.pipeline != self.manifest.pipeline {
             return lacks("holds the output of another pipeline".to_owned());
         }
@@ -373,6 +396,21 @@ fn line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()
     out.write_all(b"\n")
 }
 
+/// The folder, locked; none where folders cannot be locked.
+fn locked(folder: &Path) -> Result<Option<File>, Failure> {
+    let Ok(file) = File::open(folder) else { return Ok(None) };
+    if !state::is_locked(&file) {
+        return Ok(Some(file));
+    }
+    Err(Failure::Io {
+        path: folder.display().to_string(),
+        detail:
+            "another run writes into this folder; wait until it has ended, or name another one \
+                 (each rank needs its own)"
+                .to_owned(),
+    })
+}
+
 /// The output that is in `folder`; fails where something else is.
 fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
     let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
@@ -522,12 +560,50 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn extents_have_a_folder_that_no_field_has() {
+        let fields = vec![
+            Field { name: "v".into(), ty: Type::scalar(DType::Bytes) },
+            Field { name: "v.shape".into(), ty: Type::scalar(DType::I64) },
+            Field { name: "v.shape2".into(), ty: Type::scalar(DType::Bytes) },
+        ];
+        let of = program(&fields, false);
+        let shapes: Vec<_> = forms(&of).iter().map(FieldForm::shape_folder).collect();
+        assert_eq!(shapes, ["v.shape3", "v.shape.shape", "v.shape2.shape"]);
+
+        let scratch = Scratch::new("shape");
+        let mut chunk = ChunkBuilder::new(&fields, 2, 0, &Pool::default());
+        for (bytes, n) in [(&b"a"[..], 7_i64), (b"bc", 8)] {
+            chunk.columns[0].push_text(bytes);
+            chunk.columns[1].push_scalar(n);
+            chunk.columns[2].push_text(bytes);
+            chunk.ids.push_scalar(0_u64);
+        }
+        let mut sink = Folder::open(&scratch.0, &of, Rank::default()).unwrap();
+        sink.take(&chunk.finish()).unwrap();
+        sink.finish().unwrap();
+        let numbers = |folder: &str| -> Vec<i64> {
+            let file = fs::read(scratch.0.join(folder).join("00000000.npy")).unwrap();
+            file[128..].chunks(8).map(|it| i64::from_le_bytes(it.try_into().unwrap())).collect()
+        };
+        assert_eq!((numbers("v.shape"), numbers("v.shape3")), (vec![7, 8], vec![1, 2]));
+        let text = fs::read_to_string(scratch.0.join(MANIFEST)).unwrap();
+        assert!(text.contains("\"shape\": \"v.shape3\""), "{text}");
+        drop(sink);
+        for name in ["../x", "a/b", "..", "", MANIFEST, "a/"] {
+            let fields = vec![Field { name: name.into(), ty: Type::scalar(DType::I64) }];
+            let refused = Folder::open(&scratch.0, &program(&fields, false), Rank::default());
+            assert!(refused.is_err_and(|it| it.to_string().contains("another name")), "{name}");
+        }
+    }
+
+    #[test]
     fn records_become_pieces_and_a_shorter_run_leaves_no_rest() {
         let scratch = Scratch::new("pieces");
         let many = vec!["a \"b\"\n"; 5000];
         for (all, expected) in [(&many[..], 2), (&many[..3], 1)] {
             let (fields, chunk) = texts(all, 0);
-            let mut sink = Folder::open(&scratch.0, &program(&fields, false)).unwrap();
+            let mut sink =
+                Folder::open(&scratch.0, &program(&fields, false), Rank::default()).unwrap();
             sink.take(&chunk).unwrap();
             sink.finish().unwrap();
             assert_eq!(scratch.files().len(), 1 + 2 * expected, "{:?}", scratch.files());
@@ -551,7 +627,7 @@ pub(super) mod tests {
             chunk.ids.push_scalar(0_u64);
             chunk.columns[0].push(&Tensor::new(&[row.len()], row));
         }
-        let mut sink = Folder::open(&scratch.0, &program(&fields, false)).unwrap();
+        let mut sink = Folder::open(&scratch.0, &program(&fields, false), Rank::default()).unwrap();
         sink.take(&chunk.finish()).unwrap();
         sink.finish().unwrap();
         let elements = |path: &str| fs::read(scratch.0.join(path)).unwrap()[128..].to_vec();
@@ -567,7 +643,8 @@ pub(super) mod tests {
         let scratch = Scratch::new("elsewhere");
         let (fields, chunk) = texts(&["a", "b", "c"], 0);
         for (from, expected) in [(0, 3), (2, 1)] {
-            let mut sink = Folder::open(&scratch.0, &program(&fields, true)).unwrap();
+            let mut sink =
+                Folder::open(&scratch.0, &program(&fields, true), Rank::default()).unwrap();
             sink.resume(Written { outputs: from, files: 0 }).unwrap();
             sink.take(&chunk.cut(from as usize..3)).unwrap();
             sink.finish().unwrap();
@@ -581,7 +658,9 @@ pub(super) mod tests {
         fs::create_dir_all(&scratch.0).unwrap();
         fs::write(scratch.0.join("thesis.txt"), "").unwrap();
         let (fields, _) = texts(&[], 0);
-        let Err(error) = Folder::open(&scratch.0, &program(&fields, true)) else { panic!("taken") };
+        let Err(error) = Folder::open(&scratch.0, &program(&fields, true), Rank::default()) else {
+            panic!("taken")
+        };
         assert!(error.to_string().contains("new or empty"), "{error}");
         assert_eq!(scratch.files(), ["thesis.txt"]);
     }

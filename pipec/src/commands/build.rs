@@ -9,7 +9,7 @@ use crate::{
     talk::Talk,
 };
 use driver::{
-    Built, Compiled, Loaded, Settings, SourceFile,
+    Built, Compiled, Loaded, Reach, Settings, SourceFile,
     built::{self, NotMade},
     lock::Chosen,
 };
@@ -38,6 +38,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         approx: args.allow.contains(&Allowed::Approx),
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),
+        reach: Reach::of(args.allow_outside),
         ..Settings::default()
     };
     let mut compiled = compiled(&args.file, &settings, talk)?;
@@ -82,7 +83,8 @@ fn tuned(lock: &Chosen) -> String {
 
 /// Compiles a program under names that do not say where it was built; messages say it all the same.
 fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, Exit> {
-    let mut loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
+    let mut loaded =
+        Loaded::read_within(file, settings.reach).map_err(|it| messages::unreadable(talk, &it))?;
     let named = loaded.files.clone();
     let folder = file.parent().unwrap_or(Path::new(""));
     loaded.files.iter_mut().for_each(|it| name_from(folder, it));

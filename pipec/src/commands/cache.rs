@@ -5,12 +5,13 @@ use crate::{
     Exit,
     args::{CacheCommand, CacheFolderArgs, CacheGcArgs, CacheWhyArgs},
     figures::{bytes, count, things, time},
-    talk::{Style, Talk},
+    talk::{Style, Talk, print},
 };
 use driver::{
     DiskOptions, Settings,
     store::{self, About, Kept, Removal, Verified, Why},
 };
+use plan::escaped;
 use std::io::{self, Write};
 
 /// Does what is said about what is kept.
@@ -38,7 +39,12 @@ fn list(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
         let Kept { address, entries, bytes: used, age_seconds, in_use, about } = it;
         let age = if *in_use { "now".to_owned() } else { format!("{} ago", time(*age_seconds)) };
         let (values, used) = (count(*entries), bytes(*used as f64));
-        writeln!(out, "{:<10} {values:>10} {used:>8} {age:>14}  {}", &address[..8], what(about))?;
+        writeln!(
+            out,
+            "{:<10} {values:>10} {used:>8} {age:>14}  {}",
+            &address[..8],
+            escaped(&what(about))
+        )?;
     }
     let sum: u64 = all.iter().map(|it| it.bytes).sum();
     writeln!(out, "{}, {}", things(all.len() as u64, "address", "addresses"), bytes(sum as f64))?;
@@ -79,16 +85,15 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
 }
 
 fn reason(it: &Why) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     let kept = if it.kept { "kept" } else { "not kept" };
-    writeln!(out, "`{}` of {}: {kept}: {}", it.function, it.step, it.why)?;
+    print(&format!("`{}` of {}: {kept}: {}\n", it.function, it.step, it.why))?;
     match (&it.address, it.entries) {
         (Some(address), n) if n > 0 => {
-            writeln!(out, "  found: {} at {}", things(n, "value", "values"), &address[..8])?;
+            print(&format!("  found: {} at {}\n", things(n, "value", "values"), &address[..8]))?;
         }
         (Some(_), _) if it.kept || it.changed.is_some() => {
             let changed = it.changed.as_deref().unwrap_or("nothing like it was kept before");
-            writeln!(out, "  not found: {changed}")?;
+            print(&format!("  not found: {changed}\n"))?;
         }
         _ => {}
     }
@@ -99,7 +104,7 @@ fn verify(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
     let (mut all, mut shown) = (Vec::new(), Ok(()));
     let sound = store::verify(&args.folder, &mut |it| {
         if shown.is_ok() && !args.json {
-            shown = writeln!(io::stdout(), "{}", verified(it));
+            shown = print(&format!("{}\n", verified(it)));
         }
         all.push(it.clone());
     });

@@ -6,7 +6,7 @@ use crate::{
     args::CalibrateArgs,
     figures::{bytes, percent, time},
     signals,
-    talk::{Style, Talk},
+    talk::{Style, Talk, print},
 };
 use driver::{
     Host,
@@ -18,7 +18,7 @@ use driver::{
 };
 use runtime::Failure;
 use std::{
-    io::{self, Write},
+    io,
     path::PathBuf,
     sync::{
         Arc,
@@ -42,7 +42,7 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
     if args.json {
         print_json(&host)?;
     } else {
-        io::stdout().write_all(text(&host).as_bytes())?;
+        print(&text(&host))?;
     }
     if let Some(it) = host.measured.as_ref().and_then(|it| it.others).filter(|it| *it > BUSY) {
         let warning = talk.styled(Style::Warning, "warning:");

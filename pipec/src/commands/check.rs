@@ -12,7 +12,7 @@ use crate::{
     messages,
     talk::Talk,
 };
-use driver::{Loaded, Settings, SourceFile};
+use driver::{Loaded, Reach, Settings, SourceFile};
 use plan::Diagnostic;
 use std::{
     io::{self, Write},
@@ -60,6 +60,7 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> io::Result<Exit> {
 /// Checks one program, after mending what can be, if that is asked for.
 fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> {
     let settings = Settings { params: args.set.iter().cloned().collect(), ..Settings::default() };
+    let reach = Reach::of(args.allow_outside);
     let look = |loaded: &Loaded| {
         let mut found = driver::check(loaded, &settings);
         if !args.no_lints {
@@ -68,13 +69,14 @@ fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> 
         }
         found
     };
-    let mut loaded = Loaded::read(path).map_err(|it| messages::unreadable(talk, &it))?;
+    let mut loaded =
+        Loaded::read_within(path, reach).map_err(|it| messages::unreadable(talk, &it))?;
     if args.fix
-        && let Some((text, n_mended)) = mend::mended(path, &loaded.files[0].text, &look)
+        && let Some((text, n_mended)) = mend::mended((path, reach), &loaded.files[0].text, &look)
     {
         driver::replace(path, &text).map_err(|it| failed(talk, &it))?;
         talk.say(&format!("`{}`: {} mended", path.display(), things(n_mended, "place", "places")));
-        loaded = Loaded::from_text(path, text);
+        loaded = Loaded::from_text_within(path, text, reach);
     }
     let found = look(&loaded);
     Ok(Checked { files: loaded.files, found })

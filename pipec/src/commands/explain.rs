@@ -5,10 +5,10 @@ use crate::{
     Exit,
     args::{ExplainArgs, Form},
     messages,
-    talk::Talk,
+    talk::{Talk, print},
 };
 use driver::{
-    Circumstances, Compiled, DiskOptions, Host, Loaded, Profile,
+    Circumstances, Compiled, DiskOptions, Host, Loaded, Profile, Reach,
     reference::{self, Found},
 };
 use plan::CodeInfo;
@@ -108,7 +108,7 @@ fn compared((a, b): (&Path, &Path), json: bool, talk: &Talk) -> io::Result<Exit>
     let comparison = first.beside(&names[0], (&names[1], &second));
     match json {
         true => print_json(&comparison)?,
-        false => io::stdout().write_all(comparison.text().as_bytes())?,
+        false => print(&comparison.text())?,
     }
     Ok(Exit::Fine)
 }
@@ -226,7 +226,8 @@ fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
 fn loaded(args: &ExplainArgs, talk: &Talk) -> Result<Loaded, Exit> {
     match built(target(args), talk)? {
         Some(built) => Ok(built.loaded()),
-        None => Loaded::read(target(args)).map_err(|it| messages::unreadable(talk, &it)),
+        None => Loaded::read_within(target(args), Reach::of(args.program.allow_outside))
+            .map_err(|it| messages::unreadable(talk, &it)),
     }
 }
 
@@ -244,20 +245,14 @@ fn planned(
         let observed = circumstances.profile.as_ref().map(Profile::observed);
         return page(path, &explained.html(observed.as_ref()), talk);
     }
-    let mut out = io::stdout().lock();
     match (args.emit, args.json) {
-        (None, false) if args.dot => out.write_all(explained.dot().as_bytes())?,
-        (None, false) if args.rewrites => out.write_all(explained.rewrites().as_bytes())?,
-        (None, false) if args.verbose => out.write_all(explained.text().as_bytes())?,
-        (None, false) => out.write_all(explained.short().as_bytes())?,
-        (Some(Form::Plan), false) => out.write_all(compiled.plan_text().as_bytes())?,
-        (Some(Form::Program), false) => {
-            out.write_all(driver::program_text(&compiled.program).as_bytes())?;
-        }
-        (Some(form @ (Form::Clif | Form::Asm)), _) => {
-            drop(out);
-            return machine_code(compiled, form, talk);
-        }
+        (None, false) if args.dot => print(&explained.dot())?,
+        (None, false) if args.rewrites => print(&explained.rewrites())?,
+        (None, false) if args.verbose => print(&explained.text())?,
+        (None, false) => print(&explained.short())?,
+        (Some(Form::Plan), false) => print(&compiled.plan_text())?,
+        (Some(Form::Program), false) => print(&driver::program_text(&compiled.program))?,
+        (Some(form @ (Form::Clif | Form::Asm)), _) => return machine_code(compiled, form, talk),
         (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
         (Some(Form::Program), true) => print_json(&compiled.program)?,
         (Some(Form::Estimate), _) => print_json(&compiled.optimised.estimate)?,

@@ -2,7 +2,7 @@
 
 use super::{failed, paths::programs};
 use crate::{Exit, args::FmtArgs, diff, figures::things, messages, talk::Talk};
-use driver::{SourceFile, Unreadable};
+use driver::{Reach, SourceFile, Unreadable};
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -39,13 +39,17 @@ pub(super) fn run(args: &FmtArgs, talk: &Talk) -> io::Result<Exit> {
 fn one(path: &Path, args: &FmtArgs, talk: &Talk) -> io::Result<Result<bool, Exit>> {
     let from_stdin = path == Path::new(STDIN);
     let shown = if from_stdin { "stdin".to_owned() } else { path.display().to_string() };
-    let read = if from_stdin { driver::text(io::stdin()) } else { driver::read_text(path) };
+    let read = match from_stdin {
+        true => driver::text(io::stdin()).map_err(|why| Unreadable {
+            path: shown.clone(),
+            why,
+            help: None,
+        }),
+        false => driver::read_main(path, Reach::of(args.allow_outside)),
+    };
     let text = match read {
         Ok(text) => text,
-        Err(why) => {
-            let unreadable = Unreadable { path: shown, why, help: None };
-            return Ok(Err(messages::unreadable(talk, &unreadable)));
-        }
+        Err(it) => return Ok(Err(messages::unreadable(talk, &it))),
     };
     let formatted = match driver::format(&text) {
         Ok(formatted) => formatted,

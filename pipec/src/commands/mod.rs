@@ -26,7 +26,8 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Built, Compiled, Loaded, Lock, SampleProgress, Settings, lock::Chosen};
+use driver::{Built, Compiled, Loaded, Lock, Reach, SampleProgress, Settings, lock::Chosen};
+use plan::escaped_json;
 use runtime::Failure;
 use serde::Serialize;
 use std::{
@@ -83,7 +84,8 @@ fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Ex
     if let Some(built) = built(file, talk)? {
         return as_built(built, &settings, talk);
     }
-    let loaded = Loaded::read(file).map_err(|it| messages::unreadable(talk, &it))?;
+    let loaded =
+        Loaded::read_within(file, settings.reach).map_err(|it| messages::unreadable(talk, &it))?;
     known_rewrites(&settings.without, talk)?;
     let compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
@@ -169,6 +171,7 @@ fn settings(program: &ProgramArgs) -> Settings {
         without: program.without.clone(),
         approx: program.allow.contains(&Allowed::Approx),
         workers: program.workers.map(usize::from),
+        reach: Reach::of(program.allow_outside),
         ..Settings::default()
     }
 }
@@ -203,6 +206,6 @@ fn samples_made(talk: &Talk) -> impl FnMut(&SampleProgress) {
 /// Prints something as JSON on stdout.
 fn print_json(value: &impl Serialize) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
+    out.write_all(escaped_json(&serde_json::to_string_pretty(value)?).as_bytes())?;
     out.write_all(b"\n")
 }

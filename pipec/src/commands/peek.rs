@@ -1,13 +1,17 @@
 //! `pipec peek`: the records after each step, as text and as a contact sheet.
 
 use super::{compiled, failed, print_json, samples_made, settings};
-use crate::{Exit, args::PeekArgs, talk::Talk};
+use crate::{
+    Exit,
+    args::PeekArgs,
+    talk::{Talk, print},
+};
 use driver::{
     Compiled,
     peek::{self, Looked, PeekOptions},
     sheet::{PICTURES_MAX, PICTURES_OF_RECORD_MAX, Sheet, has_picture},
 };
-use std::io::{self, Write};
+use std::io;
 
 /// Looks into the pipeline that `args` names.
 pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
@@ -48,7 +52,7 @@ fn steps(
         if args.json {
             all.push(step);
         } else if shown.is_ok() {
-            shown = io::stdout().write_all(peek::text(&step).as_bytes());
+            shown = print(&peek::text(&step));
         }
     });
     shown?;
@@ -101,7 +105,7 @@ fn follow(
         if args.json {
             all.push(it);
         } else if shown.is_ok() {
-            shown = io::stdout().write_all(peek::followed_text(&it).as_bytes());
+            shown = print(&peek::followed_text(&it));
         }
     });
     shown?;

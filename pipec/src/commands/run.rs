@@ -37,7 +37,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
     };
-    let mut sink = match sink(&args.out, &compiled) {
+    let mut sink = match sink((&args.out, rank(args)), &compiled) {
         Ok(sink) => sink,
         Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
     };
@@ -131,11 +131,11 @@ pub(super) fn stop_on_signals(stop: Stop, terminal: bool) {
     signals::handle(stopping);
 }
 
-fn sink(out: &Path, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
+fn sink((out, rank): (&Path, Rank), compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     match out.to_str() {
         Some("null") => Ok(Box::new(Discard::default())),
         Some("-") => stream(compiled),
-        _ => Ok(Box::new(Folder::open(out, &compiled.program)?)),
+        _ => Ok(Box::new(Folder::open(out, &compiled.program, rank)?)),
     }
 }
 
@@ -196,6 +196,10 @@ impl Running<'_> {
     }
 }
 
+fn rank(args: &RunArgs) -> Rank {
+    Rank { rank: args.rank, world: args.world, ..Rank::default() }
+}
+
 fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
     let usual = RunOptions::default();
     let tuned = lock.as_ref().map_or(usual.workers, |it| it.workers);
@@ -207,7 +211,7 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
         memory: args.memory.unwrap_or(usual.memory),
         whole_process: true,
         chunk_rows: args.chunk_rows.map(|it| it as usize),
-        rank: Rank { rank: args.rank, world: args.world, ..Rank::default() },
+        rank: rank(args),
         state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,

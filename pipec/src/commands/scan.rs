@@ -5,7 +5,7 @@ use crate::{
     Exit,
     args::ScanArgs,
     figures::{bytes, count, things, time},
-    talk::Talk,
+    talk::{Talk, print},
 };
 use driver::{
     Stop,
@@ -74,7 +74,7 @@ fn told(args: &ScanArgs, found: &Scan) -> io::Result<Exit> {
     if args.json {
         print_json(found)?;
     } else {
-        io::stdout().write_all(text(found).as_bytes())?;
+        print(&text(found))?;
     }
     Ok(match found {
         it if it.interrupted => Exit::Interrupted,

@@ -6,16 +6,13 @@ use crate::{
     Exit,
     args::{PolicyName, TuneArgs},
     figures::{percent, rate, things},
-    talk::Talk,
+    talk::{Talk, print},
 };
 use driver::{
     Compiled, Host, Lock, Stop,
     tune::{self, Basis, Compared, Policy, Threads},
 };
-use std::{
-    io::{self, Write},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 /// Tunes the pipeline that `args` names.
 pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
@@ -54,7 +51,7 @@ fn tuned(
         Ok(tuned) => tuned,
         Err(failure) => return Ok(failed(talk, &failure)),
     };
-    io::stdout().lock().write_all(tuned.explanation.short().as_bytes())?;
+    print(&tuned.explanation.short())?;
     for (workers, records) in &tuned.tried {
         let mark = if *workers == tuned.chosen.workers { ">" } else { " " };
         talk.say(&format!("{mark} {workers} workers: {}", rate(*records, " records")));
@@ -117,7 +114,7 @@ fn compared(
         Err(failure) => return Ok(failed(talk, &failure)),
     };
     let lines = table(&compiled.program.name, &compared);
-    io::stdout().lock().write_all(lines.as_bytes())?;
+    print(&lines)?;
     if let Some(needed) = tune::too_short(policies, wanted.seconds) {
         talk.say(&format!(
             "turns of less than 2 s are too few data to tell policies apart: `--seconds {needed:.0}s` does"

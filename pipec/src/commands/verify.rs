@@ -5,13 +5,13 @@ use crate::{
     Exit,
     args::VerifyArgs,
     figures::{things, time},
-    talk::{Style, Talk},
+    talk::{Style, Talk, print},
 };
 use driver::{
     Stop,
     verify::{Difference, Hidden, Pair, VerifyOptions, verify},
 };
-use std::io::{self, Write};
+use std::io;
 
 /// Records that fail in the plain plan only, of which so many are named.
 const HIDDEN_SHOWN: usize = 3;
@@ -31,7 +31,7 @@ pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
     let (mut all, mut shown) = (Vec::new(), Ok(()));
     let outcome = verify(&compiled, &options, &mut samples_made(talk), &mut |pair| {
         if shown.is_ok() && !args.json {
-            shown = writeln!(io::stdout(), "{}", line(pair, batched));
+            shown = print(&format!("{}\n", line(pair, batched)));
         }
         all.push(pair.clone());
     });

@@ -1,6 +1,6 @@
 //! `pipec check --fix`: writes what the messages say should be written.
 
-use driver::Loaded;
+use driver::{Loaded, Reach};
 use plan::{Diagnostic, FileId, Fix};
 use std::path::Path;
 
@@ -9,13 +9,13 @@ const ROUNDS_MAX: usize = 8;
 
 /// The text with all that can be mended, and how many places that were; none where nothing can be.
 pub(super) fn mended(
-    path: &Path,
+    (path, reach): (&Path, Reach),
     text: &str,
     look: &dyn Fn(&Loaded) -> Vec<Diagnostic>,
 ) -> Option<(String, u64)> {
     let (mut text, mut n_mended) = (text.to_owned(), 0);
     for _ in 0..ROUNDS_MAX {
-        let found = look(&Loaded::from_text(path, text.clone()));
+        let found = look(&Loaded::from_text_within(path, text.clone(), reach));
         let mut fixes: Vec<&Fix> = found.iter().filter_map(|it| it.fix.as_ref()).collect();
         fixes.retain(|it| {
             it.span.file == FileId::default() && it.span.text(&text) != it.replacement
@@ -50,7 +50,7 @@ mod tests {
     }
 
     fn text(of: &str) -> Option<String> {
-        mended(Path::new("mended.pipe"), of, &look).map(|it| it.0)
+        mended((Path::new("mended.pipe"), Reach::Project), of, &look).map(|it| it.0)
     }
 
     #[test]

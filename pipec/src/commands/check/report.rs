@@ -3,7 +3,7 @@
 use super::Checked;
 use crate::{args::OutputFormat, messages};
 use driver::{Place, SourceFile};
-use plan::{Diagnostic, Severity, Span};
+use plan::{Diagnostic, Severity, Span, escaped, escaped_json};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, io};
 
@@ -14,14 +14,16 @@ pub(super) fn text(format: OutputFormat, all: &[Checked]) -> io::Result<String> 
     };
     Ok(match format {
         OutputFormat::Full => String::new(),
-        OutputFormat::Concise => each(concise),
-        OutputFormat::Github => each(github),
+        OutputFormat::Concise => escaped(&each(concise)).into_owned(),
+        OutputFormat::Github => escaped(&each(github)).into_owned(),
         OutputFormat::Json => {
             let each = all.iter().flat_map(|it| messages::json(&it.files, &it.found));
             let each: Vec<Value> = each.map(serde_json::to_value).collect::<Result<_, _>>()?;
-            serde_json::to_string_pretty(&each)? + "\n"
+            escaped_json(&serde_json::to_string_pretty(&each)?).into_owned() + "\n"
         }
-        OutputFormat::Sarif => serde_json::to_string_pretty(&sarif(all))? + "\n",
+        OutputFormat::Sarif => {
+            escaped_json(&serde_json::to_string_pretty(&sarif(all))?).into_owned() + "\n"
+        }
     })
 }
 
