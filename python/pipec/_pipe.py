@@ -180,6 +180,16 @@ class Pipe:
         return {name: Field(dtype, tuple(shape)) for name, dtype, shape in self._native.schema()}
 
     @property
+    def classes(self) -> list[str] | dict[str, list[str]] | None:
+        """The names of the classes, in the order of their labels: `pipe.classes[label]`. They are those of
+        `class_of`, whose files are listed now, and of `index_of`. None where the pipeline has no labels;
+        where several fields have other classes each, a dict of lists by field."""
+        found = self._native.classes()
+        if all(names == found[0][1] for _, names in found):
+            return list(found[0][1]) if found else None
+        return {field: list(names) for field, names in found if field is not None}
+
+    @property
     def batched(self) -> bool:
         """Whether it ends with `batch`; else it gives blocks of records."""
         return self._native.batched()

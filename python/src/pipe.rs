@@ -319,6 +319,13 @@ impl Native {
         compiled.warnings.iter().map(|it| errors::drawn(&compiled.files, it)).collect()
     }
 
+    /// The classes of each label: the field, where there is one, and the names in order.
+    fn classes(&self, py: Python<'_>) -> PyResult<Vec<(Option<String>, Vec<String>)>> {
+        let found = py.detach(|| driver::classes(&self.program.compiled));
+        let found = found.map_err(|it| errors::failure(py, &it))?;
+        Ok(found.into_iter().map(|it| (it.field, it.names)).collect())
+    }
+
     /// The pipeline's name.
     fn name(&self) -> String {
         self.program.compiled.program.name.clone()
