@@ -27,8 +27,10 @@ pub struct Row {
 /// Where a foreign name is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A call, a stage, or a value by itself.
+    /// A call or a stage.
     Name,
+    /// A value by itself.
+    Value,
     /// An argument of any call.
     Argument,
     /// An argument of our function or operator of this name.
@@ -82,12 +84,19 @@ pub fn is_module(name: &str) -> bool {
     MODULES.contains(&name)
 }
 
-/// What is written here for a call, a stage or a value of this name; its modules may stand before it.
+/// What is written here for whatever has this name; its modules may stand before it.
 #[must_use]
 pub fn of_name(name: &str) -> Option<Row> {
     let parts: Vec<&str> = name.split('.').collect();
     // `readers.file` is looked for before `file`.
-    (0..parts.len()).find_map(|from| find(&parts[from..].join("."), |it| it == Place::Name))
+    let named = |it| matches!(it, Place::Name | Place::Value);
+    (0..parts.len()).find_map(|from| find(&parts[from..].join("."), named))
+}
+
+/// What is written here for a value of this name, which is not called.
+#[must_use]
+pub fn of_value(name: &str) -> Option<Row> {
+    find(name, |it| it == Place::Value)
 }
 
 /// What is written here for an argument of this name, in a call of `call`.

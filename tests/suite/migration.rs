@@ -34,6 +34,7 @@ fn tried(row: &'static Row) -> Result<(), Failed> {
     for name in row.names {
         match row.place {
             Place::Flag => {}
+            Place::Value => valued(row, name)?,
             Place::Name => called(row, name)?,
             Place::Argument if row.change == Change::Renamed("axis") => given(row, "sum", name)?,
             Place::Argument => given(row, "batch", name)?,
@@ -221,6 +222,16 @@ fn called(row: &Row, name: &str) -> Result<(), Failed> {
         mended(told, &source, &call)?;
     }
     Ok(())
+}
+
+/// A value of the name makes the message of its row.
+fn valued(row: &Row, name: &str) -> Result<(), Failed> {
+    let source = format!("pipeline p = range(9) |> map {{ x: {name} }}\n");
+    let found = messages(&source);
+    match found.iter().any(|it| told(it, row)) {
+        true => Ok(()),
+        false => Err(wrong("no message", &source, &found)),
+    }
 }
 
 /// Whether it is the message of the row; a module in front is told of with the change.

@@ -1,6 +1,6 @@
 //! Arguments: which parameter each is for, and what the library is given.
 
-use super::{Checker, Known, Val, value::Size};
+use super::{Checker, Env, Known, Val, value::Size};
 use crate::{ast, errors::check as errors, migration};
 use plan::{Arg, Const, DType, Extent, Span, Type};
 
@@ -69,6 +69,20 @@ impl<'a> Checker<'a> {
             fine = false;
         }
         fine.then_some(given)
+    }
+
+    /// Whether the arguments of a source are values of the record that it stands in, which it cannot be made of.
+    pub(super) fn is_made_of_record(
+        &mut self,
+        call: &ast::Call,
+        piped: Option<&(Val, Span)>,
+        env: &mut Env<'_>,
+    ) -> bool {
+        let is_word = |it: &ast::Expr| matches!(&it.kind, ast::ExprKind::Name(it) if it == "none");
+        let written = call.args.iter().filter(|it| !is_word(&it.value));
+        let mut vals: Vec<Val> = written.map(|it| self.value(&it.value, env)).collect();
+        vals.extend(piped.map(|it| it.0.clone()));
+        vals.iter().any(Val::is_computed)
     }
 
     /// What is written here for an argument that has its name from elsewhere, in a call of the library.

@@ -232,20 +232,6 @@ impl<'a> Checker<'a> {
     }
 
     /// A source of the library.
-    /// Whether the arguments of a source are values of the record that it stands in, which it cannot be made of.
-    fn is_made_of_record(
-        &mut self,
-        call: &ast::Call,
-        piped: Option<&(Val, Span)>,
-        env: &mut Env<'_>,
-    ) -> bool {
-        let is_word = |it: &ast::Expr| matches!(&it.kind, ast::ExprKind::Name(it) if it == "none");
-        let written = call.args.iter().filter(|it| !is_word(&it.value));
-        let mut vals: Vec<Val> = written.map(|it| self.value(&it.value, env)).collect();
-        vals.extend(piped.map(|it| it.0.clone()));
-        vals.iter().any(Val::is_computed)
-    }
-
     pub(super) fn source(
         &mut self,
         found: &Function,

@@ -84,7 +84,7 @@ pub(crate) fn no_fields(name: &Name, shown: &str) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::NO_SUCH_FIELD.code(), name.span, message);
     match nearest(&name.text, &["shape"]) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => elsewhere::name(diagnostic.clone(), &name.text).unwrap_or_else(|| {
+        None => elsewhere::field(diagnostic.clone(), &name.text).unwrap_or_else(|| {
             diagnostic.help(format!("functions are called: `x |> {}`", name.text))
         }),
     }

@@ -30,6 +30,11 @@ pub(crate) fn argument(message: Diagnostic, row: Row, call: &Call, at: usize) ->
     }
 }
 
+/// Completes a message about an unknown field of a value.
+pub(crate) fn field(message: Diagnostic, name: &str) -> Option<Diagnostic> {
+    migration::of_name(name).map(|row| message.help(row.help))
+}
+
 /// Completes a message about a name that is a value, or a module before one.
 pub(crate) fn name(message: Diagnostic, name: &str) -> Option<Diagnostic> {
     if migration::is_module(name) {
@@ -37,7 +42,7 @@ pub(crate) fn name(message: Diagnostic, name: &str) -> Option<Diagnostic> {
             "there are no modules here: functions and dtypes have names of their own, such as `f32` and `mean`",
         ));
     }
-    migration::of_name(name).map(|row| message.help(row.help))
+    migration::of_value(name).map(|row| message.help(row.help))
 }
 
 /// Whether it is one argument without a name.

@@ -4,7 +4,7 @@
 
 use super::{
     Change::{Gone, Renamed, Told, Truth},
-    Place::{Argument, ArgumentOf, Flag, Name},
+    Place::{Argument, ArgumentOf, Flag, Name, Value},
     Row,
 };
 
@@ -72,7 +72,7 @@ rows! {
         "a program prints nothing: `pipec peek` shows the records after each step";
     Name, "Python, PyTorch", ["set_seed" "manual_seed" "seed" "random_seed" "seed_everything" "Generator" "PRNGKey" "default_rng"], Told,
         "everything random follows from one seed: `--seed`, and `seed=` of `pipec.load` in Python";
-    Name, "tf.data", ["AUTOTUNE"], Told,
+    Value, "tf.data", ["AUTOTUNE"], Told,
         "threads and buffers are chosen by the plan: leave it out. `--workers` says how many threads compute";
     Name, "Python", ["open" "read" "read_bytes" "open_file"], Told,
         "`read_text(path)` and `read_file(path)` read the file of a path";
@@ -256,7 +256,7 @@ rows! {
     ArgumentOf("normal"), "NumPy", ["loc"], Renamed("mean"), "it is `mean`: `mean: 0.0`";
     ArgumentOf("normal"), "NumPy", ["scale" "stddev" "sigma"], Renamed("std"), "it is `std`: `std: 1.0`";
     ArgumentOf("csv"), "pandas", ["sep"], Renamed("delimiter"), "it is `delimiter`: `delimiter: \";\"`";
-    ArgumentOf("csv"), "pandas", ["na_values" "defaults"], Renamed("missing"), "`missing: { age: -1 }` says what an empty field of a column stands for";
+    ArgumentOf("csv"), "pandas", ["record_defaults"], Renamed("missing"), "`missing: { age: -1 }` says what an empty field of a column stands for";
     ArgumentOf("csv"), "pandas", ["usecols" "index_col" "select_columns" "nrows"], Told, "all columns are fields, and those that nobody uses cost nothing; `|> take(5)` bounds the rows";
     ArgumentOf("files"), "tf.data", ["recursive"], Told, "`**` in the pattern is any folders: `files(\"data/**/*.jpg\")`";
     ArgumentOf("files"), "tf.data", ["shuffle" "random_shuffle"], Told, "files come in natural order; a step of its own permutes them: `|> shuffle`";

@@ -61,7 +61,7 @@ codes! {
     "PC0012" NUMBER_RANGE "number-range"
     "An integer is an `i64`, from -2 ** 63 to 2 ** 63 - 1; any other number is at most 1.79e308 (the largest `f64`). A \
      larger integer is never taken for a float: write it with an exponent where that is meant."
-    wrong "const BIG = 9_223_372_036_854_775_808"
+    wrong "const BIG = 99_999_999_999_999_999_999"
     right "const BIG = 9_223_372_036_854_775_807"
 
     "PC0013" UNKNOWN_EDITION "unknown-edition"
