@@ -13,6 +13,7 @@ mod machine;
 mod name;
 mod nodes;
 mod number;
+mod spare;
 mod straight;
 mod timing;
 
@@ -27,6 +28,7 @@ use name::name_of;
 use nodes::Node;
 pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
+pub(crate) use spare::Spare;
 use std::{slice, sync::Arc, time::Instant};
 pub use timing::{CallStats, Calls};
 
@@ -110,20 +112,6 @@ pub(crate) struct Lost {
     pub(crate) entered: usize,
     /// Records that went out before it.
     pub(crate) kept: usize,
-}
-
-/// Where other records come from, for a slot whose own is faulty.
-pub(crate) struct Spare {
-    /// The source.
-    pub(crate) source: Arc<dyn Source>,
-    /// Its numbers: the records `first..first + len`.
-    pub(crate) first: u64,
-    /// See `first`.
-    pub(crate) len: u64,
-    /// The columns that the source makes.
-    pub(crate) columns: Vec<Field>,
-    /// The transforms between the source and this one, in order.
-    pub(crate) chain: Vec<Arc<Compiled>>,
 }
 
 impl Compiled {
@@ -550,31 +538,6 @@ impl Compiled {
             kept = Some(next);
         }
         Ok(kept)
-    }
-}
-
-impl Spare {
-    /// The record `number`, taken through the stages up to the faulty one; none where one filters it.
-    fn record(
-        &self,
-        number: u64,
-        epoch: u32,
-        chain: &mut [Registers],
-        pool: &Pool,
-    ) -> Result<Chunk, Failure> {
-        let mut out = ChunkBuilder::new(&self.columns, 1, epoch, pool);
-        self.source.fetch(&[number], &mut out)?;
-        let mut chunk = out.finish();
-        for (compiled, registers) in self.chain.iter().zip(chain) {
-            let mut lost = Vec::new();
-            match compiled.run(registers, &chunk, None, &mut lost) {
-                Ok(next) => chunk = next,
-                // A record that cannot be read here cannot take another's place.
-                Err(Failure::Record { .. }) => return Ok(chunk.cut(0..0)),
-                Err(failure) => return Err(failure),
-            }
-        }
-        Ok(chunk)
     }
 }
 
