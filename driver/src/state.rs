@@ -10,6 +10,7 @@ use crate::{
     identity::{identity, inputs_hash, structure},
     whole,
 };
+use plan::things;
 use runtime::{Failure, Fingerprint, Position, Rank};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -360,7 +361,7 @@ impl Identity {
             let steps = if then == 0 || now > STEPS_MAX {
                 "its steps are others".to_owned()
             } else {
-                format!("it had {then} steps, and now has {now}")
+                format!("it had {}, and now has {now}", things(then as u64, "step", "steps"))
             };
             return format!("the pipeline was changed since: {steps}; {cure}");
         }
@@ -419,7 +420,7 @@ fn share(of: Option<(u32, u32)>) -> String {
 
 /// What has become of the inputs.
 fn changed_inputs(then: &State, now: &State) -> String {
-    let amount = |it: &State| format!("{} files, {} bytes", it.files, it.bytes);
+    let amount = |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), it.bytes);
     let cure = "bring the data back as they were, or begin anew with another state file";
     if (then.files, then.bytes) == (now.files, now.bytes) {
         return format!("files were renamed or changed since ({}); {cure}", amount(now));

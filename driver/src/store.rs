@@ -11,6 +11,7 @@ pub use why::{Why, why};
 
 use crate::{Compiled, Host, identity::inputs_hash, machine, view, whole};
 use compiler::caches::{Candidate, Disk};
+use plan::things;
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -188,7 +189,8 @@ impl About {
 
     /// What differs from what stood there, in a sentence.
     fn changed_since(&self, then: &Self) -> String {
-        let amount = |it: &Self| format!("{} files, {} bytes", it.files, it.bytes);
+        let amount =
+            |it: &Self| format!("{}, {} bytes", things(it.files, "file", "files"), it.bytes);
         if (self.format, &self.pipec) != (then.format, &then.pipec) {
             return format!("pipec was changed: what is kept is of {}", then.pipec);
         }

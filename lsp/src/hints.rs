@@ -11,7 +11,7 @@ use compiler::{
 use lsp_types::{
     CodeLens, Command, InlayHint, InlayHintKind, Label, MarkupContent, MarkupKind, Range, Tooltip,
 };
-use plan::Span;
+use plan::{Span, things};
 use serde_json::json;
 
 /// Letters of a hint; the rest is told by its tooltip.
@@ -69,7 +69,7 @@ fn hint(document: &Document, at: Span, record: Option<String>, within: Span) -> 
         if let Some(lock) = &first.of.lock
             && first.cost.workers > 1
         {
-            parts.push(format!("{} workers", lock.workers));
+            parts.push(things(lock.workers as u64, "worker", "workers"));
         }
     }
     let whole = parts.join(" · ");

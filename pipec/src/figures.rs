@@ -15,7 +15,7 @@ pub(crate) fn count(n: u64) -> String {
 
 /// So many things, such as `1 batch`, `12 800 records`.
 pub(crate) fn things(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
+    format!("{} {}", count(n), plan::plural(n, one, many))
 }
 
 /// So many in a second: `1 240/s`, `7.6 M records/s`.

@@ -16,6 +16,7 @@ mod plan;
 mod profile;
 mod program;
 mod shown;
+mod things;
 mod types;
 
 pub use ahead::{Ahead, AheadLoop};
@@ -35,6 +36,7 @@ pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
 pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};
+pub use things::{plural, things};
 pub use types::{
     Commas, DType, Extent, Field, PLAUSIBLE_BYTES_MAX, Type, VALUE_BYTES_MAX, shown_bytes,
 };

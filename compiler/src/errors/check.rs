@@ -208,7 +208,8 @@ pub(crate) fn no_such_parameter(
 ) -> Diagnostic {
     let (code, arg) = (codes::NO_SUCH_PARAMETER.code(), &call.args[at]);
     let Some(name) = &arg.name else {
-        let message = format!("`{}` takes {} arguments", call.name.text, formals.len());
+        let most = plan::things(formals.len() as u64, "argument", "arguments");
+        let message = format!("`{}` takes {most}", call.name.text);
         return Diagnostic::error(code, arg.span(), message)
             .label("one too many")
             .help(format!("it is `{}`", head(&call.name.text, formals)));

@@ -6,6 +6,7 @@ use super::{
     reads::{Ran, Reads},
 };
 use crate::host::{Cache, Cold, Figure, Pattern, Point, Sweep};
+use plan::things;
 use runtime::Failure;
 use std::{
     fs::File,
@@ -155,15 +156,15 @@ impl Spot {
             Cache::Cold => "cold",
             Cache::Warm => "warm",
         };
+        let threads = things(self.threads as u64, "thread", "threads");
         let pattern = match self.pattern {
             Pattern::Sequential => "sequential",
             Pattern::Random => "random",
             Pattern::Files => {
-                let threads = self.threads;
-                return format!("{cache} files of {} KiB, {threads} threads", self.request >> 10);
+                return format!("{cache} files of {} KiB, {threads}", self.request >> 10);
             }
         };
-        format!("{cache} {pattern} reads of {} KiB, {} threads", self.request >> 10, self.threads)
+        format!("{cache} {pattern} reads of {} KiB, {threads}", self.request >> 10)
     }
 }
 

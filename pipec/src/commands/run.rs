@@ -3,7 +3,7 @@
 mod report;
 
 use super::{compiled, lock, print_json, settings};
-use crate::{Exit, args::RunArgs, signals, talk::Talk};
+use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
     Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
     Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
@@ -182,7 +182,7 @@ impl Running<'_> {
             if !mem::replace(&mut told, true) {
                 talk.say(&report::sample_begins(it));
             }
-            talk.passing(&format!("{} of {} pictures", it.made, it.count));
+            talk.passing(&format!("{} of {}", it.made, things(it.count, "picture", "pictures")));
             if it.made == it.count {
                 talk.passed();
             }

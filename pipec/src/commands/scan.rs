@@ -34,7 +34,7 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
     let watch = ScanWatch {
         stop,
         bad: &mut |it| out.as_mut().map_or(Ok(()), |out| out.write(it)),
-        progress: &mut |n| talk.passing(&format!("{} records looked at", count(n))),
+        progress: &mut |n| talk.passing(&format!("{} looked at", things(n, "record", "records"))),
         sample: &mut samples_made(talk),
     };
     let outcome =

@@ -54,7 +54,11 @@ fn tuned(
     print(&tuned.explanation.short())?;
     for (workers, records) in &tuned.tried {
         let mark = if *workers == tuned.chosen.workers { ">" } else { " " };
-        talk.say(&format!("{mark} {workers} workers: {}", rate(*records, " records")));
+        talk.say(&format!(
+            "{mark} {}: {}",
+            things(*workers as u64, "worker", "workers"),
+            rate(*records, " records")
+        ));
     }
     talk.say(&basis(tuned.chosen.workers, &tuned.basis));
     let (path, name) = (Lock::path_of(&args.file), &compiled.program.name);

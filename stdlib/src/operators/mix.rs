@@ -50,7 +50,11 @@ fn weights(arg: &Arg, names: &[String], streams: usize) -> Result<Vec<f64>, Stri
             all.iter().map(weight).collect::<Result<_, _>>()?
         }
         Arg::List(all) => {
-            return Err(format!("there are {} weights for {streams} streams", all.len()));
+            return Err(format!(
+                "there are {} for {}",
+                plan::things(all.len() as u64, "weight", "weights"),
+                plan::things(streams as u64, "stream", "streams")
+            ));
         }
         Arg::Record(entries) => {
             if let Some((name, _)) = entries.iter().find(|(it, _)| !names.contains(it)) {
@@ -472,7 +476,7 @@ mod tests {
         let stop = Arg::Word("stop".to_owned());
         let list = |all: &[i64]| Arg::List(all.iter().map(|it| Arg::Int(*it)).collect());
         for (weights, message) in [
-            (list(&[1]), "1 weights for 2"),
+            (list(&[1]), "1 weight for 2"),
             (list(&[0, 0]), "more than 0"),
             (list(&[1, -1]), "is -1"),
         ] {

@@ -126,7 +126,10 @@ pub(crate) fn no_shape(ty: &Type, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn outside_list(len: usize, at: Span) -> Diagnostic {
-    let message = format!("there are {len} elements, counted from 0");
+    let message = match len {
+        1 => "there is one element, number 0".to_owned(),
+        _ => format!("there are {len} elements, counted from 0"),
+    };
     Diagnostic::error(codes::INDEX.code(), at, message)
 }
 

@@ -55,7 +55,8 @@ fn fitted(asked: &[i64], elements: usize) -> Result<Vec<usize>, String> {
     };
     let exact = asked.contains(&-1) || open == Some(1);
     let open = open.filter(|_| exact).ok_or_else(|| {
-        format!("{elements} elements do not fit the extents [{}]", plan::Commas(asked))
+        let elements = plan::things(elements as u64, "element", "elements");
+        format!("the extents [{}] do not hold {elements}", plan::Commas(asked))
     })?;
     Ok(asked.iter().map(|&it| usize::try_from(it).unwrap_or(open)).collect())
 }
