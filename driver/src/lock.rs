@@ -145,7 +145,7 @@ impl Chosen {
     pub(crate) fn flaw(&self) -> Option<String> {
         let (least, most) = (WORKERS.start(), WORKERS.end());
         (!WORKERS.contains(&self.workers))
-            .then(|| format!("`workers` is {}: it needs {least} to {most}", self.workers))
+            .then(|| format!("{} workers: it needs {least} to {most}", self.workers))
     }
 
     fn write(&self, name: &str, text: &mut String) {
