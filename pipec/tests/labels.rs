@@ -142,13 +142,14 @@ fn a_run_and_a_look_tell_the_classes() {
 #[test]
 fn a_state_of_another_mapping_is_refused() {
     let folder = folder("state");
-    let run = |pipeline: &str, state: &str| {
-        folder.run_p(&[pipeline, "--epochs", "3", "--limit", "1", "--state", state])
+    let until = |limit: &str, pipeline: &str, state: &str| {
+        folder.run_p(&[pipeline, "--epochs", "3", "--limit", limit, "--state", state])
     };
     for pipeline in ["listed", "file", "other", "own"] {
-        run(pipeline, &format!("{pipeline}.json")).ends(0, &[]);
-        run(pipeline, &format!("{pipeline}.json")).ends(0, &["went on after 1 batch"]);
+        until("1", pipeline, &format!("{pipeline}.json")).ends(0, &[]);
+        until("2", pipeline, &format!("{pipeline}.json")).ends(0, &["went on after 1 batch"]);
     }
+    let run = |pipeline: &str, state: &str| until("3", pipeline, state);
     folder.write("classes.txt", "c\nb\na\n");
     let others = "the classes of its labels are others: there were 3, and now are";
     run("file", "file.json")

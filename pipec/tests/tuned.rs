@@ -68,7 +68,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
         ("old.profile", 2, "another program"),
         ("odd.profile", 2, "another program"),
         ("new.profile", 5, "its form is 2"),
-        ("/dev/zero", 5, "MiB"),
+        ("/dev/zero", 5, "it is a device"),
     ] {
         let told = folder.pipec(&["explain", "p.pipe", "--profile", name]);
         told.ends(code, &[said, "pipec profile"]);
@@ -133,7 +133,7 @@ fn a_damaged_host_file_is_told_of() {
 #[test]
 fn a_lock_is_heeded_while_it_fits() {
     let folder = Folder::of("tuned", &[("p.pipe", PROGRAM)]);
-    folder.pipec(&["run", "p.pipe", "--locked"]).ends(2, &["says nothing of `p`", "pipec tune"]);
+    folder.pipec(&["run", "p.pipe", "--locked"]).ends(2, &["there is no lock", "pipec tune"]);
     folder
         .pipec(&["tune", "p.pipe", "--seconds", "2s", "--epochs", "3"])
         .ends(0, &["workers", "written to `p.pipe.lock`"]);
@@ -168,7 +168,7 @@ fn a_lock_is_heeded_while_it_fits() {
 fn a_built_file_brings_its_lock_along() {
     let folder = Folder::of("tuned-built", &[("p.pipe", PROGRAM)]);
     let build = |more: &[&str]| folder.pipec(&[&["build", "p.pipe", "-o", "own"], more].concat());
-    build(&["--locked"]).ends(2, &["says nothing of `p`", "pipec tune"]);
+    build(&["--locked"]).ends(2, &["there is no lock", "pipec tune"]);
     folder.pipec(&["tune", "p.pipe", "--seconds", "1s", "--epochs", "3"]).ends(0, &[]);
     let lock = folder.read("p.pipe.lock");
     let workers = lock.lines().find(|it| it.starts_with("workers")).unwrap();

@@ -7,7 +7,7 @@
 //! A draft goes away with its `Draft`. What a signal ends drops nothing: who handles signals calls
 //! [`remove_drafts`] first.
 
-use crate::open::patiently;
+use crate::open::{is_real_folder, patiently};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -145,6 +145,19 @@ pub fn is_draft_of(name: &str) -> Option<&str> {
     let name = name.strip_prefix('.')?.strip_suffix(SUFFIX)?;
     let (name, random) = name.rsplit_once('.')?;
     (random.len() == RANDOM && random.bytes().all(|it| it.is_ascii_alphanumeric())).then_some(name)
+}
+
+/// Removes the drafts in a folder that killed processes have left, of files whose names are `of` the
+/// caller. To be called by who alone writes there; what cannot be removed stays.
+pub fn remove_left(folder: &Path, of: impl Fn(&str) -> bool) {
+    if !is_real_folder(folder) {
+        return;
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().and_then(is_draft_of).is_some_and(&of) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes every draft of this process, and lets no other one begin: it is about to end.

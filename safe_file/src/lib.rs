@@ -7,6 +7,6 @@
 mod draft;
 mod open;
 
-pub use draft::{Draft, create, is_draft_of, remove_drafts, rewrite, write};
+pub use draft::{Draft, create, is_draft_of, remove_drafts, remove_left, rewrite, write};
 pub use open::{create_here, text};
 pub use open::{is_real_folder, is_too_many_open, open, open_here, patiently, read, read_here};

@@ -213,6 +213,11 @@ impl Sink for Folder {
         self.check_earlier(files)?;
         // Where the run has written no file yet, what is in the folder is not of it.
         (self.begun, self.outputs, self.manifest.files) = (files > 0, outputs, files);
+        if self.begun {
+            safe_file::remove_left(&self.folder, |it| it == MANIFEST);
+            let folders = self.manifest.folders(&self.folder);
+            folders.iter().for_each(|it| safe_file::remove_left(it, is_ours));
+        }
         Ok(())
     }
 

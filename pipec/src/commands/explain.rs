@@ -139,7 +139,7 @@ fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
         if args.json {
             print_json(code)?;
         } else {
-            io::stdout().write_all(story(code).as_bytes())?;
+            print(&story(code))?;
         }
         return Ok(Some(Exit::Fine));
     }

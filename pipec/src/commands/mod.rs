@@ -71,6 +71,8 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
 fn ends_by_itself(command: &Command) -> bool {
     match command {
         Command::Run(_) | Command::Profile(_) | Command::Tune(_) | Command::Calibrate(_) => true,
+        // They tell what they have found.
+        Command::Scan(_) | Command::Verify(_) => true,
         // `--analyze` runs it.
         Command::Explain(args) => args.analyze,
         #[cfg(feature = "lsp")]

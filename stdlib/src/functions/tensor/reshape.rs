@@ -55,8 +55,8 @@ fn fitted(asked: &[i64], elements: usize) -> Result<Vec<usize>, String> {
     };
     let exact = asked.contains(&-1) || open == Some(1);
     let open = open.filter(|_| exact).ok_or_else(|| {
-        let elements = plan::things(elements as u64, "element", "elements");
-        format!("the extents [{}] do not hold {elements}", plan::Commas(asked))
+        let verb = plan::plural(elements as u64, "element does", "elements do");
+        format!("{elements} {verb} not fit the extents [{}]", plan::Commas(asked))
     })?;
     Ok(asked.iter().map(|&it| usize::try_from(it).unwrap_or(open)).collect())
 }
