@@ -62,7 +62,12 @@ impl Values<'_> {
     /// A call of a function.
     fn call(&mut self) -> Value {
         let library = self.library;
-        let callee = self.dice.pick(library);
+        let mut callee = self.dice.pick(library);
+        // Most of their own calls are refused: shapes are seldom right by chance.
+        if self.dice.percent(3) {
+            let name = *self.dice.pick(&["zeros", "index_of"]);
+            callee = library.iter().find(|it| it.name == name).unwrap_or(callee);
+        }
         match callee.name.as_str() {
             "as_type" => return self.typed(),
             "class_of" => {
@@ -73,6 +78,7 @@ impl Values<'_> {
                     instead: Some("-1"),
                 };
             }
+            "index_of" => return self.index_of(),
             // Not for long.
             "busy" => {
                 let value = self.atom((DType::I64, 0));
@@ -105,6 +111,16 @@ impl Values<'_> {
         }
         let text = self.written(&callee.name, args);
         Value { text, fails: callee.fails, instead: None }
+    }
+
+    /// The number of a text or of a whole number in a list that may lack it.
+    fn index_of(&mut self) -> Value {
+        let text = if self.dice.percent(50) {
+            format!("index_of({}, [2, 1, 0, 5, 3])", self.base())
+        } else {
+            format!("index_of({}, ['12', 'mit', ''])", self.atom((DType::Str, 0)))
+        };
+        Value { text, fails: true, instead: Some("-1") }
     }
 
     /// The arguments behind the first one with a name.
