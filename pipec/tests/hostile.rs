@@ -430,6 +430,7 @@ fn ranks_share_neither_a_folder_nor_a_state() {
     folder.pipec(&["run", "p.pipe", "--state", "s.json"]).ends(4, &["--rank 0", "a run alone"]);
     run("0", &["--state", "s.json", "--out", "out"]).ends(0, &[]);
     assert!(folder.read("out/pipec.json").contains("\"world\": 2"));
+    run("1", &["--out", "out"]).ends(5, &["rank 0 of 2", "a folder of its own"]);
     // A run alone keeps what it always did.
     folder.pipec(&["run", "p.pipe", "--state", "a.json", "--out", "alone"]).ends(0, &[]);
     assert!(

@@ -48,6 +48,11 @@ pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
 
 fn file(path: &Path, goes_on: bool) -> io::Result<File> {
     let is_there = fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
+    if is_there && !is_quarantine(path)? {
+        return Err(io::Error::other(
+            "it holds something else than lines of JSON, and is not overwritten; name another file",
+        ));
+    }
     if !goes_on || !is_there {
         return safe_file::create(path);
     }
@@ -57,6 +62,13 @@ fn file(path: &Path, goes_on: bool) -> io::Result<File> {
     file.set_len(whole)?;
     file.seek(SeekFrom::Start(whole))?;
     Ok(file)
+}
+
+/// Whether a file is empty or may have been written by an earlier run: each line is an object.
+fn is_quarantine(path: &Path) -> io::Result<bool> {
+    let mut first = Vec::new();
+    safe_file::open(path)?.take(1).read_to_end(&mut first)?;
+    Ok(matches!(*first, [] | [b'{']))
 }
 
 /// Bytes of a file up to the end of its last whole line.
@@ -97,7 +109,7 @@ mod tests {
     #[test]
     fn half_a_line_goes_before_the_run_goes_on() {
         let path = std::env::temp_dir().join(format!("pipec-quarantine-{}", std::process::id()));
-        let long = "x".repeat(100_000);
+        let long = format!("{{{}", "x".repeat(100_000));
         for (text, kept) in [
             ("", String::new()),
             ("{}\n{\"a\"", "{}\n".to_owned()),
@@ -109,8 +121,14 @@ mod tests {
             file(&path, true).unwrap().write_all(b"[]\n").unwrap();
             assert!(fs::read_to_string(&path).unwrap() == kept + "[]\n", "{text:.9}");
         }
+        fs::write(&path, "{}\n").unwrap();
         drop(file(&path, false).unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"");
+        for goes_on in [false, true] {
+            fs::write(&path, "my notes").unwrap();
+            assert!(file(&path, goes_on).is_err());
+            assert_eq!(fs::read(&path).unwrap(), b"my notes");
+        }
         fs::remove_file(&path).unwrap();
     }
 }

@@ -117,6 +117,19 @@ impl Folder {
                 ),
             });
         }
+        let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
+        let theirs = earlier.as_ref().and_then(|it| it.share);
+        if let (Some(Share { rank: theirs, world }), Some(ours)) = (theirs, share)
+            && theirs != ours.rank
+        {
+            return Err(Failure::Io {
+                path: folder.display().to_string(),
+                detail: format!(
+                    "it holds the output of rank {theirs} of {world}, which is not replaced by that of \
+                     another rank; give each rank a folder of its own"
+                ),
+            });
+        }
         let manifest = Manifest {
             format: FORMAT,
             pipeline: program.name.clone(),
@@ -124,7 +137,7 @@ impl Folder {
             fields: forms(program),
             files: 0,
             complete: false,
-            share: (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world }),
+            share,
         };
         Ok(Self {
             folder: folder.to_owned(),
