@@ -2,6 +2,7 @@
 
 use crate::random::{
     World,
+    callee::Callee,
     dice::Dice,
     oracle::HEAD,
     steps::{self, Growing},
@@ -38,6 +39,7 @@ impl Draft {
     pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
         let mut writer = Writer {
             dice: Dice::new(number),
+            favourite: &world.library[number as usize % world.library.len()],
             world,
             tally,
             draft: Self { functions: Vec::new(), streams: Vec::new() },
@@ -61,6 +63,9 @@ impl Draft {
 pub(crate) struct Writer<'a> {
     pub(crate) dice: Dice,
     pub(crate) world: &'a World,
+    /// A function that it calls more often than others, another in each program: so that none is used
+    /// by chance alone.
+    favourite: &'a Callee,
     pub(crate) tally: &'a mut Tally,
     pub(crate) draft: Draft,
     names: usize,
@@ -134,7 +139,8 @@ impl Writer<'_> {
     }
 
     pub(crate) fn values<'v>(&'v mut self, fields: &'v [Field]) -> super::values::Values<'v> {
-        super::values::Values { dice: &mut self.dice, library: &self.world.library, fields }
+        let (library, favourite) = (&self.world.library, self.favourite);
+        super::values::Values { dice: &mut self.dice, library, favourite, fields }
     }
 
     /// Begins a stream; none if the checker does not like its head.
