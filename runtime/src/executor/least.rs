@@ -9,7 +9,7 @@ use crate::Failure;
 use plan::{Arg, Code, Extent, Field, Index, Program, Stage, shown_bytes};
 
 /// Bytes that threads, their stacks and the allocator take beyond what is counted, whatever runs.
-/// Measured (x86-64, glibc): 2 to 3 MB with two workers and four readers.
+/// Assumed, with room to spare: a few runs of development builds with two workers took less.
 const BESIDE_BYTES: u64 = 4 << 20;
 
 /// What a run needs at the least.
