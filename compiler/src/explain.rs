@@ -30,7 +30,7 @@ pub use rewrites::Lowering;
 use crate::{
     estimate::{CallEstimate, Estimate, Outlook, View, outlook},
     lower::{
-        Lowered,
+        Lowered, batched,
         catalog::Catalog,
         lower_known,
         role::{Role, role},
@@ -89,6 +89,38 @@ pub struct Line {
     pub estimate: usize,
     /// What it reads, by the places in the estimate's steps.
     pub inputs: Vec<usize>,
+    /// What enters it, and so what its time is of.
+    pub enters: Unit,
+    /// What leaves it, and so what its size is of.
+    pub leaves: Unit,
+}
+
+/// What is counted between two steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// What the source gives, or what has become of it.
+    Record,
+    /// What `batch` makes.
+    Batch,
+}
+
+impl Unit {
+    /// The word for it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Batch => "batch",
+        }
+    }
+
+    /// A figure of a column whose head says that it is of a record.
+    fn of(self, figure: String) -> String {
+        match self {
+            Self::Record => figure,
+            Self::Batch => figure + "/batch",
+        }
+    }
 }
 
 /// Explains a plan. `label` says where a place of the text is: `aug.pipe:12:8`.
@@ -102,7 +134,8 @@ pub fn explain(
     let catalog = Catalog::new(library);
     let lowered = lower_known(plan, &catalog, &|_| String::new()).ok();
     let lanes = lowered.as_ref().map_or(Vec::new(), lanes);
-    let mut lines = Lines { plan, catalog, label, lanes, all: Vec::new() };
+    let batched = batched(plan, &catalog);
+    let mut lines = Lines { plan, catalog, label, lanes, batched, all: Vec::new() };
     lines.stream(plan.root, 0);
     let outlook = outlook(plan, library, &optimised.estimate, view);
     Explanation {
@@ -165,6 +198,8 @@ struct Lines<'a> {
     label: &'a dyn Fn(Span) -> String,
     /// For each operator that goes through in lanes how many, and for what is dealt from them.
     lanes: Vec<InLanes>,
+    /// For each operator whether batches leave it.
+    batched: Vec<bool>,
     all: Vec<Line>,
 }
 
@@ -236,7 +271,13 @@ impl Lines<'_> {
             brief: self.brief(id, op),
             estimate: id.row(),
             inputs: op.inputs.iter().map(|it| it.row()).collect(),
+            enters: op.inputs.first().map_or(Unit::Record, |it| self.leaves(*it)),
+            leaves: self.leaves(id),
         });
+    }
+
+    fn leaves(&self, id: OpId) -> Unit {
+        if self.batched[id.row()] { Unit::Batch } else { Unit::Record }
     }
 
     /// Whether records leave that are others than those that enter.

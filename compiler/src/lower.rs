@@ -181,7 +181,7 @@ impl Lowering<'_> {
             name: self.plan.name.clone(),
             stages: self.stages,
             output: self.plan.output().to_vec(),
-            batched: batched(self.plan, self.catalog),
+            batched: batched(self.plan, self.catalog)[self.plan.root.row()],
             deal,
             lanes,
             jit: true,
@@ -441,8 +441,8 @@ fn column_args(
     args.iter().map(&mut column).collect()
 }
 
-/// Whether each record that leaves is a batch.
-fn batched(plan: &Plan, catalog: &Catalog) -> bool {
+/// Whether each record that leaves an operator is a batch, for all of them.
+pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
     let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
     for (_, op) in plan.ops.iter() {
         batched.push(match role(op, catalog) {
@@ -451,7 +451,7 @@ fn batched(plan: &Plan, catalog: &Catalog) -> bool {
             _ => op.inputs.iter().any(|it| batched[it.row()]),
         });
     }
-    batched[plan.root.row()]
+    batched
 }
 
 #[cfg(test)]

@@ -214,9 +214,9 @@ fn step_text(compiled: &Compiled, step: &str) -> Result<String, String> {
         text += &format!("gives       {record}\n");
     }
     text += &format!(
-        "costs       {} a record, {:.0} % of the time of `{}`\n",
+        "costs       {} a record, {} of the time of `{}`\n",
         time(cost.ns),
-        cost.share * 100.0,
+        plan::percent(cost.share),
         explained.pipeline
     );
     for it in &cost.calls {

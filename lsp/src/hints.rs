@@ -11,7 +11,7 @@ use compiler::{
 use lsp_types::{
     CodeLens, Command, InlayHint, InlayHintKind, Label, MarkupContent, MarkupKind, Range, Tooltip,
 };
-use plan::{Span, things};
+use plan::{Span, percent, things};
 use serde_json::json;
 
 /// Letters of a hint; the rest is told by its tooltip.
@@ -94,9 +94,9 @@ fn hint(document: &Document, at: Span, record: Option<String>, within: Span) -> 
 fn tooltip(document: &Document, at: Span, whole: &str) -> String {
     let mut text = format!("```pipe\n{whole}\n```\n");
     for it in document.steps_at(at) {
-        let (ns, share) = (it.cost.ns, it.cost.share * 100.0);
+        let (ns, share) = (it.cost.ns, percent(it.cost.share));
         text += &format!(
-            "\n`{}`: {} a record, {share:.0} % of `{}`, {}\n",
+            "\n`{}`: {} a record, {share} of `{}`, {}\n",
             it.step,
             time(ns),
             it.pipeline,

@@ -27,7 +27,7 @@ pipeline each = numbers |> map { x }
 fn a_run_says_what_came_of_it() {
     let folder = Folder::of("cli-run", &[("n.pipe", NUMBERS)]);
     let run = folder.pipec(&["run", "n.pipe", "train"]);
-    run.ends(0, &["train: 78 batches, 4 992 records", "rate", "first batch", "busiest", "memory"]);
+    run.ends(0, &["train: 78 batches, 4,992 records", "rate", "first batch", "busiest", "memory"]);
     assert_eq!(run.out, "");
     assert!(!run.err.contains('\x1b'), "no colour, no progress: {}", run.err);
 
@@ -41,8 +41,8 @@ fn a_run_says_what_came_of_it() {
     );
     folder
         .pipec(&["run", "n.pipe", "train", "--epochs", "2"])
-        .ends(0, &["156 batches, 9 984 records"]);
-    folder.pipec(&["run", "n.pipe", "each"]).ends(0, &["each: 5 000 records"]);
+        .ends(0, &["156 batches, 9,984 records"]);
+    folder.pipec(&["run", "n.pipe", "each"]).ends(0, &["each: 5,000 records"]);
 }
 
 #[test]

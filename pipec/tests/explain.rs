@@ -104,15 +104,15 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     told(&range("|> shuffle |> where i % 100 >= 2 |> map { x: i }"), "the last 84 of the 980");
     told(&range("|> where i % 100 >= 2 |> skip(10)"), "the last 74 of the 970 records");
     told(&range("|> where i % 2 == 0 |> take(200)"), "the last 72 of the 200 records");
-    told(&range("|> where i % 100 >= 2 |> repeat(3)"), "the last 124 of the 2940 records");
-    told(&range("|> where i % 100 >= 2 |> flat_map [{ i }, { i }]"), "the last 40 of the 1960");
+    told(&range("|> where i % 100 >= 2 |> repeat(3)"), "the last 124 of the 2,940 records");
+    told(&range("|> where i % 100 >= 2 |> flat_map [{ i }, { i }]"), "the last 40 of the 1,960");
     let short = folder.pipec(&["explain", "p.pipe"]).out;
     told(&short, "keep the last 40 of 1,960 records: `tail: keep` (2% of the work is wasted)");
     // The numbers of another epoch are others.
     told(&range("|> where uniform() < 0.9"), "the last ~");
     told(&range("|> shuffle |> take(500) |> where i % 3 > 0"), "the last ~");
     // Of what fails nobody knows how much it will be.
-    told(&range("|> map { x: 12 // (i + 1) } else skip"), "the last ~104 of the ~1000 records");
+    told(&range("|> map { x: 12 // (i + 1) } else skip"), "the last ~104 of the ~1,000 records");
 
     // Files are not read to know what their paths say.
     folder.write(

@@ -39,20 +39,20 @@ fn rows_that_do_not_fit_are_faults_of_the_record() {
     // In order, and in any order.
     for order in ["", " |> shuffle", " |> shuffle(window: 50)"] {
         let body = format!("csv(\"a.csv\"){order} |> map {{ n: age * 2 }} else skip(most: 0.01)");
-        run(&body, &["--quarantine", "bad.jsonl"]).ends(0, &["1 998 records", "2 records"]);
+        run(&body, &["--quarantine", "bad.jsonl"]).ends(0, &["1,998 records", "2 records"]);
         let bad = folder.read("bad.jsonl");
         assert!(
             bad.contains("a.csv:1502: column `age` is `i64`") && bad.contains("a.csv:1702: "),
             "{bad}"
         );
     }
-    run("csv(\"a.csv\") |> map { n: age else skip(most: 0.01) }", &[]).ends(0, &["1 998 records"]);
+    run("csv(\"a.csv\") |> map { n: age else skip(most: 0.01) }", &[]).ends(0, &["1,998 records"]);
     run("csv(\"a.csv\") else skip(most: 0.01) |> map { age, size } |> batch(9, tail: keep)", &[])
         .ends(0, &["222 batches"]);
     run("csv(\"a.csv\") |> map { n: age else -1, s: size else 0 }", &[])
-        .ends(0, &["2 000 records"]);
+        .ends(0, &["2,000 records"]);
     run("csv(\"a.csv\") |> shuffle |> map { n: age else another(most: 0.01) }", &[])
-        .ends(0, &["2 000 records"]);
+        .ends(0, &["2,000 records"]);
     // A fault that nobody has said anything of ends the run, also beside an `else`.
     run("csv(\"a.csv\") |> map { n: age, s: size else 0 }", &[])
         .ends(3, &["a.csv:1502: column `age`"]);

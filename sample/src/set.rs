@@ -32,7 +32,7 @@ const MARKER: &str = "sample-set.unfinished";
 pub struct Images {
     /// Where the class folders go; made if it is not there.
     pub folder: PathBuf,
-    /// How many pictures, 1 to 1 000 000; picture *i* is of class *i* modulo the classes.
+    /// How many pictures, 1 to 1,000 000; picture *i* is of class *i* modulo the classes.
     pub count: u64,
     /// Which set: another seed gives other pictures with the same statistics.
     pub seed: u64,

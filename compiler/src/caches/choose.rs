@@ -6,7 +6,7 @@
 //! for which there is room.
 
 use super::Candidate;
-use plan::{StageId, parts::Keep};
+use plan::{StageId, parts::Keep, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -202,7 +202,7 @@ impl Choice {
     fn saves_in_words(&self) -> String {
         let share = self.share.max(self.disk_share);
         let part = match share < 1.0 {
-            true => format!(", as there is room for {:.0} % of them", share * 100.0),
+            true => format!(", as there is room for {} of them", percent(share)),
             false => String::new(),
         };
         format!("{:.0} µs a record{part}", self.saves_ns / 1e3)
@@ -358,7 +358,7 @@ fn keep(choice: &mut Choice, room: Room) -> Room {
 
 fn room_for(memory: f64, disk: f64) -> String {
     let of = |share: f64| match share < 1.0 {
-        true => format!("{:.0} % of them", share * 100.0),
+        true => format!("{} of them", percent(share)),
         false => "all of them".to_owned(),
     };
     match (memory >= SHARE_MIN, disk >= SHARE_MIN) {
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn all_that_is_kept_together_takes_no_more_than_the_room() {
-        // 7 000 and what is left of 10 000: nothing is over for values larger than was estimated.
+        // 7,000 and what is left of 10,000: nothing is over for values larger than was estimated.
         assert_eq!(limits([700.0, 400.0], 10_000), 10_000);
         // There is room for a quarter more of both, and no need of any more.
         assert_eq!(limits([700.0, 400.0], 100_000), 13_750);

@@ -110,7 +110,7 @@ impl Number {
         }
     }
 
-    /// The whole number that it is, where it is one: `10s * 6.4kHz` is 64 000.
+    /// The whole number that it is, where it is one: `10s * 6.4kHz` is 64,000.
     pub(crate) fn as_int(self) -> Option<i64> {
         match self.size {
             Size::Int(it) => Some(it),

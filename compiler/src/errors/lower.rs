@@ -42,7 +42,7 @@ const MISALIGNS: CodeInfo = CodeInfo {
 const TOO_LARGE: CodeInfo = CodeInfo {
     id: "PC0305",
     name: "program-size",
-    long: "A pipeline has at most 1 000 sources and operators, so that no program can exhaust the machine that runs it.",
+    long: "A pipeline has at most 1,000 sources and operators, so that no program can exhaust the machine that runs it.",
 };
 
 const NO_LANES: CodeInfo = CodeInfo {

@@ -179,11 +179,11 @@ fn row(name: String, ns: [Option<f64>; 2], all: [f64; 2]) -> Vec<Cell> {
     [Cell::left(name)].into_iter().chain(numbers.map(Cell::right)).collect()
 }
 
-/// By how much the second is more than the first: `+12 %`.
+/// By how much the second is more than the first: `+12%`.
 fn change(both: [Option<f64>; 2]) -> String {
     match both {
         [Some(a), Some(b)] if a > 0.0 && b / a >= 10.0 => format!("× {}", rate(measured(b / a))),
-        [Some(a), Some(b)] if a > 0.0 => format!("{:+.0} %", 100.0 * (b / a - 1.0)),
+        [Some(a), Some(b)] if a > 0.0 => format!("{:+.0}%", 100.0 * (b / a - 1.0)),
         _ => String::new(),
     }
 }

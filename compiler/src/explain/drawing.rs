@@ -1,7 +1,7 @@
 //! The plan as it is drawn: nodes and edges, each with what is written on it.
 
 use super::{
-    Explanation, Line,
+    Explanation, Line, Unit,
     figures::{bytes, rate, time},
     forecast,
 };
@@ -28,8 +28,8 @@ pub(super) struct Edge {
     pub(super) to: Option<usize>,
     /// Records for each output; for the consumer, outputs.
     pub(super) records: Figure,
-    /// What they are: `record` or `batch`.
-    unit: &'static str,
+    /// What they are.
+    unit: Unit,
     /// Bytes of them.
     pub(super) bytes: Figure,
 }
@@ -55,10 +55,14 @@ impl Edge {
     /// `128 records, 77 MB`
     pub(super) fn label(&self) -> String {
         let n = self.records;
-        let plural = if n.value == 1.0 { "" } else { "s" };
+        let (one, many) = match self.unit {
+            Unit::Record => ("record", "records"),
+            Unit::Batch => ("batch", "batches"),
+        };
+        let what = if n.value == 1.0 { one } else { many };
         let is_whole = n.value.fract() == 0.0 && n.value < 1e4;
         let n = if is_whole { format!("{}{}", n.mark(), n.value) } else { rate(n) };
-        format!("{n} {}{plural}, {}", self.unit, bytes(self.bytes))
+        format!("{n} {what}, {}", bytes(self.bytes))
     }
 }
 
@@ -85,8 +89,8 @@ pub(super) fn nodes(explanation: &Explanation) -> Vec<Node<'_>> {
 pub(super) fn edges(explanation: &Explanation) -> Vec<Edge> {
     let steps = &explanation.estimate.steps;
     let edge = |from: usize, to: Option<usize>, records: Figure| {
-        let is_batch = to.is_none() && explanation.estimate.batch_rows.is_some();
-        let unit = if is_batch { "batch" } else { "record" };
+        let line = explanation.steps.iter().find(|it| it.estimate == from);
+        let unit = line.map_or(Unit::Record, |it| it.leaves);
         let bytes = steps[from].bytes.times(records.value);
         Edge { from, to, records, unit, bytes }
     };
@@ -125,7 +129,7 @@ fn facts(explanation: &Explanation, line: &Line) -> Vec<String> {
     if step.moved {
         facts.push("done by its source".to_owned());
     } else if step.ns.value > 0.0 {
-        facts.push(format!("{} a record", time(step.ns)));
+        facts.push(format!("{} a {}", time(step.ns), line.enters.word()));
     }
     if let Some(speeds) = forecast::speeds(explanation, line.estimate) {
         facts.push(format!("{}/s per core, {:.2} cores", rate(speeds.per_core), speeds.cores));

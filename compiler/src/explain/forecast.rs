@@ -2,7 +2,7 @@
 
 use super::{
     Explanation,
-    figures::{bytes, percent, rate, things, time},
+    figures::{bytes, percent, rate, things, time, whole},
     keeping,
     table::Cell,
 };
@@ -172,10 +172,12 @@ impl Told<'_> {
     }
 
     fn dropped(&self, Dropped { step, records, of, origin }: &Dropped) -> String {
-        let mark = about(1.0, *origin).mark();
+        let shown = |it: f64| whole(about(it, *origin));
         format!(
-            "the last {mark}{records:.0} of the {mark}{of:.0} records of an epoch make no batch of {step}, and {} of the \
+            "the last {} of the {} records of an epoch make no batch of {step}, and {} of the \
              work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
+            shown(*records),
+            shown(*of),
             percent(records / of),
         )
     }

@@ -1,7 +1,7 @@
 //! How fast a pipeline is, before all else: what was measured where it was measured on this machine,
 //! with the prediction beside it and what explains the difference; otherwise what is predicted.
 
-use super::figures::short::percent;
+use super::figures::percent;
 use crate::estimate::{Estimate, Figure, Outlook, Seen};
 use serde::Serialize;
 

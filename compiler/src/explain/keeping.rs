@@ -7,7 +7,7 @@ use crate::{
     estimate::{Figure, Origin, Outlook, Payback},
 };
 use model::solve::Solution;
-use plan::parts::Keep;
+use plan::{count, parts::Keep, plural};
 
 /// Values that are not kept of which it is told why.
 const TOLD_MAX: usize = 4;
@@ -56,7 +56,8 @@ impl Told<'_> {
         let each = bytes(it.candidate.bytes);
         let all = match (it.values, it.bytes_in_all()) {
             (Some(n), Some(all)) => {
-                format!("{n} values of {each}, {} in all", bytes(like(it, all)))
+                let values = plural(n, "value", "values");
+                format!("{} {values} of {each}, {} in all", count(n), bytes(like(it, all)))
             }
             _ => format!("{each} each"),
         };
@@ -191,7 +192,7 @@ impl Told<'_> {
         Some(format!("{memory}; {disk} keeps them on disk, for later runs too"))
     }
 
-    /// `` `--memory 1062MB` keeps all of them in memory: ~9 800 records/s from the second epoch on ``
+    /// `` `--memory 1062MB` keeps all of them in memory: ~9,800 records/s from the second epoch on ``
     fn keeps_all(&self, memory: &str) -> String {
         let rate = self.outlook.with_room.as_ref().filter(|_| self.outlook.too_large.len() == 1);
         let rate = rate.map_or(String::new(), |it| format!(": {}", self.rate_of(it)));

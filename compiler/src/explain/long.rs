@@ -44,7 +44,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// `train: ~2 381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`; where it was
+/// `train: ~2,381 records/s (~19 batches/s) on 2 cores, bound by train.map#1 (decode_jpeg)`; where it was
 /// measured, a second line says what is predicted, and why that differs.
 pub(super) fn verdict(explanation: &Explanation) -> String {
     let headline = &explanation.headline;
@@ -163,12 +163,14 @@ fn step_row(line: &Line, step: &StepEstimate) -> Vec<Cell> {
         0 => "source".to_owned(),
         n => n.to_string(),
     };
-    let costs = if step.ns.value > 0.0 { time(step.ns) } else { "–".to_owned() };
+    let costs = if step.ns.value > 0.0 { line.enters.of(time(step.ns)) } else { "–".to_owned() };
     vec![
         Cell::left(name),
         Cell::left(line.place.clone()),
         Cell::right(costs),
-        Cell::right(line.record.as_ref().map_or(String::new(), |_| bytes(step.bytes))),
+        Cell::right(
+            line.record.as_ref().map_or(String::new(), |_| line.leaves.of(bytes(step.bytes))),
+        ),
         Cell::right(percent(step.share)),
         Cell::right(workers),
         Cell::left(line.record.as_deref().map_or(String::new(), |it| shortened(it, TYPE_LEN_MAX))),
@@ -193,8 +195,8 @@ fn call_row(line: &Line, step: &StepEstimate, call: &CallEstimate) -> Vec<Cell> 
     vec![
         Cell::left(format!("{}    {}{often}", indent(line), call.name)),
         Cell::left(""),
-        Cell::right(time(call.ns)),
-        Cell::right(bytes(call.bytes)),
+        Cell::right(line.enters.of(time(call.ns))),
+        Cell::right(line.enters.of(bytes(call.bytes))),
         Cell::right(percent(call.share * step.share)),
     ]
 }

@@ -6,10 +6,7 @@ mod rows;
 
 use super::{
     Explanation, Line, dear_calls,
-    figures::{
-        short::{bytes, percent, rate, time},
-        things,
-    },
+    figures::{bytes, percent, rough as rate, things, time},
     forecast, long,
     table::{Cell, lines},
 };
@@ -118,13 +115,15 @@ fn step_row(explanation: &Explanation, group: &Group<'_>) -> Vec<Cell> {
     let share: f64 = steps().map(|it| it.share).sum();
     let workers = steps().map(long::workers).max().unwrap_or(0);
     let dash = |text: String| if is_free { "–".to_owned() } else { text };
-    let size = last.record.as_ref().map(|_| bytes(explanation.estimate.steps[last.estimate].bytes));
+    let size = bytes(explanation.estimate.steps[last.estimate].bytes);
+    let size = last.record.as_ref().map(|_| last.leaves.of(size));
+    let enters = group.lines[0].enters;
     let stream = last.stream.as_ref().map_or(String::new(), |it| format!("  → {it}"));
     let mark = if is_bound { "> " } else { "  " };
     let name = format!("{mark}{}{}{stream}", "  ".repeat(last.depth), group.name);
     vec![
         Cell::left(name),
-        Cell::right(dash(time(ns))),
+        Cell::right(dash(enters.of(time(ns)))),
         Cell::right(size.unwrap_or_else(|| "–".to_owned())),
         Cell::right(dash(percent(share))),
         Cell::right(dash(workers.to_string())),
@@ -148,8 +147,8 @@ fn call_row(line: &Line, step: &StepEstimate, call: &CallEstimate) -> Vec<Cell> 
     };
     vec![
         Cell::left(format!("  {}  {}{often}", "  ".repeat(line.depth), call.name)),
-        Cell::right(time(call.ns)),
-        Cell::right(bytes(call.bytes)),
+        Cell::right(line.enters.of(time(call.ns))),
+        Cell::right(line.enters.of(bytes(call.bytes))),
         Cell::right(percent(call.share * step.share)),
     ]
 }

@@ -133,7 +133,7 @@ fn files_text(files: &Files) -> Vec<String> {
     let spread = |it: &Spread, shown: &dyn Fn(u64) -> String| {
         let Spread { min, median, p99, max } = *it;
         let [min, median, p99, max] = [min, median, p99, max].map(shown);
-        format!("{min} to {max}, half below {median}, 99 % below {p99}")
+        format!("{min} to {max}, half below {median}, 99% below {p99}")
     };
     lines.extend(files.sizes.iter().map(|it| row("size", &spread(it, &|n| bytes(n as f64)))));
     let pixels = [("height", &files.heights), ("width", &files.widths)];

@@ -75,7 +75,7 @@ fn basis(workers: usize, basis: &Basis) -> String {
     match basis {
         Basis::Faster { than, gain, rounds } => format!(
             "{workers}: {} faster than {than}, the model's choice, over {rounds} turns of each",
-            percent(*gain).replace(' ', "")
+            percent(*gain)
         ),
         Basis::Model => format!(
             "{workers}: the model's choice; no other number was faster by more than the noise"
@@ -191,9 +191,9 @@ mod tests {
 p, by turns on the same machine
 
 policy          records/s  of the best  tried  threads
-naive               1 240          6 %      1  1 for all steps
-step                9 920         50 %      9  p.map#1 3, p.map#2 12
-model              19 800        100 %      1  4 for all steps together; keeps p.map#1.resize
+naive               1,240           6%      1  1 for all steps
+step                9,920          50%      9  p.map#1 3, p.map#2 12
+model              19,800         100%      1  4 for all steps together; keeps p.map#1.resize
 
 step: `p.batch#1` bounds it
 ";

@@ -1,6 +1,7 @@
 //! Records that failed: counted, and held against the share that the program allows.
 
 use crate::{Fault, eval::Lost};
+use plan::count;
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
@@ -233,10 +234,10 @@ impl Share {
         format!(
             "{} of {} records failed ({}), and `else {word}(most: {most})` allows {}; the first: {record}: {first}; \
              mend the data (`pipec scan` lists every record that fails), or write `else {word}(most: {})`",
-            grouped(*lost),
-            grouped(records),
+            count(*lost),
+            count(records),
             percent(share),
-            grouped(self.allowed(records)),
+            count(self.allowed(records)),
             enough(share),
         )
     }
@@ -258,19 +259,6 @@ fn percent(share: f64) -> String {
     let text =
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}%")
-}
-
-/// A number with its digits in groups of three: `12,800`.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -343,7 +331,6 @@ mod tests {
         }
         assert_eq!([0.3, 0.0151, 1.0].map(enough), [0.3, 0.02, 1.0]);
         assert_eq!([0.015, 0.00017, 1.0, 0.667].map(percent), ["1.5%", "0.017%", "100%", "67%"]);
-        assert_eq!([7, 12_800].map(grouped), ["7", "12,800"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::{collections::VecDeque, sync::Arc};
 operator! {
     /// Takes records from several streams, from each in proportion to its weight.
     ///
-    /// The stream that each record comes from is drawn in blocks of 1 024 records: within a
+    /// The stream that each record comes from is drawn in blocks of 1,024 records: within a
     /// block every stream has its exact share (what is left over is carried to the next block,
     /// so that after any number of blocks a stream is less than a record away from its weight
     /// for each stream that there is), and the block is shuffled, anew each epoch. Within a

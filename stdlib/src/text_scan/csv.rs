@@ -61,7 +61,7 @@ pub struct Layout {
 }
 
 impl Table {
-    /// Finds out how a file is laid out, from its first 1 000 records or 1 MiB.
+    /// Finds out how a file is laid out, from its first 1,000 records or 1 MiB.
     ///
     /// Empty fields, and those that are one of `na_values`, say nothing about a column; one that has no others
     /// is `str`. A record of another length says nothing, unless most are.
@@ -156,7 +156,7 @@ impl Splitter {
     /// Splits a record that stands without its line end.
     ///
     /// # Errors
-    /// Text behind a closing quote, a quote that is not closed, more than 100 000 fields.
+    /// Text behind a closing quote, a quote that is not closed, more than 100,000 fields.
     pub fn split<'f>(
         &'f mut self,
         record: &'f [u8],

@@ -54,7 +54,7 @@ codes! {
 
     "PC0111" TOO_LARGE "too-large"
     "Definitions are expanded where they are called, and this program expands to more than the compiler takes on. \
-     Calls may lead into each other 48 deep, and the whole may have 200 000 parts."
+     Calls may lead into each other 48 deep, and the whole may have 200,000 parts."
 
     "PC0112" UNKNOWN_TYPE "unknown-type"
     "A type is a dtype, such as `f32` or `str`, with its extents: `f32[n, 4]`, `u8[?, ?, 3]`."
@@ -165,7 +165,7 @@ codes! {
     right "pipeline p = range(9) |> map { x: i + 1 }"
 
     "PC0143" SMALL_ARITHMETIC "small-arithmetic"
-    "Integers of 8 and 16 bits do no arithmetic, because it would wrap around at 255 or 65 535 without a word. Say \
+    "Integers of 8 and 16 bits do no arithmetic, because it would wrap around at 255 or 65,535 without a word. Say \
      in what it shall be done: `f32(x)` or `i32(x)`."
     wrong "pipeline p = range(9) |> map { x: plasma(i, 8, 8) * 2 }"
     right "pipeline p = range(9) |> map { x: f32(plasma(i, 8, 8)) * 2 }"

@@ -17,7 +17,7 @@ codes! {
      Give an inner part a name, as a `fn` or a `const`."
 
     "PC0004" DECLARATIONS "declarations"
-    "A file has at most 10 000 declarations. Move some into another file and `use` them."
+    "A file has at most 10,000 declarations. Move some into another file and `use` them."
 
     "PC0005" CHAIN "chain-length"
     "One expression may be 256 signs and stages deep, so that no text can exhaust the compiler. Give a part of \

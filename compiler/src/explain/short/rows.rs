@@ -2,10 +2,7 @@
 
 use super::super::{
     Explanation,
-    figures::{
-        short::{bytes, count, people, percent, rate, time},
-        things,
-    },
+    figures::{bytes, percent, rough as rate, things, time, whole},
     forecast, keeping,
     table::{Cell, lines},
 };
@@ -42,7 +39,7 @@ const REWRITES: [(&str, &str, &str); 13] = [
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
-    all.extend(forecast::python(explanation).map(|it| ("python", vec![people(&it)])));
+    all.extend(forecast::python(explanation).map(|it| ("python", vec![it])));
     if let Some(outlook) = &explanation.outlook {
         all.extend(consumer(outlook).map(|it| ("consumer", vec![it])));
         all.extend(cached(explanation, outlook));
@@ -167,7 +164,7 @@ fn cached(explanation: &Explanation, outlook: &Outlook) -> Vec<(&'static str, Ve
             _ => return None,
         })
     };
-    rows.into_iter().filter_map(|(name, text)| Some((word(name)?, vec![people(&text)]))).collect()
+    rows.into_iter().filter_map(|(name, text)| Some((word(name)?, vec![text]))).collect()
 }
 
 fn suggestions(explanation: &Explanation, outlook: &Outlook) -> Vec<String> {
@@ -205,7 +202,7 @@ fn worth_caching(outlook: &Outlook) -> Option<&Choice> {
 fn dropped(of: &Dropped) -> String {
     let Dropped { records, of, origin, .. } = *of;
     let (records_told, of_told) =
-        (count(forecast::about(records, origin)), count(forecast::about(of, origin)));
+        (whole(forecast::about(records, origin)), whole(forecast::about(of, origin)));
     format!(
         "keep the last {records_told} of {of_told} records: `tail: keep` ({} of the work is wasted)",
         percent(records / of)

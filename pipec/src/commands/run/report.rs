@@ -221,7 +221,7 @@ mod tests {
         it.bytes = 80_000_000;
         it.done = Some(0.25);
         let expected =
-            "p: 20 batches, 2 560 records, 1 280/s, 40 MB/s, epoch 1 of 2, 25 %, 9.0 s left";
+            "p: 20 batches, 2,560 records, 1,280/s, 40 MB/s, epoch 1 of 2, 25%, 9.0 s left";
         assert_eq!(line.progress(&it), expected);
     }
 }

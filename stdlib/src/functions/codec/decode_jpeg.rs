@@ -17,7 +17,7 @@ function! {
     ///
     /// Faults: `image-unknown` where the bytes are no JPEG, `image-truncated` where they end too
     /// early, `image-damaged`, `image-unsupported` (12 bits a sample, lossless, hierarchical),
-    /// `image-too-large` (a side above 16 384 pixels, or more than 256 MiB decoded; the decoder
+    /// `image-too-large` (a side above 16,384 pixels, or more than 256 MiB decoded; the decoder
     /// takes at most 1 GiB more). A scan that a marker ends too early is filled with grey, as
     /// libjpeg does.
     ///

@@ -14,7 +14,7 @@ function! {
     /// the standard's annex K, chroma is subsampled 2 x 2, Huffman tables are the standard's. So
     /// `encode_jpeg(image, quality) |> decode_jpeg` is torchvision's `JPEG` and TensorFlow's
     /// `adjust_jpeg_quality`. Pictures have 1 channel or 3; others are a fault, `channels`, a quality
-    /// out of range is one, `quality`, and a side that is not from 1 to 65 500 one, `size`.
+    /// out of range is one, `quality`, and a side that is not from 1 to 65,500 one, `size`.
     ///
     /// ```pipe
     /// range(2) |> map { file: encode_jpeg(plasma(i, 40, 60), quality: 80) }    # { file: bytes }

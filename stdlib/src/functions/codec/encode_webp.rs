@@ -11,7 +11,7 @@ function! {
     /// Encodes a picture as a lossless WebP.
     ///
     /// Pictures have 1 channel (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGBA); others are a fault,
-    /// `channels`. A side that is not from 1 to 16 384 is one, `size`. `decode_webp` gives the same
+    /// `channels`. A side that is not from 1 to 16,384 is one, `size`. `decode_webp` gives the same
     /// pixels again.
     ///
     /// ```pipe

@@ -6,7 +6,7 @@ function! {
     /// Subtracts the mean of each channel, and divides by its standard deviation.
     ///
     /// `mean` and `std` are numbers for all channels or lists with one for each. Levels of `u8`
-    /// pictures are divided by 255 first, of `u16` pictures by 65 535, so that `mean` and `std`
+    /// pictures are divided by 255 first, of `u16` pictures by 65,535, so that `mean` and `std`
     /// lie in 0..1; where one of them is greater than 1, all are taken to be in grey levels, and
     /// nothing is divided (`mean: [103.5, 116.3, 123.7], std: 1`).
     ///

@@ -16,7 +16,7 @@ function! {
     /// picture mirrored at them. This is torchvision's `pad` with `padding_mode` `constant`, `edge`
     /// and `reflect`, of any width (NumPy's `pad`).
     ///
-    /// Widths that are not from 0 to 65 536 are a fault, `size`; a picture without pixels that is
+    /// Widths that are not from 0 to 65,536 are a fault, `size`; a picture without pixels that is
     /// to be continued is the fault `image-empty`.
     ///
     /// ```pipe

@@ -8,7 +8,7 @@ function! {
     ///
     /// Value noise: random levels on four grids, 32, 16, 8 and 4 pixels wide, interpolated and
     /// summed, the coarse ones weighing most. It needs no file, so it serves examples and tests.
-    /// A side that is not from 1 to 65 536 is a fault, `size`.
+    /// A side that is not from 1 to 65,536 is a fault, `size`.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) }    # { image: u8[4, 6, 3] }

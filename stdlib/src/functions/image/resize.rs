@@ -31,7 +31,7 @@ function! {
     /// `u16` and `f32` pictures are computed in `f64` and not clipped (`f32`). `nearest` takes any
     /// dtype, and so masks too; `nearest` and `area` are the same with and without `antialias`.
     ///
-    /// A side that is not from 1 to 65 536 is a fault, `size`; a picture without pixels is the
+    /// A side that is not from 1 to 65,536 is a fault, `size`; a picture without pixels is the
     /// fault `image-empty`.
     ///
     /// ```pipe

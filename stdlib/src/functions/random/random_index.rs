@@ -38,7 +38,7 @@ mod tests {
         let found: Vec<i64> = sample(&Trial::of(&ENTRY).arg(Arg::Int(3)), 9000);
         for x in 0..3 {
             let n = found.iter().filter(|it| **it == x).count();
-            assert!((2780..3220).contains(&n), "{x} came {n} times in 9 000, not 3 000");
+            assert!((2780..3220).contains(&n), "{x} came {n} times in 9,000, not 3,000");
         }
         assert!(Trial::of(&ENTRY).arg(Arg::Int(0)).refused().contains("none can be drawn"));
     }

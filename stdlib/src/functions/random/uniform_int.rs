@@ -42,7 +42,7 @@ mod tests {
             let found = draw(low, high, 12_000);
             for x in -2..=3 {
                 let n = found.iter().filter(|it| **it == x).count();
-                assert!((1800..2200).contains(&n), "{x} came {n} times in 12 000, not 2 000");
+                assert!((1800..2200).contains(&n), "{x} came {n} times in 12,000, not 2,000");
             }
         }
     }

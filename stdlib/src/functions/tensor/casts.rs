@@ -41,7 +41,7 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from 0 to 65 535.
+    /// The number as an integer from 0 to 65,535.
     ///
     /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
     ///
@@ -85,7 +85,7 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from -32 768 to 32 767.
+    /// The number as an integer from -32,768 to 32,767.
     ///
     /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
     ///
