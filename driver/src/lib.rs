@@ -61,7 +61,7 @@ pub use safe_file::{create, remove_drafts};
 pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
 pub use sink::ArrowStream;
-pub use sink::{Discard, Folder, Sink, Written, unwritten_format};
+pub use sink::{Discard, Existing, Folder, Provenance, Resumed, Sink, Written, unwritten_format};
 pub use state::{State, StateFile};
 pub use store::DiskOptions;
 pub use view::Circumstances;

@@ -14,7 +14,7 @@ pub use stream::{Arrival, Stream};
 pub use summary::{ClassesSummary, DiskSummary, KeptSummary, Loss, StageSummary, Summary};
 
 use crate::{
-    Compiled, DiskOptions, Profile, SampleProgress, Sink, Written, classes,
+    Compiled, DiskOptions, Profile, Resumed, SampleProgress, Sink, Written, classes,
     lock::Chosen,
     machine,
     profile::Course,
@@ -42,6 +42,8 @@ use std::{
 const TICK: Duration = Duration::from_millis(100);
 /// From one profile to the next (Plumber, section 4.1: 10 s).
 const PROFILE_EVERY: Duration = Duration::from_secs(10);
+/// From one bringing of the output to the disk to the next, where no state asks for it.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Reader threads, whatever the cores: most of the time they wait.
 const READERS: std::ops::RangeInclusive<usize> = 4..=16;
 
@@ -197,12 +199,13 @@ pub fn run(
     watch: Watch<'_>,
 ) -> Outcome {
     match start(compiled, options, sink, watch.sample) {
-        Ok(Started { run, keeping, saver, before }) => {
+        Ok(Started { run, keeping, saver, before, damage }) => {
             let consumer = Consumer {
                 compiled,
                 program: &compiled.program,
                 options,
                 before,
+                damage,
                 keeping,
                 reads: reads::so_far(),
                 cpu: runtime::os::process_cpu(),
@@ -230,6 +233,8 @@ struct Started {
     saver: Option<Saver>,
     /// What an earlier run has given, which this one goes on from.
     before: u64,
+    /// Damage to that, for which this one goes back.
+    damage: Option<String>,
 }
 
 fn start(
@@ -247,19 +252,29 @@ fn start(
         Some(file) => State::read(&file.path)?,
         None => None,
     };
-    let origin = Origin { earlier: earlier.as_ref(), epoch: 0, saved: options.state.is_some() };
     if let Some(state) = &earlier {
         state.check_rank(options.rank)?;
     }
-    let Ready { run, keeping, mut identity, .. } = ready(compiled, options, &origin, sample)?;
-    identity.of_rank(options.rank);
-    let mut before = 0;
+    let goes_on = earlier.is_some();
+    let saved = options.state.is_some();
+    let origin = Origin { earlier: earlier.as_ref(), epoch: 0, saved, goes_on, locks: true };
+    let mut begin = ready(compiled, options, &origin, sample)?;
+    let (mut before, mut damage) = (0, None);
     if let Some(state) = &earlier {
-        sink.resume(Written { outputs: state.outputs, files: state.written })?;
+        state.check_asked(options.epochs, options.limit)?;
         before = state.outputs;
+        let written = Written { outputs: state.outputs, files: state.written };
+        if let Resumed::Back { epoch, outputs, found } = sink.resume(written)? {
+            (before, damage) = (outputs, Some(found));
+            // What it holds on disk is let go of before it is taken again.
+            drop(begin);
+            begin = ready(compiled, options, &Origin { earlier: None, epoch, ..origin }, sample)?;
+        }
     }
-    let saver = options.state.clone().map(|file| Saver::new((file, lock), identity));
-    Ok(Started { run, keeping, saver, before })
+    let Ready { run, keeping, mut identity, quarantine, .. } = begin;
+    identity.of_rank(options.rank);
+    let saver = options.state.clone().map(|file| Saver::new((file, lock), identity, quarantine));
+    Ok(Started { run, keeping, saver, before, damage })
 }
 
 /// Takes what comes out of a run.
@@ -269,6 +284,8 @@ struct Consumer<'a> {
     options: &'a RunOptions,
     /// What an earlier run has given.
     before: u64,
+    /// Damage to that, for which this one goes back.
+    damage: Option<String>,
     /// What is kept from epoch to epoch, and for later runs.
     keeping: Keeping,
     /// What the process had read before.
@@ -319,7 +336,7 @@ impl Consumer<'_> {
             }
             let consumed = self.consume(&mut run, &mut saver, sink, &watch.stop);
             // Also of a run that ends early: it goes on from where it stood.
-            let saved = saver.as_mut().map_or(Ok(()), Saver::save);
+            let saved = saver.as_mut().map_or(Ok(()), |it| it.save(sink));
             let failure = consumed.and(saved).err();
             locked(&self.shared.state).over = true;
             self.shared.ended.notify_all();
@@ -333,6 +350,7 @@ impl Consumer<'_> {
         let failure = failure.or(self.write_profile(&stats, &progress).err());
         let mut summary = Summary::of(self.program, &progress, Some(&stats));
         summary.resumed_at = (self.before > 0).then_some(self.before);
+        summary.damage = self.damage.clone();
         summary.kept = self.keeping.kept.iter().map(Kept::summary).collect();
         let classes = classes::of_run(&self.compiled.written, &run);
         summary.classes = classes.iter().map(ClassesSummary::of).collect();
@@ -371,6 +389,7 @@ impl Consumer<'_> {
         let mut left = self.options.limit.map_or(u64::MAX, |it| it.saturating_sub(self.before));
         let (mut outputs, mut rows) = (self.before, 0);
         let (mut given, mut next_look, mut next_profile) = (None, Duration::ZERO, PROFILE_EVERY);
+        let mut next_sync = SYNC_EVERY;
         while left > 0 {
             let Some(chunk) = run.next() else { break };
             let mut chunk = chunk?;
@@ -383,9 +402,12 @@ impl Consumer<'_> {
             if let Some(saver) = saver {
                 let written = sink.written();
                 if let Some(safe) = written.outputs.checked_sub(outputs) {
-                    saver.stand(run.position_after(safe as usize), written)?;
+                    saver.stand(run.position_after(safe as usize), sink)?;
                 }
                 outputs += rows as u64;
+            } else if self.since.elapsed() >= next_sync {
+                sink.sync()?;
+                next_sync = self.since.elapsed() + SYNC_EVERY;
             }
             if self.options.limit.is_none() && self.since.elapsed() >= next_look {
                 given = run.stats().epochs_given.map(|it| it / f64::from(self.options.epochs));
@@ -403,7 +425,7 @@ impl Consumer<'_> {
         }
         sink.finish()?;
         match saver {
-            Some(saver) if rows > 0 => saver.stand(end_of(run, rows, left), sink.written()),
+            Some(saver) if rows > 0 => saver.stand(end_of(run, rows, left), sink),
             _ => Ok(()),
         }
     }

@@ -2,14 +2,16 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod disk;
 mod folder;
+mod list;
 mod npy;
 mod other;
 pub(crate) mod pieces;
 
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowStream;
-pub use folder::Folder;
+pub use folder::{Existing, Folder, Provenance};
 pub use other::unwritten_format;
 
 use runtime::{Chunk, Failure};
@@ -22,14 +24,38 @@ pub trait Sink {
     /// What could not be written, and why.
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure>;
 
-    /// What is safe of all that came, where it matters to a saved state.
+    /// What is written of all that came, where it matters to a saved state.
     fn written(&self) -> Written;
+
+    /// Begins to bring what is written to the disk, beside the run; does nothing while that goes on.
+    ///
+    /// # Errors
+    /// Something could not be brought there.
+    fn sync(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// What outlasts a loss of power: as far as a saved state may count.
+    ///
+    /// # Errors
+    /// Something could not be brought to the disk.
+    fn synced(&self) -> Result<Written, Failure> {
+        Ok(self.written())
+    }
+
+    /// Waits until all that is written outlasts a loss of power.
+    ///
+    /// # Errors
+    /// Something could not be brought to the disk.
+    fn settle(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Goes on with what an earlier run has written; to be said before anything is taken.
     ///
     /// # Errors
-    /// It is not there.
-    fn resume(&mut self, written: Written) -> Result<(), Failure>;
+    /// It is not there, or not of this run.
+    fn resume(&mut self, written: Written) -> Result<Resumed, Failure>;
 
     /// Takes note that all has come: not called where the run fails or is stopped.
     ///
@@ -45,6 +71,22 @@ pub struct Written {
     pub outputs: u64,
     /// Files of each field, of a sink of files.
     pub files: u64,
+}
+
+/// Where a sink can go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// Where the earlier run has stopped.
+    There,
+    /// At the begin of an epoch: what was written since is damaged, and is made again.
+    Back {
+        /// The epoch.
+        epoch: u32,
+        /// Outputs before it.
+        outputs: u64,
+        /// The first damage that was found.
+        found: String,
+    },
 }
 
 /// Drops what it is given: for measuring.
@@ -63,9 +105,9 @@ impl Sink for Discard {
         Written { outputs: self.outputs, files: 0 }
     }
 
-    fn resume(&mut self, written: Written) -> Result<(), Failure> {
+    fn resume(&mut self, written: Written) -> Result<Resumed, Failure> {
         self.outputs = written.outputs;
-        Ok(())
+        Ok(Resumed::There)
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

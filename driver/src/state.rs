@@ -68,6 +68,8 @@ impl StateLock {
         }
         let mut draft = safe_file::Draft::new(path, 0o666).map_err(unwritable)?;
         draft.file().write_all(line).map_err(unwritable)?;
+        // The name may come to the disk before the content: it must not be that of an empty file.
+        draft.file().sync_data().map_err(unwritable)?;
         // A draft is nobody else's. Where files cannot be locked at all, this one is not.
         let _ = draft.file().try_lock();
         let file = draft.file().try_clone().map_err(unwritable)?;
@@ -219,6 +221,30 @@ impl State {
         Err(Failure::State(format!(
             "the state is of {then}, and this is {now}: each rank needs a state file of its own"
         )))
+    }
+
+    /// Refuses to go on where fewer epochs or outputs are asked for than there are already: what was
+    /// written is more than what is asked for, and no part of it is taken away.
+    pub(crate) fn check_asked(&self, epochs: u32, limit: Option<u64>) -> Result<(), Failure> {
+        let is_begun = self.position != Position::start(self.epoch).numbers();
+        let begun = self.epoch.saturating_add(u32::from(is_begun));
+        let too_few = |asked: String, least: String| {
+            Err(Failure::State(format!(
+                "it has {} already, in {}, and `{asked}` ends before that; give at least `{least}`, or \
+                 begin anew with another state file and another folder",
+                things(self.outputs, "output", "outputs"),
+                things(u64::from(begun), "epoch", "epochs"),
+            )))
+        };
+        match limit {
+            Some(limit) if limit < self.outputs => {
+                too_few(format!("--limit {limit}"), format!("--limit {}", self.outputs))
+            }
+            _ if begun > epochs => {
+                too_few(format!("--epochs {epochs}"), format!("--epochs {begun}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether the stages of the program are those that it is about.

@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-/// Writes a file that is either whole or not there; `what` it is, for messages.
+/// Writes a file that is either whole or not there, also after a loss of power; `what` it is, for
+/// messages.
 ///
 /// # Errors
 /// It cannot be written; what was there stays.
@@ -15,8 +16,19 @@ pub fn write(
     what: &str,
     content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    safe_file::write(path, content)
+    safe_file::write_synced(path, content)
         .map_err(|error| failure(path, &format!("{what} cannot be written"), &error))
+}
+
+/// The same for one of many, which are brought to the disk together later.
+///
+/// # Errors
+/// It cannot be written; what was there stays.
+pub(crate) fn write_unsynced(
+    path: &Path,
+    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    safe_file::write(path, content).map_err(|it| unwritable(path, &it))
 }
 
 /// Puts `text` into a file in place of what it holds, which stays where that fails.

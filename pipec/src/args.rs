@@ -3,10 +3,12 @@
 mod cache;
 mod elsewhere;
 mod measure;
+mod text;
 mod values;
 
 pub(crate) use cache::*;
 pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
+pub(crate) use text::{CheckArgs, FmtArgs, OutputFormat};
 pub(crate) use values::Changes;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
@@ -99,79 +101,6 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
-/// `check`.
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  pipec check train.pipe
-  pipec check pipelines/              every .pipe file below a folder
-  pipec check train.pipe --json       the messages as a JSON array
-  pipec check . --output-format github    shown at their lines in a pull request
-  pipec check train.pipe --fix        writes what the messages say should be written")]
-pub(crate) struct CheckArgs {
-    /// Programs, or folders of such.
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Gives a parameter a value.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    pub(crate) set: Vec<(String, String)>,
-    /// Prints the messages as JSON on stdout.
-    #[arg(long, conflicts_with = "output_format")]
-    pub(crate) json: bool,
-    /// The form of the messages; `full` goes to stderr, the others to stdout.
-    #[arg(long, value_name = "FORM", default_value = "full")]
-    pub(crate) output_format: OutputFormat,
-    /// Writes into the files what the messages say should be written, and tells what is left.
-    #[arg(long)]
-    pub(crate) fix: bool,
-    /// Says nothing of what is allowed and seldom meant.
-    #[arg(long)]
-    pub(crate) no_lints: bool,
-    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
-    /// program's own.
-    #[arg(long)]
-    pub(crate) allow_outside: bool,
-}
-
-/// A form of messages.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// Drawn into the text, for people.
-    Full,
-    /// A line each.
-    Concise,
-    /// A JSON array.
-    Json,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
-    /// Workflow commands of GitHub, shown at the lines.
-    Github,
-}
-
-/// `fmt`.
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  pipec fmt train.pipe                rewrites the file
-  pipec fmt --check pipelines/        exit code 1 if a file is not in its form, for CI
-  pipec fmt --diff train.pipe         shows what would change
-  pipec fmt - < train.pipe            from stdin to stdout, for editors")]
-pub(crate) struct FmtArgs {
-    /// Programs, or folders of such; `-` is stdin.
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Changes nothing; names the files that are not in their form.
-    #[arg(long)]
-    pub(crate) check: bool,
-    /// Changes nothing; prints what would change.
-    #[arg(long)]
-    pub(crate) diff: bool,
-    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
-    /// program's own.
-    #[arg(long)]
-    pub(crate) allow_outside: bool,
-}
-
 /// The program that a command is about.
 #[derive(Args)]
 pub(crate) struct ProgramArgs {
@@ -262,6 +191,9 @@ pub(crate) struct RunArgs {
     /// Where the output goes: `null` for nowhere, a folder of NumPy files, or `-` for Arrow on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
+    /// Replaces the finished output of another pipeline, which `--out` keeps otherwise.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Which run this is, of several that share the work; from 0.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "world")]
     pub(crate) rank: u32,

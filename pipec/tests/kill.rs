@@ -23,7 +23,7 @@ const PROGRAMS: [&str; 7] = ["window", "mixed", "zipped", "sorted", "repeated", 
 fn killed_runs_go_on_where_they_were() {
     let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
     let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
-    let folder = Folder::new("kill");
+    let folder = Folder::quick("kill");
     folder.texts();
     let mut random = Random(0x5EED);
     let mut kills = 0;

@@ -7,7 +7,10 @@
 //! A draft goes away with its `Draft`. What a signal ends drops nothing: who handles signals calls
 //! [`remove_drafts`] first.
 
-use crate::open::{is_real_folder, patiently};
+use crate::{
+    open::{is_real_folder, patiently},
+    sync::sync_folder,
+};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -53,7 +56,7 @@ impl Draft {
     /// The folder is not there, or may not be written.
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-        let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+        let folder = folder_of(path);
         let mut prefix = OsString::from(".");
         match name.to_str() {
             Some(name) => prefix.push(&name[..name.floor_char_boundary(NAME_MAX)]),
@@ -111,6 +114,25 @@ pub fn write(
     draft.finish(path)
 }
 
+/// The same for a file that must outlast a loss of power: when it has its name, its content is on the
+/// disk, and after that the name. Without this a file system may keep the name alone, of an empty file.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn write_synced(
+    path: &Path,
+    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if is_special(path) {
+        return write(path, content);
+    }
+    let mut draft = Draft::new(path, 0o666)?;
+    written(draft.file(), content)?;
+    draft.file().sync_data()?;
+    draft.finish(path)?;
+    sync_folder(folder_of(path))
+}
+
 /// Puts `text` into a file in place of what it holds. It keeps its permissions; where the path is a
 /// link, the file that it leads to is replaced and the link stays.
 ///
@@ -122,6 +144,7 @@ pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
     let mut draft = Draft::new(&target, 0o600)?;
     draft.file().write_all(text.as_bytes())?;
     draft.file().set_permissions(permissions)?;
+    draft.file().sync_data()?;
     draft.finish(&target)
 }
 
@@ -167,6 +190,11 @@ pub fn remove_drafts() {
         let _ = fs::remove_file(draft);
     }
     mem::forget(all);
+}
+
+/// The folder that a path names a file in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."))
 }
 
 fn written(

@@ -2,11 +2,16 @@
 //!
 //! A repository carries links, and a folder may hold anything. What is read is a regular file, of a
 //! size that is known before memory is taken for it (`open.rs`). What is written appears as a whole,
-//! under a name that nobody could foresee until then (`draft.rs`).
+//! under a name that nobody could foresee until then (`draft.rs`). What must outlast a loss of power is
+//! brought to the disk (`sync.rs`).
 
 mod draft;
 mod open;
+mod sync;
 
-pub use draft::{Draft, create, is_draft_of, remove_drafts, remove_left, rewrite, write};
+pub use draft::{
+    Draft, create, is_draft_of, remove_drafts, remove_left, rewrite, write, write_synced,
+};
 pub use open::{create_here, text};
 pub use open::{is_real_folder, is_too_many_open, open, open_here, patiently, read, read_here};
+pub use sync::{sync_file, sync_file_system, sync_folder};

@@ -5,7 +5,7 @@ use crate::{
     cases::{files, line, reopened, stem, suite},
     language, trial,
 };
-use driver::{Compiled, Loaded, RunOptions, Settings, Sink, Stop, Watch, Written};
+use driver::{Compiled, Loaded, Resumed, RunOptions, Settings, Sink, Stop, Watch, Written};
 use libtest_mimic::{Failed, Trial};
 use plan::Diagnostic;
 use runtime::{Chunk, Failure};
@@ -187,8 +187,8 @@ impl Sink for Given {
         Written { outputs: self.outputs, files: 0 }
     }
 
-    fn resume(&mut self, _: Written) -> Result<(), Failure> {
-        Ok(())
+    fn resume(&mut self, _: Written) -> Result<Resumed, Failure> {
+        Ok(Resumed::There)
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

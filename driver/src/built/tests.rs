@@ -239,8 +239,8 @@ impl crate::Sink for Bytes {
     fn written(&self) -> crate::Written {
         crate::Written::default()
     }
-    fn resume(&mut self, _: crate::Written) -> Result<(), Failure> {
-        Ok(())
+    fn resume(&mut self, _: crate::Written) -> Result<crate::Resumed, Failure> {
+        Ok(crate::Resumed::There)
     }
     fn finish(&mut self) -> Result<(), Failure> {
         Ok(())

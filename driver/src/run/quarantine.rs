@@ -1,19 +1,30 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
-use crate::whole::unwritable;
+use super::ready::Origin;
+use crate::{state::is_locked, whole::unwritable};
 use plan::{escaped, escaped_json};
-use runtime::{Failure, LostRecord, OnLost};
-use serde::Serialize;
+use runtime::{Failure, LostRecord, OnLost, Rank};
+use serde::{Deserialize, Serialize};
 use std::{
     borrow::Cow,
     fs::{self, File},
-    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
-    path::Path,
+    io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
+
+/// Bytes of a line that is looked at.
+const LINE_MAX: u64 = 1 << 20;
 
 /// A record that failed, as the file tells of it.
 #[derive(Serialize)]
 struct Line<'a> {
+    /// Which run has lost it, of several that share the work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
     /// Where it comes from: its file, where it has one.
     source: &'a str,
     /// Its id, in hexadecimal.
@@ -28,47 +39,147 @@ struct Line<'a> {
     detail: &'a str,
 }
 
-/// Opens the file for what a run loses: anew, or after what is in it where the run goes on.
-///
-/// A run that goes on may tell of a record again that it comes to again.
-pub(super) fn open(path: &Path, goes_on: bool) -> Result<OnLost, Failure> {
-    let file = file(path, goes_on).map_err(|it| unwritable(path, &it))?;
-    let (mut out, path) = (BufWriter::new(file), path.to_owned());
-    Ok(Box::new(move |lost: Vec<LostRecord>| {
-        let mut write = || {
-            for it in &lost {
-                out.write_all(escaped_json(&serde_json::to_string(&Line::of(it))?).as_bytes())?;
-                out.write_all(b"\n")?;
-            }
-            out.flush()
-        };
-        write().map_err(|it| unwritable(&path, &it))
-    }))
+/// What is asked of a line to know that it is one, and whose.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    rank: Option<u32>,
+    #[serde(rename = "source")]
+    _source: serde::de::IgnoredAny,
+    #[serde(rename = "record")]
+    _record: serde::de::IgnoredAny,
+    #[serde(rename = "step")]
+    _step: serde::de::IgnoredAny,
+    #[serde(rename = "code")]
+    _code: serde::de::IgnoredAny,
 }
 
-fn file(path: &Path, goes_on: bool) -> io::Result<File> {
+/// The file while a run writes it; nobody else does, where files can be locked.
+pub(super) struct Quarantine {
+    path: PathBuf,
+    rank: Option<u32>,
+    file: Arc<File>,
+    /// Whether lines may not be on the disk yet.
+    is_new: Arc<AtomicBool>,
+}
+
+impl Quarantine {
+    /// Opens the file for what a run loses: anew, or after what is in it where the run goes on.
+    ///
+    /// A run that goes on may tell of a record again that it comes to again.
+    pub(super) fn open(path: &Path, rank: Rank, origin: &Origin<'_>) -> Result<Self, Failure> {
+        let path = of_part(path, rank);
+        let rank = (rank.world > 1).then_some(rank.rank);
+        let wanted = Wanted { rank, goes_on: origin.goes_on, locks: origin.locks };
+        let file = file(&path, wanted).map_err(|it| unwritable(&path, &it))?;
+        let is_new = Arc::new(AtomicBool::new(false));
+        Ok(Self { path, rank, file: Arc::new(file), is_new })
+    }
+
+    /// What writes a line for each record.
+    pub(super) fn on_lost(&self) -> OnLost {
+        let Self { path, rank, file, is_new } = self;
+        let (path, rank) = (path.clone(), *rank);
+        let (file, is_new) = (Arc::clone(file), Arc::clone(is_new));
+        Box::new(move |lost: Vec<LostRecord>| {
+            let write = || {
+                let mut out = BufWriter::new(&*file);
+                for it in &lost {
+                    let line = serde_json::to_string(&Line::of(it, rank))?;
+                    out.write_all(escaped_json(&line).as_bytes())?;
+                    out.write_all(b"\n")?;
+                }
+                is_new.store(true, Ordering::Release);
+                out.flush()
+            };
+            write().map_err(|it| unwritable(&path, &it))
+        })
+    }
+
+    /// Brings the lines to the disk that were written.
+    pub(super) fn sync(&self) -> Result<(), Failure> {
+        match self.is_new.swap(false, Ordering::AcqRel) {
+            true => self.file.sync_data().map_err(|it| unwritable(&self.path, &it)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// How a file is to be opened.
+#[derive(Clone, Copy)]
+struct Wanted {
+    rank: Option<u32>,
+    /// Whether what is in it stays.
+    goes_on: bool,
+    /// Whether nobody else may write it meanwhile.
+    locks: bool,
+}
+
+/// The file of one process of several that do the work of a rank: `lost.jsonl` is `lost.0.jsonl`.
+fn of_part(path: &Path, Rank { part, parts, .. }: Rank) -> PathBuf {
+    if parts <= 1 {
+        return path.to_owned();
+    }
+    match path.extension().and_then(|it| it.to_str()) {
+        Some(extension) => path.with_extension(format!("{part}.{extension}")),
+        None => path.with_extension(part.to_string()),
+    }
+}
+
+fn file(path: &Path, Wanted { rank, goes_on, locks }: Wanted) -> io::Result<File> {
     let is_there = fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
-    if is_there && !is_quarantine(path)? {
-        return Err(io::Error::other(
-            "it holds something else than lines of JSON, and is not overwritten; name another file",
-        ));
+    if is_there {
+        may_be_written(path, rank, locks)?;
     }
-    if !goes_on || !is_there {
-        return safe_file::create(path);
+    let mut file = match goes_on && is_there {
+        true => safe_file::create_here(path)?,
+        false => safe_file::create(path)?,
+    };
+    // It is locked for others; where files cannot be locked, each run needs its own all the same.
+    if locks && is_locked(&file) {
+        return Err(io::Error::other(IN_USE));
     }
-    let mut file = safe_file::create_here(path)?;
-    // A run whose disk was full, or that was killed, may have left half a line.
-    let whole = whole_lines(&mut file)?;
-    file.set_len(whole)?;
-    file.seek(SeekFrom::Start(whole))?;
+    if goes_on && is_there {
+        // A run whose disk was full, or that was killed, may have left half a line.
+        let whole = whole_lines(&mut file)?;
+        file.set_len(whole)?;
+        file.seek(SeekFrom::Start(whole))?;
+    }
     Ok(file)
 }
 
-/// Whether a file is empty or may have been written by an earlier run: each line is an object.
-fn is_quarantine(path: &Path) -> io::Result<bool> {
+const IN_USE: &str = "another run writes into it; wait until it has ended, or name another file (each rank \
+                      needs its own)";
+
+/// Sees to it that a file holds what an earlier run has lost, or nothing, and nobody writes it.
+fn may_be_written(path: &Path, rank: Option<u32>, locks: bool) -> io::Result<()> {
+    let file = safe_file::open(path)?;
+    // The lock goes again with the file.
+    if locks && is_locked(&file) {
+        return Err(io::Error::other(IN_USE));
+    }
     let mut first = Vec::new();
-    safe_file::open(path)?.take(1).read_to_end(&mut first)?;
-    Ok(matches!(*first, [] | [b'{']))
+    BufReader::new(file).take(LINE_MAX).read_until(b'\n', &mut first)?;
+    // A run that was killed may have left half a line, and nothing before.
+    let begins = [&b"{\"source\":"[..], b"{\"rank\":"].iter().any(|it| first.starts_with(it));
+    if first.is_empty() || (first.last() != Some(&b'\n') && begins) {
+        return Ok(());
+    }
+    match serde_json::from_slice::<Head>(&first) {
+        Ok(head) if head.rank == rank || rank.is_none() => Ok(()),
+        Ok(Head { rank: Some(other), .. }) => Err(io::Error::other(format!(
+            "it holds the records of rank {other}, which are not overwritten; give each rank a file of its \
+             own"
+        ))),
+        Ok(_) => Err(io::Error::other(
+            "it holds the records of a run alone, which are not overwritten; give each rank a file of its \
+             own",
+        )),
+        Err(_) => Err(io::Error::other(
+            "it holds something else than the records that a run has lost, and is not overwritten; name \
+             another file",
+        )),
+    }
 }
 
 /// Bytes of a file up to the end of its last whole line.
@@ -89,8 +200,9 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
 }
 
 impl<'a> Line<'a> {
-    fn of(lost: &'a LostRecord) -> Self {
+    fn of(lost: &'a LostRecord, rank: Option<u32>) -> Self {
         Self {
+            rank,
             // Backquotes are for people.
             source: lost.record.trim_matches('`'),
             record: format!("{:016x}", lost.id),
@@ -108,27 +220,45 @@ mod tests {
 
     #[test]
     fn half_a_line_goes_before_the_run_goes_on() {
+        let file = |path: &Path, goes_on, rank| file(path, Wanted { rank, goes_on, locks: true });
         let path = std::env::temp_dir().join(format!("pipec-quarantine-{}", std::process::id()));
-        let long = format!("{{{}", "x".repeat(100_000));
+        let line = |source: &str, rank: &str| {
+            format!(
+                "{{{rank}\"source\":\"{source}\",\"record\":\"0\",\"step\":\"s\",\"code\":\"c\"}}"
+            )
+        };
+        let (short, long) = (line("a", ""), line(&"x".repeat(100_000), ""));
         for (text, kept) in [
-            ("", String::new()),
-            ("{}\n{\"a\"", "{}\n".to_owned()),
-            (&format!("{{}}\n{long}"), "{}\n".to_owned()),
-            (&format!("{long}\n"), format!("{long}\n")),
-            (&long, String::new()),
+            (String::new(), String::new()),
+            (format!("{short}\n{{\"a\""), format!("{short}\n")),
+            (format!("{short}\n{}", &long[..90_000]), format!("{short}\n")),
+            (format!("{long}\n"), format!("{long}\n")),
+            (long[..90_000].to_owned(), String::new()),
         ] {
-            fs::write(&path, text).unwrap();
-            file(&path, true).unwrap().write_all(b"[]\n").unwrap();
+            fs::write(&path, &text).unwrap();
+            file(&path, true, None).unwrap().write_all(b"[]\n").unwrap();
             assert!(fs::read_to_string(&path).unwrap() == kept + "[]\n", "{text:.9}");
         }
-        fs::write(&path, "{}\n").unwrap();
-        drop(file(&path, false).unwrap());
+        fs::write(&path, format!("{short}\n")).unwrap();
+        let held = file(&path, false, None).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
-        for goes_on in [false, true] {
-            fs::write(&path, "my notes").unwrap();
-            assert!(file(&path, goes_on).is_err());
-            assert_eq!(fs::read(&path).unwrap(), b"my notes");
+        assert!(file(&path, false, None).is_err_and(|it| it.to_string().contains("another run")));
+        drop(held);
+        let of_rank = line("a", "\"rank\":0,");
+        for (text, rank) in [
+            ("my notes", None),
+            ("{\"text\": \"a data set\"}\n", None),
+            (of_rank.as_str(), Some(1)),
+            (short.as_str(), Some(1)),
+        ] {
+            for goes_on in [false, true] {
+                fs::write(&path, format!("{text}\n")).unwrap();
+                assert!(file(&path, goes_on, rank).is_err(), "{text}");
+                assert_eq!(fs::read_to_string(&path).unwrap(), format!("{text}\n"));
+            }
         }
+        fs::write(&path, format!("{of_rank}\n")).unwrap();
+        drop(file(&path, true, Some(0)).unwrap());
         fs::remove_file(&path).unwrap();
     }
 }

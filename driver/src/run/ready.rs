@@ -3,7 +3,8 @@
 use super::{
     RunOptions,
     keeping::{self, Keeping},
-    quarantine, readers,
+    quarantine::Quarantine,
+    readers,
 };
 use crate::{Compiled, SampleProgress, State, classes, machine, samples, state::Identity};
 use plan::Program;
@@ -17,6 +18,10 @@ pub(super) struct Origin<'a> {
     pub(super) epoch: u32,
     /// Whether its state will be written down.
     pub(super) saved: bool,
+    /// Whether an earlier run has told of records that it lost, which is kept.
+    pub(super) goes_on: bool,
+    /// Whether it has the file of lost records for itself: a process may have several streams.
+    pub(super) locks: bool,
 }
 
 /// A run that is ready.
@@ -27,6 +32,8 @@ pub(super) struct Ready {
     pub(super) options: runtime::Options,
     pub(super) keeping: Keeping,
     pub(super) identity: Identity,
+    /// What tells of the records that it loses.
+    pub(super) quarantine: Option<Quarantine>,
 }
 
 /// Makes `compiled` ready to run from `origin` on.
@@ -72,8 +79,12 @@ pub(super) fn ready(
     if let Some(state) = origin.earlier {
         identity.check_inputs(state)?;
     }
-    if let Some(path) = &options.quarantine {
-        run.on_lost(quarantine::open(path, origin.earlier.is_some())?);
+    let quarantine = match &options.quarantine {
+        Some(path) => Some(Quarantine::open(path, options.rank, origin)?),
+        None => None,
+    };
+    if let Some(quarantine) = &quarantine {
+        run.on_lost(quarantine.on_lost());
     }
-    Ok(Ready { run, program, options: runtime_options, keeping, identity })
+    Ok(Ready { run, program, options: runtime_options, keeping, identity, quarantine })
 }

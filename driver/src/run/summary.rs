@@ -27,6 +27,9 @@ pub struct Summary {
     /// Batches that an earlier run had given, from which this one went on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<u64>,
+    /// Damage to what earlier runs had written, for which this one went back to make it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
     /// From the start to the end.
     pub seconds: f64,
     /// From the start to the first batch.
@@ -151,6 +154,7 @@ impl Summary {
             records: progress.records,
             bytes: progress.bytes,
             resumed_at: None,
+            damage: None,
             seconds,
             first_batch_seconds: progress.first.as_ref().map(Duration::as_secs_f64),
             records_per_second: rate(progress.records),

@@ -8,7 +8,7 @@
 
 mod arrays;
 
-use super::{Sink, Written, pieces::Pieces};
+use super::{Resumed, Sink, Written, pieces::Pieces};
 use crate::whole;
 use arrays::{Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -84,9 +84,9 @@ impl<W: Write> Sink for ArrowStream<W> {
     }
 
     /// The stream begins with what comes next.
-    fn resume(&mut self, written: Written) -> Result<(), Failure> {
+    fn resume(&mut self, written: Written) -> Result<Resumed, Failure> {
         self.outputs = written.outputs;
-        Ok(())
+        Ok(Resumed::There)
     }
 
     fn finish(&mut self) -> Result<(), Failure> {

@@ -8,30 +8,38 @@
 //!
 //! A file is written under another name and renamed, so that what is there is whole. An earlier
 //! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
-//! folder that holds anything else is refused.
+//! folder that holds anything else is refused, and so is the finished output of another pipeline.
+//!
+//! `DIR/pipec.files.jsonl` has the size and the checksum of every file (`list.rs`). What is written
+//! is brought to the disk beside the run (`disk.rs`). A run that goes on looks at every file that its
+//! checkpoint counts; where some are damaged or missing it goes back to the begin of their epoch.
 
-use super::{Sink, Written, npy, pieces::Pieces};
+mod manifest;
+
+pub use manifest::Provenance;
+
+use super::{
+    Resumed, Sink, Written,
+    disk::{Group, Syncer},
+    list::{self, Line, List, Place, Summing},
+    npy,
+    pieces::Pieces,
+};
 use crate::{
     state,
     whole::{self, failure},
 };
+use manifest::{Form, MANIFEST, Manifest, earlier, is_usable};
 use plan::{DType, Field, Program, Type};
-use runtime::{Chunk, Column, Failure, Rank, Tensor};
-use serde::{Deserialize, Serialize};
+use runtime::{Chunk, Column, Failure, Tensor};
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
     mem,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
+    sync::Arc,
 };
-
-/// What says that a folder is an output, and of what.
-const MANIFEST: &str = "pipec.json";
-/// Bytes of one that is read.
-const MANIFEST_MAX: u64 = 64 << 20;
-/// The number of this layout.
-const FORMAT: u32 = 1;
 
 /// Writes a folder of `.npy` files.
 pub struct Folder {
@@ -45,64 +53,37 @@ pub struct Folder {
     earlier: Option<Manifest>,
     /// Outputs that are in whole files.
     outputs: u64,
+    /// Where an earlier run has left the output that this one goes on with.
+    from: Place,
+    /// The list of the files; none before the first is written.
+    list: Option<List>,
+    /// Files that nobody has brought to the disk yet, and who does.
+    unsynced: Group,
+    syncer: Option<Syncer>,
     /// The folder itself, locked: nobody else writes there meanwhile.
-    _lock: Option<File>,
+    lock: Option<Arc<File>>,
 }
 
-/// What is in the folder; an identical run writes an identical one.
-#[derive(Serialize, Deserialize)]
-struct Manifest {
-    format: u32,
-    pipeline: String,
-    /// Whether a file holds a batch, or else a piece of the records.
-    batched: bool,
-    fields: Vec<FieldForm>,
-    /// How many files each field has.
-    files: u64,
-    /// Whether the run came to its end.
-    complete: bool,
-    /// Which run it is of, of several that share the work; none of one alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    share: Option<Share>,
-}
-
-/// A run of several that share the work.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Share {
-    rank: u32,
-    world: u32,
-}
-
-/// How a field is written.
-#[derive(PartialEq, Serialize, Deserialize)]
-struct FieldForm {
-    name: String,
-    #[serde(rename = "type")]
-    ty: String,
-    form: Form,
-    /// Where the extents are, if not in `NAME.shape`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    shape: Option<String>,
-}
-
-/// What the files of a field are.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Form {
-    /// One array a file.
-    Array,
-    /// The elements of all records, and their extents beside them.
-    Ragged,
-    /// JSON, a line a record.
-    Lines,
+/// What becomes of a finished output of another pipeline, which is in the folder already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// The run is refused.
+    Keep,
+    /// It goes when the first batch comes.
+    Replace,
 }
 
 impl Folder {
     /// The folder for what `program` gives; an earlier output in it goes when the first batch comes.
     ///
     /// # Errors
-    /// The folder cannot be written, or holds what pipec did not write.
-    pub fn open(folder: &Path, program: &Program, rank: Rank) -> Result<Self, Failure> {
+    /// The folder cannot be written, or holds what pipec did not write, or what is to be kept.
+    pub fn open(
+        folder: &Path,
+        program: &Program,
+        of: &Provenance,
+        existing: Existing,
+    ) -> Result<Self, Failure> {
         fs::create_dir_all(folder)
             .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
         let lock = locked(folder)?;
@@ -117,28 +98,10 @@ impl Folder {
                 ),
             });
         }
-        let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
-        let theirs = earlier.as_ref().and_then(|it| it.share);
-        if let (Some(Share { rank: theirs, world }), Some(ours)) = (theirs, share)
-            && theirs != ours.rank
-        {
-            return Err(Failure::Io {
-                path: folder.display().to_string(),
-                detail: format!(
-                    "it holds the output of rank {theirs} of {world}, which is not replaced by that of \
-                     another rank; give each rank a folder of its own"
-                ),
-            });
+        let manifest = Manifest::new(program, of);
+        if let (Some(earlier), Existing::Keep) = (&earlier, existing) {
+            may_go(folder, earlier, &manifest)?;
         }
-        let manifest = Manifest {
-            format: FORMAT,
-            pipeline: program.name.clone(),
-            batched: program.batched,
-            fields: forms(program),
-            files: 0,
-            complete: false,
-            share,
-        };
         Ok(Self {
             folder: folder.to_owned(),
             fields: program.output.clone(),
@@ -147,64 +110,72 @@ impl Folder {
             begun: false,
             earlier,
             outputs: 0,
-            _lock: lock,
+            from: Place::default(),
+            list: None,
+            unsynced: Group::default(),
+            syncer: None,
+            lock: lock.map(Arc::new),
         })
     }
 
     /// Makes room: not before there is something to be written, so that a run which fails at once
     /// takes nothing away.
     fn begin(&mut self) -> Result<(), Failure> {
-        if mem::replace(&mut self.begun, true) {
+        if self.list.is_some() {
             return Ok(());
         }
-        for folder in self.earlier.take().iter().flat_map(|it| it.folders(&self.folder)) {
-            clear(&folder)?;
+        let mut earlier = self.earlier.take();
+        // While it is written, or its files go, an output is not complete.
+        if let Some(earlier) = earlier.as_mut().filter(|it| it.complete) {
+            earlier.complete = false;
+            earlier.write(&self.folder)?;
         }
-        // What says whose folder it is comes first, so that a run that is killed leaves one that
-        // can be used again.
-        self.manifest.write(&self.folder)?;
+        let goes_on = mem::replace(&mut self.begun, true);
+        if !goes_on {
+            for folder in earlier.iter().flat_map(|it| it.folders(&self.folder)) {
+                clear(&folder)?;
+            }
+            // What says whose folder it is comes first, so that a run that is killed leaves one that
+            // can be used again.
+            self.manifest.write(&self.folder)?;
+        }
         for folder in self.manifest.folders(&self.folder) {
             make_folder(&folder)?;
         }
+        self.list = Some(match goes_on {
+            true => List::go_on(&self.folder, &self.from)?,
+            false => List::create(&self.folder)?,
+        });
         Ok(())
     }
-}
 
-impl Folder {
-    /// Sees to it that the files that a saved state counts on are there.
-    fn check_earlier(&self, files: u64) -> Result<(), Failure> {
+    /// Sees to it that the output that a saved state counts on is here, and is its own.
+    fn check_earlier(&self) -> Result<(), Failure> {
         let folder = self.folder.display();
-        let lacks = |what: String| Err(Failure::State(format!("the folder `{folder}` {what}")));
-        let Some(earlier) = &self.earlier else {
-            return match files {
-                0 => Ok(()),
-                _ => lacks("holds no output: name the one that the run has begun".to_owned()),
-            };
+        let why = match &self.earlier {
+            None => "holds no output".to_owned(),
+            Some(earlier) => match earlier.differs_from(&self.manifest) {
+                None => return Ok(()),
+                Some(why) => why,
+            },
         };
-        if earlier.share != self.manifest.share {
-            return lacks(
-                "holds the output of another rank: each needs a folder of its own".to_owned(),
-            );
-        }
-        if earlier.fields != self.manifest.fields || earlier.pipeline != self.manifest.pipeline {
-            return lacks("holds the output of another pipeline".to_owned());
-        }
-        let Some(last) = files.checked_sub(1) else { return Ok(()) };
-        for FieldForm { name, form, .. } in &earlier.fields {
-            let file = format!("{last:08}.{}", form.extension());
-            if !self.folder.join(name).join(&file).exists() {
-                return lacks(format!("lacks `{name}/{file}`, which the run has written"));
-            }
-        }
-        Ok(())
+        Err(Failure::State(format!(
+            "the folder `{folder}` {why}; name the folder that the run has begun, or begin anew with \
+             another state file"
+        )))
+    }
+
+    /// What was written so far.
+    fn so_far(&self) -> Written {
+        Written { outputs: self.outputs, files: self.manifest.files }
     }
 }
 
 impl Sink for Folder {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, outputs, .. } = self;
-        let mut files = Files { folder, fields, manifest };
+        let Self { folder, fields, pieces, manifest, outputs, list, unsynced, .. } = self;
+        let mut files = Files { folder, fields, manifest, list, unsynced };
         match pieces {
             Some(pieces) => pieces.push(chunk, &mut |piece| {
                 *outputs += piece.rows as u64;
@@ -218,35 +189,105 @@ impl Sink for Folder {
     }
 
     fn written(&self) -> Written {
-        Written { outputs: self.outputs, files: self.manifest.files }
+        self.so_far()
     }
 
-    fn resume(&mut self, written: Written) -> Result<(), Failure> {
-        let Written { outputs, files } = written;
-        self.check_earlier(files)?;
-        // Where the run has written no file yet, what is in the folder is not of it.
-        (self.begun, self.outputs, self.manifest.files) = (files > 0, outputs, files);
-        if self.begun {
-            safe_file::remove_left(&self.folder, |it| it == MANIFEST);
-            let folders = self.manifest.folders(&self.folder);
-            folders.iter().for_each(|it| safe_file::remove_left(it, is_ours));
+    fn sync(&mut self) -> Result<(), Failure> {
+        let written = self.so_far();
+        let Some(list) = &mut self.list else { return Ok(()) };
+        let syncer = match &self.syncer {
+            Some(syncer) => syncer,
+            None => {
+                let root = self.lock.clone();
+                let started = Syncer::begin(root, self.from.written());
+                self.syncer.insert(started.map_err(|it| {
+                    failure(&self.folder, "no thread can be started to sync it", &it)
+                })?)
+            }
+        };
+        if syncer.done()?.files < written.files && syncer.is_idle() {
+            list.flush()?;
+            syncer.give(self.unsynced.taken(list.path(), written));
         }
         Ok(())
     }
 
+    fn synced(&self) -> Result<Written, Failure> {
+        self.syncer.as_ref().map_or(Ok(self.from.written()), Syncer::done)
+    }
+
+    fn settle(&mut self) -> Result<(), Failure> {
+        // What is being brought to the disk, and then what has come since.
+        for _ in 0..2 {
+            self.sync()?;
+            if let Some(syncer) = &self.syncer {
+                syncer.wait()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, written: Written) -> Result<Resumed, Failure> {
+        let Written { outputs, files } = written;
+        self.outputs = outputs;
+        // Where the run has written no file yet, what is in the folder is not of it.
+        if files == 0 {
+            return Ok(Resumed::There);
+        }
+        self.check_earlier()?;
+        safe_file::remove_left(&self.folder, |it| it == MANIFEST);
+        let folders = self.manifest.folders(&self.folder);
+        folders.iter().for_each(|it| safe_file::remove_left(it, is_ours));
+        let (place, damage) = match list::check(&self.folder, files, &|it| self.manifest.names(it))
+        {
+            Ok(place) => (place, None),
+            Err(damage) => (damage.from, Some(damage.found)),
+        };
+        if damage.is_none() && place.outputs != outputs {
+            return Err(Failure::State(format!(
+                "the folder `{}` holds the output of another run; begin anew with another state file",
+                self.folder.display()
+            )));
+        }
+        (self.begun, self.from) = (true, place);
+        (self.outputs, self.manifest.files) = (place.outputs, place.files);
+        Ok(match damage {
+            None => Resumed::There,
+            Some(found) => Resumed::Back { epoch: place.epoch, outputs: place.outputs, found },
+        })
+    }
+
     fn finish(&mut self) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, outputs, .. } = self;
-        let mut files = Files { folder, fields, manifest };
+        let Self { folder, fields, pieces, manifest, outputs, list, unsynced, .. } = self;
+        let mut files = Files { folder, fields, manifest, list, unsynced };
         if let Some(pieces) = pieces {
             pieces.finish(&mut |piece| {
                 *outputs += piece.rows as u64;
                 files.piece(piece)
             })?;
         }
-        manifest.complete = true;
-        manifest.write(folder)
+        self.settle()?;
+        self.manifest.complete = true;
+        self.manifest.write(&self.folder)
     }
+}
+
+/// Whether an earlier output may be replaced by that of `manifest`: one that is not finished may, and
+/// so may one of the same pipeline.
+fn may_go(folder: &Path, earlier: &Manifest, manifest: &Manifest) -> Result<(), Failure> {
+    let of_another_rank = earlier.share.zip(manifest.share).is_some_and(|(a, b)| a.rank != b.rank);
+    let same_but_seed = manifest.of_any_seed();
+    let why = earlier.differs_from(&same_but_seed).filter(|_| earlier.complete || of_another_rank);
+    let Some(why) = why else { return Ok(()) };
+    let help = match earlier.share.is_some() || manifest.share.is_some() {
+        true => "give each rank a folder of its own, or add `--overwrite`",
+        false => "name another folder, or add `--overwrite`",
+    };
+    Err(Failure::Io {
+        path: folder.display().to_string(),
+        detail: format!("it {why}, which is not replaced; {help}"),
+    })
 }
 
 /// Writes the files of one number.
@@ -254,116 +295,77 @@ struct Files<'a> {
     folder: &'a Path,
     fields: &'a [Field],
     manifest: &'a mut Manifest,
+    list: &'a mut Option<List>,
+    unsynced: &'a mut Group,
 }
 
 impl Files<'_> {
     /// A batch: one record of `chunk`.
     fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
+        let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
         for (field, column) in self.fields.iter().zip(&chunk.columns) {
             let value = column.row(row);
             if column.dtype().is_text() {
-                self.write(&field.name, "jsonl", &mut |out| line(out, field, &value))?;
+                self.write(&mut line, (&field.name, "jsonl"), &mut |out| {
+                    text_line(out, field, &value)
+                })?;
             } else {
-                self.write(&field.name, "npy", &mut |out| {
+                self.write(&mut line, (&field.name, "npy"), &mut |out| {
                     out.write_all(&npy::header(value.dtype(), value.shape()))?;
                     elements(out, &value)
                 })?;
             }
         }
-        self.manifest.files += 1;
-        Ok(())
+        self.end(&line)
     }
 
     /// Some records.
     fn piece(&mut self, piece: &Chunk) -> Result<(), Failure> {
-        let forms = &self.manifest.fields;
-        for ((field, column), of) in self.fields.iter().zip(&piece.columns).zip(forms) {
-            match of.form {
-                Form::Array => self.write(&field.name, "npy", &mut |out| array(out, column))?,
+        let outputs = piece.rows as u64;
+        let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
+        for (at, (field, column)) in self.fields.iter().zip(&piece.columns).enumerate() {
+            let of = &self.manifest.fields[at];
+            let (form, shape) = (of.form, of.shape_folder());
+            let file = (field.name.as_str(), form.extension());
+            match form {
+                Form::Array => self.write(&mut line, file, &mut |out| array(out, column))?,
                 Form::Ragged => {
-                    self.write(&field.name, "npy", &mut |out| values(out, column))?;
-                    let shape = of.shape_folder();
-                    self.write(&shape, "npy", &mut |out| shapes(out, column))?;
+                    self.write(&mut line, file, &mut |out| values(out, column))?;
+                    self.write(&mut line, (&shape, "npy"), &mut |out| shapes(out, column))?;
                 }
-                Form::Lines => self.write(&field.name, "jsonl", &mut |out| {
-                    (0..column.rows()).try_for_each(|it| line(out, field, &column.row(it)))
+                Form::Lines => self.write(&mut line, file, &mut |out| {
+                    (0..column.rows()).try_for_each(|it| text_line(out, field, &column.row(it)))
                 })?,
             }
         }
-        self.manifest.files += 1;
-        Ok(())
+        self.end(&line)
     }
 
     fn write(
-        &self,
-        folder: &str,
-        extension: &str,
+        &mut self,
+        line: &mut Line,
+        (folder, extension): (&str, &str),
         content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let name = format!("{:08}.{extension}", self.manifest.files);
-        whole::write(&self.folder.join(folder).join(name), "it", content)
-    }
-}
-
-impl Form {
-    fn extension(self) -> &'static str {
-        match self {
-            Self::Array | Self::Ragged => "npy",
-            Self::Lines => "jsonl",
-        }
-    }
-
-    fn of(ty: &Type, batched: bool) -> Self {
-        match ty.dtype() {
-            Some(DType::Str) => Self::Lines,
-            Some(DType::Bytes) => Self::Ragged,
-            _ if batched || ty.fixed().is_some() => Self::Array,
-            _ => Self::Ragged,
-        }
-    }
-}
-
-impl Manifest {
-    /// The folders of the fields.
-    fn folders(&self, folder: &Path) -> Vec<PathBuf> {
-        let mut folders = Vec::new();
-        for field in &self.fields {
-            folders.push(folder.join(&field.name));
-            if field.form == Form::Ragged {
-                folders.push(folder.join(field.shape_folder()));
-            }
-        }
-        folders
+        let name = format!("{folder}/{:08}.{extension}", self.manifest.files);
+        let (path, mut sum) = (self.folder.join(&name), None);
+        whole::write_unsynced(&path, &mut |out| {
+            let mut summing = Summing::new(out);
+            content(&mut summing)?;
+            sum = Some(summing.sum());
+            Ok(())
+        })?;
+        line.files.extend(sum.map(|it| (name, it)));
+        self.unsynced.push(path);
+        Ok(())
     }
 
-    fn write(&self, folder: &Path) -> Result<(), Failure> {
-        whole::write(&folder.join(MANIFEST), "it", &mut |out| {
-            serde_json::to_writer_pretty(&mut *out, self)?;
-            out.write_all(b"\n")
-        })
+    /// All files of a number are written.
+    fn end(&mut self, line: &Line) -> Result<(), Failure> {
+        self.list.as_mut().map_or(Ok(()), |it| it.push(line))?;
+        self.manifest.files += 1;
+        Ok(())
     }
-}
-
-impl FieldForm {
-    /// The folder of the extents.
-    fn shape_folder(&self) -> String {
-        self.shape.clone().unwrap_or_else(|| format!("{}.shape", self.name))
-    }
-}
-
-/// How each field is written; the folders of extents have names that no field has.
-fn forms(program: &Program) -> Vec<FieldForm> {
-    let mut taken: BTreeSet<String> = program.output.iter().map(|it| it.name.clone()).collect();
-    let mut form = |field: &Field| {
-        let form = Form::of(&field.ty, program.batched);
-        let usual = format!("{}.shape", field.name);
-        let shape = (form == Form::Ragged && !taken.insert(usual.clone())).then(|| {
-            let mut others = (2..).map(|n| format!("{usual}{n}"));
-            others.find(|it| taken.insert(it.clone())).expect("fields are few")
-        });
-        FieldForm { name: field.name.clone(), ty: field.ty.to_string(), form, shape }
-    };
-    program.output.iter().map(&mut form).collect()
 }
 
 /// All rows, of the same extents, as one array.
@@ -406,7 +408,7 @@ fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
 }
 
 /// A text as a line of JSON; what came as JSON is there already.
-fn line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
+fn text_line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
     match field.ty {
         Type::Untyped => out.write_all(value.as_text())?,
         _ => serde_json::to_writer(&mut *out, value.as_str())?,
@@ -427,36 +429,6 @@ fn locked(folder: &Path) -> Result<Option<File>, Failure> {
                  (each rank needs its own)"
                 .to_owned(),
     })
-}
-
-/// The output that is in `folder`; fails where something else is.
-fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
-    let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
-    match safe_file::read_here(&folder.join(MANIFEST), MANIFEST_MAX) {
-        Ok(text) => {
-            let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
-            let folders = manifest.fields.iter();
-            let plain = folders.clone().all(|it| is_usable(&it.name))
-                && folders.flat_map(|it| &it.shape).all(|it| is_usable(it));
-            if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A draft of what says whose folder it is may be left of a run that was killed.
-            let is_draft = |it: &fs::DirEntry| {
-                it.file_name().to_str().and_then(safe_file::is_draft_of) == Some(MANIFEST)
-            };
-            let mut entries = fs::read_dir(folder).map_err(unreadable)?.flatten();
-            if entries.all(|it| is_draft(&it)) { Ok(None) } else { Err(occupied(folder)) }
-        }
-        Err(error) => Err(unreadable(error)),
-    }
-}
-
-/// Whether a name names a folder right here, whoever has written it down, and not the manifest.
-fn is_usable(name: &str) -> bool {
-    let mut parts = Path::new(name).components();
-    let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-    is_one && !name.contains(['/', '\0']) && name != MANIFEST
 }
 
 /// Makes the folder of a field. A link in its place would lead the output somewhere else.
@@ -501,18 +473,12 @@ fn is_ours(name: &str) -> bool {
     number.is_some_and(|it| it.len() >= 8 && it.bytes().all(|it| it.is_ascii_digit()))
 }
 
-fn occupied(folder: &Path) -> Failure {
-    Failure::Io {
-        path: folder.display().to_string(),
-        detail: "the folder holds files that are not the output of a run; \
-                 name one that is new or empty"
-            .to_owned(),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
-    use super::*;
+    use super::{
+        manifest::{FieldForm, forms},
+        *,
+    };
     use plan::{Extent, FORMAT, IdVec};
     use runtime::{ChunkBuilder, Pool};
 
@@ -596,7 +562,8 @@ pub(super) mod tests {
             chunk.columns[2].push_text(bytes);
             chunk.ids.push_scalar(0_u64);
         }
-        let mut sink = Folder::open(&scratch.0, &of, Rank::default()).unwrap();
+        let mut sink =
+            Folder::open(&scratch.0, &of, &Provenance::default(), Existing::Keep).unwrap();
         sink.take(&chunk.finish()).unwrap();
         sink.finish().unwrap();
         let numbers = |folder: &str| -> Vec<i64> {
@@ -609,7 +576,12 @@ pub(super) mod tests {
         drop(sink);
         for name in ["../x", "a/b", "..", "", MANIFEST, "a/"] {
             let fields = vec![Field { name: name.into(), ty: Type::scalar(DType::I64) }];
-            let refused = Folder::open(&scratch.0, &program(&fields, false), Rank::default());
+            let refused = Folder::open(
+                &scratch.0,
+                &program(&fields, false),
+                &Provenance::default(),
+                Existing::Keep,
+            );
             assert!(refused.is_err_and(|it| it.to_string().contains("another name")), "{name}");
         }
     }
@@ -620,11 +592,16 @@ pub(super) mod tests {
         let many = vec!["a \"b\"\n"; 5000];
         for (all, expected) in [(&many[..], 2), (&many[..3], 1)] {
             let (fields, chunk) = texts(all, 0);
-            let mut sink =
-                Folder::open(&scratch.0, &program(&fields, false), Rank::default()).unwrap();
+            let mut sink = Folder::open(
+                &scratch.0,
+                &program(&fields, false),
+                &Provenance::default(),
+                Existing::Keep,
+            )
+            .unwrap();
             sink.take(&chunk).unwrap();
             sink.finish().unwrap();
-            assert_eq!(scratch.files().len(), 1 + 2 * expected, "{:?}", scratch.files());
+            assert_eq!(scratch.files().len(), 2 + 2 * expected, "{:?}", scratch.files());
         }
         let lines = fs::read_to_string(scratch.0.join("text/00000000.jsonl")).unwrap();
         assert_eq!(lines, "\"a \\\"b\\\"\\n\"\n".repeat(3));
@@ -645,7 +622,13 @@ pub(super) mod tests {
             chunk.ids.push_scalar(0_u64);
             chunk.columns[0].push(&Tensor::new(&[row.len()], row));
         }
-        let mut sink = Folder::open(&scratch.0, &program(&fields, false), Rank::default()).unwrap();
+        let mut sink = Folder::open(
+            &scratch.0,
+            &program(&fields, false),
+            &Provenance::default(),
+            Existing::Keep,
+        )
+        .unwrap();
         sink.take(&chunk.finish()).unwrap();
         sink.finish().unwrap();
         let elements = |path: &str| fs::read(scratch.0.join(path)).unwrap()[128..].to_vec();
@@ -661,12 +644,17 @@ pub(super) mod tests {
         let scratch = Scratch::new("elsewhere");
         let (fields, chunk) = texts(&["a", "b", "c"], 0);
         for (from, expected) in [(0, 3), (2, 1)] {
-            let mut sink =
-                Folder::open(&scratch.0, &program(&fields, true), Rank::default()).unwrap();
+            let mut sink = Folder::open(
+                &scratch.0,
+                &program(&fields, true),
+                &Provenance::default(),
+                Existing::Keep,
+            )
+            .unwrap();
             sink.resume(Written { outputs: from, files: 0 }).unwrap();
             sink.take(&chunk.cut(from as usize..3)).unwrap();
             sink.finish().unwrap();
-            assert_eq!(scratch.files().len(), 1 + 2 * expected, "{:?}", scratch.files());
+            assert_eq!(scratch.files().len(), 2 + 2 * expected, "{:?}", scratch.files());
         }
     }
 
@@ -676,7 +664,12 @@ pub(super) mod tests {
         fs::create_dir_all(&scratch.0).unwrap();
         fs::write(scratch.0.join("thesis.txt"), "").unwrap();
         let (fields, _) = texts(&[], 0);
-        let Err(error) = Folder::open(&scratch.0, &program(&fields, true), Rank::default()) else {
+        let Err(error) = Folder::open(
+            &scratch.0,
+            &program(&fields, true),
+            &Provenance::default(),
+            Existing::Keep,
+        ) else {
             panic!("taken")
         };
         assert!(error.to_string().contains("new or empty"), "{error}");

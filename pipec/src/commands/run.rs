@@ -5,8 +5,8 @@ mod report;
 use super::{compiled, lock, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Folder, Outcome, Progress, RunOptions, SampleProgress,
-    Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
+    Compiled, Discard, DiskOptions, Existing, Folder, Outcome, Progress, Provenance, RunOptions,
+    SampleProgress, Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -37,13 +37,16 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
     };
-    let mut sink = match sink((&args.out, rank(args)), &compiled) {
+    let mut sink = match sink(args, &compiled) {
         Ok(sink) => sink,
         Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
     };
     args.virtually.begin();
     let running = Running { args, compiled: &compiled, lock, stop: stop.clone(), talk };
-    let outcome = running.watched(&mut *sink);
+    let mut outcome = running.watched(&mut *sink);
+    if args.out == Path::new("-") && outcome.failure.is_none() {
+        outcome.failure = sync_stdout().err();
+    }
 
     report::summary(talk, &outcome, args.state.as_deref());
     if args.json {
@@ -131,11 +134,15 @@ pub(super) fn stop_on_signals(stop: Stop, terminal: bool) {
     signals::handle(stopping);
 }
 
-fn sink((out, rank): (&Path, Rank), compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
-    match out.to_str() {
+fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
+    match args.out.to_str() {
         Some("null") => Ok(Box::new(Discard::default())),
         Some("-") => stream(compiled),
-        _ => Ok(Box::new(Folder::open(out, &compiled.program, rank)?)),
+        _ => {
+            let of = Provenance::of(compiled, args.seed, rank(args));
+            let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
+            Ok(Box::new(Folder::open(&args.out, &compiled.program, &of, existing)?))
+        }
     }
 }
 
@@ -152,6 +159,23 @@ fn stdout() -> Box<dyn Write> {
         Ok(own) => Box::new(std::fs::File::from(own)),
         Err(_) => Box::new(io::stdout()),
     }
+}
+
+/// Brings a file that stdout goes to to the disk: what a run says it has written outlasts a loss of power.
+#[cfg(unix)]
+fn sync_stdout() -> Result<(), Failure> {
+    use std::os::fd::AsFd;
+    let Ok(own) = io::stdout().as_fd().try_clone_to_owned() else { return Ok(()) };
+    let file = std::fs::File::from(own);
+    if !file.metadata().is_ok_and(|it| it.is_file()) {
+        return Ok(());
+    }
+    file.sync_data().map_err(|it| driver::unwritable(Path::new("the standard output"), &it))
+}
+
+#[cfg(not(unix))]
+fn sync_stdout() -> Result<(), Failure> {
+    Ok(())
 }
 
 #[cfg(not(unix))]

@@ -19,8 +19,27 @@ impl Folder {
     /// An empty one; tests that run at the same time have different names.
     pub(crate) fn new(name: &str) -> Self {
         // Messages name files as the system does, behind all links.
-        let temporary = fs::canonicalize(env::temp_dir()).unwrap();
-        let folder = Self(temporary.join(format!("pipec-{name}-{}", std::process::id())));
+        Self::below(&fs::canonicalize(env::temp_dir()).unwrap(), name)
+    }
+
+    /// The same in memory, where the system has such a folder: for tests with hundreds of runs, none
+    /// of which is to wait for a disk. No executable may be there.
+    pub(crate) fn quick(name: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        let is_there =
+            fs::metadata(memory).is_ok_and(|it| it.is_dir() && !it.permissions().readonly());
+        if is_there { Self::below(memory, name) } else { Self::new(name) }
+    }
+
+    /// The same with these files, by their names and texts.
+    pub(crate) fn quick_of(name: &str, files: &[(&str, &str)]) -> Self {
+        let folder = Self::quick(name);
+        files.iter().for_each(|(file, text)| folder.write(file, text));
+        folder
+    }
+
+    fn below(place: &Path, name: &str) -> Self {
+        let folder = Self(place.join(format!("pipec-{name}-{}", std::process::id())));
         let _ = fs::remove_dir_all(&folder.0);
         fs::create_dir_all(&folder.0).unwrap();
         folder

@@ -37,6 +37,7 @@ fn what_cannot_be_written_is_said_and_gone_on_with() {
         fault("make", "run", "ENOSPC"),
         fault("remove", "run", "EIO"),
         fault("read", "run", "EIO").once(),
+        fault("sync", "run", "EIO").once(),
     ];
     for pipeline in ["strict", "skipping", "by_number", "objects"] {
         folder.at_every_call(pipeline, &faults, &mut tally);

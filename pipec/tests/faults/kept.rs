@@ -22,7 +22,7 @@ pipeline p =
 
 /// A folder with a program and pictures, and what the program gives.
 fn site(name: &str) -> (Folder, Files) {
-    let folder = Folder::of(&format!("faults-kept-{name}"), &[("p.pipe", PROGRAM)]);
+    let folder = Folder::quick_of(&format!("faults-kept-{name}"), &[("p.pipe", PROGRAM)]);
     folder.pipec(&["sample", "images", "data", "--count", "32"]).ends(0, &[]);
     folder.clear();
     let ended = Printed::when_over(command(&folder, &["--no-cache"]).spawn().unwrap());

@@ -102,7 +102,7 @@ impl Printed {
 impl Folder {
     /// A folder with data for all pipelines.
     pub(crate) fn with_records(name: &str) -> Self {
-        let folder = Self::new(&format!("faults-{name}"));
+        let folder = Self::quick(&format!("faults-{name}"));
         folder.records();
         folder
     }

@@ -65,7 +65,16 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome, state: Option<&Path>) {
     if outcome.failure.is_some() && summary.records == 0 {
         return;
     }
-    if let Some(before) = summary.resumed_at {
+    if let Some(damage) = &summary.damage {
+        let from = match summary.resumed_at {
+            Some(before) => {
+                let (one, many) = things_of(summary);
+                format!("everything after the first {} was made again", things(before, one, many))
+            }
+            None => "everything was made again".to_owned(),
+        };
+        talk.say(&format!("{}: the output was damaged: {damage}; {from}", summary.pipeline));
+    } else if let Some(before) = summary.resumed_at {
         let (one, many) = things_of(summary);
         talk.say(&format!("{}: went on after {}", summary.pipeline, things(before, one, many)));
     }
