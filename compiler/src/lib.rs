@@ -17,7 +17,7 @@ pub mod syntax;
 pub mod verify;
 
 pub use check::{Found, InputError, Inputs, Notes, Request};
-pub use lints::lints;
+pub use lints::{calls_of, lints};
 use plan::{Diagnostic, Plan};
 
 /// Checks a program, all of it, and gives the plan of the pipeline that was asked for.

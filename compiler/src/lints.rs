@@ -59,6 +59,21 @@ fn each<'a>(file: &'a File, visit: &mut dyn FnMut(&'a Expr)) {
     file.declarations.iter().filter_map(body).for_each(|it| walk(it, visit));
 }
 
+/// Where a function is called in a file, in the order of the text.
+#[must_use]
+pub fn calls_of(file: &File, name: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    each(file, &mut |it| match &it.kind {
+        ExprKind::Call(call) if call.name.text == name => found.push(it.span),
+        ExprKind::Pipe { stage: Stage::Call(call), .. } if call.name.text == name => {
+            found.push(call.span);
+        }
+        _ => {}
+    });
+    found.sort_by_key(|it| it.start);
+    found
+}
+
 /// The stages of a chain in order, and what it begins with.
 fn chain(expr: &Expr) -> (&Expr, Vec<&Stage>) {
     let (mut at, mut stages) = (expr, Vec::new());

@@ -124,6 +124,11 @@ pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
 type Folders<'a> = &'a mut dyn FnMut(&[OpId]) -> Result<Vec<String>, Failure>;
 
 impl Label {
+    /// Whether it is the class of a path, and no other number of a name.
+    pub(crate) fn is_of_path(&self) -> bool {
+        self.of_path
+    }
+
     fn resolved(self, folders: Folders<'_>) -> Result<Classes, Failure> {
         let names = match self.origin {
             Origin::Given(names) => names,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pipelines of a file that `check` lowers; all of them are checked.
-const LOWERED_MAX: usize = 64;
+pub(crate) const LOWERED_MAX: usize = 64;
 
 /// What is asked of a program.
 #[derive(Debug, Clone, Default)]
@@ -122,41 +122,6 @@ pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     sorted(diagnostics)
 }
 
-/// What is allowed in `loaded` and seldom meant; nothing where there are mistakes, which come first.
-///
-/// Lists the files whose folders are classes.
-pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
-    let registry = Registry::new(stdlib::library());
-    let request = Request {
-        files: &loaded.trees,
-        imports: &loaded.imports,
-        pipeline: None,
-        params: &BTreeMap::new(),
-        needs_params: false,
-        inputs: &Probe,
-        only: None,
-    };
-    let (_, found, notes) = compiler::check_noted(&request, &registry);
-    let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);
-    match (loaded.trees.first(), loaded.files.first()) {
-        (Some(tree), Some(file)) if !broken => {
-            let all = compiler::lints(tree, &file.text, &notes);
-            sorted(all.into_iter().chain(label_lints(loaded, settings)))
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn label_lints(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
-    let plan = |name| {
-        let settings = Settings { pipeline: Some(name), ..settings.clone() };
-        checked(loaded, &settings, false).0
-    };
-    let plans: Vec<Plan> =
-        pipelines(loaded).into_iter().take(LOWERED_MAX).filter_map(plan).collect();
-    classes::lints(&plans)
-}
-
 /// The pipelines of the main file that can be run, in its order.
 pub fn pipelines(loaded: &Loaded) -> Vec<String> {
     let main = loaded.trees.first().into_iter().flat_map(|it| &it.declarations);
@@ -207,7 +172,7 @@ impl Compiled {
 }
 
 /// Checks the program; the plan is there where nothing is wrong and it is clear which is meant.
-fn checked(
+pub(crate) fn checked(
     loaded: &Loaded,
     settings: &Settings,
     needs_params: bool,
@@ -250,7 +215,7 @@ fn sample_mistake(op: &Op) -> Option<Diagnostic> {
 }
 
 /// By file and place, each once.
-fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+pub(crate) fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = BTreeSet::new();
     let mut all: Vec<_> = diagnostics.into_iter().collect();
     all.retain(|it| seen.insert((it.code, it.span, it.message.clone())));
@@ -259,7 +224,7 @@ fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> 
 }
 
 /// What the inputs say of themselves.
-struct Probe;
+pub(crate) struct Probe;
 
 impl Inputs for Probe {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {

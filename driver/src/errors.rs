@@ -1,6 +1,7 @@
 //! What is said about the files of a program and the sets that it asks for.
 
-use plan::{CodeInfo, Diagnostic, Span};
+use plan::{CodeInfo, Diagnostic, Span, count};
+use stdlib::{Loose, listing::ListError};
 
 const NO_SUCH_FILE: CodeInfo = CodeInfo {
     id: "PC0201",
@@ -69,6 +70,52 @@ const CLASSES_DIFFER: CodeInfo = CodeInfo {
            each line, `classes: \"classes.txt\"`.",
 };
 
+const LOOSE_FILES: CodeInfo = CodeInfo {
+    id: "PC0412",
+    name: "loose-files",
+    long: "`class_of` numbers the folders that the files of a source lie in. Here most files lie in folders below another \
+           one, and some directly in that one, such as `data/README.txt` beside `data/cat/1.jpg`: they make a class of \
+           their own, with the name of the outer folder.\n\n\
+           Name only what lies in class folders, as `data/*/*.jpg` or `data/**/*/*.jpg` for folders at any depth; or \
+           move the others elsewhere.",
+};
+
+const NO_FILES: CodeInfo = CodeInfo {
+    id: "PC0413",
+    name: "no-files",
+    long: "A pattern of the program stands for no file: a run would end before it begins. The message says which folder \
+           was looked into and what is there. Patterns are read from the folder in which `pipec` is called.\n\n\
+           Where the files are on another machine alone, say so with `--no-lints`, or name them by a `param` and check \
+           with `--set`.",
+};
+
+/// Files that lie beside class folders.
+pub(crate) fn loose_files(it: &Loose, at: Span) -> Diagnostic {
+    let Loose { class, files, example, pattern } = it;
+    let message = match files {
+        1 => format!(
+            "1 file lies beside the class folders and makes a class of its own, `{class}`: `{example}`"
+        ),
+        n => format!(
+            "{} files lie beside the class folders and make a class of their own, `{class}`, such as `{example}`",
+            count(*n as u64)
+        ),
+    };
+    let help = match pattern {
+        Some(pattern) => format!("name only the files in class folders: `{pattern}`"),
+        None => {
+            "name only the files in class folders (`data/*/*.jpg`), or move the others elsewhere"
+                .to_owned()
+        }
+    };
+    Diagnostic::warning(LOOSE_FILES.code(), at, message).help(help)
+}
+
+/// A pattern that stands for no file.
+pub(crate) fn no_files(it: &ListError, at: Span) -> Diagnostic {
+    Diagnostic::warning(NO_FILES.code(), at, it.message.clone()).help(it.help.clone())
+}
+
 pub(crate) fn one_class(name: &str, at: Span) -> Diagnostic {
     let message = format!("every label is 0: all files lie in one folder, `{name}`");
     Diagnostic::warning(ONE_CLASS.code(), at, message).help(
@@ -77,7 +124,7 @@ pub(crate) fn one_class(name: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn classes_differ(difference: &str, first: &str, at: Span) -> Diagnostic {
-    let message = format!("classes have other numbers than in `{first}`: {difference}");
+    let message = format!("classes have other numbers than in {first}: {difference}");
     Diagnostic::warning(CLASSES_DIFFER.code(), at, message)
         .help("give both the same `classes:`, such as the pipeline of files that has them all")
 }
@@ -159,6 +206,8 @@ pub(crate) static CODES: &[CodeInfo] = &[
     BUILD_NEEDS_PYTHON,
     ONE_CLASS,
     CLASSES_DIFFER,
+    LOOSE_FILES,
+    NO_FILES,
     OUTSIDE_PROJECT,
     NO_PROGRAM,
     USED_AFTER_FORK,

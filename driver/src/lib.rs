@@ -10,6 +10,7 @@ mod functions;
 pub mod host;
 mod identity;
 mod kind;
+mod lints;
 mod load;
 pub mod lock;
 mod machine;
@@ -34,7 +35,7 @@ mod written;
 pub use built::Built;
 pub use classes::{Classes, classes};
 pub use compile::{
-    Compiled, Place, Settings, check, codes, compile, lint, pass_names, pipelines, place, probe,
+    Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place, probe,
 };
 pub use compiler::migration;
 pub use compiler::{
@@ -48,6 +49,7 @@ pub use functions::Functions;
 pub use host::Host;
 pub use identity::{PlanHash, plan_hash};
 pub use kind::Kind;
+pub use lints::{label_warnings, lint, missing_files};
 pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text};
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};

@@ -102,10 +102,10 @@ pipeline gone = paths("no/such/*/*.txt") |> map { label: class_of(path) }
     };
     let found = check(&[]);
     let lines: Vec<&str> = found.lines().collect();
-    assert_eq!(lines.len(), 3, "{found}");
+    assert_eq!(lines.len(), 4, "{found}");
     assert!(lines[0].contains("p.pipe:5:") && lines[0].contains("PC0410"), "{found}");
     assert!(lines[0].contains("number 1 is `b` in `train` and `c` in `own`"), "{found}");
-    assert!(lines[1..].iter().all(|it| it.contains("p.pipe:6:")), "{found}");
+    assert!(lines[1..3].iter().all(|it| it.contains("p.pipe:6:")), "{found}");
     assert!(
         found.contains("PC0409") && found.contains("all files lie in one folder, `a`"),
         "{found}"
@@ -172,4 +172,66 @@ fn a_state_stays_small_whatever_the_classes() {
     folder.run_p(&["file", "--state", "s.json"]).ends(0, &["3,002 classes"]);
     let state = folder.read("s.json");
     assert!(state.len() < 1024 && state.contains("\"classes\":\"3002 "), "{state}");
+}
+
+#[test]
+fn labels_that_differ_are_told_before_a_run_and_underlined_where_they_are_made() {
+    let folder = folder("told-before");
+    folder.write(
+        "p.pipe",
+        r#"edition 2026
+pipeline train = paths("train/*/*.txt") |> map { path, label: class_of(path) }
+pipeline own = paths("val/*/*.txt") |> map { path, label: class_of(path) }
+"#,
+    );
+    folder.write(
+        "eval.pipe",
+        r#"edition 2026
+use train from "p.pipe"
+pipeline eval = paths("val/*/*.txt") |> map { label: path |> class_of }
+"#,
+    );
+    let told = "number 1 is `b` in `train` and `c` in `own`";
+    for args in [["run", "own"], ["run", "train"], ["explain", "own"], ["peek", "train"]] {
+        folder.pipec(&[args[0], "p.pipe", args[1]]).ends(0, &["PC0410", told]);
+    }
+    folder.pipec(&["build", "p.pipe", "own", "-o", "own"]).ends(0, &["PC0410", told]);
+
+    // Across files: in the one that is asked for, and at the call alone.
+    let told = "other numbers than in `train` of `p.pipe`: number 1 is `b` in `train` and `c` in";
+    folder.pipec(&["run", "eval.pipe", "eval"]).ends(0, &["PC0410", told]);
+    let found = folder.pipec(&["check", "eval.pipe", "--output-format", "json"]).out;
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let found = &found.as_array().unwrap()[0];
+    let place = |of: &serde_json::Value| of["column"].as_u64().unwrap() as usize;
+    let (start, end) = (place(found) - 1, place(&found["end"]) - 1);
+    let line = folder.read("eval.pipe").lines().nth(2).unwrap().to_owned();
+    assert_eq!((&line[start..end], &found["code"]), ("class_of", &"PC0410".into()), "{found}");
+    let same = folder.read("eval.pipe").replace("val/", "train/");
+    folder.write("eval.pipe", &same);
+    let run = folder.pipec(&["run", "eval.pipe", "eval"]);
+    assert!(!run.err.contains("PC0410"), "{}", run.err);
+}
+
+#[test]
+fn files_beside_class_folders_are_told() {
+    let folder = folder("loose");
+    folder.write(
+        "p.pipe",
+        "edition 2026\npipeline p = paths(\"train/**/*\") |> map { label: class_of(path) }\n",
+    );
+    let check = |named: &str| folder.pipec(&[named, "p.pipe"]);
+    assert!(!check("check").err.contains("PC0412"));
+    folder.write("train/README.txt", "x");
+    let told = "1 file lies beside the class folders and makes a class of its own, `train`: `train/README.txt`";
+    let cure = "name only the files in class folders: `train/*/*`";
+    for command in ["check", "run", "scan", "explain"] {
+        check(command).ends(0, &["PC0412 loose-files", told, cure]);
+    }
+    folder.write("train/x.txt", "x");
+    folder.write("train/d/deep/1.txt", "x");
+    check("run").ends(0, &["2 files lie beside the class folders", "`train/**/*/*`"]);
+    let cured = folder.read("p.pipe").replace("**/*", "**/*/*");
+    folder.write("p.pipe", &cured);
+    assert!(!check("run").err.contains("PC0412"));
 }

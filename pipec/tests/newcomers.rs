@@ -220,3 +220,31 @@ fn what_was_found_before_a_signal_is_told() {
     assert!(verify.out.contains("seed 0, 1 epoch: interrupted: up to then"), "{verify:#?}");
     assert!(!verify.err.contains("bug"), "{verify:#?}");
 }
+
+#[test]
+fn a_pattern_without_files_is_told_by_check() {
+    let folder = Folder::of("no-files", &[("data/a.png", "x"), ("data/b.png", "x")]);
+    let check = |source: &str, more: &[&str]| {
+        folder.write(
+            "p.pipe",
+            &format!("edition 2026\nparam root = \"data\"\npipeline p = {source} |> take(1)\n"),
+        );
+        folder.pipec(&[&["check", "p.pipe"], more].concat())
+    };
+    check("files(\"{root}/*.jpg\")", &[]).ends(
+        0,
+        &[
+            "PC0413 no-files",
+            "no file matches `data/*.jpg`",
+            "below `data` there are 2 files that end in `.png`",
+            "1 warning in 1 file",
+        ],
+    );
+    check("files(\"{root}/*.png\")", &["--set", "root=dtaa"])
+        .ends(0, &["no file matches `dtaa/*.png`", "did you mean `data`"]);
+    check("lines(\"{root}/*.txt\")", &[]).ends(0, &["no file matches `data/*.txt`"]);
+    check("files([\"{root}/*.png\", \"more/*.png\"])", &[])
+        .ends(0, &["no file matches `more/*.png`", "there is no folder `more`"]);
+    check("files(\"{root}/*.png\")", &[]).ends(0, &["nothing wrong"]);
+    check("files(\"{root}/*.jpg\")", &["--no-lints"]).ends(0, &["nothing wrong"]);
+}

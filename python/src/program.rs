@@ -195,7 +195,10 @@ pub(crate) fn sharable(compiled: &Compiled, runs: u32) -> Result<(), String> {
 }
 
 fn compiled(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Wrong> {
-    driver::compile(loaded, settings).map_err(|it| Wrong::Program(loaded.files.clone(), it))
+    let compiled = driver::compile(loaded, settings);
+    let mut compiled = compiled.map_err(|it| Wrong::Program(loaded.files.clone(), it))?;
+    compiled.warnings.extend(driver::label_warnings(loaded, &compiled, settings));
+    Ok(compiled)
 }
 
 /// The program of a built file, which is as it was built.

@@ -14,7 +14,7 @@ mod pixels;
 mod sources;
 pub mod text_scan;
 
-pub use sources::{classes, probe, reads_to_know};
+pub use sources::{ClassFolders, Loose, class_folders, classes, missing, probe, reads_to_know};
 
 use plan::{Entry, Library};
 use runtime::Outside;

@@ -10,6 +10,7 @@ mod parse;
 mod pattern;
 mod walk;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 
@@ -39,7 +40,12 @@ pub fn list_all(patterns: &[Pattern]) -> Result<Listing, ListError> {
 
     for (number, pattern) in patterns.iter().enumerate() {
         listing.roots.push(pattern.root().to_owned());
-        let mut shelf = Shelf { listing: &mut listing, earlier: &patterns[..number], matched: 0 };
+        let mut shelf = Shelf {
+            listing: &mut listing,
+            earlier: &patterns[..number],
+            matched: 0,
+            most: FILES_MAX,
+        };
         walk::walk(pattern, &mut shelf)?;
         if shelf.matched == 0 {
             return Err(missing::explain(pattern));
@@ -48,6 +54,33 @@ pub fn list_all(patterns: &[Pattern]) -> Result<Listing, ListError> {
 
     listing.sort_classes();
     Ok(listing)
+}
+
+/// Why a pattern stands for no file, where it does. Looks for the first file that fits, and no further.
+#[must_use]
+pub fn missing(pattern: &Pattern) -> Option<ListError> {
+    let mut listing = Listing::default();
+    listing.roots.push(pattern.root().to_owned());
+    let mut shelf = Shelf { listing: &mut listing, earlier: &[], matched: 0, most: 1 };
+    match walk::walk(pattern, &mut shelf) {
+        Ok(()) if shelf.matched == 0 => Some(missing::explain(pattern)),
+        Ok(()) => None,
+        // It was too many, and so at least one.
+        Err(_) if shelf.matched > 0 => None,
+        Err(why) => Some(why),
+    }
+}
+
+/// Files that lie beside class folders: directly in a folder whose other files lie below it.
+pub(crate) struct Beside {
+    /// The number of the first of them.
+    pub(crate) first: usize,
+    /// How many there are.
+    pub(crate) files: usize,
+    /// Whether they lie where the pattern's first wildcard begins.
+    pub(crate) in_root: bool,
+    /// Whether all the other folders lie directly in theirs.
+    pub(crate) flat: bool,
 }
 
 /// The files of a source in their order, and the classes that their folders make.
@@ -136,6 +169,33 @@ impl Listing {
         self.folder(i).class
     }
 
+    /// The first folder that holds files beside folders with more of them.
+    pub(crate) fn loose(&self) -> Option<Beside> {
+        let mut counts = vec![0_usize; self.folders.len()];
+        self.folder_of.iter().for_each(|it| counts[*it as usize] += 1);
+        let numbers = || (0..self.folders.len()).filter(|it| counts[*it] > 0);
+        let key = |it: usize| (self.folders[it].root, self.path_of_folder(&self.folders[it]));
+        // Files below each folder, and whether some lie deeper than in a folder of it.
+        let mut below: HashMap<(u32, &str), (usize, bool)> = HashMap::new();
+        for number in numbers() {
+            let (root, mut path) = key(number);
+            let mut deep = false;
+            while !path.is_empty() {
+                path = path.rfind('/').map_or("", |it| &path[..it]);
+                let known = below.entry((root, path)).or_default();
+                *known = (known.0 + counts[number], known.1 || deep);
+                deep = true;
+            }
+        }
+        let (folder, (_, deep)) = numbers().find_map(|it| {
+            let known = below.get(&key(it)).filter(|known| known.0 >= counts[it])?;
+            Some((it, *known))
+        })?;
+        let first = self.folder_of.iter().position(|it| *it as usize == folder)?;
+        let in_root = key(folder).1.is_empty();
+        Some(Beside { first, files: counts[folder], in_root, flat: !deep })
+    }
+
     /// Hands key and metadata of each file to `visit`, in order: what a fingerprint is made of.
     ///
     /// # Errors
@@ -202,6 +262,8 @@ struct Shelf<'a> {
     earlier: &'a [Pattern],
     /// Files that the pattern named, with those that were there already.
     matched: usize,
+    /// Files at the most.
+    most: usize,
 }
 
 impl Shelf<'_> {
@@ -220,7 +282,7 @@ impl Shelf<'_> {
 
     fn file(&mut self, folder: u32, name: &str) -> Result<(), ListError> {
         let listing = &mut *self.listing;
-        if listing.len() == FILES_MAX {
+        if listing.len() >= self.most {
             return Err(ListError::too_many(&listing.roots[listing.roots.len() - 1]));
         }
 

@@ -89,11 +89,14 @@ fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, E
     let folder = file.parent().unwrap_or(Path::new(""));
     loaded.files.iter_mut().for_each(|it| name_from(folder, it));
     match driver::compile(&loaded, settings) {
-        Ok(compiled) => {
+        Ok(mut compiled) => {
             let outside = built::needs_python(&loaded, &compiled);
             if !outside.is_empty() {
                 return Err(messages::conclude(talk, &named, &outside));
             }
+            // What it uses is read again, by its real names.
+            loaded.files.clone_from(&named);
+            compiled.warnings.extend(driver::label_warnings(&loaded, &compiled, settings));
             messages::print(talk, &named, &compiled.warnings);
             Ok(compiled)
         }

@@ -65,6 +65,7 @@ fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> 
         let mut found = driver::check(loaded, &settings);
         if !args.no_lints {
             found.extend(driver::lint(loaded, &settings));
+            found.extend(driver::missing_files(loaded, &settings));
             found.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
         }
         found

@@ -89,8 +89,9 @@ fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Ex
     let loaded =
         Loaded::read_within(file, settings.reach).map_err(|it| messages::unreadable(talk, &it))?;
     known_rewrites(&settings.without, talk)?;
-    let compiled = driver::compile(&loaded, &settings)
+    let mut compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
+    compiled.warnings.extend(driver::label_warnings(&loaded, &compiled, &settings));
     messages::print(talk, &compiled.files, &compiled.warnings);
     Ok(compiled)
 }

@@ -1,5 +1,6 @@
 //! The files that a source names: listed when they are first asked for, and then kept.
 
+use super::Loose;
 use crate::listing::{ListError, Listing, Pattern, list_all};
 use plan::Arg;
 use runtime::{Failure, Fingerprint, mix, os};
@@ -32,18 +33,7 @@ pub(super) struct Found {
 impl Listed {
     /// The files of a pattern, or of a list of them; nothing is looked at yet.
     pub(super) fn new(arg: &Arg) -> Result<Self, String> {
-        let patterns = match arg {
-            Arg::Text(one) => vec![pattern(one)?],
-            Arg::List(all) if !all.is_empty() => {
-                let texts = all.iter().map(|it| match it {
-                    Arg::Text(text) => pattern(text),
-                    _ => Err("a list of patterns must hold text only".to_owned()),
-                });
-                texts.collect::<Result<_, _>>()?
-            }
-            _ => return Err("the files must be named by text, `\"data/**/*.jpg\"`".to_owned()),
-        };
-        Ok(Self { patterns, found: OnceLock::new() })
+        Ok(Self { patterns: patterns(arg)?, found: OnceLock::new() })
     }
 
     /// The files; listed now, where they were not yet.
@@ -106,6 +96,37 @@ impl Listed {
     pub(super) fn classes(&self) -> &[String] {
         self.found().map_or(&[], |it| &it.classes)
     }
+}
+
+/// The patterns that an argument names.
+pub(super) fn patterns(arg: &Arg) -> Result<Vec<Pattern>, String> {
+    match arg {
+        Arg::Text(one) => Ok(vec![pattern(one)?]),
+        Arg::List(all) if !all.is_empty() => {
+            let texts = all.iter().map(|it| match it {
+                Arg::Text(text) => pattern(text),
+                _ => Err("a list of patterns must hold text only".to_owned()),
+            });
+            texts.collect()
+        }
+        _ => Err("the files must be named by text, `\"data/**/*.jpg\"`".to_owned()),
+    }
+}
+
+/// The files that lie beside the class folders of a listing, and a pattern that leaves them out.
+pub(super) fn loose(listing: &Listing, files: &Arg) -> Option<Loose> {
+    let found = listing.loose()?;
+    let pattern = match files {
+        // `**/` stands for no folder, too.
+        Arg::Text(text) if found.in_root && text.matches("**/").count() == 1 => {
+            Some(text.replacen("**/", if found.flat { "*/" } else { "**/*/" }, 1))
+        }
+        _ => None,
+    };
+    let mut example = String::new();
+    listing.path(found.first, &mut example);
+    let class = listing.folder_name(found.first).to_owned();
+    Some(Loose { class, files: found.files, example, pattern })
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {

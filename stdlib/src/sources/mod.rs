@@ -9,7 +9,10 @@ mod range;
 mod listed;
 mod records;
 
-use crate::{Source, listing::natural_order};
+use crate::{
+    Source,
+    listing::{self, ListError, natural_order},
+};
 use plan::{Arg, Field};
 use runtime::Failure;
 
@@ -32,22 +35,63 @@ pub fn reads_to_know(entry: &str) -> bool {
     entry == csv::ENTRY.entry.name()
 }
 
-/// The names of the folders that the files of sources lie in, in natural order: the classes of
-/// `class_of`. Lists the files of each.
+/// The folders that the files of sources lie in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClassFolders {
+    /// Their names in natural order: the classes of `class_of`.
+    pub names: Vec<String>,
+    /// Files that lie beside such folders, where there are some.
+    pub loose: Option<Loose>,
+}
+
+/// Files that lie directly in a folder whose other files lie in folders below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    /// The name of the folder, which is a class for them.
+    pub class: String,
+    /// How many there are.
+    pub files: usize,
+    /// The first of them.
+    pub example: String,
+    /// A pattern that stands for the others alone, where one is known.
+    pub pattern: Option<String>,
+}
+
+/// The folders of the files of sources. Lists the files of each.
 ///
 /// # Errors
 /// Files cannot be listed, or there are none.
-pub fn classes(sources: &[(&str, &[Arg])]) -> Result<Vec<String>, Failure> {
-    let mut all = Vec::new();
+pub fn class_folders(sources: &[(&str, &[Arg])]) -> Result<ClassFolders, Failure> {
+    let mut all = ClassFolders::default();
     for (entry, args) in sources {
         if *entry == range::ENTRY.entry.name() {
             continue;
         }
         let Some(files) = args.first() else { continue };
         let listed = listed::Listed::new(files).map_err(Failure::Program)?;
-        all.extend_from_slice(&listed.found()?.classes);
+        let found = listed.found()?;
+        all.names.extend_from_slice(&found.classes);
+        all.loose = all.loose.or_else(|| listed::loose(&found.listing, files));
     }
-    all.sort_by(|a, b| natural_order(a, b));
-    all.dedup();
+    all.names.sort_by(|a, b| natural_order(a, b));
+    all.names.dedup();
     Ok(all)
+}
+
+/// The names of the folders that the files of sources lie in, in natural order: the classes of
+/// `class_of`. Lists the files of each.
+///
+/// # Errors
+/// Files cannot be listed, or there are none.
+pub fn classes(sources: &[(&str, &[Arg])]) -> Result<Vec<String>, Failure> {
+    class_folders(sources).map(|it| it.names)
+}
+
+/// What is wrong with the first pattern of a source that stands for no file, where one does. Looks no further than
+/// the first file of each.
+pub fn missing(entry: &str, files: &Arg) -> Option<ListError> {
+    if entry == range::ENTRY.entry.name() {
+        return None;
+    }
+    listed::patterns(files).ok()?.iter().find_map(listing::missing)
 }
