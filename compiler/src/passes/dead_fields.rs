@@ -105,6 +105,7 @@ impl<'a> Needs<'a> {
                 self.ask_columns(op, &values(op));
                 self.ask_same(op, &kept);
                 self.ask_named(op);
+                self.keep_own(id, op);
             }
             OpKind::Operator { .. } => {
                 op.inputs.iter().for_each(|it| self.fields[*it].fill(true));
@@ -130,6 +131,19 @@ impl<'a> Needs<'a> {
                     self.fields[input][place] = true;
                 }
             }
+        }
+    }
+
+    /// What an operator makes itself, such as `valid` of `batch(…, tail: mask)`, leaves it whether or not somebody
+    /// needs it: its fields follow from its arguments and its inputs' fields.
+    fn keep_own(&mut self, id: OpId, op: &Op) {
+        let plan = self.plan;
+        for (field, kept) in op.output.iter().zip(&mut self.fields[id]) {
+            let comes_in = op.inputs.iter().enumerate().any(|(i, input)| {
+                let mut fields = plan.ops[*input].output.iter();
+                fields.any(|it| is_same(op, i, (&field.name, &it.name)))
+            });
+            *kept |= !comes_in;
         }
     }
 
