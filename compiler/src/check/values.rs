@@ -291,6 +291,9 @@ impl<'a> Checker<'a> {
             self.stretched(&[decides, a, b], a_at)
         };
         let Some(ty) = ty else { return Val::Broken };
+        if !scalar && ty.dtype().is_some_and(DType::is_text) {
+            return self.report(errors::texts_in_tensor(a_at.to(b_at)));
+        }
         Val::Expr(self.node(Expr::Select(decides, a, b), ty))
     }
 
