@@ -493,12 +493,9 @@ fn rows_of_batches(fields: &[Field], chunk: &Chunk) -> usize {
         let valid = |row: usize| mask.row(row).as_text().iter().filter(|it| **it != 0).count();
         return rows.map(valid).sum();
     }
-    let has_axis = |it: &Field| {
-        it.ty.dtype().is_some_and(|it| !it.is_text())
-            && it.ty.shape().is_some_and(|it| !it.is_empty())
-    };
+    let has_axis = |it: &Field| it.ty.shape().is_some_and(|it| !it.is_empty());
     match columns.find(|(it, _)| has_axis(it)) {
-        Some((_, column)) => rows.map(|it| column.row(it).shape()[0]).sum(),
+        Some((_, column)) => rows.map(|it| column.row(it).rows().unwrap_or(1)).sum(),
         None => chunk.rows,
     }
 }

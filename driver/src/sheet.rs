@@ -295,16 +295,24 @@ impl<'a> Pictures<'a> {
         let mut lines = Vec::new();
         for ((field, told), column) in self.fields.iter().zip(self.told).zip(&record.columns) {
             let value = column.row(0);
+            let text = match (row, value.texts()) {
+                (Some(row), Some(texts)) => {
+                    Some(row).filter(|it| *it < texts.len()).map(|it| texts.get(it))
+                }
+                (None, None) => Some(value),
+                _ => None,
+            };
             let value = match (row, value.shape()) {
                 _ if value.dtype() == DType::Bytes => continue,
-                (None, _) if value.dtype() == DType::Str => {
+                _ if value.dtype() == DType::Str => {
+                    let Some(text) = text else { continue };
                     // The end of a path says more than its beginning.
-                    let text = value.as_str();
+                    let text = text.as_str();
                     let end = text.rsplit('/').next().unwrap_or(text);
                     lines.push(format!("{}={end}", field.name));
                     continue;
                 }
-                (Some(row), [n]) if row < *n && !value.dtype().is_text() => value.element(row),
+                (Some(row), [n]) if row < *n => value.element(row),
                 (None, []) => value,
                 _ => continue,
             };

@@ -173,6 +173,12 @@ impl Type {
         }
     }
 
+    /// Whether a value is the texts of a batch, `str[n]` or `bytes[n]`: `batch` makes them, and nothing computes on
+    /// them.
+    pub fn is_texts(&self) -> bool {
+        matches!(self, Self::Tensor { dtype, shape } if dtype.is_text() && !shape.is_empty())
+    }
+
     /// The extents, where every one is known and values are not text.
     pub fn fixed(&self) -> Option<Vec<usize>> {
         let (dtype, shape) = (self.dtype()?, self.shape()?);

@@ -130,8 +130,8 @@ class Pipe:
             _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The batches of the next epoch: dicts of `Array`; of a pipeline without `batch`, blocks of
-        records, whose texts are `Strings` and whose fields of other extents each are `Ragged`."""
+        """The batches of the next epoch: dicts of `Array`, and of `Strings` for texts; of a pipeline
+        without `batch`, blocks of records, whose fields of other extents each are `Ragged`."""
         return self._iterate(False)
 
     def _iterate(self, numpy: bool) -> _pipec.Batches:
@@ -245,7 +245,7 @@ class Pipe:
         self._native.close()
 
     def numpy(self) -> View:
-        """Its batches as arrays of NumPy, without a copy."""
+        """Its batches as arrays of NumPy, without a copy; texts of a batch are a list of `str` or `bytes`."""
         import numpy  # noqa: F401  So that it is missed here, if it is.
 
         return _Numpy(self)

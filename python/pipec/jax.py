@@ -9,13 +9,14 @@ import jax
 from ._array import Array
 from ._columns import Ragged
 from ._pipe import Pipe, View
+from ._pipec import Strings
 
 
 class Batches(View):
     """Dicts of arrays of JAX: where the processor is the device, on the memory that the pipeline has
     written; a copy where that does not begin where XLA wants it. With a `sharding`, each process puts
     its batch where that says, as its part of the whole; rank and world are the process's, unless
-    `load` was told others. Texts stay as they are."""
+    `load` was told others. Texts of a batch are a list of `str` or `bytes`."""
 
     def __init__(self, pipe: Pipe, *, sharding: Any = None) -> None:
         super().__init__(pipe)
@@ -31,6 +32,8 @@ class Batches(View):
     def _array(self, value: Any) -> Any:
         if isinstance(value, Ragged):
             return value.map(self._array)
+        if isinstance(value, Strings) and self.pipe.batched:
+            return value.tolist()
         if not isinstance(value, Array):
             return value
         if self.sharding is not None:

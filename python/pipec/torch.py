@@ -13,11 +13,13 @@ from ._array import Array
 from ._columns import Ragged
 from ._epochs import Epochs
 from ._pipe import Pipe
+from ._pipec import Strings
 
 
 class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
     """What a training loop takes its batches from, in place of a `DataLoader`: dicts of tensors on the
-    memory that the pipeline has written them into. It is the pipeline's own iteration: state and epoch
+    memory that the pipeline has written them into; texts of a batch are a list of `str`
+    or `bytes`. It is the pipeline's own iteration: state and epoch
     are those of the pipeline, and every loader of a pipeline goes on where the one before has ended.
 
     It needs no worker processes, since the pipeline has threads. It is an `IterableDataset` as well:
@@ -99,6 +101,8 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
     def _tensor(self, value: Any) -> Any:
         if isinstance(value, Ragged):
             return value.map(self._tensor)
+        if isinstance(value, Strings) and self._pipe.batched:
+            return value.tolist()  # What `default_collate` gives.
         if not isinstance(value, Array):
             return value
         tensor = value.torch()

@@ -99,7 +99,7 @@ fn capsule<'py, T>(
     }
 }
 
-/// The texts of a block of records: a sequence of `str` or `bytes`, and an Arrow array.
+/// The texts of a batch, or of a block of records: a sequence of `str` or `bytes`, and an Arrow array.
 #[pyclass(frozen, sequence, module = "pipec._pipec")]
 pub(crate) struct Strings(pub(crate) Held);
 
@@ -180,8 +180,13 @@ impl Strings {
         Ok(true)
     }
 
+    /// A copy of it, a pickled one too, is a list: it needs no memory of a pipeline.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
+        Ok((py.get_type::<PyList>().into_any(), (self.tolist(py)?,)))
+    }
+
     /// All of them in a list.
-    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    pub(crate) fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let all: PyResult<Vec<_>> = (0..self.__len__()).map(|it| self.at(py, it)).collect();
         PyList::new(py, all?)
     }

@@ -142,7 +142,15 @@ impl ReadyColumn {
             }
             Kind::Block(layout) => made(py, *layout, &self.owner, form),
             Kind::Each => {
-                let value = self.owner.get().0.column().row(at);
+                let column = self.owner.get().0.column();
+                if let Some(texts) = column.texts(at) {
+                    let texts = Strings(Held::new(texts));
+                    return match form {
+                        Form::Own => Ok(Bound::new(py, texts)?.into_any()),
+                        Form::Numpy => Ok(texts.tolist(py)?.into_any()),
+                    };
+                }
+                let value = column.row(at);
                 if value.dtype().is_text() {
                     return text(py, value);
                 }

@@ -163,6 +163,63 @@ def test_texts_are_a_list():
         names["0"]
 
 
+CAPTIONS = """
+edition 2026
+pipeline p =
+    range(10)
+    |> shuffle
+    |> map { i, name: "žluť " + text_of(i), raw: encode_png(plasma(i, 2 + i % 3, 3)) }
+    |> batch(4, tail: mask)
+"""
+
+
+def test_texts_of_a_batch_are_a_list():
+    pipe = pipec.load(CAPTIONS, epochs=1)
+    assert pipe.schema["name"] == ("str", (4,)) and pipe.schema["raw"] == ("bytes", (4,))
+    batches = list(pipe)
+    assert len(batches) == 3
+    for batch in batches:
+        expected = [f"žluť {i}" if valid else "" for i, valid in zip(batch["i"].tolist(), batch["valid"].tolist())]
+        assert batch["name"] == expected and len(batch["name"]) == 4 and batch["name"][1:3] == expected[1:3]
+        assert isinstance(batch["name"], Sequence) and all(type(it) is str for it in batch["name"])
+        found = batch["raw"].tolist()
+        assert [it[:4] for it in found] == [b"\x89PNG" if valid else b"" for valid in batch["valid"].tolist()]
+    # As an array of NumPy each text is an element; the batch outlives the pipeline.
+    del pipe
+    gc.collect()
+    assert np.asarray(batches[0]["name"]).shape == (4,)
+    for made in [pickle.loads(pickle.dumps(batches[0]["name"])), copy.deepcopy(batches[0])["name"]]:
+        assert type(made) is list and made == batches[0]["name"]
+
+
+def test_texts_of_a_batch_are_a_list_for_numpy():
+    for ours, theirs in zip(pipec.load(CAPTIONS, workers=1), pipec.load(CAPTIONS, workers=3).numpy()):
+        assert type(theirs["i"]) is np.ndarray and type(theirs["name"]) is type(theirs["raw"]) is list
+        assert ours["name"] == theirs["name"] and ours["raw"] == theirs["raw"]
+
+
+def test_texts_of_a_batch_are_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    for batch in pipec.load(CAPTIONS, epochs=1):
+        for name, type_ in [("name", pyarrow.large_string()), ("raw", pyarrow.large_binary())]:
+            array = pyarrow.array(batch[name])
+            array.validate(full=True)
+            assert array.type == type_ and array.to_pylist() == batch[name].tolist()
+
+
+def test_a_state_among_batches_of_texts():
+    pipe = pipec.load(CAPTIONS, seed=3)
+    whole = [it["name"].tolist() for it in pipe]
+    begun = pipec.load(CAPTIONS, seed=3)
+    first = next(iter(begun))["name"].tolist()
+    rest = pipec.load(CAPTIONS, seed=3, workers=2)
+    rest.load_state_dict(begun.state_dict())
+    assert [first, *(it["name"].tolist() for it in rest)] == whole
+    # Two ranks have the batches of one in turn; the one that has none left is given empty texts.
+    ranks = [[it["name"].tolist() for it in pipec.load(CAPTIONS, seed=3, rank=rank, world=2)] for rank in range(2)]
+    assert [ranks[0][0], ranks[1][0], ranks[0][1]] == whole and len(ranks[1]) == 2
+
+
 def test_a_view_outlives_everything_else():
     pipe = pipec.load("pipeline p = range(100_000) |> batch(50_000)")
     first = np.asarray(next(iter(pipe))["i"])

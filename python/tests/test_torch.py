@@ -66,6 +66,26 @@ def test_texts_and_ragged_fields():
     assert block["image"].values.numel() == offsets[-1]
 
 
+CAPTIONS = 'pipeline p = range(21) |> shuffle |> map { i, name: "žluť " + text_of(i), raw: encode_png(plasma(i, 3, 3)) } |> batch(4, tail: keep)'
+
+
+def test_texts_of_a_batch_are_what_default_collate_gives():
+    collate = torch.utils.data.default_collate
+    for batch in pipec.load(CAPTIONS, seed=7).torch():
+        records = [{"i": i, "name": f"žluť {i}"} for i in batch["i"].tolist()]
+        expected = collate(records)
+        assert type(batch["name"]) is list and batch["name"] == expected["name"] and batch["i"].equal(expected["i"])
+        assert all(type(it) is bytes and it.startswith(b"\x89PNG") for it in batch["raw"])
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_texts_of_a_batch_come_from_worker_processes(context):
+    loader = torch.utils.data.DataLoader(
+        pipec.load(CAPTIONS, seed=7, workers=1).torch(), batch_size=None, num_workers=2, multiprocessing_context=context)
+    alone = [(it["i"].tolist(), it["name"], it["raw"]) for it in pipec.load(CAPTIONS, seed=7).torch()]
+    assert [(it["i"].tolist(), it["name"], it["raw"]) for it in loader] == alone
+
+
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_worker_processes_deal_the_batches_among_them(context):
     expected = [values(pipec.load(NUMBERS, seed=7, epoch=n)) for n in range(2)]

@@ -3,6 +3,10 @@
 //! A column is a dtype and either fixed extents, with the rows next to each other, or extents
 //! and an offset for each row (`semantics.md`, 2). Columns are shared and cut without a copy.
 
+mod texts;
+
+pub use texts::{TEXTS_BYTES_MAX, Texts};
+
 use crate::{Buffer, Element, Pool, Shape, Tensor};
 use plan::DType;
 use std::{ops::Range, ptr::NonNull, slice, sync::Arc};
@@ -221,7 +225,8 @@ impl Builder {
     pub fn new(ty: &plan::Type, rows: usize, pool: &Pool) -> Self {
         let dtype = ty.dtype().expect("columns hold tensors");
         let fixed = ty.fixed().map(|it| Shape::new(&it));
-        let rank = if dtype.is_text() { 1 } else { ty.shape().map_or(0, <[_]>::len) };
+        // The length of a text is an axis, of which the type says nothing.
+        let rank = usize::from(dtype.is_text()) + ty.shape().map_or(0, <[_]>::len);
         let bytes = ty.fixed_bytes().unwrap_or(64).saturating_mul(rows);
         let offsets = if fixed.is_some() { Vec::new() } else { vec![0] };
         let buffer = pool.buffer(bytes.min(ROOM_MAX));

@@ -22,7 +22,7 @@ pub use buffer::{Buffer, Pool, SPARE, Scratch};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
-pub use column::{Builder, Chunk, ChunkBuilder, Column, Ragged};
+pub use column::{Builder, Chunk, ChunkBuilder, Column, Ragged, TEXTS_BYTES_MAX, Texts};
 pub use eval::{
     CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,
 };

@@ -378,6 +378,10 @@ impl<'a> Records<'a> {
 }
 
 fn shown(value: &Tensor<'_>) -> String {
+    if let Some(texts) = value.texts() {
+        let first: Vec<String> = texts.iter().take(ELEMENTS).map(|it| shown(&it)).collect();
+        return format!("{}[{}] [{}]", texts.dtype(), texts.len(), first.join(", "));
+    }
     if value.dtype().is_text() {
         let text = String::from_utf8_lossy(value.as_text());
         let cut: String = text.chars().take(40).collect();

@@ -14,6 +14,20 @@ pub(super) enum Given<'e> {
 }
 
 impl<'a> Checker<'a> {
+    /// Whether an argument is the texts of a batch, on which nothing computes; then a message is given.
+    pub(super) fn takes_texts(&mut self, args: &[Arg], at: Span) -> bool {
+        let values = args.iter().flat_map(|it| match it {
+            Arg::Expr(id) => std::slice::from_ref(id),
+            Arg::Exprs(ids) => ids,
+            _ => &[],
+        });
+        let found = values.map(|it| self.graph.ty(*it)).find(|it| it.is_texts()).cloned();
+        if let Some(ty) = &found {
+            self.report(errors::texts_of_batch(ty, at));
+        }
+        found.is_some()
+    }
+
     /// What was given for each of `formals`.
     pub(super) fn bind<'e>(
         &mut self,

@@ -496,7 +496,7 @@ impl<'a> Checker<'a> {
 
     /// The node of a call, once its types fit.
     fn apply(&mut self, found: &Function, args: Vec<Arg>, at: Span, place: u64) -> Val {
-        if !self.step(at) {
+        if !self.step(at) || self.takes_texts(&args, at) {
             return Val::Broken;
         }
         let Some(vars) = self.unify(&found.signature, &args, at) else { return Val::Broken };

@@ -67,6 +67,9 @@ impl Checker<'_> {
             values.push(id);
         }
         let args: Vec<Arg> = values.iter().map(|it| Arg::Expr(*it)).collect();
+        if self.takes_texts(&args, call.span) {
+            return Val::Broken;
+        }
         let Some(vars) = self.unify(signature, &args, call.span) else { return Val::Broken };
         let ty = signature.result.as_ref().and_then(|it| result(it, &vars));
         let Some(ty @ Type::Tensor { .. }) = ty else { return Val::Broken };

@@ -39,6 +39,10 @@ pub(super) fn function(
     ensure(entry.intrinsic.is_none(), || format!("`{name}` has no code of its own"))?;
     let signature = catalog.signature(entry).ok_or("its signature cannot be read")?;
     let record = Record { columns: &[], graph: Some(graph) };
+    for id in args.iter().flat_map(ids) {
+        let ty = type_of(*id, record)?;
+        ensure(!ty.is_texts(), || format!("`{name}` is given `{ty}`"))?;
+    }
     let vars =
         arguments(&signature.formals, args, record).map_err(|why| format!("`{name}`: {why}"))?;
     let found = match entry.result {
@@ -60,11 +64,22 @@ pub(super) fn source(
     let entry = catalog.source(name).ok_or_else(|| format!("there is no source `{name}`"))?;
     let formals = &catalog.signature(entry).ok_or("its signature cannot be read")?.formals;
     arguments(formals, args, Record { columns: &[], graph: None })?;
+    let texts = fields.iter().find(|it| it.ty.is_texts());
+    ensure(texts.is_none(), || "only `batch` makes texts of a batch".into())?;
     let graph = Graph::default();
     let applied = Applied { args, graph: &graph, inputs: &[], names: &[], found: fields };
     match entry.fields {
         Some(found) => same_fields(&found(&applied)?, fields),
         None => Ok(()),
+    }
+}
+
+/// The values of the record that an argument is.
+fn ids(arg: &Arg) -> &[ExprId] {
+    match arg {
+        Arg::Expr(id) => std::slice::from_ref(id),
+        Arg::Exprs(ids) => ids,
+        _ => &[],
     }
 }
 

@@ -64,6 +64,7 @@ impl Values<'_> {
             }
             Expr::Const(it) => constant(it, ty),
             Expr::Call { function, args, draw } => {
+                ensure(!ty.is_texts(), || format!("`{function}` gives `{ty}`"))?;
                 draw.iter().flat_map(|it| &it.vars).try_for_each(|it| self.var(*it))?;
                 calls::draws(self.catalog, (function, args), draw.is_some())?;
                 calls::function(self.catalog, (function, args), self.graph, ty)
@@ -148,7 +149,7 @@ pub(super) fn policy(policy: &Policy) -> Result<(), String> {
 fn type_(ty: &Type) -> Result<(), String> {
     let Some(shape) = ty.shape() else { return Err(format!("it is `{ty}`, and no tensor")) };
     ensure(shape.len() <= RANK_MAX, || format!("it has more than {RANK_MAX} axes"))?;
-    ensure(!text(ty) || shape.is_empty(), || format!("it is `{ty}`"))?;
+    ensure(!text(ty) || shape.len() <= 1, || format!("it is `{ty}`"))?;
     let overflows = ty.fixed().is_some() && ty.fixed_bytes().is_none();
     ensure(!overflows, || "its size is no number".into())
 }

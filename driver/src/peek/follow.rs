@@ -96,7 +96,8 @@ impl Wanted {
         match self {
             Self::Id(id) => chunk.ids()[row] == *id,
             Self::Text(text) => {
-                let mut texts = chunk.columns.iter().filter(|it| it.dtype() == DType::Str);
+                let mut texts =
+                    chunk.columns.iter().filter(|it| it.dtype() == DType::Str && !it.is_texts());
                 texts.any(|it| it.row(row).as_str().ends_with(text))
             }
         }

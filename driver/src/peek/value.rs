@@ -8,7 +8,9 @@ use std::fmt;
 
 /// Characters of a text that are shown.
 const TEXT_MAX: usize = 120;
-/// Elements of a tensor that are shown.
+/// Characters that are shown of each text of a batch.
+const TEXTS_MAX: usize = 40;
+/// Elements of a tensor that are shown, and texts of a batch.
 const ELEMENTS_MAX: usize = 6;
 
 /// A value in a few words.
@@ -35,6 +37,15 @@ pub enum Value {
         bytes: usize,
         /// What they look like.
         looks: Option<Kind>,
+    },
+    /// The texts of a batch.
+    Texts {
+        /// `str` or `bytes`.
+        dtype: String,
+        /// How many there are.
+        len: usize,
+        /// The first of them.
+        first: Vec<Value>,
     },
     /// A tensor with axes.
     Tensor {
@@ -65,12 +76,12 @@ pub struct Range {
 impl Value {
     /// What `value` is.
     pub(crate) fn of(value: &Tensor<'_>) -> Self {
+        if let Some(texts) = value.texts() {
+            let first = texts.iter().take(ELEMENTS_MAX).map(|it| text(&it, TEXTS_MAX)).collect();
+            return Self::Texts { dtype: texts.dtype().to_string(), len: texts.len(), first };
+        }
         match (value.dtype(), value.shape()) {
-            (DType::Bytes, _) => {
-                let bytes = value.as_text();
-                Self::Bytes { bytes: bytes.len(), looks: Kind::of(bytes) }
-            }
-            (DType::Str, _) => text(value.as_str()),
+            (DType::Bytes | DType::Str, _) => text(value, TEXT_MAX),
             (_, []) => Self::Scalar { value: number(value) },
             (dtype, shape) => {
                 let flat = flat(value);
@@ -86,8 +97,14 @@ impl Value {
     }
 }
 
-fn text(all: &str) -> Value {
-    let value: String = all.chars().take(TEXT_MAX).collect();
+/// A text, up to so many characters; of bytes, what they look like.
+fn text(value: &Tensor<'_>, most: usize) -> Value {
+    if value.dtype() == DType::Bytes {
+        let bytes = value.as_text();
+        return Value::Bytes { bytes: bytes.len(), looks: Kind::of(bytes) };
+    }
+    let all = value.as_str();
+    let value: String = all.chars().take(most).collect();
     let cut = value.len() < all.len();
     Value::Text { value, bytes: all.len(), cut }
 }
@@ -148,6 +165,11 @@ impl fmt::Display for Value {
             Self::Text { value, .. } => write!(f, "{value:?}"),
             Self::Bytes { bytes, looks: Some(kind) } => write!(f, "{bytes} bytes, {kind}"),
             Self::Bytes { bytes, looks: None } => write!(f, "{bytes} bytes"),
+            Self::Texts { dtype, len, first } => {
+                let shown: Vec<String> = first.iter().map(Self::to_string).collect();
+                let more = if *len > first.len() { ", …" } else { "" };
+                write!(f, "{dtype}[{len}] [{}{more}]", shown.join(", "))
+            }
             Self::Tensor { dtype, shape, first, range } => {
                 write!(f, "{dtype}{shape:?} [{}", first.join(", "))?;
                 let more = shape.iter().product::<usize>() > first.len();
@@ -182,6 +204,25 @@ mod tests {
         assert_eq!(shown(Tensor::text(DType::Bytes, b"GIF8")), "4 bytes, GIF");
         let long = "x".repeat(130);
         assert!(shown(Tensor::text(DType::Str, long.as_bytes())).ends_with("x\"… (130 bytes)"));
+    }
+
+    #[test]
+    fn texts_of_a_batch_are_shown_escaped_and_shortened() {
+        let shown = |dtype, all: &[&str]| {
+            let builder = |ty| runtime::Builder::new(&ty, 1, &runtime::Pool::default());
+            let mut texts = builder(plan::Type::scalar(dtype));
+            all.iter().for_each(|it| texts.push_text(it.as_bytes()));
+            let mut batch = builder(plan::Type::tensor(dtype, &[all.len() as u64]));
+            batch.push_texts(&texts.finish(), all.len());
+            Value::of(&batch.finish().row(0)).to_string()
+        };
+        let long = "é".repeat(41);
+        assert_eq!(
+            shown(DType::Str, &["a\"\u{1b}", "", &long]),
+            format!("str[3] [\"a\\\"\\u{{1b}}\", \"\", \"{}\"… (82 bytes)]", "é".repeat(40))
+        );
+        assert_eq!(shown(DType::Bytes, &["GIF8"]), "bytes[1] [4 bytes, GIF]");
+        assert!(shown(DType::Str, &["a"; 7]).ends_with("\"a\", …]"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Tensors of known extents are `arrow.fixed_shape_tensor`, those of unknown extents lists, or
 //! `arrow.variable_shape_tensor` from two axes on. Where the fields of a batch do not share their
-//! first axis, a row is a whole batch. What leaves a pipeline without `batch` comes in pieces
+//! first axis, a row is a whole batch, and its texts are a list. What leaves a pipeline without `batch` comes in pieces
 //! that depend on the records alone (`pieces.rs`). Arrow has no `bf16`: its bits go as `uint16`,
 //! and the field says so.
 
@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema};
 use plan::{DType, Extent, Program, Type};
-use runtime::{Chunk, Failure};
+use runtime::{Chunk, Column, Failure};
 use std::{
     io::{self, Write},
     path::Path,
@@ -112,8 +112,11 @@ impl<W: Write> Out<'_, W> {
     /// Writes the records of `chunk`, or the rows of the batch that its record `batch` is.
     fn write(&mut self, chunk: &Chunk, batch: Option<usize>) -> Result<(), Failure> {
         let columns = chunk.columns.iter().zip(self.forms);
-        let arrays: Result<Vec<ArrayRef>, ArrowError> =
-            columns.map(|(column, form)| form.array(&Rows { column, batch })).collect();
+        let array = |(column, form): (&Column, &Form)| match batch.and_then(|it| column.texts(it)) {
+            Some(texts) => form.array(&Rows { column: &texts, batch: None }),
+            None => form.array(&Rows { column, batch }),
+        };
+        let arrays: Result<Vec<ArrayRef>, ArrowError> = columns.map(array).collect();
         let rows = RecordBatch::try_new(self.schema.clone(), arrays.map_err(failure)?);
         rows.and_then(|it| self.writer.write(&it)).map_err(failure)?;
         // Who reads may wait for just these.
@@ -129,10 +132,7 @@ fn tensor(ty: &Type) -> (DType, &[Extent]) {
 
 /// Whether all fields have the same first axis: that of the batch.
 fn shared_axis(fields: &[plan::Field]) -> bool {
-    let first = |it: &plan::Field| {
-        let (dtype, shape) = tensor(&it.ty);
-        shape.first().filter(|_| !dtype.is_text()).cloned()
-    };
+    let first = |it: &plan::Field| tensor(&it.ty).1.first().cloned();
     let mut axes = fields.iter().map(first);
     let Some(Some(axis)) = axes.next() else { return false };
     axes.all(|it| it.as_ref() == Some(&axis))
@@ -164,7 +164,7 @@ fn failure(error: ArrowError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sink::folder::tests::{program, texts};
+    use crate::sink::folder::tests::{batch_of_texts, program, texts};
     use runtime::{ChunkBuilder, Pool, Tensor};
 
     #[test]
@@ -196,6 +196,46 @@ mod tests {
         };
         assert!(stream(5000).len() > 5000 * 8);
         assert_eq!(stream(5000), stream(311));
+    }
+
+    /// The one record batch of a stream of one batch.
+    fn written(fields: &[plan::Field], chunk: &Chunk) -> RecordBatch {
+        let mut bytes = Vec::new();
+        let mut sink = ArrowStream::open(&mut bytes, &program(fields, true)).unwrap();
+        sink.take(chunk).unwrap();
+        sink.finish().unwrap();
+        drop(sink);
+        let mut read = arrow_ipc::reader::StreamReader::try_new(&bytes[..], None).unwrap();
+        let batch = read.next().unwrap().unwrap();
+        assert!(read.next().is_none());
+        batch
+    }
+
+    #[test]
+    fn texts_of_a_batch_are_rows_or_a_list() {
+        let field = |name: &str, ty| plan::Field { name: name.to_owned(), ty };
+        let texts = |dtype| Type::tensor(dtype, &[3]);
+        let note = field("note", Type::scalar(DType::Bytes));
+        let fields = [field("name", texts(DType::Str)), field("raw", texts(DType::Bytes)), note];
+        let chunk = batch_of_texts(&fields);
+
+        // Beside a value of the whole batch, a row is the batch.
+        let whole = written(&fields, &chunk);
+        assert_eq!(
+            (whole.num_rows(), whole.column(0).data_type().to_string()),
+            (1, "List(non-null Utf8)".into())
+        );
+        let list = arrow_array::cast::as_list_array(whole.column(0)).value(0);
+        let names = arrow_array::cast::as_string_array(&list).iter().flatten().collect::<Vec<_>>();
+        assert_eq!(names, ["a \"b\"\n", "žluť", ""]);
+
+        let rows = Chunk { columns: chunk.columns[..2].to_vec(), ..chunk };
+        let rows = written(&fields[..2], &rows);
+        assert_eq!(rows.num_rows(), 3);
+        let names = arrow_array::cast::as_string_array(rows.column(0));
+        assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a \"b\"\n", "žluť", ""]);
+        let raw = arrow_array::cast::as_generic_binary_array::<i32>(rows.column(1));
+        assert_eq!(raw.iter().flatten().collect::<Vec<_>>(), [&[0, 255][..], &[7], &[]]);
     }
 
     #[test]

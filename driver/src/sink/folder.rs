@@ -2,7 +2,7 @@
 //!
 //! Batches are numbered over all epochs. What leaves a pipeline without `batch` is written in
 //! pieces that depend on the records alone (`pieces.rs`). Text is JSON, a line a record
-//! (`.jsonl`). Records of different extents are their elements one after the other, and
+//! (`.jsonl`); so are the texts of a batch, a line a row. Records of different extents are their elements one after the other, and
 //! `DIR/<field>.shape/` says the extents of each (where a field has that name, the folder that
 //! `pipec.json` names). `DIR/pipec.json` says what is there.
 //!
@@ -303,18 +303,17 @@ impl Files<'_> {
     /// A batch: one record of `chunk`.
     fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
         let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
-        for (field, column) in self.fields.iter().zip(&chunk.columns) {
-            let value = column.row(row);
+        for (at, column) in chunk.columns.iter().enumerate() {
             if column.dtype().is_text() {
-                self.write(&mut line, (&field.name, "jsonl"), &mut |out| {
-                    text_line(out, field, &value)
-                })?;
-            } else {
-                self.write(&mut line, (&field.name, "npy"), &mut |out| {
-                    out.write_all(&npy::header(value.dtype(), value.shape()))?;
-                    elements(out, &value)
-                })?;
+                let texts = column.texts(row).unwrap_or_else(|| column.cut(row..row + 1));
+                self.rows(&mut line, at, &texts)?;
+                continue;
             }
+            let value = column.row(row);
+            self.write(&mut line, (&self.fields[at].name, "npy"), &mut |out| {
+                out.write_all(&npy::header(value.dtype(), value.shape()))?;
+                elements(out, &value)
+            })?;
         }
         self.end(&line)
     }
@@ -323,22 +322,27 @@ impl Files<'_> {
     fn piece(&mut self, piece: &Chunk) -> Result<(), Failure> {
         let outputs = piece.rows as u64;
         let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
-        for (at, (field, column)) in self.fields.iter().zip(&piece.columns).enumerate() {
-            let of = &self.manifest.fields[at];
-            let (form, shape) = (of.form, of.shape_folder());
-            let file = (field.name.as_str(), form.extension());
-            match form {
-                Form::Array => self.write(&mut line, file, &mut |out| array(out, column))?,
-                Form::Ragged => {
-                    self.write(&mut line, file, &mut |out| values(out, column))?;
-                    self.write(&mut line, (&shape, "npy"), &mut |out| shapes(out, column))?;
-                }
-                Form::Lines => self.write(&mut line, file, &mut |out| {
-                    (0..column.rows()).try_for_each(|it| text_line(out, field, &column.row(it)))
-                })?,
-            }
+        for (at, column) in piece.columns.iter().enumerate() {
+            self.rows(&mut line, at, column)?;
         }
         self.end(&line)
+    }
+
+    /// All rows of the column of field `at`.
+    fn rows(&mut self, line: &mut Line, at: usize, column: &Column) -> Result<(), Failure> {
+        let (field, of) = (&self.fields[at], &self.manifest.fields[at]);
+        let (form, shape) = (of.form, of.shape_folder());
+        let file = (field.name.as_str(), form.extension());
+        match form {
+            Form::Array => self.write(line, file, &mut |out| array(out, column)),
+            Form::Ragged => {
+                self.write(line, file, &mut |out| values(out, column))?;
+                self.write(line, (&shape, "npy"), &mut |out| shapes(out, column))
+            }
+            Form::Lines => self.write(line, file, &mut |out| {
+                (0..column.rows()).try_for_each(|it| text_line(out, field, &column.row(it)))
+            }),
+        }
     }
 
     fn write(
@@ -497,6 +501,22 @@ pub(super) mod tests {
         (fields, chunk.finish())
     }
 
+    /// A batch: three texts, as many bytes, and bytes that are one value.
+    pub(in crate::sink) fn batch_of_texts(fields: &[Field]) -> Chunk {
+        let column = |dtype, all: [&[u8]; 3]| {
+            let mut column = runtime::Builder::new(&Type::scalar(dtype), 3, &Pool::default());
+            all.into_iter().for_each(|it| column.push_text(it));
+            column.finish()
+        };
+        let mut chunk = ChunkBuilder::new(fields, 1, 0, &Pool::default());
+        chunk.ids.push_scalar(0_u64);
+        let names = column(DType::Str, [b"a \"b\"\n", "žluť".as_bytes(), b""]);
+        chunk.columns[0].push_texts(&names, 3);
+        chunk.columns[1].push_texts(&column(DType::Bytes, [&[0, 255], &[7], &[]]), 3);
+        chunk.columns[2].push_text(&[9]);
+        chunk.finish()
+    }
+
     pub(in crate::sink) fn program(output: &[Field], batched: bool) -> Program {
         let (name, output) = ("main".to_owned(), output.to_vec());
         let deal = plan::Deal::each(plan::StageId(0));
@@ -610,6 +630,34 @@ pub(super) mod tests {
         assert!(
             fs::read_to_string(scratch.0.join(MANIFEST)).unwrap().contains("\"complete\": true")
         );
+    }
+
+    #[test]
+    fn texts_of_a_batch_are_a_line_each() {
+        let scratch = Scratch::new("texts");
+        let fields = [
+            Field { name: "name".into(), ty: Type::tensor(DType::Str, &[3]) },
+            Field { name: "raw".into(), ty: Type::tensor(DType::Bytes, &[3]) },
+            Field { name: "note".into(), ty: Type::scalar(DType::Bytes) },
+        ];
+        let chunk = batch_of_texts(&fields);
+        let open = || {
+            let (of, from) = (program(&fields, true), Provenance::default());
+            Folder::open(&scratch.0, &of, &from, Existing::Keep).unwrap()
+        };
+        let mut sink = open();
+        sink.take(&chunk).unwrap();
+        sink.finish().unwrap();
+        let lines = fs::read_to_string(scratch.0.join("name/00000000.jsonl")).unwrap();
+        assert_eq!(lines, "\"a \\\"b\\\"\\n\"\n\"žluť\"\n\"\"\n");
+        let elements = |path: &str| fs::read(scratch.0.join(path)).unwrap()[128..].to_vec();
+        assert_eq!(elements("raw/00000000.npy"), [0, 255, 7]);
+        let lengths: Vec<u8> = [2_i64, 1, 0].iter().flat_map(|it| it.to_le_bytes()).collect();
+        assert_eq!(elements("raw.shape/00000000.npy"), lengths);
+        assert_eq!(elements("note/00000000.npy"), [9]);
+        drop(sink);
+        let resumed = open().resume(Written { outputs: 1, files: 1 }).unwrap();
+        assert!(matches!(resumed, Resumed::There));
     }
 
     #[test]

@@ -192,6 +192,14 @@ fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
     if (dtype, a.shape()) != (b.dtype(), b.shape()) && !dtype.is_text() {
         return Some(format!("{a:?} in the plain plan, {b:?} in the optimised one"));
     }
+    if let (Some(ours), Some(theirs)) = (a.texts(), b.texts()) {
+        if ours.len() != theirs.len() {
+            let (ours, theirs) = (ours.len(), theirs.len());
+            return Some(format!("{ours} texts in the plain plan, {theirs} in the optimised one"));
+        }
+        let mut pairs = ours.iter().zip(theirs.iter()).enumerate();
+        return pairs.find_map(|(i, (a, b))| Some(format!("text {i} {}", values(&a, &b)?)));
+    }
     let (ours, theirs) = (bytes(a), bytes(b));
     if ours == theirs {
         return None;

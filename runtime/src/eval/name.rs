@@ -1,6 +1,6 @@
 //! What a record is called where a person is told of it.
 
-use crate::{Chunk, Source};
+use crate::{Chunk, Column, Source};
 use plan::DType;
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ pub(super) fn name_of(sources: &[Arc<dyn Source>], chunk: &Chunk, row: usize) ->
     if let Some(named) = sources.iter().find_map(|it| it.named(id)) {
         return named;
     }
-    let text = chunk.columns.iter().find(|it| it.dtype() == DType::Str);
+    let is_name = |it: &&Column| it.dtype() == DType::Str && !it.is_texts();
+    let text = chunk.columns.iter().find(is_name);
     match text.map(|it| it.row(row).as_str()) {
         None => format!("record {id:016x}"),
         Some(text) => match text.char_indices().nth(NAME_MAX) {

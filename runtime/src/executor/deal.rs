@@ -342,11 +342,16 @@ pub(super) fn nothing(fields: &[Field], epoch: u32) -> Chunk {
     chunk.ids.push_scalar(0_u64);
     for (field, column) in fields.iter().zip(&mut chunk.columns) {
         let extent = |it: &Extent| if let Extent::Known(n) = it { *n as usize } else { 1 };
-        let extents: Vec<usize> = match field.ty.dtype() {
-            Some(it) if it.is_text() => vec![0],
-            _ => field.ty.shape().unwrap_or_default().iter().map(extent).collect(),
-        };
-        column.room(Shape::new(&extents)).fill(0);
+        let extents: Vec<usize> = field.ty.shape().unwrap_or_default().iter().map(extent).collect();
+        match (field.ty.dtype().is_some_and(DType::is_text), &extents[..]) {
+            (true, []) => column.push_text(&[]),
+            // Empty texts, as many as a batch has rows.
+            (true, [n, ..]) => {
+                let none = Builder::new(&Type::scalar(column.dtype()), 0, &Pool::default());
+                column.push_texts(&none.finish(), *n);
+            }
+            (false, _) => column.room(Shape::new(&extents)).fill(0),
+        }
     }
     chunk.finish()
 }
@@ -357,6 +362,20 @@ mod tests {
 
     fn terms(rank: u64, keeps_tail: bool) -> Terms {
         Terms { rank, world: 3, even: 3, rows: 4, keeps_tail }
+    }
+
+    #[test]
+    fn a_batch_of_nothing_has_empty_texts() {
+        let field = |name: &str, ty| Field { name: name.to_owned(), ty };
+        let fields = [
+            field("names", Type::tensor(DType::Str, &[3])),
+            field("note", Type::scalar(DType::Str)),
+            field("x", Type::tensor(DType::F32, &[3, 2])),
+        ];
+        let chunk = nothing(&fields, 1);
+        let texts = chunk.columns[0].row(0).texts().expect("it holds texts");
+        assert_eq!(texts.iter().map(|it| it.bytes()).collect::<Vec<_>>(), [0, 0, 0]);
+        assert_eq!((chunk.columns[1].row(0).as_str(), chunk.columns[2].row(0).bytes()), ("", 24));
     }
 
     fn all_places(terms: Terms, first: u64, len: u64) -> Vec<u64> {

@@ -26,8 +26,11 @@ operator! {
     /// not known before the run (`?`) need `pad`, except in a batch of one record and where `by`
     /// puts records of the same extents together.
     /// `multiple: { image: [1, 32, 32] }` makes padded extents longer still, up to the next
-    /// multiple, axis by axis. Text has no rows of the same length: leave it out of the record,
-    /// or make numbers of it.
+    /// multiple, axis by axis.
+    ///
+    /// Texts become a column of texts, `str[size]` or `bytes[size]`, each as long as it is; the filling
+    /// of `tail: mask` are empty texts. A batch carries them to whoever takes it: nothing computes on
+    /// them, so compute what depends on a text before `batch`.
     ///
     /// `by` sorts records into batches of their like. With `bounds: [a, b]` those with
     /// `by <= a`, those up to `b` and those over it are batched apart, so that little is padded;
@@ -44,6 +47,10 @@ operator! {
     ///
     /// ```pipe
     /// range(100) |> map { i, odd: i % 2 == 1 } |> batch(8, by: odd)    # { i: i64[8], odd: bool[8] }
+    /// ```
+    ///
+    /// ```pipe
+    /// range(100) |> map { i, name: text_of(i) } |> batch(8)    # { i: i64[8], name: str[8] }
     /// ```
     "batch(stream: stream, size: int = none, tail: drop | keep | mask = drop, pad: record = none, \
      by: each any = none, bounds: floats = none, tokens: int = none, multiple: record = none) -> stream",

@@ -68,6 +68,18 @@ impl Value {
         Self::of(&Tensor::text(DType::Str, text.as_bytes()))
     }
 
+    /// Texts as one value, with empty ones up to `n`: how many, where each ends, the texts.
+    pub(super) fn texts<'a>(all: impl IntoIterator<Item = &'a Value>, n: usize) -> Self {
+        let all: Vec<_> = all.into_iter().collect();
+        let mut ends: Vec<u64> = vec![n as u64];
+        ends.extend(
+            (1..=n).map(|it| all.iter().take(it).map(|it| it.bytes.len() as u64).sum::<u64>()),
+        );
+        let texts = all.iter().flat_map(|it| it.bytes.iter().copied());
+        let bytes: Vec<u8> = ends.iter().flat_map(|it| it.to_le_bytes()).chain(texts).collect();
+        Self { dtype: all[0].dtype, shape: vec![1, bytes.len()], bytes }
+    }
+
     /// Values of one type as one with an axis more.
     pub(super) fn stacked<'a>(all: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut all = all.into_iter().peekable();

@@ -412,15 +412,21 @@ fn windows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 
 /// Batches in the middle of a stream.
 fn early_batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
-    let known: Vec<String> = fixed(writer, growing);
+    let mut known: Vec<String> = fixed(writer, growing);
     if known.is_empty() || growing.batches > 1 || writer.dice.percent(50) {
         return None;
     }
+    let text = growing.fields.iter().rev().find(|it| is_text(it) && !it.ty.is_texts());
+    known.extend(text.map(|it| format!("{}: {}", writer.name("v"), it.name)));
     let size = 2 + writer.dice.below(5);
     let tail = *writer.dice.pick(&["", ", tail: keep", ", tail: drop"]);
     let text = format!("map {{ {} }}\n    |> batch({size}{tail})", known.join(", "));
     let (batches, records) = (growing.batches + 1, growing.records / size + 1);
     Some(Offer { text, records, indexed: false, batches })
+}
+
+fn is_text(field: &Field) -> bool {
+    field.ty != Type::Untyped && field.ty.dtype().is_some_and(DType::is_text)
 }
 
 /// The newest fields whose extents are known.
@@ -429,14 +435,16 @@ fn fixed(writer: &mut Writer<'_>, growing: &Growing) -> Vec<String> {
     known.take(4).map(|it| format!("{}: {}", writer.name("v"), it.name)).collect()
 }
 
-/// Records that can be batched: text becomes a number.
+/// Records that can be batched: some of the texts become numbers.
 fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     let mut entries = Vec::new();
     for field in growing.fields.iter().rev().take(6) {
         let name = writer.name("b");
         entries.push(match field.ty.dtype() {
             _ if field.ty == Type::Untyped => continue,
-            Some(it) if it.is_text() => format!("{name}: hash({})", field.name),
+            Some(it) if it.is_text() && writer.dice.percent(40) => {
+                format!("{name}: hash({})", field.name)
+            }
             _ => format!("{name}: {}", field.name),
         });
     }
@@ -446,7 +454,8 @@ fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 
 /// The last `batch`, in one of its many forms.
 fn batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
-    let ragged: Vec<&Field> = growing.fields.iter().filter(|it| it.ty.fixed().is_none()).collect();
+    let is_ragged = |it: &&Field| it.ty.fixed().is_none() && !is_text(it);
+    let ragged: Vec<&Field> = growing.fields.iter().filter(is_ragged).collect();
     let size = 1 + writer.dice.below(9);
     let tail = match writer.dice.below(4) {
         0 => "",

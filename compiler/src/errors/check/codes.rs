@@ -228,6 +228,13 @@ codes! {
     "What is done with bad records takes one argument, the share of records that may be lost: \
      `skip(most: 1e-3)`."
 
+    "PC0156" TEXTS_OF_BATCH "texts-of-batch"
+    "`batch` makes a column of texts (`str[n]`, `bytes[n]`) of a field that is text. A batch carries it to whoever \
+     takes the batch, and steps behind `batch` may keep it, rename it or leave it out, but nothing computes on it. \
+     What depends on a text is computed before `batch`."
+    wrong "pipeline p = range(9) |> map { name: text_of(i) } |> batch(3) |> map { name, key: hash(name) }"
+    right "pipeline p = range(9) |> map { name: text_of(i) } |> with { key: hash(name) } |> batch(3)"
+
     "PC0161" PARAM_UNSET "param-unset"
     "A `param` without a default must be set before the program can run: `--set name=value`."
 

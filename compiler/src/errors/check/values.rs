@@ -117,6 +117,12 @@ pub(crate) fn texts_in_tensor(at: Span) -> Diagnostic {
         .help("make numbers of them, or keep each in a field of its own")
 }
 
+pub(crate) fn texts_of_batch(ty: &Type, at: Span) -> Diagnostic {
+    let message = format!("nothing computes on the texts of a batch, and here is `{ty}`");
+    Diagnostic::error(codes::TEXTS_OF_BATCH.code(), at, message)
+        .help("compute it before `batch`, where each record has a text of its own: `with { … } |> batch(…)`")
+}
+
 pub(crate) fn no_axis(at: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_A_LIST.code(), at, "no field of the record has an axis to be cut")
 }

@@ -19,6 +19,8 @@ pub(super) struct Form {
 enum Kind {
     /// Text or bytes.
     Text,
+    /// The texts of a whole batch.
+    Texts,
     Scalar,
     /// Known extents, and how many elements that is.
     Fixed(Vec<usize>, i32),
@@ -93,7 +95,8 @@ impl Form {
         };
         let fixed: Option<Vec<usize>> = shape.iter().map(known).collect();
         let kind = match (fixed, shape.len()) {
-            _ if dtype.is_text() => Kind::Text,
+            (_, 0) if dtype.is_text() => Kind::Text,
+            _ if dtype.is_text() => Kind::Texts,
             (_, 0) => Kind::Scalar,
             (Some(fixed), _) => {
                 let elements = fixed.iter().try_fold(1_usize, |all, it| all.checked_mul(*it))?;
@@ -111,7 +114,7 @@ impl Form {
         match &self.kind {
             Kind::Text | Kind::Scalar => element,
             Kind::Fixed(_, elements) => DataType::FixedSizeList(item(element), *elements),
-            Kind::List => DataType::List(item(element)),
+            Kind::List | Kind::Texts => DataType::List(item(element)),
             Kind::Shaped(axes) => DataType::Struct(shaped(element, *axes)),
         }
     }
@@ -142,10 +145,8 @@ impl Form {
     pub(super) fn array(&self, rows: &Rows<'_>) -> Result<ArrayRef, ArrowError> {
         let element = element_type(self.dtype);
         Ok(match &self.kind {
-            Kind::Text if self.dtype == DType::Str => {
-                Arc::new(StringArray::try_new(rows.offsets()?, rows.bytes(), None)?)
-            }
-            Kind::Text => Arc::new(BinaryArray::try_new(rows.offsets()?, rows.bytes(), None)?),
+            Kind::Text => texts(self.dtype, rows.offsets()?, rows.bytes())?,
+            Kind::Texts => Arc::new(list_of_texts(self.dtype, rows)?),
             Kind::Scalar => elements(self.dtype, rows.bytes()),
             Kind::Fixed(_, n) => {
                 let (all, rows) = (elements(self.dtype, rows.bytes()), rows.len());
@@ -191,6 +192,28 @@ fn shaped(element: DataType, axes: usize) -> Fields {
     let data = Field::new("data", DataType::List(item(element)), false);
     let shape = DataType::FixedSizeList(item(DataType::Int32), axes);
     Fields::from(vec![data, Field::new("shape", shape, false)])
+}
+
+fn texts(dtype: DType, offsets: OffsetBuffer<i32>, bytes: Buffer) -> Result<ArrayRef, ArrowError> {
+    Ok(match dtype {
+        DType::Str => Arc::new(StringArray::try_new(offsets, bytes, None)?),
+        _ => Arc::new(BinaryArray::try_new(offsets, bytes, None)?),
+    })
+}
+
+/// A list of texts for each row.
+fn list_of_texts(dtype: DType, rows: &Rows<'_>) -> Result<ListArray, ArrowError> {
+    let (mut bytes, mut ends, mut lists) = (MutableBuffer::new(0), vec![0], vec![0]);
+    for row in 0..rows.len() {
+        let row = rows.row(row);
+        for text in row.texts().expect("a row of texts holds texts").iter() {
+            bytes.extend_from_slice(text.as_text());
+            ends.push(i32::try_from(bytes.len()).map_err(|_| too_long())?);
+        }
+        lists.push(i32::try_from(ends.len() - 1).map_err(|_| too_long())?);
+    }
+    let all = texts(dtype, OffsetBuffer::new(ends.into()), bytes.into())?;
+    ListArray::try_new(item(element_type(dtype)), OffsetBuffer::new(lists.into()), all, None)
 }
 
 fn list(dtype: DType, rows: &Rows<'_>) -> Result<ListArray, ArrowError> {

@@ -6,8 +6,11 @@ use super::super::{
     order::lineage,
 };
 use super::terms::{Lane, Tail, Terms};
-use plan::{DType, Field, Type};
-use runtime::{Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, Shape, Tensor};
+use plan::{DType, Field, Type, shown_bytes};
+use runtime::{
+    Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, Shape, TEXTS_BYTES_MAX, Tensor,
+    Texts,
+};
 
 /// Makes the batch of a group, or the batches of several.
 pub(super) struct Collate {
@@ -87,10 +90,14 @@ impl Lane {
     fn collated(
         &self,
         column: &Column,
-        Rows { found, made }: Rows,
+        rows: Rows,
         ty: &Type,
         home: &Home,
     ) -> Result<Column, Failure> {
+        if self.is_text() {
+            return self.texts(column, rows, ty, home);
+        }
+        let Rows { found, made } = rows;
         let as_it_is = made == found && self.multiples.is_empty();
         if let Some(whole) = column.in_rows_of(found).filter(|_| as_it_is) {
             return Ok(whole);
@@ -109,6 +116,32 @@ impl Lane {
                 self.fill(room);
                 fill_each(&rows, &row, room);
             }
+        }
+        Ok(out.finish())
+    }
+
+    /// The texts of every `found` rows as one row; those that fill a batch up are empty.
+    fn texts(
+        &self,
+        column: &Column,
+        Rows { found, made }: Rows,
+        ty: &Type,
+        home: &Home,
+    ) -> Result<Column, Failure> {
+        let what = format!("`{}` in one batch", self.field.name);
+        let mut out = Builder::new(ty, column.rows() / found, &home.pool);
+        for first in (0..column.rows()).step_by(found) {
+            let texts = column.cut(first..first + found);
+            let bytes = Texts::packed_bytes(made, texts.bytes());
+            check_held(bytes, home.share, &what)?;
+            if bytes > TEXTS_BYTES_MAX {
+                let most = shown_bytes(TEXTS_BYTES_MAX as u64);
+                return Err(failure(format!(
+                    "{what} takes more than {most}, the most that the texts of a batch may: make the batch smaller"
+                )));
+            }
+            out.expect(bytes);
+            out.push_texts(&texts, made);
         }
         Ok(out.finish())
     }

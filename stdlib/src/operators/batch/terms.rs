@@ -63,13 +63,19 @@ impl Terms {
         let mut unknown = None;
         for (name, value) in named(pad) {
             match lane(&mut lanes, &name, "pad") {
-                Ok(lane) => lane.pad = Some(element(value, &lane.field)?),
+                Ok(lane) => {
+                    lane.check_pads("pad")?;
+                    lane.pad = Some(element(value, &lane.field)?);
+                }
                 Err(why) => unknown = Some(why),
             }
         }
         for (name, value) in named(multiple) {
             match lane(&mut lanes, &name, "multiple") {
-                Ok(lane) => lane.multiples = lane.multiples_of(value)?,
+                Ok(lane) => {
+                    lane.check_pads("multiple")?;
+                    lane.multiples = lane.multiples_of(value)?;
+                }
                 Err(why) => unknown = Some(why),
             }
         }
@@ -174,14 +180,30 @@ impl Lane {
     fn new(field: Field) -> Result<Self, String> {
         let (name, ty) = (&field.name, &field.ty);
         match ty {
-            Type::Tensor { dtype, .. } if dtype.is_text() => Err(format!(
-                "`{name}` is `{dtype}`, and rows of a batch must be as long as each other: leave it out with `map`, or make numbers of it"
+            Type::Tensor { dtype, shape } if dtype.is_text() && !shape.is_empty() => Err(format!(
+                "`{name}` is `{ty}`, the texts of a batch, and a batch of batches holds no texts: leave it out with `map`"
             )),
             Type::Tensor { shape, .. } if shape.len() == MAX_RANK => {
                 Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"))
             }
             Type::Tensor { .. } => Ok(Self { field, pad: None, multiples: Vec::new() }),
             _ => Err(format!("`{name}` is `{ty}`: say what it is with `as` before `batch`")),
+        }
+    }
+
+    /// Whether its rows are text or bytes, of any length.
+    pub(super) fn is_text(&self) -> bool {
+        self.field.ty.dtype().is_some_and(DType::is_text)
+    }
+
+    /// Fails where rows are never made longer.
+    fn check_pads(&self, parameter: &str) -> Result<(), String> {
+        let Field { name, ty } = &self.field;
+        match self.is_text() {
+            true => Err(format!(
+                "`{parameter}` names `{name}`, which is `{ty}`: texts stay as long as they are, so leave it out there"
+            )),
+            false => Ok(()),
         }
     }
 
@@ -192,7 +214,7 @@ impl Lane {
 
     /// Fails where rows may differ in their extents, and nothing fills the short ones up.
     fn check_extents(&self) -> Result<(), String> {
-        if self.pad.is_some() || self.field.ty.fixed().is_some() {
+        if self.pad.is_some() || self.is_text() || self.field.ty.fixed().is_some() {
             return Ok(());
         }
         let Field { name, ty } = &self.field;

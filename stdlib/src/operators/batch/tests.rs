@@ -107,6 +107,92 @@ fn the_last_batch_is_filled_up() {
     check(&ENTRY, &args(&[(0, Arg::Int(4)), tail("mask")]), &[input], masked);
 }
 
+/// Records with texts of any length beside a number.
+fn captions(rows: usize) -> Table {
+    table(&[("name", "str"), ("kind", "i64"), ("raw", "bytes")], rows, |it| {
+        let raw = Value { dtype: DType::Bytes, ..Value::text(&"\0x".repeat(it % 3)) };
+        vec![Value::text(&"žluť".repeat(it * 7 % 5)), Value::scalar(it as i64 % 2), raw]
+    })
+}
+
+/// A batch of `captions`, filled up to `n` rows.
+fn captioned(rows: &[&Record], n: usize) -> Record {
+    let ids: Vec<u64> = rows.iter().map(|it| it.id).collect();
+    let texts = |field: usize| Value::texts(rows.iter().map(|it| &it.values[field]), n);
+    let mut kinds = Value::stacked(rows.iter().map(|it| &it.values[1]));
+    kinds.bytes.resize(n * 8, 0);
+    kinds.shape[0] = n;
+    Record { id: lineage(&ids), values: vec![texts(0), kinds, texts(2)] }
+}
+
+#[test]
+fn texts_become_a_column_of_texts() {
+    let input = captions(50);
+    for size in [1, 7, 50] {
+        let call = |word| args(&[(0, Arg::Int(size as i64)), tail(word)]);
+        let all: Vec<Vec<&Record>> = input.chunks(size).map(|it| it.iter().collect()).collect();
+        let kept: Vec<Record> = all.iter().map(|it| captioned(it, it.len())).collect();
+        let full = kept.iter().take(50 / size).cloned().collect();
+        check(&ENTRY, &call("drop"), from_ref(&input), full);
+        check(&ENTRY, &call("keep"), from_ref(&input), kept);
+        let masked = all.iter().map(|it| {
+            let mut batch = captioned(it, size);
+            let valid: Vec<bool> = (0..size).map(|row| row < it.len()).collect();
+            batch.values.push(Value::new(&[size], &valid));
+            batch
+        });
+        check(&ENTRY, &call("mask"), from_ref(&input), masked.collect());
+    }
+    let call = args(&[(0, Arg::Int(4)), tail("keep"), (3, Arg::Column(1))]);
+    let case = Case { entry: &ENTRY, args: &call, names: &[], inputs: from_ref(&input) };
+    let expected = [field("name", "str[?]"), field("kind", "i64[?]"), field("raw", "bytes[?]")];
+    assert_eq!(case.output().unwrap(), expected);
+    let sorted = (0..2).flat_map(|kind| {
+        let alike: Vec<&Record> = input.iter().skip(kind).step_by(2).collect();
+        alike.chunks(4).map(|it| it.to_vec()).collect::<Vec<_>>()
+    });
+    let mut expected: Vec<Record> = sorted.map(|it| captioned(&it, it.len())).collect();
+    // Full batches leave as they fill, in turn; the two that are left leave at the end.
+    let odd = expected.split_off(expected.len() / 2);
+    let expected = expected.into_iter().zip(odd).flat_map(|(a, b)| [a, b]).collect();
+    check(&ENTRY, &call, &[input], expected);
+}
+
+#[test]
+fn texts_of_a_batch_stay_within_the_memory_of_the_run() {
+    use runtime::{OperatorCall, Pool};
+    let (input, pool) = (captions(8), Pool::default());
+    let call = args(&[(0, Arg::Int(8))]);
+    let case = Case { entry: &ENTRY, args: &call, names: &[], inputs: from_ref(&input) };
+    let columns = case.output().unwrap();
+    let mut chunk = ChunkBuilder::new(&input.fields, 8, 0, &pool);
+    for row in 0..8 {
+        chunk.ids.push_scalar(row as u64);
+        chunk.columns[0].push_text(&[b'a'; 1000]);
+        chunk.columns[1].push_scalar(0_i64);
+        chunk.columns[2].push_text(b"");
+    }
+    let collate = |memory: u64| {
+        let of = OperatorCall {
+            args: &call,
+            names: &[],
+            inputs: from_ref(&input.fields),
+            columns: &columns,
+            key: 0,
+            epoch: 0,
+            state: None,
+            rows: 1,
+            memory,
+            pool: &pool,
+        };
+        build(&of).unwrap().parallel.unwrap()
+    };
+    let chunk = chunk.finish();
+    let failure = collate(8_000)(chunk.clone(), 0).unwrap_err().to_string();
+    assert!(failure.contains("`name` in one batch takes 8.1 kB, and 8 kB"), "{failure}");
+    assert_eq!(collate(9_000)(chunk, 0).unwrap().columns[0].row(0).rows(), Some(8));
+}
+
 #[test]
 fn short_rows_are_padded() {
     let input = ragged(40);
@@ -284,7 +370,16 @@ fn mistakes_are_found_before_the_run() {
     let size = (0, Arg::Int(4));
     let cases: Vec<(Vec<Arg>, Table, &str)> = vec![
         (args(&[]), plain(1), "how many rows"),
-        (args(from_ref(&size)), records(1), "`name` is `str`"),
+        (
+            args(&[size.clone(), (2, record(&[("name", Arg::Int(0)), ("ids", Arg::Int(0))]))]),
+            records(1),
+            "`pad` names `name`, which is `str`",
+        ),
+        (
+            args(from_ref(&size)),
+            table(&[("names", "str[4]")], 0, |_| Vec::new()),
+            "a batch of batches",
+        ),
         (args(&[(0, Arg::Int(0))]), plain(1), "`size` is 0"),
         (args(&[(5, Arg::Int(9))]), plain(1), "needs `by`"),
         (args(&[size.clone(), (4, ints(&[1]))]), plain(1), "needs `by`"),
