@@ -189,8 +189,31 @@ pub(crate) fn checked(
     let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
     let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);
     let all: Vec<_> = loaded.diagnostics.iter().cloned().chain(found).chain(sets).collect();
+    let all = once_each(all);
     let broken = all.iter().any(Diagnostic::is_error);
     (plan.filter(|_| !broken), sorted(all))
+}
+
+/// Without what is said of the spelling of an argument that there is not: `drop_last=True` is one mistake, and what is
+/// written in its place says all.
+fn once_each(mut all: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    const NO_SUCH_PARAMETER: &str = "PC0122";
+    const EQUALS: &str = "PC0030";
+    let unknown: BTreeSet<_> = all
+        .iter()
+        .filter(|it| it.code.id == NO_SUCH_PARAMETER)
+        .map(|it| (it.span.file, it.span.start))
+        .collect();
+    let is_unknown = |it: &Diagnostic| unknown.contains(&(it.span.file, it.span.start));
+    let spelt: Vec<Span> =
+        all.iter().filter(|it| it.code.id == EQUALS && is_unknown(it)).map(|it| it.span).collect();
+    // Of its value, which begins behind the `=`, too.
+    let is_value = |it: &Diagnostic| {
+        let begins = |of: &Span| it.span.file == of.file && it.span.start.wrapping_sub(of.end) <= 1;
+        it.code.id != NO_SUCH_PARAMETER && spelt.iter().any(begins)
+    };
+    all.retain(|it| !(it.code.id == EQUALS && is_unknown(it) || is_value(it)));
+    all
 }
 
 fn lowered(

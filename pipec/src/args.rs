@@ -14,7 +14,7 @@ pub(crate) use values::Changes;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
 use clap_complete::Shell;
 use std::{path::PathBuf, time::Duration};
-use values::{setting, share, size, speed, time};
+use values::{setting, share, size, speed, time, whole};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Yellow.on_default().bold())
@@ -111,7 +111,7 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Threads that compute; all cores if not said.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16, 1024, 4))]
     pub(crate) workers: Option<u16>,
     /// Leaves out a rewrite, by its name in `explain`.
     #[arg(long, value_name = "REWRITE")]
@@ -140,7 +140,7 @@ const SLACK: f64 = 1.5;
 #[derive(Args)]
 pub(crate) struct VirtualArgs {
     /// Runs as on so many cores, in slow motion; `busy` sleeps instead of computing.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16, 1024, 96))]
     pub(crate) virtual_cores: Option<u16>,
     /// Lets files be read no faster than from a disk of this speed, such as 50MB/s.
     #[arg(long, value_name = "SPEED", value_parser = speed)]
@@ -176,13 +176,13 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
     /// Ends after so many batches; records, where the pipeline ends without `batch`.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
     /// Passes over the data.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,
     /// What all random numbers follow from.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Memory that the process may take, such as 2GiB; a quarter of what is free if not said. A run that
     /// needs more is refused, with the least that would do.
@@ -195,10 +195,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Which run this is, of several that share the work; from 0.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "world")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "world", allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 1))]
     pub(crate) rank: u32,
     /// How many runs share the work: each gives its own part of the batches, equally many.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1_u32, 65_536, 8))]
     pub(crate) world: u32,
     /// Keeps where the run stands in a file; goes on from there if the file is there already.
     #[arg(long, value_name = "FILE")]
@@ -230,7 +230,7 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "cache")]
     pub(crate) verify_inputs: bool,
     /// Ends the run once more than so many records have failed, whatever each step allows.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 10))]
     pub(crate) max_errors: Option<u64>,
     /// Writes a line of JSON for every record that was skipped or replaced.
     #[arg(long, value_name = "FILE")]
@@ -239,7 +239,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Records of a chunk: for tests that it changes nothing.
-    #[arg(long, value_name = "N", hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", hide = true, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 16))]
     pub(crate) chunk_rows: Option<u32>,
 }
 
@@ -323,7 +323,7 @@ pub(crate) struct PeekArgs {
     #[command(flatten)]
     pub(crate) pipeline: PipelineArgs,
     /// Records after each step; of batches one, unless a step is asked for.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = whole(1_u32, 10_000, 16))]
     pub(crate) records: u32,
     /// Shows one step only, such as `train.map#1` or `map`.
     #[arg(long, value_name = "STEP")]
@@ -336,10 +336,10 @@ pub(crate) struct PeekArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) record: Option<String>,
     /// What all random numbers follow from.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// The pass over the data, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) epoch: u32,
     /// Prints JSON on stdout.
     #[arg(long)]
@@ -362,10 +362,10 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
     /// Seeds that are tried for an epoch; one more is tried for two.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) pairs: u32,
     /// Compares so many batches of each at the most; records, where it ends without `batch`.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
     /// Prints what came of each pair as JSON on stdout.
     #[arg(long)]
@@ -392,7 +392,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "FILE.jsonl")]
     pub(crate) out: Option<PathBuf>,
     /// What all random numbers follow from.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Prints what was found as JSON on stdout.
     #[arg(long)]
@@ -450,10 +450,10 @@ pub(crate) struct ImagesArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// How many pictures.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 1000))]
     pub(crate) count: u64,
     /// Which pictures.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Prints what was made as JSON on stdout.
     #[arg(long)]

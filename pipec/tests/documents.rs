@@ -142,6 +142,26 @@ fn every_recipe_gives_records() {
 }
 
 #[test]
+fn mixup_mixes_the_last_smaller_batch_too() {
+    let page = page("COOKBOOK.md");
+    let recipe = blocks(&page).into_iter().find(|it| it.text.contains("fn mixup")).unwrap();
+    let folder = Folder::of("mixup", &[("mixup.pipe", &recipe.text)]);
+    let ran = folder.pipec(&["run", "mixup.pipe", "train", "--out", "out"]);
+    ran.ends(0, &["3 batches, 64 records"]);
+    let mut rows = Vec::new();
+    for file in fs::read_dir(folder.join("out/label")).unwrap().flatten() {
+        let bytes = fs::read(file.path()).unwrap();
+        let head = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        let numbers =
+            bytes[head..].chunks_exact(4).map(|it| f32::from_le_bytes(it.try_into().unwrap()));
+        rows.extend(numbers.collect::<Vec<_>>().chunks(10).map(<[f32]>::to_vec));
+    }
+    assert_eq!(rows.len(), 64);
+    assert!(rows.iter().all(|it| (it.iter().sum::<f32>() - 1.0).abs() < 1e-5), "{rows:?}");
+    assert!(rows.iter().any(|it| it.iter().filter(|it| **it > 0.0).count() == 2), "none is mixed");
+}
+
+#[test]
 fn masks_keep_their_classes_and_move_with_the_picture() {
     let folder = Folder::new("segmentation");
     lay_out_masks(&folder);
@@ -218,6 +238,8 @@ fn lay_out_photographs(folder: &Folder) {
         labels += &format!("{i}.jpg,{class},{split}\n");
     }
     folder.write("data/labels.csv", &labels);
+    let line = |i: usize| format!("{{\"image\": \"{i}.jpg\", \"text\": \"picture {i}\"}}\n");
+    folder.write("data/captions.jsonl", &(0..12).map(line).collect::<String>());
 }
 
 /// The pictures and their masks, where the recipe says that they are.

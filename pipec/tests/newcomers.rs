@@ -248,3 +248,25 @@ fn a_pattern_without_files_is_told_by_check() {
     check("files(\"{root}/*.png\")", &[]).ends(0, &["nothing wrong"]);
     check("files(\"{root}/*.jpg\")", &["--no-lints"]).ends(0, &["nothing wrong"]);
 }
+
+#[test]
+fn numbers_on_the_command_line_say_what_is_wanted() {
+    let folder = Folder::of("numbers", &[("p.pipe", "pipeline p = range(9)\n")]);
+    for (args, wanted) in [
+        (&["run", "--limit", "0"][..], "a whole number of at least 1, such as 100"),
+        (&["run", "--seed", "abc"], "a whole number from 0 on, such as 7"),
+        (&["run", "--seed", "-1"], "a whole number from 0 on, such as 7"),
+        (&["run", "--workers", "2000"], "a whole number from 1 to 1,024, such as 4"),
+        (&["run", "--epochs", "1.5"], "a whole number of at least 1, such as 90"),
+        (&["run", "--max-errors", "-1"], "a whole number from 0 on, such as 10"),
+        (&["peek", "-n", "0"], "a whole number from 1 to 10,000, such as 16"),
+        (&["explain", "--epochs", "x"], "a whole number of at least 1, such as 90"),
+        (&["verify", "--pairs", "x"], "a whole number from 0 on, such as 3"),
+    ] {
+        let args = [&[args[0], "p.pipe"], &args[1..]].concat();
+        folder.pipec(&args).ends(2, &[wanted]);
+    }
+    let sample = folder.pipec(&["sample", "images", "d", "--count", "abc"]);
+    sample.ends(2, &["a whole number from 0 on, such as 1_000"]);
+    folder.pipec(&["run", "p.pipe", "--limit", "1_000"]).ends(0, &["9 records"]);
+}

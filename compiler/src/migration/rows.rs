@@ -79,7 +79,7 @@ rows! {
     Name, "sklearn, HF datasets", ["train_test_split" "random_split" "split_dataset"], Told,
         "hold out what a hash says, the same every time: `|> where hash(path) % 10 != 0`";
     Name, "MixUp, CutMix", ["mixup" "cutmix" "MixupCutmix"], Told,
-        "it is written behind `batch`: `gather(image, permutation(32))` gives each picture its partner, `beta(0.2, 0.2)` the share";
+        "it is written behind `batch`: `image[permutation(len(image))]` gives each picture its partner in a batch of any size, `beta(0.2, 0.2)` the share; the cookbook has it whole";
 
     // ---- sources
     Name, "torchvision", ["ImageFolder" "DatasetFolder" "image_dataset_from_directory" "ImageDataset" "FolderDataset"], Told,

@@ -2,7 +2,7 @@
 
 use super::{
     Changes, Form, ProgramArgs, VirtualArgs,
-    values::{changes, size, time},
+    values::{changes, size, time, whole},
 };
 use clap::{Args, ValueEnum};
 use std::{path::PathBuf, time::Duration};
@@ -44,7 +44,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) consumer: Option<Duration>,
     /// Passes over the data: what is kept from one to the next depends on it.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,
     /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -131,7 +131,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub(crate) seconds: Duration,
     /// Passes over the data that it is tuned for.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,
     /// The time that the consumer takes for a batch, such as 120ms.
     #[arg(long, value_name = "TIME", value_parser = time)]

@@ -1,5 +1,6 @@
 //! Values of arguments: sizes, times, shares, settings.
 
+use crate::figures::count;
 use model::what_if;
 use std::time::Duration;
 
@@ -10,6 +11,37 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
         return Err("there is no name before the `=`".to_owned());
     }
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A whole number of a range, with one that a person might mean: `--limit 0` says what is wanted, not what the parser
+/// of numbers thinks.
+pub(super) fn whole<T>(
+    least: T,
+    most: T,
+    example: T,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: TryFrom<u64> + Into<u64> + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let digits = text.bytes().all(|it| it.is_ascii_digit() || it == b'_');
+        let number = text.replace('_', "").parse::<u64>().ok().filter(|_| digits);
+        let (low, high) = (least.into(), most.into());
+        let number =
+            number.filter(|it| (low..=high).contains(it)).and_then(|it| T::try_from(it).ok());
+        number.ok_or_else(|| {
+            // The largest that a type holds says nothing.
+            let range = match high <= 1 << 20 {
+                true => format!("from {} to {}", count(low), count(high)),
+                false if low == 0 => "from 0 on".to_owned(),
+                false => format!("of at least {}", count(low)),
+            };
+            format!(
+                "it is a whole number {range}, such as {}",
+                count(example.into()).replace(',', "_")
+            )
+        })
+    }
 }
 
 /// What is other than it is.
@@ -108,6 +140,23 @@ mod tests {
         for wrong in ["60", "1", "0", "0%", "101%", "half"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_say_what_is_wanted() {
+        let workers = whole::<u16>(1, 1024, 4);
+        assert_eq!([workers("1"), workers("1_024")], [Ok(1), Ok(1024)]);
+        for wrong in ["0", "1025", "abc", "", "-1", "+1", "1.5", "99999999999999999999"] {
+            let said = workers(wrong).unwrap_err();
+            assert_eq!(said, "it is a whole number from 1 to 1,024, such as 4", "{wrong}");
+        }
+        let said = |it: Result<u64, String>| it.unwrap_err();
+        assert_eq!(
+            said(whole(1, u64::MAX, 100)("0")),
+            "it is a whole number of at least 1, such as 100"
+        );
+        assert_eq!(said(whole(0, u64::MAX, 7)("abc")), "it is a whole number from 0 on, such as 7");
+        assert_eq!(whole(0, u64::MAX, 7)("18446744073709551615"), Ok(u64::MAX));
     }
 
     #[test]

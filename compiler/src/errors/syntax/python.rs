@@ -1,5 +1,6 @@
 //! What is said to people who write Python; the changes that mend it are offered by whoever found it.
 
+use crate::migration;
 use plan::{Diagnostic, Span};
 
 use super::codes;
@@ -29,10 +30,28 @@ pub(crate) fn comparison_chain(middle: &str, at: Span) -> Diagnostic {
     message.help(format!("write `and {middle}` before it"))
 }
 
-pub(crate) fn lambda(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::LAMBDA.code(), at, "there are no functions without a name")
-        .help("`map`, `with` and `where` take an expression over the record's fields; for more, write a `fn`")
+/// `given_to` is what is called with it, where that is known.
+pub(crate) fn lambda(given_to: Option<&str>, at: Span) -> Diagnostic {
+    let help = match given_to {
+        Some("where") => {
+            "write the condition itself, over the record's fields: `|> where label > 3`"
+        }
+        Some("map" | "with") => {
+            "write the record itself, over the fields of the one before: `|> map { x: x * 2 }`; for more, write a `fn`"
+        }
+        Some("flat_map") => "write the list itself: `|> flat_map [{ x } for x in xs]`",
+        Some(other) => match migration::of_name(other) {
+            Some(row) => row.help,
+            None => GENERAL,
+        },
+        None => GENERAL,
+    };
+    Diagnostic::error(codes::LAMBDA.code(), at, "lambdas are not supported").help(help)
 }
+
+/// What a lambda becomes, wherever it stands.
+const GENERAL: &str =
+    "`map`, `with` and `where` take an expression over the record's fields; for more, write a `fn`";
 
 pub(crate) fn colon_interval(at: Span) -> Diagnostic {
     Diagnostic::error(

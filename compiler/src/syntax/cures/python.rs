@@ -93,13 +93,14 @@ pub(super) fn comparison_chain(slip: &Slip<'_>) -> Option<Cure> {
 
 /// `lambda x: x + 1`.
 pub(super) fn lambda(slip: &Slip<'_>) -> Option<Cure> {
+    let given_to = slip.open().and_then(|it| it.checked_sub(1)).map(|it| slip.word(it));
     if slip.here() == "=>" {
-        return Cure::told(errors::lambda(slip.span(slip.at)));
+        return Cure::told(errors::lambda(given_to, slip.span(slip.at)));
     }
     let at =
         [slip.at.checked_sub(1)?, slip.at].into_iter().find(|it| slip.word(*it) == "lambda")?;
     (slip.kind(at + 1) == Some(TokenKind::Word))
-        .then(|| Cure::told(errors::lambda(slip.span(at))))?
+        .then(|| Cure::told(errors::lambda(given_to, slip.span(at))))?
 }
 
 /// `&&`, `||`, `|`.

@@ -4,12 +4,14 @@ use super::numbers::packed;
 use super::shapes::{integers_of, numbers_of};
 use super::take_at::place;
 use crate::prelude::*;
+use plan::{Const, Expr, things};
 
 function! {
     /// The elements of the first axis that `order` names, in that order; `x[order]` is short for it.
     ///
-    /// A number below 0 counts from the end; one outside is the fault `index`. An element may be
-    /// named any number of times.
+    /// A number below 0 counts from the end; one outside is the fault `index`, and an error of the
+    /// program where both are known. An element may be named any number of times. Behind `batch`,
+    /// `image[permutation(len(image))]` gives each row a partner, in the last, smaller batch too.
     ///
     /// ```pipe
     /// range(2) |> map { x: gather(plasma(i, 4, 6), permutation(4)) }    # { x: u8[4, 6, 3] }
@@ -26,10 +28,38 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
     match (&mut shape[..], &order[..]) {
         ([], _) => Err("a single number has no elements to choose from".into()),
         ([first, ..], [n]) => {
+            if let (Extent::Known(len), Some(outside)) = (&*first, farthest(applied, &*first)) {
+                let axis = things(*len, "element", "elements");
+                return Err(format!(
+                    "there is no element {outside}, since the first axis has {axis}; `permutation(len(x))` is an order of \
+                     all the elements of `x`, however many there are"
+                ));
+            }
             *first = n.clone();
             Ok(Type::Tensor { dtype, shape })
         }
         _ => Err("the numbers of the elements must lie along one axis".into()),
+    }
+}
+
+/// A number of the order that is known to lie outside of an axis.
+fn farthest(applied: &Applied<'_>, axis: &Extent) -> Option<i64> {
+    let Extent::Known(len) = axis else { return None };
+    let len = i64::try_from(*len).ok()?;
+    let Some(Arg::Expr(order)) = applied.args.get(1) else { return None };
+    let is_outside = |it: &i64| !(-len..len).contains(it);
+    match applied.graph.expr(*order) {
+        Expr::Const(Const::Ints(_, _, all)) => all.iter().copied().find(is_outside),
+        // Each of these has all numbers below the one that it is given.
+        Expr::Call { function, args, .. }
+            if ["permutation", "arange"].contains(&function.as_str()) =>
+        {
+            match args[..] {
+                [Arg::Int(n)] => Some(n - 1).filter(|it| *it >= 0 && is_outside(it)),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
