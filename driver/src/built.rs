@@ -10,6 +10,7 @@ mod make;
 mod marker;
 mod outside;
 
+pub(crate) use make::was_built;
 pub use make::{NotMade, begun_as, make};
 pub use outside::needs_python;
 

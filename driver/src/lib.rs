@@ -16,6 +16,7 @@ pub mod lock;
 mod machine;
 mod message;
 mod noise;
+mod ours;
 pub mod peek;
 pub mod profile;
 pub mod reference;
@@ -54,6 +55,7 @@ pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
 pub use message::{Drawing, drawn};
+pub use ours::{Ours, Taken};
 pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, KeptSummary, Loss, Outcome, Progress, RunOptions,

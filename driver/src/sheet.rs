@@ -12,6 +12,7 @@ mod tile;
 
 use crate::{
     Compiled, cut,
+    ours::{SHEET_KEYWORD, SHEET_MADE_BY},
     peek::{FieldPeek, Looked, id_text, number},
     whole,
 };
@@ -99,6 +100,8 @@ impl Sheet {
             let mut encoder = png::Encoder::new(out, side(canvas.width), side(canvas.height));
             encoder.set_color(png::ColorType::Rgb);
             encoder.set_depth(png::BitDepth::Eight);
+            // By this it is known as one that may be replaced.
+            encoder.add_text_chunk(SHEET_KEYWORD.to_owned(), SHEET_MADE_BY.to_owned())?;
             let mut image = encoder.write_header()?;
             image.write_image_data(&canvas.rgb)?;
             Ok(image.finish()?)

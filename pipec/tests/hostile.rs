@@ -466,10 +466,54 @@ fn a_folder_and_a_state_are_locked_while_they_are_used() {
     first.wait().unwrap();
     out.ends(5, &["another run writes into this folder"]);
     state.ends(5, &["another run keeps its state there"]);
-    // Nothing of it is left: the run goes on from where it stood.
+    // Nothing of it is left: the next run finds the folder and the state free, and more in them.
     let again = [
         "run", "p.pipe", "--world", "2", "--rank", "0", "--out", "out", "--state", "s.json",
         "--limit", "1",
     ];
-    ended(folder.command(&again)).ends(0, &[]);
+    ended(folder.command(&again)).ends(4, &["outputs already", "`--limit 1` ends before that"]);
+}
+
+#[test]
+fn no_output_takes_the_place_of_a_source() {
+    let site = Kept::new("sources");
+    let folder = &site.0;
+    let picture = ending(&folder.join("data"), ".jpg").remove(0);
+    fs::copy(picture, folder.join("cat.jpg")).unwrap();
+    let commands: [(&[&str], &str); 8] = [
+        (&["profile", "p.pipe", "--seconds", "1s", "-o"], "p.profile"),
+        (&["run", "p.pipe", "--profile"], "r.profile"),
+        (&["run", "p.pipe", "--quarantine"], "bad.jsonl"),
+        (&["peek", "p.pipe", "--save"], "sheet.png"),
+        (&["explain", "p.pipe", "--html"], "page.html"),
+        (&["scan", "p.pipe", "--out"], "scan.jsonl"),
+        (&["build", "p.pipe", "-o"], "built"),
+        (&["calibrate", "--quick", "--time", "100ms", "--out"], "host.toml"),
+    ];
+    let sources = ["p.pipe", "cat.jpg"];
+    let run = |command: &[&str], out: &str| folder.pipec(&[command, &[out]].concat());
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    for (command, own) in commands {
+        for source in sources {
+            let before = bytes(source);
+            let it = run(command, source);
+            it.ends(2, &[&format!("`{source}` "), "is not overwritten", "name another file"]);
+            assert!(bytes(source) == before, "{command:?} has written {source}");
+        }
+        run(command, "data").ends(2, &["`data` is a folder"]);
+        // What is its own is replaced, and so is what is empty.
+        if command[0] != "calibrate" {
+            run(command, own).ends(0, &[]);
+            run(command, own).ends(0, &[]);
+        }
+        // Nor does one kind take the place of another.
+        if command[0] != "run" {
+            run(command, "r.profile").ends(if own == "p.profile" { 0 } else { 2 }, &[]);
+        }
+    }
+    let state = run(&["run", "p.pipe", "--state"], "p.pipe");
+    assert!(state.code == 4 && folder.read("p.pipe") == PICTURES, "{state:#?}");
+    folder.write("p.pipe.lock", MINE);
+    let tune = ended(folder.command(&["tune", "p.pipe", "--seconds", "1s"]));
+    assert!(tune.code == 5 && folder.read("p.pipe.lock") == MINE, "{tune:#?}");
 }

@@ -1,9 +1,10 @@
 //! Makes a built file of the running executable: all of it, or nothing.
 
 use super::{Built, Refusal, marker};
+use crate::{Ours, ours::Taken};
 use std::{
     env, fmt,
-    fs::{self, File},
+    fs::File,
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -104,30 +105,11 @@ fn no_copy(error: &io::Error) -> NotMade {
 
 /// Whether nothing of value is lost where `path` is written.
 fn may_replace(path: &Path) -> Result<(), NotMade> {
-    let shown = path.display();
-    let elsewhere = "name another place with `-o`, or remove it first";
-    match fs::metadata(path) {
-        Err(_) => return Ok(()),
-        Ok(it) if it.is_dir() => {
-            return Err(NotMade::new(format!("`{shown}` is a folder")).help(elsewhere));
-        }
-        Ok(it) if it.is_file() => {}
-        Ok(_) => return Err(NotMade::new(format!("`{shown}` is no file")).help(elsewhere)),
-    }
-    let was_built = was_built(path).map_err(|it| {
-        NotMade::new(format!("`{shown}` is there and cannot be read: {it}")).help(elsewhere)
-    })?;
-    match was_built {
-        true => Ok(()),
-        false => Err(NotMade::new(format!(
-            "`{shown}` is there, and is no file that `pipec build` has made"
-        ))
-        .help(elsewhere)),
-    }
+    Ours::Executable.may_replace(path).map_err(|Taken { why, help }| NotMade::new(why).help(&help))
 }
 
 /// Whether a file was built, be it damaged or of another version.
-fn was_built(path: &Path) -> io::Result<bool> {
+pub(crate) fn was_built(path: &Path) -> io::Result<bool> {
     let mut file = safe_file::open(path)?;
     let tail = super::tail(&mut file).map_err(|it: Refusal| io::Error::other(it.to_string()))?;
     Ok(tail.is_some()
@@ -145,6 +127,7 @@ fn replaced<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_fails_half_way_leaves_nothing() {
@@ -160,7 +143,10 @@ mod tests {
 
         fs::write(&path, "mine").unwrap();
         let refused = may_replace(&path).unwrap_err();
-        assert!(refused.why.ends_with("no file that `pipec build` has made"), "{refused}");
+        assert!(
+            refused.why.contains("something else than an executable that `pipec build` has made"),
+            "{refused}"
+        );
         assert!(may_replace(&folder).unwrap_err().why.ends_with("is a folder"));
         fs::remove_dir_all(&folder).unwrap();
     }

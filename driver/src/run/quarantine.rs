@@ -1,10 +1,10 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
 use super::ready::Origin;
-use crate::{state::is_locked, whole::unwritable};
+use crate::{ours::RecordHead, state::is_locked, whole::unwritable};
 use plan::{escaped, escaped_json};
 use runtime::{Failure, LostRecord, OnLost, Rank};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::{
     borrow::Cow,
     fs::{self, File},
@@ -37,21 +37,6 @@ struct Line<'a> {
     reason: Cow<'a, str>,
     /// Where the step is written.
     detail: &'a str,
-}
-
-/// What is asked of a line to know that it is one, and whose.
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default)]
-    rank: Option<u32>,
-    #[serde(rename = "source")]
-    _source: serde::de::IgnoredAny,
-    #[serde(rename = "record")]
-    _record: serde::de::IgnoredAny,
-    #[serde(rename = "step")]
-    _step: serde::de::IgnoredAny,
-    #[serde(rename = "code")]
-    _code: serde::de::IgnoredAny,
 }
 
 /// The file while a run writes it; nobody else does, where files can be locked.
@@ -165,9 +150,9 @@ fn may_be_written(path: &Path, rank: Option<u32>, locks: bool) -> io::Result<()>
     if first.is_empty() || (first.last() != Some(&b'\n') && begins) {
         return Ok(());
     }
-    match serde_json::from_slice::<Head>(&first) {
+    match serde_json::from_slice::<RecordHead>(&first) {
         Ok(head) if head.rank == rank || rank.is_none() => Ok(()),
-        Ok(Head { rank: Some(other), .. }) => Err(io::Error::other(format!(
+        Ok(RecordHead { rank: Some(other), .. }) => Err(io::Error::other(format!(
             "it holds the records of rank {other}, which are not overwritten; give each rank a file of its \
              own"
         ))),

@@ -1,6 +1,6 @@
 //! `pipec build`: one executable that carries a pipeline.
 
-use super::known_rewrites;
+use super::{known_rewrites, may_replace};
 use crate::{
     Exit,
     args::{Allowed, BuildArgs},
@@ -9,7 +9,7 @@ use crate::{
     talk::Talk,
 };
 use driver::{
-    Built, Compiled, Loaded, Reach, Settings, SourceFile,
+    Built, Compiled, Loaded, Ours, Reach, Settings, SourceFile,
     built::{self, NotMade},
     lock::Chosen,
 };
@@ -45,6 +45,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     compiled.lock = super::lock((&args.file, args.locked), &compiled, talk)?;
     let tuned = compiled.lock.as_ref().map_or(String::new(), tuned);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&compiled.program.name));
+    may_replace(&out, Ours::Executable, talk)?;
     let built = Built::new(compiled, &settings);
     let built = built.compiled_for(args.target_cpu.as_deref()).map_err(|why| {
         let cpu = args.target_cpu.as_deref().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `pipec calibrate`: what this machine can do, as a table, and as the host file.
 
-use super::{failed, print_json};
+use super::{failed, may_replace, print_json};
 use crate::{
     Exit,
     args::CalibrateArgs,
@@ -9,7 +9,7 @@ use crate::{
     talk::{Style, Talk, print},
 };
 use driver::{
-    Host,
+    Host, Ours,
     calibrate::{Options, SIZE_MIN, TIME, TIME_QUICK, calibrate},
     host::{
         Bandwidths, Cache, Cold, Cpu, Figure, Measured, Medium, Memory, Pattern, Storage, Sweep,
@@ -32,6 +32,10 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
         let help = format!("it must be at least {}MiB", SIZE_MIN >> 20);
         talk.error("the file of `--size` is too small to be measured", Some(&help));
         return Ok(Exit::Usage);
+    }
+    let free = args.out.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Host, talk));
+    if let Err(exit) = free {
+        return Ok(exit);
     }
     // Where it goes is asked first: nobody waits for figures that nothing can be done with.
     let measured = out_file(args).and_then(|out| Ok((measured(args, talk)?, out)));

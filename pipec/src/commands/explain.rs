@@ -1,6 +1,6 @@
 //! `pipec explain`: what a pipeline will do and cost; the long story of a message.
 
-use super::{built, compiled, print_json, samples_made, settings};
+use super::{built, compiled, may_replace, print_json, samples_made, settings};
 use crate::{
     Exit,
     args::{ExplainArgs, Form},
@@ -8,7 +8,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Circumstances, Compiled, DiskOptions, Host, Loaded, Profile, Reach,
+    Circumstances, Compiled, DiskOptions, Host, Loaded, Ours, Profile, Reach,
     reference::{self, Found},
 };
 use plan::CodeInfo;
@@ -25,6 +25,10 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
         return compared((a, b), args.json, talk);
     }
     if let Some(exit) = code(args, talk)? {
+        return Ok(exit);
+    }
+    let page = args.html.as_deref().filter(|it| *it != Path::new("-"));
+    if let Err(exit) = page.map_or(Ok(()), |it| may_replace(it, Ours::Page, talk)) {
         return Ok(exit);
     }
     match args.emit {

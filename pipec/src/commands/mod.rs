@@ -26,7 +26,9 @@ use crate::{
     talk::Talk,
 };
 use clap::CommandFactory;
-use driver::{Built, Compiled, Loaded, Lock, Reach, SampleProgress, Settings, lock::Chosen};
+use driver::{
+    Built, Compiled, Loaded, Lock, Ours, Reach, SampleProgress, Settings, Taken, lock::Chosen,
+};
 use plan::escaped_json;
 use runtime::Failure;
 use serde::Serialize;
@@ -177,6 +179,15 @@ fn settings(program: &ProgramArgs) -> Settings {
         reach: Reach::of(program.allow_outside),
         ..Settings::default()
     }
+}
+
+/// Sees to it that nothing of somebody else's is lost where a file is written; what is there has been said.
+/// It is asked before anything is computed.
+fn may_replace(path: &Path, kind: Ours, talk: &Talk) -> Result<(), Exit> {
+    kind.may_replace(path).map_err(|Taken { why, help }| {
+        talk.error(&why, Some(&help));
+        Exit::Usage
+    })
 }
 
 /// Says why a command ended early, and gives how the process ends.

@@ -1,13 +1,13 @@
 //! `pipec peek`: the records after each step, as text and as a contact sheet.
 
-use super::{compiled, failed, print_json, samples_made, settings};
+use super::{compiled, failed, may_replace, print_json, samples_made, settings};
 use crate::{
     Exit,
     args::PeekArgs,
     talk::{Talk, print},
 };
 use driver::{
-    Compiled,
+    Compiled, Ours,
     peek::{self, Looked, PeekOptions},
     sheet::{PICTURES_MAX, PICTURES_OF_RECORD_MAX, Sheet, has_picture},
 };
@@ -15,6 +15,10 @@ use std::io;
 
 /// Looks into the pipeline that `args` names.
 pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
+    let free = args.save.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Sheet, talk));
+    if let Err(exit) = free {
+        return Ok(exit);
+    }
     let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),

@@ -1,13 +1,13 @@
 //! `pipec profile`: runs a pipeline until its rate has settled, and writes what was measured.
 
-use super::{compiled, failed, run::stop_on_signals, samples_made, settings};
+use super::{compiled, failed, may_replace, run::stop_on_signals, samples_made, settings};
 use crate::{
     Exit,
     args::{ProfileArgs, ProgramArgs},
     figures::{rate, things, time},
     talk::Talk,
 };
-use driver::{Compiled, Profile, RunOptions, Stop, profile};
+use driver::{Compiled, Ours, Profile, RunOptions, Stop, profile};
 use std::{io, path::PathBuf, time::Duration};
 
 /// Measures the pipeline that `args` names.
@@ -16,14 +16,17 @@ pub(super) fn run(args: &ProfileArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
+    let usual = || PathBuf::from(format!("{}.profile", compiled.program.name));
+    let path = args.out.clone().unwrap_or_else(usual);
+    if let Err(exit) = may_replace(&path, Ours::Profile, talk) {
+        return Ok(exit);
+    }
     args.virtually.begin();
     let measured = measured(&compiled, (&args.program, args.memory, args.seconds), talk);
     let profile = match measured {
         Ok(profile) => profile,
         Err(exit) => return Ok(exit),
     };
-    let usual = || PathBuf::from(format!("{}.profile", compiled.program.name));
-    let path = args.out.clone().unwrap_or_else(usual);
     if let Err(failure) = profile.write(&path) {
         return Ok(failed(talk, &failure));
     }

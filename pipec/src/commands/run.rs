@@ -2,11 +2,12 @@
 
 mod report;
 
-use super::{compiled, lock, print_json, settings};
+use super::{compiled, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Existing, Folder, Outcome, Progress, Provenance, RunOptions,
-    SampleProgress, Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen, unwritten_format,
+    Compiled, Discard, DiskOptions, Existing, Folder, Ours, Outcome, Progress, Provenance,
+    RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
+    unwritten_format,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -19,6 +20,12 @@ use std::{
 pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(exit) = wrong_usage(args, talk) {
         return Ok(exit);
+    }
+    for (path, kind) in [(&args.profile, Ours::Profile), (&args.quarantine, Ours::Records)] {
+        let free = path.as_deref().map_or(Ok(()), |it| may_replace(it, kind, talk));
+        if let Err(exit) = free {
+            return Ok(exit);
+        }
     }
     let stop = Stop::default();
     stop_on_signals(stop.clone(), talk.terminal);

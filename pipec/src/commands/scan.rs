@@ -1,6 +1,6 @@
 //! `pipec scan`: bad records, found before they are met.
 
-use super::{compiled, failed, print_json, samples_made, settings};
+use super::{compiled, failed, may_replace, print_json, samples_made, settings};
 use crate::{
     Exit,
     args::ScanArgs,
@@ -8,7 +8,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Stop,
+    Ours, Stop,
     scan::{Bad, Faults, Files, Labels, Scan, ScanOptions, ScanWatch, Shuffle, Spread, scan},
     unwritable,
 };
@@ -21,6 +21,10 @@ use std::{
 
 /// Scans the pipeline that `args` names.
 pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
+    let free = args.out.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Records, talk));
+    if let Err(exit) = free {
+        return Ok(exit);
+    }
     let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
