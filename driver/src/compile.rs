@@ -185,6 +185,8 @@ pub(crate) fn checked(
         needs_params,
         inputs: &Probe,
         only: None,
+        // Who runs one pipeline needs what that one reads.
+        asked_only: needs_params,
     };
     let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
     let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);
@@ -252,6 +254,10 @@ pub(crate) struct Probe;
 impl Inputs for Probe {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
         probe(source, args)
+    }
+
+    fn reads(&self, source: &str) -> bool {
+        stdlib::reads_to_know(source)
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {

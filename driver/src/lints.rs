@@ -26,6 +26,7 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         needs_params: false,
         inputs: &Probe,
         only: None,
+        asked_only: false,
     };
     let (_, found, notes) = compiler::check_noted(&request, &registry);
     let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);

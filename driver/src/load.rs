@@ -127,7 +127,8 @@ impl Loaded {
             },
             known: HashMap::new(),
             open: Vec::new(),
-            root: (reach == Reach::Project).then(|| project_of(path)),
+            root: project_of(path),
+            reach,
             read,
         };
         reading.file(path, text, kept);
@@ -146,8 +147,10 @@ struct Reading<'r> {
     known: HashMap<PathBuf, FileId>,
     /// The files whose uses are being read, each used by the one before.
     open: Vec<PathBuf>,
-    /// The folder that all of them are below, where that is asked for.
-    root: Option<PathBuf>,
+    /// The first folder of the project.
+    root: PathBuf,
+    /// Whether all of them have to be below it.
+    reach: Reach,
     /// Gives the texts of files.
     read: &'r mut Read<'r>,
 }
@@ -206,7 +209,9 @@ impl Reading<'_> {
     }
 
     fn used(&mut self, path: &Path, from: &ast::Text) -> Result<FileId, Box<Diagnostic>> {
-        if self.root.as_ref().is_some_and(|root| !resolved(path).starts_with(root)) {
+        let resolved = resolved(path);
+        let is_inside = resolved.starts_with(&self.root);
+        if self.reach == Reach::Project && !is_inside {
             return Err(Box::new(errors::outside_project(&from.value, from.span)));
         }
         let identity = identity(path);
@@ -224,7 +229,10 @@ impl Reading<'_> {
             NOT_THERE => Box::new(errors::no_such_file(&shown, beside(path), from.span)),
             why => Box::new(errors::unreadable_file(&shown, why, from.span)),
         })?;
-        if !is_program(&text) {
+        // A program of the project is shown with its mistakes, whatever its first line is; a file by
+        // another name, also behind a link, may be anything.
+        let is_own = is_inside && resolved.extension().is_some_and(|it| it == "pipe");
+        if !is_own && !is_program(&text) {
             return Err(Box::new(errors::no_program(&shown, from.span)));
         }
         Ok(self.file(path, text, &mut Kept::default()))
@@ -427,6 +435,37 @@ mod tests {
         let codes: Vec<_> = messages.iter().map(|it| (it.0, it.1)).collect();
         assert_eq!(codes, [(1, "PC0203"), (0, "PC0201"), (0, "PC0202")]);
         assert!(messages[1].2.ends_with("holds `a.pipe`, `main.pipe`"), "{messages:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_of_the_project_is_shown_with_its_mistakes_and_nothing_else_is() {
+        let files = [
+            (
+                "in/main.pipe",
+                "use f from \"own.pipe\"\nuse g from \"link.pipe\"\nuse h from \"notes\"\n",
+            ),
+            ("in/own.pipe", "fn f(x) = x +\n"),
+            ("in/notes", "TOKEN=hunter2\n"),
+            ("other.pipe", "TOKEN=hunter2\n"),
+        ];
+        let folder = Folder::new("own", &files);
+        std::os::unix::fs::symlink("notes", folder.0.join("in/link.pipe")).unwrap();
+        let codes = |reach| {
+            let loaded = Loaded::read_within(&folder.0.join("in/main.pipe"), reach).unwrap();
+            assert!(loaded.files.iter().all(|it| !it.text.contains("hunter2")));
+            let all = loaded.diagnostics.iter();
+            all.map(|it| (it.span.file.0, it.code.id)).collect::<Vec<_>>()
+        };
+        for reach in [Reach::Project, Reach::Anywhere] {
+            let found = codes(reach);
+            assert!(found[0].0 == 1 && found[0].1 < "PC0100", "{found:?}");
+            assert_eq!(found[1..], [(0, "PC0208"), (0, "PC0208")]);
+        }
+        // Nor is one that lies outside, where that is allowed.
+        fs::write(folder.0.join("in/main.pipe"), "use f from \"../other.pipe\"\n").unwrap();
+        assert_eq!(codes(Reach::Project), [(0, "PC0207")]);
+        assert_eq!(codes(Reach::Anywhere), [(0, "PC0208")]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(crate) fn analyse(
         needs_params: false,
         inputs: &world.probes,
         only: before.map(|_| &only as &dyn Fn(&ast::Declaration) -> bool),
+        asked_only: false,
     };
     let (_, found, mut notes) = compiler::check_noted(&request, &world.registry);
     let mut diagnostics: Vec<Diagnostic> =

@@ -77,7 +77,7 @@ fn types_and_missing_fields_can_be_said() {
     let folder = Folder::of("tables-types", &[("a.csv", table)]);
     let run = |body: &str| {
         folder.write("p.pipe", &program(body));
-        folder.pipec(&["run", "p.pipe", "--out", "out"])
+        folder.pipec(&["run", "p.pipe", "--out", "out", "--overwrite"])
     };
     run("csv(\"a.csv\", types: { id: str, age: f32 }, missing: { age: skip }, na_values: \"NA\")")
         .ends(0, &["2 records"]);
@@ -182,4 +182,24 @@ fn a_byte_order_mark_is_nothing() {
     folder.pipec(&["check", "p.pipe"]).ends(0, &[]);
     folder.write("p.pipe", &format!("{mark}edition 2026\npipeline p = rang(3)\n"));
     folder.pipec(&["check", "p.pipe"]).ends(1, &["p.pipe:2:14"]);
+}
+
+#[test]
+fn a_table_that_is_missing_stops_what_reads_it_and_nothing_else() {
+    let program = "\
+edition 2026
+
+pipeline train = csv(\"train.csv\") |> map { x } |> batch(2)
+pipeline val = csv(\"val.csv\") |> map { x } |> batch(2)
+pipeline both = zip({ a: train, b: val })
+";
+    let folder = Folder::of("tables-asked", &[("p.pipe", program), ("train.csv", "x\n1\n2\n")]);
+    for command in ["run", "explain", "peek", "verify"] {
+        folder.pipec(&[command, "p.pipe", "train"]).ends(0, &[]);
+        for other in ["val", "both"] {
+            folder.pipec(&[command, "p.pipe", other]).ends(5, &["PC0136", "val.csv"]);
+        }
+    }
+    // Who asks for every mistake gets it.
+    folder.pipec(&["check", "p.pipe"]).ends(5, &["PC0136", "val.csv"]);
 }

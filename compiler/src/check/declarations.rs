@@ -24,15 +24,16 @@ impl<'a> Checker<'a> {
         let fine = !slips && !self.diagnostics.iter().any(plan::Diagnostic::is_error);
         let chosen = self.chosen(files, fine)?;
         let mut plan = None;
-        for file in files.iter().filter(|it| it.id.0 < LIBRARY_FILES) {
-            for declaration in &file.declarations {
-                if self.request.only.is_some_and(|only| !only(declaration)) {
-                    continue;
-                }
-                let found = self.planned(declaration);
-                if Some(declaration.span) == chosen {
-                    plan = found;
-                }
+        let own = files.iter().filter(|it| it.id.0 < LIBRARY_FILES);
+        for declaration in own.flat_map(|it| &it.declarations) {
+            if self.request.only.is_some_and(|only| !only(declaration)) {
+                continue;
+            }
+            let is_chosen = Some(declaration.span) == chosen;
+            self.asked = is_chosen || !self.request.asked_only;
+            let found = self.planned(declaration);
+            if is_chosen {
+                plan = found;
             }
         }
         plan
@@ -42,6 +43,10 @@ impl<'a> Checker<'a> {
     fn alone(&mut self, declaration: &ast::Declaration) {
         let place = mix(0, plan::hash(b"alone"));
         let mut env = Env::new(declaration.span.file, place, "alone");
+        // What is found out about a constant is kept for whoever asks; a definition is looked into anew.
+        let is_kept =
+            matches!(declaration.kind, DeclarationKind::Param(_) | DeclarationKind::Const(_));
+        self.asked = is_kept || !self.request.asked_only;
         match &declaration.kind {
             DeclarationKind::Fn(it) => {
                 self.unknown_params(&it.signature.formals, &mut env);

@@ -51,6 +51,11 @@ pub trait Inputs {
         true
     }
 
+    /// Whether files have to be read to know the fields of such a source.
+    fn reads(&self, _source: &str) -> bool {
+        false
+    }
+
     /// The names in a file, one on each line; none where nobody looks at files.
     ///
     /// # Errors
@@ -94,6 +99,9 @@ pub struct Request<'a> {
     /// Whether a declaration is looked into: about others, nothing is found out but what those need
     /// that are. All are, if not said.
     pub only: Option<&'a dyn Fn(&ast::Declaration) -> bool>,
+    /// Whether files are looked at for the pipeline alone that is to be planned: what another one reads
+    /// may not be there, and nothing is said of what follows from it.
+    pub asked_only: bool,
 }
 
 /// Nested calls, at the most: no program can exhaust the stack.
@@ -134,6 +142,8 @@ pub(crate) struct Checker<'a> {
     /// All that was part of a recursion of which something was said.
     recursive: HashSet<Span>,
     consts: HashMap<Span, Val>,
+    /// Whether files are looked at for what is being checked.
+    asked: bool,
     /// What is found out about the main file, where somebody wants to know.
     taking: Option<notes::Taking>,
 }
@@ -198,6 +208,7 @@ impl<'a> Checker<'a> {
             expanding: Vec::new(),
             recursive: HashSet::new(),
             consts: HashMap::new(),
+            asked: true,
             taking: None,
         }
     }

@@ -16,6 +16,7 @@ impl Checker<'_> {
         let found = self.value(expr, env);
         self.taking = taking;
         let names = match &found {
+            Val::Known(Known::Text(_)) | Val::Stream(_) if !self.asked => Ok(None),
             Val::Known(Known::Text(path)) => self.request.inputs.names(path),
             Val::Stream(op) => self.folders_of(*op),
             _ => return found,

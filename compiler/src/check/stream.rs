@@ -255,7 +255,8 @@ impl<'a> Checker<'a> {
         if let Some(url) = args.iter().find_map(in_store) {
             return self.report(errors::object_store(url, self.shown_pattern(&given, call)));
         }
-        if !self.request.inputs.are_known(name, &args) {
+        let inputs = self.request.inputs;
+        if (!self.asked && inputs.reads(name)) || !inputs.are_known(name, &args) {
             return Val::Broken;
         }
         let fields = match self.request.inputs.fields(name, &args) {

@@ -114,6 +114,7 @@ pub(crate) fn checker(bytes: &[u8]) {
         params: &BTreeMap::new(),
         needs_params: false,
         only: None,
+        asked_only: false,
         inputs: &NoInputs,
     };
     let (plan, found) = compiler::check(&request, &REGISTRY);

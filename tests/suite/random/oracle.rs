@@ -32,6 +32,7 @@ impl Oracle {
             params: &self.params,
             needs_params: true,
             only: None,
+            asked_only: false,
             inputs: &Probe,
         };
         let (plan, found) = compiler::check(&request, &self.registry);
