@@ -10,6 +10,7 @@ mod epochs;
 mod fleet;
 mod paper;
 mod peers;
+mod scaling;
 mod shapes;
 mod storage;
 mod tracing;
@@ -46,10 +47,12 @@ type Experiments = fn() -> Vec<Row>;
 
 /// The work of others beside ours, which is no experiment with the model.
 const PEERS: &str = "peers";
+/// Many cores: a table of its own.
+const SCALING: &str = "scaling";
 /// The decoder beside another one: a part of that.
 const DECODER: &str = "decoder";
 
-const ALL: [(&str, Experiments); 10] = [
+const ALL: [(&str, Experiments); 11] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
@@ -58,6 +61,7 @@ const ALL: [(&str, Experiments); 10] = [
     ("paper", paper::rows),
     ("fleet", fleet::rows),
     ("shapes", shapes::rows),
+    (SCALING, scaling::rows),
     (DECODER, decoder::rows),
     (PEERS, peers::rows),
 ];
@@ -65,9 +69,12 @@ const ALL: [(&str, Experiments); 10] = [
 fn main() -> ExitCode {
     let wanted: Vec<String> = env::args().skip(1).collect();
     let asked = |name: &str| wanted.iter().any(|it| it == name);
-    let is_beside = |name: &str| [DECODER, PEERS].contains(&name);
-    let is_wanted =
-        |name: &str| asked(name) || asked(if is_beside(name) { PEERS } else { "model" });
+    let part_of = |name: &str| match name {
+        DECODER | PEERS => PEERS,
+        SCALING => SCALING,
+        _ => "model",
+    };
+    let is_wanted = |name: &str| asked(name) || asked(part_of(name));
     if !ALL.iter().any(|it| is_wanted(it.0)) {
         let names: Vec<&str> = ALL.iter().map(|it| it.0).collect();
         println!("usage: cargo run --release -p benches -- model | {}", names.join(" | "));

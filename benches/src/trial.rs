@@ -61,6 +61,8 @@ pub(crate) struct Way {
     pub(crate) consumer: Duration,
     /// Whether it is measured where the time goes.
     pub(crate) measured: bool,
+    /// Bytes that it may take.
+    pub(crate) memory: u64,
 }
 
 impl Way {
@@ -73,6 +75,7 @@ impl Way {
             chunk_rows: None,
             consumer: Duration::ZERO,
             measured: true,
+            memory: MEMORY,
         }
     }
 }
@@ -187,7 +190,7 @@ pub(crate) fn start(program: &Program, way: &Way, epochs: std::ops::Range<u32>) 
     let options = Options {
         workers: way.workers,
         readers: driver::readers(way.workers),
-        memory: MEMORY,
+        memory: way.memory,
         epochs,
         chunk_rows: way.chunk_rows,
         caps: way.caps.clone(),

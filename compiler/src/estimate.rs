@@ -47,18 +47,29 @@ pub struct Estimate {
     pub processes: u32,
 }
 
-/// Estimates `plan` on `cores` cores, with what was measured in place of what is assumed.
+/// What an estimate is based on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Basis<'a> {
+    /// Cores; 0 counts as 1.
+    pub cores: u32,
+    /// Bytes that a run may take, where that is to be heeded.
+    pub memory: Option<u64>,
+    /// What was measured, in place of what is assumed.
+    pub measured: Option<&'a Measured>,
+}
+
+/// Estimates `plan`.
 ///
 /// # Errors
 /// What cannot be run as it is written.
 pub fn estimate(
     plan: &Plan,
     library: &Library,
-    (cores, measured): (u32, Option<&Measured>),
+    basis: Basis<'_>,
 ) -> Result<Estimate, Vec<Diagnostic>> {
     let catalog = Catalog::new(library);
     let lowered = lower_known(plan, &catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, &catalog, (cores, measured)))
+    Ok(estimate_known(plan, &lowered, &catalog, basis))
 }
 
 /// The same where the program of the plan is known.
@@ -66,10 +77,10 @@ pub(crate) fn estimate_known(
     plan: &Plan,
     lowered: &Lowered,
     catalog: &Catalog,
-    (cores, measured): (u32, Option<&Measured>),
+    basis: Basis<'_>,
 ) -> Estimate {
-    let cores = cores.max(1);
-    let measured = measured.filter(|it| it.is_of(&lowered.program));
+    let cores = basis.cores.max(1);
+    let measured = basis.measured.filter(|it| it.is_of(&lowered.program));
     let ratios = measured.map(|it| measured::ratios(plan, lowered, it)).unwrap_or_default();
     let mut steps = steps::steps(plan, lowered, catalog, (cores, &ratios));
     if let Some(measured) = measured {
@@ -89,7 +100,7 @@ pub(crate) fn estimate_known(
         rate: Figure { value: rate, origin: ns.origin },
         batch_rows: batch_rows(plan, catalog),
         bottleneck,
-        memory: memory::memory(lowered, catalog, cores),
+        memory: memory::memory(lowered, catalog, (cores, basis.memory), &steps),
         processes: 0,
         steps,
     }

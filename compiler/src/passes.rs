@@ -24,7 +24,7 @@ mod sink_views;
 mod small_axes;
 
 use crate::{
-    estimate::{Estimate, estimate_known},
+    estimate::{Basis, Estimate, estimate_known},
     lower::{Lowered, catalog::Catalog, lower_known},
     verify::verify_known,
 };
@@ -229,7 +229,7 @@ impl State {
 
 fn estimated(plan: &Plan, catalog: &Catalog, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
     let lowered: Lowered = lower_known(plan, catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, catalog, (cores, None)))
+    Ok(estimate_known(plan, &lowered, catalog, Basis { cores, ..Basis::default() }))
 }
 
 #[cfg(test)]

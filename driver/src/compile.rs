@@ -6,7 +6,7 @@ use crate::{
 use compiler::{
     InputError, Inputs, Request,
     ast::DeclarationKind,
-    estimate::{View, estimate},
+    estimate::{Basis, View, estimate},
     explain::{Explanation, explain, plan_text},
     lower::lower,
     passes::{self, Optimised, optimise},
@@ -153,13 +153,17 @@ impl Compiled {
         explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
     }
 
-    /// The same with the estimate for so many cores, all of this machine's if not said; with what was
-    /// measured in place of what is assumed.
+    /// The same with the estimate for so many cores and bytes of memory; with what was measured in
+    /// place of what is assumed.
     #[must_use]
-    pub fn on_cores(mut self, cores: Option<usize>, measured: Option<&Measured>) -> Self {
-        let cores = u32::try_from(cores.unwrap_or_else(machine::cores)).unwrap_or(u32::MAX);
-        let known = (cores, measured);
-        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), known) {
+    pub fn estimated(
+        mut self,
+        (cores, memory): (usize, Option<u64>),
+        measured: Option<&Measured>,
+    ) -> Self {
+        let cores = u32::try_from(cores).unwrap_or(u32::MAX);
+        let basis = Basis { cores, memory, measured };
+        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), basis) {
             self.optimised.estimate = estimate.with_processes(self.functions.processes());
         }
         self

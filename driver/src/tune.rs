@@ -159,7 +159,7 @@ fn explained(
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<(Explanation, Outlook), Failure> {
     let measured = profile.map(|it| &it.measured);
-    let compiled = compiled.clone().on_cores(Some(wanted.cores), measured);
+    let compiled = compiled.clone().estimated((wanted.cores, wanted.memory), measured);
     let circumstances = Circumstances {
         consumer: wanted.consumer,
         epochs: wanted.epochs,

@@ -83,8 +83,9 @@ impl Compiled {
     /// The same with the estimate for the machine that `of` names, and the costs that were measured.
     #[must_use]
     pub fn under(self, of: &Circumstances) -> Self {
-        let cores = of.changed(of.machine(machine::cores() as f64)).cores;
-        self.on_cores(Some(cores.ceil().max(1.0) as usize), of.costs())
+        let machine = of.changed(of.machine(machine::cores() as f64));
+        let cores = machine.cores.ceil().max(1.0) as usize;
+        self.estimated((cores, Some(machine.memory_bytes as u64)), of.costs())
     }
 
     /// Looks at it as `of` says; lists the files of its sources.

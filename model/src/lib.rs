@@ -21,6 +21,7 @@ pub mod rank;
 pub mod ratio;
 pub mod size;
 pub mod solve;
+pub mod under_way;
 pub mod verdict;
 pub mod what_if;
 

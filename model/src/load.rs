@@ -6,6 +6,7 @@ use crate::{
     machine::Machine,
     network::{Act, Demand, Flow, Network, Pattern, Step},
     solve::{Bound, Limit, Wishes},
+    under_way::{Making, room},
 };
 use std::collections::BTreeMap;
 
@@ -51,6 +52,7 @@ impl<'a> Load<'a> {
         let mut all = vec![self.cpu()];
         all.extend(self.threads());
         all.extend(self.caps());
+        all.extend(self.batches());
         let storages = self.storage_s.iter().zip(&self.machine.storages).enumerate();
         all.extend(storages.map(|(at, (seconds, disk))| Bound {
             limit: Limit::Storage(at),
@@ -80,6 +82,7 @@ impl<'a> Load<'a> {
         within(theta.sum(), self.cores)
             && self.threads().all(|it| within(rate, it.rate))
             && self.caps().all(|it| within(rate, it.rate))
+            && self.batches().all(|it| within(rate, it.rate))
             && self.storage_s.iter().all(|it| within(rate * it, 1.0))
             && self.machine.memory_bandwidth.is_none_or(|it| within(rate * moved, it))
             && self.machine.consumer.seconds.is_none_or(|it| within(rate * it, 1.0))
@@ -144,6 +147,36 @@ impl<'a> Load<'a> {
         steps.filter_map(|(at, step)| {
             let rate = step.cap? / self.flow.worked[at];
             Some(Bound { limit: Limit::Cap(at), rate, origin: Origin::Exact })
+        })
+    }
+
+    /// Batches that are under way within the memory: the cores that they keep busy bound the rate.
+    fn batches(&self) -> impl Iterator<Item = Bound> {
+        (0..self.network.steps().len()).filter_map(|at| {
+            let making = self.making(at)?;
+            let filling = self.network.steps()[at].filled_by.iter().map(|it| &self.demands[*it]);
+            let (cpu_s, origin) = filling.fold((0.0, Origin::Exact), |(all, origin), it| {
+                (all + it.cpu_s, origin.max(it.origin))
+            });
+            let share = making.busy_share();
+            let rate = self.machine.cores * share / cpu_s;
+            (share < 1.0).then_some(Bound { limit: Limit::Memory(at), rate, origin })
+        })
+    }
+
+    /// The batches that a step makes in place, where it does and the memory is known.
+    fn making(&self, at: usize) -> Option<Making> {
+        let step = &self.network.steps()[at];
+        if step.filled_by.is_empty() || self.machine.memory_bytes <= 0.0 {
+            return None;
+        }
+        let cpu_s: f64 = step.filled_by.iter().map(|it| self.demands[*it].cpu_s).sum();
+        Some(Making {
+            workers: u64::from(whole(self.machine.cores)),
+            rows: step.taken.round() as u64,
+            room: room(self.machine.memory_bytes as u64, step.bytes_out.value as u64),
+            record_ns: cpu_s * 1e9 / self.flow.entering[at].max(1e-9),
+            spread: 0.0,
         })
     }
 

@@ -52,6 +52,9 @@ pub struct Step {
     pub count: Count,
     /// What caches do at its output.
     pub caches: Vec<Cached>,
+    /// Of a step that gathers records into batches: the steps that write them there, each worker into
+    /// rows of its own; empty where records are gathered in order.
+    pub filled_by: Vec<usize>,
 }
 
 /// An edge of the tree.
@@ -206,6 +209,7 @@ impl Default for Step {
             holds_bytes: 0.0,
             count: Count::Ratio,
             caches: Vec::new(),
+            filled_by: Vec::new(),
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum Remedy {
     TwiceTheCores,
     /// A storage twice as fast.
     TwiceTheStorage(usize),
+    /// Twice as much memory.
+    TwiceTheMemory,
     /// Memory twice as fast.
     TwiceTheMemoryBandwidth,
     /// A sequential step that any number of workers may do.
@@ -41,6 +43,7 @@ pub fn helps(network: &Network, machine: &Machine, wishes: &Wishes) -> Vec<Help>
     let mut remedies = vec![Remedy::Core, Remedy::TwiceTheCores];
     remedies.extend(today.bounds.iter().filter_map(|it| match it.limit {
         Limit::Storage(at) => Some(Remedy::TwiceTheStorage(at)),
+        Limit::Memory(_) => Some(Remedy::TwiceTheMemory),
         Limit::MemoryBandwidth => Some(Remedy::TwiceTheMemoryBandwidth),
         Limit::Consumer => Some(Remedy::TwiceTheConsumer),
         Limit::Step(at) => Some(Remedy::Parallel(at)),
@@ -65,6 +68,7 @@ pub fn with(network: &Network, machine: &Machine, remedy: Remedy) -> (Network, M
         Remedy::Core => machine.cores += 1.0,
         Remedy::TwiceTheCores => machine.cores *= 2.0,
         Remedy::TwiceTheStorage(at) => double(&mut machine, at),
+        Remedy::TwiceTheMemory => machine.memory_bytes *= 2.0,
         Remedy::TwiceTheMemoryBandwidth => {
             machine.memory_bandwidth = machine.memory_bandwidth.map(|it| it * 2.0);
         }

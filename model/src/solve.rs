@@ -47,6 +47,8 @@ pub enum Limit {
     Cap(usize),
     /// A storage is busy.
     Storage(usize),
+    /// There is no memory for as many batches of a step as would keep all cores busy.
+    Memory(usize),
     /// The memory is busy.
     MemoryBandwidth,
     /// The consumer is busy: loading is not the problem.
@@ -239,7 +241,7 @@ fn slowest(load: &Load<'_>, limit: Limit) -> Option<usize> {
     };
     match limit {
         Limit::Cpu => by(&|at| load.demands[at].cpu_s),
-        Limit::Step(at) | Limit::Cap(at) => Some(at),
+        Limit::Step(at) | Limit::Cap(at) | Limit::Memory(at) => Some(at),
         Limit::Segment(number) => by(&|at| {
             if steps[at].segment == Some(number) { load.demands[at].worker_s } else { -1.0 }
         }),

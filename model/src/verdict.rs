@@ -32,7 +32,9 @@ impl Verdict {
     /// The kind of a bound.
     pub fn of(limit: Limit) -> Self {
         match limit {
-            Limit::Cpu | Limit::Storage(_) | Limit::MemoryBandwidth => Self::Hardware,
+            Limit::Cpu | Limit::Storage(_) | Limit::Memory(_) | Limit::MemoryBandwidth => {
+                Self::Hardware
+            }
             Limit::Step(_) | Limit::Segment(_) => Self::Software,
             Limit::Cap(_) => Self::Outside,
             Limit::Consumer => Self::Consumer,

@@ -10,6 +10,7 @@ mod flow;
 mod lanes;
 mod least;
 mod losses;
+mod measured;
 mod node;
 mod operate;
 mod output;

@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("safe_file", &[]),
     ("codegen", &["plan"]),
     ("compiler", &["plan", "model"]),
-    ("runtime", &["plan", "safe_file", "codegen"]),
+    ("runtime", &["plan", "safe_file", "model", "codegen"]),
     ("jpeg", &[]),
     ("stdlib", &["plan", "runtime", "jpeg"]),
     ("sample", &["safe_file"]),

@@ -1,12 +1,13 @@
 //! Bytes that a pipeline holds while it runs.
 
-use super::{Figure, flow::flows, size};
+use super::{Figure, StepEstimate, flow::flows, size};
 use crate::lower::{
     Lowered,
     catalog::Catalog,
     group::output_roots,
     role::{Role, operator},
 };
+use model::under_way::{self, Making};
 use plan::{Code, Expr, ExprId, Index, Property, StageId, Transform};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Memory {
     /// Chunks that are computed, or wait for the next stage.
     pub chunks: Figure,
-    /// Batches: two under way and the one that the consumer holds.
+    /// Batches: those that are under way and the one that the consumer holds.
     pub batches: Figure,
     /// What operators hold, such as the window of a shuffle.
     pub held: Figure,
@@ -23,6 +24,9 @@ pub struct Memory {
     /// each.
     #[serde(default)]
     pub temporaries: Figure,
+    /// How many batches there are at a time, of the `batch` that holds most.
+    #[serde(default)]
+    pub n_batches: u64,
 }
 
 impl Memory {
@@ -40,10 +44,16 @@ impl Memory {
 /// Chunks of a stage that are there at a time, besides one for each core. Assumed: of the queue
 /// that the executor allows, few wait.
 const CHUNKS_WAITING: f64 = 2.0;
-/// Batches that are there at a time (`executor/cut.rs`).
-const BATCHES: f64 = 3.0;
+/// Batches that are there at a time where nothing tells how long their records take: two that are under
+/// way and the one that the consumer has.
+const BATCHES: u64 = 3;
 
-pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory {
+pub(super) fn memory(
+    lowered: &Lowered,
+    catalog: &Catalog,
+    (cores, budget): (u32, Option<u64>),
+    steps: &[StepEstimate],
+) -> Memory {
     let stages = &lowered.program.stages;
     let flows = flows(stages, catalog);
     let mut memory = Memory::default();
@@ -66,7 +76,16 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
                 let entering = |it: &StageId| flows[*it].bytes();
                 let entering: Figure = stage.inputs.iter().map(entering).sum();
                 match operator(entry, args, stage.inputs.len(), catalog) {
-                    Role::Batch { .. } => memory.batches = memory.batches + bytes.times(BATCHES),
+                    Role::Batch { size, .. } => {
+                        let own = steps.iter().find(|it| stage.steps.contains(&it.step));
+                        let making = making((own, steps), (cores, budget), (size, bytes));
+                        let n = making.map_or(BATCHES, |it| it.under_way().batches.max(2) + 1);
+                        let held = bytes.times(n as f64);
+                        if held.value >= memory.batches.value {
+                            memory.n_batches = n;
+                        }
+                        memory.batches = memory.batches + held;
+                    }
                     // One window fills up while the one before is permuted.
                     Role::ShuffleWithin(n) => {
                         memory.held =
@@ -84,6 +103,24 @@ pub(super) fn memory(lowered: &Lowered, catalog: &Catalog, cores: u32) -> Memory
         }
     }
     memory
+}
+
+/// The batches of so many rows and bytes that `own` gathers, where several workers write into them and it is known what
+/// memory there is.
+fn making(
+    (own, steps): (Option<&StepEstimate>, &[StepEstimate]),
+    (cores, budget): (u32, Option<u64>),
+    (rows, bytes): (u64, Figure),
+) -> Option<Making> {
+    let own = own.filter(|it| !it.filled_by.is_empty() && it.visits.value > 0.0)?;
+    let ns = |it: &usize| steps[*it].ns.value * steps[*it].visits.value;
+    Some(Making {
+        workers: u64::from(cores),
+        rows,
+        room: under_way::room(budget?, bytes.value as u64),
+        record_ns: own.filled_by.iter().map(ns).sum::<f64>() / own.visits.value,
+        spread: 0.0,
+    })
 }
 
 /// Bytes of the values of one record that are neither read from a column nor written into one.

@@ -3,7 +3,7 @@
 
 mod tail;
 
-use super::{Estimate, Origin, StepEstimate};
+use super::{Basis, Estimate, Origin, StepEstimate};
 use crate::{
     caches::{Budget, Choice, Part},
     lower::{
@@ -187,7 +187,9 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     let helps = helps(&network, &view.machine, &wishes);
     let View { machine, choices, too_large, budget, seen, storages, .. } = view;
     let seen = seen.and_then(|(seen, then)| {
-        let before = super::estimate(plan, library, (estimate.cores, None)).ok()?;
+        let before =
+            super::estimate(plan, library, Basis { cores: estimate.cores, ..Basis::default() })
+                .ok()?;
         let before = self::network(plan, &Catalog::new(library), &before.steps)?;
         let rate = |network: &Network| solve(network, &then, &wishes).rate;
         let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
@@ -254,6 +256,7 @@ fn step(
         varies: draws(op).then_some(Varies::Random),
         reads: reads(op, own, catalog),
         count: count(op, own, catalog),
+        filled_by: own.filled_by.clone(),
         ..Step::default()
     }
 }
@@ -438,7 +441,8 @@ mod tests {
 
     /// The outlook of `plan` where this was changed in its estimate.
     fn looked(plan: &Plan, view: View, change: impl FnOnce(&mut [StepEstimate])) -> Outlook {
-        let mut estimate = estimate(plan, &LIBRARY, (16, None)).unwrap();
+        let mut estimate =
+            estimate(plan, &LIBRARY, Basis { cores: 16, ..Basis::default() }).unwrap();
         change(&mut estimate.steps);
         outlook(plan, &LIBRARY, &estimate, view).unwrap()
     }
@@ -678,7 +682,8 @@ mod tests {
         assert!(choices[0].kept && !choices[0].candidate.spares.is_empty(), "{choices:?}");
         let found = (FIND_NS + FOUND_NS * choices[0].candidate.bytes.value).round();
         let warm = {
-            let steps = estimate(&plan, &LIBRARY, (2, None)).unwrap().steps;
+            let steps =
+                estimate(&plan, &LIBRARY, Basis { cores: 2, ..Basis::default() }).unwrap().steps;
             let network = network(&plan, &Catalog::new(&LIBRARY), &steps).unwrap();
             warm(&network, &plan, &choices.iter().collect::<Vec<_>>())
         };

@@ -40,6 +40,9 @@ pub struct StepEstimate {
     pub entered: f64,
     /// What it calls for each record, the dearest first.
     pub calls: Vec<CallEstimate>,
+    /// Of a `batch` that several workers write into: the steps that do, by their places.
+    #[serde(default)]
+    pub filled_by: Vec<usize>,
 }
 
 /// A function within a step.
@@ -91,6 +94,7 @@ pub(super) fn steps(
             moved,
             entered: 0.0,
             calls: if moved { Vec::new() } else { calls },
+            filled_by: known.filled_by(id),
         });
     }
     steps
@@ -198,7 +202,8 @@ impl Known<'_> {
         let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>();
         let entering = inputs.iter().map(|it| sum(it.1).value).sum();
         // Rows that lie in the batch already are not copied.
-        let sizes = if self.filled(id) { [0.0; 2] } else { [entering, sum(&bytes).value] };
+        let sizes =
+            if self.filler(id).is_some() { [0.0; 2] } else { [entering, sum(&bytes).value] };
         let ns = flow::price((entry, role), sizes, self.catalog);
         let own = call(entry, 1.0, ns, sum(&bytes));
         let columns = op.inputs.first().map_or(&[][..], |it| &self.bytes[*it]);
@@ -213,14 +218,21 @@ impl Known<'_> {
         !stages.is_empty() && stages.iter().all(|it| self.transform(*it, |it| it.vector))
     }
 
-    /// Whether the stage before an operator writes into its batch.
-    fn filled(&self, id: OpId) -> bool {
-        self.lowered.stages_of[id].iter().any(|it| {
+    /// The stage that writes into an operator's batch, where one does.
+    fn filler(&self, id: OpId) -> Option<StageId> {
+        self.lowered.stages_of[id].iter().find_map(|it| {
             let stage = &self.lowered.program.stages[*it];
             let is_operator = matches!(stage.code, Code::Operator { .. });
-            let direct = |it: &StageId| self.transform(*it, |it| it.into_batch.is_some());
-            is_operator && stage.inputs.iter().any(direct)
+            let direct = |it: &&StageId| self.transform(**it, |it| it.into_batch.is_some());
+            stage.inputs.iter().find(direct).copied().filter(|_| is_operator)
         })
+    }
+
+    /// The steps that the stage does that writes into an operator's batch.
+    fn filled_by(&self, id: OpId) -> Vec<usize> {
+        let Some(filler) = self.filler(id) else { return Vec::new() };
+        let does = |it: &OpId| self.lowered.stages_of[*it].contains(&filler);
+        self.plan.ops.ids().filter(|it| *it != id && does(it)).map(Index::row).collect()
     }
 
     fn transform(&self, stage: StageId, holds: impl Fn(&plan::Transform) -> bool) -> bool {

@@ -107,8 +107,16 @@ pub(super) fn bottleneck(explanation: &Explanation) -> Option<usize> {
 pub(super) fn outside(explanation: &Explanation) -> Option<String> {
     let outlook = explanation.outlook.as_ref()?;
     let limit = outlook.solution.bounds.first()?.limit;
-    let is_outside = matches!(limit, Limit::Storage(_) | Limit::MemoryBandwidth | Limit::Consumer);
+    let is_outside = matches!(
+        limit,
+        Limit::Storage(_) | Limit::Memory(_) | Limit::MemoryBandwidth | Limit::Consumer
+    );
     is_outside.then(|| Told { explanation, outlook }.limit(limit))
+}
+
+/// An amount of memory as `--memory` takes it.
+pub(super) fn option_of(bytes: f64) -> String {
+    format!("{:.0}MB", (bytes / 1e6).ceil())
 }
 
 /// A number of records: what is not exact is about so many.
@@ -256,6 +264,16 @@ impl Told<'_> {
                 let speed = Figure { value: curve.best(READERS_MAX), origin: storage.origin };
                 format!("reading from {} at {}/s", storage.name, bytes(speed))
             }
+            Limit::Memory(at) => {
+                let there = Figure::exact(machine.memory_bytes);
+                let n = things(estimate.memory.n_batches.saturating_sub(1) as f64, "batch");
+                let size = bytes(steps[at].bytes_out);
+                let cores = things(machine.cores, "core");
+                format!(
+                    "memory: {n} of {size} under way, all that {} has room for, keep a part of {cores} busy",
+                    bytes(there)
+                )
+            }
             Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
             Limit::Consumer => "the consumer".to_owned(),
         }
@@ -345,6 +363,9 @@ impl Told<'_> {
                 format!("{} instead of {}", things(cores * 2.0, "core"), cores)
             }
             Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
+            Remedy::TwiceTheMemory => {
+                format!("`--memory {}`", option_of(2.0 * self.outlook.machine.memory_bytes))
+            }
             Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
             Remedy::Parallel(at) => {
                 let calls = &self.explanation.estimate.steps[at].calls;

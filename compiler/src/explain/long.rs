@@ -220,7 +220,7 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     }
     let memory = &estimate.memory;
     let parts = [
-        ("batches", memory.batches),
+        (&*batches(memory.n_batches), memory.batches),
         ("chunks", memory.chunks),
         ("held by operators", memory.held),
         ("temporaries", memory.temporaries),
@@ -236,6 +236,12 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     all.push(("resume", explanation.resume.clone()));
     all.extend(explanation.ranks.iter().map(|it| ("ranks", it.clone())));
     all
+}
+
+/// How many batches there are at a time, where that is worth a word: more than two that are made and
+/// one that the consumer has.
+fn batches(n: u64) -> String {
+    if n > 3 { format!("batches ({n} at a time)") } else { "batches".to_owned() }
 }
 
 /// What came of a proposal.

@@ -93,7 +93,7 @@ fn what_is_read_is_what_was_written() {
         assert_eq!(run(&read).unwrap(), run(&built).unwrap());
         assert!(run(&read).unwrap() > 2);
         let explained = |it: &Compiled| {
-            let it = it.clone().on_cores(Some(3), None);
+            let it = it.clone().estimated((3, None), None);
             it.explanation(it.plain_view())
         };
         assert_eq!(explained(&read.compiled), explained(&built.compiled));
@@ -158,7 +158,7 @@ fn mutated(content: &[u8]) -> Fate {
     let Ok(built) = Built::read(&sealed(content)) else { return Fate::Refused };
     let _ = built.compiled.plan_text();
     let _ = compiler::explain::program_text(&built.compiled.program);
-    let shown = built.compiled.clone().on_cores(Some(2), None);
+    let shown = built.compiled.clone().estimated((2, None), None);
     let _ = shown.explanation(shown.plain_view()).text();
     match run(&built) {
         Err(Failure::Program(why)) if why.contains("panicked") => panic!("{why}"),

@@ -6,7 +6,8 @@ use super::{
     deal::{self, Below},
     lanes::{self, Lane},
     losses::{Losses, Name},
-    node::{Class, Fetch, Kind, Limit, Measured, Node, Ring},
+    measured::Measured,
+    node::{Class, Fetch, Kind, Limit, Node, Ring},
     operate::{Maker, Operating},
     resume,
     stats::Title,
@@ -422,6 +423,7 @@ impl Build<'_> {
             rows,
             is_fixed: self.options.chunk_rows.is_some(),
             threads: most.min(cap),
+            workers: self.options.workers.max(1),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{node::Parcel, position::At};
 use crate::{Buffer, Chunk, Pool, eval::Destination};
+use model::under_way::{self, Making, UnderWay};
 use plan::Field;
 use std::{
     ops::Range,
@@ -71,8 +72,10 @@ pub(super) struct Cut {
     rows: usize,
     /// Bytes of a record, for each column.
     row_bytes: Arc<[usize]>,
-    /// Batches that may be under way, from their first piece until they leave the pipeline.
-    most: usize,
+    /// Batches that may be under way at the least, from their first piece until they leave the pipeline.
+    least: usize,
+    /// Those that there is memory for.
+    room: usize,
     pool: Pool,
     /// What is left of the chunk that was cut last.
     rest: Option<Stretch>,
@@ -126,10 +129,11 @@ impl Cut {
         // Two under way and the consumer's, or one where memory is short; small ones by their bytes.
         let large = if 3 * batch_bytes as u64 <= memory { 2 } else { 1 };
         let room = usize::try_from(memory / 8).unwrap_or(usize::MAX).min(SMALL_BYTES);
-        let most = (room / batch_bytes.max(1)).clamp(large, SMALL_MAX);
+        let least = (room / batch_bytes.max(1)).clamp(large, SMALL_MAX);
+        let room = usize::try_from(under_way::room(memory, batch_bytes as u64)).ok()?.max(least);
         let (rest, open, begun) = (None, None, Vec::new());
         let held = Held::default();
-        Some(Self { rows, row_bytes, most, pool: pool.clone(), rest, open, begun, held })
+        Some(Self { rows, row_bytes, least, room, pool: pool.clone(), rest, open, begun, held })
     }
 
     /// Whether a chunk is being cut.
@@ -143,17 +147,27 @@ impl Cut {
         self.row_bytes.iter().map(each).sum()
     }
 
-    /// Whether the next piece may be given; `below` is what is under way behind the transform.
+    /// What is to be under way, where `workers` compute records that take so many nanoseconds each, of
+    /// such a spread.
+    pub(super) fn under_way(&self, workers: usize, (record_ns, spread): (f64, f64)) -> UnderWay {
+        let (workers, rows, room) = (workers as u64, self.rows as u64, self.room as u64);
+        Making { workers, rows, room, record_ns, spread }.under_way()
+    }
+
+    /// Whether the next piece may be given, where so many batches are to be under way; `below` is what
+    /// is under way behind the transform.
     ///
-    /// While one large batch is being computed and the consumer has another, a third is not begun:
-    /// it would be memory for the last pieces of a batch alone. Once that one is whole it may be.
-    pub(super) fn may_give(&self, below: impl FnOnce() -> usize) -> bool {
+    /// While one large batch is being computed and the consumer has another, a third is not begun
+    /// where two do: it would be memory for the last pieces of a batch alone. Once that one is whole
+    /// it may be.
+    pub(super) fn may_give(&self, batches: u64, below: impl FnOnce() -> usize) -> bool {
         if self.open.is_some() {
             return true;
         }
         let begun = self.begun.iter().filter(|it| it.strong_count() > 0).count();
-        let is_third = || self.most == 2 && begun > 0 && self.n_held() > 1;
-        begun + below() < self.most && !is_third()
+        let most = self.least.max(usize::try_from(batches).unwrap_or(usize::MAX));
+        let is_third = || most == 2 && begun > 0 && self.n_held() > 1;
+        begun + below() < most && !is_third()
     }
 
     fn n_held(&self) -> usize {

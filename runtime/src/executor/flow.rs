@@ -14,6 +14,7 @@ use super::{
     task::{Outcome, Product, Slot, at},
 };
 use crate::{Failure, Wants, eval::Lost};
+use std::time::Duration;
 
 /// Records that losses are held against in an epoch that never ends, until more have come.
 const ENDLESS: u64 = 1 << 20;
@@ -33,7 +34,7 @@ impl State {
         let node = &mut self.nodes[id];
         node.measured.end_task(busy, cpu);
         match slot {
-            Slot::Ring(number) => self.finish_parallel(id, number, result),
+            Slot::Ring(number) => self.finish_parallel((id, number), busy, result),
             Slot::Serial(epoch) => {
                 node.is_busy = false;
                 self.finish_serial(id, epoch, result);
@@ -42,14 +43,19 @@ impl State {
         self.settle();
     }
 
-    fn finish_parallel(&mut self, id: usize, number: u64, result: Result<Product, Failure>) {
+    fn finish_parallel(
+        &mut self,
+        (id, number): (usize, u64),
+        busy: Duration,
+        result: Result<Product, Failure>,
+    ) {
         let done = match result {
             Ok(Product::Done(done)) => done,
             Ok(_) => unreachable!("other products are those of serial tasks"),
             Err(failure) => Done { item: Item::Failed(failure), ..Done::default() },
         };
         self.arrive(done.item.bytes());
-        self.nodes[id].measured.ended += done.entered;
+        self.nodes[id].measured.end_records(done.entered, busy);
         match self.nodes[id].ring.put(number, done) {
             Some(unwanted) => self.in_flight -= unwanted.item.bytes(),
             None => self.commit(id),

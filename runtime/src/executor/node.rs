@@ -5,6 +5,7 @@ use super::{
     deal::{Deal, Rounds, Terms},
     lanes::Lane,
     losses::{Losses, Name},
+    measured::Measured,
     operate::Operating,
     position::{At, Point},
     supply::{Cursor, Pass, Places, Supply},
@@ -15,6 +16,7 @@ use crate::{
     eval::{Compiled, Lost},
     tokens,
 };
+use model::under_way::UnderWay;
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// A stage, or the parallel step of one.
@@ -124,22 +126,17 @@ pub(super) struct Limit {
     pub(super) is_fixed: bool,
     /// Threads that may be at work in it.
     pub(super) threads: usize,
+    /// Threads of the run that compute.
+    pub(super) workers: usize,
 }
 
 /// A task of a transform is to take no longer than this.
 const TASK_MAX: Duration = Duration::from_millis(20);
 
-/// Chunks that should fit into the bytes of a node.
+/// Chunks that should fit into the bytes of a node, and of these for each worker: the one that it is
+/// at, and one that waits.
 const CHUNKS_HELD: usize = 8;
-
-/// A chunk of more records than were planned takes no more than so many bytes, and no longer in a
-/// stage: its way from thread to thread, some 10 µs, is little beside that.
-const WORTH_BYTES: u64 = 256 << 10;
-const WORTH_TIME: Duration = Duration::from_micros(500);
-/// Records of such a chunk, at the most.
-const WORTH_ROWS: usize = 8192;
-/// Tasks that tell how large records are, and how long they take.
-const WORTH_TASKS: u64 = 16;
+const CHUNKS_EACH: usize = 2;
 
 /// What goes from node to node.
 #[derive(Default)]
@@ -164,46 +161,6 @@ pub(super) struct Parcel {
     /// What is to be done to it next, with its number.
     pub(super) finish: Option<(Finish, u64)>,
 }
-
-/// What a node has done so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Measured {
-    /// Records that have entered it.
-    pub(super) entered: u64,
-    pub(super) records: u64,
-    pub(super) bytes: u64,
-    pub(super) busy: Duration,
-    /// Records that have entered tasks which have ended, of a transform.
-    pub(super) ended: u64,
-    pub(super) tasks: u64,
-    pub(super) active: usize,
-    /// Bytes of its largest chunk.
-    pub(super) chunk_bytes: usize,
-    /// Processor time of the tasks of which it was measured, and their time by the wall clock.
-    pub(super) cpu: Duration,
-    pub(super) cpu_busy: Duration,
-    /// Whether no processor time is asked for.
-    pub(super) is_off: bool,
-    pub(super) seen: Seen,
-}
-
-/// What was seen of a node whenever somebody looked; each time stands for the time before it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
-    /// Seconds that all looks together stand for.
-    pub(super) seconds: f64,
-    /// Chunks begun or waiting for the next node, times seconds.
-    pub(super) held: f64,
-    /// Seconds in which nothing had come for it.
-    pub(super) starved: f64,
-    /// Seconds in which it had no room for more.
-    pub(super) blocked: f64,
-}
-
-/// Tasks that are as long as this are measured all; of shorter ones one in [`CPU_PERIOD`]: asking
-/// for the processor time takes up to 2 µs.
-const CPU_ALWAYS: Duration = Duration::from_micros(400);
-const CPU_PERIOD: u64 = 32;
 
 /// Tasks begun, in order; each outcome waits here for those before it.
 #[derive(Default)]
@@ -240,7 +197,17 @@ impl Node {
             return held == 0;
         };
         let bytes = (begun + 1).saturating_mul(each).saturating_add(self.out_bytes);
-        held == 0 || held < self.limit.items && bytes <= self.limit.bytes
+        held == 0 || held < self.items() && bytes <= self.limit.bytes
+    }
+
+    /// Chunks that may be begun or wait: more than planned where the times of records are so uneven
+    /// that others would wait for a slow one.
+    fn items(&self) -> usize {
+        let Limit { items, workers, .. } = self.limit;
+        match self.class {
+            Class::Worker => items.max((workers as f64 * self.measured.chunks_ahead()) as usize),
+            Class::Reader => items,
+        }
     }
 
     /// Records of a chunk that is worth its way: more than planned, where it was seen that they are
@@ -259,12 +226,16 @@ impl Node {
     /// knows yet how large they are.
     pub(super) fn rows_now(&self, rows: usize) -> usize {
         let Limit { bytes, chunk_bytes, is_fixed, .. } = self.limit;
-        let rows = if is_fixed { rows } else { rows.min(self.rows_in_time()) };
+        let piece = || self.under_way().map_or(usize::MAX, |it| it.piece as usize);
+        let rows = if is_fixed { rows } else { rows.min(self.rows_in_time()).min(piece()) };
         let measured = self.measured.bytes.checked_div(self.measured.records);
         let typed = chunk_bytes.map(|it| (it / self.limit.rows.max(1)) as u64);
         match measured.or(typed) {
             _ if is_fixed => rows,
-            Some(each) => (bytes / CHUNKS_HELD / (each as usize).max(1)).clamp(1, rows),
+            Some(each) => {
+                let held = CHUNKS_HELD.max(CHUNKS_EACH * self.limit.workers);
+                (bytes / held / (each as usize).max(1)).clamp(1, rows)
+            }
             None => 1,
         }
     }
@@ -281,6 +252,14 @@ impl Node {
             }
             None => 1,
         }
+    }
+
+    /// What is to be under way of the batches that it computes in place; none where it makes none.
+    pub(super) fn under_way(&self) -> Option<UnderWay> {
+        let Kind::Transform { cut: Some(cut), .. } = &self.kind else { return None };
+        let Limit { workers, threads, is_fixed, .. } = self.limit;
+        let times = if is_fixed { (0.0, 0.0) } else { self.measured.times() };
+        Some(cut.under_way(workers.min(threads), times))
     }
 
     /// Takes the first item that waits for the next node.
@@ -368,58 +347,6 @@ impl Node {
     /// Chunks that it has begun, and those that wait for the next node.
     pub(super) fn held(&self) -> usize {
         self.ring.len() + self.out.len() + usize::from(self.is_busy)
-    }
-}
-
-impl Measured {
-    /// Whether the processor time of the next task is to be measured.
-    pub(super) fn wants_cpu(&self) -> bool {
-        let each = self.busy.checked_div(self.tasks.try_into().unwrap_or(u32::MAX));
-        let is_long = each.is_none_or(|it| it >= CPU_ALWAYS);
-        !self.is_off && (is_long || self.tasks.is_multiple_of(CPU_PERIOD))
-    }
-
-    /// Takes note of a task that has ended.
-    pub(super) fn end_task(&mut self, busy: Duration, cpu: Option<Duration>) {
-        self.busy += busy;
-        self.tasks += 1;
-        self.active -= 1;
-        if let Some(cpu) = cpu {
-            self.cpu += cpu;
-            self.cpu_busy += busy;
-        }
-    }
-
-    /// See [`Node::rows_worth`].
-    fn rows_worth(&self, planned: usize) -> usize {
-        let n = if self.ended > 0 { self.ended } else { self.records };
-        if self.tasks < WORTH_TASKS || n == 0 {
-            return planned;
-        }
-        let in_bytes = WORTH_BYTES.saturating_mul(n) / self.bytes.max(1);
-        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / self.busy.as_nanos().max(1);
-        let rows = u128::from(in_bytes).min(in_time).min(WORTH_ROWS as u128);
-        planned.max(rows as usize)
-    }
-
-    /// How long a record takes; none while none has been through.
-    fn each(&self) -> Option<Duration> {
-        (self.ended > 0).then(|| self.busy.div_f64(self.ended as f64))
-    }
-
-    /// Processor time of all tasks: what was measured stands for the rest.
-    pub(super) fn cpu_of_all(&self) -> Duration {
-        match self.cpu_busy.as_secs_f64() {
-            0.0 => Duration::ZERO,
-            measured => self.busy.mul_f64(self.cpu.as_secs_f64() / measured),
-        }
-    }
-
-    /// Counts a chunk that goes on.
-    pub(super) fn chunk(&mut self, parcel: &Parcel) {
-        self.records += parcel.chunk.rows as u64;
-        self.bytes += parcel.bytes as u64;
-        self.chunk_bytes = self.chunk_bytes.max(parcel.bytes);
     }
 }
 
@@ -567,28 +494,5 @@ impl Ring {
         let slot = self.slots.pop_front()?;
         self.first += 1;
         Some(slot)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_of_small_and_quick_records_grow() {
-        // Of 4 records each, as planned.
-        let seen = |tasks: u64, bytes: u64, busy: Duration| {
-            let n = 4 * tasks;
-            let busy = busy * n as u32;
-            Measured { tasks, records: n, bytes: bytes * n, busy, ..Measured::default() }
-        };
-        let rows =
-            |tasks, bytes, micros| seen(tasks, bytes, Duration::from_micros(micros)).rows_worth(4);
-        assert_eq!(rows(20, 10_000, 1), 26);
-        assert_eq!(rows(20, 10_000, 50), 10);
-        assert_eq!(rows(20, 8, 0), WORTH_ROWS);
-        assert_eq!(rows(20, 200_000, 1), 4);
-        assert_eq!(rows(3, 8, 1), 4);
-        assert_eq!(Measured::default().rows_worth(4), 4);
     }
 }

@@ -328,9 +328,10 @@ impl State {
             Kind::Finish => self.has_chunk(node.inputs[0]),
             Kind::Transform { pieces, cut, .. } => {
                 let held = || node.below.iter().map(|&it| self.nodes[it].held()).sum();
+                let wanted = || node.under_way().map_or(0, |it| it.batches);
                 let has_rest = pieces.has_rest() || cut.as_ref().is_some_and(Cut::has_rest);
                 (has_rest || self.has_chunk(node.inputs[0]))
-                    && cut.as_ref().is_none_or(|it| it.may_give(held))
+                    && cut.as_ref().is_none_or(|it| it.may_give(wanted(), held))
             }
             Kind::Operator(Operating { opened: None, .. }) => true,
             Kind::Operator(Operating { wants: Wants::Nothing, .. }) => false,

@@ -366,6 +366,20 @@ fn what_waits_is_bounded() {
 }
 
 #[test]
+fn all_workers_have_work_however_small_a_batch_is() {
+    // Two batches of 4 records would keep 8 of 16 workers busy.
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("numbers", &[64]), (&[], 0, None, Some(1)));
+    let met = draft.map("meet", 16, source);
+    draft.batch(4, met);
+    // Memory for 20 batches of 32 bytes, which are so made one by one.
+    let options = Options { memory: 640, chunk_rows: None, ..options(16, 1, 0..1) };
+    let (output, _) = run(&draft.program(), &options);
+    assert_eq!(output.failure, None);
+    assert_eq!(output.values(), (0..64).collect::<Vec<_>>());
+}
+
+#[test]
 fn few_batches_are_under_way() {
     let mut draft = Draft::default();
     let source = draft.cut_source(("numbers", &[1000]), (&[], 0, None, None));

@@ -127,6 +127,7 @@ fn limit(explanation: &Explanation, outlook: &Outlook, limit: Limit) -> String {
             let storage = outlook.machine.storages.get(at);
             storage.map_or("reading".to_owned(), |it| format!("reading from {}", it.name))
         }
+        Limit::Memory(_) => "memory for batches".to_owned(),
         Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
         Limit::Consumer => "consumer".to_owned(),
     }
@@ -209,6 +210,12 @@ fn dropped(of: &Dropped) -> String {
     )
 }
 
+/// `--memory` with twice as much.
+fn twice_the_memory(explanation: &Explanation) -> String {
+    let now = explanation.outlook.as_ref().map_or(0.0, |it| it.machine.memory_bytes);
+    format!("`--memory {}`", forecast::option_of(2.0 * now))
+}
+
 fn remedy(explanation: &Explanation, remedy: Remedy) -> String {
     let step = |at: usize| explanation.estimate.steps[at].step.as_str();
     let cores = explanation.outlook.as_ref().map_or(1.0, |it| it.machine.cores);
@@ -216,6 +223,7 @@ fn remedy(explanation: &Explanation, remedy: Remedy) -> String {
         Remedy::Core => things(cores + 1.0, "core"),
         Remedy::TwiceTheCores => things(cores * 2.0, "core"),
         Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
+        Remedy::TwiceTheMemory => twice_the_memory(explanation),
         Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
         Remedy::Parallel(at) if explanation.estimate.steps[at].calls_outside() => {
             match explanation.estimate.processes {

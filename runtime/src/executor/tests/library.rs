@@ -12,6 +12,7 @@ use std::sync::{
     Arc, Condvar, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
+use std::time::Duration;
 
 pub(super) struct Library;
 
@@ -22,6 +23,7 @@ impl Kernels for Library {
             "fail_at" => Some(|_| Ok(fail_at())),
             "fail_each" => Some(|_| Ok(fail_each())),
             "panic_at" => Some(|_| Ok(panic_at())),
+            "meet" => Some(|_| Ok(meet())),
             _ => None,
         }
     }
@@ -93,6 +95,22 @@ fn panic_at() -> Kernel {
     Kernel::compute(|args, out| {
         assert_ne!(args.int(0), args.int(1), "it was told to");
         out.scalar::<i64>(args.int(0))
+    })
+}
+
+/// Waits until so many records are being computed at once.
+fn meet() -> Kernel {
+    let arrived = (Mutex::new(0), Condvar::new());
+    Kernel::compute(move |args, out| {
+        *arrived.0.lock().unwrap() += 1;
+        arrived.1.notify_all();
+        let all = arrived.0.lock().unwrap();
+        let waited = Duration::from_secs(20);
+        let few = |it: &mut i64| *it < args.int(1);
+        match arrived.1.wait_timeout_while(all, waited, few).unwrap().1.timed_out() {
+            true => Err(Fault::new("alone", "the others did not come".to_owned())),
+            false => out.scalar::<i64>(args.int(0)),
+        }
     })
 }
 

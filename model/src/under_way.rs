@@ -1,0 +1,143 @@
+//! How much of a batch a task computes, and how many batches are under way so that all workers have
+//! work.
+
+/// Nanoseconds of a piece at the least: its way from thread to thread, some 10 µs, is little beside
+/// that.
+const PIECE_NS_MIN: f64 = 250e3;
+/// Nanoseconds at the most: what was asked for is to come soon, and all workers are to end an epoch
+/// together.
+const PIECE_NS_MAX: f64 = 5e6;
+/// Pieces for each worker where all records take the same: the one that it is at, and the next.
+const PIECES: f64 = 2.0;
+/// Records for each worker, times the spread of their times. Assumed.
+const AHEAD: f64 = 8.0;
+/// Such records at the most: a mean and a spread say little of what is rarer than one in a hundred.
+const AHEAD_MAX: f64 = 24.0;
+
+/// Batches whose rows are computed in place, by several workers at a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Making {
+    /// Threads that compute.
+    pub workers: u64,
+    /// Records of a batch.
+    pub rows: u64,
+    /// Batches that there is memory for, beside the one that the consumer has; at least 1.
+    pub room: u64,
+    /// Nanoseconds that a record takes one worker; 0 where nobody knows.
+    pub record_ns: f64,
+    /// The variance of that over the square of its mean.
+    pub spread: f64,
+}
+
+/// What is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Records of a task.
+    pub piece: u64,
+    /// Batches that are begun and have not left.
+    pub batches: u64,
+}
+
+/// Batches of so many bytes that may be under way within the memory of a run: half of it is for them
+/// and the one that the consumer has, but two of them, where three fit at all.
+pub fn room(memory: u64, batch_bytes: u64) -> u64 {
+    let least = if batch_bytes.saturating_mul(3) <= memory { 2 } else { 1 };
+    (memory / 2 / batch_bytes.max(1)).saturating_sub(1).max(least)
+}
+
+/// Records that each worker is to have ahead, whose times have such a variance over the square of their
+/// mean.
+pub fn ahead(spread: f64) -> f64 {
+    (AHEAD * spread).clamp(0.0, AHEAD_MAX)
+}
+
+impl Making {
+    /// What is to be under way.
+    ///
+    /// Batches leave in order, so one slow record holds back what is begun after it, and the workers
+    /// go on only as long as something may be begun (Little's law: what is under way is the rate times
+    /// how long each stays). Each worker has two pieces, and ahead of them records in proportion to
+    /// the spread of their times. The first batch is being completed, so they have to fit into the
+    /// others: pieces are cut smaller before more batches are begun, and a great many small ones are
+    /// begun only where pieces would be too short otherwise, or there is no room.
+    pub fn under_way(&self) -> UnderWay {
+        let (workers, rows) = (self.workers.max(1) as f64, self.rows.max(1) as f64);
+        let room = self.room.max(1) as f64;
+        let ahead = ahead(self.spread);
+        let (least, most) = match self.record_ns {
+            ns if ns > 0.0 => (PIECE_NS_MIN / ns, PIECE_NS_MAX / ns),
+            _ => (1.0, rows),
+        };
+        // Records of a piece with which so many batches feed all workers.
+        let feeding = |batches: f64| ((rows * batches / workers - ahead) / PIECES).max(1.0);
+        let piece = feeding(1.0).clamp(least.max(1.0), most.max(1.0)).floor();
+        let others = |piece: f64| (workers * (PIECES * piece + ahead) / rows).ceil();
+        let wanted = 1.0 + others(piece);
+        if wanted <= room {
+            return UnderWay { piece: piece.min(rows) as u64, batches: wanted as u64 };
+        }
+        let piece = feeding((room - 1.0).max(0.5)).min(piece).floor();
+        UnderWay { piece: piece.min(rows) as u64, batches: room as u64 }
+    }
+
+    /// The share of the workers that have work where all records take the same: 0 to 1.
+    ///
+    /// With one batch at a time they wait for its last pieces; else for the first batch to be whole,
+    /// where the others are begun already.
+    pub fn busy_share(&self) -> f64 {
+        let UnderWay { piece, batches } = self.under_way();
+        let (workers, rows) = (self.workers.max(1) as f64, self.rows.max(1) as f64);
+        let pieces = (rows / piece.max(1) as f64).ceil();
+        if batches < 2 {
+            return (pieces / workers) / (pieces / workers).ceil();
+        }
+        (pieces * batches as f64 / workers).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn making(workers: u64, rows: u64, record_ns: f64) -> Making {
+        Making { workers, rows, room: u64::MAX, record_ns, spread: 0.0 }
+    }
+
+    fn of(making: Making) -> (u64, u64) {
+        let UnderWay { piece, batches } = making.under_way();
+        (piece, batches)
+    }
+
+    #[test]
+    fn two_batches_do_where_pieces_can_be_cut() {
+        assert_eq!(of(making(2, 128, 550e3)), (9, 2));
+        assert_eq!(of(making(16, 128, 1e6)), (4, 2));
+        assert_eq!(of(making(64, 512, 1e6)), (4, 2));
+    }
+
+    #[test]
+    fn many_workers_have_many_small_batches() {
+        assert_eq!(of(making(96, 32, 1e6)), (1, 7));
+        // A piece of one such record would be too short.
+        assert_eq!(of(making(96, 32, 10e3)), (25, 151));
+        // Records of a spread of 1: eight more for each worker.
+        assert_eq!(of(Making { spread: 1.0, ..making(96, 32, 1e6) }), (1, 31));
+    }
+
+    #[test]
+    fn where_memory_is_short_pieces_are_smaller_and_batches_fewer() {
+        let short = |room| Making { room, ..making(96, 128, 100e3) };
+        assert_eq!(of(short(9)), (2, 4));
+        assert_eq!(of(short(3)), (1, 3));
+        assert_eq!(of(short(1)), (1, 1));
+        assert_eq!(short(9).busy_share(), 1.0);
+        assert_eq!(Making { room: 1, ..making(96, 128, 1e6) }.busy_share(), 128.0 / 192.0);
+        assert_eq!(Making { room: 2, ..making(96, 32, 1e6) }.busy_share(), 64.0 / 96.0);
+    }
+
+    #[test]
+    fn nothing_measured_is_a_batch_for_all() {
+        assert_eq!(of(making(4, 128, 0.0)), (16, 2));
+        assert_eq!(of(making(0, 0, 0.0)), (1, 3));
+    }
+}
