@@ -28,6 +28,8 @@ mod outside;
 mod random;
 #[path = "suite/tidy.rs"]
 mod tidy;
+#[path = "suite/versions.rs"]
+mod versions;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     trials.extend(migration::trials());
     trials.extend(random::trials());
     trials.extend(tidy::trials());
+    trials.extend(versions::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -38,7 +38,7 @@ fn documented(entry: &Entry) -> Result<(), Failed> {
 }
 
 /// The `pipe` blocks of a doc that can be run.
-fn examples(doc: &str) -> Vec<String> {
+pub(crate) fn examples(doc: &str) -> Vec<String> {
     let blocks = doc.split("```pipe\n").skip(1);
     blocks.filter_map(|it| it.split_once("```")).map(|(it, _)| it.trim().to_owned()).collect()
 }

@@ -44,6 +44,11 @@ pub(crate) fn of(compiled: &Compiled) -> Result<String, String> {
     Ok(first.text())
 }
 
+/// What `compiled` gives, in one way: how many records, and a hash of all of them.
+pub(crate) fn hash_of(compiled: &Compiled) -> String {
+    run(compiled, WAYS[0], None).records.lines().last().unwrap_or_default().to_owned()
+}
+
 /// Where a run is stopped, another one goes on as it would have.
 pub(crate) fn check_stopped(compiled: &Compiled) -> Result<(), String> {
     check_against(compiled, &run(compiled, WAYS[0], None))
