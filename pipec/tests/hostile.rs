@@ -517,3 +517,27 @@ fn no_output_takes_the_place_of_a_source() {
     let tune = ended(folder.command(&["tune", "p.pipe", "--seconds", "1s"]));
     assert!(tune.code == 5 && folder.read("p.pipe.lock") == MINE, "{tune:#?}");
 }
+
+#[test]
+fn data_that_nest_or_never_end_are_faults_of_their_record() {
+    let program = "\
+edition 2026
+
+pipeline json = jsonl(\"a.jsonl\") |> map { n: row[\"n\"] as i64 else -1 } |> batch(2, tail: keep)
+pipeline text = lines(\"a.jsonl\") |> map { n: len(text) } |> batch(2, tail: keep)
+pipeline table = csv(\"a.csv\") |> map { x: x else -1 } |> batch(2, tail: keep)
+";
+    let folder = Folder::of("hostile-data", &[("p.pipe", program)]);
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let long = format!("{{\"n\": \"{}\"}}", "x".repeat(4 << 20));
+    folder.write("a.jsonl", &format!("{{\"n\": 1}}\n{deep}\n{long}\n\0\n{{\"n\": 1e999}}\n"));
+    folder.write("a.csv", &format!("x\n1\n{}\n\"2\"\n", "9".repeat(1 << 20)));
+    for pipeline in ["json", "text", "table"] {
+        let it = ended(folder.command(&["run", "p.pipe", pipeline]));
+        assert!(
+            [0, 3, 5].contains(&it.code) && !it.err.contains("panicked"),
+            "{pipeline}: {it:#?}"
+        );
+        assert!(it.err.len() < 4_000, "{pipeline}: {} bytes of messages", it.err.len());
+    }
+}

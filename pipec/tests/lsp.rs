@@ -154,3 +154,34 @@ fn neovim_is_told_mends_formats_hovers_and_completes() {
     let printed = folder.pipec(&["fmt", "--check", "formatted.pipe"]);
     assert_eq!(printed.code, 0, "{formatted}\n{printed:?}");
 }
+
+/// Whatever comes instead of a protocol, the server ends or goes on; it does not abort, and takes no memory
+/// for what is only announced.
+#[test]
+fn junk_ends_the_server_with_a_message_at_most() {
+    let folder = Folder::new("lsp-junk");
+    let framed = |text: &str| format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes();
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let begin = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#;
+    let position = r#"{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///none"},"position":{"line":4294967295,"character":4294967295}}}"#;
+    let all: [Vec<u8>; 8] = [
+        b"\xff\xfe\0".repeat(1000),
+        b"Content-Length: -1\r\n\r\n".to_vec(),
+        b"Content-Length: 1000000000000\r\n\r\n{}".to_vec(),
+        b"Content-Length: 99\r\n\r\n{\"cut\": ".to_vec(),
+        framed("{{{{{"),
+        framed(&deep),
+        [framed(begin), framed(position), framed("[]"), framed("null")].concat(),
+        [framed(begin), framed(&begin.replace("initialize", "no/such")), framed("7")].concat(),
+    ];
+    for junk in all {
+        let mut command = folder.command(&["lsp"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may have ended before all is written.
+        let _ = child.stdin.take().unwrap().write_all(&junk);
+        let ended = common::Printed::of(&child.wait_with_output().unwrap());
+        let shown = String::from_utf8_lossy(&junk[..junk.len().min(60)]).into_owned();
+        assert!(ended.code >= 0 && !ended.err.contains("panicked"), "{shown}: {ended:#?}");
+    }
+}

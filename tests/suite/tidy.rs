@@ -37,6 +37,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/no-file-is-long", short),
         trial("tidy/every-code-is-told-once", codes),
         trial("tidy/nothing-is-both-here-and-later", later),
+        trial("tidy/every-experiment-has-its-tests", experiments),
     ]
 }
 
@@ -113,6 +114,29 @@ fn later() -> Result<(), Failed> {
         Some((name, _)) => Err(format!("`{name}` is here").into()),
         None => Ok(()),
     }
+}
+
+/// The table of `docs/SECURITY.md` names tests that are there.
+fn experiments() -> Result<(), Failed> {
+    let text = fs::read_to_string(root().join("docs/SECURITY.md"))?;
+    let (_, table) = text.split_once("## What is tried").ok_or("the table is not there")?;
+    let rows: Vec<&str> = table
+        .lines()
+        .take_while(|it| !it.starts_with("## "))
+        .filter(|it| it.ends_with("` |"))
+        .collect();
+    for row in &rows {
+        let tests = row.rsplit(" | ").next().unwrap_or_default().trim_end_matches(" |");
+        for test in tests.split(", ").map(|it| it.trim_matches('`')) {
+            let (file, name) = test.split_once("::").unwrap_or((test, ""));
+            let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+            if text.is_empty() || !(name.is_empty() || text.contains(&format!("fn {name}("))) {
+                return Err(format!("there is no test `{test}`: {row}").into());
+            }
+        }
+    }
+    // There may be more of them, and never fewer.
+    if rows.len() < 42 { Err(format!("only {} kinds", rows.len()).into()) } else { Ok(()) }
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
