@@ -503,3 +503,26 @@ fn rows_of_batches(fields: &[Field], chunk: &Chunk) -> usize {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::{Builder, Pool};
+
+    #[test]
+    fn batches_of_texts_alone_have_their_rows() {
+        let text = plan::Type::scalar(DType::Str);
+        let mut names = Builder::new(&text, 2, &Pool::default());
+        ["a", "", "b"].iter().for_each(|it| names.push_text(it.as_bytes()));
+        let (names, ty) = (names.finish(), plan::Type::tensor(DType::Str, &[3]));
+        let mut batches = Builder::new(&ty, 2, &Pool::default());
+        batches.push_texts(&names, 3);
+        batches.push_texts(&names.cut(0..1), 1);
+        let mut ids = Builder::new(&plan::Type::scalar(DType::U64), 2, &Pool::default());
+        [1_u64, 2].into_iter().for_each(|it| ids.push_scalar(it));
+        let fields = [Field { name: "name".to_owned(), ty }];
+        let columns = vec![batches.finish()];
+        let chunk = Chunk { rows: 2, epoch: 0, ids: ids.finish(), columns };
+        assert_eq!(rows_of_batches(&fields, &chunk), 4);
+    }
+}

@@ -32,6 +32,8 @@ def dataset(pipe: Pipe) -> tf.data.Dataset:
 
 def _spec(field: Field, blocks: bool) -> Any:
     dtype = _DTYPES[field.dtype]
+    if blocks and dtype == tf.string and field.shape:
+        raise TypeError("texts of batches that were taken apart have no form in tf.data: leave them out with `map`")
     if blocks and None in field.shape:
         if len(field.shape) != 1:
             raise TypeError("a field of several axes of any length has no form in tf.data: pad or resize it in the pipeline")

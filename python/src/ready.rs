@@ -12,7 +12,7 @@ use pyo3::{
     ffi,
     prelude::*,
     sync::PyOnceLock,
-    types::{PyDict, PyString},
+    types::{PyDict, PyList, PyString},
 };
 use runtime::{Chunk, Column};
 
@@ -57,6 +57,8 @@ enum Kind {
     Block(Layout),
     /// Those of text.
     BlockText,
+    /// Those of batches that were taken apart, each with several texts.
+    BlockTexts,
     /// Those whose extents differ.
     BlockRagged,
 }
@@ -126,6 +128,7 @@ impl Kind {
                 };
                 Self::Block(Layout::new(first, column.dtype(), &extents[..=shape.len()]))
             }
+            None if column.is_texts() => Self::BlockTexts,
             None if column.dtype().is_text() => Self::BlockText,
             None => Self::BlockRagged,
         }
@@ -158,6 +161,13 @@ impl ReadyColumn {
                 made(py, Layout::new(data, value.dtype(), value.shape()), &self.owner, form)
             }
             Kind::BlockText => Ok(Bound::new(py, Strings(self.owner.get().0.clone()))?.into_any()),
+            Kind::BlockTexts => {
+                let column = self.owner.get().0.column();
+                let texts = (0..column.rows()).filter_map(|it| column.texts(it));
+                let lists: PyResult<Vec<_>> =
+                    texts.map(|it| Strings(Held::new(it)).tolist(py)).collect();
+                Ok(PyList::new(py, lists?)?.into_any())
+            }
             Kind::BlockRagged => self.ragged(py, form),
         }
     }

@@ -207,6 +207,11 @@ def test_texts_of_a_batch_are_arrow():
             assert array.type == type_ and array.to_pylist() == batch[name].tolist()
 
 
+def test_texts_of_batches_that_are_taken_apart_are_lists():
+    block = one("pipeline p = range(6) |> map { name: text_of(i) } |> batch(3) |> flat_map [{ name, k: 0 }, { name, k: 1 }]")
+    assert block["name"] == [["0", "1", "2"]] * 2 + [["3", "4", "5"]] * 2
+
+
 def test_a_state_among_batches_of_texts():
     pipe = pipec.load(CAPTIONS, seed=3)
     whole = [it["name"].tolist() for it in pipe]

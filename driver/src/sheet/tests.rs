@@ -94,3 +94,29 @@ fn labels_are_told_with_their_classes() {
         assert_eq!(scalar(&field, &Tensor::new(&[], &[number])), told);
     }
 }
+
+#[test]
+fn a_row_of_a_batch_is_told_with_its_texts() {
+    use runtime::{Builder, Pool};
+    let builder = |ty: &Type| Builder::new(ty, 1, &Pool::default());
+    let mut names = builder(&Type::scalar(DType::Str));
+    ["data/a.jpg", "b"].iter().for_each(|it| names.push_text(it.as_bytes()));
+    let (names, of_batch) = (names.finish(), Type::tensor(DType::Str, &[3]));
+    let (mut ids, mut texts) = (builder(&Type::scalar(DType::U64)), builder(&of_batch));
+    ids.push_scalar(7_u64);
+    texts.push_texts(&names, 3);
+    let record = Chunk { rows: 1, epoch: 0, ids: ids.finish(), columns: vec![texts.finish()] };
+    let fields = [Field { name: "name".to_owned(), ty: of_batch }];
+    let told =
+        [FieldPeek { name: "name".to_owned(), ty: "str[3]".to_owned(), classes: Vec::new() }];
+    let pictures = Pictures {
+        fields: &fields,
+        told: &told,
+        batched: true,
+        axes: vec![None],
+        levels: vec![Levels::after(None)],
+    };
+    assert_eq!(pictures.caption(&record, Some(0)), ["name=a.jpg", "row 0"]);
+    assert_eq!(pictures.caption(&record, Some(2)), ["name=", "row 2"]);
+    assert_eq!(pictures.caption(&record, None), ["0000000000000007"]);
+}

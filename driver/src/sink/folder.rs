@@ -2,7 +2,7 @@
 //!
 //! Batches are numbered over all epochs. What leaves a pipeline without `batch` is written in
 //! pieces that depend on the records alone (`pieces.rs`). Text is JSON, a line a record
-//! (`.jsonl`); so are the texts of a batch, a line a row. Records of different extents are their elements one after the other, and
+//! (`.jsonl`); so are the texts of a batch, a line a row, and a list on a line where `flat_map` takes batches apart. Records of different extents are their elements one after the other, and
 //! `DIR/<field>.shape/` says the extents of each (where a field has that name, the folder that
 //! `pipec.json` names). `DIR/pipec.json` says what is there.
 //!
@@ -97,6 +97,13 @@ impl Folder {
                     field.name
                 ),
             });
+        }
+        let are_bytes = |it: &&Field| it.ty.is_texts() && it.ty.dtype() == Some(DType::Bytes);
+        if let (Some(field), false) = (program.output.iter().find(are_bytes), program.batched) {
+            return Err(Failure::Program(format!(
+                "`{field}` is of records that are no batches, and no file of a folder holds such: write it with `--out -` \
+                 as Arrow, or leave it out with `map`"
+            )));
         }
         let manifest = Manifest::new(program, of);
         if let (Some(earlier), Existing::Keep) = (&earlier, existing) {
@@ -413,9 +420,13 @@ fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
 
 /// A text as a line of JSON; what came as JSON is there already.
 fn text_line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
-    match field.ty {
-        Type::Untyped => out.write_all(value.as_text())?,
-        _ => serde_json::to_writer(&mut *out, value.as_str())?,
+    match (&field.ty, value.texts()) {
+        (Type::Untyped, _) => out.write_all(value.as_text())?,
+        (_, Some(texts)) => {
+            let all: Vec<&str> = texts.iter().map(|it| it.as_str()).collect();
+            serde_json::to_writer(&mut *out, &all)?;
+        }
+        (_, None) => serde_json::to_writer(&mut *out, value.as_str())?,
     }
     out.write_all(b"\n")
 }
@@ -658,6 +669,27 @@ pub(super) mod tests {
         drop(sink);
         let resumed = open().resume(Written { outputs: 1, files: 1 }).unwrap();
         assert!(matches!(resumed, Resumed::There));
+    }
+
+    #[test]
+    fn texts_of_records_that_are_no_batches_are_lists() {
+        let scratch = Scratch::new("lists");
+        let names = [Field { name: "name".into(), ty: Type::tensor(DType::Str, &[3]) }];
+        let raw = [Field { name: "raw".into(), ty: Type::tensor(DType::Bytes, &[3]) }];
+        let open = |fields: &[Field]| {
+            let (of, from) = (program(fields, false), Provenance::default());
+            Folder::open(&scratch.0, &of, &from, Existing::Keep)
+        };
+        let Err(refused) = open(&raw) else { panic!("taken") };
+        assert!(refused.to_string().contains("`raw: bytes[3]` is of records"), "{refused}");
+        let fields =
+            [&names[..], &raw, &[Field { name: "note".into(), ty: Type::scalar(DType::Bytes) }]];
+        let batch = batch_of_texts(&fields.concat());
+        let mut sink = open(&names).unwrap();
+        sink.take(&Chunk { columns: batch.columns[..1].to_vec(), ..batch }).unwrap();
+        sink.finish().unwrap();
+        let lines = fs::read_to_string(scratch.0.join("name/00000000.jsonl")).unwrap();
+        assert_eq!(lines, "[\"a \\\"b\\\"\\n\",\"žluť\",\"\"]\n");
     }
 
     #[test]
