@@ -115,12 +115,18 @@ impl Ours {
                 let made_by = format!("tEXt{SHEET_KEYWORD}\0{SHEET_MADE_BY}");
                 head.starts_with(b"\x89PNG") && has(&made_by)
             }
-            Self::Records => first_record(path)?.is_some(),
+            Self::Records => first_record(path)?.is_some() || is_half_a_record(&head),
             // By hand the comment may have gone.
             Self::Host => has("pipec calibrate") || (has("\n[cpu]") && has("format = ")),
             Self::Executable => unreachable!("it was looked at above"),
         })
     }
+}
+
+/// Whether this is all that a run which was killed has written of its first record.
+pub(crate) fn is_half_a_record(text: &[u8]) -> bool {
+    let begins = [&b"{\"source\":"[..], b"{\"rank\":"].iter().any(|it| text.starts_with(it));
+    begins && !text.contains(&b'\n')
 }
 
 /// The first line of a file of lost records; none where it is none.
@@ -159,6 +165,8 @@ mod tests {
                 fs::write(&path, text).unwrap();
                 assert_eq!(kind.may_replace(&path).is_ok(), kind == *of, "{kind:?} over {of:?}");
             }
+            fs::write(&path, "{\"source\":\"a").unwrap();
+            assert_eq!(kind.may_replace(&path).is_ok(), kind == Ours::Records, "half a line");
             fs::write(&path, "").unwrap();
             assert_eq!(kind.may_replace(&path), Ok(()));
             assert_eq!(kind.may_replace(&folder.join("none")), Ok(()));

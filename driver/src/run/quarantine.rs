@@ -1,7 +1,11 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
 use super::ready::Origin;
-use crate::{ours::RecordHead, state::is_locked, whole::unwritable};
+use crate::{
+    ours::{RecordHead, is_half_a_record},
+    state::is_locked,
+    whole::unwritable,
+};
 use plan::{escaped, escaped_json};
 use runtime::{Failure, LostRecord, OnLost, Rank};
 use serde::Serialize;
@@ -146,8 +150,7 @@ fn may_be_written(path: &Path, rank: Option<u32>, locks: bool) -> io::Result<()>
     let mut first = Vec::new();
     BufReader::new(file).take(LINE_MAX).read_until(b'\n', &mut first)?;
     // A run that was killed may have left half a line, and nothing before.
-    let begins = [&b"{\"source\":"[..], b"{\"rank\":"].iter().any(|it| first.starts_with(it));
-    if first.is_empty() || (first.last() != Some(&b'\n') && begins) {
+    if first.is_empty() || is_half_a_record(&first) {
         return Ok(());
     }
     match serde_json::from_slice::<RecordHead>(&first) {
