@@ -60,7 +60,8 @@ pub struct Chosen {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// Cores that there were.
+    /// Cores that there were; on another number of them the workers that were chosen are not used.
+    #[serde(default)]
     pub cores: usize,
     /// Records in a second, measured.
     pub records_per_second: f64,
@@ -136,6 +137,18 @@ impl Chosen {
         Self { plan: hash_of(compiled), workers, ..Self::default() }
     }
 
+    /// The same for a machine of so many cores. A number of workers holds for the cores that it was chosen on alone: on
+    /// others as many are taken as there are, and those that it was chosen on are told. What is kept does not depend on them.
+    #[must_use]
+    pub fn on_cores(self, cores: usize) -> (Self, Option<usize>) {
+        let chosen_on = self.found.cores;
+        // A lock that does not say it was written by hand.
+        if chosen_on == 0 || chosen_on == cores {
+            return (self, None);
+        }
+        (Self { workers: cores, ..self }, Some(chosen_on))
+    }
+
     /// Whether it was chosen for `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.plan == hash_of(compiled)
@@ -156,11 +169,11 @@ impl Chosen {
             text,
             "\n[pipeline.{name}]\n\
              plan = {}  # what is computed; another program needs another lock\n\
-             workers = {}  # threads that compute\n\
+             workers = {}  # threads that compute, on the `cores` below\n\
              keep = [{}]  # values kept in memory from epoch to epoch\n\
              forbid = [{}]  # values never kept\n\
-             \n[pipeline.{name}.found]  # for people; nothing follows from it\n\
-             cores = {cores}\n\
+             \n[pipeline.{name}.found]  # for people; but for `cores`, nothing follows from it\n\
+             cores = {cores}  # on another number of them, `run` takes as many workers as there are cores; 0 is any\n\
              records_per_second = {records_per_second:.1}\n\
              predicted = {predicted:.1}\n\
              bottleneck = {}\n\

@@ -47,6 +47,8 @@ pub struct Tuned {
     pub tried: Vec<(usize, f64)>,
     /// The explanation of what was chosen, with what was measured.
     pub explanation: Explanation,
+    /// What was measured of what was chosen.
+    pub profile: Profile,
 }
 
 /// The part of the time that the first measurement may take, of which the model knows the costs.
@@ -109,8 +111,9 @@ pub fn tune(
     let (workers, profile) = (tried[best].workers, tried[best].middle());
     let (explanation, outlook) = explained(compiled, wanted, Some(profile), sample)?;
     let chosen = chosen(compiled, (&explanation, &outlook), (workers, cores, profile));
+    let profile = profile.clone();
     let tried = tried.iter().map(|it| (it.workers, it.rate())).collect();
-    Ok(Tuned { chosen, basis, tried, explanation })
+    Ok(Tuned { chosen, basis, tried, explanation, profile })
 }
 
 /// The numbers that there is time for beside the model's choice, rounds of turns, and the longest that each

@@ -307,3 +307,47 @@ fn policies_are_compared_and_leave_no_lock() {
     tune(&["--policy", "model"]).ends(0, &["written to `p.pipe.lock`"]);
     tune(&["--policy", "luck"]).ends(2, &["luck", "heuristic"]);
 }
+
+#[test]
+fn what_lies_beside_a_program_is_used_and_said() {
+    let folder = Folder::of("beside", &[("sub/p.pipe", PROGRAM)]);
+    let explain = |more: &[&str]| folder.pipec(&[&["explain", "sub/p.pipe"], more].concat());
+    assert!(explain(&[]).out.contains("default costs, not measured here"));
+    folder.pipec(&["profile", "sub/p.pipe", "--seconds", "300ms"]).ends(0, &["`p.profile`"]);
+    let found = explain(&[]);
+    found.ends(0, &["costs are those of `p.profile`; `--no-profile`"]);
+    assert!(
+        found.out.contains(" measured") && !found.out.contains("default costs"),
+        "{}",
+        found.out
+    );
+    assert!(explain(&["--no-profile"]).out.contains("default costs, not measured here"));
+    assert_eq!(explain(&["--emit", "plan"]).err, "");
+
+    // A lock: beside the program, with what it was measured on.
+    folder.pipec(&["tune", "sub/p.pipe", "--seconds", "1s"]).ends(0, &["`sub/p.profile`"]);
+    explain(&[]).ends(0, &["costs are those of `sub/p.profile`"]);
+    let run = |more: &[&str]| folder.pipec(&[&["run", "sub/p.pipe"], more].concat());
+    run(&[]).ends(0, &["tuned        `sub/p.pipe.lock`: "]);
+    let lock = folder.read("sub/p.pipe.lock");
+    let cores = lock.lines().find(|it| it.starts_with("cores = ")).unwrap();
+    let cores = cores["cores = ".len()..].split_whitespace().next().unwrap();
+    let other = |n: &str| lock.replace(&format!("cores = {cores} "), &format!("cores = {n} "));
+    folder.write("sub/p.pipe.lock", &other("96").replace("workers = ", "workers = 7"));
+    let said =
+        format!("was made on 96 cores, and here there are {cores}: as many workers are used");
+    run(&[]).ends(0, &[&said, &format!("tuned        `sub/p.pipe.lock`: {cores} worker")]);
+    let said = run(&["--workers", "1"]);
+    assert!(!said.err.contains("96 cores") && said.err.contains("1 worker"), "{}", said.err);
+    // By hand, for any machine.
+    folder.write("sub/p.pipe.lock", &other("0").replace("workers = ", "workers = 1"));
+    assert!(run(&[]).err.contains("tuned        `sub/p.pipe.lock`: 1"));
+
+    folder.write("sub/p.pipe", &PROGRAM.replace("48, 48", "40, 40"));
+    let changed = explain(&[]);
+    changed.ends(
+        0,
+        &["is of another program than `p` is now, and not used: `pipec profile sub/p.pipe p`"],
+    );
+    assert!(changed.out.contains("default costs, not measured here"), "{}", changed.out);
+}

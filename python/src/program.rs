@@ -233,5 +233,6 @@ fn lock(source: &Source, compiled: &Compiled) -> Result<Option<Chosen>, runtime:
         None => Lock::read(&Lock::path_of(Path::new(&source.path)))?,
     };
     let chosen = beside.and_then(|mut it| it.pipeline.remove(&compiled.program.name));
-    Ok(chosen.filter(|it| it.is_of(compiled)).or_else(|| compiled.lock.clone()))
+    let chosen = chosen.filter(|it| it.is_of(compiled)).or_else(|| compiled.lock.clone());
+    Ok(chosen.map(|it| it.on_cores(driver::cores()).0))
 }

@@ -28,9 +28,14 @@ pub(crate) struct ExplainArgs {
     pub(crate) target: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
-    /// What was measured, in place of what is assumed: a file that `profile` has written.
+    /// What was measured, in place of what is assumed: a file that `profile` has written; NAME.profile beside
+    /// the program or in this folder if not said, where it is of the program as it is now.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
+    /// Leaves the profile aside that lies beside the program or in this folder, NAME.profile: costs are
+    /// assumed.
+    #[arg(long, conflicts_with_all = ["profile", "analyze"])]
+    pub(crate) no_profile: bool,
     /// Measures it now, for up to ten seconds, and sets what was predicted beside it.
     #[arg(long, conflicts_with = "profile")]
     pub(crate) analyze: bool,

@@ -15,7 +15,7 @@ use plan::CodeInfo;
 use runtime::Listed;
 use std::{
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -58,7 +58,7 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
         let seconds = Duration::from_secs(10);
         return super::profile::measured(compiled, (&args.program, None, seconds), talk).map(Some);
     }
-    let Some(path) = &args.profile else { return Ok(None) };
+    let Some(path) = &args.profile else { return Ok(usual(args, compiled, talk)) };
     let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
     let (name, what) = (path.display(), &compiled.program.name);
     if !profile.is_of(compiled) {
@@ -75,6 +75,34 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     Ok(Some(profile))
 }
 
+/// The profile that lies where `profile` and `tune` write it, beside the program or in this folder, where it is of the
+/// pipeline as it is now: the newer one.
+fn usual(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Option<Profile> {
+    if args.no_profile || !matches!(args.emit, None | Some(Form::Estimate)) {
+        return None;
+    }
+    let name = &compiled.program.name;
+    let here = PathBuf::from(format!("{name}.profile"));
+    let mut paths = vec![target(args).with_file_name(&here), here];
+    paths.dedup();
+    let changed = |it: &PathBuf| it.metadata().and_then(|it| it.modified()).ok();
+    paths.retain(|it| changed(it).is_some());
+    paths.sort_by_key(|it| std::cmp::Reverse(changed(it)));
+    let found = paths.iter().filter_map(|it| Some((it.display(), Profile::read(it).ok()?)));
+    let mut stale = None;
+    for (path, profile) in found.filter(|it| !it.1.kept) {
+        if profile.is_of(compiled) {
+            talk.say(&format!("costs are those of `{path}`; `--no-profile` shows what is assumed"));
+            return Some(profile);
+        }
+        stale.get_or_insert(path);
+    }
+    let path = stale?;
+    let help = format!("`pipec profile {} {name}` makes a new one", target(args).display());
+    talk.say(&format!("`{path}` is of another program than `{name}` is now, and not used: {help}"));
+    None
+}
+
 /// What it is explained for.
 fn circumstances(
     args: &ExplainArgs,
@@ -87,6 +115,7 @@ fn circumstances(
     let disk = args.cache.clone();
     let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
     let lock = super::lock((target(args), false), compiled, talk)?;
+    let lock = lock.map(|it| it.on_cores(driver::cores()).0);
     Ok(Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
         consumer: args.consumer.map(|it| it.as_secs_f64()),

@@ -29,7 +29,7 @@ use clap::CommandFactory;
 use driver::{
     Built, Compiled, Loaded, Lock, Ours, Reach, SampleProgress, Settings, Taken, lock::Chosen,
 };
-use plan::escaped_json;
+use plan::{escaped_json, things};
 use runtime::Failure;
 use serde::Serialize;
 use std::{
@@ -156,6 +156,24 @@ fn lock(
         None => {}
     }
     Ok(compiled.lock.clone())
+}
+
+/// What was chosen, for a machine of so many cores; that it was chosen on other ones is said.
+fn for_cores(
+    lock: Option<Chosen>,
+    (file, name, cores): (&Path, &str, usize),
+    talk: &Talk,
+) -> Option<Chosen> {
+    let (chosen, other) = lock?.on_cores(cores);
+    if let Some(other) = other {
+        talk.say(&format!(
+            "the lock of `{name}` was made on {}, and here there are {cores}: as many workers are used; \
+             `pipec tune {} {name}` measures anew",
+            things(other as u64, "core", "cores"),
+            file.display(),
+        ));
+    }
+    Some(chosen)
 }
 
 /// Sees to it that rewrites which are to be left out are there.

@@ -2,10 +2,10 @@
 
 mod report;
 
-use super::{compiled, lock, may_replace, print_json, settings};
+use super::{compiled, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Existing, Folder, Ours, Outcome, Progress, Provenance,
+    Compiled, Discard, DiskOptions, Existing, Folder, Lock, Ours, Outcome, Progress, Provenance,
     RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
     unwritten_format,
 };
@@ -44,6 +44,12 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
     };
+    let cores = args.virtually.virtual_cores.map_or_else(driver::cores, usize::from);
+    let lock = match args.program.workers {
+        Some(_) => lock,
+        None => for_cores(lock, (&args.file, &compiled.program.name, cores), talk),
+    };
+    let tuned = lock.as_ref().map(|it| tuned(args, &compiled, it));
     let mut sink = match sink(args, &compiled) {
         Ok(sink) => sink,
         Err(failure) => return Ok(report::failure(talk, &compiled.program.name, &failure)),
@@ -55,7 +61,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         outcome.failure = sync_stdout().err();
     }
 
-    report::summary(talk, &outcome, args.state.as_deref());
+    report::summary(talk, &outcome, (args.state.as_deref(), tuned));
     if args.json {
         print_json(&outcome.summary)?;
     }
@@ -66,6 +72,21 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Some(Failure::Stopped) => Exit::Fine,
         Some(failure) => report::failure(talk, &outcome.summary.pipeline, failure),
     })
+}
+
+/// That a lock is heeded, and what it says.
+fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
+    let path = Lock::path_of(&args.file);
+    let from = match compiled.lock.as_ref() == Some(lock) || !path.exists() {
+        true => "as it was built".to_owned(),
+        false => format!("`{}`", path.display()),
+    };
+    let workers = args.program.workers.map_or(lock.workers, usize::from);
+    let keeps = match &lock.keep[..] {
+        [] => String::new(),
+        all => format!(", keeps {}", all.join(", ")),
+    };
+    format!("{from}: {}{keeps}", things(workers as u64, "worker", "workers"))
 }
 
 /// What is wrong with what was asked for, which is known before anything is read.

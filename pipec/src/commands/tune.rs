@@ -65,7 +65,16 @@ fn tuned(
     if let Err(failure) = Lock::put(&path, name, tuned.chosen) {
         return Ok(failed(talk, &failure));
     }
-    talk.say(&format!("{name}: written to `{}`", path.display()));
+    let profile = args.file.with_file_name(format!("{name}.profile"));
+    if let Err(failure) = tuned.profile.write(&profile) {
+        return Ok(failed(talk, &failure));
+    }
+    let written = "what was measured, which `explain` uses, to";
+    talk.say(&format!(
+        "{name}: written to `{}`; {written} `{}`",
+        path.display(),
+        profile.display()
+    ));
     Ok(Exit::Fine)
 }
 

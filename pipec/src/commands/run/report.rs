@@ -54,8 +54,12 @@ pub(super) fn sample_begins(it: &SampleProgress) -> String {
 
 /// What came of a run.
 ///
-/// `state` is the file that it went on from.
-pub(super) fn summary(talk: &Talk, outcome: &Outcome, state: Option<&Path>) {
+/// `state` is the file that it went on from, `tuned` what a lock has said.
+pub(super) fn summary(
+    talk: &Talk,
+    outcome: &Outcome,
+    (state, tuned): (Option<&Path>, Option<String>),
+) {
     let summary = &outcome.summary;
     if let (0, None, Some(before), Some(state)) =
         (summary.records, &outcome.failure, summary.resumed_at, state)
@@ -81,7 +85,7 @@ pub(super) fn summary(talk: &Talk, outcome: &Outcome, state: Option<&Path>) {
     let name = talk.styled(Style::Strong, &format!("{}:", summary.pipeline));
     let stopped = if outcome.failure.is_some() { ", then stopped" } else { "" };
     talk.say(&format!("{name} {} in {}{stopped}", amount(summary), time(summary.seconds)));
-    for (what, text) in rows(summary) {
+    for (what, text) in rows(summary).into_iter().chain(tuned.map(|it| ("tuned", it))) {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
     for note in &summary.notes {
