@@ -14,15 +14,15 @@ use stdlib::listing::natural_order;
 /// The names behind the numbers of a label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Classes {
-    /// The field that leaves with the numbers; none where they go into another value, as a one-hot row.
-    pub field: Option<String>,
+    /// The fields that leave with the numbers; none where they go into another value, as a one-hot row.
+    pub fields: Vec<String>,
     /// The names, in the order of their numbers.
     pub names: Vec<String>,
 }
 
 /// A call that gives the number of a class.
 pub(crate) struct Label {
-    field: Option<String>,
+    fields: Vec<String>,
     op: OpId,
     origin: Origin,
     /// Whether it is the class of a path.
@@ -64,9 +64,10 @@ pub(crate) fn of_run(plan: &Plan, run: &Run) -> Vec<Classes> {
 /// The classes of the labels among the fields that leave a plan, by their names; those whose files
 /// cannot be listed are left out.
 pub(crate) fn of_fields(plan: &Plan) -> Vec<(String, Vec<String>)> {
-    let tied = labels(plan).into_iter().filter(|it| it.field.is_some());
+    let tied = labels(plan).into_iter().filter(|it| !it.fields.is_empty());
     let found = tied.filter_map(|it| it.resolved(&mut |ops| listed(plan, ops)).ok());
-    found.filter_map(|it| Some((it.field?, it.names))).collect()
+    let each = |it: Classes| it.fields.into_iter().map(move |field| (field, it.names.clone()));
+    found.flat_map(each).collect()
 }
 
 /// The classes that a plan says itself, where it says all of them.
@@ -93,10 +94,10 @@ fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<(&'p str, &'p [Arg])> {
 
 /// Every call of a plan that gives the number of a class, in the order of its steps.
 pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
-    let mut fields: BTreeMap<(u32, u32), String> = BTreeMap::new();
+    let mut fields: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
     for field in &plan.ops[plan.root].output {
         if let Some((op, id)) = origin(plan, plan.root, &field.name) {
-            fields.entry((op.0, id.0)).or_insert_with(|| field.name.clone());
+            fields.entry((op.0, id.0)).or_default().push(field.name.clone());
         }
     }
     let mut all = Vec::new();
@@ -114,7 +115,8 @@ pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
                 }
                 _ => continue,
             };
-            all.push(Label { field: fields.get(&(op.0, id.0)).cloned(), op, origin, of_path });
+            let fields = fields.remove(&(op.0, id.0)).unwrap_or_default();
+            all.push(Label { fields, op, origin, of_path });
         }
     }
     all
@@ -134,7 +136,7 @@ impl Label {
             Origin::Given(names) => names,
             Origin::Folders(ops) => folders(&ops)?,
         };
-        Ok(Classes { field: self.field, names })
+        Ok(Classes { fields: self.fields, names })
     }
 }
 

@@ -11,7 +11,9 @@ mod stream;
 mod summary;
 
 pub use stream::{Arrival, Stream};
-pub use summary::{ClassesSummary, DiskSummary, KeptSummary, Loss, StageSummary, Summary};
+pub use summary::{
+    ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, StageSummary, Summary,
+};
 
 use crate::{
     Compiled, DiskOptions, Profile, Resumed, SampleProgress, Sink, Written, classes,
@@ -353,9 +355,21 @@ impl Consumer<'_> {
         summary.damage = self.damage.clone();
         summary.kept = self.keeping.kept.iter().map(Kept::summary).collect();
         let classes = classes::of_run(&self.compiled.written, &run);
-        summary.classes = classes.iter().map(ClassesSummary::of).collect();
+        summary.classes = classes.iter().flat_map(ClassesSummary::of).collect();
+        summary.left_over = self.left_over(&run);
         summary.notes = self.keeping.notes();
         Outcome { summary, failure }
+    }
+
+    /// What goes to no rank, since each has equally many.
+    fn left_over(&self, run: &runtime::Run) -> Option<LeftOver> {
+        let world = u64::from(self.options.rank.world);
+        let lens = stream::source_lens(run, self.program);
+        let (plan, library) = (&self.compiled.optimised.plan, stdlib::library());
+        let outputs = |ranks| compiler::count::outputs(plan, &library, &lens, ranks);
+        let (of, each) = (outputs((0, 1))?, outputs((0, world))?);
+        let dropped = of.saturating_sub(each.saturating_mul(world));
+        (world > 1 && dropped > 0).then_some(LeftOver { dropped, of, each })
     }
 
     fn write_profile(&self, stats: &runtime::Stats, progress: &Progress) -> Result<(), Failure> {

@@ -120,7 +120,7 @@ impl Program {
             return step_text(&compiled, step);
         }
         let view = compiled.view(&of, &mut |_| {}).map_err(|it| it.to_string())?;
-        Ok(compiled.explanation(view).text())
+        Ok(compiled.explanation(view).short())
     }
 
     /// `pipec peek`, as text.

@@ -140,6 +140,39 @@ fn a_run_and_a_look_tell_the_classes() {
 }
 
 #[test]
+fn two_fields_that_are_one_value_are_both_named() {
+    let folder = folder("twins");
+    folder.write(
+        "p.pipe",
+        "edition 2026\npipeline p = paths(\"train/*/*.txt\") |> map { a: class_of(path), b: class_of(path) } |> batch(3)\n",
+    );
+    let told = ["a: 3 classes, `a`, `b`, `c`", "b: 3 classes, `a`, `b`, `c`"];
+    folder.run_p(&[]).ends(0, &told);
+}
+
+#[test]
+fn what_goes_to_no_rank_is_told() {
+    let folder = Folder::of(
+        "left-over",
+        &[(
+            "p.pipe",
+            "edition 2026\npipeline p = range(60) |> batch(4)\npipeline each = range(8)\n",
+        )],
+    );
+    let run = |more: &[&str]| folder.pipec(&[&["run", "p.pipe"], more].concat());
+    let told = "each has 7 batches of an epoch; the last of its 15 batches goes to none";
+    run(&["p", "--world", "2", "--rank", "1", "--epochs", "2"]).ends(0, &["14 batches", told]);
+    run(&["p", "--world", "4"])
+        .ends(0, &["each has 3 batches of an epoch; the last 3 of its 15 batches go to none"]);
+    // Records are shared as they come, to the last.
+    for even in [&["p", "--world", "3"][..], &["p"], &["each", "--world", "3"]] {
+        assert!(!run(even).err.contains("to none"), "{even:?}");
+    }
+    let explained = folder.pipec(&["explain", "p.pipe", "p", "-v"]).out;
+    assert!(explained.contains("too few for one each go to none"), "{explained}");
+}
+
+#[test]
 fn a_state_of_another_mapping_is_refused() {
     let folder = folder("state");
     let until = |limit: &str, pipeline: &str, state: &str| {

@@ -214,10 +214,13 @@ class Pipe:
         found: dict[str, Any] = json.loads(self._native.stats())
         return found
 
-    def explain(self, *, epochs: int = 1, consumer: float | None = None) -> Explanation:
+    def explain(
+        self, *, epochs: int = 1, consumer: float | None = None, verbose: bool = False
+    ) -> Explanation:
         """What it will do and cost, for so many epochs, and a consumer that takes so many seconds a
-        batch."""
-        text, page, facts = self._native.explain(_natural("epochs", epochs, least=1), consumer)
+        batch: on one screen, or with `verbose` all that is known."""
+        epochs = _natural("epochs", epochs, least=1)
+        text, page, facts = self._native.explain(epochs, consumer, bool(verbose))
         made = Explanation(text)
         made.html, made.facts = page, json.loads(facts)
         return made

@@ -323,7 +323,11 @@ impl Native {
     fn classes(&self, py: Python<'_>) -> PyResult<Vec<(Option<String>, Vec<String>)>> {
         let found = py.detach(|| driver::classes(&self.program.compiled));
         let found = found.map_err(|it| errors::failure(py, &it))?;
-        Ok(found.into_iter().map(|it| (it.field, it.names)).collect())
+        let each = found.into_iter().flat_map(|it| match &it.fields[..] {
+            [] => vec![(None, it.names)],
+            fields => fields.iter().map(|field| (Some(field.clone()), it.names.clone())).collect(),
+        });
+        Ok(each.collect())
     }
 
     /// The pipeline's name.
@@ -484,6 +488,7 @@ impl Native {
         py: Python<'_>,
         epochs: u32,
         consumer: Option<f64>,
+        verbose: bool,
     ) -> PyResult<(String, String, String)> {
         let (compiled, options) = (self.program.compiled.clone(), self.program.options());
         let lock = self.program.lock.clone();
@@ -501,7 +506,8 @@ impl Native {
             let compiled = (*compiled).clone().under(&circumstances);
             let view = compiled.view(&circumstances, &mut |_| {})?;
             let it = compiled.explanation(view);
-            Ok::<_, Failure>((it.text(), it.html(None), serde_json::to_string(&it)))
+            let text = if verbose { it.text() } else { it.short() };
+            Ok::<_, Failure>((text, it.html(None), serde_json::to_string(&it)))
         };
         let made = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
         Ok((made.0, made.1, made.2.map_err(wrong_json)?))

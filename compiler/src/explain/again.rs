@@ -53,7 +53,7 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let step = stage.steps.last()?;
     let is_root = program.deal.stage.row() + 1 == program.stages.len();
     let all_lanes = program.lanes.iter().find(|it| it.stage == program.deal.stage);
-    Some(match &stage.code {
+    let who = match &stage.code {
         _ if let Some(lanes) = all_lanes => {
             let worlds = worlds(lanes.count);
             format!(
@@ -69,5 +69,11 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
         _ => {
             format!("every rank does all up to {step}, and what follows for its own batches alone")
         }
+    };
+    Some(match program.batched {
+        true => format!(
+            "{who}; batches at the end of an epoch that are too few for one each go to none"
+        ),
+        false => who,
     })
 }

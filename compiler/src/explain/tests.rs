@@ -64,7 +64,7 @@ bounds     2 cores of processor: ~2,239 records/s
 verdict    hardware: 100% of the cores are used
 next       4 cores instead of 2: ~4,479 records/s (+100%); 3 cores instead of 2: ~3,359 records/s (+50%)
 resume     from a saved state, at most one batch or chunk is done again
-ranks      every rank does all up to p.where#2, and what follows for its own batches alone
+ranks      every rank does all up to p.where#2, and what follows for its own batches alone; batches at the end of an epoch that are too few for one each go to none
 ";
     assert_eq!(text, expected, "{text}");
 }
@@ -97,7 +97,7 @@ bounds   2 cores of processor: ~149 M records/s; `p.shuffle#1`, done in order by
 verdict  hardware: 100% of the cores are used
 next     3 cores instead of 2: ~200 M records/s (+34%); 4 cores instead of 2: ~200 M records/s (+34%)
 resume   from a saved state, at most the window of p.shuffle#1 (300 records) is done again
-ranks    every rank does all up to p.zip#3, and what follows for its own batches alone
+ranks    every rank does all up to p.zip#3, and what follows for its own batches alone; batches at the end of an epoch that are too few for one each go to none
 ";
     assert_eq!(text, expected, "{text}");
 }

@@ -200,13 +200,7 @@ impl Stream {
     pub fn epoch_len(&self, compiled: &Compiled) -> Option<u64> {
         let Rank { rank, world, part, parts } = self.options.rank;
         let (plan, ranks) = (&compiled.optimised.plan, (u64::from(rank), u64::from(world)));
-        // What the source itself leaves out is a step of the plan, and counted there.
-        let skips = self.program.stages.iter().filter_map(|(_, it)| match &it.code {
-            Code::Source { skip, .. } => Some(*skip),
-            _ => None,
-        });
-        let lens = self.run.listed_lens().into_iter().zip(skips);
-        let lens: Vec<_> = lens.map(|(len, skip)| Some(len? + skip)).collect();
+        let lens = source_lens(&self.run, &self.program);
         let n = count::outputs(plan, &stdlib::library(), &lens, ranks)?;
         // The processes of a rank have a batch each in turn.
         let n = n.saturating_sub(u64::from(part)).div_ceil(u64::from(parts.max(1)));
@@ -286,6 +280,16 @@ impl Blocks {
     fn taken(&self) -> usize {
         self.came - self.rest.as_ref().map_or(0, |it| it.rows)
     }
+}
+
+/// How many records each source of a run has, where that is known before they are read.
+pub(super) fn source_lens(run: &Run, program: &Program) -> Vec<Option<u64>> {
+    // What the source itself leaves out is a step of the plan, and counted there.
+    let skips = program.stages.iter().filter_map(|(_, it)| match &it.code {
+        Code::Source { skip, .. } => Some(*skip),
+        _ => None,
+    });
+    run.listed_lens().into_iter().zip(skips).map(|(len, skip)| Some(len? + skip)).collect()
 }
 
 #[cfg(test)]

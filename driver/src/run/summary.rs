@@ -53,12 +53,26 @@ pub struct Summary {
     /// Values that were kept from epoch to epoch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<KeptSummary>,
+    /// What an epoch has that goes to no rank, where several share the work and that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_over: Option<LeftOver>,
     /// The classes of the labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassesSummary>,
     /// What else is to be told of what is kept, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Batches at the end of an epoch that are too few for one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LeftOver {
+    /// How many there are; records, where the pipeline ends without `batch`.
+    pub dropped: u64,
+    /// Of how many.
+    pub of: u64,
+    /// How many each rank has.
+    pub each: u64,
 }
 
 /// The classes of a label.
@@ -73,9 +87,14 @@ pub struct ClassesSummary {
 }
 
 impl ClassesSummary {
-    pub(super) fn of(it: &Classes) -> Self {
-        let first = it.names.iter().take(NAMES).cloned().collect();
-        Self { field: it.field.clone(), count: it.names.len(), first }
+    /// One for each field that leaves with the numbers.
+    pub(super) fn of(it: &Classes) -> Vec<Self> {
+        let first: Vec<String> = it.names.iter().take(NAMES).cloned().collect();
+        let of = |field| Self { field, count: it.names.len(), first: first.clone() };
+        match &it.fields[..] {
+            [] => vec![of(None)],
+            fields => fields.iter().map(|it| of(Some(it.clone()))).collect(),
+        }
     }
 }
 
@@ -166,6 +185,7 @@ impl Summary {
             stages: stats.stages.iter().map(|it| StageSummary::of(it, all_busy)).collect(),
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
+            left_over: None,
             classes: Vec::new(),
             notes: Vec::new(),
         }

@@ -7,7 +7,8 @@ use crate::{
     talk::{Style, Talk},
 };
 use driver::{
-    ClassesSummary, KeptSummary, Loss, Outcome, Progress, SampleProgress, StageSummary, Summary,
+    ClassesSummary, KeptSummary, LeftOver, Loss, Outcome, Progress, SampleProgress, StageSummary,
+    Summary,
 };
 use runtime::Failure;
 use std::path::Path;
@@ -145,11 +146,23 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("kept", kept(it))));
+    rows.extend(it.left_over.as_ref().map(|of| ("ranks", left_over(of, things_of(it)))));
     rows.extend(it.classes.iter().map(|it| ("classes", classes(it))));
     if let Some(peak) = it.memory_peak {
         rows.push(("memory", format!("{} at most", bytes(peak as f64))));
     }
     rows
+}
+
+/// That ranks have equally many, and what goes to none for that.
+fn left_over(it: &LeftOver, (one, many): (&str, &str)) -> String {
+    let LeftOver { dropped, of, each } = *it;
+    let of = things(of, one, many);
+    let each = things(each, one, many);
+    match dropped {
+        1 => format!("each has {each} of an epoch; the last of its {of} goes to none"),
+        n => format!("each has {each} of an epoch; the last {} of its {of} go to none", count(n)),
+    }
 }
 
 fn classes(it: &ClassesSummary) -> String {
