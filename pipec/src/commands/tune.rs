@@ -9,7 +9,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Compiled, Host, Lock, Stop,
+    Compiled, Host, Lock, Ours, Stop,
     tune::{self, Basis, Compared, Policy, Threads},
 };
 use std::{io, time::Duration};
@@ -66,15 +66,15 @@ fn tuned(
         return Ok(failed(talk, &failure));
     }
     let profile = args.file.with_file_name(format!("{name}.profile"));
-    if let Err(failure) = tuned.profile.write(&profile) {
-        return Ok(failed(talk, &failure));
+    // What lies there and is no profile is somebody else's: then the lock is all that is written.
+    let mut also = String::new();
+    if Ours::Profile.may_replace(&profile).is_ok() {
+        if let Err(failure) = tuned.profile.write(&profile) {
+            return Ok(failed(talk, &failure));
+        }
+        also = format!("; what was measured, which `explain` uses, to `{}`", profile.display());
     }
-    let written = "what was measured, which `explain` uses, to";
-    talk.say(&format!(
-        "{name}: written to `{}`; {written} `{}`",
-        path.display(),
-        profile.display()
-    ));
+    talk.say(&format!("{name}: written to `{}`{also}", path.display()));
     Ok(Exit::Fine)
 }
 
