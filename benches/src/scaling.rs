@@ -6,6 +6,7 @@ use crate::{
     trial::{self, Virtual, Way},
 };
 use driver::{Circumstances, Compiled};
+use model::{solve::Limit, what_if::Change};
 use std::{env, time::Instant};
 
 /// What records take, and what is asked.
@@ -74,6 +75,9 @@ pub(crate) fn rows() -> Vec<Row> {
     let asked: Vec<&str> = asked.split_whitespace().collect();
     let wants = |at: usize, name: &str| asked.get(at).is_none_or(|it| *it == name || *it == "all");
     let mut rows = if wants(0, "tasks") { tasks() } else { Vec::new() };
+    if wants(0, "what-if") {
+        rows.extend(OTHERS.iter().map(what_if));
+    }
     for mut shape in SHAPES.into_iter().filter(|it| wants(0, it.name)) {
         shape.slack = asked.get(3).and_then(|it| it.parse().ok()).unwrap_or(shape.slack);
         for batch in BATCHES.into_iter().filter(|it| wants(2, &it.to_string())) {
@@ -123,6 +127,78 @@ fn tasks() -> Vec<Row> {
         row
     });
     rows.into()
+}
+
+/// A machine that `explain --what-if` is asked about, and what bounds there.
+struct Other {
+    name: &'static str,
+    text: &'static str,
+    cores: usize,
+    memory: u64,
+    bound: fn(Limit) -> bool,
+}
+
+const OTHERS: [Other; 4] = [
+    Other {
+        name: "cores",
+        text: "pipeline p = range(10_000_000) |> map { x: busy(f32(i), 1ms) } |> batch(128)",
+        cores: 96,
+        memory: 1 << 30,
+        bound: |it| it == Limit::Cpu,
+    },
+    Other {
+        name: "memory",
+        text: "pipeline p = range(10_000_000) \
+               |> map { x: busy(full([3, 224, 224], f32(1)), 1ms) } |> batch(32)",
+        cores: 96,
+        memory: 100 << 20,
+        bound: |it| matches!(it, Limit::Memory(_)),
+    },
+    Other {
+        name: "a serial step",
+        text: "pipeline p = range(10_000_000) |> map { x: busy(f32(i), 1ms) } \
+               |> map { x: busy(x, 50us, alone: true) } |> batch(128)",
+        cores: 64,
+        memory: 1 << 30,
+        bound: |it| matches!(it, Limit::Step(_) | Limit::Segment(_)),
+    },
+    Other {
+        name: "batches by length",
+        text: "pipeline p = range(10_000_000) |> map { x: busy(f32(i), 1ms), n: i % 3 } \
+               |> batch(64, by: n, bounds: [1, 2])",
+        cores: 64,
+        memory: 1 << 30,
+        bound: |it| it == Limit::Cpu,
+    },
+];
+
+/// What `explain --what-if` says with costs that were measured on few cores, beside the run there.
+fn what_if(other: &Other) -> Row {
+    let Other { name, text, cores, memory, bound } = *other;
+    let compiled = trial::compiled(text);
+    let slack = if name == "memory" { PICTURES } else { NUMBERS };
+    let slower = (slack * cores as f64 / driver::real_cores() as f64).max(2.0);
+    let profile = {
+        let _virtual = Virtual::begin((FEW, 2.0), None);
+        trial::profile(&compiled, FEW, 5.0)
+    };
+    let changes = vec![Change::Cores(cores as f64), Change::Memory(memory as f64)];
+    let circumstances =
+        Circumstances { changes, profile: Some(profile), ..Circumstances::default() };
+    let solution = trial::outlook(&trial::explained(&compiled, &circumstances)).solution.clone();
+    let _virtual = Virtual::begin((cores, slower), None);
+    let way = Way { memory, ..Way::workers(cores) };
+    let rate = trial::rate(&compiled.program, &way, (60, 0.3 * slower));
+    let off = solution.rate / rate - 1.0;
+    let is_right = solution.bounds.first().is_some_and(|it| bound(it.limit));
+    let row = Row::new(
+        &format!("what-if {name}"),
+        "within 10% of the run, and it is what bounds",
+        format!("{:.0} batches/s, {rate:.0} reached ({:+.1}%)", solution.rate, off * 100.0),
+        off.abs() <= 0.1 && is_right,
+    );
+    println!("      {}: {}, {:?}", row.id, row.figure, solution.bounds.first());
+    row
 }
 
 /// Virtual cores on which the costs are measured.

@@ -172,3 +172,18 @@ fn an_explanation_fits_on_a_screen_and_answers_what_is_asked() {
     told(&explain(&["--what-if", "cores=96"]), " on 96 cores\n");
     told(&explain(&["--analyze"]), " records/s measured ");
 }
+
+#[test]
+fn memory_for_too_few_batches_is_named_with_what_helps() {
+    let text = "pipeline p = range(1000) |> map { x: full([3, 224, 224], f32(i)) } |> batch(32)";
+    let folder = Folder::of("explain-room", &[("p.pipe", text)]);
+    let explained = |machine: &str, told: &[&str]| {
+        let found = folder.pipec(&["explain", "p.pipe", "--what-if", machine]);
+        found.ends(0, &[]);
+        told.iter().for_each(|it| assert!(found.out.contains(it), "{it}: {}", found.out));
+    };
+    // Two batches of 32 records are 64 pieces for 96 cores.
+    let short = ["bottleneck: memory for 2 batches of 19 MB at a time\n", "`--memory 200MB`: "];
+    explained("cores=96,memory=100MB", &short);
+    explained("cores=96,memory=1GB", &["bottleneck: full in p.map#1"]);
+}

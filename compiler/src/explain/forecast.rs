@@ -265,14 +265,10 @@ impl Told<'_> {
                 format!("reading from {} at {}/s", storage.name, bytes(speed))
             }
             Limit::Memory(at) => {
-                let there = Figure::exact(machine.memory_bytes);
-                let n = things(estimate.memory.n_batches.saturating_sub(1) as f64, "batch");
-                let size = bytes(steps[at].bytes_out);
-                let cores = things(machine.cores, "core");
-                format!(
-                    "memory: {n} of {size} under way, all that {} has room for, keep a part of {cores} busy",
-                    bytes(there)
-                )
+                // Beside the one that the consumer has.
+                let n = estimate.memory.n_batches.saturating_sub(1);
+                let batches = plan::things(n, "batch", "batches");
+                format!("memory for {batches} of {} at a time", bytes(steps[at].bytes_out))
             }
             Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
             Limit::Consumer => "the consumer".to_owned(),
