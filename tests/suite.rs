@@ -4,6 +4,8 @@
 //! under `####`, is what must come out. `UPDATE=1 cargo test -p tests` writes what does come out
 //! into the file.
 
+#[path = "suite/bounded.rs"]
+mod bounded;
 #[path = "suite/built.rs"]
 mod built;
 #[path = "suite/cases.rs"]
@@ -35,10 +37,11 @@ use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = decoders::child() {
+    if let Some(code) = decoders::child().or_else(bounded::child) {
         return code;
     }
     let mut trials = cases::trials();
+    trials.extend(bounded::trials());
     trials.extend(built::trials());
     trials.extend(decoders::trials());
     trials.extend(entries::trials());

@@ -192,7 +192,15 @@ struct Measured {
 fn tuned(compiled: &Compiled) -> usize {
     let cores = driver::cores();
     let (memory, consumer, host) = (Some(trial::MEMORY), None, None);
-    let wanted = Wanted { seconds: TUNING_SECONDS, cores, epochs: 1, memory, consumer, host };
+    let wanted = Wanted {
+        seconds: TUNING_SECONDS,
+        cores,
+        epochs: 1,
+        memory,
+        whole_process: false,
+        consumer,
+        host,
+    };
     let tuned = tune(compiled, &wanted, &Stop::default(), &mut |_| {});
     tuned.expect("it can be run").chosen.workers
 }

@@ -111,8 +111,13 @@ pub(crate) fn apart(compiled: &Compiled) -> Program {
 
 /// What is measured of it in so many seconds at the most.
 pub(crate) fn profile(compiled: &Compiled, workers: usize, seconds: f64) -> Profile {
-    let measuring =
-        Measuring { workers, memory: MEMORY, seconds, least: Measuring::least_of(seconds) };
+    let measuring = Measuring {
+        workers,
+        memory: MEMORY,
+        whole_process: false,
+        seconds,
+        least: Measuring::least_of(seconds),
+    };
     profile::measure(compiled, &measuring, &Stop::default(), &mut |_| {}).expect("it can be run")
 }
 

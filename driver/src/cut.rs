@@ -31,6 +31,8 @@ pub(crate) struct Way {
     pub(crate) epoch: u32,
     pub(crate) workers: usize,
     pub(crate) memory: u64,
+    /// Whether that is for the whole process, which does little else.
+    pub(crate) whole_process: bool,
     /// Records of a chunk; as the plan says, if not said.
     pub(crate) chunk_rows: Option<usize>,
 }
@@ -172,6 +174,7 @@ impl Way {
             // One of each hands records on in order, so that what is lost is known by then.
             readers: self.workers.clamp(1, 8),
             memory: self.memory,
+            process_memory: self.whole_process.then_some(self.memory),
             epochs: self.epoch..self.epoch.saturating_add(1),
             chunk_rows: self.chunk_rows,
             told_of_losses: true,
@@ -251,7 +254,14 @@ mod tests {
         let compiled = compiled();
         let root = steps(&compiled.written)[root];
         let program = program(&at(&compiled.written, root), faults, &compiled).unwrap();
-        let way = Way { seed: 0, epoch: 0, workers: 1, memory: 1 << 26, chunk_rows: Some(1) };
+        let way = Way {
+            seed: 0,
+            epoch: 0,
+            workers: 1,
+            memory: 1 << 26,
+            whole_process: false,
+            chunk_rows: Some(1),
+        };
         way.start(&program, &mut |_| {}).unwrap()
     }
 

@@ -36,12 +36,15 @@ pub struct PeekOptions {
     pub at: Option<String>,
     /// Bytes that a run may take.
     pub memory: u64,
+    /// Whether they are for the whole process, which does little else.
+    pub whole_process: bool,
 }
 
 impl Default for PeekOptions {
     /// Four records after each step, seed 0, epoch 0.
     fn default() -> Self {
-        Self { records: 4, seed: 0, epoch: 0, at: None, memory: machine::default_memory() }
+        let memory = machine::default_memory();
+        Self { records: 4, seed: 0, epoch: 0, at: None, memory, whole_process: false }
     }
 }
 
@@ -250,8 +253,8 @@ impl Looking<'_> {
     }
 
     fn way(&self) -> Way {
-        let PeekOptions { seed, epoch, memory, .. } = *self.options;
-        Way { seed, epoch, memory, workers: 1, chunk_rows: Some(1) }
+        let PeekOptions { seed, epoch, memory, whole_process, .. } = *self.options;
+        Way { seed, epoch, memory, whole_process, workers: 1, chunk_rows: Some(1) }
     }
 }
 

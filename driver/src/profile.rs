@@ -212,6 +212,8 @@ pub struct Measuring {
     pub workers: usize,
     /// Bytes that the run may take.
     pub memory: u64,
+    /// Whether they are for the whole process, which does little else.
+    pub whole_process: bool,
     /// The longest that it may take, in seconds.
     pub seconds: f64,
     /// The shortest time in which its rate is taken to settle, in seconds.
@@ -249,6 +251,7 @@ pub fn measure(
         workers: measuring.workers,
         readers: run::readers(measuring.workers),
         memory: measuring.memory,
+        process_memory: measuring.whole_process.then_some(measuring.memory),
         epochs: 0..u32::MAX,
         ..runtime::Options::default()
     };

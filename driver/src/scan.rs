@@ -33,13 +33,15 @@ pub struct ScanOptions {
     pub workers: usize,
     /// Bytes that the scan may take.
     pub memory: u64,
+    /// Whether they are for the whole process, which does little else.
+    pub whole_process: bool,
 }
 
 impl Default for ScanOptions {
     /// Seed 0, all cores, a quarter of the memory.
     fn default() -> Self {
         let (workers, memory) = (machine::cores(), machine::default_memory());
-        Self { seed: 0, workers, memory }
+        Self { seed: 0, workers, memory, whole_process: false }
     }
 }
 
@@ -220,8 +222,8 @@ impl Scanning<'_> {
 
     /// What leaves `root`; nothing where it was asked to stop before it began.
     fn flow(&self, root: OpId, watch: &mut ScanWatch<'_>) -> Result<Option<Flow>, Failure> {
-        let ScanOptions { seed, workers, memory } = *self.options;
-        let way = Way { seed, epoch: 0, workers, memory, chunk_rows: None };
+        let ScanOptions { seed, workers, memory, whole_process } = *self.options;
+        let way = Way { seed, epoch: 0, workers, memory, whole_process, chunk_rows: None };
         let part = cut::at(&self.plan, root);
         let program = cut::program(&part, cut::Faults::LeftOut, self.compiled)?;
         let flow = way.start(&program, watch.sample)?;

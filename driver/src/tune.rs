@@ -30,6 +30,8 @@ pub struct Wanted {
     pub epochs: u32,
     /// Bytes that a run may take.
     pub memory: Option<u64>,
+    /// Whether they are for the whole process, which does little else.
+    pub whole_process: bool,
     /// The time that the consumer takes for each output, in seconds.
     pub consumer: Option<f64>,
     /// What is known of the machine.
@@ -60,7 +62,7 @@ impl Wanted {
     fn measuring(&self, workers: usize, seconds: f64) -> Measuring {
         let memory = self.memory.unwrap_or_else(machine::default_memory);
         let least = TURN_SECONDS.min(seconds);
-        Measuring { workers, memory, seconds, least }
+        Measuring { workers, memory, whole_process: self.whole_process, seconds, least }
     }
 }
 

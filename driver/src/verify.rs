@@ -28,6 +28,8 @@ pub struct VerifyOptions {
     pub workers: usize,
     /// Bytes that both may take together.
     pub memory: u64,
+    /// Whether they are for the whole process, which does little else.
+    pub whole_process: bool,
     /// What may stop it: what was compared up to then is told.
     pub stop: Stop,
 }
@@ -36,7 +38,7 @@ impl Default for VerifyOptions {
     /// Three pairs and one of two epochs, all outputs, all cores.
     fn default() -> Self {
         let (workers, memory) = (machine::cores(), machine::default_memory());
-        Self { pairs: 3, limit: None, workers, memory, stop: Stop::default() }
+        Self { pairs: 3, limit: None, workers, memory, whole_process: false, stop: Stop::default() }
     }
 }
 
@@ -89,7 +91,9 @@ pub fn verify(
             seed: u64::from(number),
             workers: 1,
             readers: 1,
-            memory: options.memory / 2,
+            // In a process of its own each sees what the other one holds.
+            memory: if options.whole_process { options.memory } else { options.memory / 2 },
+            process_memory: options.whole_process.then_some(options.memory),
             epochs: 0..epochs,
             chunk_rows: Some(PLAIN_ROWS),
             ..Options::default()
@@ -155,6 +159,9 @@ impl Side<'_> {
         stop.arm(Some(optimised.stopper()))?;
         let compared = compare(&mut plain, &mut optimised, &program.output, reach);
         let interrupted = stop.arm(None).is_err();
+        if let Some(failure) = compared.exhausted {
+            return Err(failure);
+        }
         let pair = pair(compared, [&plain.stats(), &optimised.stats()], (&self.way, reach));
         // Where one was stopped, the other one has more.
         let difference = pair.difference.filter(|_| !interrupted);

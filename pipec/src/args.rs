@@ -341,6 +341,10 @@ pub(crate) struct PeekArgs {
     /// The pass over the data, from 0.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) epoch: u32,
+    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
+    /// refused, with the least that would do.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Prints JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
@@ -367,6 +371,10 @@ pub(crate) struct VerifyArgs {
     /// Compares so many batches of each at the most; records, where it ends without `batch`.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
+    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
+    /// refused, with the least that would do.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Prints what came of each pair as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
@@ -394,6 +402,10 @@ pub(crate) struct ScanArgs {
     /// What all random numbers follow from.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
+    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
+    /// refused, with the least that would do.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Prints what was found as JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,6 +19,8 @@ pub struct Entry {
     pub version: u32,
     /// What it costs, before anything has been measured.
     pub cost: Cost,
+    /// Bytes that it works in beside its result, for each byte of that.
+    pub work: f64,
     /// What rewrites may rely on.
     pub properties: &'static [Property],
     /// Where the expression language has a node of its own for it; then it has no kernel.

@@ -521,7 +521,8 @@ impl Native {
         let work = move || {
             let (workers, memory) = (options.workers, options.memory);
             let least = profile::Measuring::least_of(seconds);
-            let measuring = profile::Measuring { workers, memory, seconds, least };
+            let measuring =
+                profile::Measuring { workers, memory, whole_process: false, seconds, least };
             let measured = profile::measure(&compiled, &measuring, &stop, &mut |_| {})?;
             if let Some(path) = path {
                 measured.write(&path)?;
@@ -553,7 +554,15 @@ impl Native {
             let host = Host::load_default()?;
             let host = Some(host).filter(|it| !it.is_assumed());
             let (cores, memory) = (driver::cores(), Some(memory));
-            let wanted = tune::Wanted { seconds, cores, epochs, memory, consumer: None, host };
+            let wanted = tune::Wanted {
+                seconds,
+                cores,
+                epochs,
+                memory,
+                whole_process: false,
+                consumer: None,
+                host,
+            };
             let tuned = tune::tune(&compiled, &wanted, &stop, &mut |_| {})?;
             if let Some(path) = lock {
                 Lock::put(&path, &compiled.program.name, tuned.chosen.clone())?;

@@ -9,7 +9,7 @@
 use crate::{
     Fault, Shape,
     kernel::{VALUE_BYTES_MAX, too_large},
-    memory,
+    memory::{self, Relief},
 };
 use plan::DType;
 use std::{
@@ -19,9 +19,11 @@ use std::{
     ptr::NonNull,
     slice,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    thread,
+    time::Duration,
 };
 
 /// Bytes behind the end of every buffer that may be read, and written, without harm.
@@ -33,6 +35,12 @@ const POOL_LEN_MAX: usize = 256;
 /// Buffers that are taken while another lies idle, before that one goes: more than are taken from
 /// one batch of a usual size to the next, and some seconds of a run.
 const TAKES_IDLE_MAX: u64 = 1 << 14;
+/// The share of a run's memory that tasks leave which can be put off.
+const RESERVED: usize = 8;
+/// The share of a run's memory that a thread keeps to work in.
+const KEPT: usize = 32;
+/// From one attempt to take memory to the next, while others may still give some back.
+const WAIT: Duration = Duration::from_millis(1);
 /// From here on memory is mapped by itself; a huge page has as many bytes.
 const HUGE: usize = 2 << 20;
 
@@ -54,13 +62,15 @@ impl Buffer {
         Self::new(bytes, None)
     }
 
+    /// `home` has counted its bytes already.
     fn new(capacity: usize, home: Option<Arc<Idle>>) -> Self {
-        let data = layout_of(capacity).and_then(zeroed);
-        let data = data.unwrap_or_else(|| memory::exhausted(capacity));
-        if let Some(home) = &home {
-            home.taken.fetch_add(capacity, Relaxed);
+        match layout_of(capacity).and_then(zeroed) {
+            Some(data) => Self { data, capacity, home },
+            None => {
+                home.iter().for_each(|it| it.untake(capacity));
+                memory::exhausted(capacity)
+            }
         }
-        Self { data, capacity, home }
     }
 
     /// Bytes that it holds, without the spare ones.
@@ -119,6 +129,7 @@ unsafe fn give_back(data: NonNull<u8>, layout: Layout) {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(home) = self.home.take() {
+            memory::task_gave(self.capacity);
             if home.keep(self) {
                 return;
             }
@@ -142,18 +153,29 @@ pub struct Pool {
     idle: Arc<Idle>,
 }
 
-#[derive(Debug)]
 struct Idle {
     kept: Mutex<Kept>,
     /// Bytes that may be kept.
     most: usize,
-    /// Bytes beyond which nothing is kept while more is taken.
-    limit: usize,
-    /// Bytes of all buffers, idle ones too. It changes where the system gives memory or gets it back,
-    /// not where a buffer is used again.
+    /// Bytes of all buffers, idle ones too, beyond which nothing is kept; nor may a task have more
+    /// where there is a `relief`.
+    limit: AtomicUsize,
+    /// Bytes of all buffers, idle ones too, and of [`Working`] memory. It changes where the system gives
+    /// memory or gets it back, not where a buffer is used again.
     taken: AtomicUsize,
     /// Bytes of the idle ones.
     idle: AtomicUsize,
+    /// Tasks that wait until others have given memory back.
+    waiting: AtomicUsize,
+    /// Who holds the run to its limit.
+    relief: OnceLock<Box<dyn Relief>>,
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (taken, idle) = (self.taken.load(Relaxed), self.idle.load(Relaxed));
+        write!(f, "Idle({idle} of {taken} bytes)")
+    }
 }
 
 impl Default for Idle {
@@ -200,14 +222,46 @@ impl Pool {
         match found {
             Some(mut buffer) => {
                 self.idle.idle.fetch_sub(buffer.capacity, Relaxed);
+                memory::task_took(buffer.capacity);
                 buffer.home = home;
                 buffer
             }
             None => {
-                self.idle.make_room(capacity);
+                self.idle.take(capacity);
                 Buffer::new(capacity, home)
             }
         }
+    }
+
+    /// Holds tasks to the limit, with the help of `relief`; to be said once.
+    pub(crate) fn hold(&self, relief: Box<dyn Relief>) {
+        let _ = self.idle.relief.set(relief);
+    }
+
+    /// Bytes that all buffers may have.
+    pub(crate) fn limit(&self) -> usize {
+        self.idle.limit.load(Relaxed)
+    }
+
+    /// Bytes that the whole process may hold, where that is what is bounded.
+    pub(crate) fn process(&self) -> Option<u64> {
+        self.idle.relief.get().and_then(|it| it.process())
+    }
+
+    /// Sets how many bytes all buffers may have.
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        self.idle.limit.store(bytes, Relaxed);
+    }
+
+    /// Tasks that wait until others have given memory back.
+    pub(crate) fn waiting(&self) -> usize {
+        self.idle.waiting.load(Relaxed)
+    }
+
+    /// Counts so many bytes of other memory as the run's.
+    pub(crate) fn working(&self, bytes: usize) -> Working {
+        self.idle.take(bytes);
+        Working { bytes, home: Some(self.idle.clone()) }
     }
 
     /// Bytes of the buffers that somebody uses.
@@ -221,23 +275,116 @@ impl Pool {
     }
 }
 
-impl Idle {
-    fn new(most: usize, limit: usize) -> Self {
-        let (taken, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { kept: Mutex::default(), most, limit, taken, idle }
+/// Memory that is no buffer, such as what a decoder works in, while it is counted as the run's.
+#[derive(Debug, Default)]
+pub struct Working {
+    bytes: usize,
+    /// None outside of a run, where nobody counts.
+    home: Option<Arc<Idle>>,
+}
+
+impl Working {
+    /// Counts `bytes` bytes for the task of this thread. Ends the task where the run has not got them.
+    pub fn of(bytes: usize) -> Self {
+        memory::pool_of_task(|pool| pool.map_or_else(Self::default, |it| it.working(bytes)))
     }
 
-    /// Gives idle buffers back where there would be more than allowed with `more` bytes.
-    fn make_room(&self, more: usize) {
-        let taken = self.taken.load(Relaxed);
-        if taken.saturating_add(more) <= self.limit || self.idle.load(Relaxed) == 0 {
+    /// Zeros to work in, and what counts them: to be kept as long as they are. Ends the task where
+    /// there is no such memory.
+    pub fn room(bytes: usize) -> (Vec<u8>, Self) {
+        let (working, mut room) = (Self::of(bytes), Vec::new());
+        if room.try_reserve_exact(bytes).is_err() {
+            memory::exhausted(bytes);
+        }
+        room.resize(bytes, 0);
+        (room, working)
+    }
+
+    /// Whether a thread may keep so many bytes from one task to the next: a small part of what its run
+    /// has.
+    pub fn may_stay(bytes: usize) -> bool {
+        memory::pool_of_task(|pool| pool.is_none_or(|it| bytes <= it.limit() / KEPT))
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some(home) = &self.home {
+            home.untake(self.bytes);
+        }
+    }
+}
+
+impl Idle {
+    fn new(most: usize, limit: usize) -> Self {
+        let (taken, idle, waiting) = Default::default();
+        let (kept, limit, relief) = (Mutex::default(), AtomicUsize::new(limit), OnceLock::new());
+        Self { kept, most, limit, taken, idle, waiting, relief }
+    }
+
+    /// Counts `more` bytes. Idle buffers go where there would be too much; where that is not enough the
+    /// task waits, or ends.
+    fn take(&self, more: usize) {
+        if !self.try_take(more) && !self.take_of_idle(more) {
+            match self.relief.get().filter(|_| memory::is_in_task()) {
+                Some(relief) => self.take_with(&**relief, more),
+                None => drop(self.taken.fetch_add(more, Relaxed)),
+            }
+        }
+        memory::task_took(more);
+    }
+
+    /// Counts so many bytes where there is room for them.
+    fn try_take(&self, more: usize) -> bool {
+        let limit = self.limit.load(Relaxed);
+        // What can be done again leaves some for what cannot.
+        let limit = if memory::task_is_done_again() { limit - limit / RESERVED } else { limit };
+        let before = self.taken.fetch_add(more, Relaxed);
+        let fits = before.saturating_add(more) <= limit;
+        if !fits {
+            self.taken.fetch_sub(more, Relaxed);
+        }
+        fits
+    }
+
+    /// The same, after all idle buffers have gone back to the system.
+    fn take_of_idle(&self, more: usize) -> bool {
+        if self.idle.load(Relaxed) > 0 {
+            let mut kept = self.kept();
+            let all = std::mem::take(&mut kept.all);
+            (kept.len, kept.bytes) = (0, 0);
+            drop(kept);
+            self.give_back(all.into_values().flatten().map(|it| it.0).collect());
+        }
+        self.try_take(more)
+    }
+
+    /// The same, after a closer look, and after others have given something back.
+    fn take_with(&self, relief: &dyn Relief, more: usize) {
+        relief.look();
+        if self.take_of_idle(more) {
             return;
         }
-        let mut kept = self.kept();
-        let all = std::mem::take(&mut kept.all);
-        (kept.len, kept.bytes) = (0, 0);
-        drop(kept);
-        self.give_back(all.into_values().flatten().map(|it| it.0).collect());
+        if memory::task_waits() {
+            self.waiting.fetch_add(1, Relaxed);
+            let mut fits = false;
+            while !fits && relief.may_come() {
+                thread::sleep(WAIT);
+                fits = self.take_of_idle(more);
+            }
+            self.waiting.fetch_sub(1, Relaxed);
+            if fits {
+                return;
+            }
+        }
+        let used = self.taken.load(Relaxed).saturating_sub(self.idle.load(Relaxed));
+        memory::beyond(more, used);
+    }
+
+    /// Counts so many bytes no more.
+    fn untake(&self, bytes: usize) {
+        memory::task_gave(bytes);
+        self.taken.fetch_sub(bytes, Relaxed);
     }
 
     /// Gives buffers back that lay idle.

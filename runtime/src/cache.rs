@@ -206,6 +206,11 @@ impl Cache {
         }
     }
 
+    /// Bytes of the values that are kept.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
     /// What it has done so far.
     pub fn stats(&self) -> CacheStats {
         let entries = self.shards.iter().map(|it| locked(it).len() as u64).sum();

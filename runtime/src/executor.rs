@@ -3,6 +3,7 @@
 //! `state.rs` says what may run and what follows from it, `task.rs` does the work, `node.rs` is
 //! what they talk about, `build.rs` makes it all from a program.
 
+mod bound;
 mod build;
 mod cut;
 mod deal;
@@ -30,12 +31,14 @@ pub use position::Position;
 pub use stats::{StageStats, Stats};
 
 use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os};
+use bound::Budget;
 use deal::Below;
-use least::Least;
+use least::Needs;
+use memory::enter;
 use node::Class;
 use plan::{Field, Program};
 use position::At;
-use state::{Budget, Calls, State};
+use state::{Calls, State};
 use std::{
     any::Any,
     collections::BTreeMap,
@@ -61,6 +64,9 @@ use std::{
 //
 // Bounds. A node begins a task only while it has room (`Node::has_room`): few chunks, and few
 // bytes, begun or waiting for the next node. A node that holds nothing always has room.
+//
+// Memory. What tasks take is held to a bound, of the run's buffers or of the whole process; `bound.rs`
+// says how, and what becomes of a task that would take more.
 //
 // No deadlock. Assume that no task is running and that nothing waits for the consumer. Then every
 // ring is empty, since its first outcome would have gone on, and the root's `out` is empty. A node
@@ -97,8 +103,12 @@ pub struct Options {
     pub workers: usize,
     /// Threads that wait for files; at least one is started where there is something to read.
     pub readers: usize,
-    /// Bytes that the run may take, with the batch that the consumer holds.
+    /// Bytes that the run may take, with the batches that the consumer holds: its buffers, and what
+    /// decoders work in. A task that would take more waits, or ends the run.
     pub memory: u64,
+    /// Bytes that buffers and values that are kept from epoch to epoch may take together, where that is more
+    /// than `memory`, which is without the latter.
+    pub bound: Option<u64>,
     /// Bytes that the whole process may hold, which does little else: what it holds already counts, and
     /// a run that cannot do with the rest is refused. None where others decide that.
     pub process_memory: Option<u64>,
@@ -132,6 +142,7 @@ impl Default for Options {
             workers: 1,
             readers: 1,
             memory: 1 << 30,
+            bound: None,
             process_memory: None,
             epochs: 0..1,
             chunk_rows: None,
@@ -169,26 +180,31 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let pool = Pool::within(left);
     let made = Options { memory: left, ..of.clone() };
     let nodes = memory::or_failure(|| build::nodes(program, kernels, (&made, &pool)))?;
-    let (mut workers, mut budget) = (options.workers.max(1), None);
-    if let (Some(bound), Some(process)) = (bound, os::resident()) {
-        let least = Least::of(program, &nodes, process as u64);
-        least.check(bound)?;
-        workers = least.workers(workers, bound);
-        budget = Some(Budget::new(bound, process, pool));
-    }
-    let kept = build::kept_columns(program);
+    let process = bound.and_then(|_| os::resident());
+    let bound = bound.filter(|_| process.is_some());
+    let needs = Needs::of(program, &nodes);
+    let least = needs.least(process);
+    let memory = bound.or(of.bound).unwrap_or(of.memory);
+    least.check(memory)?;
+    let workers = least.workers(options.workers.max(1), memory);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
-    let shared = Shared {
-        state: Mutex::new(State::new(nodes, of.epochs.clone(), (options.most_lost, budget))),
+    let to_start = [workers, if readers { options.readers.max(1) } else { 0 }];
+    let budget = Budget::new(memory, process, pool.clone(), needs);
+    let kept = build::kept_columns(program);
+    let limits = (options.most_lost, budget, to_start);
+    let shared = Arc::new(Shared {
+        state: Mutex::new(State::new(nodes, of.epochs.clone(), limits)),
         cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
-    };
+        pool,
+    });
+    shared.hold(bound);
     Ok(Run {
-        shared: Arc::new(shared),
+        shared,
         stages: build::titles(program),
         kept,
-        to_start: [workers, if readers { options.readers.max(1) } else { 0 }],
+        to_start,
         threads: Vec::new(),
         phase,
         epochs_left: options.epochs.len(),
@@ -268,6 +284,7 @@ struct Shared {
     tasks: [Condvar; Class::COUNT],
     /// Where the consumer waits for a chunk.
     output: Condvar,
+    pool: Pool,
 }
 
 impl Run {
@@ -349,7 +366,8 @@ impl Run {
     /// # Errors
     /// The program has no such value.
     pub fn keep(&mut self, points: &[CachePoint]) -> Result<(), Failure> {
-        let state = self.shared.lock();
+        let mut state = self.shared.lock();
+        points.iter().for_each(|it| state.budget.keep(&it.cache));
         points.iter().try_for_each(|it| state.keep(it))
     }
 
@@ -367,7 +385,7 @@ impl Run {
                 let thread = thread::Builder::new()
                     .name(format!("{} {number}", class.name()))
                     .stack_size(STACK_BYTES)
-                    .spawn(move || shared.work_guarded(class))
+                    .spawn(move || shared.work_guarded(class, number))
                     .map_err(|error| Failure::Io {
                         path: format!("{} {number}", class.name()),
                         detail: format!(
@@ -422,11 +440,20 @@ impl Shared {
     }
 
     /// What a thread does from its start to its end.
-    fn work(&self, class: Class) {
+    fn work(&self, class: Class, number: usize) {
+        enter(&self.pool);
         let mut memory = task::Memory::default();
         let mut owed = Duration::ZERO;
         let mut state = self.lock();
         while !state.stopped {
+            if state.is_surplus(class, number) {
+                // What it has kept goes first: others wait for that.
+                drop(state);
+                drop(memory);
+                state = self.lock();
+                state.threads[class as usize] -= 1;
+                break;
+            }
             if owed >= REST_MIN {
                 let rest = owed.min(REST_MAX);
                 owed -= rest;
@@ -448,7 +475,11 @@ impl Shared {
             owed += outcome.busy.mul_f64(1.0 / self.cpu_share - 1.0);
             state = self.lock();
             state.finish(outcome);
+            self.call_surplus(&state);
         }
+        let calls = state.calls();
+        drop(state);
+        self.call(calls);
     }
 
     fn sleep<'a>(&self, mut state: MutexGuard<'a, State>, class: Class) -> MutexGuard<'a, State> {
@@ -463,8 +494,8 @@ impl Shared {
     }
 
     /// Works, and ends the run should the executor itself be broken: it must not hang.
-    fn work_guarded(&self, class: Class) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class))) {
+    fn work_guarded(&self, class: Class, number: usize) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class, number))) {
             self.lock().broken = Some(bug("the executor", &*panic));
             self.stop();
         }

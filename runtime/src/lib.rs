@@ -18,7 +18,7 @@ mod source;
 mod tensor;
 pub mod tokens;
 
-pub use buffer::{Buffer, Pool, SPARE, Scratch};
+pub use buffer::{Buffer, Pool, SPARE, Scratch, Working};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };

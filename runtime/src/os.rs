@@ -81,6 +81,18 @@ pub fn resident() -> Option<usize> {
     None
 }
 
+/// Gives memory back to the system that the allocator keeps for later.
+pub(crate) fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> i32;
+        }
+        // SAFETY: it may be called at any time, by any thread (malloc_trim(3)).
+        unsafe { malloc_trim(0) };
+    }
+}
+
 /// Memory of `bytes` bytes, all 0, that begins at a multiple of `align`, a power of two, and is taken
 /// from the system page by page when it is touched first. None where the system gives nothing;
 /// [`unmap`] gives it back.

@@ -128,6 +128,12 @@ pub trait Operator: Send {
         None
     }
 
+    /// Records of its inputs that it holds at a time, or makes one of, where these are several: their
+    /// bytes count in the least memory that a run needs.
+    fn holds(&self) -> u64 {
+        0
+    }
+
     /// A point, passed in the last `push`, from which the operator could begin again; the last one
     /// if there were several.
     ///

@@ -63,6 +63,7 @@ pub(crate) const fn plain(signature: &'static str, doc: &'static str) -> plan::E
         doc,
         version: 1,
         cost: plan::Cost::call(20.0),
+        work: 0.0,
         properties: &[],
         intrinsic: None,
         result: None,

@@ -123,7 +123,8 @@ fn making(
     })
 }
 
-/// Bytes of the values of one record that are neither read from a column nor written into one.
+/// Bytes of the values of one record that are neither read from a column nor written into one, and of
+/// what the one of its functions works in that needs the most.
 ///
 /// Arithmetic that only other arithmetic needs is assumed to be computed in one loop with it; views
 /// copy nothing.
@@ -158,7 +159,15 @@ fn temporaries(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> 
         };
         times > 0 && !elsewhere && !(goes_out && times == 1)
     });
-    counted.map(|it| sizes[it]).sum()
+    let worked = graph.iter().filter(|it| needed[it.0.row()].0 > 0).map(|(id, expr, _)| {
+        let entry = match expr {
+            Expr::Call { function, .. } => catalog.function(function),
+            _ => None,
+        };
+        sizes[id].times(entry.map_or(0.0, |it| it.work))
+    });
+    let largest = worked.fold(Figure::default(), Figure::max);
+    counted.map(|it| sizes[it]).sum::<Figure>() + largest
 }
 
 fn is_arithmetic(expr: &Expr) -> bool {

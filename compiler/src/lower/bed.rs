@@ -11,6 +11,7 @@ const fn entry(signature: &'static str, cost: Cost, properties: &'static [Proper
         doc: "",
         version: 1,
         cost,
+        work: 0.0,
         properties,
         intrinsic: None,
         result: None,

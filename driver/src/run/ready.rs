@@ -56,6 +56,7 @@ pub(super) fn ready(
         workers: options.workers,
         readers: readers(options.workers),
         memory: own,
+        bound: Some(options.memory),
         process_memory: options.whole_process.then_some(options.memory),
         epochs,
         chunk_rows: options.chunk_rows,

@@ -25,7 +25,7 @@ fn scanned(name: &str, files: &[(&str, &[u8])], text: &str) -> (Scan, Vec<Bad>) 
         progress: &mut |_| {},
         sample: &mut |_| {},
     };
-    let options = ScanOptions { seed: 0, workers: 2, memory: 1 << 26 };
+    let options = ScanOptions { workers: 2, memory: 1 << 26, ..ScanOptions::default() };
     let found = scan(&compiled, &options, watch).unwrap();
     let _ = fs::remove_dir_all(&folder);
     (found, all)
@@ -80,7 +80,8 @@ fn what_was_found_before_it_was_stopped_is_given() {
         "edition 2026\npipeline p = range(100_000_000) |> map { x: 6 // (i - 3) } |> batch(2)\n";
     let loaded = Loaded::from_text(Path::new("p.pipe"), text.to_owned());
     let compiled = compile(&loaded, &Settings::default()).unwrap();
-    let (stop, options) = (Stop::default(), ScanOptions { seed: 0, workers: 1, memory: 1 << 26 });
+    let (stop, options) =
+        (Stop::default(), ScanOptions { workers: 1, memory: 1 << 26, ..ScanOptions::default() });
     let asked = stop.clone();
     let watch = ScanWatch {
         stop,

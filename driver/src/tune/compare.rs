@@ -236,6 +236,8 @@ impl<'a> Bench<'a> {
             workers: way.workers,
             readers: run::readers(way.workers),
             memory,
+            bound: Some(all),
+            process_memory: self.wanted.whole_process.then_some(all),
             epochs: 0..u32::MAX,
             caps: way.caps.clone(),
             ..runtime::Options::default()

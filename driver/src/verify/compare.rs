@@ -24,7 +24,7 @@ pub struct Difference {
 }
 
 /// What came of comparing two streams.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compared {
     /// Outputs that are the same.
     pub outputs: u64,
@@ -32,6 +32,8 @@ pub struct Compared {
     pub hash: u64,
     /// How both ended, where they failed alike.
     pub failure: Option<Failure>,
+    /// Why one of them ended early, where that was for want of memory: nothing is known then.
+    pub exhausted: Option<Failure>,
     /// Where they differ first.
     pub difference: Option<Difference>,
     /// By how much numbers differ, where that is allowed.
@@ -84,12 +86,15 @@ pub fn compare(
     reach: Reach,
 ) -> Compared {
     let (mut plain, mut optimised) = (Rows::of(plain), Rows::of(optimised));
-    let mut compared =
-        Compared { outputs: 0, hash: 0, failure: None, difference: None, error: Error::default() };
+    let mut compared = Compared::default();
     let mut nearly = reach.nearly.then(Error::default);
     while reach.limit.is_none_or(|it| compared.outputs < it) {
         let both = (plain.next(), optimised.next());
         let (Some(a), Some(b)) = both else {
+            compared.exhausted = [&plain, &optimised].iter().find_map(|it| it.exhausted());
+            if compared.exhausted.is_some() {
+                break;
+            }
             let more = [both.0.is_some(), both.1.is_some()];
             if more != [false; 2] && both_fail(&mut plain, &mut optimised) {
                 compared.failure = plain.failure;
@@ -126,6 +131,11 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn of(chunks: &'a mut dyn Iterator<Item = Result<Chunk, Failure>>) -> Self {
         Self { chunks, chunk: None, row: 0, failure: None }
+    }
+
+    /// Its failure, where it was for want of memory: of that the other one needs more or less.
+    fn exhausted(&self) -> Option<Failure> {
+        self.failure.clone().filter(|it| matches!(it, Failure::Memory { .. }))
     }
 
     fn next(&mut self) -> Option<Chunk> {

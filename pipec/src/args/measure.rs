@@ -106,7 +106,7 @@ pub(crate) struct ProfileArgs {
     /// The longest that it may take.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub(crate) seconds: Duration,
-    /// Memory that the run may take, such as 2GiB; a quarter of what is free if not said.
+    /// Memory that the process may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
 }
@@ -141,7 +141,7 @@ pub(crate) struct TuneArgs {
     /// The time that the consumer takes for a batch, such as 120ms.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) consumer: Option<Duration>,
-    /// Memory that a run may take, such as 2GiB; a quarter of what is free if not said.
+    /// Memory that the process may take, such as 2GiB; a quarter of what is free if not said.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
 }

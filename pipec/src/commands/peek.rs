@@ -33,7 +33,9 @@ pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let records = args.records as usize;
     let usual = PeekOptions::default();
-    let options = PeekOptions { records, seed: args.seed, epoch: args.epoch, at, ..usual };
+    let memory = args.memory.unwrap_or(usual.memory);
+    let (seed, epoch, whole_process) = (args.seed, args.epoch, true);
+    let options = PeekOptions { records, seed, epoch, at, memory, whole_process };
     match &args.record {
         Some(record) => follow(args, &compiled, (&options, record), talk),
         None => steps(args, &compiled, &options, talk),

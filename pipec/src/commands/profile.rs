@@ -54,6 +54,7 @@ pub(super) fn measured(
     let measuring = profile::Measuring {
         workers: program.workers.map_or(usual.workers, usize::from),
         memory: memory.unwrap_or(usual.memory),
+        whole_process: true,
         seconds: seconds.as_secs_f64(),
         least: profile::Measuring::least_of(seconds.as_secs_f64()),
     };

@@ -41,8 +41,10 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
         progress: &mut |n| talk.passing(&format!("{} looked at", things(n, "record", "records"))),
         sample: &mut samples_made(talk),
     };
-    let outcome =
-        scan(&compiled, &ScanOptions { seed: args.seed, ..ScanOptions::default() }, watch);
+    let usual = ScanOptions::default();
+    let memory = args.memory.unwrap_or(usual.memory);
+    let options = ScanOptions { seed: args.seed, memory, whole_process: true, ..usual };
+    let outcome = scan(&compiled, &options, watch);
     talk.passed();
     let closed = out.map_or(Ok(()), Lines::close);
     match outcome.and_then(|it| closed.map(|()| it)) {

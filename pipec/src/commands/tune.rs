@@ -29,6 +29,7 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
         cores: args.virtually.virtual_cores.map_or_else(driver::cores, usize::from),
         epochs: args.epochs,
         memory: args.memory,
+        whole_process: true,
         consumer: args.consumer.as_ref().map(Duration::as_secs_f64),
         host,
     };

@@ -26,7 +26,9 @@ pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
     let workers = args.program.workers.map_or(usual.workers, usize::from);
     let stop = Stop::default();
     super::run::stop_on_signals(stop.clone(), talk.terminal);
-    let options = VerifyOptions { pairs: args.pairs, limit: args.limit, workers, stop, ..usual };
+    let memory = args.memory.unwrap_or(usual.memory);
+    let (pairs, limit) = (args.pairs, args.limit);
+    let options = VerifyOptions { pairs, limit, workers, memory, whole_process: true, stop };
     let batched = compiled.program.batched;
     let (mut all, mut shown) = (Vec::new(), Ok(()));
     let outcome = verify(&compiled, &options, &mut samples_made(talk), &mut |pair| {

@@ -207,6 +207,11 @@ impl Compiled {
         self.register_bytes
     }
 
+    /// What a person would call a record of `chunk`.
+    pub(crate) fn record_name(&self, chunk: &Chunk, row: usize) -> String {
+        name_of(&self.sources, chunk, row)
+    }
+
     /// Whether it computes a whole chunk at a time.
     pub(crate) fn is_at_once(&self) -> bool {
         self.vector

@@ -187,6 +187,7 @@ impl Build<'_> {
             memory: self.options.memory,
             rows: 1,
             pool: self.pool.clone(),
+            holds: 0,
             finishes_apart: false,
             ends_again: true,
         };
@@ -345,12 +346,14 @@ impl Build<'_> {
             memory: self.options.memory,
             rows: self.rows(stage),
             pool: self.pool.clone(),
+            holds: 0,
             finishes_apart: true,
             ends_again: false,
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;
         maker.finishes_apart = first.has_finish();
+        maker.holds = first.holds();
         let finishes_apart = maker.finishes_apart;
         Ok((operating(maker), finishes_apart))
     }

@@ -98,6 +98,7 @@ type Held = Arc<Mutex<Vec<Weak<Buffer>>>>;
 pub(super) struct Batch(OnceLock<Arc<Vec<Arc<Buffer>>>>);
 
 /// A chunk that lies within one batch.
+#[derive(Clone)]
 pub(super) struct Piece {
     pub(super) chunk: Chunk,
     pub(super) batch: Arc<Batch>,

@@ -28,11 +28,17 @@ const BARREN_MAX: u64 = 1 << 24;
 impl State {
     /// Takes the outcome of a task.
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, result } = outcome;
+        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, memory, result } = outcome;
         self.look(ended);
-        self.in_flight -= bytes_in;
+        self.is_alone = false;
         let node = &mut self.nodes[id];
         node.measured.end_task(busy, cpu);
+        node.measured.task_bytes = node.measured.task_bytes.max(memory);
+        let result = match result {
+            Ok(Product::PutOff(job)) => return self.put_off(*job),
+            other => other,
+        };
+        self.in_flight -= bytes_in;
         match slot {
             Slot::Ring(number) => self.finish_parallel((id, number), busy, result),
             Slot::Serial(epoch) => {
@@ -41,6 +47,7 @@ impl State {
             }
         }
         self.settle();
+        self.judge(id);
     }
 
     fn finish_parallel(

@@ -30,6 +30,8 @@ pub(super) struct Measured {
     pub(super) active: usize,
     /// Bytes of its largest chunk.
     pub(super) chunk_bytes: usize,
+    /// The most bytes that one of its tasks had beyond those before it.
+    pub(super) task_bytes: usize,
     /// Processor time of the tasks of which it was measured, and their time by the wall clock.
     pub(super) cpu: Duration,
     pub(super) cpu_busy: Duration,

@@ -150,6 +150,7 @@ pub(super) enum Item {
 }
 
 /// A chunk, and what is to be known about it.
+#[derive(Clone)]
 pub(super) struct Parcel {
     pub(super) chunk: Chunk,
     pub(super) bytes: usize,

@@ -47,6 +47,8 @@ pub(super) struct Maker {
     pub(super) rows: usize,
     pub(super) memory: u64,
     pub(super) pool: Pool,
+    /// See [`Operator::holds`].
+    pub(super) holds: u64,
     /// Whether a node of its own does the parallel step.
     pub(super) finishes_apart: bool,
     /// Whether an input that has ended is come to the end of again when a run is resumed: what was
@@ -235,6 +237,11 @@ impl Opened {
         let inputs = self.inputs.iter_mut().enumerate().map(|(i, it)| it.place(ahead(i), again));
         let inputs = inputs.collect();
         self.point = Arc::new(Point::Operator { state, number: self.number, inputs });
+    }
+
+    /// See [`Operator::holds`].
+    pub(super) fn holds(&self) -> u64 {
+        self.serial.holds()
     }
 
     /// Whether it has a step that need not be done in order.

@@ -178,6 +178,11 @@ impl Shared {
             let now = Instant::now();
             waiting_since.get_or_insert(now);
             state.consumer_waits = true;
+            if !state.put_off.is_empty() {
+                // What was put off may wait for the consumer.
+                let calls = state.calls();
+                self.call(calls);
+            }
             state = match until.map(|it| it.saturating_duration_since(now)) {
                 Some(left) => {
                     timed_out = left.is_zero();
@@ -187,6 +192,8 @@ impl Shared {
                 None => self.output.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         };
+        // From here on it works, and has something to give back.
+        state.consumer_waits = false;
         let just_waited = waiting_since.map(|it| it.elapsed()).unwrap_or_default();
         state.stalled += just_waited;
         *waited += just_waited;

@@ -3,6 +3,7 @@
 //! The argument that this is right stands above `Options`, in `executor.rs`.
 
 use super::{
+    bound::Budget,
     cut::{Cut, Stretch},
     losses::LostRecord,
     node::{Class, Fetch, Item, Kind, Node},
@@ -11,7 +12,7 @@ use super::{
     supply::Supply,
     task::{Job, Slot, Work},
 };
-use crate::{CachePoint, Failure, Pool, Source, Wants, eval::Tap, os};
+use crate::{CachePoint, Failure, Source, Wants, eval::Tap};
 use plan::{Index, StageId};
 use std::{
     ops::Range,
@@ -57,44 +58,15 @@ pub(super) struct State {
     pub(super) in_flight_peak: usize,
     /// When the nodes were looked at last.
     looked: Option<Instant>,
-    /// What the whole process may hold, where that is bounded.
-    budget: Option<Budget>,
-}
-
-/// The memory that the process may hold, and what it was seen to hold.
-pub(super) struct Budget {
-    most: usize,
-    pool: Pool,
-    /// Bytes of the process besides the pool's buffers: code, what decoders and sinks work in.
-    beside: usize,
-    /// When that was looked at last.
-    looked: Option<Instant>,
-}
-
-/// From one look at what the process holds to the next.
-const RESIDENT_PERIOD: Duration = Duration::from_millis(20);
-
-impl Budget {
-    /// `most` bytes, of which the process has `beside` before it runs.
-    pub(super) fn new(most: u64, beside: usize, pool: Pool) -> Self {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        Self { most, beside, pool, looked: None }
-    }
-
-    fn look(&mut self, now: Instant) {
-        if self.looked.is_some_and(|it| now.saturating_duration_since(it) < RESIDENT_PERIOD) {
-            return;
-        }
-        self.looked = Some(now);
-        if let Some(resident) = os::resident() {
-            self.beside = resident.saturating_sub(self.pool.taken());
-        }
-    }
-
-    /// Whether there is room for so many bytes more.
-    fn has_room(&self, bytes: usize) -> bool {
-        self.beside.saturating_add(self.pool.used()).saturating_add(bytes) <= self.most
-    }
+    /// The memory that the run may have.
+    pub(super) budget: Budget,
+    /// Tasks that would have taken more than that, and are done again when nobody else is at work.
+    pub(super) put_off: Vec<Job>,
+    /// Whether such a one is at work.
+    pub(super) is_alone: bool,
+    /// Threads of each class that there are, and that there may be: fewer where memory is short.
+    pub(super) threads: [usize; Class::COUNT],
+    pub(super) threads_most: [usize; Class::COUNT],
 }
 
 /// Whom to wake.
@@ -108,7 +80,7 @@ impl State {
     pub(super) fn new(
         nodes: Vec<Node>,
         epochs: Range<u32>,
-        (most_lost, budget): (Option<u64>, Option<Budget>),
+        (most_lost, budget, threads): (Option<u64>, Budget, [usize; Class::COUNT]),
     ) -> Self {
         let of = |class: Class| {
             let mut ids: Vec<_> = (0..nodes.len()).filter(|&it| nodes[it].class == class).collect();
@@ -132,6 +104,10 @@ impl State {
             in_flight_peak: 0,
             looked: None,
             budget,
+            put_off: Vec::new(),
+            is_alone: false,
+            threads,
+            threads_most: threads,
         }
     }
 
@@ -219,7 +195,8 @@ impl State {
 
     /// The task for a thread of `class` that is nearest to the output.
     pub(super) fn take_job(&mut self, class: Class) -> Option<Job> {
-        let id = self.order[class as usize].iter().copied().find(|&it| self.is_ready(it))?;
+        let ready = self.order[class as usize].iter().copied().find(|&it| self.is_ready(it));
+        let Some(id) = ready else { return self.take_put_off(class) };
         let job = self.begin(id);
         self.nodes[id].measured.active += 1;
         self.settle();
@@ -231,7 +208,9 @@ impl State {
         let mut calls = Calls::default();
         for class in Class::ALL.map(|it| it as usize) {
             let idle = self.sleeping[class] > self.called[class];
-            calls.tasks[class] = idle && self.order[class].iter().any(|&it| self.is_ready(it));
+            calls.tasks[class] = idle
+                && (self.order[class].iter().any(|&it| self.is_ready(it))
+                    || self.put_off_class().is_some_and(|it| it as usize == class));
             self.called[class] += usize::from(calls.tasks[class]);
         }
         calls.output = self.consumer_waits && (self.is_worth_a_call() || self.has_much_to_tell());
@@ -271,7 +250,7 @@ impl State {
             return;
         }
         self.looked = Some(now);
-        self.budget.iter_mut().for_each(|it| it.look(now));
+        self.budget.look_now_and_then(now);
         let seconds = since.as_secs_f64();
         for id in 0..self.nodes.len() {
             let node = &self.nodes[id];
@@ -287,29 +266,15 @@ impl State {
     }
 
     /// Whether a task of the node may begin.
-    fn is_ready(&self, id: usize) -> bool {
+    pub(super) fn is_ready(&self, id: usize) -> bool {
         let node = &self.nodes[id];
-        if node.is_busy || node.is_stuck || node.epoch >= self.end {
+        if self.is_held_up(id) || node.is_busy || node.is_stuck || node.epoch >= self.end {
             return false;
         }
         if node.losses.n_untold() >= 2 * UNTOLD {
             return false;
         }
         self.has_thread(node) && self.has_work(id) && node.has_room() && self.has_memory(node)
-    }
-
-    /// Whether there is memory for what a task of the node makes, beside what those at work may make.
-    ///
-    /// Where nobody is at work and nothing waits for the consumer it may begin all the same, since
-    /// nothing else would ever give memory back.
-    fn has_memory(&self, node: &Node) -> bool {
-        let Some(budget) = &self.budget else { return true };
-        let makes = |it: &Node| it.limit.chunk_bytes.unwrap_or(0).max(it.measured.chunk_bytes);
-        let at_work: usize = self.nodes.iter().map(|it| it.measured.active).sum();
-        let most = self.nodes.iter().filter(|it| it.measured.active > 0).map(makes);
-        let underway = most.fold(makes(node), usize::max).saturating_mul(at_work + 1);
-        let is_quiet = at_work == 0 && self.nodes.last().is_none_or(|it| it.out.is_empty());
-        is_quiet || budget.has_room(underway)
     }
 
     /// Whether one thread more may work in the node's stage, with all its lanes.
@@ -398,7 +363,7 @@ impl State {
         node.measured.entered += entered;
         node.is_busy = work.is_serial();
         let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
-        let label = node.name.label.clone();
-        Job { node: id, stage: node.stage, slot, label, bytes_in, timed, work }
+        let (label, manner) = (node.name.label.clone(), work.manner());
+        Job { node: id, stage: node.stage, slot, label, bytes_in, timed, manner, put_off: 0, work }
     }
 }

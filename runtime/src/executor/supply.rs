@@ -55,6 +55,7 @@ impl Cursor {
 }
 
 /// Places of an epoch, each of whose passes is `pass`.
+#[derive(Clone)]
 pub(super) struct Places {
     pub(super) places: Range<u64>,
     pub(super) pass: Pass,

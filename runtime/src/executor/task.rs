@@ -10,7 +10,9 @@ use super::{
 use crate::{
     Chunk, Failure,
     eval::{Compiled, Destination, Lost, Registers},
-    foreign, memory, os, tokens,
+    foreign,
+    memory::{self, Manner},
+    os, tokens,
 };
 use std::{
     ops::Range,
@@ -30,6 +32,10 @@ pub(super) struct Job {
     pub(super) bytes_in: usize,
     /// Whether the processor time that it takes is measured.
     pub(super) timed: bool,
+    /// What becomes of it where it would take more memory than the run may have.
+    pub(super) manner: Manner,
+    /// How often that has happened to it.
+    pub(super) put_off: u32,
     pub(super) work: Work,
 }
 
@@ -70,6 +76,8 @@ pub(super) struct Outcome {
     pub(super) ended: Instant,
     /// Processor time, where it was measured.
     pub(super) cpu: Option<Duration>,
+    /// The most bytes that it had beyond those before it.
+    pub(super) memory: usize,
     pub(super) result: Result<Product, Failure>,
 }
 
@@ -79,6 +87,9 @@ pub(super) enum Product {
     Counted(Pass),
     Drawn(Drawn, Box<Cursor>),
     Step(Step),
+    /// Nothing: it is to be done again when nobody else is at work, since it would take more memory
+    /// than the run may have.
+    PutOff(Box<Job>),
 }
 
 /// A thread's own memory, by stage: the lanes of one share it.
@@ -94,14 +105,21 @@ impl Job {
     }
 
     fn run_here(self, own: &mut Memory) -> Outcome {
-        let Self { node, stage, slot, label, bytes_in, timed, work } = self;
+        let Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work } = self;
+        let again = if manner == Manner::Again { work.again() } else { None };
         let cpu_begin = if timed { os::thread_cpu() } else { None };
         foreign::take_elsewhere();
         let begin = Instant::now();
-        let run = AssertUnwindSafe(|| work.run(own.of(stage)));
-        let result = catch_unwind(run).unwrap_or_else(|panic| {
+        let run = AssertUnwindSafe(|| work.run(own.of(stage), manner));
+        let (result, memory) = memory::task(manner, || catch_unwind(run));
+        let result = result.unwrap_or_else(|panic| {
             // What it has left in the registers is not to be trusted.
             own.registers[stage] = None;
+            if let Some(work) = again.filter(|_| memory::is_beyond(&*panic)) {
+                let (label, put_off) = (label.clone(), put_off + 1);
+                let job = Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work };
+                return Ok(Product::PutOff(Box::new(job)));
+            }
             Err(memory::failure_of(&*panic)
                 .unwrap_or_else(|| bug(&format!("the step at {label}"), &*panic)))
         });
@@ -111,7 +129,7 @@ impl Job {
         let busy = ended - begin;
         // Asking takes time too, which short tasks are not to be charged with.
         let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
-        Outcome { node, slot, bytes_in, busy, ended, cpu, result }
+        Outcome { node, slot, bytes_in, busy, ended, cpu, memory, result }
     }
 }
 
@@ -143,7 +161,30 @@ impl Work {
         matches!(self, Self::Count(_) | Self::Draw(..) | Self::Step(..))
     }
 
-    fn run(self, registers: &mut Option<Registers>) -> Result<Product, Failure> {
+    /// The same once more, where it comes to the same.
+    fn again(&self) -> Option<Self> {
+        match self {
+            Self::Fetch(supply, places) => Some(Self::Fetch(supply.clone(), places.clone())),
+            Self::Compute(compiled, chunk) => Some(Self::Compute(compiled.clone(), chunk.clone())),
+            Self::Place(compiled, piece) => Some(Self::Place(compiled.clone(), piece.clone())),
+            Self::Finish(parcel) => Some(Self::Finish(parcel.clone())),
+            Self::Count(_) | Self::Draw(..) | Self::Step(..) => None,
+        }
+    }
+
+    /// What becomes of it where it would take more memory than the run may have.
+    pub(super) fn manner(&self) -> Manner {
+        match self {
+            // Who stands outside may remember how often he was called.
+            Self::Compute(compiled, _) | Self::Place(compiled, _) if compiled.calls_out() => {
+                Manner::Waits
+            }
+            Self::Count(_) | Self::Draw(..) | Self::Step(..) => Manner::Waits,
+            _ => Manner::Again,
+        }
+    }
+
+    fn run(self, registers: &mut Option<Registers>, manner: Manner) -> Result<Product, Failure> {
         match self {
             Self::Count(supply) => supply.pass().map(Product::Counted),
             Self::Fetch(supply, places) => fetch(&supply, &places),
@@ -154,12 +195,13 @@ impl Work {
             }
             Self::Compute(compiled, chunk) => {
                 let registers = registers.get_or_insert_with(|| compiled.registers());
-                compute(&compiled, registers, &chunk, None).map(|it| done(it, Parcel::new))
+                let computed = compute(&compiled, registers, (&chunk, None), manner)?;
+                Ok(done(computed, Parcel::new))
             }
             Self::Place(compiled, piece) => {
                 let registers = registers.get_or_insert_with(|| compiled.registers());
                 let to = piece.destination();
-                let computed = compute(&compiled, registers, &piece.chunk, Some(&to))?;
+                let computed = compute(&compiled, registers, (&piece.chunk, Some(&to)), manner)?;
                 Ok(done(computed, |chunk| piece.into_parcel(chunk)))
             }
             Self::Finish(parcel) => match parcel.finish {
@@ -201,16 +243,38 @@ fn fetch(supply: &Supply, at: &Places) -> Result<Product, Failure> {
 fn compute(
     compiled: &Compiled,
     registers: &mut Registers,
-    chunk: &Chunk,
-    to: Option<&Destination>,
+    (chunk, to): (&Chunk, Option<&Destination>),
+    manner: Manner,
 ) -> Result<Computed, Failure> {
     let mut lost = Vec::new();
-    let whole = compiled.run(registers, chunk, to, &mut lost);
-    let some = |rows: Range<usize>| {
+    let run = |registers: &mut Registers, rows: Range<usize>, lost: &mut Vec<Lost>| {
         lost.clear();
         let to = to.map(|it| Destination { row: it.row + rows.start, ..it.clone() });
-        compiled.run(registers, &chunk.cut(rows), to.as_ref(), &mut lost)
+        compiled.run(registers, &chunk.cut(rows), to.as_ref(), lost)
     };
+    if manner == Manner::Again {
+        // Where memory is short it is done once more, and not record by record.
+        let whole = run(registers, 0..chunk.rows, &mut lost);
+        let some = |rows: Range<usize>| run(registers, rows, &mut lost);
+        let (computed, failure) = up_to_failure(whole, chunk.rows, some)?;
+        return Ok(Computed { chunk: computed, failure, entered: chunk.rows, lost });
+    }
+    let mut run = |rows: Range<usize>| {
+        let first = rows.start;
+        let is_one = rows.len() == 1;
+        let done = memory::or_failure(|| run(registers, rows, &mut lost));
+        done.map_err(|it| match it {
+            Failure::Memory { detail, label } => {
+                // What it has left in the registers is not to be trusted.
+                *registers = compiled.registers();
+                let name = is_one.then(|| format!("{}: ", compiled.record_name(chunk, first)));
+                Failure::Memory { label, detail: name.unwrap_or_default() + &detail }
+            }
+            other => other,
+        })
+    };
+    let whole = run(0..chunk.rows);
+    let some = run;
     let (computed, failure) = up_to_failure(whole, chunk.rows, some)?;
     Ok(Computed { chunk: computed, failure, entered: chunk.rows, lost })
 }

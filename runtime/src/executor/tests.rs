@@ -373,7 +373,9 @@ fn all_workers_have_work_however_small_a_batch_is() {
     let met = draft.map("meet", 16, source);
     draft.batch(4, met);
     // Memory for 20 batches of 32 bytes, which are so made one by one.
-    let options = Options { memory: 640, chunk_rows: None, ..options(16, 1, 0..1) };
+    // What is planned with, not what is held: buffers have 256 bytes at the least.
+    let bound = Some(1 << 20);
+    let options = Options { memory: 640, bound, chunk_rows: None, ..options(16, 1, 0..1) };
     let (output, _) = run(&draft.program(), &options);
     assert_eq!(output.failure, None);
     assert_eq!(output.values(), (0..64).collect::<Vec<_>>());
@@ -385,9 +387,10 @@ fn few_batches_are_under_way() {
     let source = draft.cut_source(("numbers", &[1000]), (&[], 0, None, None));
     let burnt = draft.map("burn", 0, source);
     draft.batch(1 << 17, burnt);
-    // A batch has 1 MiB: memory for two, the consumer's and the one that is being made.
+    // A batch has 1 MiB: memory for two, the consumer's and the one that is being made. The operator of
+    // these tests copies what it makes one of, which is not planned with.
     let mut options = options(4, 4096, 0..1);
-    options.memory = 5 << 19;
+    (options.memory, options.bound) = (5 << 19, Some(8 << 20));
     let mut run = begin(&draft.program(), &options);
     for _ in 0..5 {
         run.next().unwrap().unwrap();

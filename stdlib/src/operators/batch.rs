@@ -124,6 +124,10 @@ impl Operator for Batch {
         Ok(())
     }
 
+    fn holds(&self) -> u64 {
+        self.groups.rows() as u64
+    }
+
     fn mark(&self) -> Option<Mark> {
         self.mark.clone().filter(|_| !self.done)
     }

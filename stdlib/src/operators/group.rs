@@ -18,10 +18,11 @@ pub(super) fn check_held(bytes: usize, share: u64, what: &str) -> Result<(), Fai
         HELD_BYTES_MAX => ("an operator may hold", ""),
         _ => ("it may hold of the run's memory", "give the run more (`--memory`), "),
     };
-    Err(failure(format!(
+    let detail = format!(
         "{what} takes {bytes}, and {shown} are all that {whose}: {more}make it smaller, or put it before what makes the \
          records large"
-    )))
+    );
+    Err(Failure::Memory { label: String::new(), detail })
 }
 
 /// What a saved state is that is none of this operator.
@@ -169,6 +170,11 @@ impl Regroup {
     /// small ones cost less than a hop each.
     pub(super) fn together(self, together: usize) -> Self {
         Self { together, ..self }
+    }
+
+    /// Rows of a group.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Takes a chunk in, and appends the groups that it fills.

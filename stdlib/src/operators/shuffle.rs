@@ -86,6 +86,10 @@ impl Operator for Shuffle {
         Ok(())
     }
 
+    fn holds(&self) -> u64 {
+        self.blocks.rows() as u64
+    }
+
     fn mark(&self) -> Option<Mark> {
         self.mark.clone().filter(|_| !self.done)
     }

@@ -139,6 +139,12 @@ impl Operator for Windows {
         Ok(false)
     }
 
+    /// Several windows leave together, each with all of its rows.
+    fn holds(&self) -> u64 {
+        let windows = (self.rows - self.length) / self.hop + 1;
+        (windows as u64).saturating_mul(self.length as u64)
+    }
+
     fn mark(&self) -> Option<Mark> {
         let (skip, held) = (self.skip as u64, self.group.rows() as u64);
         let mark = Mark { chunks: self.passed, state: vec![skip], ahead: vec![held] };

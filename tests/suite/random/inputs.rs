@@ -11,9 +11,9 @@ use std::{
 pub(crate) struct Inputs(pub(crate) PathBuf);
 
 impl Inputs {
-    /// Pictures, texts, tables, JSON Lines: the same ones every time.
-    pub(crate) fn new() -> io::Result<Self> {
-        let name = format!("random-{}", std::process::id());
+    /// Pictures, texts, tables, JSON Lines: the same ones every time, in a folder of this name.
+    pub(crate) fn new(name: &str) -> io::Result<Self> {
+        let name = format!("{name}-{}", std::process::id());
         let inputs = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
         let folder = inputs.0.as_path();
         for (i, row) in pictures().into_iter().enumerate() {

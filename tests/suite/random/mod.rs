@@ -4,7 +4,7 @@
 //! A program follows from its number. `RANDOM=17 cargo test -p tests random` shows the 17th and
 //! runs it alone; `RANDOM=100..2000` runs these.
 
-mod callee;
+pub(crate) mod callee;
 mod coverage;
 mod dice;
 mod inputs;
@@ -15,14 +15,14 @@ mod values;
 mod ways;
 
 pub(crate) use dice::Dice;
+pub(crate) use inputs::Inputs;
+pub(crate) use oracle::Oracle;
+pub(crate) use program::{Draft, Tally};
 pub(crate) use ways::compiled;
 
 use crate::trial;
 use callee::Callee;
-use inputs::Inputs;
 use libtest_mimic::{Failed, Trial};
-use oracle::Oracle;
-use program::{Draft, Tally};
 use std::{
     collections::BTreeMap,
     env,
@@ -79,7 +79,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 #[expect(clippy::print_stdout, reason = "`--nocapture` shows what was run")]
 fn pipelines() -> Result<(), Failed> {
-    let inputs = Inputs::new()?;
+    let inputs = Inputs::new("random")?;
     let oracle = Oracle::new(&inputs.0);
     let library = callee::all(&oracle);
     let world = World { oracle, library, data: inputs.0.clone() };

@@ -1,8 +1,8 @@
 //! A small library for the tests, and programs that use it.
 
 use crate::{
-    Build, BuildOperator, BuildSource, Chunk, ChunkBuilder, Failure, Fault, Kernel, Kernels,
-    Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, mix,
+    Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
+    Kernel, Kernels, Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, mix,
 };
 use plan::{
     Arg, Code, DType, Expr, Field, Graph, IdVec, Index, Policy, Program, Records, Stage, StageId,
@@ -159,7 +159,9 @@ impl Operator for Rechunk {
         out: &mut Vec<Chunk>,
     ) -> Result<(), Failure> {
         for row in 0..chunk.as_ref().map_or(0, |it| it.rows) {
-            let builder = self.out.get_or_insert_with(|| self.call.builder());
+            let Kept { columns, epoch, pool, .. } = &self.call;
+            let new = || ChunkBuilder::new(columns, RECHUNKED, *epoch, pool);
+            let builder = self.out.get_or_insert_with(new);
             builder.append(chunk.as_ref().unwrap(), row..row + 1);
             if builder.rows() == RECHUNKED {
                 out.extend(self.out.take().map(ChunkBuilder::finish));
@@ -301,14 +303,18 @@ impl BatchOf {
     }
 
     fn join(&self, held: Chunk, next: &Chunk) -> Chunk {
-        let mut all = ChunkBuilder::new(&[number()], 0, held.epoch, &self.call.pool);
-        all.append(&held, 0..held.rows);
-        all.append(next, 0..next.rows);
+        let both = |a: &Column, b: &Column, ty: &Type| {
+            let mut both = Builder::new(ty, held.rows + next.rows, &self.call.pool);
+            both.append(a, 0..held.rows);
+            both.append(b, 0..next.rows);
+            both.finish()
+        };
         let joined = held.columns[0].joined(&next.columns[0]);
         DIRECT.fetch_add(usize::from(joined.is_some()), Ordering::Relaxed);
-        let copied = all.finish();
-        let columns = joined.map_or_else(|| copied.columns.clone(), |it| vec![it]);
-        Chunk { columns, ..copied }
+        let copied = || both(&held.columns[0], &next.columns[0], &number().ty);
+        let columns = vec![joined.unwrap_or_else(copied)];
+        let ids = both(&held.ids, &next.ids, &Type::scalar(DType::U64));
+        Chunk { rows: held.rows + next.rows, epoch: held.epoch, ids, columns }
     }
 }
 

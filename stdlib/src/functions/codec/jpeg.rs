@@ -13,6 +13,7 @@ use ::jpeg::Scale;
 use header::Ending;
 pub(super) use header::Header;
 use libjpeg_turbo_rs::{DecodeLimits, DecodeWarning, Decoder, JpegError, PixelFormat};
+use runtime::Working;
 use std::cell::RefCell;
 
 /// Scans of the most elaborate progressive JPEG that is decoded; real ones have about ten.
@@ -200,6 +201,7 @@ impl Coded<'_> {
         to: &mut [u8],
         lenient: bool,
     ) -> Result<Vec<DecodeWarning>, JpegError> {
+        let _working = Working::of(self.header.work_bytes());
         let mut decoder = Decoder::new_with_limits(self.bytes, limits())?;
         decoder.set_lenient(lenient);
         decoder.set_block_smoothing(true);

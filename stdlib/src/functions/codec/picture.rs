@@ -1,13 +1,15 @@
 //! What the picture formats share: limits, channels, orientation, memory that is used again.
 
 use crate::prelude::*;
+use runtime::Working;
 use std::{cell::RefCell, fmt};
 
 /// The longest side of a picture that is decoded, in pixels.
 pub(super) const SIDE_MAX: usize = 16_384;
 /// Bytes of the largest picture that is decoded.
 pub(super) const BYTES_MAX: usize = 256 << 20;
-/// Bytes that a decoder may take beside the picture itself, for one picture.
+/// Bytes that a decoder may take beside the picture itself, for one picture; they count as the run's
+/// (`Working`).
 ///
 /// A baseline JPEG or a PNG needs at most as much as the picture, a progressive JPEG three
 /// times, a WebP twice as much.
@@ -90,7 +92,7 @@ pub(super) fn damaged(what: impl fmt::Display) -> Fault {
 }
 
 thread_local! {
-    static STAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static STAGE: RefCell<Option<(Vec<u8>, Working)>> = const { RefCell::new(None) };
 }
 
 /// Calls `work` with room that the thread uses again; what the room holds is not defined.
@@ -98,12 +100,15 @@ thread_local! {
 /// `work` does not call this.
 pub(super) fn staged<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
     STAGE.with_borrow_mut(|stage| {
-        if stage.len() < bytes {
-            stage.resize(bytes, 0);
+        if stage.as_ref().is_none_or(|it| it.0.len() < bytes) {
+            // The one that is too small goes first: it is not needed beside the other.
+            *stage = None;
+            *stage = Some(Working::room(bytes));
         }
-        let result = work(&mut stage[..bytes]);
-        if stage.len() > KEPT_BYTES_MAX {
-            *stage = Vec::new();
+        let (room, _) = stage.as_mut().expect("it was just made");
+        let result = work(&mut room[..bytes]);
+        if room.len() > KEPT_BYTES_MAX || !Working::may_stay(room.len()) {
+            *stage = None;
         }
         result
     })

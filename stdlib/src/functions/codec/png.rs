@@ -5,6 +5,7 @@ use super::picture::{
 };
 use crate::prelude::*;
 use ::png::{BitDepth, Compression, Decoder, DecodingError, Limits, Reader, Transformations};
+use runtime::Working;
 use std::io::{Cursor, ErrorKind};
 
 const MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -43,6 +44,7 @@ pub(super) fn decode_wide(bytes: &[u8], channels: usize, out: &mut Out<'_>) -> R
     let room = out.tensor::<u16>(&shape)?;
     staged(size.bytes(found * if is_wide { 2 } else { 1 })?, |pixels| {
         read(&mut reader, pixels)?;
+        let _working = Working::of(2 * size.bytes(found)?);
         let samples: Vec<u16> = match is_wide {
             true => pixels.as_chunks::<2>().0.iter().map(|it| wide(*it)).collect(),
             false => pixels.iter().map(|&it| wide([it; 2])).collect(),

@@ -3,6 +3,7 @@
 use super::picture::{Decoded, Size, Turn, WORK_BYTES_MAX, Wanted, damaged, staged, truncated};
 use crate::prelude::*;
 use image_webp::{DecodingError, WebPDecoder};
+use runtime::Working;
 use std::io::{Cursor, ErrorKind};
 
 /// Decodes a WebP; of an animation the first frame.
@@ -16,6 +17,7 @@ pub(super) fn decode(bytes: &[u8], wanted: Wanted, out: &mut Out<'_>) -> Result<
     let (width, height) = decoder.dimensions();
     let size = Size { height: height as usize, width: width as usize };
     size.bytes(4)?;
+    let _working = Working::of(size.bytes(2)?);
     let channels = if decoder.has_alpha() { 4 } else { 3 };
     let exif = if wanted.orient { decoder.exif_metadata().ok().flatten() } else { None };
     let turn = exif.map_or(Turn::UPRIGHT, |it| Turn::of_exif(&it));

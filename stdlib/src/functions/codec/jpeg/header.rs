@@ -86,6 +86,13 @@ impl Header {
     }
 
     /// What comes after the first scan; it costs a look at each byte.
+    /// Bytes that libjpeg works in: the planes of a sequential picture, the coefficients of one whose scans
+    /// refine each other, which are 16 bits each, and what it makes of them.
+    pub(super) fn work_bytes(&self) -> usize {
+        let pixels = self.size.height.saturating_mul(self.size.width);
+        pixels.saturating_mul(self.components).saturating_mul(if self.single_scan { 1 } else { 3 })
+    }
+
     pub(super) fn ending(&self, bytes: &[u8]) -> Ending {
         let mut at = self.scan_at;
         loop {

@@ -1,0 +1,231 @@
+//! Random pipelines under random budgets of memory, each in a process of its own: it ends with what it
+//! gives without a bound, and never held more than 5 % beyond; or it is refused with what would do, and
+//! that does.
+//!
+//! `BOUNDED=17 cargo test -p tests bounded` runs the 17th alone and shows it; `BOUNDED=16..400` runs these.
+
+use crate::{
+    random::{Dice, Draft, Inputs, Oracle, Tally, World, callee, compiled},
+    trial,
+};
+use libtest_mimic::{Failed, Trial};
+use runtime::{Failure, Options};
+use std::{
+    env, fs,
+    ops::Range,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+/// Pipelines of a run that is to be quick, and of one that need not.
+const QUICK: u64 = 4;
+const SLOW: u64 = 12;
+/// Outputs after which a run is stopped: it may have no end.
+const OUTPUTS_MAX: usize = 300;
+/// How often a run may say that it needs more: what types do not tell shows step by step.
+const RAISES_MAX: usize = 4;
+/// Says to a process that it is to run what a file holds: the bytes that it may hold, and the file.
+const CHILD: &str = "PIPEC_BOUNDED_CHILD";
+
+/// The check.
+pub(crate) fn trials() -> Vec<Trial> {
+    if cfg!(target_os = "linux") { vec![trial("bounded/pipelines", pipelines)] } else { Vec::new() }
+}
+
+/// Runs what it was started for, if that is what this process is for.
+pub(crate) fn child() -> Option<ExitCode> {
+    let asked = env::var(CHILD).ok()?;
+    let (memory, file) = asked.split_once(' ').expect("the parent says both");
+    let memory: u64 = memory.parse().expect("it is a number");
+    Some(run(Path::new(file), memory))
+}
+
+#[expect(clippy::print_stdout, reason = "the parent reads it")]
+fn run(file: &Path, memory: u64) -> ExitCode {
+    let text = fs::read_to_string(file).expect("the parent has written it");
+    let data = file.parent().expect("it lies in a folder");
+    let compiled = compiled(&text, data).expect("the parent has compiled it");
+    let options = Options {
+        memory,
+        process_memory: Some(memory),
+        workers: 2,
+        readers: 2,
+        seed: 7,
+        epochs: 0..2,
+        ..Options::default()
+    };
+    let (mut outputs, mut hash) = (0, 0);
+    let started = runtime::start(&compiled.program, &stdlib::Kernels, &options);
+    let end = started.and_then(|run| {
+        for chunk in run {
+            let chunk = chunk?;
+            let rows = chunk.rows.min(OUTPUTS_MAX - outputs);
+            for row in 0..rows {
+                let values = chunk.columns.iter().map(|it| it.row(row).as_bytes().map(plan::hash));
+                hash = values.flatten().fold(plan::mix(hash, chunk.ids()[row]), plan::mix);
+            }
+            outputs += rows;
+            if outputs == OUTPUTS_MAX {
+                break;
+            }
+        }
+        Ok(())
+    });
+    let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:")?.split_whitespace().next());
+    println!("peak {} outputs {outputs} {hash:016x}", peak.expect("it says so"));
+    match end {
+        Ok(()) => println!("over"),
+        Err(Failure::Memory { detail, .. }) => println!("memory {detail}"),
+        Err(other) => println!("failed {other}"),
+    }
+    ExitCode::SUCCESS
+}
+
+/// What came of a process.
+#[derive(Debug)]
+struct Ran {
+    peak: u64,
+    /// How many outputs, and a hash of them; how it ended.
+    given: String,
+    end: String,
+}
+
+impl Ran {
+    fn of(file: &Path, memory: u64) -> Result<Self, String> {
+        let program = env::current_exe().map_err(|it| it.to_string())?;
+        let asked = format!("{memory} {}", file.display());
+        let output = Command::new(program).env(CHILD, asked).output();
+        let output = output.map_err(|it| it.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let broken =
+            || format!("{}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
+        let parsed = || {
+            let (peak, end) = text.strip_prefix("peak ")?.split_once('\n')?;
+            let (peak, given) = peak.split_once(' ')?;
+            let peak = peak.parse::<u64>().ok()? * 1024;
+            Some(Self { peak, given: given.to_owned(), end: end.trim_end().to_owned() })
+        };
+        parsed().filter(|_| output.status.success()).ok_or_else(broken)
+    }
+
+    /// The memory that would do, in bytes, where it was refused or has ended for want of it.
+    fn needed(&self) -> Option<u64> {
+        let (_, stated) = self.end.strip_prefix("memory ")?.split_once("`--memory ")?;
+        Some(stated.split_once("MB`")?.0.parse::<u64>().ok()? * 1_000_000)
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows what was run")]
+fn pipelines() -> Result<(), Failed> {
+    let inputs = Inputs::new("bounded")?;
+    let oracle = Oracle::new(&inputs.0);
+    let library = callee::all(&oracle);
+    let world = World { oracle, library, data: inputs.0.clone() };
+    let numbers = numbers();
+    let is_one = numbers.end - numbers.start == 1;
+    let mut wrong = Vec::new();
+    for number in numbers {
+        let text = match number % 2 {
+            0 => Some(heavy(number)),
+            _ => Draft::of(number, &world, &mut Tally::default()).map(|it| it.text()),
+        };
+        let Some(text) = text else { continue };
+        if is_one {
+            println!("{text}");
+        }
+        if compiled(&text, &world.data).is_err() {
+            continue;
+        }
+        let file = world.data.join("bounded.pipe");
+        fs::write(&file, &text)?;
+        if let Err(why) = holds(&file, number) {
+            wrong.push(format!("pipeline {number}:\n{text}{why}\n"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// The pipelines that are asked for.
+fn numbers() -> Range<u64> {
+    let asked = env::var("BOUNDED").unwrap_or_default();
+    let number = |it: &str| it.trim().parse::<u64>().ok();
+    match asked.split_once("..").map(|(a, b)| (number(a), number(b))) {
+        Some((Some(from), Some(to))) => from..to,
+        _ => match (number(&asked), env::var_os("SLOW_TESTS")) {
+            (Some(one), _) => one..one + 1,
+            (None, Some(_)) => 0..SLOW,
+            (None, None) => 0..QUICK,
+        },
+    }
+}
+
+/// Runs the program of a file under several budgets.
+fn holds(file: &Path, number: u64) -> Result<(), String> {
+    let free = Ran::of(file, 64 << 30)?;
+    let refused = Ran::of(file, 1_000_000)?;
+    if free.end == "over" && refused.needed().is_none() && free.peak > 2_000_000 {
+        return Err(format!("it was not refused: {refused:?}"));
+    }
+    let Some(mut memory) = refused.needed() else { return Ok(()) };
+    let mut dice = Dice::new(number);
+    let mut raises = 0;
+    loop {
+        let ran = Ran::of(file, memory)?;
+        if ran.peak > memory + memory / 20 {
+            return Err(format!("with {memory} bytes it held {}: {ran:?}", ran.peak));
+        }
+        match ran.needed() {
+            Some(more) if more <= memory => return Err(format!("{more} are not enough: {ran:?}")),
+            Some(more) => memory = more,
+            None if ran.given == free.given && ran.end == free.end => break,
+            None => {
+                return Err(format!("with {memory} bytes: {ran:?}, and without a bound {free:?}"));
+            }
+        }
+        raises += 1;
+        if raises > RAISES_MAX {
+            return Err(format!("it needs ever more: {memory} now"));
+        }
+    }
+    // Between what did and twice as much it does as well.
+    let memory = memory + memory / 100 * dice.below(100) as u64;
+    let ran = Ran::of(file, memory)?;
+    let more = ran.peak <= memory + memory / 20 && ran.given == free.given && ran.end == free.end;
+    if more { Ok(()) } else { Err(format!("with {memory} bytes: {ran:?}")) }
+}
+
+/// A pipeline of values of some size, with steps that hold several of them.
+fn heavy(number: u64) -> String {
+    let mut dice = Dice::new(number);
+    let side = 10 * dice.within(2, 30);
+    let records = dice.within(10, 60);
+    let value = match dice.below(4) {
+        0 => format!("full([{side}, {side}, 3], f32(1)) * f32(i)"),
+        1 => format!("full([{side}, {side}, 3], u8(7))"),
+        // Of extents that no type tells, and one that is much larger than the others.
+        2 => format!("pad(plasma(i, 4, 6), 20 + i * {})", side / 20),
+        _ => format!("pad(plasma(i, 4, 6), if i == 9 then {} else 30)", 3 * side),
+    };
+    let is_known = value.starts_with("full");
+    let mut text = format!(
+        "edition 2026\npipeline p = range({records}) |> map {{ i, n: i }} |> map {{ i, x: {value} }}"
+    );
+    for _ in 0..dice.below(3) {
+        text += &match dice.below(5) {
+            0 => format!("\n    |> shuffle(window: {})", dice.within(2, 12)),
+            1 => "\n    |> map { i, x: x, y: f32(x) * f32(2) }".to_owned(),
+            2 => "\n    |> where i % 3 != 1".to_owned(),
+            3 => "\n    |> repeat(2)".to_owned(),
+            _ => "\n    |> map { i, x: x, s: sum(f32(x)) }".to_owned(),
+        };
+    }
+    text += &match dice.below(5) {
+        0 if is_known => format!("\n    |> windows(length: {}, hop: 1)", dice.within(2, 9)),
+        1 | 2 if is_known => format!("\n    |> batch({}, tail: keep)", dice.within(2, 9)),
+        3 if is_known => format!("\n    |> batch({}, tail: drop)", dice.within(2, 9)),
+        1 | 2 => "\n    |> map { s: mean(f32(x)) } |> batch(4, tail: keep)".to_owned(),
+        _ => String::new(),
+    };
+    text + "\n"
+}
