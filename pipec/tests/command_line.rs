@@ -286,6 +286,13 @@ fn a_format_that_is_not_written_is_refused() {
         said.ends(2, &[&named, "a folder of NumPy files", "`--out - > x", "an Arrow IPC stream"]);
         assert!(!folder.join(out).exists());
     }
+    folder.pipec(&["run", "n.pipe", "--out", "x.arrow"]).ends(
+        2,
+        &[
+            "`--out x.arrow` names an Arrow file, and Arrow is written to stdout alone",
+            "`--out - > x.arrow`",
+        ],
+    );
     // A folder may be called anything that is no format; or be there already; or be said to be one.
     fs::create_dir(folder.join("old.zip")).unwrap();
     for out in ["run.v2", "old.zip", "y.parquet/"] {

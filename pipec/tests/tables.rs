@@ -203,3 +203,18 @@ pipeline both = zip({ a: train, b: val })
     // Who asks for every mistake gets it.
     folder.pipec(&["check", "p.pipe"]).ends(5, &["PC0136", "val.csv"]);
 }
+
+#[test]
+fn a_late_row_that_does_not_fit_is_told_alike_by_a_built_file() {
+    let rows: String = (0..3000)
+        .map(|i| format!("{}\n", if i == 2500 { "abc".into() } else { i.to_string() }))
+        .collect();
+    let program = "edition 2026\npipeline p = csv(\"late.csv\") |> map { v: f32(v) } |> batch(100, tail: keep)\n";
+    let folder = Folder::of("late", &[("p.pipe", program), ("late.csv", &format!("v\n{rows}"))]);
+    let told = "line 2502: column `v` is `i64`, as the first 1,000 rows say, and here is `abc`";
+    let run = folder.pipec(&["run", "p.pipe"]);
+    run.ends(5, &[told, "types: { v: str }"]);
+    folder.pipec(&["build", "p.pipe", "-o", "built"]).ends(0, &[]);
+    let built = folder.command_of(&folder.join("built"), &["run"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&built.stderr), run.err);
+}

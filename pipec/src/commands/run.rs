@@ -99,7 +99,13 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     if let Some(format) = unwritten_format(&args.out) {
         let out = args.out.display();
         talk.error(
-            &format!("`--out {out}` asks for {format}, which is not written yet"),
+            &match format {
+                // As a stream it is.
+                "Arrow" => format!(
+                    "`--out {out}` names an Arrow file, and Arrow is written to stdout alone"
+                ),
+                _ => format!("`--out {out}` asks for {format}, which is not written yet"),
+            },
             Some(&written(&args.out)),
         );
         return Some(Exit::Usage);
