@@ -70,14 +70,14 @@ impl Making {
         };
         // Records of a piece with which so many batches feed all workers.
         let feeding = |batches: f64| ((rows * batches / workers - ahead) / PIECES).max(1.0);
-        let piece = feeding(1.0).clamp(least.max(1.0), most.max(1.0)).floor();
+        let piece = feeding(1.0).clamp(least.max(1.0), most.max(1.0)).min(rows).floor();
         let others = |piece: f64| (workers * (PIECES * piece + ahead) / rows).ceil();
         let wanted = 1.0 + others(piece);
         if wanted <= room {
-            return UnderWay { piece: piece.min(rows) as u64, batches: wanted as u64 };
+            return UnderWay { piece: piece as u64, batches: wanted as u64 };
         }
         let piece = feeding((room - 1.0).max(0.5)).min(piece).floor();
-        UnderWay { piece: piece.min(rows) as u64, batches: room as u64 }
+        UnderWay { piece: piece as u64, batches: room as u64 }
     }
 
     /// The share of the workers that have work where all records take the same: 0 to 1.
@@ -120,6 +120,8 @@ mod tests {
         assert_eq!(of(making(96, 32, 1e6)), (1, 7));
         // A piece of one such record would be too short.
         assert_eq!(of(making(96, 32, 10e3)), (25, 151));
+        // A piece is no larger than a batch, however little a record takes.
+        assert_eq!(of(making(16, 8, 1e3)), (8, 33));
         // Records of a spread of 1: eight more for each worker.
         assert_eq!(of(Making { spread: 1.0, ..making(96, 32, 1e6) }), (1, 31));
     }

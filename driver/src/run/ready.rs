@@ -64,7 +64,7 @@ pub(super) fn ready(
         resume,
         told_of_losses: options.quarantine.is_some(),
         most_lost: options.most_lost,
-        cpu_share: options.cpu * machine::cores() as f64 / options.workers.max(1) as f64,
+        cpu_share: share_of_each(options),
         prepared: compiled.prepared.clone(),
         ..runtime::Options::default()
     };
@@ -88,4 +88,14 @@ pub(super) fn ready(
         run.on_lost(quarantine.on_lost());
     }
     Ok(Ready { run, program, options: runtime_options, keeping, identity, quarantine })
+}
+
+/// The share of its time that each worker may compute, so that all of them together use no more of the
+/// cores than was asked for.
+fn share_of_each(options: &RunOptions) -> f64 {
+    // All of the cores: the system shares them out, and nobody has to rest.
+    if options.cpu >= 1.0 {
+        return 1.0;
+    }
+    options.cpu * machine::cores() as f64 / options.workers.max(1) as f64
 }

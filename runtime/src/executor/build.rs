@@ -408,8 +408,8 @@ impl Build<'_> {
         let items = match class {
             // While one record takes ten times as long as the others, they go on.
             Class::Worker => 4 * self.options.workers.max(1) + 2,
-            // What is read takes memory; that each reader has something to do is enough.
-            Class::Reader => self.options.readers.max(1) + 2,
+            // What is read takes memory: each reader has something to do, and each worker finds its next.
+            Class::Reader => self.options.readers.max(1) + 2 * self.options.workers.max(1),
         };
         let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let code = &self.program.stages.rows()[stage].code;

@@ -47,6 +47,7 @@ impl State {
             }
         }
         self.settle();
+        self.judge(id);
     }
 
     fn finish_parallel(

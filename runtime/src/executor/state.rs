@@ -35,6 +35,9 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     /// The nodes by their distance from the output, for each class.
     order: [Vec<usize>; Class::COUNT],
+    /// The nodes of workers that readers wait for: these sleep where nothing is left there, and then the
+    /// workers have nothing to do a little later. So they go first.
+    feeders: Vec<usize>,
     /// Records that may be lost in all.
     pub(super) most_lost: Option<u64>,
     /// The first epoch that is not run.
@@ -89,6 +92,7 @@ impl State {
         };
         Self {
             order: Class::ALL.map(of),
+            feeders: feeders(&nodes),
             nodes,
             end: epochs.end,
             most_lost,
@@ -195,7 +199,11 @@ impl State {
 
     /// The task for a thread of `class` that is nearest to the output.
     pub(super) fn take_job(&mut self, class: Class) -> Option<Job> {
-        let ready = self.order[class as usize].iter().copied().find(|&it| self.is_ready(it));
+        let mut order = self.order[class as usize].iter().copied();
+        let fed = self.feeders.iter().copied().filter(|_| class == Class::Worker);
+        let mut fed = fed.filter(|&it| self.nodes[it].out.is_empty());
+        let ready =
+            fed.find(|&it| self.is_ready(it)).or_else(|| order.find(|&it| self.is_ready(it)));
         let Some(id) = ready else { return self.take_put_off(class) };
         let job = self.begin(id);
         self.nodes[id].measured.active += 1;
@@ -366,4 +374,11 @@ impl State {
         let (label, manner) = (node.name.label.clone(), work.manner());
         Job { node: id, stage: node.stage, slot, label, bytes_in, timed, manner, put_off: 0, work }
     }
+}
+
+/// The nodes of workers whose output readers take.
+fn feeders(nodes: &[Node]) -> Vec<usize> {
+    let readers = nodes.iter().filter(|it| it.class == Class::Reader);
+    let inputs = readers.flat_map(|it| it.inputs.iter().copied());
+    inputs.filter(|&it| nodes[it].class == Class::Worker).collect()
 }
