@@ -87,6 +87,62 @@ fn a_run_holds_what_it_is_given_or_is_refused_with_what_would_do() {
     }
 }
 
+/// Pipelines whose windows or batches are larger than their data, or than what is known of them, and
+/// the megabytes in which these have room.
+const LARGE_WINDOWS: [(&str, u64); 5] = [
+    ("range(300) |> map { x: full([15_000], u8(7)) } |> shuffle(window: 100_000)", 120),
+    (
+        "range(300) |> map { x: full([15_000], u8(7)) } |> where sum(i64(x)) > 0 |> batch(100_000, tail: keep)",
+        120,
+    ),
+    ("range(60) |> map { x: pad(plasma(i, 4, 6), 60 + i % 9) } |> shuffle(window: 100_000)", 120),
+    ("range(300) |> map { x: arange(1_000 + i % 7) } |> shuffle(window: 100_000)", 120),
+    // Between a third and half of what the run has, beside the process.
+    ("range(90) |> map { x: full([1_000_000], u8(7)) } |> shuffle(window: 40)", 150),
+];
+
+#[test]
+fn a_window_larger_than_the_data_refuses_no_run() {
+    for (program, memory) in LARGE_WINDOWS {
+        let text = format!("edition 2026\npipeline p = {program}\n");
+        let folder = Folder::of("large_windows", &[("a.pipe", &text)]);
+        let memory = memory.to_string() + "MB";
+        let printed = folder.pipec(&[
+            "run",
+            "a.pipe",
+            "--json",
+            "--without",
+            "late-maps",
+            "--memory",
+            &memory,
+        ]);
+        assert_eq!(printed.code, 0, "{program}\n{printed:#?}");
+    }
+}
+
+#[test]
+fn what_a_window_has_no_room_for_says_how_much_would_do() {
+    // Where nobody knows before how large records are, or how many.
+    let program = "range(100) |> map { x: arange(100_000 + i % 7) } |> shuffle(window: 60)";
+    let text = format!("edition 2026\npipeline p = {program}\n");
+    let folder = Folder::of("small_window", &[("a.pipe", &text)]);
+    let run = |memory: &str| {
+        folder.pipec(&["run", "a.pipe", "--without", "late-maps", "--memory", memory])
+    };
+    let mut memory = "50MB".to_owned();
+    for raised in 0.. {
+        let printed = run(&memory);
+        if printed.code == 0 {
+            assert!(raised > 0, "{printed:#?}");
+            break;
+        }
+        printed.ends(3, &["`--memory "]);
+        let (_, stated) = printed.err.split_once("`--memory ").unwrap();
+        memory = stated.split_once('`').unwrap().0.to_owned();
+        assert!(raised < 3, "{printed:#?}");
+    }
+}
+
 /// Pipelines with a value that no type tells the size of and that is much larger than the others, and what
 /// names it.
 const SURPRISES: [(&str, &str); 3] = [

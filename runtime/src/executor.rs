@@ -185,11 +185,11 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let needs = Needs::of(program, &nodes);
     let least = needs.least(process);
     let memory = bound.or(of.bound).unwrap_or(of.memory);
-    least.check(memory)?;
+    least.check(memory, &needs.enough(process))?;
     let workers = least.workers(options.workers.max(1), memory);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let to_start = [workers, if readers { options.readers.max(1) } else { 0 }];
-    let budget = Budget::new(memory, process, pool.clone(), needs);
+    let budget = Budget::new(memory, process, pool.clone());
     let kept = build::kept_columns(program);
     let limits = (options.most_lost, budget, to_start);
     let shared = Arc::new(Shared {

@@ -34,6 +34,7 @@ pub use foreign::{ForeignFunction, Outside, worked_elsewhere};
 pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
 };
+pub use memory::memory_remedy;
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{

@@ -170,6 +170,14 @@ fn detail_of(bytes: u64, used: u64) -> String {
     )
 }
 
+/// How the run whose task this thread is at is given so many bytes for what it holds.
+pub fn memory_remedy(bytes: u64) -> String {
+    let of = |it: &Pool| (it.limit() as u64, it.process());
+    let (limit, total) = POOL.with_borrow(|it| it.as_ref().map_or((0, None), of));
+    let beside = total.map_or(0, |it| it.saturating_sub(limit));
+    remedy(bytes.saturating_add(beside).div_ceil(1_000_000), total.is_some())
+}
+
 /// How so many megabytes are given to a run: of its own process, or within another's.
 pub(crate) fn remedy(megabytes: u64, is_process: bool) -> String {
     match is_process {

@@ -10,6 +10,11 @@ pub trait Source: Send + Sync {
     /// How many records there are. Sources that must be read to know it read now, once.
     fn len(&self) -> Result<u64, Failure>;
 
+    /// The same, where nothing has to be looked at to know it.
+    fn known_len(&self) -> Option<u64> {
+        None
+    }
+
     /// Appends the records of these numbers, each below `len`, with their ids.
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure>;
 

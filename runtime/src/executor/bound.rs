@@ -9,7 +9,6 @@
 
 use super::{
     Shared,
-    least::{Needs, Seen},
     node::{Class, Kind, Node},
     state::State,
     task::Job,
@@ -28,8 +27,6 @@ use std::{
 const RESIDENT_PERIOD: Duration = Duration::from_millis(5);
 /// The share of the bound that planning leaves free for what nobody could foresee.
 const SPARE: usize = 32;
-/// Tasks of a node after which what it makes is held against the bound: the first, second, fourth …
-const JUDGED_TASKS: u64 = 64;
 
 /// The memory that a run, or its whole process, may hold, and what it was seen to hold.
 pub(super) struct Budget {
@@ -43,16 +40,15 @@ pub(super) struct Budget {
     looked: Option<Instant>,
     /// What is kept from epoch to epoch, in memory beside the pool's.
     caches: Vec<Arc<Cache>>,
-    needs: Needs,
 }
 
 impl Budget {
     /// `most` bytes: of the run's buffers or, where it had `before` already, of the process.
-    pub(super) fn new(most: u64, before: Option<usize>, pool: Pool, needs: Needs) -> Self {
+    pub(super) fn new(most: u64, before: Option<usize>, pool: Pool) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let beside = before.unwrap_or(0);
         let caches = Vec::new();
-        let budget = Self { most, before, beside, pool, looked: None, caches, needs };
+        let budget = Self { most, before, beside, pool, looked: None, caches };
         budget.set_limit();
         budget
     }
@@ -179,23 +175,6 @@ impl State {
     /// Threads that there may be: those that wait for memory are of no use meanwhile.
     fn threads_of_use(&self, class: Class) -> usize {
         self.threads_most[class as usize].saturating_add(self.budget.pool.waiting())
-    }
-
-    /// Ends the run where what a node makes shows that the rest cannot be held.
-    pub(super) fn judge(&mut self, id: usize) {
-        let tasks = self.nodes[id].measured.tasks;
-        if tasks > JUDGED_TASKS || !tasks.is_power_of_two() || self.budget.needs.is_exact() {
-            return;
-        }
-        let mut seen = vec![Seen::default(); self.budget.needs.n_stages()];
-        for node in &self.nodes {
-            seen[node.stage].add(&node.measured);
-        }
-        let budget = &self.budget;
-        let judged = budget.needs.judge(&seen, budget.before, budget.most as u64);
-        if let Err(failure) = judged {
-            self.broken.get_or_insert(failure);
-        }
     }
 }
 

@@ -47,7 +47,6 @@ impl State {
             }
         }
         self.settle();
-        self.judge(id);
     }
 
     fn finish_parallel(

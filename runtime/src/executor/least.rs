@@ -1,15 +1,16 @@
-//! The least memory that a run needs, as far as the types of a program tell, and what it is for.
+//! The least memory that a run needs, as far as the types of a program and the lengths of its sources tell,
+//! and what it is for: what nobody knows refuses no run.
 //!
 //! `State::has_memory` lets a task begin that does not fit only where no other is at work, and tasks
 //! are taken from the end of the pipeline: so at the worst one task is at work, with what it reads
 //! and makes, beside what operators put together and the consumer holds.
 
 use super::{
-    measured::Measured,
-    node::{Kind, Node},
+    lanes::Lane,
+    node::{Fetch, Kind, Node},
 };
 use crate::{Failure, memory};
-use plan::{Arg, Code, Extent, Field, Index, Program, Stage, shown_bytes};
+use plan::{Code, Expr, Field, Index, Policy, Program, Records, Stage, shown_bytes};
 
 /// Bytes that threads, their stacks and the allocator take beyond what is counted, whatever runs.
 /// Assumed, with room to spare: a few runs of development builds with two workers took less.
@@ -17,8 +18,6 @@ const BESIDE_BYTES: u64 = 4 << 20;
 /// Times that what is put together is there: it is copied into a buffer that doubles as it grows, while
 /// the one before is on its way.
 const COPIES: u64 = 3;
-/// Records that tell how large those are of which an operator holds many.
-const TELLING: u64 = 8;
 
 /// What a run needs at the least.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,45 +38,24 @@ pub(super) struct Needs {
 /// What is known of a stage before it runs.
 struct Need {
     inputs: Vec<usize>,
-    /// Bytes of a record, as far as types tell, and whether they tell all of it.
+    /// Bytes of a record, as far as types tell.
     row: u64,
-    is_exact: bool,
     /// Bytes of the batches that it writes its records into, where it does.
     batch: Option<u64>,
     is_operator: bool,
-    /// See [`crate::Operator::holds`].
+    /// See [`crate::Operator::holds`]; and as many of them as are certain to come, in whatever blocks.
     holds: u64,
+    certain: u64,
     /// Bytes of the values between its columns, as far as types tell.
     registers: u64,
-}
-
-/// What a stage was seen to make, and to take.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
-    records: u64,
-    /// Bytes of a record, the mean.
-    row: u64,
-    /// Bytes that a task took, what it made among them.
-    task: u64,
-    /// Bytes of the largest chunk.
-    chunk: u64,
-}
-
-impl Seen {
-    /// Adds what a node of the stage has done.
-    pub(super) fn add(&mut self, measured: &Measured) {
-        let row = measured.bytes.checked_div(measured.records).unwrap_or(0);
-        self.records += measured.records;
-        self.row = self.row.max(row);
-        self.task = self.task.max(measured.task_bytes as u64);
-        self.chunk = self.chunk.max(measured.chunk_bytes as u64);
-    }
 }
 
 impl Needs {
     /// Those of a program, whose nodes are `nodes`.
     pub(super) fn of(program: &Program, nodes: &[Node]) -> Self {
-        let need = |(id, stage): (usize, &Stage)| {
+        let mut stages: Vec<Need> = Vec::with_capacity(program.stages.len());
+        let mut records: Vec<Option<u64>> = Vec::with_capacity(program.stages.len());
+        for (id, stage) in program.stages.rows().iter().enumerate() {
             let own = || nodes.iter().filter(|it| it.stage == id && it.lane.number == 0);
             let registers = own().map(|it| match &it.kind {
                 Kind::Transform { compiled, .. } => compiled.register_bytes(),
@@ -87,83 +65,67 @@ impl Needs {
                 Kind::Operator(it) => it.maker.holds,
                 _ => 0,
             });
-            Need {
-                inputs: stage.inputs.iter().map(|it| it.row()).collect(),
-                row: row_bytes(&stage.columns).saturating_add(unsized_bytes(stage)),
-                is_exact: stage.columns.iter().all(|it| it.ty.fixed_bytes().is_some()),
+            let inputs: Vec<usize> = stage.inputs.iter().map(|it| it.row()).collect();
+            let come: Vec<Option<u64>> = inputs.iter().map(|it| records[*it]).collect();
+            let holds = holds.max().unwrap_or(0);
+            // The first block of a window has any size: at the worst the other one has as many records.
+            let least_come = come.iter().map(|it| it.map_or(0, |it| it.div_ceil(2))).min();
+            records.push(records_of(stage, own().next(), &come));
+            stages.push(Need {
+                inputs,
+                row: row_bytes(&stage.columns),
                 batch: batch_bytes(nodes, id),
                 is_operator: matches!(stage.code, Code::Operator { .. }),
-                holds: holds.max().unwrap_or(0),
+                holds,
+                certain: holds.min(least_come.unwrap_or(0)),
                 registers: registers.fold(0, u64::saturating_add),
-            }
-        };
-        Self { stages: program.stages.rows().iter().enumerate().map(need).collect() }
-    }
-
-    /// How many stages there are.
-    pub(super) fn n_stages(&self) -> usize {
-        self.stages.len()
-    }
-
-    /// Whether types tell all of it.
-    pub(super) fn is_exact(&self) -> bool {
-        self.stages.iter().all(|it| it.is_exact)
-    }
-
-    /// The least memory, as far as types tell, of a process that has `process` bytes already.
-    pub(super) fn least(&self, process: Option<usize>) -> Least {
-        self.with(process, &vec![Seen::default(); self.stages.len()], (COPIES, 0))
-    }
-
-    /// Refuses the run where even less than it will need is more than `memory`, by what its stages have
-    /// made so far.
-    pub(super) fn judge(
-        &self,
-        seen: &[Seen],
-        process: Option<usize>,
-        memory: u64,
-    ) -> Result<(), Failure> {
-        // It is said of what cannot be, not of what is tight.
-        match self.with(process, seen, (1, TELLING)).total(1) > memory {
-            true => self.with(process, seen, (COPIES, TELLING)).check(memory),
-            false => Ok(()),
+            });
         }
+        Self { stages }
     }
 
-    /// The least memory, where what is put together is there `copies` times; of what types do not
-    /// tell, with what was `seen`.
-    fn with(&self, process: Option<usize>, seen: &[Seen], (copies, telling): (u64, u64)) -> Least {
+    /// The least memory, as far as types and lengths tell, of a process that has `process` bytes already:
+    /// where that is not there, the run cannot be done.
+    pub(super) fn least(&self, process: Option<usize>) -> Least {
+        self.with(process, |it| it.certain)
+    }
+
+    /// What will do, where a run is refused that would need the least.
+    pub(super) fn enough(&self, process: Option<usize>) -> Least {
+        let mut enough = self.with(process, |it| it.holds.saturating_mul(COPIES));
+        let last = &self.stages[self.stages.len() - 1];
+        let given = self.read(last).saturating_mul(last.holds);
+        enough.records = enough.records.saturating_add(given);
+        enough
+    }
+
+    /// Bytes of a record of each of its inputs.
+    fn read(&self, need: &Need) -> u64 {
+        need.inputs.iter().map(|it| self.stages[*it].row).fold(0, u64::saturating_add)
+    }
+
+    /// The memory that is needed, where an operator's input is there so many times.
+    fn with(&self, process: Option<usize>, held: impl Fn(&Need) -> u64) -> Least {
         let process = process.map_or(0, |it| it as u64 + BESIDE_BYTES);
         let mut least = Least { process, ..Least::default() };
-        let row = |id: usize| {
-            let Need { row, is_exact, .. } = self.stages[id];
-            if is_exact { row } else { row.max(seen[id].row) }
-        };
         let mut largest = 0;
-        for (id, need) in self.stages.iter().enumerate() {
-            if !need.is_operator {
-                let made = seen[id].chunk.max(need.batch.unwrap_or(0));
-                let beyond = seen[id].task.saturating_sub(made);
-                least.computing = least.computing.saturating_add(need.registers.max(beyond));
-            }
+        for need in &self.stages {
+            least.computing = least.computing.saturating_add(need.registers);
             // A batch that its rows were written into is only handed on.
             if matches!(need.inputs[..], [input] if self.stages[input].batch.is_some()) {
                 continue;
             }
-            let read = need.inputs.iter().map(|it| row(*it)).fold(0, u64::saturating_add);
-            let is_told = need.inputs.iter().all(|it| {
-                self.stages[*it].is_exact || seen[*it].records >= need.holds.min(telling)
-            });
-            let held = if is_told { read.saturating_mul(need.holds) } else { 0 };
-            let made = need.batch.unwrap_or(row(id));
+            let read = self.read(need);
+            let made = need.batch.unwrap_or(need.row);
             largest = made.saturating_add(read).max(largest);
-            let together = made.max(held);
+            let of_made = if made > read { made.saturating_mul(COPIES) } else { 0 };
+            let together = of_made.max(read.saturating_mul(held(need)));
             if need.is_operator && together > read {
-                least.records = least.records.saturating_add(together.saturating_mul(copies));
+                least.records = least.records.saturating_add(together);
             }
         }
-        let last = self.stages.len() - 1;
-        let given = self.stages[last].batch.unwrap_or(row(last));
+        let last = &self.stages[self.stages.len() - 1];
+        let given = last.batch.unwrap_or(last.row);
         least.records = least.records.saturating_add(largest).saturating_add(given);
         least
     }
@@ -184,12 +146,13 @@ impl Least {
         })
     }
 
-    /// Fails where `memory` is less than one worker needs.
-    pub(super) fn check(&self, memory: u64) -> Result<(), Failure> {
+    /// Fails where `memory` is less than one worker needs; says what is `enough`.
+    pub(super) fn check(&self, memory: u64, enough: &Self) -> Result<(), Failure> {
+        if self.total(1) <= memory { Ok(()) } else { Err(enough.refused(memory)) }
+    }
+
+    fn refused(&self, memory: u64) -> Failure {
         let least = self.total(1);
-        if least <= memory {
-            return Ok(());
-        }
         // A process does not take the same to the byte each time.
         let stated = (least + least / 32).div_ceil(1_000_000) * 1_000_000;
         let parts = [
@@ -209,27 +172,34 @@ impl Least {
             shown_bytes(memory),
             memory::remedy(stated / 1_000_000, self.process > 0),
         );
-        Err(Failure::Memory { label: String::new(), detail })
+        Failure::Memory { label: String::new(), detail }
     }
 }
 
-/// Bytes of the columns of an operator whose rows are any number of records: a batch at the end may
-/// have fewer than the others. No number that the operator was given is less than they can be.
-fn unsized_bytes(stage: &Stage) -> u64 {
-    let Code::Operator { args, .. } = &stage.code else { return 0 };
-    let number = |it: &Arg| if let Arg::Int(it) = it { u64::try_from(*it).ok() } else { None };
-    let most = args.iter().filter_map(number).max().unwrap_or(1);
-    let bytes = |it: &Field| match it.ty.shape()? {
-        [Extent::Unknown, inner @ ..] => {
-            let known = |it: &Extent| if let Extent::Known(n) = it { Some(*n) } else { None };
-            let size = it.ty.dtype()?.size() as u64;
-            inner
-                .iter()
-                .try_fold(size.saturating_mul(most), |all, it| Some(all.saturating_mul(known(it)?)))
+/// Records of an epoch that leave a stage whose inputs give these; none where nobody knows yet.
+fn records_of(stage: &Stage, node: Option<&Node>, inputs: &[Option<u64>]) -> Option<u64> {
+    // Others may do a part of it.
+    let node = node.filter(|it| it.lane == Lane::ONE && it.deal.is_none())?;
+    match (&stage.code, &node.kind) {
+        (
+            Code::Source { skip, take, laps, .. },
+            Kind::Fetch(Fetch { supply, given: 0, deal: None, .. }),
+        ) => {
+            let rest = supply.source.known_len()?.saturating_sub(*skip);
+            let pass = take.map_or(rest, |it| it.min(rest));
+            Some(laps.map_or(u64::MAX, |it| pass.saturating_mul(it)))
+        }
+        (Code::Transform(it), _) => {
+            let is_one = matches!(&it.outputs, Records::Listed(lists) if lists.len() == 1);
+            let handles = |it: &Expr| matches!(it, Expr::Else { .. });
+            let stay = is_one
+                && it.filters.is_empty()
+                && it.on_fault == Policy::Fail
+                && !it.graph.iter().any(|(_, expr, _)| handles(expr));
+            inputs[0].filter(|_| stay)
         }
         _ => None,
-    };
-    stage.columns.iter().filter_map(bytes).fold(0, u64::saturating_add)
+    }
 }
 
 /// Bytes of the batches that the stage writes its records into, where it does.

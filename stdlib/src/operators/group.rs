@@ -1,22 +1,33 @@
 //! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
 
 use plan::{DType, Field, Type, shown_bytes};
-use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool};
+use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool, memory_remedy};
 use std::ops::Range;
 
 /// Bytes of records that one operator may hold.
 pub(super) const HELD_BYTES_MAX: usize = 4 << 30;
+/// Times that what is put together is there: while it is copied, and with the one before.
+const COPIES: u64 = 3;
 
 /// Fails where an operator would hold more than its share of the run's memory.
 pub(super) fn check_held(bytes: usize, share: u64, what: &str) -> Result<(), Failure> {
+    check_part(bytes, bytes as u64, share, what)
+}
+
+/// The same of `bytes` that are a part of what will be about `whole`.
+fn check_part(bytes: usize, whole: u64, share: u64, what: &str) -> Result<(), Failure> {
     let most = usize::try_from(share).unwrap_or(usize::MAX).min(HELD_BYTES_MAX);
     if bytes <= most {
         return Ok(());
     }
     let (bytes, shown) = (shown_bytes(bytes as u64), shown_bytes(most as u64));
     let (whose, more) = match most {
-        HELD_BYTES_MAX => ("an operator may hold", ""),
-        _ => ("it may hold of the run's memory", "give the run more (`--memory`), "),
+        HELD_BYTES_MAX => ("an operator may hold", String::new()),
+        _ => {
+            // Half of the memory at the least is for what one operator holds.
+            let more = memory_remedy(whole.saturating_mul(COPIES));
+            ("it may hold of the run's memory", format!("give the run more ({more}), "))
+        }
     };
     let detail = format!(
         "{what} takes {bytes}, and {shown} are all that {whose}: {more}make it smaller, or put it before what makes the \
@@ -195,7 +206,9 @@ impl Regroup {
                 out.extend(self.group.finish());
             }
         }
-        check_held(self.group.bytes(), self.group.share, self.what)
+        let (bytes, rows) = (self.group.bytes(), self.group.rows().max(1) as u64);
+        let whole = (bytes as u64 / rows).saturating_mul(self.next as u64);
+        check_part(bytes, whole, self.group.share, self.what)
     }
 
     /// The point after the groups that are out: what was given since waits for more.

@@ -47,6 +47,10 @@ impl Source for Numbers {
         Ok(self.len)
     }
 
+    fn known_len(&self) -> Option<u64> {
+        Some(self.len)
+    }
+
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
         write_ids(self.place, numbers, out.ids.scalars_of::<u64>(numbers.len()));
         for column in &mut out.columns {
