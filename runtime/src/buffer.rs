@@ -36,7 +36,7 @@ const POOL_LEN_MAX: usize = 256;
 /// one batch of a usual size to the next, and some seconds of a run.
 const TAKES_IDLE_MAX: u64 = 1 << 14;
 /// The share of a run's memory that tasks leave which can be put off.
-const RESERVED: usize = 8;
+pub(crate) const RESERVED: usize = 8;
 /// The share of a run's memory that a thread keeps to work in.
 const KEPT: usize = 32;
 /// From one attempt to take memory to the next, while others may still give some back.
@@ -165,8 +165,10 @@ struct Idle {
     taken: AtomicUsize,
     /// Bytes of the idle ones.
     idle: AtomicUsize,
-    /// Tasks that wait until others have given memory back.
-    waiting: AtomicUsize,
+    /// Tasks of each class that wait until others have given memory back.
+    waiting: [AtomicUsize; memory::CLASSES],
+    /// Those that have waited, and got it.
+    resumed: AtomicUsize,
     /// Who holds the run to its limit.
     relief: OnceLock<Box<dyn Relief>>,
 }
@@ -253,9 +255,14 @@ impl Pool {
         self.idle.limit.store(bytes, Relaxed);
     }
 
-    /// Tasks that wait until others have given memory back.
-    pub(crate) fn waiting(&self) -> usize {
-        self.idle.waiting.load(Relaxed)
+    /// Tasks of a class that wait until others have given memory back.
+    pub(crate) fn waiting(&self, class: usize) -> usize {
+        self.idle.waiting[class].load(Relaxed)
+    }
+
+    /// Tasks that have waited, and got what they needed.
+    pub(crate) fn resumed(&self) -> usize {
+        self.idle.resumed.load(Relaxed)
     }
 
     /// Counts so many bytes of other memory as the run's.
@@ -317,9 +324,9 @@ impl Drop for Working {
 
 impl Idle {
     fn new(most: usize, limit: usize) -> Self {
-        let (taken, idle, waiting) = Default::default();
+        let (taken, idle, waiting, resumed) = Default::default();
         let (kept, limit, relief) = (Mutex::default(), AtomicUsize::new(limit), OnceLock::new());
-        Self { kept, most, limit, taken, idle, waiting, relief }
+        Self { kept, most, limit, taken, idle, waiting, resumed, relief }
     }
 
     /// Counts `more` bytes. Idle buffers go where there would be too much; where that is not enough the
@@ -366,13 +373,17 @@ impl Idle {
             return;
         }
         if memory::task_waits() {
-            self.waiting.fetch_add(1, Relaxed);
+            let waiting = &self.waiting[memory::class()];
+            waiting.fetch_add(1, Relaxed);
             let mut fits = false;
             while !fits && relief.may_come() {
                 thread::sleep(WAIT);
                 fits = self.take_of_idle(more);
             }
-            self.waiting.fetch_sub(1, Relaxed);
+            // The last of the others may have given it back since.
+            let fits = fits || self.take_of_idle(more);
+            self.resumed.fetch_add(usize::from(fits), Relaxed);
+            waiting.fetch_sub(1, Relaxed);
             if fits {
                 return;
             }

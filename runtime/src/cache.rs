@@ -15,7 +15,7 @@ mod segment;
 pub use disk::{Store, StoreStats};
 pub use room::{DiskRoom, folder_bytes};
 
-use crate::{Buffer, Chunk, Shape, Tensor};
+use crate::{Buffer, Chunk, Shape, Tensor, memory};
 use plan::{DType, ExprId, StageId, parts::Keep};
 use std::{
     collections::{HashMap, hash_map},
@@ -188,7 +188,7 @@ impl Cache {
     fn insert_in_memory(&self, key: CacheKey, value: &Tensor<'_>) {
         let bytes = value.bytes() as u64 + ENTRY_BYTES;
         let room = |used: u64| (used + bytes <= self.limit).then_some(used + bytes);
-        if self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {
+        if !is_spare(bytes) || self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {
             self.refused.fetch_add(1, Relaxed);
             return;
         }
@@ -236,6 +236,17 @@ impl Cache {
     fn shard(&self, key: CacheKey) -> MutexGuard<'_, Shard> {
         locked(&self.shards[(key >> 64) as usize % SHARDS])
     }
+}
+
+/// Whether the run has so many bytes to spare: what it has taken so far, and half as much again, is for its
+/// tasks and its consumer, however little it was thought to need.
+fn is_spare(bytes: u64) -> bool {
+    memory::pool_of_task(|pool| {
+        pool.is_none_or(|it| {
+            let own = it.taken().saturating_add(it.taken() / 2) as u64;
+            own.saturating_add(bytes) <= it.limit() as u64
+        })
+    })
 }
 
 fn locked(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

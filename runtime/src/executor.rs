@@ -197,6 +197,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
+        resting: Condvar::new(),
         pool,
     });
     shared.hold(bound);
@@ -284,6 +285,8 @@ struct Shared {
     tasks: [Condvar; Class::COUNT],
     /// Where the consumer waits for a chunk.
     output: Condvar,
+    /// Where threads rest that are too many for the memory.
+    resting: Condvar,
     pool: Pool,
 }
 
@@ -385,7 +388,7 @@ impl Run {
                 let thread = thread::Builder::new()
                     .name(format!("{} {number}", class.name()))
                     .stack_size(STACK_BYTES)
-                    .spawn(move || shared.work_guarded(class, number))
+                    .spawn(move || shared.work_guarded(class))
                     .map_err(|error| Failure::Io {
                         path: format!("{} {number}", class.name()),
                         detail: format!(
@@ -440,19 +443,15 @@ impl Shared {
     }
 
     /// What a thread does from its start to its end.
-    fn work(&self, class: Class, number: usize) {
-        enter(&self.pool);
+    fn work(&self, class: Class) {
+        enter(&self.pool, class as usize);
         let mut memory = task::Memory::default();
         let mut owed = Duration::ZERO;
         let mut state = self.lock();
         while !state.stopped {
-            if state.is_surplus(class, number) {
-                // What it has kept goes first: others wait for that.
-                drop(state);
-                drop(memory);
-                state = self.lock();
-                state.threads[class as usize] -= 1;
-                break;
+            if state.is_surplus(class) {
+                state = self.rest(state, class, &mut memory);
+                continue;
             }
             if owed >= REST_MIN {
                 let rest = owed.min(REST_MAX);
@@ -475,7 +474,7 @@ impl Shared {
             owed += outcome.busy.mul_f64(1.0 / self.cpu_share - 1.0);
             state = self.lock();
             state.finish(outcome);
-            self.call_surplus(&state);
+            self.call_threads(&state);
         }
         let calls = state.calls();
         drop(state);
@@ -494,8 +493,8 @@ impl Shared {
     }
 
     /// Works, and ends the run should the executor itself be broken: it must not hang.
-    fn work_guarded(&self, class: Class, number: usize) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class, number))) {
+    fn work_guarded(&self, class: Class) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class))) {
             self.lock().broken = Some(bug("the executor", &*panic));
             self.stop();
         }
@@ -515,6 +514,7 @@ impl Shared {
     fn stop(&self) {
         self.lock().stopped = true;
         self.tasks.iter().for_each(Condvar::notify_all);
+        self.resting.notify_all();
         self.output.notify_all();
     }
 }

@@ -14,6 +14,9 @@ use std::{
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
 };
 
+/// Classes of threads that do tasks.
+pub(crate) const CLASSES: usize = 2;
+
 /// What a task is unwound with.
 struct Exhausted {
     /// Bytes of the buffer that it asked for.
@@ -57,11 +60,23 @@ struct Task {
 thread_local! {
     static TASK: Cell<Task> = const { Cell::new(Task { manner: None, now: 0, peak: 0 }) };
     static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
+    static CLASS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says which run's tasks this thread does from now on.
-pub(crate) fn enter(pool: &Pool) {
+/// Says which run's tasks this thread does from now on, and of which class they are.
+pub(crate) fn enter(pool: &Pool, class: usize) {
     POOL.set(Some(pool.clone()));
+    CLASS.set(class);
+}
+
+/// The class of this thread's tasks, below [`CLASSES`].
+pub(crate) fn class() -> usize {
+    CLASS.get()
+}
+
+/// How many tasks of this thread's run have waited for memory, and got it.
+pub(crate) fn resumed() -> usize {
+    POOL.with_borrow(|it| it.as_ref().map_or(0, Pool::resumed))
 }
 
 /// Calls `f` with the pool of the run whose task this thread is at, if it is at one.
@@ -84,6 +99,20 @@ pub(crate) fn task<T>(manner: Manner, f: impl FnOnce() -> T) -> (T, usize) {
     let peak = TASK.get().peak;
     drop(over);
     (done, usize::try_from(peak).unwrap_or(0))
+}
+
+/// Takes what is not the task's own, and what the next ones of its kind need not take: it does not count as
+/// what such a task takes.
+pub(crate) fn uncounted<T>(f: impl FnOnce() -> T) -> T {
+    /// It is as before, however it ends.
+    struct Before(Task);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            TASK.set(self.0);
+        }
+    }
+    let _before = Before(TASK.get());
+    f()
 }
 
 /// Whether this thread is at a task.
@@ -225,7 +254,7 @@ mod tests {
     fn tasks_are_held_to_the_bound_of_their_run() {
         let pool = Pool::within(1 << 20);
         pool.hold(Box::new(Waited(AtomicUsize::new(3))));
-        enter(&pool);
+        enter(&pool, 0);
         let take = |manner, bytes: usize| {
             let taken = || task(manner, || drop(pool.buffer(bytes)));
             let panic = catch_unwind(AssertUnwindSafe(taken)).err()?;

@@ -3,23 +3,25 @@
 //! A task begins where there is room for what such tasks have taken so far (`State::has_memory`). One
 //! that takes more than is left, of a size that nobody could know, is given up and **put off**: it is done again
 //! when no other is at work, everything behind it has been handed on, and the consumer waits for more. Each time one
-//! thread fewer goes on, since each keeps memory of its own; where not even a single one has room, the
-//! run ends. What cannot be done twice, such as the step of an operator, waits where it is instead,
+//! thread fewer goes on, since each keeps memory of its own, until many tasks have had what they took; where not
+//! even a single one has room, the run ends. What cannot be done twice, such as the step of an operator, waits where it is instead,
 //! for as long as others may give memory back (`Keeper::may_come`).
 
 use super::{
     Shared,
     node::{Class, Kind, Node},
     state::State,
-    task::Job,
+    task::{Job, Memory},
 };
 use crate::{
     Cache, Pool,
+    buffer::RESERVED,
     memory::{Manner, Relief},
     os,
 };
 use std::{
-    sync::{Arc, Weak},
+    ptr,
+    sync::{Arc, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -27,6 +29,10 @@ use std::{
 const RESIDENT_PERIOD: Duration = Duration::from_millis(5);
 /// The share of the bound that planning leaves free for what nobody could foresee.
 const SPARE: usize = 32;
+/// Tasks that have all the memory they take before a thread more goes on again, where memory was short:
+/// each time that it is, twice as many, and these at the most.
+const PATIENCE: u32 = 64;
+const PATIENCE_MAX: u32 = 1 << 14;
 
 /// The memory that a run, or its whole process, may hold, and what it was seen to hold.
 pub(super) struct Budget {
@@ -67,7 +73,7 @@ impl Budget {
 
     /// Looks at what the process holds.
     pub(super) fn look(&mut self) {
-        self.beside = match self.before.zip(os::resident()) {
+        self.beside = match self.before.and_then(|it| Some((it, os::resident()?))) {
             // A buffer that nobody has written to yet is counted, and not resident.
             Some((before, resident)) => resident.saturating_sub(self.pool.taken()).max(before),
             None => self.caches.iter().map(|it| it.bytes() as usize).sum(),
@@ -83,10 +89,16 @@ impl Budget {
         }
     }
 
-    /// Whether there is room for so many bytes more.
-    fn has_room(&self, bytes: usize) -> bool {
-        let planned = self.most - self.most / SPARE;
-        self.beside.saturating_add(self.pool.used()).saturating_add(bytes) <= planned
+    /// Whether there is room for so many bytes more with a task of `node`, beside a reserve for others.
+    fn has_room(&self, bytes: usize, reserve: usize, node: &Node) -> bool {
+        let spare = (self.most / SPARE).saturating_add(reserve);
+        let spare = match node.is_done_again() {
+            // It would not get more, and be put off.
+            true => spare.max(self.most.saturating_sub(self.beside) / RESERVED),
+            false => spare,
+        };
+        let held = self.beside.saturating_add(self.pool.used()).saturating_add(bytes);
+        held.saturating_add(spare) <= self.most
     }
 }
 
@@ -96,37 +108,55 @@ impl State {
     /// Where nobody is at work and nothing waits for the consumer it may begin all the same, since
     /// nothing else would ever give memory back.
     pub(super) fn has_memory(&self, node: &Node) -> bool {
-        let takes = |it: &Node| {
-            let Node { limit, measured, .. } = it;
-            limit.chunk_bytes.unwrap_or(0).max(measured.chunk_bytes).max(measured.task_bytes)
-        };
-        let at_work = self.at_work();
-        let most = self.nodes.iter().filter(|it| it.measured.active > 0).map(takes);
-        let underway = most.fold(takes(node), usize::max).saturating_mul(at_work + 1);
-        let is_quiet = at_work == 0 && self.nodes.last().is_none_or(|it| it.out.is_empty());
+        if self.at_work() == 0 && self.nodes.last().is_none_or(|it| it.out.is_empty()) {
+            return true;
+        }
+        let underway = self.nodes.iter().map(|it| {
+            let at_work = it.takes().saturating_mul(it.measured.active);
+            at_work.saturating_add(it.claims(ptr::eq(it, node)))
+        });
+        let underway = underway.fold(node.takes(), usize::saturating_add);
         // What cannot be put off needs room when its turn comes.
         let serial = |it: &&Node| matches!(it.kind, Kind::Operator(_)) && !it.is_busy;
         let reserve = self.nodes.iter().filter(serial).map(|it| it.measured.task_bytes).max();
-        is_quiet || self.budget.has_room(underway.saturating_add(reserve.unwrap_or(0)))
+        self.budget.has_room(underway, reserve.unwrap_or(0), node)
     }
 
     /// Tasks at work that do not wait for memory.
     fn at_work(&self) -> usize {
         let active: usize = self.nodes.iter().map(|it| it.measured.active).sum();
-        active.saturating_sub(self.budget.pool.waiting())
+        let waiting = Class::ALL.map(|it| self.budget.pool.waiting(it as usize));
+        active.saturating_sub(waiting.iter().sum())
     }
 
     /// Takes note of a task that would have taken more than there is.
     pub(super) fn put_off(&mut self, job: Job) {
         match job.put_off {
-            1 => {
+            // What is put off together costs one thread.
+            1 if self.put_off.is_empty() => {
                 let most = &mut self.threads_most[self.nodes[job.node].class as usize];
                 *most = most.saturating_sub(1).max(1);
             }
+            1 => {}
             _ => self.threads_most = self.threads_most.map(|it| it.min(1)),
         }
+        (self.calm, self.patience) = (0, (2 * self.patience).clamp(PATIENCE, PATIENCE_MAX));
         self.put_off.push(job);
         self.settle();
+    }
+
+    /// A task has had all the memory that it took: after many such, threads that were too many come back.
+    pub(super) fn grow_back(&mut self) {
+        if self.threads_most == self.started || !self.put_off.is_empty() {
+            return;
+        }
+        self.calm += 1;
+        if self.calm >= self.patience {
+            self.calm = 0;
+            for (most, started) in self.threads_most.iter_mut().zip(self.started) {
+                *most = (*most + 1).min(started);
+            }
+        }
     }
 
     /// The one of those that were put off that is done first: the one that is nearest to the output.
@@ -145,7 +175,7 @@ impl State {
     /// The class of threads of which one may do now what was put off.
     pub(super) fn put_off_class(&self) -> Option<Class> {
         let first = &self.put_off[self.first_put_off()?];
-        let is_few = |it: Class| self.threads[it as usize] <= self.threads_of_use(it);
+        let is_few = |it: Class| !self.is_surplus(it) && self.leaving == 0;
         let is_quiet = !self.is_alone
             && self.at_work() == 0
             && self.consumer_waits
@@ -167,14 +197,27 @@ impl State {
         Some(job)
     }
 
-    /// Whether a thread of the class with this number is one too many; it ends then.
-    pub(super) fn is_surplus(&self, class: Class, number: usize) -> bool {
-        number >= self.threads_of_use(class)
+    /// Whether a thread of the class is one too many; it rests then, and keeps no memory.
+    pub(super) fn is_surplus(&self, class: Class) -> bool {
+        self.threads[class as usize] > self.threads_of_use(class)
     }
 
-    /// Threads that there may be: those that wait for memory are of no use meanwhile.
+    /// Whether one that rests is of use.
+    pub(super) fn is_short(&self, class: Class) -> bool {
+        self.threads[class as usize] < self.threads_of_use(class)
+    }
+
+    /// Threads of a class that there are to be: those that wait for memory are of no use meanwhile.
     fn threads_of_use(&self, class: Class) -> usize {
-        self.threads_most[class as usize].saturating_add(self.budget.pool.waiting())
+        let class = class as usize;
+        let most = self.threads_most[class].saturating_add(self.budget.pool.waiting(class));
+        most.min(self.started[class])
+    }
+
+    /// Whether a thread of the class has nothing to do, or soon will have.
+    fn has_thread_free(&self, class: Class) -> bool {
+        let own = self.nodes.iter().filter(|it| it.class == class);
+        self.threads_of_use(class) > own.map(|it| it.measured.active).sum()
     }
 }
 
@@ -202,15 +245,15 @@ impl Relief for Keeper {
         if state.stopped {
             return false;
         }
-        let has_threads = |it: Class| state.sleeping[it as usize] > 0;
-        let ready = |it: usize| has_threads(state.nodes[it].class) && state.is_ready(it);
+        let ready = |it: usize| state.has_thread_free(state.nodes[it].class) && state.is_ready(it);
         let may = state.at_work() > 0
             || !state.consumer_waits
             || state.nodes.last().is_some_and(|it| !it.out.is_empty())
             || (0..state.nodes.len()).any(ready)
-            || state.put_off_class().is_some_and(has_threads);
+            || state.put_off_class().is_some_and(|it| state.has_thread_free(it));
         // That this one waits may let others begin.
         let calls = state.calls();
+        shared.call_threads(&state);
         drop(state);
         shared.call(calls);
         may
@@ -222,13 +265,39 @@ impl Relief for Keeper {
 }
 
 impl Shared {
-    /// Calls the threads that are too many, so that they end.
-    pub(super) fn call_surplus(&self, state: &State) {
+    /// Calls the threads that are too many, so that they rest, and those that rest and are of use.
+    pub(super) fn call_threads(&self, state: &State) {
         for class in Class::ALL {
-            if state.threads[class as usize] > state.threads_of_use(class) {
+            if state.is_surplus(class) {
                 self.tasks[class as usize].notify_all();
             }
+            if state.is_short(class) {
+                self.resting.notify_all();
+            }
         }
+    }
+
+    /// Lets a thread rest as long as it is one too many.
+    pub(super) fn rest<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        class: Class,
+        memory: &mut Memory,
+    ) -> MutexGuard<'a, State> {
+        state.threads[class as usize] -= 1;
+        state.leaving += 1;
+        drop(state);
+        // What it has kept goes first: others wait for that.
+        *memory = Memory::default();
+        state = self.lock();
+        state.leaving -= 1;
+        let calls = state.calls();
+        self.call(calls);
+        while !state.stopped && !state.is_short(class) {
+            state = self.resting.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.threads[class as usize] += 1;
+        state
     }
 
     /// Holds the run to its bound from now on.

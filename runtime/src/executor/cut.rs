@@ -1,7 +1,7 @@
 //! Chunks are cut: into pieces that are worth a task, and where a direct batch ends.
 
 use super::{node::Parcel, position::At};
-use crate::{Buffer, Chunk, Pool, eval::Destination};
+use crate::{Buffer, Chunk, Pool, eval::Destination, memory};
 use model::under_way::{self, Making, UnderWay};
 use plan::Field;
 use std::{
@@ -148,6 +148,18 @@ impl Cut {
         self.row_bytes.iter().map(each).sum()
     }
 
+    /// Bytes of batches that will be claimed once what was given is begun.
+    pub(super) fn unclaimed(&self) -> u64 {
+        let is_unclaimed =
+            |it: &Weak<Batch>| it.upgrade().is_some_and(|batch| batch.0.get().is_none());
+        if self.begun.last().is_some_and(is_unclaimed) { self.batch_bytes() } else { 0 }
+    }
+
+    /// Whether the next piece begins a batch.
+    pub(super) fn opens(&self) -> bool {
+        self.open.is_none()
+    }
+
     /// What is to be under way, where `workers` compute records that take so many nanoseconds each, of
     /// such a spread.
     pub(super) fn under_way(&self, workers: usize, (record_ns, spread): (f64, f64)) -> UnderWay {
@@ -218,7 +230,14 @@ impl Piece {
             held.extend(all.first().map(Arc::downgrade));
             Arc::new(all)
         };
-        let columns = self.batch.0.get_or_init(claim).clone();
+        // The batch is not what this piece takes: others write into it too.
+        let columns = memory::uncounted(|| {
+            if memory::task_waits() && self.batch.0.get().is_none() {
+                // Nobody is held up who needs the same batch: whoever comes first has claimed it.
+                let _ = self.batch.0.set(claim());
+            }
+            self.batch.0.get_or_init(claim).clone()
+        });
         Destination { columns, row: self.row, rows: self.rows }
     }
 

@@ -28,16 +28,22 @@ const BARREN_MAX: u64 = 1 << 24;
 impl State {
     /// Takes the outcome of a task.
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, memory, result } = outcome;
+        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, memory, was_put_off, result } =
+            outcome;
         self.look(ended);
-        self.is_alone = false;
+        self.is_alone &= !was_put_off;
         let node = &mut self.nodes[id];
-        node.measured.end_task(busy, cpu);
-        node.measured.task_bytes = node.measured.task_bytes.max(memory);
+        node.measured.took(memory, node.is_done_again());
         let result = match result {
-            Ok(Product::PutOff(job)) => return self.put_off(*job),
+            Ok(Product::PutOff(job)) => {
+                node.measured.active -= 1;
+                return self.put_off(*job);
+            }
             other => other,
         };
+        node.measured.end_task(busy, cpu);
+        self.grow_back();
+        let node = &mut self.nodes[id];
         self.in_flight -= bytes_in;
         match slot {
             Slot::Ring(number) => self.finish_parallel((id, number), busy, result),

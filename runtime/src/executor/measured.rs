@@ -14,6 +14,9 @@ const WORTH_ROWS: usize = 8192;
 /// Tasks that tell how large records are, and how long they take.
 const WORTH_TASKS: u64 = 16;
 
+/// The share of what a task took beyond the others that each one after it lets go.
+const FADING: usize = 16;
+
 /// What a node has done so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measured {
@@ -64,6 +67,12 @@ impl Measured {
         let each = self.busy.checked_div(self.tasks.try_into().unwrap_or(u32::MAX));
         let is_long = each.is_none_or(|it| it >= CPU_ALWAYS);
         !self.is_off && (is_long || self.tasks.is_multiple_of(CPU_PERIOD))
+    }
+
+    /// Takes note of what a task has taken; what one took that is done again is forgotten after a while.
+    pub(super) fn took(&mut self, memory: usize, fades: bool) {
+        let before = self.task_bytes - if fades { self.task_bytes / FADING } else { 0 };
+        self.task_bytes = before.max(memory);
     }
 
     /// Takes note of a task that has ended.

@@ -263,6 +263,31 @@ impl Node {
         Some(cut.under_way(workers.min(threads), times))
     }
 
+    /// Whether a task of it that takes too much memory is given up and done again.
+    pub(super) fn is_done_again(&self) -> bool {
+        match &self.kind {
+            Kind::Fetch(_) | Kind::Finish => true,
+            Kind::Transform { compiled, .. } => !compiled.calls_out(),
+            Kind::Stream { .. } | Kind::Operator(_) => false,
+        }
+    }
+
+    /// Bytes that a task of it takes, beside the batch that it writes into.
+    pub(super) fn takes(&self) -> usize {
+        match &self.kind {
+            _ if self.measured.tasks > 0 => self.measured.task_bytes,
+            Kind::Transform { cut: Some(_), .. } => 0,
+            _ => self.limit.chunk_bytes.unwrap_or(0),
+        }
+    }
+
+    /// Bytes of batches that its tasks will claim; with those of the one that the next task begins.
+    pub(super) fn claims(&self, is_next: bool) -> usize {
+        let Kind::Transform { cut: Some(cut), .. } = &self.kind else { return 0 };
+        let opens = if is_next && cut.opens() { cut.batch_bytes() } else { 0 };
+        usize::try_from(cut.unclaimed().saturating_add(opens)).unwrap_or(usize::MAX)
+    }
+
     /// Takes the first item that waits for the next node.
     pub(super) fn pop(&mut self) -> Option<Item> {
         let item = self.out.pop_front()?;

@@ -70,6 +70,13 @@ pub(super) struct State {
     /// Threads of each class that there are, and that there may be: fewer where memory is short.
     pub(super) threads: [usize; Class::COUNT],
     pub(super) threads_most: [usize; Class::COUNT],
+    /// Those that were started.
+    pub(super) started: [usize; Class::COUNT],
+    /// Threads that are giving back what they kept.
+    pub(super) leaving: usize,
+    /// Tasks since memory was short last, and how many there have to be.
+    pub(super) calm: u32,
+    pub(super) patience: u32,
 }
 
 /// Whom to wake.
@@ -112,6 +119,10 @@ impl State {
             is_alone: false,
             threads,
             threads_most: threads,
+            started: threads,
+            leaving: 0,
+            calm: 0,
+            patience: 0,
         }
     }
 
@@ -221,7 +232,8 @@ impl State {
                     || self.put_off_class().is_some_and(|it| it as usize == class));
             self.called[class] += usize::from(calls.tasks[class]);
         }
-        calls.output = self.consumer_waits && (self.is_worth_a_call() || self.has_much_to_tell());
+        calls.output = self.consumer_waits
+            && (self.is_worth_a_call() || self.has_much_to_tell() || self.broken.is_some());
         if calls.output {
             self.consumer_waits = false;
             self.output_called = Some(Instant::now());

@@ -78,6 +78,8 @@ pub(super) struct Outcome {
     pub(super) cpu: Option<Duration>,
     /// The most bytes that it had beyond those before it.
     pub(super) memory: usize,
+    /// Whether it had been put off before.
+    pub(super) was_put_off: bool,
     pub(super) result: Result<Product, Failure>,
 }
 
@@ -106,30 +108,44 @@ impl Job {
 
     fn run_here(self, own: &mut Memory) -> Outcome {
         let Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work } = self;
-        let again = if manner == Manner::Again { work.again() } else { None };
+        let again = if manner == Manner::Waits { None } else { work.again() };
+        let resumed = if manner == Manner::Alone { memory::resumed() } else { 0 };
         let cpu_begin = if timed { os::thread_cpu() } else { None };
         foreign::take_elsewhere();
         let begin = Instant::now();
         let run = AssertUnwindSafe(|| work.run(own.of(stage), manner));
         let (result, memory) = memory::task(manner, || catch_unwind(run));
+        let mut is_beyond = false;
         let result = result.unwrap_or_else(|panic| {
             // What it has left in the registers is not to be trusted.
             own.registers[stage] = None;
-            if let Some(work) = again.filter(|_| memory::is_beyond(&*panic)) {
-                let (label, put_off) = (label.clone(), put_off + 1);
-                let job = Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work };
-                return Ok(Product::PutOff(Box::new(job)));
-            }
+            is_beyond = memory::is_beyond(&*panic);
             Err(memory::failure_of(&*panic)
                 .unwrap_or_else(|| bug(&format!("the step at {label}"), &*panic)))
         });
-        let result = result.map_err(|it| at(it, &label));
+        let is_short = match manner {
+            Manner::Again => is_beyond,
+            // It was not alone where somebody got the memory that he waited for.
+            Manner::Alone => {
+                matches!(result, Err(Failure::Memory { .. })) && memory::resumed() != resumed
+            }
+            Manner::Waits => false,
+        };
+        let was_put_off = put_off > 0;
+        let result = match again.filter(|_| is_short) {
+            Some(work) => {
+                let (label, put_off) = (label.clone(), put_off + 1);
+                let job = Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work };
+                Ok(Product::PutOff(Box::new(job)))
+            }
+            None => result.map_err(|it| at(it, &label)),
+        };
         let ended = Instant::now();
         let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
         let busy = ended - begin;
         // Asking takes time too, which short tasks are not to be charged with.
         let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
-        Outcome { node, slot, bytes_in, busy, ended, cpu, memory, result }
+        Outcome { node, slot, bytes_in, busy, ended, cpu, memory, was_put_off, result }
     }
 }
 

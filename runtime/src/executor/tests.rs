@@ -4,7 +4,7 @@ mod library;
 
 use super::{Options, Position, Run, Stats, start};
 use crate::{Failure, mix};
-use library::{DIRECT, Draft, GATE, Library};
+use library::{DIRECT, Draft, GATE, LATE, Library};
 use plan::{Policy, Program, StageId};
 use std::{ops::Range, sync::atomic::Ordering, thread};
 
@@ -379,6 +379,19 @@ fn all_workers_have_work_however_small_a_batch_is() {
     let (output, _) = run(&draft.program(), &options);
     assert_eq!(output.failure, None);
     assert_eq!(output.values(), (0..64).collect::<Vec<_>>());
+}
+
+#[test]
+fn all_workers_write_into_a_large_batch() {
+    // A task of the first batch has claimed all of it: no other one is held to take as much.
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("numbers", &[4 * LATE]), (&[], 0, None, Some(1)));
+    let met = draft.map("meet_late", 16, source);
+    draft.batch(LATE as u64, met);
+    // A batch has 1 MiB.
+    let options = Options { memory: 10 << 20, ..options(16, 4096, 0..1) };
+    let (output, _) = run(&draft.program(), &options);
+    assert_eq!(output.failure, None);
 }
 
 #[test]

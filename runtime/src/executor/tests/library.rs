@@ -23,7 +23,8 @@ impl Kernels for Library {
             "fail_at" => Some(|_| Ok(fail_at())),
             "fail_each" => Some(|_| Ok(fail_each())),
             "panic_at" => Some(|_| Ok(panic_at())),
-            "meet" => Some(|_| Ok(meet())),
+            "meet" => Some(|_| Ok(meet(0))),
+            "meet_late" => Some(|_| Ok(meet(LATE))),
             _ => None,
         }
     }
@@ -98,10 +99,16 @@ fn panic_at() -> Kernel {
     })
 }
 
-/// Waits until so many records are being computed at once.
-fn meet() -> Kernel {
+/// The first record for which `meet_late` waits.
+pub(super) const LATE: i64 = 1 << 17;
+
+/// Waits until so many records are being computed at once, of those from `first` on.
+fn meet(first: i64) -> Kernel {
     let arrived = (Mutex::new(0), Condvar::new());
     Kernel::compute(move |args, out| {
+        if args.int(0) < first {
+            return out.scalar::<i64>(args.int(0));
+        }
         *arrived.0.lock().unwrap() += 1;
         arrived.1.notify_all();
         let all = arrived.0.lock().unwrap();
