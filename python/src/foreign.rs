@@ -128,6 +128,17 @@ impl Outside for Functions {
         self.processes.as_ref().map_or(0, |it| it.most())
     }
 
+    fn apart(&self, wait: &mut (dyn FnMut() + Send)) {
+        // The consumer gives memory back once it has the GIL.
+        let waited = match self.processes {
+            Some(_) => None,
+            None => Python::try_attach(|py| py.detach(&mut *wait)),
+        };
+        if waited.is_none() {
+            wait();
+        }
+    }
+
     fn during(&self, work: &mut dyn FnMut()) {
         if self.processes.is_some() {
             return work();

@@ -7,7 +7,7 @@
 //! are touched first: what is never written takes no memory.
 
 use crate::{
-    Fault, Shape,
+    Fault, Shape, foreign,
     kernel::{VALUE_BYTES_MAX, too_large},
     memory::{self, Relief},
 };
@@ -376,10 +376,12 @@ impl Idle {
             let waiting = &self.waiting[memory::class()];
             waiting.fetch_add(1, Relaxed);
             let mut fits = false;
-            while !fits && relief.may_come() {
-                thread::sleep(WAIT);
-                fits = self.take_of_idle(more);
-            }
+            foreign::apart(&mut || {
+                while !fits && relief.may_come() {
+                    thread::sleep(WAIT);
+                    fits = self.take_of_idle(more);
+                }
+            });
             // The last of the others may have given it back since.
             let fits = fits || self.take_of_idle(more);
             self.resumed.fetch_add(usize::from(fits), Relaxed);

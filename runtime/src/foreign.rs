@@ -2,10 +2,38 @@
 
 use crate::{Failure, Fault, Tensor};
 use plan::{DType, Foreign};
-use std::{cell::Cell, fmt, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
 
 thread_local! {
     static ELSEWHERE: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static WITHIN: RefCell<Option<Arc<dyn Outside>>> = const { RefCell::new(None) };
+}
+
+/// Does `work` as [`Outside::during`] does, so that what waits within it can do so apart.
+pub(crate) fn during(outside: &Arc<dyn Outside>, work: &mut dyn FnMut()) {
+    /// It is over, however it ends.
+    struct Over;
+    impl Drop for Over {
+        fn drop(&mut self) {
+            WITHIN.take();
+        }
+    }
+    WITHIN.set(Some(outside.clone()));
+    let _over = Over;
+    outside.during(work);
+}
+
+/// Waits without what [`during`] has taken, where it has.
+pub(crate) fn apart(wait: &mut (dyn FnMut() + Send)) {
+    match WITHIN.with_borrow(Clone::clone) {
+        Some(outside) => outside.apart(wait),
+        None => wait(),
+    }
 }
 
 /// Says that another process has used so much processor time for the work of the calling thread, which
@@ -31,6 +59,11 @@ pub trait Outside: Send + Sync + fmt::Debug {
     /// time.
     fn processes(&self) -> usize {
         0
+    }
+
+    /// Waits within `during` for what others have to do, who may need what it has taken: without that.
+    fn apart(&self, wait: &mut (dyn FnMut() + Send)) {
+        wait();
     }
 
     /// Does `work`, in which functions are called one after the other: what they need alone, such as

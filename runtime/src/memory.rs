@@ -232,8 +232,11 @@ pub(crate) fn or_failure<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Working;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use crate::{ForeignFunction, Outside, Working, foreign};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    };
 
     /// Help comes for so many calls.
     struct Waited(AtomicUsize);
@@ -276,5 +279,44 @@ mod tests {
         // Who is at no task is not held to it.
         drop(pool.buffer(2 << 20));
         assert_eq!(pool.used(), 0);
+    }
+
+    /// Counts how often somebody waits apart.
+    #[derive(Debug, Default)]
+    struct Held(AtomicUsize);
+
+    impl Outside for Held {
+        fn function(
+            &self,
+            _: &plan::Foreign,
+            _: plan::DType,
+        ) -> Result<Arc<dyn ForeignFunction>, Failure> {
+            Err(Failure::Stopped)
+        }
+
+        fn apart(&self, wait: &mut (dyn FnMut() + Send)) {
+            self.0.fetch_add(1, Relaxed);
+            wait();
+        }
+
+        fn during(&self, work: &mut dyn FnMut()) {
+            work();
+        }
+    }
+
+    #[test]
+    fn who_waits_lets_go_of_what_is_outside() {
+        let pool = Pool::within(1 << 20);
+        pool.hold(Box::new(Waited(AtomicUsize::new(3))));
+        enter(&pool, 0);
+        let held = Arc::new(Held::default());
+        let outside: Arc<dyn Outside> = held.clone();
+        let taken = || task(Manner::Waits, || drop(pool.buffer(2 << 20)));
+        let mut within = || assert!(catch_unwind(AssertUnwindSafe(taken)).is_err());
+        foreign::during(&outside, &mut within);
+        assert_eq!(held.0.load(Relaxed), 1);
+        // It is over then.
+        within();
+        assert_eq!(held.0.load(Relaxed), 1);
     }
 }

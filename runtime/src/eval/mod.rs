@@ -19,7 +19,7 @@ mod timing;
 
 use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Outside, Philox,
-    Pool, Shape, Source, mix,
+    Pool, Shape, Source, foreign, mix,
 };
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 pub(crate) use fused::Jit;
@@ -175,7 +175,7 @@ impl Compiled {
             });
         };
         match &self.outside {
-            Some(outside) => outside.during(&mut run),
+            Some(outside) => foreign::during(outside, &mut run),
             None => run(),
         }
         let done = done.unwrap_or_else(|| Err(Failure::Stopped));
