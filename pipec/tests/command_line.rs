@@ -125,7 +125,7 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
     run(&["a.pipe", "b", "--set", "data=x", "--set", "size=12x"]).ends(2, &["PC0162", "`12x`"]);
     run(&["a.pipe", "b", "--set", "data"]).ends(2, &["it is written `name=value`"]);
     run(&["n.pipe", "each", "--memory", "2"]).ends(2, &["512MiB"]);
-    run(&["n.pipe", "each", "--workers", "0"]).ends(2, &["1..=1024"]);
+    run(&["n.pipe", "each", "--workers", "0"]).ends(2, &["a whole number from 1 to 1,024"]);
     let lanes = "pipeline p = paths(\"none/*\", lanes: 8) |> map { n: hash(path) } |> batch(2)\n";
     folder.write("l.pipe", lanes);
     let uneven = ["3 ranks do not divide 8 lanes", "such as 2", "`lanes: 9`"];
