@@ -118,7 +118,7 @@ pub fn write(
 /// disk, and after that the name. Without this a file system may keep the name alone, of an empty file.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn write_synced(
     path: &Path,
     content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
