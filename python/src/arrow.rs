@@ -181,7 +181,10 @@ impl Strings {
     }
 
     /// A copy of it, a pickled one too, is a list: it needs no memory of a pipeline.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
         Ok((py.get_type::<PyList>().into_any(), (self.tolist(py)?,)))
     }
 
