@@ -5,14 +5,13 @@
 //! `BOUNDED=17 cargo test -p tests bounded` runs the 17th alone and shows it; `BOUNDED=16..400` runs these.
 
 use crate::{
-    random::{Dice, Draft, Inputs, Oracle, Tally, World, callee, compiled},
+    random::{Dice, Draft, Inputs, Oracle, Tally, World, callee, compiled, numbers},
     trial,
 };
 use libtest_mimic::{Failed, Trial};
 use runtime::{Failure, Options};
 use std::{
     env, fs,
-    ops::Range,
     path::Path,
     process::{Command, ExitCode},
 };
@@ -122,7 +121,7 @@ fn pipelines() -> Result<(), Failed> {
     let oracle = Oracle::new(&inputs.0);
     let library = callee::all(&oracle);
     let world = World { oracle, library, data: inputs.0.clone() };
-    let numbers = numbers();
+    let numbers = numbers("BOUNDED", (QUICK, SLOW));
     let is_one = numbers.end - numbers.start == 1;
     let mut wrong = Vec::new();
     for number in numbers {
@@ -144,20 +143,6 @@ fn pipelines() -> Result<(), Failed> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
-}
-
-/// The pipelines that are asked for.
-fn numbers() -> Range<u64> {
-    let asked = env::var("BOUNDED").unwrap_or_default();
-    let number = |it: &str| it.trim().parse::<u64>().ok();
-    match asked.split_once("..").map(|(a, b)| (number(a), number(b))) {
-        Some((Some(from), Some(to))) => from..to,
-        _ => match (number(&asked), env::var_os("SLOW_TESTS")) {
-            (Some(one), _) => one..one + 1,
-            (None, Some(_)) => 0..SLOW,
-            (None, None) => 0..QUICK,
-        },
-    }
 }
 
 /// Runs the program of a file under several budgets.

@@ -83,7 +83,7 @@ fn pipelines() -> Result<(), Failed> {
     let oracle = Oracle::new(&inputs.0);
     let library = callee::all(&oracle);
     let world = World { oracle, library, data: inputs.0.clone() };
-    let numbers = numbers();
+    let numbers = asked();
     let shared = (AtomicU64::new(numbers.start), Mutex::new(Report::default()));
     thread::scope(|scope| {
         let threads = thread::available_parallelism().map_or(2, |it| it.get().min(4));
@@ -105,18 +105,24 @@ fn pipelines() -> Result<(), Failed> {
     report.verdict(numbers.end - numbers.start >= SLOW)
 }
 
-/// The programs that are asked for.
-fn numbers() -> Range<u64> {
-    let asked = env::var("RANDOM").unwrap_or_default();
+/// The programs that `variable` asks for: a number, or a range such as `100..200`; if it is not set, the
+/// first `quick` ones, or `slow` where slow tests run.
+pub(crate) fn numbers(variable: &str, (quick, slow): (u64, u64)) -> Range<u64> {
+    let asked = env::var(variable).unwrap_or_default();
     let number = |it: &str| it.trim().parse::<u64>().ok();
     match asked.split_once("..").map(|(a, b)| (number(a), number(b))) {
         Some((Some(from), Some(to))) => from..to,
         _ => match (number(&asked), env::var_os("SLOW_TESTS")) {
             (Some(one), _) => one..one + 1,
-            (None, Some(_)) => 0..SLOW,
-            (None, None) => 0..QUICK,
+            (None, Some(_)) => 0..slow,
+            (None, None) => 0..quick,
         },
     }
+}
+
+/// The programs that are asked for here.
+fn asked() -> Range<u64> {
+    numbers("RANDOM", (QUICK, SLOW))
 }
 
 /// What came of some programs.
@@ -156,7 +162,7 @@ impl Report {
     #[expect(clippy::print_stdout, reason = "it was asked for")]
     fn run(&mut self, number: u64, draft: &Draft, world: &World) {
         let text = draft.text();
-        if numbers().end - numbers().start == 1 {
+        if asked().end - asked().start == 1 {
             println!("{text}");
         }
         match outcome(number, &text, world) {

@@ -12,7 +12,6 @@ use std::sync::{
     Arc, Condvar, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
-use std::time::Duration;
 
 pub(super) struct Library;
 
@@ -112,7 +111,7 @@ fn meet(first: i64) -> Kernel {
         *arrived.0.lock().unwrap() += 1;
         arrived.1.notify_all();
         let all = arrived.0.lock().unwrap();
-        let waited = Duration::from_secs(20);
+        let waited = std::time::Duration::from_secs(20);
         let few = |it: &mut i64| *it < args.int(1);
         match arrived.1.wait_timeout_while(all, waited, few).unwrap().1.timed_out() {
             true => Err(Fault::new("alone", "the others did not come".to_owned())),
