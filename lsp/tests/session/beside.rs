@@ -101,7 +101,7 @@ fn a_stage_is_explained_and_its_records_are_looked_at() {
     let named = |it: &str| commands.iter().find(|c| c["command"] == it).copied().unwrap().clone();
     let told = client.ask("workspace/executeCommand", named("pipec.explain"));
     let text = told["result"].as_str().unwrap();
-    assert!(text.starts_with("p: ~") && text.contains("bounds "), "{text}");
+    assert!(text.starts_with("p: ~") && text.contains("limits "), "{text}");
     let told = client.ask("workspace/executeCommand", named("pipec.peek"));
     let text = told["result"].as_str().unwrap();
     assert!(text.contains("p.map#1") && text.contains("f32[64, 64, 3]"), "{text}");
