@@ -25,17 +25,18 @@ impl Moved {
         let old = pieces(&before.loaded);
         let new = pieces(now);
         let mut unused: HashMap<&str, Vec<Span>> = HashMap::new();
-        old.iter().rev().for_each(|it| unused.entry(it.text).or_default().push(it.span));
-        let mut changed: BTreeSet<&str> = BTreeSet::new();
+        let (clean, unclean): (Vec<_>, Vec<_>) = old.iter().partition(|it| !it.is_read_anew);
+        clean.iter().rev().for_each(|it| unused.entry(it.text).or_default().push(it.span));
+        let mut changed: BTreeSet<&str> = unclean.iter().map(|it| it.name).collect();
         let mut same: Vec<(&Piece<'_>, Span)> = Vec::new();
         for piece in &new {
             match unused.get_mut(piece.text).and_then(Vec::pop) {
-                Some(span) if !piece.uses => same.push((piece, span)),
+                Some(span) if !piece.is_read_anew => same.push((piece, span)),
                 _ => drop(changed.insert(piece.name)),
             }
         }
         let gone =
-            old.iter().filter(|it| unused.get(it.text).is_some_and(|all| all.contains(&it.span)));
+            clean.iter().filter(|it| unused.get(it.text).is_some_and(|all| all.contains(&it.span)));
         changed.extend(gone.map(|it| it.name));
         // What names something that has changed is found out anew, and so on.
         loop {
@@ -65,9 +66,15 @@ impl Moved {
     }
 
     /// Where something is now that was in a declaration that is as it was.
+    ///
+    /// Only text that was mended has places without extent, and such a declaration is always read anew. So
+    /// an empty place at the first byte of an unchanged declaration belongs to the one that ends there.
     fn place(&self, span: Span) -> Option<Span> {
         if span.file != FileId::default() {
             return Some(span);
+        }
+        if span.is_empty() {
+            return None;
         }
         let (_, (end, by)) = self.old.range(..=span.start).next_back()?;
         let at = |it: u32| u32::try_from(i64::from(it) + by).ok();
@@ -123,7 +130,9 @@ struct Piece<'t> {
     span: Span,
     declared: Span,
     name: &'t str,
-    uses: bool,
+    /// Whether nothing that was known of it may be carried over: it reads another file, or there is
+    /// something to say about how it is written, which every reading says again.
+    is_read_anew: bool,
 }
 
 /// The declarations that could be read.
@@ -131,7 +140,12 @@ fn pieces(loaded: &Loaded) -> Vec<Piece<'_>> {
     let (Some(tree), Some(file)) = (loaded.trees.first(), loaded.files.first()) else {
         return Vec::new();
     };
-    tree.declarations.iter().map(|it| Piece::of(it, &file.text)).collect()
+    let mut pieces: Vec<_> =
+        tree.declarations.iter().map(|it| Piece::of(it, &file.text)).collect();
+    for piece in &mut pieces {
+        piece.is_read_anew |= loaded.diagnostics.iter().any(|it| touch(it.span, piece.span));
+    }
+    pieces
 }
 
 impl<'t> Piece<'t> {
@@ -139,9 +153,14 @@ impl<'t> Piece<'t> {
         let span = it.docs.first().map_or(it.span, |doc| doc.span.to(it.span));
         // Where the text was mended, the name is not as it stands there.
         let name = it.name().map_or("", |it| it.text.as_str());
-        let uses = it.broken || matches!(it.kind, ast::DeclarationKind::Use(_));
-        Self { text: span.text(text), span, declared: it.span, name, uses }
+        let is_read_anew = it.broken || matches!(it.kind, ast::DeclarationKind::Use(_));
+        Self { text: span.text(text), span, declared: it.span, name, is_read_anew }
     }
+}
+
+/// Whether two places have a byte in common, or one ends where the other begins.
+fn touch(a: Span, b: Span) -> bool {
+    a.file == b.file && a.start <= b.end && b.start <= a.end
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -155,6 +155,12 @@ pipeline third = range(9) |> with { z: i + N } |> batch(3)
         agrees(&[(0, 4, "(i)"), (3, 2, "fn h(x) = x\n")]).unwrap();
     }
 
+    /// What is missing at the end of a declaration is missing at the first byte of the next one.
+    #[test]
+    fn a_message_between_two_declarations_does_not_move_with_the_second() {
+        agrees(&[(34, 2, "fn h(x) = x\n"), (20, 1, "")]).unwrap();
+    }
+
     proptest! {
         /// What is found out of a text that was edited is what is found out of it at once.
         #[test]
