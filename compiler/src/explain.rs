@@ -19,6 +19,7 @@ mod rewrites;
 mod short;
 mod table;
 
+pub use again::TwoRanks;
 pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use figures::time;
 pub use headline::Headline;
@@ -61,6 +62,8 @@ pub struct Explanation {
     pub resume: String,
     /// Who does what where several runs share the work.
     pub ranks: Option<String>,
+    /// What two runs that share the work leave over, where they do.
+    pub two_ranks: Option<TwoRanks>,
     /// What bounds it, and what would help.
     pub outlook: Option<Outlook>,
 }
@@ -138,6 +141,7 @@ pub fn explain(
     let mut lines = Lines { plan, catalog, label, lanes, batched, all: Vec::new() };
     lines.stream(plan.root, 0);
     let outlook = outlook(plan, library, &optimised.estimate, view);
+    let two_ranks = outlook.as_ref().and_then(|it| again::two_ranks(plan, library, it));
     Explanation {
         pipeline: plan.name.clone(),
         headline: Headline::of(&optimised.estimate, outlook.as_ref()),
@@ -148,6 +152,7 @@ pub fn explain(
         lowered: lowered.map_or(Vec::new(), |it| rewrites::lowerings(plan, &it)),
         resume: again::resumed(plan, &lines.catalog),
         ranks: again::shared(plan, &lines.catalog),
+        two_ranks,
         outlook,
     }
 }

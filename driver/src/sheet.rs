@@ -30,6 +30,8 @@ pub const PICTURES_MAX: usize = 64;
 pub const PICTURES_OF_RECORD_MAX: usize = 16;
 /// Lines of a record's caption.
 const CAPTION_LINES_MAX: usize = 6;
+/// Letters of what counts as the extension of a file: `jpeg`, `webp`, `jsonl`.
+const EXTENSION_LEN_MAX: usize = 5;
 /// The least sides of a table of bytes without channels that is taken for a grey picture. Smaller
 /// ones are more often numbers.
 const GREY_SIDE_MIN: usize = 16;
@@ -309,10 +311,7 @@ impl<'a> Pictures<'a> {
                 _ if value.dtype() == DType::Bytes => continue,
                 _ if value.dtype() == DType::Str => {
                     let Some(text) = text else { continue };
-                    // The end of a path says more than its beginning.
-                    let text = text.as_str();
-                    let end = text.rsplit('/').next().unwrap_or(text);
-                    lines.push(format!("{}={end}", field.name));
+                    lines.push(format!("{}={}", field.name, shortened(text.as_str())));
                     continue;
                 }
                 (Some(row), [n]) if row < *n => value.element(row),
@@ -328,6 +327,22 @@ impl<'a> Pictures<'a> {
         });
         lines
     }
+}
+
+/// The name of the file of a path, which says more than the folders before it; any other text as it is. No
+/// type says what a text is: a path ends with an extension, or begins at the root.
+fn shortened(text: &str) -> &str {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    // A fraction such as `1/2.5` has none.
+    let is_extension = |it: &str| {
+        (1..=EXTENSION_LEN_MAX).contains(&it.len())
+            && it.bytes().all(|it| it.is_ascii_alphanumeric())
+            && it.bytes().any(|it| it.is_ascii_alphabetic())
+    };
+    let is_file = name.rsplit_once('.').is_some_and(|(_, it)| is_extension(it));
+    let is_absolute = text.starts_with('/') && !text.contains(char::is_whitespace);
+    let is_path = !name.is_empty() && !text.contains("://") && (is_file || is_absolute);
+    if is_path { name } else { text }
 }
 
 /// A number under the name of its field; of a label, the name of its class beside it.

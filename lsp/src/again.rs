@@ -140,8 +140,7 @@ fn pieces(loaded: &Loaded) -> Vec<Piece<'_>> {
     let (Some(tree), Some(file)) = (loaded.trees.first(), loaded.files.first()) else {
         return Vec::new();
     };
-    let mut pieces: Vec<_> =
-        tree.declarations.iter().map(|it| Piece::of(it, &file.text)).collect();
+    let mut pieces: Vec<_> = tree.declarations.iter().map(|it| Piece::of(it, &file.text)).collect();
     for piece in &mut pieces {
         piece.is_read_anew |= loaded.diagnostics.iter().any(|it| touch(it.span, piece.span));
     }

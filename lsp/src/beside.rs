@@ -149,6 +149,9 @@ pub(crate) fn work(job: Job) -> Option<Done> {
             let loaded = program.loaded();
             let mut diagnostics = driver::check(&loaded, &Settings::default());
             diagnostics.extend(driver::lint(&loaded, &Settings::default()));
+            if !diagnostics.iter().any(Diagnostic::is_error) {
+                diagnostics.extend(driver::missing_files(&loaded, &Settings::default()));
+            }
             diagnostics.truncate(compiler::syntax::MESSAGES_MAX);
             let broken = diagnostics.iter().any(Diagnostic::is_error);
             let costs = if broken { Costs::new() } else { costs(&program, &loaded) };

@@ -170,6 +170,10 @@ fn what_goes_to_no_rank_is_told() {
     }
     let explained = folder.pipec(&["explain", "p.pipe", "p", "-v"]).out;
     assert!(explained.contains("too few for one each go to none"), "{explained}");
+    let short = |name: &str| folder.pipec(&["explain", "p.pipe", name]).out;
+    let told = "`--world 2`: each rank gets 7 of the 15 batches of an epoch, 1 is dropped";
+    assert!(short("p").contains(told), "{}", short("p"));
+    assert!(!short("each").contains("--world 2"), "{}", short("each"));
 }
 
 #[test]

@@ -1,12 +1,27 @@
 //! What is done again when a run is resumed, and what every rank does of those that share the work
 //! (`semantics.md`, 10 and 11).
 
-use crate::lower::{
-    catalog::Catalog,
-    lower_known,
-    role::{Role, role},
+use crate::{
+    count,
+    estimate::{Origin, Outlook},
+    lower::{
+        catalog::Catalog,
+        lower_known,
+        role::{Role, role},
+    },
 };
-use plan::{Code, Index, Op, OpKind, Plan};
+use model::network::Amount;
+use plan::{Code, Index, Library, Op, OpKind, Plan};
+use serde::Serialize;
+
+/// What two ranks get of an epoch, where not all of it goes to one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TwoRanks {
+    /// Batches of an epoch of one run.
+    pub of: u64,
+    /// Batches of an epoch of each of the two.
+    pub each: u64,
+}
 
 /// The numbers of ranks that can share so many lanes, as a person lists them.
 fn worlds(lanes: u32) -> String {
@@ -76,4 +91,20 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
         ),
         false => who,
     })
+}
+
+/// What two ranks leave over of an epoch; nothing where they leave nothing, or where only reading tells.
+pub(super) fn two_ranks(plan: &Plan, library: &Library, outlook: &Outlook) -> Option<TwoRanks> {
+    let (all, needed) = (outlook.network.cardinalities(), plan.needed());
+    let is_source = |op: &Op| matches!(op.kind, OpKind::Source { .. });
+    let sources = plan.ops.iter().filter(|(id, op)| needed[id.row()] && is_source(op));
+    let lens: Vec<Option<u64>> = sources
+        .map(|(id, _)| match (all.get(id.row()), outlook.counts.get(id.row())) {
+            (Some(Amount::Finite(n)), Some(Origin::Exact)) => Some(*n as u64),
+            _ => None,
+        })
+        .collect();
+    let outputs = |ranks| count::outputs(plan, library, &lens, ranks);
+    let (of, each) = (outputs((0, 1))?, outputs((0, 2))?);
+    (of > each.saturating_mul(2)).then_some(TwoRanks { of, each })
 }

@@ -47,12 +47,13 @@ impl Cure {
 }
 
 /// All cures. What is surer stands first: a cure that only tells is always believed.
-static CURES: [fn(&Slip<'_>) -> Option<Cure>; 30] = [
+static CURES: [fn(&Slip<'_>) -> Option<Cure>; 31] = [
     python::def,
     python::import,
     no_declaration,
     doc_place,
     python::slash_comment,
+    python::quoted_hole,
     python::equals,
     python::comparison_chain,
     python::lambda,

@@ -120,3 +120,25 @@ fn a_row_of_a_batch_is_told_with_its_texts() {
     assert_eq!(pictures.caption(&record, Some(2)), ["name=", "row 2"]);
     assert_eq!(pictures.caption(&record, None), ["0000000000000007"]);
 }
+
+#[test]
+fn only_paths_are_shortened_in_captions() {
+    for (path, name) in [
+        ("data/New York/img 1.jpg", "img 1.jpg"),
+        ("./a.jpeg", "a.jpeg"),
+        ("/data/shards/0001", "0001"),
+    ] {
+        assert_eq!(shortened(path), name);
+    }
+    for text in [
+        "a man and/or a dog.",
+        "1/2",
+        "1/2.5",
+        "cat/dog",
+        "https://a.org/b.jpg",
+        "x/",
+        "2024/01/02",
+    ] {
+        assert_eq!(shortened(text), text);
+    }
+}

@@ -110,3 +110,29 @@ fn a_stage_is_explained_and_its_records_are_looked_at() {
     let told = client.ask("workspace/executeCommand", none);
     assert!(told["error"]["message"].as_str().unwrap().contains('q'), "{told}");
 }
+
+#[test]
+fn a_pattern_without_files_is_told() {
+    let folder = Folder::new("no-files");
+    let there = folder.0.join("b.txt");
+    fs::write(&there, "one\n").expect("it can be written");
+    let program = |name: &str| {
+        let pattern = folder.0.join(name);
+        format!("edition 2026\npipeline p = lines(\"{}\") |> batch(2)\n", pattern.display())
+    };
+    let mut client = Client::begun();
+    let text = program("a.txt");
+    let uri = format!("file://{}", folder.0.join("p.pipe").display());
+    client.open(&uri, &text);
+    let codes = |told: &Value| -> Vec<String> {
+        let all = told["diagnostics"].as_array().cloned().unwrap_or_default();
+        all.iter().map(|it| it["code"].to_string()).collect()
+    };
+    // The second time after it has looked at the files.
+    let told = codes(&client.told());
+    assert!(told.iter().any(|it| it.contains("PC0413")), "{told:?}");
+
+    client.change(&uri, crate::common::range(&text, "a.txt"), "b.txt");
+    let told = codes(&client.told());
+    assert!(!told.iter().any(|it| it.contains("PC0413")), "{told:?}");
+}

@@ -258,4 +258,10 @@ codes! {
      `pipec doc` lists all functions, and `pipec doc NAME` also knows many names of PyTorch, tf.data, DALI and pandas."
     wrong "fn f(x) = np.float32(x)"
     right "fn f(x) = f32(x)"
+
+    "PC0054" QUOTED_HOLE "quoted-hole"
+    "`{name}` in a text is filled in with what has the name. An expression is not, and a quote within it ends the text: \
+     give the value a name in a step before."
+    wrong "pipeline p = jsonl(\"a.jsonl\") |> map { text: \"by {row[\"author\"]}\" }"
+    right "pipeline p = jsonl(\"a.jsonl\") |> with { author: row[\"author\"] } |> map { text: \"by {author}\" }"
 }

@@ -32,7 +32,18 @@ pub(crate) fn comparison_chain(middle: &str, at: Span) -> Diagnostic {
 
 /// `given_to` is what is called with it, where that is known.
 pub(crate) fn lambda(given_to: Option<&str>, at: Span) -> Diagnostic {
-    let help = match given_to {
+    Diagnostic::error(codes::LAMBDA.code(), at, "lambdas are not supported")
+        .help(in_place_of_lambda(given_to))
+}
+
+/// A lambda that is given to a method.
+pub(crate) fn method_lambda(name: &str, at: Span) -> Diagnostic {
+    let message = format!("`{name}` is called as if it were a method, with a lambda");
+    Diagnostic::error(codes::METHOD_CALL.code(), at, message).help(in_place_of_lambda(Some(name)))
+}
+
+fn in_place_of_lambda(given_to: Option<&str>) -> &'static str {
+    match given_to {
         Some("where") => {
             "write the condition itself, over the record's fields: `|> where label > 3`"
         }
@@ -45,8 +56,7 @@ pub(crate) fn lambda(given_to: Option<&str>, at: Span) -> Diagnostic {
             None => GENERAL,
         },
         None => GENERAL,
-    };
-    Diagnostic::error(codes::LAMBDA.code(), at, "lambdas are not supported").help(help)
+    }
 }
 
 /// What a lambda becomes, wherever it stands.
@@ -121,6 +131,14 @@ pub(crate) fn foreign_method(name: &str, help: &str, at: Span) -> Diagnostic {
 pub(crate) fn module_call(dotted: &str, help: &str, at: Span) -> Diagnostic {
     let message = format!("`{dotted}` is a name of Python, and there are no modules here");
     Diagnostic::error(codes::MODULE_CALL.code(), at, message).help(help)
+}
+
+/// `hole` is an expression in a text, with quotes of its own.
+pub(crate) fn quoted_hole(hole: &str, at: Span) -> Diagnostic {
+    let message = format!("`{hole}` cannot stand in a text: only a name can be filled in");
+    Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).label("the text ends at the second `\"`").help(
+        "name the value in a step before, and fill in its name: `|> with { name: row[\"name\"] } |> map { text: \"{name}\" }`",
+    )
 }
 
 /// `meant` is the text without its prefix.

@@ -1,7 +1,7 @@
 //! The rows below the table: what was rewritten, what limits the rate, what is cached, what would help.
 
 use super::super::{
-    Explanation,
+    Explanation, TwoRanks,
     figures::{bytes, percent, rough as rate, things, time, whole},
     forecast, keeping,
     table::{Cell, lines},
@@ -40,6 +40,7 @@ const REWRITES: [(&str, &str, &str); 13] = [
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
     all.extend(forecast::python(explanation).map(|it| ("python", vec![it])));
+    all.extend(explanation.two_ranks.map(|it| ("ranks", vec![two_ranks(it)])));
     if let Some(outlook) = &explanation.outlook {
         all.extend(consumer(outlook).map(|it| ("consumer", vec![it])));
         all.extend(cached(explanation, outlook));
@@ -148,6 +149,14 @@ fn consumer(outlook: &Outlook) -> Option<String> {
             percent((1.0 - solution.rate * seconds).max(0.0))
         ),
     })
+}
+
+/// What ranks drop at the end of an epoch: two of them, which are the fewest.
+fn two_ranks(it: TwoRanks) -> String {
+    let left = it.of.saturating_sub(2 * it.each);
+    let told = |it: u64| whole(Figure::exact(it as f64));
+    let (of, each, left) = (told(it.of), told(it.each), told(left));
+    format!("`--world 2`: each rank gets {each} of the {of} batches of an epoch, {left} is dropped")
 }
 
 /// What is kept from epoch to epoch, under the words of the short form; why other values are not is in

@@ -103,6 +103,49 @@ pub(super) fn lambda(slip: &Slip<'_>) -> Option<Cure> {
         .then(|| Cure::told(errors::lambda(given_to, slip.span(at))))?
 }
 
+/// Whether the bracket `open` holds a lambda alone: `(lambda x: …`, `(x => …`.
+fn lambda_at(slip: &Slip<'_>, open: usize) -> bool {
+    slip.word(open + 1) == "lambda" && slip.kind(open + 2) == Some(TokenKind::Word)
+        || slip.word(open + 2) == "=>"
+}
+
+/// `"{row["name"]}"`: the text ends at the second quote, which is not what anybody meant.
+pub(super) fn quoted_hole(slip: &Slip<'_>) -> Option<Cure> {
+    let first = slip.at.checked_sub(1).filter(|it| opens_hole(slip.word(*it)))?;
+    let mut last = first;
+    // Up to the text that closes the last hole: each one between closes a hole and opens the next.
+    loop {
+        let at =
+            (last + 1..slip.tokens.len()).find(|it| slip.kind(*it) == Some(TokenKind::Text))?;
+        let closing = slip.word(at);
+        if !closing.starts_with('"') || !closing.contains('}') {
+            return None;
+        }
+        last = at;
+        if !opens_hole(closing) {
+            break;
+        }
+    }
+    let whole = slip.reach(first..last + 1);
+    let text = &slip.text[whole.clone()];
+    let hole = text.find('{').map(|it| &text[it..])?;
+    let hole = &hole[..=hole.find('}')?];
+    (!text.contains('\n')).then_some(())?;
+    Cure::guessed(
+        errors::quoted_hole(hole, slip.origin.span(whole.clone())),
+        Edit::new(whole, "\"\""),
+    )
+}
+
+/// Whether a text ends within `{` and a name.
+fn opens_hole(text: &str) -> bool {
+    let inner = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let hole = inner.and_then(|it| it.rfind('{').map(|at| &it[at + 1..]));
+    hole.is_some_and(|it| {
+        !it.contains('}') && it.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+    })
+}
+
 /// `&&`, `||`, `|`.
 pub(super) fn signs(slip: &Slip<'_>) -> Option<Cure> {
     let instead = |text: &str| Edit::new(slip.bytes(slip.at), text);
@@ -195,6 +238,9 @@ pub(super) fn method_stage(slip: &Slip<'_>) -> Option<Cure> {
     {
         return None;
     }
+    if lambda_at(slip, slip.at + 1) {
+        return Cure::told(errors::method_lambda(slip.here(), slip.span(slip.at)));
+    }
     let meant = format!(" |> {} ", slip.here());
     let message = errors::method_call(slip.here(), meant.trim(), slip.span(slip.at));
     Cure::offered(message, Edit::new(slip.reach(point..slip.at + 1), meant.trim_end()))
@@ -236,6 +282,9 @@ pub(super) fn method_call(slip: &Slip<'_>) -> Option<Cure> {
     let behind = if slip.here() == "(" { slip.at.checked_sub(2)? } else { slip.at };
     let point = Some(behind).filter(|it| slip.word(*it) == "." && slip.word(it + 2) == "(")?;
     let (name, open) = (slip.word(point + 1), point + 2);
+    if lambda_at(slip, open) {
+        return Cure::told(errors::method_lambda(name, slip.span(point + 1)));
+    }
     let base = postfixed(slip, point);
     let row = migration::of_name(name);
     let told = |row: Row| errors::foreign_method(name, row.help, slip.span(point + 1));
