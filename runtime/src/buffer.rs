@@ -495,8 +495,7 @@ impl Scratch {
 
     /// Room for a tensor in C order; what was there is gone.
     pub fn claim(&mut self, dtype: DType, shape: Shape) -> Result<&mut [u8], Fault> {
-        let bytes = shape.iter().try_fold(dtype.size(), |bytes, &it| bytes.checked_mul(it));
-        let Some(bytes) = bytes.filter(|it| *it <= VALUE_BYTES_MAX) else {
+        let Some(bytes) = shape.bytes(dtype.size()).filter(|it| *it <= VALUE_BYTES_MAX) else {
             return Err(too_large(dtype, shape));
         };
         if bytes > self.buffer.capacity {

@@ -292,7 +292,7 @@ impl<'a> Out<'a> {
             Place::Row { column, rows, .. } => {
                 assert_eq!(column.dtype(), dtype, "a kernel writes the dtype of its type");
                 same_extents(shape, column.fixed().unwrap_or(shape))?;
-                if shape.elements().saturating_mul(dtype.size()) > VALUE_BYTES_MAX {
+                if shape.bytes(dtype.size()).is_none_or(|it| it > VALUE_BYTES_MAX) {
                     return Err(too_large(dtype, shape));
                 }
                 column.truncate(*rows);

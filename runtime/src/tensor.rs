@@ -29,6 +29,15 @@ impl Shape {
         self.iter().product()
     }
 
+    /// Bytes of elements of `size` bytes; none where an address could not tell them apart. Strides are made of
+    /// the other extents also where one is 0.
+    pub fn bytes(&self, size: usize) -> Option<usize> {
+        let mut others = self.iter().map(|it| *it.max(&1));
+        let bytes = others.try_fold(size, usize::checked_mul)?;
+        isize::try_from(bytes).ok()?;
+        Some(if self.contains(&0) { 0 } else { bytes })
+    }
+
     /// Sets the extents of `axes`.
     #[cfg(feature = "jit")]
     pub(crate) fn set(&mut self, axes: std::ops::Range<usize>, extent: usize) {
@@ -339,6 +348,13 @@ impl fmt::Debug for Tensor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extents_beyond_addresses_have_no_bytes() {
+        let (many, bytes) = (1 << 40, |extents: &[usize]| Shape::new(extents).bytes(4));
+        assert_eq!([bytes(&[]), bytes(&[2, 3]), bytes(&[0, 3])], [Some(4), Some(24), Some(0)]);
+        assert_eq!([bytes(&[many, many]), bytes(&[0, many, many]), bytes(&[1 << 61])], [None; 3]);
+    }
 
     fn packed(tensor: Tensor<'_>) -> Vec<u8> {
         let mut out = vec![0; tensor.bytes()];

@@ -103,9 +103,9 @@ impl Record {
         let extents: Vec<usize> =
             (0..rank.min(MAX_RANK)).map(|i| number(40 + 8 * i) as usize).collect();
         let sound = |it: &Self| rank <= MAX_RANK && it.len() as u64 == number(24);
-        let bytes = extents.iter().try_fold(dtype.size(), |all, it| all.checked_mul(*it))?;
         let key = u128::from(number(0)) | u128::from(number(8)) << 64;
         let shape = Shape::new(&extents);
+        let bytes = shape.bytes(dtype.size())?;
         let new = Self { key, offset: number(16), dtype, shape, value_check: number(VALUE_CHECK) };
         (bytes <= VALUE_BYTES_MAX && sound(&new)).then_some(new)
     }
@@ -155,5 +155,8 @@ mod tests {
             assert_eq!(Record::read(&flipped, 3), Found::Damaged, "byte {at}");
         }
         assert_eq!(Record::read(&[0; BYTES], 3), Found::Nothing);
+        // Whoever has written it can compute checksums.
+        let shape = Shape::new(&[0, 1 << 62, 1 << 62]);
+        assert_eq!(Record::read(&Record { shape, ..record }.written(3), 3), Found::Damaged);
     }
 }

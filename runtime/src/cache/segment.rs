@@ -121,7 +121,10 @@ impl Segment {
     /// A value that reaches past the end of its file is not there.
     fn sound(&self, found: Found) -> Found {
         match found {
-            Found::Record(it) if it.offset + it.len() as u64 > self.values_len => Found::Damaged,
+            Found::Record(it) => match it.offset.checked_add(it.len() as u64) {
+                Some(end) if end <= self.values_len => Found::Record(it),
+                _ => Found::Damaged,
+            },
             other => other,
         }
     }

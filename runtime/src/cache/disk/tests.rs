@@ -114,6 +114,22 @@ fn a_flipped_byte_costs_one_value_and_is_told() {
 }
 
 #[test]
+fn a_place_beyond_all_numbers_is_damage() {
+    let folder = Folder::new("beyond");
+    fill(&folder.open(1 << 30), 0..3);
+    let ([index, _], seed) = (folder.files(), xxh3_64(ADDRESS.as_bytes()));
+    let (value, mut forged) = (value(1), fs::read(&index).unwrap());
+    let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let of = (1 << 64, &Tensor::new(&[2, 3], &value));
+    let record = Record::new(of, u64::MAX - 7, (&bytes, seed)).written(seed);
+    forged[record::BYTES..][..record::BYTES].copy_from_slice(&record);
+    fs::write(&index, forged).unwrap();
+    let store = folder.open(1 << 30);
+    assert_eq!((0..3).filter(|it| is_there(&store, *it)).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(store.stats().damaged, 1);
+}
+
+#[test]
 fn what_belongs_to_another_address_is_not_there() {
     let folder = Folder::new("moved");
     fill(&folder.open(1 << 30), 0..2);
