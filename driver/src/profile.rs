@@ -13,6 +13,7 @@ use runtime::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    ops::RangeInclusive,
     path::Path,
     time::{Duration, Instant},
 };
@@ -70,6 +71,9 @@ pub struct Profile {
 const BYTES_MAX: u64 = 64 << 20;
 /// What helps where a profile cannot be used.
 const REMEDY: &str = "make one with `pipec profile -o FILE`";
+
+/// What can be measured, in nanoseconds or less: sums of such figures are numbers.
+const FIGURES: RangeInclusive<f64> = 0.0..=1e24;
 
 /// What every form begins with.
 #[derive(Deserialize)]
@@ -175,7 +179,15 @@ impl Profile {
                 "its form is {format}, and this pipec reads form {FORMAT}; {REMEDY}"
             )));
         }
-        serde_json::from_str(&text).map_err(wrong)
+        let profile: Self = serde_json::from_str(&text).map_err(wrong)?;
+        let own = [profile.seconds, profile.stalled_seconds];
+        let wrong = profile.measured.figures().chain(own).find(|it| !FIGURES.contains(it));
+        match wrong {
+            Some(it) => {
+                Err(fail(format!("it is no profile: nothing that is measured is {it:e}; {REMEDY}")))
+            }
+            None => Ok(profile),
+        }
     }
 
     /// Writes it, whole or not at all.

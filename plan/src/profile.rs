@@ -1,6 +1,6 @@
 //! What was measured of a run, by stage of its program: it flows back into the model as cost.
 
-use crate::Program;
+use crate::{Code, Program, Stage};
 use serde::{Deserialize, Serialize};
 
 /// What was measured of a pipeline.
@@ -85,9 +85,26 @@ impl StageMeasured {
 }
 
 impl Measured {
-    /// Whether it is about `program`: the same stages, each with the same steps.
+    /// Whether it is about `program`: the same stages, each with the same steps and no other values.
     pub fn is_of(&self, program: &Program) -> bool {
+        let is_of = |(stage, measured): (&Stage, &StageMeasured)| {
+            let values = match &stage.code {
+                Code::Transform(it) => it.graph.len(),
+                _ => usize::MAX,
+            };
+            stage.steps == measured.steps
+                && measured.calls.iter().all(|it| (it.node as usize) < values)
+        };
         self.stages.len() == program.stages.len()
-            && program.stages.rows().iter().zip(&self.stages).all(|(a, b)| a.steps == b.steps)
+            && program.stages.rows().iter().zip(&self.stages).all(is_of)
+    }
+
+    /// Every figure of time and of shares, for whoever must know that they can be reckoned with.
+    pub fn figures(&self) -> impl Iterator<Item = f64> {
+        self.stages.iter().flat_map(|it| {
+            let own =
+                [it.cpu_ns, it.serial_ns, it.wall_ns, it.active, it.held, it.starved, it.blocked];
+            own.into_iter().chain(it.calls.iter().map(|it| it.busy_ns))
+        })
     }
 }
