@@ -22,8 +22,9 @@ mod text;
 mod tree;
 mod world;
 
-use lsp_server::Connection;
-use std::io;
+use lsp_server::{Connection, Message};
+use serde_json::Value;
+use std::io::{self, BufRead};
 
 /// Serves an editor on stdin and stdout until it says `exit`; gives whether it said `shutdown` before.
 ///
@@ -39,4 +40,22 @@ pub fn serve() -> io::Result<bool> {
 /// The same on any connection.
 pub fn serve_on(connection: Connection) -> bool {
     server::Server::new(connection.sender).run(&connection.receiver)
+}
+
+/// What an editor that sends `input` is answered and told by the texts alone, and whether all of it could be
+/// read. Nobody works beside: no data is looked at, and what takes its time is not answered.
+pub fn answers(mut input: impl BufRead) -> (Vec<Value>, io::Result<()>) {
+    let (sender, told) = crossbeam_channel::unbounded();
+    let mut server = server::Server::alone(sender);
+    let read = loop {
+        match stream::read(&mut input) {
+            Ok(Some(Message::Notification(it))) if it.method == "exit" => break Ok(()),
+            Ok(Some(message)) => server.message(message),
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    drop(server);
+    let values = told.into_iter().filter_map(|it| serde_json::to_value(it).ok());
+    (values.collect(), read)
 }

@@ -11,7 +11,7 @@ use crate::{
     document::Document,
     world::World,
 };
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, select, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, never, select, unbounded};
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use lsp_types::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent as Change};
 use serde::Deserialize;
@@ -89,13 +89,18 @@ impl Server {
         let answers = sender.clone();
         thread::spawn(move || look(&todo, &tell));
         thread::spawn(move || answer_commands(&asked, &answers));
+        Self { jobs, done, commands, ..Self::alone(sender) }
+    }
+
+    /// A server beside which nobody works: it knows what the texts say, and nothing else.
+    pub(crate) fn alone(sender: Sender<Message>) -> Self {
         Self {
             sender,
             world: World::new(),
             documents: BTreeMap::new(),
-            jobs,
-            done,
-            commands,
+            jobs: unbounded().0,
+            done: never(),
+            commands: unbounded().0,
             began: false,
             shutdown: false,
             shows: false,

@@ -52,7 +52,7 @@ pub(crate) fn stdio() -> (Connection, Threads) {
 }
 
 /// The next message; none at the end.
-fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
+pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
     let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
     let (mut head, mut len) = (Vec::new(), 0);
     loop {
