@@ -1,8 +1,8 @@
-//! `tests/suite/fuzz/targets.rs`: `state`.
+//! `tests/suite/fuzz/targets/runs.rs`: `state`.
 #![no_main]
 
-#[path = "../../tests/suite/fuzz/targets.rs"]
-#[allow(dead_code, reason = "one of its functions is called here")]
+#[path = "../../tests/suite/fuzz/targets/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "one of its functions is called here")]
 mod targets;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::state(bytes));

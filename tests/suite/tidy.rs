@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("driver", &["plan", "safe_file", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),
     ("pipec", &["plan", "model", "runtime", "sample", "driver", "lsp"]),
-    ("tests", &["plan", "compiler", "runtime", "stdlib", "driver"]),
+    ("tests", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "lsp"]),
     ("benches", &["plan", "model", "compiler", "runtime", "stdlib", "driver", "jpeg"]),
 ];
 

@@ -4,8 +4,8 @@ use crate::{cases::suite, random::Dice};
 use compiler::syntax::highlight;
 use std::{fs, ops::Range, path::PathBuf};
 
-/// Bytes of a mutant, about.
-const BYTES_MAX: usize = 6000;
+/// Bytes of a mutant of a program, at the most.
+pub(crate) const BYTES_MAX: usize = 6000;
 
 /// What breaks readers.
 const NASTY: [&[u8]; 14] = [
@@ -44,14 +44,14 @@ pub(crate) fn corpus() -> Vec<Vec<u8>> {
     paths.into_iter().filter_map(|it| fs::read(it).ok()).collect()
 }
 
-/// The mutant of a number.
-pub(crate) fn mutant(number: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
+/// The mutant of a number, of `most` bytes.
+pub(crate) fn mutant(number: u64, (corpus, most): (&[Vec<u8>], usize)) -> Vec<u8> {
     let mut dice = Dice::new(number ^ 0xF022);
     let mut bytes = dice.pick(corpus).clone();
     for _ in 0..1 + dice.below(4) {
         change(&mut bytes, corpus, &mut dice);
     }
-    bytes.truncate(BYTES_MAX);
+    bytes.truncate(most);
     bytes
 }
 

@@ -1,0 +1,57 @@
+//! What any bytes must survive: each function takes some, and panics where something is wrong.
+//!
+//! A target for each kind of bytes that come from outside: programs, data, and the files that pipec has
+//! written and somebody may have changed. The suite's stable loop calls them, and so do the targets of
+//! `fuzz/`, which include this folder.
+
+mod cache;
+mod choices;
+mod editor;
+mod json;
+mod output;
+mod patterns;
+mod pictures;
+mod programs;
+mod runs;
+mod scratch;
+mod tables;
+
+pub(crate) use cache::cache;
+pub(crate) use choices::{classes, host, lock, machine, profile};
+pub(crate) use editor::editor;
+pub(crate) use json::json;
+pub(crate) use output::output;
+pub(crate) use patterns::patterns;
+pub(crate) use pictures::pictures;
+pub(crate) use programs::{checker, formatter, parser};
+pub(crate) use runs::{built, state};
+pub(crate) use tables::{csv, lines};
+
+/// Takes any bytes.
+pub(crate) type Target = fn(&[u8]);
+
+/// All of them: name, function, and what its mutants are made of; those of the others are the
+/// repository's programs.
+pub(crate) const TARGETS: [(&str, Target, Seeds); 18] = [
+    ("parser", parser, Vec::new),
+    ("checker", checker, Vec::new),
+    ("formatter", formatter, Vec::new),
+    ("state", state, runs::states),
+    ("built", built, runs::builts),
+    ("csv", csv, tables::csvs),
+    ("lines", lines, tables::texts),
+    ("json", json, json::values),
+    ("pictures", pictures, pictures::files),
+    ("patterns", patterns, patterns::examples),
+    ("cache", cache, cache::stores),
+    ("output", output, output::outputs),
+    ("profile", profile, choices::profiles),
+    ("lock", lock, choices::locks),
+    ("host", host, choices::hosts),
+    ("classes", classes, choices::lists),
+    ("machine", machine, choices::machines),
+    ("editor", editor, editor::sessions),
+];
+
+/// Makes inputs that mean something to a target.
+pub(crate) type Seeds = fn() -> Vec<Vec<u8>>;
