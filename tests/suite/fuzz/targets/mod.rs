@@ -15,6 +15,7 @@ mod programs;
 mod runs;
 mod scratch;
 mod tables;
+mod texts;
 
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
@@ -26,21 +27,23 @@ pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
 pub(crate) use runs::{built, state};
 pub(crate) use tables::{csv, lines};
+pub(crate) use texts::texts;
 
 /// Takes any bytes.
 pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 18] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 19] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
     ("state", state, runs::states),
     ("built", built, runs::builts),
     ("csv", csv, tables::csvs),
-    ("lines", lines, tables::texts),
+    ("lines", lines, tables::files),
     ("json", json, json::values),
+    ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),
     ("patterns", patterns, patterns::examples),
     ("cache", cache, cache::stores),

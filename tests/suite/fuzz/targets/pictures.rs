@@ -1,6 +1,7 @@
 //! Pictures of all formats, through the functions of the library.
 
 use super::scratch::{Value, call, split};
+use driver::Kind;
 use plan::{Arg, DType, ExprId, Type};
 use runtime::{Fault, Tensor};
 use std::sync::LazyLock;
@@ -33,6 +34,12 @@ pub(crate) fn pictures(bytes: &[u8]) {
     let side = i64::from(way >> 4) * 8 + 1;
     let _ = twice("decode_jpeg_draft", file, &[side, side]);
     assert!(jpeg.is_err() || image.is_ok(), "it is a JPEG and no picture");
+    let kind = Kind::of(file);
+    if let (Ok((shape, _)), 0) = (&image, way >> 2 & 1) {
+        let kind = kind.expect("what is decoded is of a kind");
+        let sides = kind.height.zip(kind.width).map(|it| [it.0 as usize, it.1 as usize]);
+        assert!(sides.is_none_or(|it| it == shape[..2]), "{kind:?} is {shape:?}");
+    }
     let Ok((size, _)) = decode("jpeg_size", file, &[]) else {
         assert!(jpeg.is_err(), "it has no size and is decoded");
         return;

@@ -9,10 +9,14 @@ use compiler::{
     registry::Registry,
     syntax::{highlight, parse, parse_signature, parse_value},
 };
-use plan::{Arg, Diagnostic, Field, FileId, Span};
+use driver::{Drawing, SourceFile, drawn};
+use plan::{Arg, Diagnostic, Field, FileId, Span, escaped};
 use std::{collections::BTreeMap, sync::LazyLock};
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(stdlib::library()));
+
+/// Messages that are drawn of each program.
+const DRAWN_MAX: usize = 3;
 
 /// Reads a program, a signature, a value; every message lies within the text.
 pub(crate) fn parser(bytes: &[u8]) {
@@ -44,6 +48,12 @@ pub(crate) fn checker(bytes: &[u8]) {
     };
     let (plan, found) = compiler::check(&request, &REGISTRY);
     messages.iter().chain(&found).for_each(|it| lies_within(it, &text));
+    let drawing = Drawing { color: false, unicode: true, width: 80, dim: &str::to_owned };
+    let files = [SourceFile { path: "p.pipe".to_owned(), text: text.clone().into_owned() }];
+    for message in messages.iter().chain(&found).take(DRAWN_MAX) {
+        let drawn = drawn(&files, message, &drawing);
+        assert!(drawn.contains(message.code.id) && drawn == escaped_but_lines(&drawn), "{drawn}");
+    }
     let Some(plan) = plan else { return };
     let (library, settings) =
         (stdlib::library(), passes::Settings { cores: 2, without: &[], approx: true });
@@ -65,6 +75,16 @@ pub(crate) fn formatter(bytes: &[u8]) {
     let meaning = |text: &str| dump(&parse(text, FileId::default()).0);
     let (before, after) = (meaning(&text), meaning(&once));
     assert!(before == after, "before:\n{before}\nafter:\n{after}\n{once}");
+}
+
+/// A text without anything that a terminal obeys but the ends of its lines.
+fn escaped_but_lines(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|it| match it.strip_suffix('\n') {
+            Some(line) => format!("{}\n", escaped(line)),
+            None => escaped(it).into_owned(),
+        })
+        .collect()
 }
 
 fn lies_within(message: &Diagnostic, text: &str) {

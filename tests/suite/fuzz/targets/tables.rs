@@ -314,7 +314,7 @@ pub(super) fn csvs() -> Vec<Vec<u8>> {
 }
 
 /// Files of lines, some of them of other formats.
-pub(super) fn texts() -> Vec<Vec<u8>> {
+pub(super) fn files() -> Vec<Vec<u8>> {
     let files: [&[u8]; 8] = [
         b"one\n\nthree\r\n\r\r\nlast",
         "\u{feff}vier\nf\u{fc}nf\n\u{2028}\n".as_bytes(),
