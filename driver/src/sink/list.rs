@@ -202,8 +202,10 @@ fn walk(
         }
         each(&here, &line).map_err(|found| Damage { from: begin, found })?;
         here.files += 1;
-        here.outputs += line.outputs;
-        here.bytes += line.files.values().map(|it| it.bytes).sum::<u64>();
+        // Whoever has changed the list may have written any numbers: they are those of no run.
+        here.outputs = here.outputs.saturating_add(line.outputs);
+        let sizes = line.files.values().map(|it| it.bytes);
+        here.bytes = sizes.fold(here.bytes, u64::saturating_add);
         here.list += n_bytes;
     }
     Ok(here)

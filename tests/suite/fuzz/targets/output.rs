@@ -22,13 +22,14 @@ thread_local! {
 const OUT: &str = "out";
 const STATE: &str = "p.state";
 /// Files of the output, which the first byte of an input chooses from.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "out/pipec.json",
     "out/pipec.files.jsonl",
     "out/x/00000001.npy",
     "out/t/00000000.jsonl",
     "out/.pipec.json.0123abcd.part",
     "lost.jsonl",
+    STATE,
 ];
 
 const PROGRAM: &str = "\
@@ -67,11 +68,16 @@ pub(crate) fn output(bytes: &[u8]) {
                 .expect("there is room");
             fs::write(path, content).expect("there is room");
         }
-        let path = folder.write(name, file);
+        let path = match name {
+            STATE => folder.write(name, &sealed(file)),
+            _ => folder.write(name, file),
+        };
         for kind in [Ours::Profile, Ours::Page, Ours::Sheet, Ours::Records, Ours::Host] {
             let _ = kind.may_replace(&path);
         }
         match run(folder, None) {
+            // What follows from a checkpoint that was forged is not promised.
+            Ok(()) if name == STATE => {}
             Ok(()) => {
                 let mut found = files(folder.path());
                 // What was lost before the change is not lost again.
@@ -88,6 +94,17 @@ pub(crate) fn output(bytes: &[u8]) {
             }
         }
     });
+}
+
+/// A checkpoint with the checksum that it needs.
+fn sealed(state: &[u8]) -> Vec<u8> {
+    const CHECK: &[u8] = b"\"check\":";
+    let Some(at) = state.windows(CHECK.len()).rposition(|it| it == CHECK) else {
+        return state.to_vec();
+    };
+    let front = &state[..at + CHECK.len()];
+    let check = plan::hash(&[front, b"0}"].concat());
+    [front, format!("{check}}}\n").as_bytes()].concat()
 }
 
 /// Runs the pipeline, or goes on with it.
@@ -130,5 +147,8 @@ pub(super) fn outputs() -> Vec<Vec<u8>> {
     let content = |name: &str| COURSE[0].get(Path::new(name)).cloned().unwrap_or_default();
     let lists = COURSE[1].get(Path::new(FILES[1])).cloned().unwrap_or_default();
     let whole = (0..).zip(FILES).map(|(i, name)| [vec![i], content(name)].concat());
-    whole.chain([[vec![1], lists].concat()]).collect()
+    // Counts beyond any sum.
+    let forged = String::from_utf8(lists.clone()).expect("it is JSON");
+    let forged = forged.replace("\"outputs\":1", "\"outputs\":18446744073709551615").into_bytes();
+    whole.chain([lists, forged].map(|it| [vec![1], it].concat())).collect()
 }
