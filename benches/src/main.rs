@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         println!("usage: cargo run --release -p benches -- model | {}", names.join(" | "));
         return ExitCode::from(2);
     }
-    let mut failed = 0;
+    let mut failed = Vec::new();
     for (name, rows) in ALL.into_iter().filter(|it| is_wanted(it.0)) {
         println!("\n{name}");
         for Row { id, claim, figure, holds } in rows() {
@@ -90,8 +90,13 @@ fn main() -> ExitCode {
                 None => "skip",
             };
             println!("{word}  {id:<22} {claim}: {figure}");
-            failed += u32::from(holds == Some(false));
+            if holds == Some(false) {
+                failed.push(id);
+            }
         }
     }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if !failed.is_empty() {
+        println!("\n{} fail: {}", failed.len(), failed.join(", "));
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

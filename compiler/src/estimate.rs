@@ -84,7 +84,7 @@ pub(crate) fn estimate_known(
     let ratios = measured.map(|it| measured::ratios(plan, lowered, it)).unwrap_or_default();
     let mut steps = steps::steps(plan, lowered, catalog, (cores, &ratios));
     if let Some(measured) = measured {
-        measured::apply(&mut steps, plan, lowered, measured);
+        measured::apply(&mut steps, plan, (lowered, catalog), measured);
     }
     steps.iter_mut().for_each(StepEstimate::share_calls);
     let ns: Figure = steps.iter().map(|it| it.ns.times(it.visits.value)).sum();

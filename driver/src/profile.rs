@@ -359,6 +359,7 @@ fn of_stage(it: &StageStats) -> StageMeasured {
         cpu_ns: nanos(it.cpu),
         serial_ns: nanos(it.serial_cpu),
         wall_ns: nanos(it.busy),
+        spread: it.spread,
         tasks: it.tasks,
         active: it.mean_active,
         held: it.mean_held,

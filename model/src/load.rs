@@ -171,12 +171,13 @@ impl<'a> Load<'a> {
             return None;
         }
         let cpu_s: f64 = step.filled_by.iter().map(|it| self.demands[*it].cpu_s).sum();
+        let spread = |it: usize| self.network.steps()[it].spread;
         Some(Making {
             workers: u64::from(whole(self.machine.cores)),
             rows: step.taken.round() as u64,
             room: room(self.machine.memory_bytes as u64, step.bytes_out.value as u64),
             record_ns: cpu_s * 1e9 / self.flow.entering[at].max(1e-9),
-            spread: 0.0,
+            spread: step.filled_by.iter().map(|it| spread(*it)).fold(0.0, f64::max),
         })
     }
 

@@ -52,6 +52,9 @@ pub struct Step {
     pub count: Count,
     /// What caches do at its output.
     pub caches: Vec<Cached>,
+    /// The variance of the time of a record over the square of its mean; 0 where all take the same.
+    #[serde(default)]
+    pub spread: f64,
     /// Of a step that gathers records into batches: the steps that write them there, each worker into
     /// rows of its own; empty where records are gathered in order.
     pub filled_by: Vec<usize>,
@@ -209,6 +212,7 @@ impl Default for Step {
             holds_bytes: 0.0,
             count: Count::Ratio,
             caches: Vec::new(),
+            spread: 0.0,
             filled_by: Vec::new(),
         }
     }

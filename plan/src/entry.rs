@@ -109,6 +109,8 @@ pub enum Property {
     Resamples(&'static Resampled),
     /// Calls a function that stands outside (`Foreign`).
     CallsOut,
+    /// Where its parameter of this name is true, one thread does it at a time.
+    Alone(&'static str),
     /// Of an operator: works on each record alone, and keeps their order.
     RecordWise,
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all

@@ -29,6 +29,9 @@ pub struct StageMeasured {
     pub serial_ns: f64,
     /// Time of all its tasks by the wall clock, in nanoseconds.
     pub wall_ns: f64,
+    /// The variance of a record's time over the square of its mean; 0 where nobody knows.
+    #[serde(default)]
+    pub spread: f64,
     /// Tasks.
     pub tasks: u64,
     /// Threads at work in it, on average.
@@ -102,9 +105,9 @@ impl Measured {
     /// Every figure of time and of shares, for whoever must know that they can be reckoned with.
     pub fn figures(&self) -> impl Iterator<Item = f64> {
         self.stages.iter().flat_map(|it| {
-            let own =
-                [it.cpu_ns, it.serial_ns, it.wall_ns, it.active, it.held, it.starved, it.blocked];
-            own.into_iter().chain(it.calls.iter().map(|it| it.busy_ns))
+            let times = [it.cpu_ns, it.serial_ns, it.wall_ns, it.spread];
+            let shares = [it.active, it.held, it.starved, it.blocked];
+            times.into_iter().chain(shares).chain(it.calls.iter().map(|it| it.busy_ns))
         })
     }
 }

@@ -23,7 +23,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Bytes behind the end of every buffer that may be read, and written, without harm.
@@ -163,6 +163,8 @@ struct Idle {
     /// Bytes of all buffers, idle ones too, and of [`Working`] memory. It changes where the system gives
     /// memory or gets it back, not where a buffer is used again.
     taken: AtomicUsize,
+    /// The most that these ever were.
+    peak: AtomicUsize,
     /// Bytes of the idle ones.
     idle: AtomicUsize,
     /// Tasks of each class that wait until others have given memory back.
@@ -280,6 +282,11 @@ impl Pool {
     pub(crate) fn taken(&self) -> usize {
         self.idle.taken.load(Relaxed)
     }
+
+    /// The most that these ever were.
+    pub(crate) fn peak(&self) -> usize {
+        self.idle.peak.load(Relaxed)
+    }
 }
 
 /// Memory that is no buffer, such as what a decoder works in, while it is counted as the run's.
@@ -324,9 +331,9 @@ impl Drop for Working {
 
 impl Idle {
     fn new(most: usize, limit: usize) -> Self {
-        let (taken, idle, waiting, resumed) = Default::default();
+        let (taken, peak, idle, waiting, resumed) = Default::default();
         let (kept, limit, relief) = (Mutex::default(), AtomicUsize::new(limit), OnceLock::new());
-        Self { kept, most, limit, taken, idle, waiting, resumed, relief }
+        Self { kept, most, limit, taken, peak, idle, waiting, resumed, relief }
     }
 
     /// Counts `more` bytes. Idle buffers go where there would be too much; where that is not enough the
@@ -338,6 +345,7 @@ impl Idle {
                 None => drop(self.taken.fetch_add(more, Relaxed)),
             }
         }
+        self.peak.fetch_max(self.taken.load(Relaxed), Relaxed);
         memory::task_took(more);
     }
 
@@ -375,7 +383,7 @@ impl Idle {
         if memory::task_waits() {
             let waiting = &self.waiting[memory::class()];
             waiting.fetch_add(1, Relaxed);
-            let mut fits = false;
+            let (mut fits, begin) = (false, Instant::now());
             foreign::apart(&mut || {
                 while !fits && relief.may_come() {
                     thread::sleep(WAIT);
@@ -386,6 +394,7 @@ impl Idle {
             let fits = fits || self.take_of_idle(more);
             self.resumed.fetch_add(usize::from(fits), Relaxed);
             waiting.fetch_sub(1, Relaxed);
+            memory::waited(begin.elapsed());
             if fits {
                 return;
             }

@@ -8,6 +8,7 @@ mod build;
 mod cut;
 mod deal;
 mod flow;
+mod hands;
 mod lanes;
 mod least;
 mod losses;
@@ -192,8 +193,10 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let budget = Budget::new(memory, process, pool.clone());
     let kept = build::kept_columns(program);
     let limits = (options.most_lost, budget, to_start);
+    let state = State::new(nodes, of.epochs.clone(), limits);
     let shared = Arc::new(Shared {
-        state: Mutex::new(State::new(nodes, of.epochs.clone(), limits)),
+        at_first: state.threads,
+        state: Mutex::new(state),
         cpu_share: options.cpu_share.clamp(0.01, 1.0),
         tasks: Default::default(),
         output: Condvar::new(),
@@ -279,13 +282,15 @@ enum Phase {
 
 struct Shared {
     state: Mutex<State>,
+    /// Threads of each class that are at work from the start on; the others rest until they are of use.
+    at_first: [usize; Class::COUNT],
     /// See [`Options::cpu_share`].
     cpu_share: f64,
     /// Where threads of each class wait for a task.
     tasks: [Condvar; Class::COUNT],
     /// Where the consumer waits for a chunk.
     output: Condvar,
-    /// Where threads rest that are too many for the memory.
+    /// Where threads rest that are too many for the memory or the cores.
     resting: Condvar,
     pool: Pool,
 }
@@ -388,7 +393,7 @@ impl Run {
                 let thread = thread::Builder::new()
                     .name(format!("{} {number}", class.name()))
                     .stack_size(STACK_BYTES)
-                    .spawn(move || shared.work_guarded(class))
+                    .spawn(move || shared.work_guarded(class, number))
                     .map_err(|error| Failure::Io {
                         path: format!("{} {number}", class.name()),
                         detail: format!(
@@ -442,12 +447,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does from its start to its end.
-    fn work(&self, class: Class) {
+    /// What the thread of this number does from its start to its end.
+    fn work(&self, class: Class, number: usize) {
         enter(&self.pool, class as usize);
         let mut memory = task::Memory::default();
         let mut owed = Duration::ZERO;
         let mut state = self.lock();
+        // The others were never counted.
+        if number >= self.at_first[class as usize] {
+            state = self.wait_for_use(state, class);
+        }
         while !state.stopped {
             if state.is_surplus(class) {
                 state = self.rest(state, class, &mut memory);
@@ -471,7 +480,7 @@ impl Shared {
             drop(state);
             self.call(calls);
             let outcome = job.run(&mut memory);
-            owed += outcome.busy.mul_f64(1.0 / self.cpu_share - 1.0);
+            owed += outcome.times.busy.mul_f64(1.0 / self.cpu_share - 1.0);
             state = self.lock();
             state.finish(outcome);
             self.call_threads(&state);
@@ -493,8 +502,8 @@ impl Shared {
     }
 
     /// Works, and ends the run should the executor itself be broken: it must not hang.
-    fn work_guarded(&self, class: Class) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class))) {
+    fn work_guarded(&self, class: Class, number: usize) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(class, number))) {
             self.lock().broken = Some(bug("the executor", &*panic));
             self.stop();
         }

@@ -12,6 +12,7 @@ use std::{
     any::Any,
     cell::{Cell, RefCell},
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
 };
 
 /// Classes of threads that do tasks.
@@ -61,6 +62,7 @@ thread_local! {
     static TASK: Cell<Task> = const { Cell::new(Task { manner: None, now: 0, peak: 0 }) };
     static POOL: RefCell<Option<Pool>> = const { RefCell::new(None) };
     static CLASS: Cell<usize> = const { Cell::new(0) };
+    static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
 /// Says which run's tasks this thread does from now on, and of which class they are.
@@ -72,6 +74,16 @@ pub(crate) fn enter(pool: &Pool, class: usize) {
 /// The class of this thread's tasks, below [`CLASSES`].
 pub(crate) fn class() -> usize {
     CLASS.get()
+}
+
+/// The calling thread has waited so long for memory.
+pub(crate) fn waited(time: Duration) {
+    WAITED.set(WAITED.get().saturating_add(time));
+}
+
+/// For how long it has since it was asked last.
+pub(crate) fn take_waited() -> Duration {
+    WAITED.take()
 }
 
 /// How many tasks of this thread's run have waited for memory, and got it.

@@ -5,10 +5,9 @@
 //! the sum over the steps is the processor time of the stage, to the nanosecond.
 
 use super::{CallEstimate, Figure, Origin, StepEstimate};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, catalog::Catalog};
 use plan::{
-    Code, Expr, ExprId, FOREIGN, Graph, Index, Measured, OpId, OpKind, Plan, StageId,
-    StageMeasured, called,
+    Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured, called,
 };
 use std::collections::BTreeMap;
 
@@ -61,13 +60,16 @@ fn ops_of(lowered: &Lowered, stage: StageId) -> Vec<OpId> {
 pub(super) fn apply(
     steps: &mut [StepEstimate],
     plan: &Plan,
-    lowered: &Lowered,
+    (lowered, catalog): (&Lowered, &Catalog),
     measured: &Measured,
 ) {
     let mut all: BTreeMap<OpId, Found> = BTreeMap::new();
     for ((id, _), stage) in lowered.program.stages.iter().zip(&measured.stages) {
         if stage.entered > 0 {
-            add(&mut all, (id, stage), plan, lowered);
+            for op in ops_of(lowered, id) {
+                steps[op.row()].spread = stage.spread;
+            }
+            add(&mut all, (id, stage), plan, (lowered, catalog));
         }
     }
     for (op, found) in all {
@@ -92,7 +94,7 @@ fn known(value: f64) -> Figure {
 fn as_call((name, call): (String, Call), entered: f64) -> CallEstimate {
     let bytes = call.bytes.map_or(Figure::ZERO, known);
     let (times, ns) = (call.times / entered, known(call.ns / entered));
-    CallEstimate { name, times, ns, bytes, share: 0.0 }
+    CallEstimate { name, times, ns, bytes, share: 0.0, alone: false }
 }
 
 /// Adds what was measured of a stage to its steps.
@@ -100,7 +102,7 @@ fn add(
     all: &mut BTreeMap<OpId, Found>,
     (id, measured): (StageId, &StageMeasured),
     plan: &Plan,
-    lowered: &Lowered,
+    (lowered, catalog): (&Lowered, &Catalog),
 ) {
     let ops = ops_of(lowered, id);
     let (Some(&first), Some(&last)) = (ops.first(), ops.last()) else { return };
@@ -127,8 +129,7 @@ fn add(
         let times = entered * call.times as f64 / measured.timed as f64;
         let name = name(&transform.graph, node);
         let found = all.entry(own.copied().unwrap_or(first)).or_default();
-        if matches!(transform.graph.expr(node), Expr::Call { function, .. } if function == FOREIGN)
-        {
+        if catalog.is_alone(&transform.graph, transform.graph.expr(node)) {
             found.serial_ns += ns * entered;
         }
         found.add(&name, (ns * entered, times, measured.call_bytes(call.node)));

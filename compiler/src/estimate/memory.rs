@@ -119,7 +119,7 @@ fn making(
         rows,
         room: under_way::room(budget?, bytes.value as u64),
         record_ns: own.filled_by.iter().map(ns).sum::<f64>() / own.visits.value,
-        spread: 0.0,
+        spread: own.filled_by.iter().map(|it| steps[*it].spread).fold(0.0, f64::max),
     })
 }
 

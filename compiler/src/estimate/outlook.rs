@@ -257,6 +257,7 @@ fn step(
         reads: reads(op, own, catalog),
         count: count(op, own, catalog),
         filled_by: own.filled_by.clone(),
+        spread: own.spread,
         ..Step::default()
     }
 }

@@ -38,6 +38,10 @@ pub struct StepEstimate {
     /// Records that entered it while it was measured; 0 where it was not.
     #[serde(default)]
     pub entered: f64,
+    /// The variance of the time that records take the stage which does it, over the square of its mean; 0 where
+    /// it was not measured.
+    #[serde(default)]
+    pub spread: f64,
     /// What it calls for each record, the dearest first.
     pub calls: Vec<CallEstimate>,
     /// Of a `batch` that several workers write into: the steps that do, by their places.
@@ -58,6 +62,9 @@ pub struct CallEstimate {
     pub bytes: Figure,
     /// Its share of the processor time of the step.
     pub share: f64,
+    /// Whether one thread calls it at a time.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// The steps of `plan`, in the order of its operators.
@@ -83,7 +90,7 @@ pub(super) fn steps(
             bytes: known.bytes[id].iter().copied().sum(),
             share: 0.0,
             parallel,
-            serial: if parallel { outside(&calls) } else { 1.0 },
+            serial: if parallel { alone(&calls) } else { 1.0 },
             workers: if moved {
                 0
             } else if parallel {
@@ -93,6 +100,7 @@ pub(super) fn steps(
             },
             moved,
             entered: 0.0,
+            spread: 0.0,
             calls: if moved { Vec::new() } else { calls },
             filled_by: known.filled_by(id),
         });
@@ -107,11 +115,11 @@ impl CallEstimate {
     }
 }
 
-/// The share of these calls' time that functions outside take.
-fn outside(calls: &[CallEstimate]) -> f64 {
+/// The share of these calls' time that those take which one thread makes at a time.
+fn alone(calls: &[CallEstimate]) -> f64 {
     let ns = |all: &mut dyn Iterator<Item = &CallEstimate>| all.map(|it| it.ns.value).sum::<f64>();
     let all = ns(&mut calls.iter());
-    if all > 0.0 { ns(&mut calls.iter().filter(|it| it.is_outside())) / all } else { 0.0 }
+    if all > 0.0 { ns(&mut calls.iter().filter(|it| it.alone)) / all } else { 0.0 }
 }
 
 /// Operators put records together in order; all else is done by any worker.
@@ -259,13 +267,14 @@ impl Known<'_> {
 
 /// Times that rest on coefficients are assumed until something has been measured.
 fn call(name: &str, times: f64, ns: f64, bytes: Figure) -> CallEstimate {
-    CallEstimate { name: name.to_owned(), times, ns: Figure::assumed(ns), bytes, share: 0.0 }
+    let ns = Figure::assumed(ns);
+    CallEstimate { name: name.to_owned(), times, ns, bytes, share: 0.0, alone: false }
 }
 
 /// What `roots` call, by name.
 fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
     let times = prices.times(roots);
-    let mut calls: BTreeMap<String, CallEstimate> = BTreeMap::new();
+    let mut calls: BTreeMap<(String, bool), CallEstimate> = BTreeMap::new();
     for (id, expr, _) in prices.graph.iter().filter(|(id, ..)| times[id.row()] > 0.0) {
         let (times, ns) = (times[id.row()], times[id.row()] * prices.node(id));
         let name = match expr {
@@ -273,8 +282,9 @@ fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
             _ if ns > 0.0 => "arithmetic".to_owned(),
             _ => continue,
         };
-        let new = call(&name, 0.0, 0.0, Figure::ZERO);
-        let found = calls.entry(name).or_insert(new);
+        let alone = prices.catalog.is_alone(prices.graph, expr);
+        let new = CallEstimate { alone, ..call(&name, 0.0, 0.0, Figure::ZERO) };
+        let found = calls.entry((name, alone)).or_insert(new);
         found.times += times;
         found.ns = found.ns + Figure::assumed(ns);
         found.bytes = found.bytes.max(prices.sizes[id]);

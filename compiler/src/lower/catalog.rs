@@ -4,7 +4,7 @@ use crate::{
     ast::{ExprKind, Signature},
     syntax::parse_signature,
 };
-use plan::{Arg, Entry, Expr, Foreign, Library, Property};
+use plan::{Arg, Const, Entry, Expr, Foreign, Graph, Library, Property};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 /// The library, for looking things up. Signatures are read once, when they are first asked for.
@@ -95,6 +95,23 @@ impl Catalog {
     /// Whether `expr` calls a function that stands outside.
     pub(crate) fn calls_out(&self, expr: &Expr) -> bool {
         matches!(expr, Expr::Call { function, .. } if self.has(function, Property::CallsOut))
+    }
+
+    /// Whether `expr`, of `graph`, is a call that one thread makes at a time.
+    pub(crate) fn is_alone(&self, graph: &Graph, expr: &Expr) -> bool {
+        let Expr::Call { function, args, .. } = expr else { return false };
+        let Some(entry) = self.function(function) else { return false };
+        let is_true = |name: &str| match self.argument(entry, args, name) {
+            Some(Arg::Expr(id)) => {
+                matches!(graph.expr(*id), Expr::Const(Const::Ints(_, _, all)) if all[..] == [1])
+            }
+            it => it == Some(&Arg::Bool(true)),
+        };
+        entry.properties.iter().any(|it| match it {
+            Property::CallsOut => true,
+            Property::Alone(name) => is_true(name),
+            _ => false,
+        })
     }
 
     /// Whether rewrites may rely on `property` of the function `name`.

@@ -21,7 +21,7 @@ use crate::{
 };
 use std::{
     ptr,
-    sync::{Arc, MutexGuard, PoisonError, Weak},
+    sync::{Arc, MutexGuard, Weak},
     time::{Duration, Instant},
 };
 
@@ -69,6 +69,11 @@ impl Budget {
         if !self.caches.iter().any(|it| Arc::ptr_eq(it, cache)) {
             self.caches.push(cache.clone());
         }
+    }
+
+    /// The most bytes that buffers ever had, with what decoders worked in.
+    pub(super) fn peak(&self) -> usize {
+        self.pool.peak()
     }
 
     /// Looks at what the process holds.
@@ -134,8 +139,9 @@ impl State {
         match job.put_off {
             // What is put off together costs one thread.
             1 if self.put_off.is_empty() => {
-                let most = &mut self.threads_most[self.nodes[job.node].class as usize];
-                *most = most.saturating_sub(1).max(1);
+                let class = self.nodes[job.node].class;
+                let most = self.threads_wanted(class).saturating_sub(1).max(1);
+                self.threads_most[class as usize] = most;
             }
             1 => {}
             _ => self.threads_most = self.threads_most.map(|it| it.min(1)),
@@ -209,9 +215,14 @@ impl State {
 
     /// Threads of a class that there are to be: those that wait for memory are of no use meanwhile.
     fn threads_of_use(&self, class: Class) -> usize {
-        let class = class as usize;
-        let most = self.threads_most[class].saturating_add(self.budget.pool.waiting(class));
-        most.min(self.started[class])
+        let waiting = self.budget.pool.waiting(class as usize);
+        self.threads_wanted(class).saturating_add(waiting).min(self.started[class as usize])
+    }
+
+    /// The same, if none waited: as many as there is memory for and, of workers, as have cores.
+    fn threads_wanted(&self, class: Class) -> usize {
+        let hands = if class == Class::Worker { self.hands.most() } else { usize::MAX };
+        self.threads_most[class as usize].min(hands)
     }
 
     /// Whether a thread of the class has nothing to do, or soon will have.
@@ -293,11 +304,7 @@ impl Shared {
         state.leaving -= 1;
         let calls = state.calls();
         self.call(calls);
-        while !state.stopped && !state.is_short(class) {
-            state = self.resting.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.threads[class as usize] += 1;
-        state
+        self.wait_for_use(state, class)
     }
 
     /// Holds the run to its bound from now on.

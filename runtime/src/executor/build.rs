@@ -375,7 +375,7 @@ impl Build<'_> {
         if matches!(kind, Kind::Fetch(_) | Kind::Stream { .. }) {
             sources.push(self.nodes.len());
         }
-        let limit = self.limit(stage, class, columns);
+        let limit = self.limit(stage, columns);
         self.nodes.push(Node {
             stage,
             lane: self.lane,
@@ -404,13 +404,7 @@ impl Build<'_> {
         });
     }
 
-    fn limit(&self, stage: usize, class: Class, columns: &[Field]) -> Limit {
-        let items = match class {
-            // While one record takes ten times as long as the others, they go on.
-            Class::Worker => 4 * self.options.workers.max(1) + 2,
-            // What is read takes memory: each reader has something to do, and each worker finds its next.
-            Class::Reader => self.options.readers.max(1) + 2 * self.options.workers.max(1),
-        };
+    fn limit(&self, stage: usize, columns: &[Field]) -> Limit {
         let row_bytes: Option<usize> = columns.iter().map(|it| it.ty.fixed_bytes()).sum();
         let code = &self.program.stages.rows()[stage].code;
         // What is outside is called by as many threads as can call it: others would only wait for it.
@@ -420,13 +414,14 @@ impl Build<'_> {
         let cap = self.options.caps.get(&stage).map_or(usize::MAX, |it| (*it).max(1));
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {
-            items,
+            items: 0,
             bytes: 0,
             chunk_bytes: row_bytes.map(|it| (it + 8).saturating_mul(rows)),
             rows,
             is_fixed: self.options.chunk_rows.is_some(),
             threads: most.min(cap),
             workers: self.options.workers.max(1),
+            readers: self.options.readers.max(1),
         }
     }
 

@@ -28,9 +28,8 @@ const BARREN_MAX: u64 = 1 << 24;
 impl State {
     /// Takes the outcome of a task.
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        let Outcome { node: id, slot, bytes_in, busy, ended, cpu, memory, was_put_off, result } =
-            outcome;
-        self.look(ended);
+        let Outcome { node: id, slot, bytes_in, times, memory, was_put_off, result } = outcome;
+        self.look(times.ended);
         self.is_alone &= !was_put_off;
         let node = &mut self.nodes[id];
         node.measured.took(memory, node.is_done_again());
@@ -41,12 +40,13 @@ impl State {
             }
             other => other,
         };
-        node.measured.end_task(busy, cpu);
+        node.measured.end_task(&times);
+        self.weigh(id, &times);
         self.grow_back();
         let node = &mut self.nodes[id];
         self.in_flight -= bytes_in;
         match slot {
-            Slot::Ring(number) => self.finish_parallel((id, number), busy, result),
+            Slot::Ring(number) => self.finish_parallel((id, number), times.worked, result),
             Slot::Serial(epoch) => {
                 node.is_busy = false;
                 self.finish_serial(id, epoch, result);
@@ -58,7 +58,7 @@ impl State {
     fn finish_parallel(
         &mut self,
         (id, number): (usize, u64),
-        busy: Duration,
+        worked: Duration,
         result: Result<Product, Failure>,
     ) {
         let done = match result {
@@ -67,7 +67,7 @@ impl State {
             Err(failure) => Done { item: Item::Failed(failure), ..Done::default() },
         };
         self.arrive(done.item.bytes());
-        self.nodes[id].measured.end_records(done.entered, busy);
+        self.nodes[id].measured.end_records(done.entered, worked);
         match self.nodes[id].ring.put(number, done) {
             Some(unwanted) => self.in_flight -= unwanted.item.bytes(),
             None => self.commit(id),

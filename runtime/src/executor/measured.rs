@@ -1,6 +1,6 @@
 //! What is measured of a node while it runs.
 
-use super::node::Parcel;
+use super::{node::Parcel, task::Times};
 use crate::tokens;
 use model::under_way;
 use std::time::Duration;
@@ -24,7 +24,10 @@ pub(super) struct Measured {
     pub(super) entered: u64,
     pub(super) records: u64,
     pub(super) bytes: u64,
+    /// Time that threads have spent in its tasks, and that without what these waited for a core or for
+    /// memory.
     pub(super) busy: Duration,
+    pub(super) worked: Duration,
     /// Records that have entered tasks which have ended, of a transform.
     pub(super) ended: u64,
     pub(super) tasks: u64,
@@ -69,6 +72,11 @@ impl Measured {
         !self.is_off && (is_long || self.tasks.is_multiple_of(CPU_PERIOD))
     }
 
+    /// How many tasks one stands for that was measured, and took so long.
+    pub(super) fn stands_for(time: Duration) -> u64 {
+        if time >= CPU_ALWAYS { 1 } else { CPU_PERIOD }
+    }
+
     /// Takes note of what a task has taken; what one took that is done again is forgotten after a while.
     pub(super) fn took(&mut self, memory: usize, fades: bool) {
         let before = self.task_bytes - if fades { self.task_bytes / FADING } else { 0 };
@@ -76,8 +84,10 @@ impl Measured {
     }
 
     /// Takes note of a task that has ended.
-    pub(super) fn end_task(&mut self, busy: Duration, cpu: Option<Duration>) {
+    pub(super) fn end_task(&mut self, times: &Times) {
+        let Times { busy, worked, cpu, .. } = *times;
         self.busy += busy;
+        self.worked += worked;
         self.tasks += 1;
         self.active -= 1;
         if let Some(cpu) = cpu {
@@ -94,15 +104,15 @@ impl Measured {
             return planned;
         }
         let in_bytes = WORTH_BYTES.saturating_mul(n) / self.bytes.max(1);
-        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / self.busy.as_nanos().max(1);
+        let in_time = WORTH_TIME.as_nanos() * u128::from(n) / self.worked.as_nanos().max(1);
         let rows = u128::from(in_bytes).min(in_time).min(WORTH_ROWS as u128);
         planned.max(rows as usize)
     }
 
     /// Takes note of so many records that a task of a transform has computed.
-    pub(super) fn end_records(&mut self, records: u64, busy: Duration) {
+    pub(super) fn end_records(&mut self, records: u64, worked: Duration) {
         self.ended += records;
-        self.squares += busy.as_secs_f64().powi(2) / records.max(1) as f64;
+        self.squares += worked.as_secs_f64().powi(2) / records.max(1) as f64;
     }
 
     /// Nanoseconds that a record takes, as on the cores that there are, and the variance of that over
@@ -114,7 +124,7 @@ impl Measured {
         let Some(each) = self.each().map(|it| it.as_secs_f64()).filter(|it| *it > 0.0) else {
             return (0.0, 0.0);
         };
-        let beyond = self.squares - self.busy.as_secs_f64() * each;
+        let beyond = self.squares - self.worked.as_secs_f64() * each;
         let spread = match self.tasks {
             tasks if tasks < WORTH_TASKS => 0.0,
             tasks => (beyond / tasks as f64 / each.powi(2)).max(0.0),
@@ -133,7 +143,7 @@ impl Measured {
 
     /// How long a record takes; none while none has been through.
     pub(super) fn each(&self) -> Option<Duration> {
-        (self.ended > 0).then(|| self.busy.div_f64(self.ended as f64))
+        (self.ended > 0).then(|| self.worked.div_f64(self.ended as f64))
     }
 
     /// Processor time of all tasks: what was measured stands for the rest.
@@ -161,8 +171,8 @@ mod tests {
         // Of 4 records each, as planned.
         let seen = |tasks: u64, bytes: u64, busy: Duration| {
             let n = 4 * tasks;
-            let busy = busy * n as u32;
-            Measured { tasks, records: n, bytes: bytes * n, busy, ..Measured::default() }
+            let worked = busy * n as u32;
+            Measured { tasks, records: n, bytes: bytes * n, worked, ..Measured::default() }
         };
         let rows =
             |tasks, bytes, micros| seen(tasks, bytes, Duration::from_micros(micros)).rows_worth(4);

@@ -116,6 +116,7 @@ pub(super) enum Class {
 /// What may be begun or wait for the next node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
+    /// Chunks, at the least that many.
     pub(super) items: usize,
     pub(super) bytes: usize,
     /// Bytes of a chunk, where the types say it.
@@ -126,8 +127,9 @@ pub(super) struct Limit {
     pub(super) is_fixed: bool,
     /// Threads that may be at work in it.
     pub(super) threads: usize,
-    /// Threads of the run that compute.
+    /// Threads that compute at a time, and those that read.
     pub(super) workers: usize,
+    pub(super) readers: usize,
 }
 
 /// A task of a transform is to take no longer than this.
@@ -201,14 +203,20 @@ impl Node {
         held == 0 || held < self.items() && bytes <= self.limit.bytes
     }
 
-    /// Chunks that may be begun or wait: more than planned where the times of records are so uneven
-    /// that others would wait for a slow one.
-    fn items(&self) -> usize {
-        let Limit { items, workers, .. } = self.limit;
-        match self.class {
-            Class::Worker => items.max((workers as f64 * self.measured.chunks_ahead()) as usize),
-            Class::Reader => items,
-        }
+    /// Chunks that may be begun or wait: more where the times of records are so uneven that others would
+    /// wait for a slow one.
+    pub(super) fn items(&self) -> usize {
+        let Limit { items, workers, readers, .. } = self.limit;
+        let planned = match self.class {
+            // While one record takes ten times as long as the others, they go on.
+            Class::Worker => {
+                let ahead = workers as f64 * self.measured.chunks_ahead();
+                (4 * workers + 2).max(ahead as usize)
+            }
+            // What is read takes memory: each reader has something to do, and each worker finds its next.
+            Class::Reader => readers + 2 * workers,
+        };
+        planned.max(items)
     }
 
     /// Records of a chunk that is worth its way: more than planned, where it was seen that they are

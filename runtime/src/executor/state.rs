@@ -5,12 +5,13 @@
 use super::{
     bound::Budget,
     cut::{Cut, Stretch},
+    hands::Hands,
     losses::LostRecord,
     node::{Class, Fetch, Item, Kind, Node},
     operate::Operating,
     position::{At, Point},
     supply::Supply,
-    task::{Job, Slot, Work},
+    task::{Job, Slot, Timing, Work},
 };
 use crate::{CachePoint, Failure, Source, Wants, eval::Tap};
 use plan::{Index, StageId};
@@ -67,6 +68,8 @@ pub(super) struct State {
     pub(super) put_off: Vec<Job>,
     /// Whether such a one is at work.
     pub(super) is_alone: bool,
+    /// How many workers are of use.
+    pub(super) hands: Hands,
     /// Threads of each class that there are, and that there may be: fewer where memory is short.
     pub(super) threads: [usize; Class::COUNT],
     pub(super) threads_most: [usize; Class::COUNT],
@@ -90,14 +93,18 @@ impl State {
     pub(super) fn new(
         nodes: Vec<Node>,
         epochs: Range<u32>,
-        (most_lost, budget, threads): (Option<u64>, Budget, [usize; Class::COUNT]),
+        (most_lost, budget, started): (Option<u64>, Budget, [usize; Class::COUNT]),
     ) -> Self {
+        let is_measured = nodes.iter().all(|it| !it.measured.is_off);
+        let hands = Hands::new(started[Class::Worker as usize], is_measured);
+        let mut threads = started;
+        threads[Class::Worker as usize] = hands.most();
         let of = |class: Class| {
             let mut ids: Vec<_> = (0..nodes.len()).filter(|&it| nodes[it].class == class).collect();
             ids.sort_by_key(|&it| nodes[it].below.len());
             ids
         };
-        Self {
+        let mut state = Self {
             order: Class::ALL.map(of),
             feeders: feeders(&nodes),
             nodes,
@@ -117,13 +124,16 @@ impl State {
             budget,
             put_off: Vec::new(),
             is_alone: false,
+            hands,
             threads,
-            threads_most: threads,
-            started: threads,
+            threads_most: started,
+            started,
             leaving: 0,
             calm: 0,
             patience: 0,
-        }
+        };
+        state.plan_for_hands();
+        state
     }
 
     /// The next item of the output, if it is there.
@@ -248,8 +258,7 @@ impl State {
     fn is_worth_a_call(&self) -> bool {
         let Some(node) = self.nodes.last().filter(|it| !it.out.is_empty()) else { return false };
         let is_mark = !matches!(node.out.back(), Some(Item::Chunk(_)));
-        let is_half =
-            2 * node.out.len() >= node.limit.items || 2 * node.out_bytes >= node.limit.bytes;
+        let is_half = 2 * node.out.len() >= node.items() || 2 * node.out_bytes >= node.limit.bytes;
         let is_rested = self.output_called.is_none_or(|it| it.elapsed() >= CALL_PAUSE);
         is_mark || is_half || is_rested || self.nodes.iter().all(|it| it.measured.active == 0)
     }
@@ -345,7 +354,8 @@ impl State {
         let (above, rest) = self.nodes.split_at_mut(id);
         let node = &mut rest[0];
         let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(rows), 0);
-        let (timed, mut entered) = (node.measured.wants_cpu(), 0);
+        let timing = Timing { cpu: node.measured.wants_cpu(), delay: self.hands.are_many() };
+        let mut entered = 0;
         let mut next = |input: usize| {
             let item = above[node.inputs[input]].pop().expect("the node is ready");
             bytes_in = item.bytes();
@@ -384,7 +394,7 @@ impl State {
         node.is_busy = work.is_serial();
         let slot = if node.is_busy { Slot::Serial(epoch) } else { Slot::Ring(node.ring.begin(at)) };
         let (label, manner) = (node.name.label.clone(), work.manner());
-        Job { node: id, stage: node.stage, slot, label, bytes_in, timed, manner, put_off: 0, work }
+        Job { node: id, stage: node.stage, slot, label, bytes_in, timing, manner, put_off: 0, work }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Stats {
     pub in_flight: u64,
     /// The most that `in_flight` ever was.
     pub in_flight_peak: u64,
+    /// The most bytes that its buffers ever had, with what decoders worked in.
+    pub memory_peak: u64,
 }
 
 /// What a stage has done so far.
@@ -51,6 +53,8 @@ pub struct StageStats {
     pub cpu: Duration,
     /// The part of it that was done in order, by one thread at a time.
     pub serial_cpu: Duration,
+    /// The variance of a record's time over the square of its mean; 0 while nobody knows.
+    pub spread: f64,
     /// Where the time of a transform goes.
     pub calls: Calls,
     /// Tasks that have ended.
@@ -159,6 +163,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stalls: state.stalls,
         in_flight: state.in_flight as u64,
         in_flight_peak: state.in_flight_peak as u64,
+        memory_peak: state.budget.peak() as u64,
         ..Stats::default()
     };
     for node in &state.nodes {
@@ -168,6 +173,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
         stage.cpu += node.measured.cpu_of_all();
         stage.mean_active += share(node.measured.busy.as_secs_f64());
         stage.mean_held += share(seen.held);
+        stage.spread = stage.spread.max(node.measured.times().1);
         stage.reads |= node.class == Class::Reader;
         let is_alone =
             matches!(&node.kind, Kind::Transform { compiled, .. } if compiled.calls_out());

@@ -30,8 +30,7 @@ pub(super) struct Job {
     pub(super) label: Arc<str>,
     /// Bytes of the chunk that it reads.
     pub(super) bytes_in: usize,
-    /// Whether the processor time that it takes is measured.
-    pub(super) timed: bool,
+    pub(super) timing: Timing,
     /// What becomes of it where it would take more memory than the run may have.
     pub(super) manner: Manner,
     /// How often that has happened to it.
@@ -71,11 +70,7 @@ pub(super) struct Outcome {
     pub(super) node: usize,
     pub(super) slot: Slot,
     pub(super) bytes_in: usize,
-    pub(super) busy: Duration,
-    /// When it ended.
-    pub(super) ended: Instant,
-    /// Processor time, where it was measured.
-    pub(super) cpu: Option<Duration>,
+    pub(super) times: Times,
     /// The most bytes that it had beyond those before it.
     pub(super) memory: usize,
     /// Whether it had been put off before.
@@ -94,6 +89,60 @@ pub(super) enum Product {
     PutOff(Box<Job>),
 }
 
+/// What is measured of a task's time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timing {
+    /// Whether its processor time is.
+    pub(super) cpu: bool,
+    /// Whether it is, with that, for how long it waits for a core.
+    pub(super) delay: bool,
+}
+
+/// What was measured of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// By the wall clock.
+    pub(super) busy: Duration,
+    /// The same without what it waited for memory and, where that was measured, for a core.
+    pub(super) worked: Duration,
+    /// Processor time, where it was measured.
+    pub(super) cpu: Option<Duration>,
+    /// When it ended.
+    pub(super) ended: Instant,
+}
+
+/// What the clocks say when a task begins.
+struct Begun {
+    cpu: Option<Duration>,
+    delay: Option<Duration>,
+    at: Instant,
+}
+
+impl Timing {
+    fn begin(self) -> Begun {
+        let Self { cpu, delay } = self;
+        foreign::take_elsewhere();
+        memory::take_waited();
+        let delay = if cpu && delay { os::thread_delay() } else { None };
+        let cpu = if cpu { os::thread_cpu() } else { None };
+        Begun { cpu, delay, at: Instant::now() }
+    }
+}
+
+impl Begun {
+    fn end(self) -> Times {
+        let ended = Instant::now();
+        let busy = ended - self.at;
+        let cpu = self.cpu.and_then(|from| os::thread_cpu()?.checked_sub(from));
+        // Asking takes time too, which short tasks are not to be charged with.
+        let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
+        let delay = self.delay.and_then(|from| os::thread_delay()?.checked_sub(from));
+        let waited = memory::take_waited() + delay.unwrap_or_default();
+        let worked = busy.saturating_sub(waited).max(cpu.unwrap_or_default());
+        Times { busy, worked, cpu, ended }
+    }
+}
+
 /// A thread's own memory, by stage: the lanes of one share it.
 #[derive(Default)]
 pub(super) struct Memory {
@@ -107,12 +156,10 @@ impl Job {
     }
 
     fn run_here(self, own: &mut Memory) -> Outcome {
-        let Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work } = self;
+        let Self { node, stage, slot, label, bytes_in, timing, manner, put_off, work } = self;
         let again = if manner == Manner::Waits { None } else { work.again() };
         let resumed = if manner == Manner::Alone { memory::resumed() } else { 0 };
-        let cpu_begin = if timed { os::thread_cpu() } else { None };
-        foreign::take_elsewhere();
-        let begin = Instant::now();
+        let begun = timing.begin();
         let run = AssertUnwindSafe(|| work.run(own.of(stage), manner));
         let (result, memory) = memory::task(manner, || catch_unwind(run));
         let mut is_beyond = false;
@@ -135,17 +182,14 @@ impl Job {
         let result = match again.filter(|_| is_short) {
             Some(work) => {
                 let (label, put_off) = (label.clone(), put_off + 1);
-                let job = Self { node, stage, slot, label, bytes_in, timed, manner, put_off, work };
+                let job =
+                    Self { node, stage, slot, label, bytes_in, timing, manner, put_off, work };
                 Ok(Product::PutOff(Box::new(job)))
             }
             None => result.map_err(|it| at(it, &label)),
         };
-        let ended = Instant::now();
-        let cpu = cpu_begin.and_then(|from| os::thread_cpu()?.checked_sub(from));
-        let busy = ended - begin;
-        // Asking takes time too, which short tasks are not to be charged with.
-        let cpu = cpu.map(|it| (it + foreign::take_elsewhere()).min(busy));
-        Outcome { node, slot, bytes_in, busy, ended, cpu, memory, was_put_off, result }
+        let times = begun.end();
+        Outcome { node, slot, bytes_in, times, memory, was_put_off, result }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Programs of a small library of their own, run in many ways.
 
+mod crowds;
 mod library;
 
 use super::{Options, Position, Run, Stats, start};
 use crate::{Failure, mix};
-use library::{DIRECT, Draft, GATE, LATE, Library};
+use crowds::LATE;
+use library::{DIRECT, Draft, GATE, Library};
 use plan::{Policy, Program, StageId};
 use std::{ops::Range, sync::atomic::Ordering, thread};
 
@@ -392,6 +394,17 @@ fn all_workers_write_into_a_large_batch() {
     let options = Options { memory: 10 << 20, ..options(16, 4096, 0..1) };
     let (output, _) = run(&draft.program(), &options);
     assert_eq!(output.failure, None);
+}
+
+#[test]
+fn no_more_compute_than_there_are_cores() {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("numbers", &[200]), (&[], 0, None, Some(1)));
+    draft.map("crowd", 1000, source);
+    let (output, _) = run(&draft.program(), &options(8 * cores, 1, 0..1));
+    let crowd = output.values().into_iter().max().unwrap();
+    assert!(crowd <= 2 * cores as i64, "{crowd} at once on {cores} cores");
 }
 
 #[test]

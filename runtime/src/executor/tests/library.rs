@@ -1,5 +1,6 @@
 //! A small library for the tests, and programs that use it.
 
+use super::crowds::{LATE, crowd, meet};
 use crate::{
     Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
     Kernel, Kernels, Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, mix,
@@ -24,6 +25,7 @@ impl Kernels for Library {
             "panic_at" => Some(|_| Ok(panic_at())),
             "meet" => Some(|_| Ok(meet(0))),
             "meet_late" => Some(|_| Ok(meet(LATE))),
+            "crowd" => Some(|_| Ok(crowd())),
             _ => None,
         }
     }
@@ -95,28 +97,6 @@ fn panic_at() -> Kernel {
     Kernel::compute(|args, out| {
         assert_ne!(args.int(0), args.int(1), "it was told to");
         out.scalar::<i64>(args.int(0))
-    })
-}
-
-/// The first record for which `meet_late` waits.
-pub(super) const LATE: i64 = 1 << 17;
-
-/// Waits until so many records are being computed at once, of those from `first` on.
-fn meet(first: i64) -> Kernel {
-    let arrived = (Mutex::new(0), Condvar::new());
-    Kernel::compute(move |args, out| {
-        if args.int(0) < first {
-            return out.scalar::<i64>(args.int(0));
-        }
-        *arrived.0.lock().unwrap() += 1;
-        arrived.1.notify_all();
-        let all = arrived.0.lock().unwrap();
-        let waited = std::time::Duration::from_secs(20);
-        let few = |it: &mut i64| *it < args.int(1);
-        match arrived.1.wait_timeout_while(all, waited, few).unwrap().1.timed_out() {
-            true => Err(Fault::new("alone", "the others did not come".to_owned())),
-            false => out.scalar::<i64>(args.int(0)),
-        }
     })
 }
 

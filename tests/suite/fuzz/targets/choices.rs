@@ -168,6 +168,7 @@ pub(super) fn profiles() -> Vec<Vec<u8>> {
         cpu_ns: 5e6,
         serial_ns: 1e6,
         wall_ns: 6e6,
+        spread: 0.25,
         tasks: 12,
         active: 0.5,
         held: 1.5,
