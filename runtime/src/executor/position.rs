@@ -141,16 +141,16 @@ impl At {
 
     /// So many records further.
     pub(super) fn plus(&self, rows: u64) -> Self {
-        Self { point: self.point.clone(), skip: self.skip + rows }
+        Self { point: self.point.clone(), skip: self.skip.saturating_add(rows) }
     }
 
     /// Writes it with `more` records to be skipped.
     fn write(&self, more: u64, to: &mut Vec<u64>) {
-        let skip = self.skip + more;
+        let skip = self.skip.saturating_add(more);
         match &*self.point {
             Point::Start => to.extend([tag::START, skip]),
             Point::Ended => to.extend([tag::ENDED, 0]),
-            Point::Source { place } => to.extend([tag::SOURCE, 0, place + skip]),
+            Point::Source { place } => to.extend([tag::SOURCE, 0, place.saturating_add(skip)]),
             Point::Stream(StreamPlace { lap, lap_rows, place }) => {
                 to.extend([tag::STREAM, skip, *lap, *lap_rows, u64::from(place.is_some())]);
                 write_list(place.as_deref().unwrap_or_default(), to);
@@ -243,7 +243,8 @@ fn write_beside(lists: &[Vec<u64>], to: &mut Vec<u64>) {
 /// The lists that `write_beside` has written, and how many there are before it.
 fn read_beside(from: &mut &[u64], left: &mut usize) -> Option<Vec<Vec<u64>>> {
     let (count, len) = (usize::try_from(next(from)?).ok()?, usize::try_from(next(from)?).ok()?);
-    *left = left.checked_sub(count.checked_mul(len.max(1))?)?;
+    // No lists of many numbers are as much to make room for as one.
+    *left = left.checked_sub(count.max(1).checked_mul(len.max(1))?)?;
     let mut lists = vec![Vec::with_capacity(len); count];
     for _ in 0..len {
         let (differ, mut number) = (next(from)? == 1, next(from)?);
@@ -313,6 +314,10 @@ mod tests {
         outer.extend(inner.iter().flat_map(|it| [0, *it]));
         assert!(Position::from_numbers(2, &inner).is_ok());
         assert!(Position::from_numbers(2, &outer).is_err());
+        // No lists at all, of very many numbers each.
+        for len in [1 << 50, u64::MAX] {
+            assert!(Position::from_numbers(2, &[6, 0, 0, 0, 0, len, 0, 0]).is_err(), "{len}");
+        }
     }
 
     #[test]
