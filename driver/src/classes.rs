@@ -84,12 +84,13 @@ pub(crate) fn listed(plan: &Plan, ops: &[OpId]) -> Result<Vec<String>, Failure> 
     of_sources(&sources(plan, ops))
 }
 
-fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<(&'p str, &'p [Arg])> {
-    let named = |op: &OpId| match &plan.ops[*op].kind {
-        OpKind::Source { entry, args } => Some((entry.as_str(), args.as_slice())),
+/// The arguments of the sources among some steps.
+fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<&'p [Arg]> {
+    let args = |op: &OpId| match &plan.ops[*op].kind {
+        OpKind::Source { args, .. } => Some(args.as_slice()),
         _ => None,
     };
-    ops.iter().filter_map(named).collect()
+    ops.iter().filter_map(args).collect()
 }
 
 /// Every call of a plan that gives the number of a class, in the order of its steps.
@@ -199,13 +200,10 @@ pub(crate) fn names(path: &str) -> Result<Vec<String>, String> {
 }
 
 /// The class folders of sources; a set of pictures that one names is made now.
-pub(crate) fn of_sources(sources: &[(&str, &[Arg])]) -> Result<Vec<String>, Failure> {
-    let mut located = Vec::new();
-    for (entry, args) in sources {
-        let mut args = args.to_vec();
-        samples::resolve_args(&mut args, &mut |_| ())?;
-        located.push((*entry, args));
+pub(crate) fn of_sources(sources: &[&[Arg]]) -> Result<Vec<String>, Failure> {
+    let mut located: Vec<Vec<Arg>> = sources.iter().map(|it| it.to_vec()).collect();
+    for args in &mut located {
+        samples::resolve_args(args, &mut |_| ())?;
     }
-    let located: Vec<_> = located.iter().map(|(entry, args)| (*entry, args.as_slice())).collect();
-    stdlib::classes(&located)
+    stdlib::classes(&located.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }

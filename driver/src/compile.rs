@@ -268,7 +268,7 @@ impl Inputs for Probe {
         classes::names(path).map(Some)
     }
 
-    fn classes(&self, sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
+    fn classes(&self, sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
         classes::of_sources(sources).map(Some).map_err(|it| it.to_string())
     }
 }

@@ -60,12 +60,12 @@ pub fn missing_files(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     for plan in plans(loaded, settings) {
         for op in plan.ops.rows() {
-            let OpKind::Source { entry, args } = &op.kind else { continue };
+            let OpKind::Source { args, .. } = &op.kind else { continue };
             let Some(files) = args.first().filter(|it| !is_made(it)) else { continue };
             if !seen.insert((op.at, format!("{files:?}"))) {
                 continue;
             }
-            let found = stdlib::missing(entry, files).map(|it| errors::no_files(&it, op.at));
+            let found = stdlib::missing(files).map(|it| errors::no_files(&it, op.at));
             all.extend(found);
         }
     }

@@ -120,6 +120,8 @@ pub enum Property {
     NeedsIndex,
     /// Of a source: can be read in any order.
     Indexed,
+    /// Of a source: what its records hold is read from files.
+    ReadsFiles,
     /// Of a source: a field of this name, where it has one, says which records are kept. The checker filters by
     /// it, and no program sees it.
     Keeps(&'static str),

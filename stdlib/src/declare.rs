@@ -35,13 +35,27 @@ macro_rules! operator {
 }
 
 /// States what a source is; `fn build(&SourceCall) -> Result<Arc<dyn Source>, Failure>` follows.
+///
+/// Behind the fields of the [`plan::Entry`], and a semicolon, stands `probe: FUNCTION` where files must be looked
+/// at to know the fields of the records.
 macro_rules! source {
-    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?) => {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)? $(; probe: $probe:expr $(,)?)?) => {
         /// The entry of this file.
         pub(crate) static ENTRY: $crate::Source = $crate::Source {
             entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
             build,
+            probe: $crate::declare::given!($($probe)?),
         };
+    };
+}
+
+/// What was given, if anything was.
+macro_rules! given {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
     };
 }
 
@@ -54,7 +68,7 @@ macro_rules! entry {
     };
 }
 
-pub(crate) use {entry, function, intrinsic, operator, source};
+pub(crate) use {entry, function, given, intrinsic, operator, source};
 
 /// An entry without anything special.
 pub(crate) const fn plain(signature: &'static str, doc: &'static str) -> plan::Entry {

@@ -14,10 +14,10 @@ mod pixels;
 mod sources;
 pub mod text_scan;
 
-pub use sources::{ClassFolders, Loose, class_folders, classes, missing, probe, reads_to_know};
+pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 
-use plan::{Entry, Library};
-use runtime::Outside;
+use plan::{Arg, Entry, Field, Library};
+use runtime::{Failure, Outside};
 use std::{
     collections::BTreeMap,
     sync::{Arc, LazyLock},
@@ -45,7 +45,12 @@ pub struct Source {
     pub entry: Entry,
     /// Makes the source.
     pub build: runtime::BuildSource,
+    /// Finds the fields of its records, where files must be looked at to know them.
+    pub probe: Option<Probe>,
 }
+
+/// Finds the fields of a source in its files, for `Applied::found`; opens the first of them only.
+pub type Probe = fn(&[Arg]) -> Result<Vec<Field>, Failure>;
 
 /// What is said in the language itself: file name and text.
 static WRITTEN: &[(&str, &str)] = &[
@@ -136,6 +141,19 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library {
 /// What the compiler is told about everything that can be called; sorted by name.
 pub fn library() -> Library {
     *LIBRARY
+}
+
+/// The fields that the source called `name` finds in its files; none where they are always the same.
+///
+/// # Errors
+/// No file matches, or the first one cannot be read as what it should be.
+pub fn probe(name: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
+    SOURCES.get(name).and_then(|it| it.probe).map_or(Ok(Vec::new()), |probe| probe(args))
+}
+
+/// Whether what [`probe`] finds is written in files, so that they must be read to know it.
+pub fn reads_to_know(name: &str) -> bool {
+    SOURCES.get(name).is_some_and(|it| it.probe.is_some())
 }
 
 /// The library, as the runtime asks it; with the functions that stand outside of the program.

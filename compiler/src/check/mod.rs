@@ -64,11 +64,11 @@ pub trait Inputs {
         Ok(None)
     }
 
-    /// The class folders of sources, in order; none where nobody looks at files.
+    /// The class folders of sources, given by their arguments, in order; none where nobody looks at files.
     ///
     /// # Errors
     /// A sentence about files that could not be listed.
-    fn classes(&self, _sources: &[(&str, &[Arg])]) -> Result<Option<Vec<String>>, String> {
+    fn classes(&self, _sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
         Ok(None)
     }
 }

@@ -36,10 +36,10 @@ impl Checker<'_> {
     fn folders_of(&self, op: OpId) -> Result<Option<Vec<String>>, String> {
         let sources = self.sources_of(Some(op));
         let named = |it: &u32| match &self.ops[OpId(*it)].kind {
-            OpKind::Source { entry, args } => Some((entry.as_str(), args.as_slice())),
+            OpKind::Source { args, .. } => Some(args.as_slice()),
             _ => None,
         };
-        let sources: Vec<(&str, &[Arg])> = sources.iter().filter_map(named).collect();
+        let sources: Vec<&[Arg]> = sources.iter().filter_map(named).collect();
         let found = self.request.inputs.classes(&sources)?;
         match found {
             Some(names) if names.is_empty() => {

@@ -17,7 +17,7 @@ use model::{
     next::{Help, helps},
     solve,
 };
-use plan::{Expr, Index, Library, Op, OpKind, Plan};
+use plan::{Expr, Index, Library, Op, OpKind, Plan, Property};
 use serde::Serialize;
 use tail::{with_counted, with_tails};
 
@@ -285,9 +285,7 @@ fn draws(op: &Op) -> bool {
 /// What a step reads from files: what its calls give that read.
 fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     let (bytes, requests) = match &op.kind {
-        OpKind::Source { entry, .. } if entry != "paths" && entry != "range" => {
-            (own.bytes.value, 0.0)
-        }
+        OpKind::Source { entry, .. } if reads_files(entry, catalog) => (own.bytes.value, 0.0),
         _ => {
             let reading = own.calls.iter().filter(|it| catalog.has_effect(&it.name, "reads"));
             let sum = reading.map(|it| (it.times * it.bytes.value, it.times));
@@ -296,6 +294,10 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     };
     let reads = Reads { storage: 0, bytes, requests, pattern: Pattern::Random };
     (bytes > 0.0).then_some(reads)
+}
+
+fn reads_files(source: &str, catalog: &Catalog) -> bool {
+    catalog.source(source).is_some_and(|it| it.has(Property::ReadsFiles))
 }
 
 /// The steps that read no other.

@@ -90,7 +90,7 @@ fn folders(
     };
     let sources = sources(plan, &ops);
     let find = || {
-        let made = sources.iter().flat_map(|it| it.1).any(is_made);
+        let made = sources.iter().copied().flatten().any(is_made);
         let found = if made { None } else { stdlib::class_folders(&sources).ok() };
         found.filter(|it| !it.names.is_empty())
     };

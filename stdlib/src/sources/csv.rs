@@ -47,8 +47,9 @@ source! {
     "csv(pattern: text, delimiter: text = none, header: bool = true, missing: absent = none, types: dtypes = none, \
      na_values: texts = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(80.0, 2.0),    // Assumed: a number is read in 20 ns.
-    properties: &[Property::Indexed, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
-    fields: Some(fields),
+    properties: &[Property::Indexed, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
+    fields: Some(fields);
+    probe: probe,
 }
 
 static FAULTY: Faulty =
@@ -71,7 +72,7 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 /// The fields that the first file has.
-pub(super) fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
+fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
     let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
     let layout = layout(args).map_err(Failure::Program)?;
     let said = Said::new(args).map_err(Failure::Program)?;

@@ -22,7 +22,7 @@ source! {
     /// ```
     "jsonl(pattern: text, lanes: int = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
-    properties: &[Property::Indexed],
+    properties: &[Property::Indexed, Property::ReadsFiles],
     fields: Some(|applied| {
         Listed::new(&applied.args[0])?;
         Ok(vec![Field { name: "row".to_owned(), ty: Type::Untyped }])

@@ -13,27 +13,12 @@ use crate::{
     Source,
     listing::{self, ListError, natural_order},
 };
-use plan::{Arg, Field};
+use plan::Arg;
 use runtime::Failure;
 
 /// All of them.
 pub(crate) static ALL: &[&Source] =
     &[&csv::ENTRY, &jsonl::ENTRY, &lines::ENTRY, &paths::ENTRY, &range::ENTRY];
-
-/// The fields that a source finds in its files, for `Applied::found`: those of `csv`.
-///
-/// It opens the first file only. Sources whose fields are always the same have none to find.
-///
-/// # Errors
-/// No file matches, or the first one cannot be read as what it should be.
-pub fn probe(entry: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
-    if entry == csv::ENTRY.entry.name() { csv::probe(args) } else { Ok(Vec::new()) }
-}
-
-/// Whether what [`probe`] finds is written in files, so that they must be read to know it.
-pub fn reads_to_know(entry: &str) -> bool {
-    entry == csv::ENTRY.entry.name()
-}
 
 /// The folders that the files of sources lie in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,17 +42,14 @@ pub struct Loose {
     pub pattern: Option<String>,
 }
 
-/// The folders of the files of sources. Lists the files of each.
+/// The folders of the files of sources, each given by its arguments. Lists the files of each.
 ///
 /// # Errors
 /// Files cannot be listed, or there are none.
-pub fn class_folders(sources: &[(&str, &[Arg])]) -> Result<ClassFolders, Failure> {
+pub fn class_folders(sources: &[&[Arg]]) -> Result<ClassFolders, Failure> {
     let mut all = ClassFolders::default();
-    for (entry, args) in sources {
-        if *entry == range::ENTRY.entry.name() {
-            continue;
-        }
-        let Some(files) = args.first() else { continue };
+    for args in sources {
+        let Some(files) = args.first().filter(|it| names_files(it)) else { continue };
         let listed = listed::Listed::new(files).map_err(Failure::Program)?;
         let found = listed.found()?;
         all.names.extend_from_slice(&found.classes);
@@ -83,15 +65,17 @@ pub fn class_folders(sources: &[(&str, &[Arg])]) -> Result<ClassFolders, Failure
 ///
 /// # Errors
 /// Files cannot be listed, or there are none.
-pub fn classes(sources: &[(&str, &[Arg])]) -> Result<Vec<String>, Failure> {
+pub fn classes(sources: &[&[Arg]]) -> Result<Vec<String>, Failure> {
     class_folders(sources).map(|it| it.names)
 }
 
 /// What is wrong with the first pattern of a source that stands for no file, where one does. Looks no further than
 /// the first file of each.
-pub fn missing(entry: &str, files: &Arg) -> Option<ListError> {
-    if entry == range::ENTRY.entry.name() {
-        return None;
-    }
+pub fn missing(files: &Arg) -> Option<ListError> {
     listed::patterns(files).ok()?.iter().find_map(listing::missing)
+}
+
+/// Whether the first argument of a source is a pattern of files, or several.
+fn names_files(arg: &Arg) -> bool {
+    matches!(arg, Arg::Text(_) | Arg::List(_))
 }
