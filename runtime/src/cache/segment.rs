@@ -49,7 +49,9 @@ impl Segment {
             false => safe_file::patiently(|| safe_file::open_here(path), || ()),
         };
         let [index, values] = files_of(folder, name);
-        let (index, values) = (open(&index)?, open(&values)?);
+        // A segment that another process begins is there for this one once its index is: the values before it.
+        let values = open(&values)?;
+        let index = open(&index)?;
         // A value is there before its record is: so in this order.
         let index_len = index.metadata()?.len();
         if index_len > at(RECORDS_MAX) {
