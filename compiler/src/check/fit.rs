@@ -250,7 +250,7 @@ pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
     }
 }
 
-fn describe(kind: &Kind<'_>) -> String {
+pub(super) fn describe(kind: &Kind<'_>) -> String {
     match kind {
         Kind::Words(words) => {
             let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.text)).collect();

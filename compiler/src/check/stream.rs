@@ -3,7 +3,7 @@
 use super::{
     Checker, Env, InputError, Known, Val,
     args::{Given, known_arg},
-    fit::{Kind, entry_words, kind},
+    fit::{Kind, describe, entry_words, kind},
     scope::Scope,
     values::merged,
 };
@@ -459,7 +459,7 @@ impl<'a> Checker<'a> {
         for (formal, given) in formals.iter().zip(given).skip(n_inputs) {
             let arg = match (given, input) {
                 (None, _) => self.default_arg(formal, &formals[n_inputs..], &args),
-                (Some(Given::Value(val, at)), _) => self.fit(formal, val, *at),
+                (Some(Given::Value(val, at)), _) => self.fit_known(formal, val, *at),
                 (Some(Given::Written(expr)), Some(input)) if formal.each => {
                     self.each_arg(expr, input, env)
                 }
@@ -524,8 +524,19 @@ impl<'a> Checker<'a> {
             val @ (Val::List(_) | Val::Known(Known::Text(_))) if self.is_texts(&val) => {
                 known_arg(&val)
             }
-            val => self.fit(formal, &val, expr.span),
+            val => self.fit_known(formal, &val, expr.span),
         }
+    }
+
+    /// An argument that is known while compiling. What is computed may be of another graph, a parameter's value for
+    /// one, and is a mistake in any.
+    fn fit_known(&mut self, formal: &ast::Formal, val: &Val, at: Span) -> Option<Arg> {
+        if val.is_computed() {
+            let wanted = describe(&kind(formal.type_.as_ref()));
+            self.report(errors::wanted(&formal.name.text, &wanted, "a value that is computed", at));
+            return None;
+        }
+        self.fit(formal, val, at)
     }
 
     fn is_texts(&self, val: &Val) -> bool {
