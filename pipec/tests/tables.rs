@@ -140,17 +140,14 @@ fn what_is_no_text_is_named() {
         folder.pipec(&["run", "p.pipe"])
     };
     fs::write(folder.join("x.csv.gz"), b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc").unwrap();
-    fs::write(folder.join("x.jsonl.zst"), b"\x28\xb5\x2f\xfdabc").unwrap();
+    fs::write(folder.join("x.jsonl.lz4"), b"\x04\x22\x4d\x18abc").unwrap();
     fs::write(folder.join("wide.txt"), b"\xff\xfea\0b\0\n\0").unwrap();
-    let gzip = [
-        "x.csv.gz`: it is compressed with gzip, which is not supported yet",
-        "`gunzip -k x.csv.gz`",
-    ];
+    let gzip = ["x.csv.gz`: what is compressed in it with gzip is damaged, or cut off"];
     run("csv(\"x.csv.gz\")").ends(5, &gzip);
     run("lines(\"x.csv.gz\")").ends(5, &gzip);
-    run("lines(\"x.csv.gz\") |> shuffle").ends(5, &gzip);
-    run("jsonl(\"*.zst\") |> map { n: row[\"n\"] as i64 }")
-        .ends(5, &["with Zstandard", "`zstd -dk x.jsonl.zst`"]);
+    run("lines(\"x.csv.gz\") |> shuffle").ends(5, &["it can be read in order only"]);
+    run("jsonl(\"*.lz4\") |> map { n: row[\"n\"] as i64 }")
+        .ends(5, &["with LZ4, which is not supported yet", "`lz4 -dk x.jsonl.lz4`"]);
     run("lines(\"wide.txt\")").ends(5, &["text in UTF-16", "iconv -f utf-16"]);
     run("lines(\"s3://bucket/*.txt\")").ends(
         1,

@@ -38,5 +38,5 @@ pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
 pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};
 pub use things::{count, percent, plural, things};
 pub use types::{
-    Commas, DType, Extent, Field, PLAUSIBLE_BYTES_MAX, Type, VALUE_BYTES_MAX, shown_bytes,
+    Commas, DType, Extent, Field, PLAUSIBLE_BYTES_MAX, Type, Untyped, VALUE_BYTES_MAX, shown_bytes,
 };

@@ -131,8 +131,34 @@ pub enum Type {
     },
     /// Named fields, in order.
     Record(#[serde(deserialize_with = "crate::nesting::bounded")] Vec<Field>),
-    /// Data that came without a type, as JSON text; `as` says what they are.
-    Untyped,
+    /// Data that came without a type; `as` says what they are.
+    Untyped(Untyped),
+}
+
+/// How what untyped data hold is found in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Untyped {
+    /// JSON text.
+    Json,
+    /// A message `tf.train.Example`: features by name.
+    Example,
+    /// A message `tf.train.SequenceExample`: features by name, and lists of features by name.
+    Sequence,
+    /// A message `tf.train.Feature`: numbers, or texts.
+    Feature,
+    /// A byte, 0 for a message `tf.train.Feature` and 1 for a `tf.train.FeatureList`, and the message.
+    SequenceFeature,
+    /// Members of a tar archive with their headers, one after the other.
+    Members,
+    /// Bytes of anything, such as one member's.
+    Bytes,
+}
+
+impl Untyped {
+    /// How they are held.
+    pub fn dtype(self) -> DType {
+        if self == Self::Json { DType::Str } else { DType::Bytes }
+    }
 }
 
 /// A named value of a record.
@@ -155,11 +181,16 @@ impl Type {
         Self::Tensor { dtype, shape: shape.iter().map(|&it| Extent::Known(it)).collect() }
     }
 
-    /// The dtype of a tensor; untyped data are text.
+    /// Whether it came without a type.
+    pub fn is_untyped(&self) -> bool {
+        matches!(self, Self::Untyped(_))
+    }
+
+    /// The dtype of a tensor; untyped data are text, or bytes.
     pub fn dtype(&self) -> Option<DType> {
         match self {
             Self::Tensor { dtype, .. } => Some(*dtype),
-            Self::Untyped => Some(DType::Str),
+            Self::Untyped(it) => Some(it.dtype()),
             Self::Record(_) => None,
         }
     }
@@ -168,7 +199,7 @@ impl Type {
     pub fn shape(&self) -> Option<&[Extent]> {
         match self {
             Self::Tensor { shape, .. } => Some(shape),
-            Self::Untyped => Some(&[]),
+            Self::Untyped(_) => Some(&[]),
             Self::Record(_) => None,
         }
     }
@@ -214,7 +245,7 @@ impl fmt::Display for Type {
             Self::Tensor { dtype, shape } if shape.is_empty() => write!(f, "{dtype}"),
             Self::Tensor { dtype, shape } => write!(f, "{dtype}[{}]", Commas(shape)),
             Self::Record(fields) => write!(f, "{{ {} }}", Commas(fields)),
-            Self::Untyped => f.write_str("untyped"),
+            Self::Untyped(_) => f.write_str("untyped"),
         }
     }
 }

@@ -201,12 +201,14 @@ OPERATORS = (
     "zip",
 )
 SOURCES = (
+    "tfrecord",
     "files",
     "jsonl",
     "lines",
     "paths",
     "range",
     "csv",
+    "tar",
 )
 DTYPES = (
     "bytes",

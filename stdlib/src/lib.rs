@@ -61,8 +61,6 @@ static WRITTEN: &[(&str, &str)] = &[
 
 /// Names that later versions bring, and what each will do.
 static LATER: &[(&str, &str)] = &[
-    ("tfrecord", "`tfrecord` reads TensorFlow's record files; it comes with the formats"),
-    ("tar", "`tar` reads tar shards; it comes with the formats"),
     ("hdf5", "`hdf5` reads HDF5 files; it comes with the formats"),
     ("parquet", "`parquet` reads Parquet files; it comes with the formats"),
     (
@@ -210,7 +208,7 @@ mod prelude {
     pub(crate) use crate::declare::{function, intrinsic, operator, source};
     pub(crate) use plan::{
         Affine, Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Nearly, Neutral, Property,
-        Reduction, Type,
+        Reduction, Type, Untyped,
     };
     pub(crate) use runtime::{
         Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, SideIndex, Tensor,

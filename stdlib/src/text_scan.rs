@@ -1,15 +1,19 @@
-//! Cuts text files into records: lines, or CSV records whose quotes may hold line ends.
+//! Cuts files into records: lines, CSV records whose quotes may hold line ends, TFRecords, files of tar archives.
 //!
 //! [`RecordReader`] goes through the files in order, in blocks; [`RecordIndex`] says where each record
 //! lies, for reading in any order; [`csv`] splits a record into fields and finds a table's columns.
 
+mod compressed;
 pub mod csv;
 mod framing;
 mod index;
 mod not_text;
 mod reader;
+pub mod tar;
+pub mod tfrecord;
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -17,13 +21,31 @@ pub use framing::{Framing, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
 pub use reader::{Block, Position, RecordReader, Span};
 
-/// Why a text file cannot be cut into records: a sentence, and what to do.
+/// Where a record stands in its file, as a person is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In this line, from 1.
+    Line(u64),
+    /// It is this one, from 1, and begins at this byte.
+    Record(u64, u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Record(number, byte) => write!(f, "record {number}, at byte {byte}"),
+        }
+    }
+}
+
+/// Why a file cannot be cut into records: a sentence, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextError {
     /// The file.
     pub path: String,
-    /// The line in it, from 1, where it is about one.
-    pub line: Option<u64>,
+    /// Where in it, where it is about one record.
+    pub place: Option<Place>,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
@@ -31,26 +53,57 @@ pub struct TextError {
 }
 
 impl TextError {
+    /// A mistake in one record of a file.
+    #[must_use]
+    pub fn at(path: &Path, place: Place, fault: RecordFault) -> TextError {
+        let RecordFault { mut message, help, loses_rest } = fault;
+        if let (true, Place::Record(_, byte)) = (loses_rest, place) {
+            let rest = fs::metadata(path).map_or(0, |it| it.len().saturating_sub(byte));
+            message = format!("{message}; {rest} bytes to the end of the file are lost");
+        }
+        let path = path.to_string_lossy().into_owned();
+        TextError { path, place: Some(place), message, help }
+    }
+
     /// A mistake in one line of a file.
     #[must_use]
     pub fn at_line(path: &Path, line: u64, fault: RecordFault) -> TextError {
-        let RecordFault { message, help } = fault;
-        TextError { path: path.to_string_lossy().into_owned(), line: Some(line), message, help }
+        Self::at(path, Place::Line(line), fault)
     }
 
     /// The mistake of a file whose first bytes say that it is no text in UTF-8.
     fn not_text(path: &Path, start: &[u8]) -> Option<TextError> {
         let path = path.to_string_lossy().into_owned();
         let (message, help) = not_text::told(&path, start)?;
-        Some(TextError { path, line: None, message, help })
+        Some(TextError { path, place: None, message, help })
     }
 
     fn unreadable(path: &Path, why: &io::Error) -> TextError {
         TextError {
             path: path.to_string_lossy().into_owned(),
-            line: None,
+            place: None,
             message: format!("it cannot be read: {why}"),
             help: "see that the file is there and may be read".to_owned(),
+        }
+    }
+
+    /// A file in which something is compressed that cannot be decompressed.
+    fn torn(path: &Path, with: &str, why: &io::Error) -> TextError {
+        TextError {
+            path: path.to_string_lossy().into_owned(),
+            place: None,
+            message: format!("what is compressed in it with {with} is damaged, or cut off: {why}"),
+            help: "copy or write the file again".to_owned(),
+        }
+    }
+
+    /// A file whose records are asked for by number, and that is compressed.
+    fn in_order_only(path: &Path, with: &str) -> TextError {
+        TextError {
+            path: path.to_string_lossy().into_owned(),
+            place: None,
+            message: format!("it is compressed with {with}, and so it can be read in order only"),
+            help: "shuffle within a window, `shuffle(window: 10_000)`, or decompress it".to_owned(),
         }
     }
 
@@ -58,7 +111,7 @@ impl TextError {
     fn changed(path: &Path, then: u64, now: u64) -> TextError {
         TextError {
             path: path.to_string_lossy().into_owned(),
-            line: None,
+            place: None,
             message: format!(
                 "it changed while it was read: it had {then} bytes, and now ends after {now}"
             ),
@@ -69,8 +122,8 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}, line {line}: {}", self.path, self.message),
+        match self.place {
+            Some(place) => write!(f, "{}, {place}: {}", self.path, self.message),
             None => write!(f, "{}: {}", self.path, self.message),
         }
     }
@@ -85,11 +138,20 @@ pub struct RecordFault {
     pub message: String,
     /// What to do about it.
     pub help: String,
+    /// Whether nobody knows where the next record begins, so that the rest of the file is lost.
+    pub loses_rest: bool,
 }
 
 impl RecordFault {
-    fn new(message: impl Into<String>, help: impl Into<String>) -> RecordFault {
-        RecordFault { message: message.into(), help: help.into() }
+    /// A fault of one record.
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> RecordFault {
+        RecordFault { message: message.into(), help: help.into(), loses_rest: false }
+    }
+
+    /// One that loses what follows in the file.
+    #[must_use]
+    fn losing_rest(self) -> RecordFault {
+        RecordFault { loses_rest: true, ..self }
     }
 }
 

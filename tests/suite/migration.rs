@@ -114,7 +114,9 @@ fn there(snippet: &str, row: &Row) -> Result<(), Failed> {
             format!("{AROUND}pipeline p = of |> map {{ {fields} }} {it}\n")
         }
         it if it.starts_with("|>") => format!("{AROUND}pipeline p = of {it}\n"),
-        it if ["files(", "mix(", "concat(", "range("].iter().any(|head| it.starts_with(head))
+        it if ["files(", "tar(", "tfrecord(", "mix(", "concat(", "range("]
+            .iter()
+            .any(|head| it.starts_with(head))
             && !it.contains("ids") =>
         {
             format!("{AROUND}pipeline p = {it}\n")

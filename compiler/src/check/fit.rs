@@ -5,7 +5,7 @@ use crate::{
     ast::{self, TypeKind},
     errors::check as errors,
 };
-use plan::{Arg, DType, ExprId, Extent, Span, Type};
+use plan::{Arg, DType, ExprId, Extent, Span, Type, Untyped};
 use std::collections::BTreeMap;
 
 /// What the variables of a signature stand for in one call.
@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
                         return None;
                     }
                 }
-                (Kind::Untyped, Arg::Expr(id)) if self.ty(*id) != Type::Untyped => {
+                (Kind::Untyped, Arg::Expr(id)) if !self.ty(*id).is_untyped() => {
                     let ty = self.ty(*id);
                     let wanted = "untyped data".to_owned();
                     self.report(errors::input_type(&signature.name.text, formal, &ty, &wanted, at));
@@ -217,7 +217,7 @@ impl<'a> Checker<'a> {
 pub(crate) fn result(type_: &ast::TypeExpr, vars: &Vars) -> Option<Type> {
     let TypeKind::Named { name, extents } = &type_.kind else { return None };
     if name.text == "untyped" {
-        return Some(Type::Untyped);
+        return Some(Type::Untyped(Untyped::Json));
     }
     let dtype = DType::named(&name.text).or_else(|| vars.dtypes.get(&name.text).copied())?;
     Some(Type::Tensor { dtype, shape: extents.iter().map(|it| extent(it, vars)).collect() })
@@ -291,7 +291,7 @@ pub(crate) fn unify_tensor(
             _ => !dtype.is_text(),
         },
     };
-    if !fits || shape.len() != extents.len() || *found == Type::Untyped {
+    if !fits || shape.len() != extents.len() || found.is_untyped() {
         return Err(wanted());
     }
     vars.dtypes.insert(name.to_owned(), dtype);

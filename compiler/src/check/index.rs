@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
                 let Some(id) = self.list_node(all, None, at) else { return Val::Broken };
                 self.at(Val::Expr(id), (index, at), axis)
             }
-            (Val::Expr(id), _) if self.ty(*id) == Type::Untyped => self.untyped_at(*id, index, at),
+            (Val::Expr(id), _) if self.ty(*id).is_untyped() => self.untyped_at(*id, index, at),
             (Val::Expr(id), _) => self.element(*id, (index, at), axis),
             _ => {
                 let shown = self.shown(&val);
@@ -163,7 +163,7 @@ impl<'a> Checker<'a> {
             return self.report(errors::no_elements(&shown, at));
         };
         let ty = self.ty(id);
-        if ty.dtype().is_some_and(DType::is_text) && ty != Type::Untyped && *axis == 0 {
+        if ty.dtype().is_some_and(DType::is_text) && !ty.is_untyped() && *axis == 0 {
             return self.part_of_text(id, [from, to], at);
         }
         if *axis >= ty.shape().map_or(0, <[_]>::len) {
@@ -222,7 +222,7 @@ impl<'a> Checker<'a> {
         let Some(ty) = self.written_type(type_) else { return Val::Broken };
         match found {
             Val::Broken => Val::Broken,
-            Val::Expr(id) if self.ty(id) == Type::Untyped => {
+            Val::Expr(id) if self.ty(id).is_untyped() => {
                 let args = vec![Arg::Expr(id), Arg::Type(ty.clone())];
                 match self.library_call("as_type", args, type_.span) {
                     Val::Expr(id) => {

@@ -263,7 +263,7 @@ pub(crate) fn input_type(
     let message =
         format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
     let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
-    if *found == Type::Untyped {
+    if found.is_untyped() {
         return diagnostic.help("say what the data are: `x as bytes`");
     }
     diagnostic

@@ -27,7 +27,7 @@ pub(crate) fn of_type(ty: &Type) -> Figure {
             Figure::assumed(each * elements(shape))
         }
         Type::Record(fields) => fields.iter().map(|it| of_type(&it.ty)).sum(),
-        Type::Untyped => Figure::assumed(TEXT_BYTES),
+        Type::Untyped(_) => Figure::assumed(TEXT_BYTES),
     }
 }
 

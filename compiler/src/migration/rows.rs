@@ -100,10 +100,12 @@ rows! {
         "`lines` reads the lines of text files";
     Name, "pandas, HF datasets", ["read_parquet" "ParquetDataset" "from_parquet" "scan_parquet" "ParquetFile" "read_feather"], Told,
         "`parquet` comes with a later version: until then write the rows as CSV or JSON Lines, for `csv` and `jsonl`";
-    Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example" "FixedLengthRecordDataset"], Told,
-        "`tfrecord` comes with a later version: until then write the records as files, JSON Lines or CSV";
-    Name, "WebDataset", ["WebDataset" "WebLoader" "tarfile_to_samples" "readers.webdataset" "to_tuple" "tar_reader"], Told,
-        "`tar` comes with a later version: until then unpack the shards, for `files(\"data/**/*.jpg\")`";
+    Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example"], Renamed("tfrecord"),
+        "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
+    Name, "TensorFlow", ["FixedLengthRecordDataset"], Told,
+        "records of one length come with a later version: until then `files` reads whole files";
+    Name, "WebDataset", ["WebDataset" "WebLoader" "tarfile_to_samples" "readers.webdataset" "to_tuple" "tar_reader"], Renamed("tar"),
+        "`tar(\"data/*.tar\") |> map { image: decode_jpeg(files[\"jpg\"] as bytes) }` reads shards of WebDataset";
 
     // ---- pictures
     Name, "torchvision, albumentations", ["Compose" "Sequential" "AugmentationSequential" "SomeOf"], Told,

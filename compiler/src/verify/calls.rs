@@ -173,7 +173,7 @@ fn argument(
             return unify_tensor(name, extents, ty, vars)
                 .map_err(|wanted| format!("`{ty}` is not {wanted}"));
         }
-        (Kind::Untyped, Some(ty)) => *ty == Type::Untyped,
+        (Kind::Untyped, Some(ty)) => ty.is_untyped(),
         (Kind::Int, Some(ty)) => is_scalar(ty, false),
         (Kind::Float, Some(ty)) => is_scalar(ty, true),
         (Kind::Any | Kind::Values, Some(_)) => true,
@@ -215,7 +215,7 @@ fn type_of(id: ExprId, record: Record<'_>) -> Result<&Type, String> {
 
 fn is_scalar(ty: &Type, floats: bool) -> bool {
     let number = ty.dtype().is_some_and(|it| it.is_int() || (floats && it.is_float()));
-    number && *ty != Type::Untyped && ty.shape().is_some_and(<[_]>::is_empty)
+    number && !ty.is_untyped() && ty.shape().is_some_and(<[_]>::is_empty)
 }
 
 /// Whether a call names its draw exactly if it draws.

@@ -421,7 +421,7 @@ fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
 /// A text as a line of JSON; what came as JSON is there already.
 fn text_line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
     match (&field.ty, value.texts()) {
-        (Type::Untyped, _) => out.write_all(value.as_text())?,
+        (Type::Untyped(_), _) => out.write_all(value.as_text())?,
         (_, Some(texts)) => {
             let all: Vec<&str> = texts.iter().map(|it| it.as_str()).collect();
             serde_json::to_writer(&mut *out, &all)?;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::text_scan::{
-    RecordFault, RecordIndex, RecordReader, TextError,
+    Place, RecordFault, RecordIndex, RecordReader, TextError,
     csv::{Layout, Splitter, Table},
 };
 use columns::{COMPLETE, FAULT, Read, Said};
@@ -38,6 +38,9 @@ source! {
     /// A row that is a fault (a field is missing or does not fit its column, there are too few) fails where a
     /// column of it is used: `age else -1`, `else skip` and the quarantine apply. Where no `else` follows, the
     /// run ends at it. The message names file, line, column and value.
+    ///
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
+    /// order only.
     ///
     /// `lanes: n` is that of `range`. `faults` is set by the compiler.
     ///
@@ -200,8 +203,8 @@ impl Format for Tables {
                 Filled::Column(read) => read.append_nothing(to),
                 Filled::Complete => to.push_scalar(true),
                 Filled::Fault => {
-                    let TextError { path, line, message, help } = &error;
-                    let line = line.unwrap_or_default();
+                    let TextError { path, place, message, help } = &error;
+                    let line = if let Some(Place::Line(it)) = place { *it } else { 0 };
                     to.push_text(format!("{path}:{line}: {message}: {help}").as_bytes());
                 }
             }

@@ -15,6 +15,9 @@ source! {
     /// `row["boxes"] as f32[n, 4]`; a line that is no JSON is a fault of that record there. Files
     /// are UTF-8, and may be read in any order, as those of `lines`.
     ///
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
+    /// order only.
+    ///
     /// `lanes: n` is that of `range`.
     ///
     /// ```pipe no_run
@@ -25,7 +28,7 @@ source! {
     properties: &[Property::Indexed, Property::ReadsFiles],
     fields: Some(|applied| {
         Listed::new(&applied.args[0])?;
-        Ok(vec![Field { name: "row".to_owned(), ty: Type::Untyped }])
+        Ok(vec![Field { name: "row".to_owned(), ty: Type::Untyped(Untyped::Json) }])
     }),
 }
 
@@ -42,7 +45,7 @@ mod tests {
     #[test]
     fn a_line_is_a_row() {
         let folder = Folder::new("jsonl", &[("a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n")]);
-        let fields = [Field { name: "row".to_owned(), ty: Type::Untyped }];
+        let fields = [Field { name: "row".to_owned(), ty: Type::Untyped(Untyped::Json) }];
         let args = [folder.pattern("a.jsonl")];
         let source = build(&SourceCall { args: &args, columns: &fields, place: 7 }).unwrap();
         let chunk = fetched(&*source, &fields, &[1]).unwrap();

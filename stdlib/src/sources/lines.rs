@@ -15,6 +15,9 @@ source! {
     /// a byte order mark in front is dropped. To read lines in another order, as `shuffle` does
     /// without a window, all files are read once before, to find where each line begins.
     ///
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
+    /// order only.
+    ///
     /// `lanes: n` is that of `range`.
     ///
     /// ```pipe no_run

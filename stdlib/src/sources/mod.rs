@@ -5,6 +5,8 @@ mod jsonl;
 mod lines;
 mod paths;
 mod range;
+mod tar;
+mod tfrecord;
 
 mod listed;
 mod records;
@@ -17,8 +19,15 @@ use plan::Arg;
 use runtime::Failure;
 
 /// All of them.
-pub(crate) static ALL: &[&Source] =
-    &[&csv::ENTRY, &jsonl::ENTRY, &lines::ENTRY, &paths::ENTRY, &range::ENTRY];
+pub(crate) static ALL: &[&Source] = &[
+    &csv::ENTRY,
+    &jsonl::ENTRY,
+    &lines::ENTRY,
+    &paths::ENTRY,
+    &range::ENTRY,
+    &tar::ENTRY,
+    &tfrecord::ENTRY,
+];
 
 /// The folders that the files of sources lie in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! Records of text files, in order or by number: what `lines`, `jsonl` and `csv` share.
+//! Records of files, in order or by number: what `lines`, `jsonl`, `csv` and `tfrecord` share.
 
 use super::listed::Listed;
 use crate::text_scan::{
-    Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
+    Place, Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
 };
 use plan::unmix;
 use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os, reads};
@@ -54,9 +54,15 @@ pub(super) trait Format: Send + Sync + 'static {
     fn record(&self, ordinal: u64) -> String {
         format!(":{}", ordinal + 1)
     }
+
+    /// Where a record stands, as a person is told: its number in the file, from 0, the byte at which it begins, and
+    /// how the lines before it are counted.
+    fn place(&self, _ordinal: u64, _offset: u64, line: impl FnOnce() -> u64) -> Place {
+        Place::Line(line())
+    }
 }
 
-/// A source of the records of text files.
+/// A source of the records of files.
 pub(super) struct Records<F> {
     inner: Arc<Inner<F>>,
 }
@@ -145,8 +151,10 @@ impl<F: Format> Source for Records<F> {
             let (files, index) = (self.inner.files().ok()?, self.inner.index().ok()?);
             let at = index.records.at(number as usize);
             let path = &files.paths[at.file as usize];
-            let line = line_at(path, at.offset).ok()?;
-            Some(format!("{}, line {line}", path.display()))
+            let ordinal = number - index.firsts[at.file as usize] as u64;
+            let line = || line_at(path, at.offset).unwrap_or_default();
+            let place = self.inner.format.place(ordinal, at.offset, line);
+            Some(format!("{}, {place}", path.display()))
         };
         described().unwrap_or_else(|| format!("record {number}"))
     }
@@ -210,12 +218,13 @@ impl<F: Format> Inner<F> {
             let at = place(number);
             let start = (at.offset - first.offset) as usize;
             let record = index.records.content(&bytes[start..start + at.len as usize]);
+            let ordinal = number - index.firsts[file] as u64;
             if let Err(fault) = self.format.append(record, scratch, out) {
                 out.truncate(out.rows());
-                let line = line_at(path, at.offset).unwrap_or_default();
-                self.format.append_fault(TextError::at_line(path, line, fault), out)?;
+                let line = || line_at(path, at.offset).unwrap_or_default();
+                let place = self.format.place(ordinal, at.offset, line);
+                self.format.append_fault(TextError::at(path, place, fault), out)?;
             }
-            let ordinal = number - index.firsts[file] as u64;
             out.ids.push_scalar(self.id(files.keys[file], ordinal));
         }
         Ok(())
@@ -309,8 +318,11 @@ impl<F: Format> Stream for InOrder<F> {
                 let record = &held.bytes[span.start as usize..span.end as usize];
                 if let Err(fault) = inner.format.append(record, &mut self.scratch, out) {
                     out.truncate(out.rows());
+                    let offset = held.offset + u64::from(span.start);
                     let line = held.line + u64::from(span.line) + 1;
-                    inner.format.append_fault(TextError::at_line(path, line, fault), out)?;
+                    let ordinal = held.ordinal + held.next as u64;
+                    let place = inner.format.place(ordinal, offset, || line);
+                    inner.format.append_fault(TextError::at(path, place, fault), out)?;
                 }
                 out.ids.push_scalar(inner.id(key, held.ordinal + held.next as u64));
                 held.next += 1;
@@ -373,9 +385,9 @@ impl<F: Format> InOrder<F> {
 
 /// The failure that a mistake in a text file is.
 pub(super) fn text_failure(why: TextError) -> Failure {
-    let TextError { path, line, message, help } = why;
-    let line = line.map(|it| format!("line {it}: ")).unwrap_or_default();
-    Failure::Io { path, detail: format!("{line}{message}: {help}") }
+    let TextError { path, place, message, help } = why;
+    let place = place.map(|it| format!("{it}: ")).unwrap_or_default();
+    Failure::Io { path, detail: format!("{place}{message}: {help}") }
 }
 
 fn unreadable(path: &Path, why: &io::Error) -> Failure {
@@ -399,10 +411,10 @@ pub(super) fn append_text(record: &[u8], out: &mut ChunkBuilder) -> Result<(), R
 pub(super) fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
     match str::from_utf8(text) {
         Ok(_) => Ok(()),
-        Err(why) => Err(RecordFault {
-            message: format!("byte {} of the record is not UTF-8", why.valid_up_to() + 1),
-            help: "turn the file into UTF-8: `iconv -f latin1 -t utf-8`".to_owned(),
-        }),
+        Err(why) => Err(RecordFault::new(
+            format!("byte {} of the record is not UTF-8", why.valid_up_to() + 1),
+            "turn the file into UTF-8: `iconv -f latin1 -t utf-8`",
+        )),
     }
 }
 

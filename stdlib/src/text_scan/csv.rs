@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use memchr::memchr;
-use runtime::os;
 
-use super::framing::{End, Framing, byte_order_mark, closing_quote, trim};
+use super::compressed::Input;
+use super::framing::{End, Framing, byte_order_mark, closing_quote, trim, unclosed};
 use super::{RecordFault, TextError};
 
 /// Bytes of a file that are looked at to find out about its table.
@@ -194,7 +194,7 @@ impl Splitter {
             return Ok(bytes.get(end + 1..));
         };
 
-        let end = closing_quote(inside).ok_or_else(|| Framing::endless(true))?;
+        let end = closing_quote(inside).ok_or_else(unclosed)?;
         let mut quoted = &inside[..end];
         while let Some(quote) = memchr(b'"', quoted) {
             self.scratch.extend_from_slice(&quoted[..=quote]);
@@ -305,7 +305,7 @@ type Misplaced = (u64, RecordFault);
 impl Sample {
     fn read(path: &Path) -> std::io::Result<Sample> {
         let mut bytes = Vec::new();
-        os::open(path, || ())?.take(SAMPLE as u64 + 1).read_to_end(&mut bytes)?;
+        Input::open(path)?.0.take(SAMPLE as u64 + 1).read_to_end(&mut bytes)?;
         let is_all = bytes.len() <= SAMPLE;
         bytes.truncate(SAMPLE);
         Ok(Sample { bytes, is_all })
@@ -346,7 +346,7 @@ impl Sample {
                 End::Later { quoted } if self.is_all || rows.is_empty() => {
                     return Err((line, unended(quoted)));
                 }
-                End::Later { .. } => break,
+                End::Later { .. } | End::Lost => break,
             };
             let content = trim(&rest[..end]);
             if !content.is_empty() {
@@ -387,7 +387,7 @@ impl Sample {
 
 fn unended(quoted: bool) -> RecordFault {
     if quoted {
-        return Framing::endless(true);
+        return unclosed();
     }
     let message = format!("the first record is longer than {} MiB", SAMPLE >> 20);
     RecordFault::new(message, "see that this is a CSV file")

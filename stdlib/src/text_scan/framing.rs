@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::RecordFault;
+use super::{RecordFault, tar, tfrecord};
 
 /// Bytes that a record may have, with its line end.
 pub const RECORD_MAX: usize = 64 * 1024 * 1024;
@@ -18,6 +18,10 @@ pub enum Framing {
         /// What stands between two fields.
         delimiter: u8,
     },
+    /// TFRecords: [`tfrecord`].
+    TfRecord,
+    /// Files of an archive that have one key: [`tar`].
+    Tar,
 }
 
 /// Where the record ends that begins at a place, if it does so in what has been read.
@@ -27,6 +31,8 @@ pub(super) enum End {
     At { end: usize, n_lines: u32 },
     /// Later; `quoted` if inside quotes.
     Later { quoted: bool },
+    /// Nobody knows where.
+    Lost,
 }
 
 impl Framing {
@@ -34,14 +40,34 @@ impl Framing {
     #[must_use]
     pub fn content<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
         match self.end(raw) {
-            End::At { end, .. } => trim(&raw[..end]),
-            End::Later { .. } => raw,
+            End::At { end, .. } => self.trimmed(&raw[..end]),
+            End::Later { .. } | End::Lost => raw,
         }
+    }
+
+    /// A record without what ends it, as far as that is none of it.
+    pub(super) fn trimmed<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+        match self {
+            Framing::Lines | Framing::Csv { .. } => trim(raw),
+            Framing::TfRecord => raw,
+            Framing::Tar => {
+                if tar::is_record(raw) {
+                    raw
+                } else {
+                    &[]
+                }
+            }
+        }
+    }
+
+    /// Whether the files are text in UTF-8.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Framing::Lines | Framing::Csv { .. })
     }
 
     /// Whether a record without any bytes counts.
     pub(super) fn counts_blank(self) -> bool {
-        self == Framing::Lines
+        !matches!(self, Framing::Csv { .. } | Framing::Tar)
     }
 
     pub(super) fn end(self, bytes: &[u8]) -> End {
@@ -51,6 +77,8 @@ impl Framing {
                 Ok(skipped) => skipped,
                 Err(end) => return end,
             },
+            Framing::TfRecord => return tfrecord::end(bytes),
+            Framing::Tar => return tar::end(bytes),
         };
         match memchr(b'\n', &bytes[start..]) {
             Some(at) => End::At { end: start + at + 1, n_lines: n_lines + 1 },
@@ -59,11 +87,13 @@ impl Framing {
     }
 
     /// The mistake of a record that has no end within [`RECORD_MAX`], or within the file.
-    pub(super) fn endless(quoted: bool) -> RecordFault {
+    pub(super) fn endless(self, quoted: bool) -> RecordFault {
+        if !self.is_text() {
+            let message = format!("the record is longer than {} MiB", RECORD_MAX >> 20);
+            return RecordFault::new(message, "write smaller records");
+        }
         if quoted {
-            let help =
-                "close it with `\"`; a quote in a field that begins with one is written `\"\"`";
-            return RecordFault::new("a quote in the record that begins here is not closed", help);
+            return unclosed();
         }
         let message = format!("the line is longer than {} MiB", RECORD_MAX >> 20);
         RecordFault::new(
@@ -71,6 +101,12 @@ impl Framing {
             "see that this is a text file; larger records belong into binary formats",
         )
     }
+}
+
+/// The mistake of a quote without its other one.
+pub(super) fn unclosed() -> RecordFault {
+    let help = "close it with `\"`; a quote in a field that begins with one is written `\"\"`";
+    RecordFault::new("a quote in the record that begins here is not closed", help)
 }
 
 /// Goes past the last field between quotes in the first record: where that ends, and the line ends

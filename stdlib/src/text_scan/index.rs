@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use runtime::os;
 
 use super::framing::{Framing, RECORD_MAX};
-use super::{RecordFault, RecordReader, TextError, csv};
+use super::{Place, RecordFault, RecordReader, TextError, csv, tar, tfrecord};
 
 /// Records that an index may hold: 8 GiB.
 const RECORDS_MAX: usize = 1 << 30;
@@ -40,7 +40,7 @@ impl RecordIndex {
     /// # Errors
     /// Those of [`RecordReader::next_block`], or there are more than 2³⁰ lines.
     pub fn of_lines(files: impl Into<Arc<[PathBuf]>>) -> Result<RecordIndex, TextError> {
-        RecordIndex::of(RecordReader::lines(files), Framing::Lines)
+        RecordIndex::of(RecordReader::lines(files).by_number(), Framing::Lines)
     }
 
     /// Finds the records of CSV files, reading them once; headers are not among them.
@@ -51,7 +51,30 @@ impl RecordIndex {
         files: impl Into<Arc<[PathBuf]>>,
         table: &csv::Table,
     ) -> Result<RecordIndex, TextError> {
-        RecordIndex::of(RecordReader::csv(files, table), table.framing())
+        RecordIndex::of(RecordReader::csv(files, table).by_number(), table.framing())
+    }
+
+    /// Finds the records of files that are no text; reads their headers alone.
+    ///
+    /// # Errors
+    /// A file cannot be read, or there are more than 2³⁰ records.
+    pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, TextError> {
+        let mut index = RecordIndex { framing, starts: Vec::new(), bases: vec![0] };
+        for path in files {
+            let base = index.bases[index.bases.len() - 1];
+            let visit = |at| index.starts.push(base + at);
+            let len = match framing {
+                Framing::Tar => tar::starts(path, visit)?,
+                _ => tfrecord::starts(path, visit)?,
+            };
+            if index.starts.len() > RECORDS_MAX {
+                let (number, start) =
+                    (index.starts.len() as u64, index.starts[index.starts.len() - 1]);
+                return Err(TextError::at(path, Place::Record(number, start - base), too_many()));
+            }
+            index.bases.push(base + len);
+        }
+        Ok(index)
     }
 
     fn of(mut reader: RecordReader, framing: Framing) -> Result<RecordIndex, TextError> {

@@ -1,17 +1,15 @@
-//! Reads files of text from front to end, in blocks of whole records.
+//! Reads files of records from front to end, in blocks of whole records.
 //!
 //! What a block holds depends on where it begins and on nothing else, so that a reader set to the
 //! position of a block gives that block again.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use runtime::os;
-
-use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark, trim};
-use super::{RecordFault, TextError, csv};
+use super::compressed::Input;
+use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark};
+use super::{Place, RecordFault, TextError, csv};
 
 /// Bytes that a block has, unless one record has more.
 const BLOCK: usize = 1024 * 1024;
@@ -20,16 +18,17 @@ const BLOCK: usize = 1024 * 1024;
 ///
 /// It holds one block, 1 MiB, and so much more as the longest record needs. A byte order mark in front
 /// of a file is dropped.
-#[derive(Debug)]
 pub struct RecordReader {
     files: Arc<[PathBuf]>,
     framing: Framing,
     /// Bytes of a block.
     block: usize,
+    /// Whether records are looked for that are to be read by number.
+    by_number: bool,
     /// The header that each file begins with, for CSV that has one.
     header: Option<Vec<String>>,
     header_due: bool,
-    input: Option<File>,
+    input: Option<Input>,
     /// Bytes that the open file had when it was opened; none of what is no file but a pipe.
     len: Option<u64>,
     /// Where the next record is.
@@ -39,6 +38,8 @@ pub struct RecordReader {
     at: usize,
     /// Whether the buffer's end is the file's.
     at_end: bool,
+    /// Whether nobody knows where the next record of the file begins.
+    is_lost: bool,
     spans: Vec<Span>,
 }
 
@@ -110,6 +111,18 @@ impl RecordReader {
         RecordReader::new(files.into(), table.framing(), table.header())
     }
 
+    /// Reads records that are no text, whole: with what frames them.
+    #[must_use]
+    pub fn binary(files: impl Into<Arc<[PathBuf]>>, framing: Framing) -> RecordReader {
+        RecordReader::new(files.into(), framing, None)
+    }
+
+    /// Reads what an index is made of: a file that is compressed is refused.
+    pub(super) fn by_number(mut self) -> RecordReader {
+        self.by_number = true;
+        self
+    }
+
     /// Reads in blocks of another size, so that small files have many.
     #[cfg(test)]
     pub(super) fn with_blocks_of(mut self, n_bytes: usize) -> RecordReader {
@@ -122,6 +135,7 @@ impl RecordReader {
             files,
             framing,
             block: BLOCK,
+            by_number: false,
             header,
             header_due: false,
             input: None,
@@ -130,6 +144,7 @@ impl RecordReader {
             buffer: Vec::new(),
             at: 0,
             at_end: false,
+            is_lost: false,
             spans: Vec::new(),
         }
     }
@@ -159,6 +174,10 @@ impl RecordReader {
     /// differs from the table's. After an error, the reader stands where it stood before.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>, TextError> {
         while self.position.file < self.files.len() as u32 {
+            if self.input.is_some() && self.is_lost {
+                self.next_file();
+                continue;
+            }
             if self.input.is_none() {
                 self.open()?;
             }
@@ -174,32 +193,37 @@ impl RecordReader {
             }
             if self.at_end && self.at == self.buffer.len() {
                 self.check_len()?;
-                self.input = None;
-                self.position = Position { file: position.file + 1, offset: 0, line: 0 };
+                self.next_file();
             }
         }
         Ok(None)
+    }
+
+    fn next_file(&mut self) {
+        self.input = None;
+        self.position = Position { file: self.position.file + 1, offset: 0, line: 0 };
     }
 
     fn open(&mut self) -> Result<(), TextError> {
         let Position { file, offset, line } = self.position;
         let path = &self.files[file as usize];
         let open = || {
-            let mut input = os::open(path, || ())?;
-            let found = input.metadata()?;
+            let (mut input, len) = Input::open(path)?;
             if offset > 0 {
-                input.seek(SeekFrom::Start(offset))?;
+                input.go_to(offset)?;
             }
-            // What the system makes up as it is read has no bytes beforehand.
-            Ok((input, Some(found.len()).filter(|it| found.is_file() && *it > 0)))
+            Ok((input, len))
         };
         let (input, len) = open().map_err(|why| TextError::unreadable(path, &why))?;
+        if let Some(codec) = input.codec().filter(|_| self.by_number) {
+            return Err(TextError::in_order_only(path, codec.name()));
+        }
         (self.input, self.len) = (Some(input), len);
         self.buffer.clear();
-        (self.at, self.at_end) = (0, false);
+        (self.at, self.at_end, self.is_lost) = (0, false, false);
         self.header_due = line == 0 && self.header.is_some();
 
-        if offset == 0 {
+        if offset == 0 && self.framing.is_text() {
             self.fill(self.block.max(BYTE_ORDER_MARK.len()))?;
             self.skip_byte_order_mark()?;
         }
@@ -241,6 +265,7 @@ impl RecordReader {
             let is_last = self.at_end && self.at + bytes.len() == self.buffer.len();
             let cut = cut(bytes, self.framing, is_last, &mut self.spans);
 
+            self.is_lost = cut.lost;
             if cut.end > 0 || is_last && cut.open.is_none() {
                 let start = self.at;
                 self.at += cut.end;
@@ -249,7 +274,7 @@ impl RecordReader {
                 return Ok(start);
             }
             if is_last || window >= RECORD_MAX {
-                return Err(self.fault(0, Framing::endless(cut.open == Some(true))));
+                return Err(self.fault(0, self.framing.endless(cut.open == Some(true))));
             }
             window *= 2;
         }
@@ -269,9 +294,12 @@ impl RecordReader {
         self.buffer.reserve_exact(wanted);
         let read = input.by_ref().take(wanted as u64).read_to_end(&mut self.buffer);
         let path = &self.files[self.position.file as usize];
-        let found = read.map_err(|why| TextError::unreadable(path, &why))?;
+        let codec = input.codec();
+        let found = read.map_err(|why| match codec {
+            Some(codec) => TextError::torn(path, codec.name(), &why),
+            None => TextError::unreadable(path, &why),
+        })?;
         self.at_end = found < wanted;
-        runtime::reads::count(found as u64);
         Ok(())
     }
 
@@ -291,8 +319,12 @@ impl RecordReader {
 
     /// An error in the line that comes so many after the next record's.
     fn fault(&self, further: u64, fault: RecordFault) -> TextError {
-        let path: &Path = &self.files[self.position.file as usize];
-        TextError::at_line(path, self.position.line + further + 1, fault)
+        let Position { file, offset, line } = self.position;
+        let path: &Path = &self.files[file as usize];
+        let number = line + further + 1;
+        let text = self.framing.is_text();
+        let place = if text { Place::Line(number) } else { Place::Record(number, offset) };
+        TextError::at(path, place, fault)
     }
 }
 
@@ -302,6 +334,8 @@ struct Cut {
     n_lines: u32,
     /// Whether something is left, and if so, whether inside quotes.
     open: Option<bool>,
+    /// Whether the last record is one after which nobody knows where the next begins.
+    lost: bool,
 }
 
 /// Cuts bytes into records; what is left at the end of a file is one, if no quote is open.
@@ -311,13 +345,21 @@ fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Vec<Span>) -> 
         let (end, n_lines) = match framing.end(&bytes[at..]) {
             End::At { end, n_lines } => (at + end, n_lines),
             End::Later { quoted: false } if is_last => (bytes.len(), 1),
-            End::Later { quoted } => return Cut { end: at, n_lines: line, open: Some(quoted) },
+            End::Later { quoted } => {
+                return Cut { end: at, n_lines: line, open: Some(quoted), lost: false };
+            }
+            End::Lost => {
+                // What was seen of it, so that it is told what is wrong.
+                let end = bytes.len();
+                spans.push(Span { start: at as u32, end: end as u32, line });
+                return Cut { end, n_lines: line + 1, open: None, lost: true };
+            }
         };
-        let content = trim(&bytes[at..end]).len();
+        let content = framing.trimmed(&bytes[at..end]).len();
         if content > 0 || framing.counts_blank() {
             spans.push(Span { start: at as u32, end: (at + content) as u32, line });
         }
         (at, line) = (end, line + n_lines);
     }
-    Cut { end: at, n_lines: line, open: None }
+    Cut { end: at, n_lines: line, open: None, lost: false }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::csv::{ColumnKind, Layout, Splitter, Table};
-use super::{Block, Position, RecordIndex, RecordReader, TextError, line_at};
+use super::{Block, Place, Position, RecordIndex, RecordReader, TextError, line_at};
 
 /// Files in a folder of their own, which goes when the test ends.
 struct Files(PathBuf, Vec<PathBuf>);
@@ -132,12 +132,15 @@ fn what_cannot_be_read_says_where() {
     assert!(error.path.ends_with("1.txt") && error.message.contains("text in UTF-16"), "{error}");
 
     let gone = all(RecordReader::lines([files.0.join("gone")])).unwrap_err();
-    assert!(gone.path.ends_with("gone") && gone.line.is_none(), "{gone}");
+    assert!(gone.path.ends_with("gone") && gone.place.is_none(), "{gone}");
 
     let endless = fs::OpenOptions::new().append(true).open(&files.1[0]).unwrap();
     endless.set_len(66 << 20).unwrap();
     let error = all(files.lines()).unwrap_err();
-    assert_eq!((error.line, error.message.as_str()), (Some(2), "the line is longer than 64 MiB"));
+    assert_eq!(
+        (error.place, error.message.as_str()),
+        (Some(Place::Line(2)), "the line is longer than 64 MiB")
+    );
 }
 
 fn table(delimiter: u8, n_columns: usize) -> Table {
@@ -197,7 +200,7 @@ fn mistakes_in_csv() {
         let layout = Layout { delimiter: Some(b','), has_header: true };
         let read = |table: Table| all(RecordReader::csv(files.1.clone(), &table));
         let error = Table::probe(&files.1[0], layout, &[]).and_then(read).unwrap_err();
-        assert_eq!((error.line, error.message.as_str()), (Some(line), message));
+        assert_eq!((error.place, error.message.as_str()), (Some(Place::Line(line)), message));
         assert!(!error.help.is_empty());
     };
 

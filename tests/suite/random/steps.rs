@@ -101,7 +101,7 @@ pub(crate) fn number(writer: &mut Writer<'_>, growing: &mut Growing) {
             _ if held => format!(
                 "shuffle(window: 5)\n    |> with {{ {name}: i64(hash({from}) % 50), {name}b: hash(bytes) }}"
             ),
-            Type::Untyped => format!("with {{ {name}: {from}[\"n\"] as i64 else 33 }}"),
+            Type::Untyped(_) => format!("with {{ {name}: {from}[\"n\"] as i64 else 33 }}"),
             _ => format!("with {{ {name}: i64(hash({from}) % 50) }}"),
         };
         let indexed = growing.indexed && !held;
@@ -426,7 +426,7 @@ fn early_batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 }
 
 fn is_text(field: &Field) -> bool {
-    field.ty != Type::Untyped && field.ty.dtype().is_some_and(DType::is_text)
+    !field.ty.is_untyped() && field.ty.dtype().is_some_and(DType::is_text)
 }
 
 /// The newest fields whose extents are known.
@@ -441,7 +441,7 @@ fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     for field in growing.fields.iter().rev().take(6) {
         let name = writer.name("b");
         entries.push(match field.ty.dtype() {
-            _ if field.ty == Type::Untyped => continue,
+            _ if field.ty.is_untyped() => continue,
             Some(it) if it.is_text() && writer.dice.percent(40) => {
                 format!("{name}: hash({})", field.name)
             }

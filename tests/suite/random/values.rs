@@ -233,7 +233,7 @@ impl Values<'_> {
     fn field(&mut self, class: Class) -> Option<String> {
         let of_class = |it: &&Field| {
             let rank = it.ty.shape().map(<[Extent]>::len);
-            it.ty != Type::Untyped && (it.ty.dtype(), rank) == (Some(class.0), Some(class.1))
+            !it.ty.is_untyped() && (it.ty.dtype(), rank) == (Some(class.0), Some(class.1))
         };
         let found: Vec<&Field> = self.fields.iter().filter(of_class).collect();
         if found.is_empty() { None } else { Some(self.dice.pick(&found).name.clone()) }
@@ -300,12 +300,8 @@ impl Values<'_> {
     }
 
     fn untyped(&mut self) -> String {
-        let rows: Vec<String> = self
-            .fields
-            .iter()
-            .filter(|it| it.ty == Type::Untyped)
-            .map(|it| it.name.clone())
-            .collect();
+        let rows: Vec<String> =
+            self.fields.iter().filter(|it| it.ty.is_untyped()).map(|it| it.name.clone()).collect();
         if !rows.is_empty() && self.dice.percent(70) {
             let row = self.dice.pick(&rows).clone();
             return match self.dice.below(3) {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 pub(crate) fn tensor_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<Extent>), String> {
     match applied.ty(i) {
         Some(Type::Tensor { dtype, shape }) => Ok((dtype, shape)),
-        Some(Type::Untyped) => Err("this is untyped: say with `as` what it is".into()),
+        Some(Type::Untyped(_)) => Err("this is untyped: say with `as` what it is".into()),
         Some(Type::Record(_)) => Err("this is a record, and a tensor is needed".into()),
         None => Err("this is no value of the record, and a tensor is needed".into()),
     }

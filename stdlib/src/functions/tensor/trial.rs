@@ -85,7 +85,7 @@ impl<'a> Trial<'a> {
     /// Untyped data of the record.
     pub(crate) fn untyped(mut self, json: &'a str) -> Self {
         let tensor = Tensor::text(DType::Str, json.as_bytes());
-        self.args.push(Given::Value(tensor, Some(Type::Untyped)));
+        self.args.push(Given::Value(tensor, Some(Type::Untyped(Untyped::Json))));
         self
     }
 

@@ -1,6 +1,10 @@
 //! `as_type`: untyped data as a value of a type; what `x as f32[n]` becomes.
 
-use super::json::{self, Scan, shown};
+use super::{
+    as_feature,
+    json::{self, Scan, shown},
+    reading,
+};
 use crate::prelude::*;
 use half::{bf16, f16};
 use runtime::{Element, MAX_RANK};
@@ -14,6 +18,12 @@ function! {
     /// for the extents that the type leaves open. Integers must be exact and within the dtype
     /// (`3.0` is 3, `3.5` is none), floats are rounded to the nearest, `null` is nothing
     /// (`json-type`).
+    ///
+    /// A feature of a `tf.train.Example` is one list: of several values a tensor, of which one extent can be left
+    /// open; of one value a scalar; another number of them is `example-shape`. Whole numbers are read as integers
+    /// or `bool`, floats as floats, texts as `bytes` or `str` (`example-type`). A list of features of a
+    /// `SequenceExample` has its steps along the first axis, and they must be alike. A file of a record of `tar` is
+    /// `bytes` or `str`, or the JSON that it holds.
     ///
     /// ```pipe
     /// range(2) |> map { x: parse_json("[[1, 2], [3, 4]]") as f32[n, 2] }    # { x: f32[n, 2] }
@@ -32,8 +42,20 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Arg::Type(Type::Tensor { shape, .. }) if shape.len() > MAX_RANK => {
             Err(format!("a tensor has at most {MAX_RANK} axes"))
         }
-        Arg::Type(ty @ Type::Tensor { .. }) => Ok(ty.clone()),
-        Arg::Type(Type::Untyped) => Err("this is untyped as it is".into()),
+        Arg::Type(ty @ Type::Tensor { shape, .. }) => {
+            if let Some(Type::Untyped(it @ (Untyped::Feature | Untyped::SequenceFeature))) =
+                applied.ty(0)
+            {
+                as_feature::check(shape, it == Untyped::SequenceFeature)?;
+            }
+            match applied.ty(0) {
+                Some(Type::Untyped(Untyped::Example | Untyped::Sequence | Untyped::Members)) => {
+                    Err("it has members: `row[\"name\"]` is one of them".to_owned())
+                }
+                _ => Ok(ty.clone()),
+            }
+        }
+        Arg::Type(Type::Untyped(_)) => Err("this is untyped as it is".into()),
         _ => Err("a record is taken field by field: `{ a: row[\"a\"] as i32 }`".into()),
     }
 }
@@ -42,6 +64,24 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let Arg::Type(Type::Tensor { dtype, shape }) = call.args[1].clone() else {
         unreachable!("the result was checked to be a tensor")
     };
+    match call.types[0] {
+        Some(Type::Untyped(Untyped::Feature)) => {
+            return Ok(as_feature::kernel(dtype, shape, false));
+        }
+        Some(Type::Untyped(Untyped::SequenceFeature)) => {
+            return Ok(as_feature::kernel(dtype, shape, true));
+        }
+        Some(Type::Untyped(Untyped::Bytes)) if dtype.is_text() => {
+            return Ok(Kernel::view(move |args| {
+                let bytes = args.tensor(0).as_text();
+                if dtype == DType::Str {
+                    reading::checked(bytes)?;
+                }
+                Ok(Tensor::text(dtype, bytes))
+            }));
+        }
+        _ => {}
+    }
     macro_rules! by_dtype {
         ($($name:ident: $ty:ty),+) => {
             match dtype {
@@ -49,7 +89,8 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
                     out.text(dtype, json::string(args.tensor(0).as_str())?.as_bytes())
                 }),
                 $(DType::$name => Kernel::compute(move |args, out| {
-                    read::<$ty>(args.tensor(0).as_str(), &shape, out)
+                    let json = reading::checked(args.tensor(0).as_text())?;
+                    read::<$ty>(json, &shape, out)
                 }),)+
             }
         };

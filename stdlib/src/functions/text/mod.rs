@@ -1,9 +1,11 @@
 //! Functions on text, paths and untyped data.
 
+mod as_feature;
 mod as_type;
 mod class_of;
 mod contains;
 mod ends_with;
+mod example;
 mod extension_of;
 mod folder_of;
 mod guarded;
@@ -11,12 +13,14 @@ mod hash;
 mod index_of;
 mod json;
 mod lower;
+mod members;
 mod name_of;
 mod names;
 mod parse_float;
 mod parse_int;
 mod parse_json;
 mod paths;
+mod protobuf;
 mod read_file;
 mod read_text;
 mod reading;

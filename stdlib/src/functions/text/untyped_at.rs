@@ -1,13 +1,14 @@
 //! `untyped_at`: an element of an untyped list; what `row[i]` becomes.
 
-use super::json;
+use super::{example::Feature, json, reading};
 use crate::prelude::*;
 
 function! {
     /// Element `i` of an untyped list; `row[i]` is short for it.
     ///
     /// It is untyped too: `as` says what it is. A number below 0 counts from the end; one outside
-    /// is the fault `index`, what is no list `json-syntax`. Nothing is copied.
+    /// is the fault `index`, what is no list `json-syntax`. Of a feature of a `tf.train.Example` it is one of its
+    /// texts; numbers are taken together, `as i64[n]`. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { n: untyped_at(parse_json("[1, 2, 3]"), -1) as i32 }    # { n: i32 }
@@ -15,13 +16,39 @@ function! {
     "untyped_at(row: untyped, i: int) fails -> untyped",
     // Assumed: two nanoseconds a byte, of half the list.
     cost: Cost { ns_byte_in: 1.0, ..Cost::call(30.0) },
+    result: Some(|applied| match applied.ty(0) {
+        Some(Type::Untyped(Untyped::Json | Untyped::Bytes)) => Ok(Type::Untyped(Untyped::Json)),
+        Some(Type::Untyped(Untyped::Feature)) => Ok(Type::Untyped(Untyped::Bytes)),
+        Some(Type::Untyped(Untyped::SequenceFeature)) => {
+            Err("steps are taken together: `as f32[n, m]`".to_owned())
+        }
+        _ => Err("it has members, which have names: `row[\"name\"]`".to_owned()),
+    }),
 }
 
-fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(Kernel::view(|args| {
-        let value = element(args.tensor(0).as_str(), args.int(1))?;
-        Ok(Tensor::text(DType::Str, value.as_bytes()))
-    }))
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(match call.types[0] {
+        Some(Type::Untyped(Untyped::Feature)) => Kernel::view(|args| {
+            let feature = Feature::new(args.tensor(0).as_text())?;
+            Ok(Tensor::text(DType::Bytes, text(&feature, args.int(1))?))
+        }),
+        _ => Kernel::view(|args| {
+            let value = element(reading::checked(args.tensor(0).as_text())?, args.int(1))?;
+            Ok(Tensor::text(DType::Str, value.as_bytes()))
+        }),
+    })
+}
+
+fn text<'a>(feature: &Feature<'a>, i: i64) -> Result<&'a [u8], Fault> {
+    let (mut n, mut found) = (0_i64, None);
+    feature.texts(|_| n += 1)?;
+    let at = if i < 0 { n.saturating_add(i) } else { i };
+    let mut k = 0;
+    feature.texts(|it| {
+        found = found.or((k == at).then_some(it));
+        k += 1;
+    })?;
+    found.ok_or_else(|| Fault::new("index", format!("there is no element {i} in a feature of {n}")))
 }
 
 fn element(list: &str, i: i64) -> Result<&str, Fault> {

@@ -1,14 +1,18 @@
 //! `untyped_field`: a member of an untyped object; what `row["name"]` becomes.
 
-use super::json;
+use super::{example, json, members, reading};
 use crate::prelude::*;
 
 function! {
     /// The member `key` of an untyped object; `row["key"]` is short for it.
     ///
-    /// It is untyped too: `as` says what it is. Of several members of that name it is the first. One
-    /// that is not there is the fault `field-missing`, what is no object `json-syntax`. Nothing is
+    /// It is untyped too: `as` says what it is. One that is not there is the fault `field-missing`. Nothing is
     /// copied.
+    ///
+    /// Of JSON it is the first member of that name; what is no object is the fault `json-syntax`. Of a
+    /// `tf.train.Example` it is a feature, of a `SequenceExample` one of its context or else a list of them; what
+    /// is no such message is the fault `example-syntax`. Of a record of `tar` it is the file with that extension;
+    /// `files["jpg;png"]` is the first that there is, and `files["json"]["caption"]` looks into a file.
     ///
     /// ```pipe
     /// range(2) |> map { n: untyped_field(parse_json('{"n": 3}'), "n") as i32 }    # { n: i32 }
@@ -16,13 +20,44 @@ function! {
     "untyped_field(row: untyped, key: str) fails -> untyped",
     // Assumed: two nanoseconds a byte, of half the object.
     cost: Cost { ns_byte_in: 1.0, ..Cost::call(30.0) },
+    result: Some(result),
 }
 
-fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(Kernel::view(|args| {
-        let value = json::field(args.tensor(0).as_str(), args.tensor(1).as_str())?;
-        Ok(Tensor::text(DType::Str, value.as_bytes()))
+fn result(applied: &Applied<'_>) -> Result<Type, String> {
+    Ok(Type::Untyped(match applied.ty(0) {
+        Some(Type::Untyped(Untyped::Example)) => Untyped::Feature,
+        Some(Type::Untyped(Untyped::Sequence)) => Untyped::SequenceFeature,
+        Some(Type::Untyped(Untyped::Members)) => Untyped::Bytes,
+        Some(Type::Untyped(Untyped::Feature | Untyped::SequenceFeature)) => {
+            return Err("a feature has no members: say with `as` what it is".to_owned());
+        }
+        _ => Untyped::Json,
     }))
+}
+
+fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
+    Ok(match call.types[0] {
+        Some(Type::Untyped(Untyped::Example)) => Kernel::view(|args| {
+            let value = example::feature(args.tensor(0).as_text(), args.tensor(1).as_str())?;
+            Ok(Tensor::text(DType::Bytes, value))
+        }),
+        Some(Type::Untyped(Untyped::Sequence)) => Kernel::compute(|args, out| {
+            let found = example::of_sequence(args.tensor(0).as_text(), args.tensor(1).as_str())?;
+            let room = out.room(DType::Bytes, Shape::new(&[1 + found.1.len()]))?;
+            room[0] = found.0;
+            room[1..].copy_from_slice(found.1);
+            Ok(())
+        }),
+        Some(Type::Untyped(Untyped::Members)) => Kernel::view(|args| {
+            let value = members::member(args.tensor(0).as_text(), args.tensor(1).as_str())?;
+            Ok(Tensor::text(DType::Bytes, value))
+        }),
+        _ => Kernel::view(|args| {
+            let object = reading::checked(args.tensor(0).as_text())?;
+            let value = json::field(object, args.tensor(1).as_str())?;
+            Ok(Tensor::text(DType::Str, value.as_bytes()))
+        }),
+    })
 }
 
 #[cfg(test)]

@@ -243,7 +243,7 @@ impl Read {
                 "say what stands for it, `missing: {{ {name}: 0 }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
             ),
         };
-        RecordFault { message, help }
+        RecordFault::new(message, help)
     }
 
     fn wrong(&self, field: &[u8]) -> RecordFault {
@@ -257,7 +257,7 @@ impl Read {
             "say another type (`types: {{ {name}: {wider} }}`) or what says that nothing is there \
              (`na_values: \"{text}\"`), or mend the row"
         );
-        RecordFault { message, help }
+        RecordFault::new(message, help)
     }
 }
 

@@ -1,7 +1,7 @@
 //! JSON: what is skimmed where it lies says what `serde_json` reads of it.
 
 use super::scratch::{Value as Made, call};
-use plan::{Arg, DType, ExprId, Extent, Type};
+use plan::{Arg, DType, ExprId, Extent, Type, Untyped};
 use runtime::{Fault, Tensor};
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ fn as_types(text: &str) {
 }
 
 fn texts(name: &str, args: &[Arg], values: &[Tensor<'_>]) -> Result<String, Fault> {
-    let (_, bytes) = call(name, args, (values, &Type::Untyped))?;
+    let (_, bytes) = call(name, args, (values, &Type::Untyped(Untyped::Json)))?;
     Ok(String::from_utf8(bytes).expect("what is cut out of a text is text"))
 }
 

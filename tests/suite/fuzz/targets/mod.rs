@@ -14,6 +14,7 @@ mod pictures;
 mod programs;
 mod runs;
 mod scratch;
+mod shards;
 mod tables;
 mod texts;
 
@@ -26,6 +27,7 @@ pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
 pub(crate) use runs::{built, state};
+pub(crate) use shards::{tar, tfrecord};
 pub(crate) use tables::{csv, lines};
 pub(crate) use texts::texts;
 
@@ -34,7 +36,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 19] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 21] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -42,6 +44,8 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 19] = [
     ("built", built, runs::builts),
     ("csv", csv, tables::csvs),
     ("lines", lines, tables::files),
+    ("tfrecord", tfrecord, shards::tfrecords),
+    ("tar", tar, shards::archives),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),

@@ -6,17 +6,20 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 /// A folder in memory, where the system has such; it goes with the thread.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty folder; each target has its own.
+    /// An empty folder; each thread of each target has its own.
     pub(super) fn new(target: &str) -> Self {
         let memory = Path::new("/dev/shm");
         let root = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
-        let folder = root.join(format!("pipec-fuzz-{}-{target}", process::id()));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = root.join(format!("pipec-fuzz-{}-{target}-{number}", process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder can be made in memory");
         Self(folder)

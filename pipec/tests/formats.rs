@@ -1,0 +1,288 @@
+//! Shards: TFRecords and tar archives give what the files in them give, also where they are damaged.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+#[path = "common/shards.rs"]
+mod shards;
+
+use common::Folder;
+use shards::Feature::{Bytes, Floats, Ints};
+use std::{fs, io::Write, path::Path};
+
+const PROGRAM: &str = r#"edition 2026
+fn picture(bytes) = decode_jpeg(bytes) |> resize(24, 24)
+pipeline plain = files("data/**/*.jpg") |> map { image: picture(bytes), n: len(bytes) } |> batch(4)
+pipeline example =
+    tfrecord("*.tfrecord") |> map { image: picture(row["image"] as bytes), n: row["n"] as i64 } |> batch(4)
+pipeline shards =
+    tar("*.tar") |> map { image: picture(files["png;jpg"] as bytes), n: files["json"]["n"] as i64 } |> batch(4)
+pipeline packed =
+    tar("*.tgz") |> map { image: picture(files["JPG"] as bytes), n: files["cls"] as i64 } |> batch(4)
+pipeline any_order = tfrecord("*.tfrecord") |> shuffle |> map { n: row["n"] as i64 } |> batch(1)
+pipeline any_shard = tar("*.tar") |> shuffle |> map { n: files["cls"] as i64 } |> batch(1)
+pipeline in_window = tar("*.tgz") |> shuffle(window: 8) |> map { n: files["cls"] as i64 } |> batch(1)
+pipeline no_order = tar("*.tgz") |> shuffle |> map { n: files["cls"] as i64 } |> batch(1)
+pipeline sound = tfrecord("*.tfrecord") |> map { n: row["n"] as i64 else skip(most: 1) } |> batch(1)
+pipeline cut = tar("*.tar") |> map { n: files["cls"] as i64 else skip(most: 1) } |> batch(1)
+"#;
+
+/// Pictures as files, and the same in two shards of each kind.
+fn folder(name: &str) -> Folder {
+    let folder = Folder::of(&format!("formats-{name}"), &[("p.pipe", PROGRAM)]);
+    folder.pipec(&["sample", "images", "data", "--count", "12"]).ends(0, &[]);
+    let mut paths: Vec<String> = folder.files("data").into_keys().collect();
+    paths.retain(|it| it.ends_with(".jpg"));
+    let pictures: Vec<Vec<u8>> =
+        paths.iter().map(|it| fs::read(folder.join("data").join(it)).unwrap()).collect();
+    for (shard, some) in pictures.chunks(6).enumerate() {
+        let examples: Vec<_> = some
+            .iter()
+            .map(|it| shards::example(&[("n", Ints(&[it.len() as i64])), ("image", Bytes(&[it]))]))
+            .collect();
+        fs::write(folder.join(format!("{shard}.tfrecord")), shards::tfrecord(&examples)).unwrap();
+        let numbers: Vec<_> = some
+            .iter()
+            .map(|it| (it.len().to_string(), format!("{{\"n\": {}}}", it.len())))
+            .collect();
+        let paths: Vec<_> = (0..some.len())
+            .map(|it| ["jpg", "cls", "json"].map(|ext| format!("a.b/{shard}-{it:02}.{ext}")))
+            .collect();
+        let mut files: Vec<(&str, &[u8])> = vec![("__index__", b"x"), ("a.b/README", b"no member")];
+        for ((picture, (cls, json)), [jpg_at, cls_at, json_at]) in
+            some.iter().zip(&numbers).zip(&paths)
+        {
+            files.push((jpg_at, picture));
+            files.push((cls_at, cls.as_bytes()));
+            files.push((json_at, json.as_bytes()));
+        }
+        let archive = shards::tar(&files);
+        fs::write(folder.join(format!("{shard}.tar")), &archive).unwrap();
+        let packed = fs::File::create(folder.join(format!("{shard}.tgz"))).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+        packed.write_all(&archive).unwrap();
+        packed.finish().unwrap();
+    }
+    folder
+}
+
+impl Folder {
+    fn run_p(&self, more: &[&str]) -> common::Printed {
+        self.pipec(&[&["run", "p.pipe"], more].concat())
+    }
+
+    /// The numbers that a pipeline gives, one a batch.
+    fn numbers(&self, pipeline: &str) -> Vec<i64> {
+        self.run_p(&[pipeline, "--out", pipeline]).ends(0, &[]);
+        let all = self.files(pipeline).into_iter().filter(|it| it.0.ends_with(".npy"));
+        all.map(|(_, it)| i64::from_le_bytes(*it.last_chunk().unwrap())).collect()
+    }
+}
+
+#[test]
+fn shards_give_what_their_files_give() {
+    let folder = folder("same");
+    folder.run_p(&["plain", "--out", "plain"]).ends(0, &[]);
+    let arrays = |it: &str| {
+        let mut files = folder.files(it);
+        files.retain(|name, _| name.ends_with(".npy"));
+        files
+    };
+    let plain = arrays("plain");
+    assert_eq!(plain.len(), 6, "{:?}", plain.keys());
+    for pipeline in ["example", "shards", "packed"] {
+        folder.run_p(&[pipeline, "--out", pipeline, "--workers", "3"]).ends(0, &[]);
+        assert!(arrays(pipeline) == plain, "{pipeline}");
+    }
+}
+
+#[test]
+fn shards_are_read_in_any_order() {
+    let folder = folder("order");
+    let sorted = |pipeline: &str| {
+        let mut all = folder.numbers(pipeline);
+        let given = all.clone();
+        all.sort_unstable();
+        assert_ne!(given, all, "`{pipeline}` shuffles");
+        all
+    };
+    let all = sorted("any_order");
+    assert_eq!(all.len(), 12);
+    assert_eq!(sorted("any_shard"), all);
+    assert_eq!(sorted("in_window"), all);
+    folder.run_p(&["no_order"]).ends(
+        5,
+        &[
+            "it is compressed with gzip, and so it can be read in order only",
+            "shuffle(window: 10_000)",
+        ],
+    );
+}
+
+#[test]
+fn what_is_damaged_is_told_and_the_rest_arrives() {
+    let folder = folder("damage");
+    let numbers = folder.numbers("sound");
+    assert_eq!((numbers.len(), &numbers), (12, &folder.numbers("cut")));
+    let damage = |file: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let path = folder.join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        change(&mut bytes);
+        fs::write(&path, bytes).unwrap();
+    };
+    let whole = fs::read(folder.join("0.tfrecord")).unwrap();
+
+    // A byte of the first record's data.
+    damage("0.tfrecord", &|it| it[100] ^= 1);
+    let _ = fs::remove_dir_all(folder.join("sound"));
+    assert_eq!(folder.numbers("sound"), numbers[1..]);
+    folder.run_p(&["example"]).ends(
+        5,
+        &["0.tfrecord`: record 1, at byte 0: the checksum of the data is wrong", "check: false"],
+    );
+
+    // The first record's length; the end within a record.
+    let rest = "0.tfrecord`: record 1, at byte 0: the checksum of the length is wrong; ";
+    fs::write(folder.join("0.tfrecord"), &whole).unwrap();
+    damage("0.tfrecord", &|it| it[0] ^= 1);
+    let _ = fs::remove_dir_all(folder.join("sound"));
+    assert_eq!(folder.numbers("sound"), numbers[6..]);
+    folder
+        .run_p(&["example"])
+        .ends(5, &[&format!("{rest}{} bytes to the end of the file are lost", whole.len())]);
+    fs::write(folder.join("0.tfrecord"), &whole[..whole.len() - 5]).unwrap();
+    let _ = fs::remove_dir_all(folder.join("sound"));
+    assert_eq!(folder.numbers("sound"), [&numbers[..5], &numbers[6..]].concat());
+
+    // A header of the second record of an archive; the end within its last file.
+    let archive = fs::read(folder.join("0.tar")).unwrap();
+    let second = archive.windows(11).position(|it| it == b"a.b/0-01.jp").unwrap();
+    damage("0.tar", &|it| it[second] ^= 1);
+    let _ = fs::remove_dir_all(folder.join("cut"));
+    assert_eq!(folder.numbers("cut"), [&numbers[..1], &numbers[6..]].concat());
+    folder.run_p(&["shards"]).ends(
+        5,
+        &[&format!(
+            "0.tar`: record 2, at byte {second}: there is a header whose checksum is wrong"
+        )],
+    );
+    fs::write(folder.join("0.tar"), &archive[..archive.len() - 1024 - 510]).unwrap();
+    let _ = fs::remove_dir_all(folder.join("cut"));
+    assert_eq!(folder.numbers("cut"), [&numbers[..5], &numbers[6..]].concat());
+    folder
+        .run_p(&["shards"])
+        .ends(5, &["0.tar`: record 6, at byte", "the archive ends within a file"]);
+}
+
+#[test]
+fn features_become_tensors() {
+    let folder = Folder::new("formats-features");
+    folder.write(
+        "p.pipe",
+        r#"edition 2026
+pipeline p = tfrecord("a.tfrecord") |> map {
+    boxes: row["boxes"] as f32[n, 2], labels: row["labels"] as i64[n], wide: row["boxes"] as f64[?],
+    small: row["labels"] as u8[3], name: row["names"][-1] as str, one: row["one"] as bool, none: row["none"] as f32[?],
+}
+pipeline s = tfrecord("s.tfrecord", form: sequence) |> map {
+    id: row["id"] as str, steps: row["steps"] as f32[n, 2], each: row["each"] as i32[n],
+}
+pipeline wrong = tfrecord("a.tfrecord") |> map { x: row["boxes"] as i64[n] }
+pipeline shape = tfrecord("a.tfrecord") |> map { x: row["labels"] as i64[n, 2] }
+pipeline missing = tfrecord("a.tfrecord") |> map { x: row["lables"] as i64[n] }
+pipeline most = tfrecord("a.tfrecord") |> map { x: row["labels"] as i8[n] }
+"#,
+    );
+    let example = shards::example(&[
+        ("boxes", Floats(&[0.5, 1.0, 1.5, 2.0, 2.5, 3.0])),
+        ("labels", Ints(&[3, 200, 255])),
+        ("names", Bytes(&[b"first", "zwölf".as_bytes()])),
+        ("one", Ints(&[1])),
+        ("none", Floats(&[])),
+    ]);
+    fs::write(folder.join("a.tfrecord"), shards::tfrecord(&[example])).unwrap();
+    let steps = vec![Floats(&[1.0, 2.0]), Floats(&[3.0, 4.0]), Floats(&[5.0, 6.0])];
+    let each = vec![Ints(&[7]), Ints(&[-8]), Ints(&[9])];
+    let sequence = shards::sequence(&[("id", Bytes(&[b"x"]))], &[("steps", steps), ("each", each)]);
+    fs::write(folder.join("s.tfrecord"), shards::tfrecord(&[sequence])).unwrap();
+
+    let run = |pipeline: &str| folder.pipec(&["run", "p.pipe", pipeline]);
+    let looked = |pipeline: &str, values: &[&str]| {
+        let printed = folder.pipec(&["peek", "p.pipe", pipeline]).out;
+        for value in values {
+            assert!(printed.contains(value), "no `{value}` in:\n{printed}");
+        }
+    };
+    looked(
+        "p",
+        &[
+            "boxes   f32[3, 2] [0.5, 1, 1.5, 2, 2.5, 3]",
+            "labels  i64[3] [3, 200, 255]",
+            "wide    f64[6]",
+            "small   u8[3] [3, 200, 255]",
+            "name    \"zwölf\"",
+            "one     true",
+            "none    f32[0]",
+        ],
+    );
+    looked(
+        "s",
+        &["id     \"x\"", "steps  f32[3, 2] [1, 2, 3, 4, 5, 6]", "each   i32[3] [7, -8, 9]"],
+    );
+    run("wrong").ends(
+        3,
+        &["example-type", "this feature is a list of `f32`, and a list of `i64` is asked for"],
+    );
+    run("shape").ends(3, &["example-shape", "this feature has 3 values, which cannot be `[n, 2]`"]);
+    run("missing")
+        .ends(3, &["field-missing", "there is no feature `lables`; there are `boxes`, `labels`"]);
+    run("most").ends(3, &["example-type", "200 is no `i8`"]);
+}
+
+/// Files that TensorFlow and others wrote; what stands in them is what their maintainers say (`MANIFEST.tsv`).
+#[test]
+fn files_of_other_writers_are_read() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let Ok(manifest) = fs::read_to_string(data.join("MANIFEST.tsv")) else {
+        println!("skipped: the data are not here");
+        return;
+    };
+    // Files of one key are a record, as Python's `tarfile` lists them.
+    let shards = [
+        ("bytes.tar", 3),
+        ("bytes.tar.gz", 3),
+        ("compressed.tar", 3),
+        ("csv.tar", 3),
+        ("csv.tar.gz", 3),
+        ("json.tar", 3),
+        ("json.tar.gz", 3),
+        ("mpdata.tar", 100),
+        ("sample.tgz", 90),
+        ("shard-000000.tar", 3),
+        ("tendata.tar", 100),
+        ("txt.tar", 3),
+        ("txt.tar.gz", 3),
+    ];
+    let folder = Folder::new("formats-compat");
+    let mut read = 0;
+    for line in manifest.lines() {
+        let mut columns = line.split('\t');
+        let (file, about) = (columns.next().unwrap(), columns.nth(3).unwrap());
+        let (source, wanted) = match file.strip_prefix("compat/webdataset/") {
+            Some(name) => ("tar", shards.iter().find(|it| it.0 == name).unwrap().1),
+            None if file.starts_with("compat/tfrecord/") => {
+                let n = about.split(" records").next().unwrap().split(' ').next_back().unwrap();
+                ("tfrecord", n.parse().unwrap())
+            }
+            None => continue,
+        };
+        let form = if source == "tfrecord" { ", form: bytes" } else { "" };
+        let path = data.join(file);
+        folder.write("p.pipe", &format!("edition 2026\npipeline p = {source}({path:?}{form})\n"));
+        let ran = folder.pipec(&["run", "p.pipe", "--json"]);
+        assert_eq!(ran.code, 0, "{file}: {ran:#?}");
+        assert!(ran.out.contains(&format!("\"records\": {wanted},")), "{file}: {wanted}: {ran:#?}");
+        read += 1;
+    }
+    assert!(read >= 20, "{read} files");
+}

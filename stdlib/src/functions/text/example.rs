@@ -1,0 +1,249 @@
+//! Features of `tf.train.Example` and `tf.train.SequenceExample` (tensorflow/core/example/example.proto and
+//! feature.proto), found where they lie.
+
+use super::{
+    json::shown,
+    protobuf::{Message, Value, syntax, varint},
+};
+use crate::prelude::*;
+
+/// Names of features that a message lists.
+const NAMES_MAX: usize = 8;
+/// Marks a feature that a [`Untyped::SequenceFeature`] holds, and a list of them.
+pub(super) const ONE: u8 = 0;
+pub(super) const LIST: u8 = 1;
+
+/// The feature called `name` of an `Example`: the last one, as of any map.
+pub(super) fn feature<'a>(example: &'a [u8], name: &str) -> Result<&'a [u8], Fault> {
+    let mut names = Names::default();
+    let found = entry(example, 1, name, &mut names)?;
+    found.ok_or_else(|| names.missing(name))
+}
+
+/// The feature called `name` of the context of a `SequenceExample`, or else the list of them; which, the byte says.
+pub(super) fn of_sequence<'a>(example: &'a [u8], name: &str) -> Result<(u8, &'a [u8]), Fault> {
+    let mut names = Names::default();
+    if let Some(it) = entry(example, 1, name, &mut names)? {
+        return Ok((ONE, it));
+    }
+    let list = entry(example, 2, name, &mut names)?;
+    list.map(|it| (LIST, it)).ok_or_else(|| names.missing(name))
+}
+
+/// The value that a map has for `name`; the map is a field of the message in the field `number`.
+fn entry<'a>(
+    message: &'a [u8],
+    number: u64,
+    name: &str,
+    names: &mut Names<'a>,
+) -> Result<Option<&'a [u8]>, Fault> {
+    let mut found = None;
+    Message::new(message).each(number, |map| {
+        Message::new(map).each(1, |entry| {
+            let (mut key, mut value) = (&[][..], &[][..]);
+            let mut fields = Message::new(entry);
+            while let Some((number, field)) = fields.next()? {
+                match (number, field) {
+                    (1, Value::Bytes(it)) => key = it,
+                    (2, Value::Bytes(it)) => value = it,
+                    _ => {}
+                }
+            }
+            if key == name.as_bytes() {
+                found = Some(value);
+            }
+            names.add(key);
+            Ok(())
+        })
+    })?;
+    Ok(found)
+}
+
+/// The first names of a map, for what is said where one is missing.
+#[derive(Default)]
+struct Names<'a> {
+    first: [&'a [u8]; NAMES_MAX],
+    n: usize,
+}
+
+impl<'a> Names<'a> {
+    fn add(&mut self, name: &'a [u8]) {
+        if let Some(to) = self.first.get_mut(self.n) {
+            *to = name;
+        }
+        self.n += 1;
+    }
+
+    fn missing(&self, name: &str) -> Fault {
+        let listed: Vec<String> = self.first[..self.n.min(NAMES_MAX)]
+            .iter()
+            .map(|it| shown(&String::from_utf8_lossy(it)))
+            .collect();
+        let more = if self.n > NAMES_MAX { ", …" } else { "" };
+        let detail = match &listed[..] {
+            [] => format!("there is no feature {}: there are none at all", shown(name)),
+            _ => format!(
+                "there is no feature {}; there are {}{more}",
+                shown(name),
+                listed.join(", ")
+            ),
+        };
+        Fault::new("field-missing", detail)
+    }
+}
+
+/// What a feature is a list of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing is said.
+    Empty,
+    Bytes,
+    Floats,
+    Ints,
+}
+
+impl Kind {
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Bytes => "a list of `bytes`",
+            Self::Floats => "a list of `f32`",
+            Self::Ints => "a list of `i64`",
+        }
+    }
+}
+
+/// A feature: values of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Feature<'a> {
+    kind: Kind,
+    /// Its fields from the first of its lists on.
+    lists: Message<'a>,
+}
+
+impl<'a> Feature<'a> {
+    /// The feature that a message is. Of lists of several kinds the last one counts, as of any `oneof`.
+    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let mut feature = Self { kind: Kind::Empty, lists: Message::new(&[]) };
+        let mut fields = Message::new(bytes);
+        loop {
+            let before = fields;
+            let Some((number, value)) = fields.next()? else { return Ok(feature) };
+            let kind = match (number, value) {
+                (1, Value::Bytes(_)) => Kind::Bytes,
+                (2, Value::Bytes(_)) => Kind::Floats,
+                (3, Value::Bytes(_)) => Kind::Ints,
+                _ => continue,
+            };
+            if kind != feature.kind {
+                feature = Self { kind, lists: before };
+            }
+        }
+    }
+
+    /// Its texts, in order.
+    pub(super) fn texts(&self, mut visit: impl FnMut(&'a [u8])) -> Result<(), Fault> {
+        self.expect(Kind::Bytes)?;
+        self.lists.each(1, |list| {
+            Message::new(list).each(1, |it| {
+                visit(it);
+                Ok(())
+            })
+        })
+    }
+
+    /// The one text that it holds.
+    pub(super) fn text(&self) -> Result<&'a [u8], Fault> {
+        let (mut found, mut n) = (&[][..], 0);
+        self.texts(|it| (found, n) = (it, n + 1))?;
+        if n == 1 { Ok(found) } else { Err(not_one(n)) }
+    }
+
+    /// Its floats, in order.
+    pub(super) fn floats(
+        &self,
+        mut visit: impl FnMut(f32) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.expect(Kind::Floats)?;
+        self.lists.each(2, |list| {
+            let mut fields = Message::new(list);
+            while let Some((number, value)) = fields.next()? {
+                match (number, value) {
+                    (1, Value::Fixed32(it)) => visit(f32::from_le_bytes(it))?,
+                    (1, Value::Bytes(packed)) => {
+                        let (each, rest) = packed.as_chunks();
+                        if !rest.is_empty() {
+                            return Err(syntax("a list of floats is cut off".to_owned()));
+                        }
+                        each.iter().try_for_each(|it| visit(f32::from_le_bytes(*it)))?;
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Its whole numbers, in order.
+    pub(super) fn ints(
+        &self,
+        mut visit: impl FnMut(i64) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.expect(Kind::Ints)?;
+        self.lists.each(3, |list| {
+            let mut fields = Message::new(list);
+            while let Some((number, value)) = fields.next()? {
+                match (number, value) {
+                    (1, Value::Varint(it)) => visit(it.cast_signed())?,
+                    (1, Value::Bytes(mut packed)) => {
+                        while !packed.is_empty() {
+                            visit(varint(&mut packed)?.cast_signed())?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What it is a list of.
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// An empty feature is an empty list of anything.
+    fn expect(&self, wanted: Kind) -> Result<(), Fault> {
+        if self.kind == wanted || self.kind == Kind::Empty {
+            return Ok(());
+        }
+        let detail =
+            format!("this feature is {}, and {} is asked for", self.kind.shown(), wanted.shown());
+        Err(Fault::new("example-type", detail))
+    }
+}
+
+/// The features of a list of them, in order.
+pub(super) fn steps(list: &[u8]) -> impl Iterator<Item = Result<&[u8], Fault>> {
+    let mut fields = Message::new(list);
+    std::iter::from_fn(move || {
+        loop {
+            match fields.next() {
+                Ok(Some((1, Value::Bytes(it)))) => return Some(Ok(it)),
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(fault) => {
+                    fields = Message::new(&[]);
+                    return Some(Err(fault));
+                }
+            }
+        }
+    })
+}
+
+/// The fault of a feature of which one value is asked for.
+pub(super) fn not_one(n: usize) -> Fault {
+    let detail =
+        format!("this feature has {n} values, and one is asked for: say `[n]` behind the dtype");
+    Fault::new("example-shape", detail)
+}

@@ -1,0 +1,192 @@
+//! Files that are compressed, told by their first bytes, as a stream of what they hold.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use runtime::{os, reads};
+
+/// Bytes that are read from a compressed file at once.
+const READ: usize = 256 << 10;
+/// Bytes that a decoder may take to look back at what it gave: what `xz -9` and `zstd --ultra --long=27` need.
+const WINDOW_MAX: u64 = 128 << 20;
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Codec {
+    Gzip,
+    Zstd,
+    Xz,
+    Bzip2,
+}
+
+impl Codec {
+    /// By the first bytes of a file.
+    pub(super) fn of(start: &[u8]) -> Option<Codec> {
+        const MAGIC: [(&[u8], Codec); 4] = [
+            (b"\x1f\x8b", Codec::Gzip),
+            (b"\x28\xb5\x2f\xfd", Codec::Zstd),
+            (b"\xfd7zXZ\0", Codec::Xz),
+            (b"BZh", Codec::Bzip2),
+        ];
+        // Text may begin with the letters of bzip2; what follows them there is a digit and a block's mark.
+        let fits = |it: &&(&[u8], Codec)| {
+            let is_bzip2 = it.1 == Codec::Bzip2;
+            start.starts_with(it.0)
+                && (!is_bzip2
+                    || start.get(4..10) == Some(b"1AY&SY")
+                    || start.get(4..10) == Some(b"\x17rE8P\x90"))
+        };
+        MAGIC.iter().find(fits).map(|it| it.1)
+    }
+
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Codec::Gzip => "gzip",
+            Codec::Zstd => "Zstandard",
+            Codec::Xz => "xz",
+            Codec::Bzip2 => "bzip2",
+        }
+    }
+
+    /// What is compressed in `input`, several streams one after the other being one.
+    fn decoder(self, input: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+        let input = BufReader::with_capacity(READ, Counted(input));
+        match self {
+            Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
+            Codec::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
+            Codec::Xz => {
+                let most = (WINDOW_MAX >> 10) as u32;
+                Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, most))
+            }
+            Codec::Zstd => Box::new(Zstd { input: Some(input), frame: None }),
+        }
+    }
+}
+
+/// An open file: as it is, or what is compressed in it.
+pub(super) enum Input {
+    Plain(File),
+    Compressed(Codec, Box<dyn Read + Send>),
+}
+
+impl Input {
+    /// Opens a file; also gives its bytes where they are known to be those that it holds: not of what is compressed,
+    /// nor of what is no file but a pipe.
+    pub(super) fn open(path: &Path) -> io::Result<(Input, Option<u64>)> {
+        let mut file = os::open(path, || ())?;
+        let found = file.metadata()?;
+        // What the system makes up as it is read has no bytes beforehand.
+        let len = Some(found.len()).filter(|it| found.is_file() && *it > 0);
+        let mut start = [0; 16];
+        let n_bytes = match len {
+            Some(len) => {
+                let room = &mut start[..len.min(16) as usize];
+                os::read_exact_at(&file, room, 0)?;
+                room.len()
+            }
+            None => 0,
+        };
+        match Codec::of(&start[..n_bytes]) {
+            None => Ok((Input::Plain(file), len)),
+            Some(codec) => {
+                file.rewind()?;
+                Ok((Input::Compressed(codec, codec.decoder(file)), None))
+            }
+        }
+    }
+
+    /// Goes to a byte of what it holds; it was just opened.
+    pub(super) fn go_to(&mut self, offset: u64) -> io::Result<()> {
+        match self {
+            Input::Plain(file) => file.seek(SeekFrom::Start(offset)).map(|_| ()),
+            Input::Compressed(_, decoder) => {
+                let passed = io::copy(&mut decoder.take(offset), &mut io::sink())?;
+                if passed == offset { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+            }
+        }
+    }
+
+    /// How it is compressed, if it is.
+    pub(super) fn codec(&self) -> Option<Codec> {
+        if let Input::Compressed(codec, _) = self { Some(*codec) } else { None }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::Plain(file) => {
+                let n_bytes = file.read(room)?;
+                reads::count(n_bytes as u64);
+                Ok(n_bytes)
+            }
+            Input::Compressed(_, decoder) => decoder.read(room),
+        }
+    }
+}
+
+/// Counts what is read from a file.
+struct Counted<R>(R);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let n_bytes = self.0.read(room)?;
+        reads::count(n_bytes as u64);
+        Ok(n_bytes)
+    }
+}
+
+/// A frame, of which four bytes were read already.
+type Frame<R> =
+    ruzstd::decoding::StreamingDecoder<Chain<Cursor<[u8; 4]>, R>, ruzstd::decoding::FrameDecoder>;
+
+/// The frames of a Zstandard file, one after the other; those to be skipped left out (RFC 8878, 3.1).
+struct Zstd<R: Read> {
+    /// What follows, where no frame is being read.
+    input: Option<R>,
+    frame: Option<Frame<R>>,
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(frame) = &mut self.frame {
+                let n_bytes = frame.read(room)?;
+                if n_bytes > 0 || room.is_empty() {
+                    return Ok(n_bytes);
+                }
+            }
+            if let Some(frame) = self.frame.take() {
+                self.input = Some(frame.into_inner().into_inner().1);
+            }
+            if !self.begin()? {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Zstd<R> {
+    /// Begins the next frame; `false` where there is none.
+    fn begin(&mut self) -> io::Result<bool> {
+        let Some(mut input) = self.input.take() else { return Ok(false) };
+        let mut mark = [0; 4];
+        while !input.fill_buf()?.is_empty() {
+            input.read_exact(&mut mark)?;
+            // Of the marks of what is to be skipped four bits are free; behind them stands how long it is.
+            if u32::from_le_bytes(mark) & 0xffff_fff0 != 0x184d_2a50 {
+                let rest = Cursor::new(mark).chain(input);
+                self.frame = Some(Frame::new(rest).map_err(io::Error::other)?);
+                return Ok(true);
+            }
+            input.read_exact(&mut mark)?;
+            let len = u64::from(u32::from_le_bytes(mark));
+            if io::copy(&mut input.by_ref().take(len), &mut io::sink())? < len {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(false)
+    }
+}

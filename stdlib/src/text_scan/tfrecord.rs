@@ -1,0 +1,140 @@
+//! TFRecord: the length of the data (8 bytes, little endian), a checksum of that (4), the data, a checksum of them (4);
+//! <https://www.tensorflow.org/tutorials/load_data/tfrecord>, "TFRecords format details".
+
+use std::path::Path;
+
+use runtime::os;
+
+use super::compressed::Input;
+use super::framing::{End, RECORD_MAX};
+use super::{RecordFault, TextError};
+
+/// Bytes before the data, and behind them.
+pub(super) const HEADER: usize = 12;
+const FOOTER: usize = 4;
+
+/// What TFRecord makes of a checksum, so that one of data that hold checksums is another.
+fn masked(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// The length of the data, where the header is sound.
+pub(super) fn length(header: &[u8; HEADER]) -> Option<u64> {
+    let (length, checksum) = header.split_at(8);
+    let length: &[u8; 8] = length.first_chunk()?;
+    let checksum = u32::from_le_bytes(*checksum.first_chunk()?);
+    (masked(length) == checksum).then_some(u64::from_le_bytes(*length))
+}
+
+/// Where the record ends that begins these bytes.
+pub(super) fn end(bytes: &[u8]) -> End {
+    let Some(header) = bytes.first_chunk() else { return End::Later { quoted: false } };
+    let Some(length) = length(header) else { return End::Lost };
+    match whole(length) {
+        Some(end) if end <= bytes.len() => End::At { end, n_lines: 1 },
+        Some(_) => End::Later { quoted: false },
+        None => End::Lost,
+    }
+}
+
+/// Bytes of a record with so many of data, where it is not larger than one may be.
+fn whole(length: u64) -> Option<usize> {
+    let whole = usize::try_from(length).ok()?.checked_add(HEADER + FOOTER)?;
+    (whole <= RECORD_MAX).then_some(whole)
+}
+
+/// The data of a record, and what is wrong with it.
+///
+/// # Errors
+/// The header is damaged, or the record is cut off: both lose what follows in the file. Where `check` is asked for,
+/// the data are damaged.
+pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
+    let cut_off = || {
+        let message = format!("the record is cut off after {} bytes", record.len());
+        RecordFault::new(message, "write the file again: its end is missing").losing_rest()
+    };
+    let (header, rest) = record.split_first_chunk().ok_or_else(cut_off)?;
+    let length = length(header).ok_or_else(|| {
+        let help = "write the file again, or see that it is one of TFRecords";
+        RecordFault::new("the checksum of the length is wrong", help).losing_rest()
+    })?;
+    let Some(length) = whole(length).map(|it| it - HEADER - FOOTER) else {
+        let message = format!("the record has {length} bytes, and {RECORD_MAX} are the most");
+        return Err(RecordFault::new(message, "write smaller records").losing_rest());
+    };
+    let (data, footer) = rest.split_at_checked(length).ok_or_else(cut_off)?;
+    let footer: &[u8; FOOTER] = footer.first_chunk().ok_or_else(cut_off)?;
+    if check && masked(data) != u32::from_le_bytes(*footer) {
+        let help = "write the file again; `else skip` leaves the record out, `check: false` takes it as it is";
+        return Err(RecordFault::new("the checksum of the data is wrong", help));
+    }
+    Ok(data)
+}
+
+/// Hands the place of each record of a file to `visit`; reads headers alone.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, TextError> {
+    let unreadable = |why| TextError::unreadable(path, &why);
+    let (input, len) = Input::open(path).map_err(unreadable)?;
+    let file = match input {
+        Input::Plain(file) => file,
+        Input::Compressed(codec, _) => return Err(TextError::in_order_only(path, codec.name())),
+    };
+    let len = len.unwrap_or_default();
+    let (mut at, mut header) = (0, [0; HEADER]);
+    while at < len {
+        visit(at);
+        let room = &mut header[..(len - at).min(HEADER as u64) as usize];
+        os::read_exact_at(&file, room, at).map_err(unreadable)?;
+        let found = if room.len() == HEADER { length(&header) } else { None };
+        let end = found.and_then(whole).map(|it| at + it as u64);
+        // What is cut off, or has lost its length, takes the rest.
+        at = end.filter(|it| *it <= len).unwrap_or(len);
+    }
+    Ok(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as TensorFlow writes it.
+    pub(in super::super) fn record(data: &[u8]) -> Vec<u8> {
+        let length = (data.len() as u64).to_le_bytes();
+        let parts =
+            [&length[..], &masked(&length).to_le_bytes(), data, &masked(data).to_le_bytes()];
+        parts.concat()
+    }
+
+    /// The file of the one record `b"abc"`, by a CRC that goes bit by bit, which agrees with files of TensorFlow.
+    const ABC: [u8; 19] = [
+        0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xb0, 0x99, 0x49, 0x0e, 0x61, 0x62, 0x63,
+        0x6e, 0x57, 0xf1, 0x21,
+    ];
+
+    #[test]
+    fn a_record_is_framed_by_checksums() {
+        let whole = record(b"abc");
+        assert_eq!(whole, ABC);
+        assert_eq!(data(&whole, true), Ok(&b"abc"[..]));
+        assert_eq!(end(&whole), End::At { end: 19, n_lines: 1 });
+        for cut in 0..whole.len() {
+            let fault = data(&whole[..cut], true).unwrap_err();
+            assert!(fault.loses_rest && fault.message.contains("cut off"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found() {
+        let whole = record(b"abc");
+        for bit in 0..whole.len() * 8 {
+            let mut torn = whole.clone();
+            torn[bit / 8] ^= 1 << (bit % 8);
+            let fault = data(&torn, true).unwrap_err();
+            assert_eq!(fault.loses_rest, bit < HEADER * 8, "{fault}");
+            assert_eq!(data(&torn, false).is_ok(), bit >= HEADER * 8);
+        }
+    }
+}

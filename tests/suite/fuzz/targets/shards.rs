@@ -1,0 +1,144 @@
+//! TFRecords and tar archives: what is read of a file does not depend on the way it is read, and what is damaged is a
+//! fault of its record.
+
+use super::{
+    scratch::{Folder, split},
+    tables::{read, source},
+};
+use plan::{Arg, DType, Extent, Field, Type, Untyped};
+use runtime::{Args, Call, Kernels, Out, Philox, Scratch, Tensor};
+use written::Feature;
+
+#[path = "../../../../pipec/tests/common/shards.rs"]
+#[allow(dead_code, reason = "the tests of `pipec` use the rest")]
+mod written;
+
+thread_local! {
+    static FOLDER: Folder = Folder::new("shards");
+}
+
+/// Reads TFRecords. The first byte says how; the rest is the file.
+pub(crate) fn tfrecord(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    let form = ["example", "sequence", "bytes"][usize::from(way & 3).min(2)];
+    let ty = [
+        Type::Untyped(Untyped::Example),
+        Type::Untyped(Untyped::Sequence),
+        Type::scalar(DType::Bytes),
+    ];
+    let ty = ty[usize::from(way & 3).min(2)].clone();
+    let name = if form == "bytes" { "bytes" } else { "row" };
+    let check = Arg::Bool(way & 4 == 0);
+    shard("tfrecord", file, (name, ty), vec![Arg::Word(form.to_owned()), check], way & 8 == 0);
+}
+
+/// Reads a tar archive. The first byte says how; the rest is the file.
+pub(crate) fn tar(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    shard("tar", file, ("files", Type::Untyped(Untyped::Members)), Vec::new(), way & 8 == 0);
+}
+
+/// Reads a shard; damage is a fault of a record where `faults`, and else ends the run.
+fn shard(entry: &str, file: &[u8], (name, ty): (&str, Type), own: Vec<Arg>, faults: bool) {
+    FOLDER.with(|folder| {
+        let path = folder.write("shard", file);
+        let mut args = vec![Arg::Text(path.to_string_lossy().into_owned())];
+        args.extend(own);
+        args.extend([Arg::None, Arg::Bool(faults)]);
+        let mut fields = vec![Field { name: name.to_owned(), ty: ty.clone() }];
+        if faults {
+            fields.push(Field { name: "row.fault".to_owned(), ty: Type::scalar(DType::Str) });
+        }
+        let rows = read(&*source(entry, &args, &fields), &fields);
+        let is_compressed =
+            rows.as_ref().is_err_and(|it| it.to_string().contains("is compressed in it with"));
+        assert!(!faults || rows.is_ok() || is_compressed, "{rows:?}");
+        for (_, columns) in rows.iter().flatten() {
+            look_into(&columns[0], &ty);
+        }
+    });
+}
+
+/// Takes a record apart in every way that a program can.
+fn look_into(row: &[u8], ty: &Type) {
+    for name in ["a", "n", "jpg;cls", "json"] {
+        let of = match ty {
+            Type::Untyped(Untyped::Example) => Untyped::Feature,
+            Type::Untyped(Untyped::Sequence) => Untyped::SequenceFeature,
+            Type::Untyped(Untyped::Members) => Untyped::Bytes,
+            _ => return,
+        };
+        let value = Tensor::text(DType::Bytes, row);
+        let name = Tensor::text(DType::Str, name.as_bytes());
+        let Some(part) = call("untyped_field", &[value, name], (ty, &Type::Untyped(of)), Arg::None)
+        else {
+            continue;
+        };
+        let part = Tensor::text(DType::Bytes, &part);
+        for dtype in [DType::Bytes, DType::Str, DType::I64, DType::U8, DType::F32] {
+            let shapes: &[&[Extent]] = match dtype {
+                DType::Bytes | DType::Str => &[&[]],
+                _ => &[&[], &[Extent::Unknown], &[Extent::Unknown, Extent::Known(2)]],
+            };
+            for shape in shapes {
+                let result = Type::Tensor { dtype, shape: shape.to_vec() };
+                let to = Arg::Type(result.clone());
+                let _ = call("as_type", &[part], (&Type::Untyped(of), &result), to);
+            }
+        }
+    }
+}
+
+/// Calls a function of the library whose first argument is of a type; the value's bytes, where it has one.
+fn call(
+    name: &str,
+    values: &[Tensor<'_>],
+    (of, result): (&Type, &Type),
+    second: Arg,
+) -> Option<Vec<u8>> {
+    let args = [Arg::None, second];
+    let types = [Some(of.clone()), None];
+    let call = Call { args: &args, types: &types, result, sources: &[], outside: None };
+    let build = stdlib::Kernels.function(name).expect("the library has it");
+    let kernel = build(&call).ok()?;
+    let args = Args::of(values);
+    if let runtime::Kernel::View(run) = &kernel {
+        return Some(run(&args).ok()?.as_text().to_vec());
+    }
+    let mut register = Scratch::new();
+    kernel.write(&mut Philox::new(1, 2, 3), &args, &mut Out::grow(&mut register)).ok()?;
+    Some(register.tensor().as_bytes().unwrap_or_default().to_vec())
+}
+
+/// Files of TFRecords.
+pub(super) fn tfrecords() -> Vec<Vec<u8>> {
+    let example = written::example(&[
+        ("a", Feature::Floats(&[0.5, 1.5])),
+        ("n", Feature::Ints(&[1, -1])),
+        ("json", Feature::Bytes(&[b"x", b"y"])),
+    ]);
+    let list = vec![Feature::Ints(&[1, 2]), Feature::Ints(&[3, 4])];
+    let sequence = written::sequence(&[("a", Feature::Bytes(&[b"x"]))], &[("n", list)]);
+    let file = |way: u8, records: &[Vec<u8>]| [&[way][..], &written::tfrecord(records)].concat();
+    vec![
+        file(0, &[example.clone(), example]),
+        file(1, &[sequence]),
+        file(2, &[b"".to_vec(), b"abc".to_vec()]),
+    ]
+}
+
+/// Tar archives.
+pub(super) fn archives() -> Vec<Vec<u8>> {
+    let plain = written::tar(&[("a.jpg", b"x"), ("a.cls", b"7"), ("b/c.json", b"{\"a\": 1}")]);
+    let long = "x/".repeat(60) + "y.cls";
+    let extended = format!("{} path={long}\n", long.len() + 10);
+    let others = [
+        written::member("././@LongLink", b'L', long.as_bytes()),
+        written::member("short.cls", b'0', b"1"),
+        written::member("pax", b'x', extended.as_bytes()),
+        written::member("short.cls", b'0', b"2"),
+        written::member("folder/", b'5', b""),
+        written::member("link.cls", b'2', b""),
+    ];
+    [plain, others.concat()].map(|it| [&[0][..], &it].concat()).into()
+}
