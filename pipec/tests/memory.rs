@@ -193,6 +193,37 @@ fn a_value_that_does_not_fit_ends_the_run_and_is_named() {
     }
 }
 
+/// What stands beside values: the line that is being read, the places of records.
+#[test]
+fn what_readers_of_lines_hold_counts() {
+    let text = "edition 2026\npipeline endless = lines(\"endless.txt\") |> batch(2)\n\
+                pipeline empty = lines(\"empty.txt\") |> shuffle |> batch(1000)\n";
+    let folder = Folder::of("lines", &[("a.pipe", text)]);
+    std::fs::write(folder.join("endless.txt"), "x".repeat(100_000_000)).unwrap();
+    std::fs::write(folder.join("empty.txt"), "\n".repeat(8_000_000)).unwrap();
+    // The process itself has about 35 MB in a development build.
+    for (pipeline, given, end) in
+        [("endless", 60, (5, "the line is longer than 64 MiB")), ("empty", 50, (0, ""))]
+    {
+        let (mut memory, mut raises) = (given, 0);
+        loop {
+            let bound = format!("{memory}MB");
+            let printed = folder.pipec(&["run", "a.pipe", pipeline, "--json", "--memory", &bound]);
+            assert!(peak(&printed) <= memory * 1_050_000, "{memory} MB: {printed:#?}");
+            if printed.code == end.0 {
+                assert!(printed.err.contains(end.1), "{printed:#?}");
+                break;
+            }
+            assert_eq!(printed.code, 3, "{printed:#?}");
+            let (_, stated) = printed.err.split_once("`--memory ").unwrap();
+            let more: u64 = stated.split_once("MB").unwrap().0.parse().unwrap();
+            assert!(more > memory && raises < 6, "{memory} MB: {printed:#?}");
+            (memory, raises) = (more, raises + 1);
+        }
+        assert!(raises > 0, "{pipeline}: {memory} MB");
+    }
+}
+
 #[test]
 fn windows_over_real_pictures_hold_in_a_small_address_space() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/images/imagenet");

@@ -156,7 +156,8 @@ impl Processes {
                 pool.n += 1;
                 return None;
             }
-            pool = self.back.wait(pool).unwrap_or_else(PoisonError::into_inner);
+            let waited = runtime::await_another(|| self.back.wait(pool));
+            pool = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -171,6 +171,8 @@ struct Idle {
     waiting: [AtomicUsize; memory::CLASSES],
     /// Those that have waited, and got it.
     resumed: AtomicUsize,
+    /// Tasks that wait for what another one has.
+    elsewhere: AtomicUsize,
     /// Who holds the run to its limit.
     relief: OnceLock<Box<dyn Relief>>,
 }
@@ -267,6 +269,17 @@ impl Pool {
         self.idle.resumed.load(Relaxed)
     }
 
+    /// Tasks that wait for what another one has.
+    pub(crate) fn elsewhere(&self) -> usize {
+        self.idle.elsewhere.load(Relaxed)
+    }
+
+    /// A task waits for what another one has, until what is given is dropped.
+    pub(crate) fn waits_elsewhere(&self) -> Elsewhere {
+        self.idle.elsewhere.fetch_add(1, Relaxed);
+        Elsewhere(self.idle.clone())
+    }
+
     /// Counts so many bytes of other memory as the run's.
     pub(crate) fn working(&self, bytes: usize) -> Working {
         self.idle.take(bytes);
@@ -286,6 +299,17 @@ impl Pool {
     /// The most that these ever were.
     pub(crate) fn peak(&self) -> usize {
         self.idle.peak.load(Relaxed)
+    }
+}
+
+/// A task that waits for what another one has, and so is not at work.
+pub(crate) struct Elsewhere(Arc<Idle>);
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        self.0.elsewhere.fetch_sub(1, Relaxed);
+        // Who was alone is no longer.
+        self.0.resumed.fetch_add(1, Relaxed);
     }
 }
 
@@ -314,6 +338,29 @@ impl Working {
         (room, working)
     }
 
+    /// Counts so many bytes more, for the task of this thread. Ends it where the run has not got them.
+    pub(crate) fn grow(&mut self, bytes: usize) {
+        match &self.home {
+            Some(home) => home.take(bytes),
+            None => self.home = Self::of(bytes).into_home(),
+        }
+        self.bytes += if self.home.is_some() { bytes } else { 0 };
+    }
+
+    /// Counts so many bytes less.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        if let Some(home) = &self.home {
+            home.untake(bytes);
+        }
+    }
+
+    /// Where its bytes are counted, which goes on.
+    fn into_home(mut self) -> Option<Arc<Idle>> {
+        self.home.take()
+    }
+
     /// Whether a thread may keep so many bytes from one task to the next: a small part of what its run
     /// has.
     pub fn may_stay(bytes: usize) -> bool {
@@ -331,9 +378,9 @@ impl Drop for Working {
 
 impl Idle {
     fn new(most: usize, limit: usize) -> Self {
-        let (taken, peak, idle, waiting, resumed) = Default::default();
+        let (taken, peak, idle, waiting, resumed, elsewhere) = Default::default();
         let (kept, limit, relief) = (Mutex::default(), AtomicUsize::new(limit), OnceLock::new());
-        Self { kept, most, limit, taken, peak, idle, waiting, resumed, relief }
+        Self { kept, most, limit, taken, peak, idle, waiting, resumed, elsewhere, relief }
     }
 
     /// Counts `more` bytes. Idle buffers go where there would be too much; where that is not enough the

@@ -7,15 +7,18 @@
 //! kept of it now is worth as much as what could be kept of another instead; once the room is
 //! used up, the rest is computed anew each time.
 
+mod counter;
 mod disk;
 mod record;
 mod room;
 mod segment;
 
+pub(crate) use counter::{begin as begin_counting, take_back as take_back_counts};
 pub use disk::{Store, StoreStats};
 pub use room::{DiskRoom, folder_bytes};
 
 use crate::{Buffer, Chunk, Shape, Tensor, memory};
+use counter::Counter;
 use plan::{DType, ExprId, StageId, parts::Keep};
 use std::{
     collections::{HashMap, hash_map},
@@ -74,9 +77,9 @@ pub struct Cache {
     shards: Vec<Mutex<Shard>>,
     limit: u64,
     bytes: AtomicU64,
-    hits: AtomicU64,
-    misses: AtomicU64,
-    refused: AtomicU64,
+    hits: Counter,
+    misses: Counter,
+    refused: Counter,
 }
 
 /// What a cache has done so far.
@@ -129,9 +132,9 @@ impl Cache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             limit,
             bytes: AtomicU64::new(0),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            hits: Counter::default(),
+            misses: Counter::default(),
+            refused: Counter::default(),
         }
     }
 
@@ -150,7 +153,7 @@ impl Cache {
     pub fn find(&self, key: CacheKey) -> Option<Tensor<'_>> {
         let found = self.peek(key);
         let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.fetch_add(1, Relaxed);
+        counter.add(1);
         found
     }
 
@@ -162,13 +165,13 @@ impl Cache {
     /// Whether a value that comes now would not be kept: one was refused before. One that is less
     /// large would be, but it is computed sooner than that is found out.
     pub(crate) fn is_full(&self) -> bool {
-        self.disk.is_none() && self.refused.load(Relaxed) > 0
+        self.disk.is_none() && self.refused.get() > 0
     }
 
     /// Says that a value was not looked for, since it could not be kept.
     pub(crate) fn passes_by(&self) {
-        self.misses.fetch_add(1, Relaxed);
-        self.refused.fetch_add(1, Relaxed);
+        self.misses.add(1);
+        self.refused.add(1);
     }
 
     /// Keeps a copy of the value of `key`, in memory and on disk, where there is room.
@@ -181,7 +184,7 @@ impl Cache {
 
     /// Says that a value was on disk which `find` has not found, and keeps it in memory too.
     pub(crate) fn found_on_disk(&self, key: CacheKey, value: &Tensor<'_>) {
-        self.misses.fetch_sub(1, Relaxed);
+        self.misses.add(-1);
         self.insert_in_memory(key, value);
     }
 
@@ -189,7 +192,7 @@ impl Cache {
         let bytes = value.bytes() as u64 + ENTRY_BYTES;
         let room = |used: u64| (used + bytes <= self.limit).then_some(used + bytes);
         if !is_spare(bytes) || self.bytes.fetch_update(Relaxed, Relaxed, room).is_err() {
-            self.refused.fetch_add(1, Relaxed);
+            self.refused.add(1);
             return;
         }
         let mut data = Buffer::of(value.bytes());
@@ -215,9 +218,9 @@ impl Cache {
     pub fn stats(&self) -> CacheStats {
         let entries = self.shards.iter().map(|it| locked(it).len() as u64).sum();
         CacheStats {
-            hits: self.hits.load(Relaxed),
-            misses: self.misses.load(Relaxed),
-            refused: self.refused.load(Relaxed),
+            hits: self.hits.get(),
+            misses: self.misses.get(),
+            refused: self.refused.get(),
             entries,
             bytes: self.bytes.load(Relaxed),
             limit: self.limit,

@@ -7,9 +7,14 @@ mod texts;
 
 pub use texts::{TEXTS_BYTES_MAX, Texts};
 
-use crate::{Buffer, Element, Pool, Shape, Tensor};
+use crate::{Buffer, Counted, Element, Pool, Shape, Tensor};
 use plan::DType;
-use std::{ops::Range, ptr::NonNull, slice, sync::Arc};
+use std::{
+    ops::Range,
+    ptr::NonNull,
+    slice,
+    sync::{Arc, Weak},
+};
 
 /// One field of the records of a chunk; cheap to clone and to cut.
 #[derive(Debug, Clone)]
@@ -25,7 +30,7 @@ enum Extents {
     /// The same for each row.
     Fixed(Shape),
     /// `rank` extents for each row, and where it begins; one offset more than rows, in elements.
-    Ragged { rank: usize, shapes: Arc<Vec<u32>>, offsets: Arc<Vec<u64>> },
+    Ragged { rank: usize, shapes: Arc<Counted<u32>>, offsets: Arc<Counted<u64>> },
 }
 
 impl Column {
@@ -142,6 +147,11 @@ impl Column {
         whole.then(|| Self { extents, rows: start / n..end / n, ..self.clone() })
     }
 
+    /// The memory that its rows lie in, as long as somebody has it.
+    pub(crate) fn memory(&self) -> Weak<Buffer> {
+        Arc::downgrade(&self.values)
+    }
+
     /// Bytes that its rows take.
     pub fn bytes(&self) -> usize {
         let elements = match &self.extents {
@@ -213,8 +223,8 @@ pub struct Builder {
     fixed: Option<Shape>,
     rank: usize,
     rows: usize,
-    shapes: Vec<u32>,
-    offsets: Vec<u64>,
+    shapes: Counted<u32>,
+    offsets: Counted<u64>,
     bytes: usize,
     buffer: Buffer,
     pool: Pool,
@@ -228,14 +238,17 @@ impl Builder {
         // The length of a text is an axis, of which the type says nothing.
         let rank = usize::from(dtype.is_text()) + ty.shape().map_or(0, <[_]>::len);
         let bytes = ty.fixed_bytes().unwrap_or(64).saturating_mul(rows);
-        let offsets = if fixed.is_some() { Vec::new() } else { vec![0] };
+        let mut offsets = Counted::new();
+        if fixed.is_none() {
+            offsets.push(0);
+        }
         let buffer = pool.buffer(bytes.min(ROOM_MAX));
         Self {
             dtype,
             fixed,
             rank,
             rows: 0,
-            shapes: Vec::new(),
+            shapes: Counted::new(),
             offsets,
             bytes: 0,
             buffer,

@@ -8,6 +8,7 @@ mod build;
 mod cut;
 mod deal;
 mod flow;
+mod handed;
 mod hands;
 mod lanes;
 mod least;
@@ -34,6 +35,7 @@ pub use stats::{StageStats, Stats};
 use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os};
 use bound::Budget;
 use deal::Below;
+use handed::Handed;
 use least::Needs;
 use memory::enter;
 use node::Class;
@@ -215,6 +217,8 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         waited: Duration::ZERO,
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
         shared_work: (options.rank.is_shared()).then(|| SharedWork::of(program)),
+        handed: Handed::default(),
+        batched: program.batched,
         on_lost: None,
     })
 }
@@ -243,6 +247,10 @@ pub struct Run {
     position: Position,
     /// Where other runs do a part of the work.
     shared_work: Option<SharedWork>,
+    /// What the consumer has.
+    handed: Handed,
+    /// Whether what it gets are batches.
+    batched: bool,
     on_lost: Option<OnLost>,
 }
 

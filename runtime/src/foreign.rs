@@ -1,6 +1,6 @@
 //! Functions that stand outside of the program, such as those of Python: whoever runs it brings them.
 
-use crate::{Failure, Fault, Tensor};
+use crate::{Failure, Fault, Pool, Tensor, memory};
 use plan::{DType, Foreign};
 use std::{
     cell::{Cell, RefCell},
@@ -34,6 +34,13 @@ pub(crate) fn apart(wait: &mut (dyn FnMut() + Send)) {
         Some(outside) => outside.apart(wait),
         None => wait(),
     }
+}
+
+/// Waits for what another task of the same run has, such as a process that both call: meanwhile the task
+/// of this thread is not at work, so that nobody waits for it to give memory back.
+pub fn await_another<T>(wait: impl FnOnce() -> T) -> T {
+    let _waiting = memory::pool_of_task(|pool| pool.map(Pool::waits_elsewhere));
+    wait()
 }
 
 /// Says that another process has used so much processor time for the work of the calling thread, which

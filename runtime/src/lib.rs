@@ -5,6 +5,7 @@
 mod buffer;
 mod cache;
 mod column;
+mod counted;
 mod eval;
 mod executor;
 mod fault;
@@ -23,6 +24,7 @@ pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
 pub use column::{Builder, Chunk, ChunkBuilder, Column, Ragged, TEXTS_BYTES_MAX, Texts};
+pub use counted::Counted;
 pub use eval::{
     CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,
 };
@@ -30,7 +32,7 @@ pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Step, Stopper, start,
 };
 pub use fault::{Failure, Fault};
-pub use foreign::{ForeignFunction, Outside, worked_elsewhere};
+pub use foreign::{ForeignFunction, Outside, await_another, worked_elsewhere};
 pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
 };

@@ -8,6 +8,7 @@ mod carried;
 
 use super::{
     CacheKey, KeyIsHash,
+    counter::Counter,
     record::{Found, Record},
     room::DiskRoom,
     segment::{self, Segment},
@@ -87,7 +88,7 @@ struct Place {
 
 #[derive(Debug, Default)]
 struct Counts {
-    hits: AtomicU64,
+    hits: Counter,
     written: AtomicU64,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -172,7 +173,7 @@ impl Store {
         let Counts { hits, written, entries, bytes, damaged } = &self.counts;
         let entries = entries.load(Relaxed);
         StoreStats {
-            hits: hits.load(Relaxed),
+            hits: hits.get(),
             written: written.load(Relaxed),
             entries,
             bytes: bytes.load(Relaxed),
@@ -233,7 +234,7 @@ impl Store {
 
     fn fill(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
         let found = self.take(key, (place, record), room);
-        self.counts.hits.fetch_add(u64::from(found), Relaxed);
+        self.counts.hits.add(i64::from(found));
         found
     }
 

@@ -6,7 +6,7 @@
 //! length, and a value of several texts has one more, by which the two are told apart.
 
 use super::{Builder, Column, Extents};
-use crate::{Shape, Tensor};
+use crate::{Counted, Shape, Tensor};
 use plan::DType;
 use std::sync::Arc;
 
@@ -95,9 +95,12 @@ impl Column {
         let texts = self.row(row).texts()?;
         let Extents::Ragged { offsets, .. } = &self.extents else { return None };
         let begin = offsets[self.rows.start + row] + Texts::packed_bytes(texts.len(), 0) as u64;
-        let ends = (0..texts.len()).map(|it| begin + texts.end(it) as u64);
-        let offsets: Vec<u64> = [begin].into_iter().chain(ends).collect();
-        let shapes = offsets.windows(2).map(|it| (it[1] - it[0]) as u32).collect();
+        let (mut offsets, mut shapes) = (Counted::new(), Counted::new());
+        offsets.reserve_exact(texts.len() + 1);
+        offsets.push(begin);
+        offsets.extend((0..texts.len()).map(|it| begin + texts.end(it) as u64));
+        shapes.reserve_exact(texts.len());
+        shapes.extend(offsets.windows(2).map(|it| (it[1] - it[0]) as u32));
         let (rows, values) = (0..texts.len(), self.values.clone());
         let extents =
             Extents::Ragged { rank: 1, shapes: Arc::new(shapes), offsets: Arc::new(offsets) };

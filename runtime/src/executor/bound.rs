@@ -127,11 +127,12 @@ impl State {
         self.budget.has_room(underway, reserve.unwrap_or(0), node)
     }
 
-    /// Tasks at work that do not wait for memory.
+    /// Tasks at work that wait neither for memory nor for another task.
     fn at_work(&self) -> usize {
         let active: usize = self.nodes.iter().map(|it| it.measured.active).sum();
         let waiting = Class::ALL.map(|it| self.budget.pool.waiting(it as usize));
-        active.saturating_sub(waiting.iter().sum())
+        let waiting = waiting.iter().sum::<usize>() + self.budget.pool.elsewhere();
+        active.saturating_sub(waiting)
     }
 
     /// Takes note of a task that would have taken more than there is.

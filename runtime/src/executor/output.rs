@@ -82,7 +82,12 @@ impl Run {
             }
             match item {
                 Some(Item::Chunk(parcel)) => return Step::Chunk(self.deliver(parcel)),
-                Some(Item::Failed(failure)) => return Step::Failed(self.fail(failure)),
+                Some(Item::Failed(failure)) => {
+                    let what =
+                        if self.batched { ("batch", "batches") } else { ("record", "records") };
+                    let failure = self.handed.named(failure, what);
+                    return Step::Failed(self.fail(failure));
+                }
                 Some(Item::End) => {
                     let (padding, epoch) = (self.padding(), self.position.epoch);
                     self.phase = Phase::EpochOver(epoch);
@@ -110,6 +115,7 @@ impl Run {
         let Parcel { chunk, at, .. } = parcel;
         let (epoch, rows) = (chunk.epoch, chunk.rows);
         let chunk = self.without_hidden(chunk);
+        self.handed.add(&chunk);
         if self.shared_work.is_none() {
             self.position = Position { epoch, at };
             return chunk;

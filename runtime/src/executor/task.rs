@@ -8,7 +8,7 @@ use super::{
     supply::{Cursor, Drawn, Pass, Places, Supply},
 };
 use crate::{
-    Chunk, Failure,
+    Chunk, Failure, cache,
     eval::{Compiled, Destination, Lost, Registers},
     foreign,
     memory::{self, Manner},
@@ -159,6 +159,7 @@ impl Job {
         let Self { node, stage, slot, label, bytes_in, timing, manner, put_off, work } = self;
         let again = if manner == Manner::Waits { None } else { work.again() };
         let resumed = if manner == Manner::Alone { memory::resumed() } else { 0 };
+        cache::begin_counting(again.is_some());
         let begun = timing.begin();
         let run = AssertUnwindSafe(|| work.run(own.of(stage), manner));
         let (result, memory) = memory::task(manner, || catch_unwind(run));
@@ -181,6 +182,7 @@ impl Job {
         let was_put_off = put_off > 0;
         let result = match again.filter(|_| is_short) {
             Some(work) => {
+                cache::take_back_counts();
                 let (label, put_off) = (label.clone(), put_off + 1);
                 let job =
                     Self { node, stage, slot, label, bytes_in, timing, manner, put_off, work };

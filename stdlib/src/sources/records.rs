@@ -5,7 +5,7 @@ use crate::text_scan::{
     Place, Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
 };
 use plan::unmix;
-use runtime::{ChunkBuilder, Failure, Fingerprint, Source, Stream, mix, os, reads};
+use runtime::{ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, mix, os, reads};
 use std::{
     fs::File,
     io,
@@ -86,7 +86,7 @@ struct Files {
 
 /// Memory that is kept from one read to the next.
 struct Reading<S> {
-    bytes: Vec<u8>,
+    bytes: Counted<u8>,
     scratch: S,
 }
 
@@ -114,7 +114,7 @@ impl<F: Format> Source for Records<F> {
 
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
         let index = self.inner.index()?;
-        let mut reading = Reading { bytes: Vec::new(), scratch: F::Scratch::default() };
+        let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
         let mut from = 0;
         while from < numbers.len() {
             let run = index.run(&numbers[from..]);
@@ -299,8 +299,8 @@ struct Held {
     ordinal: u64,
     /// Lines of the file before them.
     line: u64,
-    bytes: Vec<u8>,
-    records: Vec<Span>,
+    bytes: Counted<u8>,
+    records: Counted<Span>,
     /// How many were handed on.
     next: usize,
 }
@@ -369,16 +369,18 @@ impl<F: Format> InOrder<F> {
             Some(reader) => reader,
             None => self.reader.insert(self.inner.format.reader(&files.paths)?),
         };
-        let Some(block) = reader.next_block().map_err(text_failure)? else { return Ok(false) };
         let held = &mut self.held;
+        // One after the other has the memory for records: of short lines they take more than the text.
+        let n_before = held.records.len() as u64;
+        reader.swap_records(&mut held.records);
+        let Some(block) = reader.next_block().map_err(text_failure)? else { return Ok(false) };
         let file = block.position.file as usize;
-        held.ordinal = if file == held.file { held.ordinal + held.records.len() as u64 } else { 0 };
+        held.ordinal = if file == held.file { held.ordinal + n_before } else { 0 };
         (held.file, held.line, held.next) = (file, block.position.line, 0);
         held.offset = block.position.offset;
         held.bytes.clear();
         held.bytes.extend_from_slice(block.bytes);
-        held.records.clear();
-        held.records.extend_from_slice(block.records);
+        reader.swap_records(&mut held.records);
         Ok(true)
     }
 }

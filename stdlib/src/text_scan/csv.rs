@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use memchr::memchr;
+use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{End, Framing, byte_order_mark, closing_quote, trim, unclosed};
@@ -114,7 +115,7 @@ impl Table {
 #[derive(Debug, Default)]
 pub struct Splitter {
     /// What fields without their quotes are written to.
-    scratch: Vec<u8>,
+    scratch: Counted<u8>,
     /// Where each field begins and ends.
     spans: Vec<(u32, u32)>,
 }

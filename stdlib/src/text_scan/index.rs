@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memchr_iter;
-use runtime::os;
+use runtime::{Counted, os};
 
 use super::framing::{Framing, RECORD_MAX};
 use super::{Place, RecordFault, RecordReader, TextError, csv, tar, tfrecord};
@@ -18,7 +18,7 @@ const RECORDS_MAX: usize = 1 << 30;
 pub struct RecordIndex {
     framing: Framing,
     /// Where the records begin, as if the files were one.
-    starts: Vec<u64>,
+    starts: Counted<u64>,
     /// Where the files begin, as if they were one, and where the last ends.
     bases: Vec<u64>,
 }
@@ -59,7 +59,7 @@ impl RecordIndex {
     /// # Errors
     /// A file cannot be read, or there are more than 2³⁰ records.
     pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, TextError> {
-        let mut index = RecordIndex { framing, starts: Vec::new(), bases: vec![0] };
+        let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
         for path in files {
             let base = index.bases[index.bases.len() - 1];
             let visit = |at| index.starts.push(base + at);
@@ -78,7 +78,7 @@ impl RecordIndex {
     }
 
     fn of(mut reader: RecordReader, framing: Framing) -> Result<RecordIndex, TextError> {
-        let mut index = RecordIndex { framing, starts: Vec::new(), bases: vec![0] };
+        let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
         let mut end_of_file = 0;
 
         while let Some(block) = reader.next_block()? {

@@ -3,9 +3,10 @@
 //! What a block holds depends on where it begins and on nothing else, so that a reader set to the
 //! position of a block gives that block again.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark};
@@ -33,14 +34,14 @@ pub struct RecordReader {
     len: Option<u64>,
     /// Where the next record is.
     position: Position,
-    buffer: Vec<u8>,
+    buffer: Counted<u8>,
     /// The place in the buffer of the next record.
     at: usize,
     /// Whether the buffer's end is the file's.
     at_end: bool,
     /// Whether nobody knows where the next record of the file begins.
     is_lost: bool,
-    spans: Vec<Span>,
+    spans: Counted<Span>,
 }
 
 /// The place of a record: what a reader needs to go on from there.
@@ -141,11 +142,11 @@ impl RecordReader {
             input: None,
             len: None,
             position: Position::default(),
-            buffer: Vec::new(),
+            buffer: Counted::new(),
             at: 0,
             at_end: false,
             is_lost: false,
-            spans: Vec::new(),
+            spans: Counted::new(),
         }
     }
 
@@ -202,6 +203,11 @@ impl RecordReader {
     fn next_file(&mut self) {
         self.input = None;
         self.position = Position { file: self.position.file + 1, offset: 0, line: 0 };
+    }
+
+    /// Hands over the records of the last block, or takes the memory for those of the next one.
+    pub fn swap_records(&mut self, records: &mut Counted<Span>) {
+        std::mem::swap(&mut self.spans, records);
     }
 
     fn open(&mut self) -> Result<(), TextError> {
@@ -285,14 +291,13 @@ impl RecordReader {
         if self.at_end || self.buffer.len() - self.at >= window {
             return Ok(());
         }
-        self.buffer.drain(..self.at);
+        self.buffer.remove_first(self.at);
         self.at = 0;
         self.buffer.shrink_to(self.block);
 
         let input = self.input.as_mut().expect("a file is open while records are cut");
         let wanted = window - self.buffer.len();
-        self.buffer.reserve_exact(wanted);
-        let read = input.by_ref().take(wanted as u64).read_to_end(&mut self.buffer);
+        let read = self.buffer.read(&mut *input, wanted);
         let path = &self.files[self.position.file as usize];
         let codec = input.codec();
         let found = read.map_err(|why| match codec {
@@ -339,7 +344,7 @@ struct Cut {
 }
 
 /// Cuts bytes into records; what is left at the end of a file is one, if no quote is open.
-fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Vec<Span>) -> Cut {
+fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
     let (mut at, mut line) = (0, 0);
     while at < bytes.len() {
         let (end, n_lines) = match framing.end(&bytes[at..]) {

@@ -3,15 +3,20 @@
 use super::crowds::{LATE, crowd, meet};
 use crate::{
     Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
-    Kernel, Kernels, Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, mix,
+    Kernel, Kernels, Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, Working,
+    mix,
 };
 use plan::{
     Arg, Code, DType, Expr, Field, Graph, IdVec, Index, Policy, Program, Records, Stage, StageId,
     Transform, Type,
 };
-use std::sync::{
-    Arc, Condvar, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError, TryLockError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 
 pub(super) struct Library;
@@ -23,6 +28,8 @@ impl Kernels for Library {
             "fail_at" => Some(|_| Ok(fail_at())),
             "fail_each" => Some(|_| Ok(fail_each())),
             "panic_at" => Some(|_| Ok(panic_at())),
+            "swell" => Some(|_| Ok(swell())),
+            "pooled" => Some(|_| Ok(pooled())),
             "meet" => Some(|_| Ok(meet(0))),
             "meet_late" => Some(|_| Ok(meet(LATE))),
             "crowd" => Some(|_| Ok(crowd())),
@@ -90,6 +97,65 @@ fn fail_each() -> Kernel {
     Kernel::compute(|args, out| match args.int(0) {
         x if x % args.int(1) == 0 => Err(Fault::new("told", format!("{x} was to fail"))),
         x => out.scalar::<i64>(x),
+    })
+}
+
+/// Times that a record of `swell` asked for its memory.
+pub(super) static SWELLS: AtomicUsize = AtomicUsize::new(0);
+
+/// Some records need so many KiB while they are computed, and fail where another one is computed then.
+fn swell() -> Kernel {
+    /// One that is computed, however that ends.
+    struct AtWork<'a>(&'a AtomicUsize);
+    impl Drop for AtWork<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let at_work = AtomicUsize::new(0);
+    Kernel::compute(move |args, out| {
+        at_work.fetch_add(1, Ordering::SeqCst);
+        let _one = AtWork(&at_work);
+        let x = args.int(0);
+        if x % 37 == 5 {
+            SWELLS.fetch_add(1, Ordering::SeqCst);
+            let _room = Working::of(args.int(1) as usize * 1024);
+            if at_work.load(Ordering::SeqCst) > 1 {
+                return Err(Fault::new("told", "it is not alone".to_owned()));
+            }
+        }
+        out.scalar::<i64>(2 * x)
+    })
+}
+
+/// The only process that calls `pooled`, and those that wait for it.
+static PROCESS: Mutex<()> = Mutex::new(());
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// Is called in the process; with 1 it asks, at a time when another one waits for that, for memory that is
+/// not there.
+fn pooled() -> Kernel {
+    Kernel::compute(|args, out| {
+        let _process = match PROCESS.try_lock() {
+            Ok(it) => it,
+            Err(TryLockError::Poisoned(it)) => it.into_inner(),
+            Err(TryLockError::WouldBlock) => crate::await_another(|| {
+                WAITING.fetch_add(1, Ordering::SeqCst);
+                let it = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+                WAITING.fetch_sub(1, Ordering::SeqCst);
+                it
+            }),
+        };
+        if args.int(1) == 1 && args.int(0) == 16 {
+            for _ in 0..5000 {
+                if WAITING.load(Ordering::SeqCst) > 0 {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            drop(Working::of(1 << 30));
+        }
+        out.scalar::<i64>(args.int(0))
     })
 }
 
