@@ -12,8 +12,8 @@ use libtest_mimic::{Failed, Trial};
 use runtime::{Failure, Options};
 use std::{
     env, fs,
-    path::Path,
-    process::{Command, ExitCode},
+    path::{Path, PathBuf},
+    process::{self, Command, ExitCode},
 };
 
 /// Pipelines of a run that is to be quick, and of one that need not.
@@ -26,9 +26,18 @@ const RAISES_MAX: usize = 4;
 /// Says to a process that it is to run what a file holds: the bytes that it may hold, and the file.
 const CHILD: &str = "PIPEC_BOUNDED_CHILD";
 
+/// Says to it which control group it is to be in.
+const GROUP: &str = "PIPEC_BOUNDED_GROUP";
+
 /// The check.
 pub(crate) fn trials() -> Vec<Trial> {
-    if cfg!(target_os = "linux") { vec![trial("bounded/pipelines", pipelines)] } else { Vec::new() }
+    match cfg!(target_os = "linux") {
+        true => vec![
+            trial("bounded/pipelines", pipelines),
+            trial("bounded/control-group", in_control_group),
+        ],
+        false => Vec::new(),
+    }
 }
 
 /// Runs what it was started for, if that is what this process is for.
@@ -36,6 +45,10 @@ pub(crate) fn child() -> Option<ExitCode> {
     let asked = env::var(CHILD).ok()?;
     let (memory, file) = asked.split_once(' ').expect("the parent says both");
     let memory: u64 = memory.parse().expect("it is a number");
+    if let Ok(group) = env::var(GROUP) {
+        let joined = fs::write(Path::new(&group).join("cgroup.procs"), process::id().to_string());
+        joined.expect("the parent has made the group");
+    }
     Some(run(Path::new(file), memory))
 }
 
@@ -92,9 +105,15 @@ struct Ran {
 
 impl Ran {
     fn of(file: &Path, memory: u64) -> Result<Self, String> {
+        Self::within(file, memory, None)
+    }
+
+    fn within(file: &Path, memory: u64, group: Option<&Group>) -> Result<Self, String> {
         let program = env::current_exe().map_err(|it| it.to_string())?;
         let asked = format!("{memory} {}", file.display());
-        let output = Command::new(program).env(CHILD, asked).output();
+        let mut command = Command::new(program);
+        command.env(CHILD, asked).envs(group.map(|it| (GROUP, &it.0)));
+        let output = command.output();
         let output = output.map_err(|it| it.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let broken =
@@ -143,6 +162,68 @@ fn pipelines() -> Result<(), Failed> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+/// A control group with a bound of memory, gone afterwards.
+struct Group(PathBuf);
+
+impl Group {
+    /// None where the system lets nobody make one.
+    fn new(bytes: u64) -> Option<Self> {
+        // Both versions of control groups; of the second the one that this process is in may have others.
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let own = own.lines().find_map(|it| it.strip_prefix("0::/")).unwrap_or_default().to_owned();
+        let second = Path::new("/sys/fs/cgroup").join(own);
+        let places = [
+            (Path::new("/sys/fs/cgroup/memory").to_owned(), "memory.limit_in_bytes"),
+            (second, "memory.max"),
+        ];
+        places.into_iter().find_map(|(place, limit)| {
+            let group = Self(place.join(format!("pipec-bounded-{}", process::id())));
+            fs::create_dir(&group.0).ok()?;
+            fs::write(group.0.join(limit), bytes.to_string()).ok()?;
+            group.0.join("cgroup.procs").is_file().then_some(group)
+        })
+    }
+
+    /// The most bytes that it has held, where the system says so.
+    fn peak(&self) -> Option<u64> {
+        let read = |name| fs::read_to_string(self.0.join(name)).ok()?.trim().parse().ok();
+        read("memory.max_usage_in_bytes").or_else(|| read("memory.peak"))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// The system itself holds a run to what it was given: it ends it where it takes more.
+#[expect(clippy::print_stdout, reason = "`--nocapture` shows what was run")]
+fn in_control_group() -> Result<(), Failed> {
+    if Group::new(64 << 20).is_none() {
+        println!("skipped: no control group can be made here");
+        return Ok(());
+    }
+    let inputs = Inputs::new("bounded-group")?;
+    let file = inputs.0.join("bounded.pipe");
+    // Without a bound it takes several times as much as it is given below.
+    let text = "edition 2026\npipeline p = range(60) |> map { i, x: full([500, 500, 4], f32(1)) * f32(i) }\n    \
+                |> map { i, x, y: x * f32(2) } |> shuffle(window: 8) |> batch(2, tail: keep)\n";
+    fs::write(&file, text)?;
+    let free = Ran::of(&file, 64 << 30)?;
+    let needed = Ran::of(&file, 1_000_000)?.needed().ok_or("it is not refused")?;
+    // What the system counts beside the process's own: tables of pages, pipes.
+    let group = Group::new(needed + needed / 20 + (4 << 20)).ok_or("no second group")?;
+    let ran = Ran::within(&file, needed, Some(&group))?;
+    if ran.given != free.given || ran.end != free.end {
+        return Err(format!("with {needed} bytes: {ran:?}, and without a bound {free:?}").into());
+    }
+    if group.peak().is_some_and(|it| it < needed / 4) {
+        return Err(format!("it was in no group: {:?} of {needed}", group.peak()).into());
+    }
+    Ok(())
 }
 
 /// Runs the program of a file under several budgets.

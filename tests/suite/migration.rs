@@ -107,7 +107,18 @@ fn there(snippet: &str, row: &Row) -> Result<(), Failed> {
             Err(format!("no parameter in `{snippet}`").into())
         };
     }
-    let source = match snippet {
+    let source = program(snippet);
+    let found = messages(&source);
+    if found.iter().any(Diagnostic::is_error) {
+        Err(wrong(snippet, &source, &found))
+    } else {
+        Ok(())
+    }
+}
+
+/// A program that a snippet is part of.
+fn program(snippet: &str) -> String {
+    match snippet {
         // A batch has no text, and pads only what it is told to pad.
         it if it.contains("batch(") => {
             let fields = if it.contains("ids") { "x, label, ids" } else { "x, label" };
@@ -126,12 +137,6 @@ fn there(snippet: &str, row: &Row) -> Result<(), Failed> {
         }
         it if it.starts_with('{') => format!("{AROUND}pipeline p = of |> map {it}\n"),
         it => format!("{AROUND}pipeline p = of |> map {{ y: {it} }}\n"),
-    };
-    let found = messages(&source);
-    if found.iter().any(Diagnostic::is_error) {
-        Err(wrong(snippet, &source, &found))
-    } else {
-        Ok(())
     }
 }
 

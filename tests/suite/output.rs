@@ -135,6 +135,12 @@ fn check_against(compiled: &Compiled, whole: &Output) -> Result<(), String> {
     Ok(())
 }
 
+/// Outputs in their order: the epoch of each, and a hash of it.
+type Outputs = [(u32, u64)];
+
+/// What runs a program in one of several ways.
+type Runs<'r> = dyn Fn(&Options) -> Result<Vec<(u32, u64)>, Failure> + 'r;
+
 /// Ranks that share the work.
 const WORLD: u32 = 3;
 
@@ -154,28 +160,8 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
     let of_rank = |rank| run(&Options { rank: of_world(rank), ..base.clone() });
     let ranks: Vec<_> =
         (0..WORLD).map(of_rank).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
-    let keeps_tail = compiled.program.deal.keeps_tail;
     for epoch in 0..2 {
-        let of_epoch = |all: &[(u32, u64)]| -> Vec<u64> {
-            all.iter().filter(|it| it.0 == epoch).map(|it| it.1).collect()
-        };
-        let (whole, ranks) = (of_epoch(&whole), ranks.iter().map(|it| of_epoch(it)));
-        let ranks: Vec<_> = ranks.collect();
-        let all = whole.len();
-        let dealt = if keeps_tail { all } else { all - all % WORLD as usize };
-        let rounds = 0..all.div_ceil(WORLD as usize);
-        let merged: Vec<u64> =
-            rounds.flat_map(|it| ranks.iter().filter_map(move |of| of.get(it).copied())).collect();
-        if merged.get(..dealt) != whole.get(..dealt) {
-            return Err(format!(
-                "epoch {epoch} of three ranks is another one:\n{ranks:x?}\nof one:\n{whole:x?}"
-            ));
-        }
-        let lens: Vec<_> = ranks.iter().map(Vec::len).collect();
-        let is_even = lens.iter().all(|it| *it == lens[0]);
-        if !is_even && (!keeps_tail || compiled.program.deal.valid.is_some()) {
-            return Err(format!("epoch {epoch}: the ranks have {lens:?} outputs"));
-        }
+        check_epoch(compiled, epoch, (&whole, &ranks))?;
     }
     if compiled.program.deal.valid.is_some() {
         // A loop over epochs goes on with the same one on each of them, also after a padded batch.
@@ -193,13 +179,22 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
         check_parts(&run, &Options { rank, ..base.clone() }, all, &whole)?;
     }
 
+    check_resumed(compiled, (&base, &run), (&whole, &ranks[1]))
+}
+
+/// What one rank of several has left, one run alone goes on with.
+fn check_resumed(
+    compiled: &Compiled,
+    (base, run): (&Options, &Runs<'_>),
+    (whole, own): (&Outputs, &Outputs),
+) -> Result<(), String> {
     let rank = Options { rank: of_world(1), ..base.clone() };
-    for stop in [1, ranks[1].len() / 2, ranks[1].len().saturating_sub(2)] {
+    for stop in [1, own.len() / 2, own.len().saturating_sub(2)] {
         let (some, position) = hashes(compiled, &rank, stop).map_err(|it| it.to_string())?;
         let epoch = position.epoch;
-        let in_epoch = |all: &[(u32, u64)]| all.iter().filter(|it| it.0 == epoch).count();
+        let in_epoch = |all: &Outputs| all.iter().filter(|it| it.0 == epoch).count();
         // The last round may not be full.
-        let given = (in_epoch(&some) * WORLD as usize).min(in_epoch(&whole));
+        let given = (in_epoch(&some) * WORLD as usize).min(in_epoch(whole));
         let rest = Options { epochs: epoch..2, resume: Some(position), ..base.clone() };
         let rest = run(&rest).map_err(|it| it.to_string())?;
         let expected: Vec<_> = whole.iter().filter(|it| it.0 >= epoch).skip(given).collect();
@@ -209,6 +204,36 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
                 rest.len(),
             ));
         }
+    }
+    Ok(())
+}
+
+/// The outputs of an epoch of all ranks, in turn, are those of one run, and each has equally many where it must.
+fn check_epoch(
+    compiled: &Compiled,
+    epoch: u32,
+    (whole, ranks): (&Outputs, &[Vec<(u32, u64)>]),
+) -> Result<(), String> {
+    let keeps_tail = compiled.program.deal.keeps_tail;
+    let of_epoch = |all: &Outputs| -> Vec<u64> {
+        all.iter().filter(|it| it.0 == epoch).map(|it| it.1).collect()
+    };
+    let (whole, ranks) = (of_epoch(whole), ranks.iter().map(|it| of_epoch(it)));
+    let ranks: Vec<_> = ranks.collect();
+    let all = whole.len();
+    let dealt = if keeps_tail { all } else { all - all % WORLD as usize };
+    let rounds = 0..all.div_ceil(WORLD as usize);
+    let merged: Vec<u64> =
+        rounds.flat_map(|it| ranks.iter().filter_map(move |of| of.get(it).copied())).collect();
+    if merged.get(..dealt) != whole.get(..dealt) {
+        return Err(format!(
+            "epoch {epoch} of three ranks is another one:\n{ranks:x?}\nof one:\n{whole:x?}"
+        ));
+    }
+    let lens: Vec<_> = ranks.iter().map(Vec::len).collect();
+    let is_even = lens.iter().all(|it| *it == lens[0]);
+    if !is_even && (!keeps_tail || compiled.program.deal.valid.is_some()) {
+        return Err(format!("epoch {epoch}: the ranks have {lens:?} outputs"));
     }
     Ok(())
 }

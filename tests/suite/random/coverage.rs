@@ -4,6 +4,9 @@ use compiler::passes::Optimised;
 use plan::{Binary, Expr, OpKind, Plan, Unary};
 use std::collections::BTreeSet;
 
+/// What stands among the names of a plan that has texts in its batches.
+pub(crate) const TEXTS: &str = "texts in batches";
+
 /// Names of the entries that a plan calls, each once.
 pub(crate) fn entries(plan: &Plan) -> Vec<String> {
     let mut names = BTreeSet::new();
@@ -12,6 +15,9 @@ pub(crate) fn entries(plan: &Plan) -> Vec<String> {
             names.insert(entry.clone());
         }
         names.extend(op.graph.iter().filter_map(|(_, expr, _)| function(expr)));
+        if op.output.iter().any(|it| it.ty.is_texts()) {
+            names.insert(TEXTS.to_owned());
+        }
     }
     names.into_iter().collect()
 }

@@ -46,6 +46,8 @@ const REFUSED_MAX: usize = 10;
 /// Of a hundred programs, those that may differ in what is known not to be exact yet: see
 /// `Ran::unsettled`; to be 0 when it is.
 const UNSETTLED_MAX: usize = 5;
+/// Of a hundred programs, those that must have texts in their batches.
+const TEXTS_MIN: usize = 20;
 /// Programs that are shown of each kind that is wrong.
 const SHOWN: usize = 3;
 
@@ -214,8 +216,9 @@ impl Report {
         let broken: String = self.broken.iter().take(shown).map(|it| format!("{it}\n")).collect();
         format!(
             "{refused}{broken}{programs} programs, {outputs} outputs; {failed} ended with a failure, {lost} \
-             lost records, {empty} were empty, {unwritten} were not written; {} of {offered} steps \
+             lost records, {empty} were empty, {} have texts in batches, {unwritten} were not written; {} of {offered} steps \
              refused; {} did not compile, {} differ; not exact yet: {:?}; changed by {:?}",
+            self.used.get(coverage::TEXTS).copied().unwrap_or_default(),
             self.refused.len(),
             self.broken.len(),
             self.different.len(),
@@ -234,6 +237,10 @@ impl Report {
         }
         if self.unsettled.values().sum::<usize>() * 100 > self.programs * UNSETTLED_MAX {
             wrong.push(self.text());
+        }
+        let with_texts = self.used.get(coverage::TEXTS).copied().unwrap_or_default();
+        if self.programs as u64 >= QUICK && with_texts * 100 < self.programs * TEXTS_MIN {
+            wrong.push(format!("{with_texts} of {} programs have texts in batches", self.programs));
         }
         if complete {
             wrong.extend(self.rare());

@@ -417,12 +417,24 @@ fn early_batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         return None;
     }
     let text = growing.fields.iter().rev().find(|it| is_text(it) && !it.ty.is_texts());
-    known.extend(text.map(|it| format!("{}: {}", writer.name("v"), it.name)));
+    let text = text.map(|it| format!("{}: {}", writer.name("v"), it.name));
+    match text {
+        Some(text) => known.push(text),
+        None if writer.dice.percent(50) => known.push(new_text(writer, growing)),
+        None => {}
+    }
     let size = 2 + writer.dice.below(5);
     let tail = *writer.dice.pick(&["", ", tail: keep", ", tail: drop"]);
     let text = format!("map {{ {} }}\n    |> batch({size}{tail})", known.join(", "));
     let (batches, records) = (growing.batches + 1, growing.records / size + 1);
     Some(Offer { text, records, indexed: false, batches })
+}
+
+/// A text, or bytes now and then, of a record that has none.
+fn new_text(writer: &mut Writer<'_>, growing: &Growing) -> String {
+    let name = writer.name("t");
+    let dtype = if writer.dice.percent(15) { DType::Bytes } else { DType::Str };
+    format!("{name}: {}", writer.values(&growing.fields).atom((dtype, 0)))
 }
 
 fn is_text(field: &Field) -> bool {
@@ -447,6 +459,10 @@ fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
             }
             _ => format!("{name}: {}", field.name),
         });
+    }
+    let has_text = growing.fields.iter().rev().take(6).any(is_text);
+    if !entries.is_empty() && !has_text && writer.dice.percent(50) {
+        entries.push(new_text(writer, growing));
     }
     let text = format!("map {{ {} }}", entries.join(", "));
     (!entries.is_empty()).then(|| Offer { text, ..same(growing) })
