@@ -130,7 +130,8 @@ impl<'a> Checker<'a> {
         let inner =
             format!("{}.{}#{}", env.pipeline, call.name.text, self.names.ordinal(call.name.span));
         let mut callee = Env::new(declaration.span.file, place, &inner);
-        let Some(params) = self.params(formals, &given, (env, &callee)) else { return Val::Broken };
+        let params = self.params((&call.name, formals), &given, (env, &callee));
+        let Some(params) = params else { return Val::Broken };
         let is_pipeline = matches!(declaration.kind, DeclarationKind::Pipeline(_));
         if is_pipeline && env.is_in_record() && params.iter().any(|it| it.1.is_computed()) {
             return self.report(errors::stream_in_record(call.span));
@@ -148,7 +149,7 @@ impl<'a> Checker<'a> {
     /// The values of parameters.
     pub(super) fn params(
         &mut self,
-        formals: &[ast::Formal],
+        (name, formals): (&ast::Name, &[ast::Formal]),
         given: &[Option<Given<'_>>],
         (caller, callee): (&mut Env<'_>, &Env<'_>),
     ) -> Option<Vec<(String, Val)>> {
@@ -166,7 +167,7 @@ impl<'a> Checker<'a> {
                     (found, default.span)
                 }
             };
-            let val = self.conform(formal, val, at);
+            let val = self.conform((name, formal), val, at);
             params.push((formal.name.text.clone(), val));
         }
         Some(params)
@@ -226,7 +227,12 @@ impl<'a> Checker<'a> {
     }
 
     /// The value, if it is of the type that a program's own function asks for.
-    fn conform(&mut self, formal: &ast::Formal, val: Val, at: Span) -> Val {
+    fn conform(
+        &mut self,
+        (function, formal): (&ast::Name, &ast::Formal),
+        val: Val,
+        at: Span,
+    ) -> Val {
         let Some(type_) = &formal.type_ else { return val };
         match (kind(Some(type_)), &val) {
             (_, Val::Broken) | (Kind::Any | Kind::Stream | Kind::Streams, _) => val,
@@ -250,7 +256,7 @@ impl<'a> Checker<'a> {
                 self.node_of(&val, like, at).map_or(Val::Broken, Val::Expr)
             }
             (Kind::Tensor(..), Val::Expr(id)) => {
-                let signature = one_formal(formal);
+                let signature = one_formal(function, formal);
                 match self.unify(&signature, &[Arg::Expr(*id)], at) {
                     Some(_) => val,
                     None => Val::Broken,
@@ -577,9 +583,9 @@ impl<'a> Checker<'a> {
 }
 
 /// A signature of one parameter.
-fn one_formal(formal: &ast::Formal) -> ast::Signature {
+fn one_formal(function: &ast::Name, formal: &ast::Formal) -> ast::Signature {
     ast::Signature {
-        name: formal.name.clone(),
+        name: function.clone(),
         formals: vec![formal.clone()],
         effects: Vec::new(),
         result: None,

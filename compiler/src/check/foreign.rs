@@ -53,7 +53,7 @@ impl Checker<'_> {
         let place = self.place(&call.name, env);
         let Some(given) = self.bind(&signature.formals, call, piped) else { return Val::Broken };
         let callee = Env::new(file, place, env.pipeline);
-        let params = self.params(&signature.formals, &given, (env, &callee));
+        let params = self.params((&signature.name, &signature.formals), &given, (env, &callee));
         let (Some(params), Some(target)) = (params, self.target(declared)) else {
             return Val::Broken;
         };

@@ -17,6 +17,7 @@ mod lists;
 mod named_list;
 mod names;
 mod notes;
+mod remains;
 mod rows;
 mod scope;
 mod stream;
@@ -146,6 +147,8 @@ pub(crate) struct Checker<'a> {
     asked: bool,
     /// What is found out about the main file, where somebody wants to know.
     taking: Option<notes::Taking>,
+    /// Of the step that was checked last, where it has a mistake: the record behind it, as far as it is known.
+    remains: Option<Val>,
 }
 
 /// Checks a program, all of it, and gives the plan of one of its pipelines.
@@ -210,6 +213,7 @@ impl<'a> Checker<'a> {
             consts: HashMap::new(),
             asked: true,
             taking: None,
+            remains: None,
         }
     }
 

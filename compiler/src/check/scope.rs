@@ -127,7 +127,14 @@ impl<'a> Checker<'a> {
         let fields = env.scopes.iter().rev().find(|it| matches!(it, Scope::Record(..)));
         let fields = fields.map(|it| it.names().join(", "));
         let diagnostic = errors::unknown_name(name, at, &near, called, fields.as_deref());
-        self.report(diagnostic)
+        let left_out = env.scopes.iter().rev().find_map(|it| match it {
+            Scope::Record(_, Some(op)) => self.left_out(name, *op),
+            _ => None,
+        });
+        self.report(match left_out {
+            Some((word, step)) => errors::left_out(diagnostic, name, word, step),
+            None => diagnostic,
+        })
     }
 
     fn is_called_somewhere(&self, name: &str, env: &Env<'_>) -> bool {

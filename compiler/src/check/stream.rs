@@ -4,6 +4,7 @@ use super::{
     Checker, Env, InputError, Known, Val,
     args::{Given, known_arg},
     fit::{Kind, describe, entry_words, kind},
+    remains::remains,
     scope::Scope,
     values::merged,
 };
@@ -57,9 +58,13 @@ impl<'a> Checker<'a> {
             it.note_scope(each.body.span, &record);
             let mut inner = env.with(Scope::Record(record.clone(), Some(input)));
             let body = it.value(&each.body, &mut inner);
-            it.each_kind(input, each, (record, body))
+            let remains = remains(each.kind, &record, &body);
+            (it.each_kind(input, each, (record, body)), remains)
         });
-        let Some((kind, output, written)) = found else { return Val::Broken };
+        let (Some((kind, output, written)), _) = found else {
+            self.remains = found.1;
+            return Val::Broken;
+        };
         let op = self.push(Op {
             kind,
             inputs: vec![input],

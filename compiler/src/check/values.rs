@@ -2,6 +2,7 @@
 
 use super::{
     Checker, Env, Known, Val,
+    remains::ends_in_step,
     scope::Scope,
     value::{Number, Size, Unit},
 };
@@ -102,16 +103,16 @@ impl<'a> Checker<'a> {
             return self.report(errors::function_on_stream(call));
         }
         let left = self.value(lhs, env);
+        let before = self.remains.take().filter(|_| ends_in_step(lhs));
         match (left, stage) {
             (Val::Stream(input), ast::Stage::Each(each)) => self.each(input, each, env),
             (left, ast::Stage::Call(call)) => self.call(call, Some((left, lhs.span)), env),
-            (Val::Broken, ast::Stage::Each(each)) => {
-                // Its names cannot be looked up; calls in it can.
-                let mut inner = env.with(Scope::Record(Val::Broken, None));
-                self.value(&each.body, &mut inner);
-                Val::Broken
+            (Val::Broken, ast::Stage::Each(each)) => self.each_behind_mistake(before, each, env),
+            (left, ast::Stage::Each(each)) => {
+                let found = self.each_of_one(left, lhs.span, each, env);
+                self.remains = None;
+                found
             }
-            (left, ast::Stage::Each(each)) => self.each_of_one(left, lhs.span, each, env),
         }
     }
 

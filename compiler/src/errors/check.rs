@@ -7,7 +7,7 @@ pub(crate) use codes::CODES;
 pub(crate) use values::*;
 
 use crate::{
-    ast::{Call, EachKind, Formal, Name, Text},
+    ast::{Call, EachKind, Formal, Name, Text, TypeKind},
     errors::migration as elsewhere,
     migration,
 };
@@ -56,6 +56,17 @@ pub(crate) fn unknown_name(
         (_, _, Some(fields)) => diagnostic.help(format!("the record has the fields {fields}")),
         _ => diagnostic.help("declare it with `param` or `const`"),
     }
+}
+
+/// `unknown` of a field that there was: a step before leaves it out.
+pub(crate) fn left_out(unknown: Diagnostic, name: &str, word: &str, step: Span) -> Diagnostic {
+    let diagnostic = Diagnostic { fix: None, ..unknown };
+    let diagnostic = diagnostic.also(step, format!("this `{word}` leaves `{name}` out"));
+    let advice = format!("give it there too: `{word} {{ …, {name} }}`");
+    diagnostic.help(match word {
+        "map" => format!("{advice}; or write `with`, which keeps all fields"),
+        _ => advice,
+    })
 }
 
 pub(crate) fn hides(name: &str, at: Span) -> Diagnostic {
@@ -263,10 +274,21 @@ pub(crate) fn input_type(
     let message =
         format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
     let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
-    if found.is_untyped() {
-        return diagnostic.help("say what the data are: `x as bytes`");
+    let axes = |it: &Type| it.shape().map(<[_]>::len);
+    let is_picture = matches!(
+        formal.type_.as_ref().map(|it| &it.kind),
+        Some(TypeKind::Named { extents, .. }) if extents.len() == 3
+    );
+    let is_path = found.dtype() == Some(DType::Str) && formal.name.text == "bytes";
+    match found {
+        Type::Untyped(_) => diagnostic.help("say what the data are: `x as bytes`"),
+        found if is_picture && axes(found) == Some(2) => {
+            diagnostic.help("a picture has three axes: `expand(x, 2)` gives it a channel")
+        }
+        _ if is_path => diagnostic
+            .help("a path says where a file is: what it holds is `bytes` behind `files`, or `read_file(path)`"),
+        _ => diagnostic,
     }
-    diagnostic
 }
 
 pub(crate) fn refused(function: &str, why: &str, at: Span) -> Diagnostic {

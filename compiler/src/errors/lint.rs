@@ -78,7 +78,7 @@ pub(crate) fn shuffle_after_decode(decodes: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn missing_tail(at: Span) -> Diagnostic {
-    let message = "the last records of an epoch, which fill no batch, are left out without a word";
+    let message = "the last records of an epoch, which fill no batch, are dropped silently";
     Diagnostic::warning(MISSING_TAIL.code(), at, message)
         .help("say so with `tail: drop`, or give them with `tail: keep` or `tail: mask`")
 }

@@ -35,8 +35,9 @@ operator! {
     /// `by` sorts records into batches of their like. With `bounds: [a, b]` those with
     /// `by <= a`, those up to `b` and those over it are batched apart, so that little is padded;
     /// without, those with the same `by`, a whole number or a `bool`. A batch leaves when it is
-    /// full. What is left after every 64 batches for each kind is dealt with as `tail` says: at
-    /// most one batch in 64, half of that on average, so `drop` costs less than 1 % of the records.
+    /// full. What is left after every 64 batches for each kind, and at the end of an epoch, is dealt
+    /// with as `tail` says: in a long epoch `drop` costs less than 1% of the records; in one of few
+    /// batches it costs up to `size - 1` records of each kind, which `tail: keep` gives.
     ///
     /// `tokens: n` ends a batch where rows times the longest `by` would be more than `n`; a record
     /// that is longer by itself has a batch to itself. `size` is the most rows then, and may be

@@ -6,6 +6,9 @@ use crate::prelude::*;
 function! {
     /// Takes the part of a picture that begins at row `y` and column `x`.
     ///
+    /// `draw_resized_crop` draws such a part, the same for a picture and its mask: `crop(image, part[0],
+    /// part[1], part[2], part[3])`.
+    ///
     /// Nothing is copied. A part that does not lie within the picture is a fault, `crop-outside`;
     /// `pad` makes room first.
     ///

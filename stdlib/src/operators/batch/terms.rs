@@ -286,7 +286,7 @@ fn element(value: &Arg, field: &Field) -> Result<Vec<u8>, String> {
     let dtype = field.ty.dtype().expect("it is a tensor");
     let wrong = || {
         let Field { name, .. } = field;
-        format!("`pad` must say an element of `{name}`, a `{dtype}`")
+        format!("`pad` of `{name}` must be a number of its type, `{dtype}`")
     };
     match (value, dtype) {
         (Arg::Bool(it), DType::Bool) => Ok(vec![u8::from(*it)]),
