@@ -45,7 +45,7 @@ const BUILD_NEEDS_PYTHON: CodeInfo = CodeInfo {
     name: "build-needs-python",
     long: "A built file carries a program, and no Python: a function that `extern fn` declares is one of Python, which \
            nobody could call there. So a pipeline that calls one cannot be built.\n\n\
-           Run the pipeline with the Python package (`pip install pipec`, then `pipec.load(\"train.pipe\")`), or write \
+           Run the pipeline with the Python package (`pipec.load(\"train.pipe\")`), or write \
            what the function does in the language and leave the `extern fn` out. Other pipelines of the same file, \
            which do not call it, can be built.",
 };
@@ -259,5 +259,5 @@ pub(crate) fn build_needs_python(name: &str, target: &str, at: Span) -> Diagnost
     let message =
         format!("`{name}` is a Python function (`{target}`), and a built executable has no Python");
     Diagnostic::error(BUILD_NEEDS_PYTHON.code(), at, message)
-        .help("run the pipeline with the Python package: `pip install pipec`, then `pipec.load(…)`")
+        .help("run the pipeline with the Python package: `pipec.load(…)`")
 }

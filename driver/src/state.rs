@@ -10,7 +10,7 @@ use crate::{
     identity::{identity, inputs_hash, structure},
     whole,
 };
-use plan::things;
+use plan::{count, things};
 use runtime::{Failure, Fingerprint, Position, Rank};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -160,14 +160,14 @@ impl State {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
         let refused = |why: &str| Err(Failure::State(why.to_owned()));
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(bytes) else {
-            return refused("the file is no state of a run, or was broken off");
+            return refused("it is no state of a run, or was broken off");
         };
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(format) if format > u64::from(FORMAT) => {
                 return refused("a newer pipec has written it: go on with that one");
             }
             Some(_) => {}
-            None => return refused("the file is no state of a run"),
+            None => return refused("it is no state of a run"),
         }
         let Ok(state) = serde_json::from_value::<Self>(value) else {
             return refused("it is damaged");
@@ -364,7 +364,7 @@ impl Identity {
         if state.seed != here.seed {
             let (then, now) = (state.seed, here.seed);
             return changed(format!(
-                "it was made with `--seed {then}`, and this run has {now}: give the same one"
+                "it was made with the seed {then}, and this run has {now}: give the same one"
             ));
         }
         if state.structure != here.structure {
@@ -446,7 +446,8 @@ fn share(of: Option<(u32, u32)>) -> String {
 
 /// What has become of the inputs.
 fn changed_inputs(then: &State, now: &State) -> String {
-    let amount = |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), it.bytes);
+    let amount =
+        |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), count(it.bytes));
     let cure = "bring the data back as they were, or begin anew with another state file";
     if (then.files, then.bytes) == (now.files, now.bytes) {
         return format!("files were renamed or changed since ({}); {cure}", amount(now));

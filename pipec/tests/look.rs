@@ -61,6 +61,9 @@ fn peek_shows_one_step_and_saves_its_pictures() {
     assert!(code == 2 && err.contains("did you mean `pictures.map#1`"), "{err}");
     let (code, _, err) = folder.run(&["peek", "p.pipe", "numbers", "--save", "no.png"]);
     assert!(code == 2 && err.contains("there is no picture"), "{err}");
+    let (code, _, err) = folder.run(&["peek", "p.pipe", "pictures", "--save", "s.jpg"]);
+    assert!(code == 2 && err.contains("`--save s.png`"), "{err}");
+    assert!(!folder.join("s.jpg").exists());
 }
 
 /// The extents and the pixels of a PNG.

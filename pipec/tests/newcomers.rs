@@ -56,6 +56,7 @@ fn doc_shows_what_a_name_is() {
         .pipec(&["doc", "reszie"])
         .ends(2, &["nothing called `reszie`", "did you mean `resize`?"]);
     folder.pipec(&["doc", "frobnicate"]).ends(2, &["`pipec doc` lists all"]);
+    folder.pipec(&["doc", "mask"]).ends(2, &["nothing called `mask`", "speaks of it: ", "`crop`"]);
     let json: serde_json::Value =
         serde_json::from_str(&folder.pipec(&["doc", "concat", "--json"]).out).unwrap();
     assert_eq!(json.as_array().map(Vec::len), Some(2));
@@ -246,6 +247,10 @@ fn a_pattern_without_files_is_told_by_check() {
     check("files([\"{root}/*.png\", \"more/*.png\"])", &[])
         .ends(0, &["no file matches `more/*.png`", "there is no folder `more`"]);
     check("files(\"{root}/*.png\")", &[]).ends(0, &["nothing wrong"]);
+    folder.pipec(&["run", "p.pipe", "--set", "root=dtaa"]).ends(
+        5,
+        &["`dtaa/*.png`: no file matches: there is no folder `dtaa`; did you mean `data`?"],
+    );
     check("files(\"{root}/*.jpg\")", &["--no-lints"]).ends(0, &["nothing wrong"]);
 }
 

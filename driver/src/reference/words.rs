@@ -195,7 +195,7 @@ pub(super) fn topics() -> impl Iterator<Item = Topic> {
 /// What values of a dtype are.
 pub(super) fn dtype(name: &str) -> &'static str {
     match name {
-        "str" => "Text in UTF-8. Texts cannot be batched: leave them out, or make numbers of them.",
+        "str" => "Text in UTF-8. `batch` makes a column of texts of it, on which nothing computes.",
         "bytes" => "Bytes as they were read, such as those of a file.",
         "bool" => "Truth values, a byte each.",
         "f16" => "Floats of 16 bits (IEEE 754 half precision).",

@@ -10,6 +10,10 @@ use std::{
 
 /// Columns of text that is read easily.
 const WIDTH: usize = 88;
+/// What an item of a list begins with.
+const ITEM: &str = "- ";
+/// Names that an answer lists where nothing is called as asked.
+const NAMED_MAX: usize = 8;
 
 /// Prints what `args` names.
 pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
@@ -27,7 +31,9 @@ pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
         Found::Nothing(near) => {
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`pipec doc` lists all there is".to_owned(),
+                None => {
+                    mentioned(name).unwrap_or_else(|| "`pipec doc` lists all there is".to_owned())
+                }
             };
             talk.error(&format!("there is nothing called `{name}`"), Some(&help));
             return Ok(Exit::Usage);
@@ -60,6 +66,24 @@ fn listed(json: bool) -> io::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// What speaks of `word`, where nothing is called so.
+fn mentioned(word: &str) -> Option<String> {
+    let word = word.to_lowercase();
+    let is_said = |text: &str| {
+        let text = text.to_lowercase();
+        text.split(|it: char| !it.is_alphanumeric())
+            .any(|it| it.strip_prefix(&word).is_some_and(|end| matches!(end, "" | "s" | "es")))
+    };
+    let all = topics();
+    let names: Vec<String> = all
+        .iter()
+        .filter(|it| is_said(&it.doc))
+        .take(NAMED_MAX)
+        .map(|it| format!("`{}`", it.name))
+        .collect();
+    (!names.is_empty()).then(|| format!("what speaks of it: {}", names.join(", ")))
+}
+
 /// The beginning of a text that is too long.
 fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -90,10 +114,13 @@ fn markdown(doc: &str) -> String {
     let mut paragraph: Vec<&str> = Vec::new();
     let mut is_program = false;
     for line in doc.lines().chain([""]) {
-        if line.starts_with("```") || (!is_program && line.is_empty()) {
-            if !paragraph.is_empty() {
-                text += &explain::wrapped(&paragraph.join(" "), WIDTH);
-                paragraph.clear();
+        let is_item = !is_program && line.starts_with(ITEM);
+        if line.starts_with("```") || (!is_program && line.is_empty()) || is_item {
+            text += &paragraph_of(&paragraph);
+            paragraph.clear();
+            if is_item {
+                paragraph.push(line);
+                continue;
             }
             if line.is_empty() && !text.ends_with("\n\n") {
                 text.push('\n');
@@ -102,10 +129,24 @@ fn markdown(doc: &str) -> String {
         } else if is_program {
             let _ = writeln!(text, "    {line}");
         } else {
-            paragraph.push(line);
+            paragraph.push(line.trim_start());
         }
     }
     format!("{}\n", text.trim_end())
+}
+
+/// Lines that belong together, in others of a width that is read easily; those of an item of a list below its
+/// first word.
+fn paragraph_of(lines: &[&str]) -> String {
+    let Some(text) = lines.first() else { return String::new() };
+    if !text.starts_with(ITEM) {
+        return explain::wrapped(&lines.join(" "), WIDTH);
+    }
+    let text = lines.join(" ");
+    let indent = " ".repeat(ITEM.len());
+    let all = explain::wrapped(&text[ITEM.len()..], WIDTH - ITEM.len());
+    let begins = |i: usize| if i == 0 { ITEM } else { &indent };
+    all.lines().enumerate().map(|(i, it)| format!("{}{it}\n", begins(i))).collect()
 }
 
 #[cfg(test)]
@@ -116,6 +157,16 @@ mod tests {
     fn paragraphs_are_wrapped_and_programs_are_not() {
         let doc = "One\ntwo.\n\nThree.\n\n```pipe\nrange(3)   # as it is\n```";
         assert_eq!(markdown(doc), "One two.\n\nThree.\n\n    range(3)   # as it is\n");
+    }
+
+    #[test]
+    fn items_of_a_list_stand_apart() {
+        let long = "word ".repeat(20);
+        let doc = format!("These:\n\n- `a`: one\n  and more\n- `b`: {long}\n\nAfter.");
+        let text = markdown(&doc);
+        assert!(text.starts_with("These:\n\n- `a`: one and more\n- `b`: word"), "{text}");
+        assert!(text.contains(" word\n  word"), "{text}");
+        assert!(text.ends_with("\n\nAfter.\n"), "{text}");
     }
 
     #[test]

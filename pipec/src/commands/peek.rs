@@ -11,10 +11,17 @@ use driver::{
     peek::{self, Looked, PeekOptions},
     sheet::{PICTURES_MAX, PICTURES_OF_RECORD_MAX, Sheet, has_picture},
 };
-use std::io;
+use std::{io, path::Path};
 
 /// Looks into the pipeline that `args` names.
 pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
+    if let Some(path) = args.save.as_deref().filter(|it| !is_png(it)) {
+        let message =
+            format!("a contact sheet is a PNG, and `{}` is the name of none", path.display());
+        let help = format!("`--save {}`", path.with_extension("png").display());
+        talk.error(&message, Some(&help));
+        return Ok(Exit::Usage);
+    }
     let free = args.save.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Sheet, talk));
     if let Err(exit) = free {
         return Ok(exit);
@@ -40,6 +47,11 @@ pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
         Some(record) => follow(args, &compiled, (&options, record), talk),
         None => steps(args, &compiled, &options, talk),
     }
+}
+
+/// Whether a file is named as a PNG, or not as anything.
+fn is_png(path: &Path) -> bool {
+    path.extension().is_none_or(|it| it.eq_ignore_ascii_case("png"))
 }
 
 /// The first records after each step.

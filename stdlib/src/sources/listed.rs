@@ -135,7 +135,9 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 
 fn unlisted(why: ListError) -> Failure {
     let ListError { path, message, help, .. } = why;
+    // The path stands before it.
     let message = message.strip_prefix(&format!("`{path}` ")).unwrap_or(&message);
+    let message = message.strip_suffix(&format!(" `{path}`")).unwrap_or(message);
     Failure::Io { detail: format!("{message}: {help}"), path }
 }
 

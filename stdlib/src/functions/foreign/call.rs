@@ -39,8 +39,8 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let Type::Tensor { dtype, shape } = call.result.clone() else { return Err(damaged()) };
     let Some(outside) = call.outside else {
         return Err(Failure::Program(format!(
-            "`{}` is a Python function (`{}`), and this is not Python: `pip install pipec`, then \
-             `pipec.load(…)` runs the program",
+            "`{}` is a Python function (`{}`), and this is not Python: `pipec.load(…)` of the \
+             Python package runs the program",
             foreign.name, foreign.target
         )));
     };
