@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import html
 import json
 import os
 import re
 import warnings as _warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
-from .errors import ArgumentError, PipecWarning, StateError
+from .errors import ArgumentError, PipecError, PipecWarning, StateError
 
 if TYPE_CHECKING:
     from ._epochs import Epochs
 
 _PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
 """What is in a program, and in no path."""
+_CALLS = re.compile(r"\b(extern|use)\b")
+"""What is in a program that may call functions in Python."""
+_CALLING: weakref.WeakSet[Pipe] = weakref.WeakSet()
+"""Pipelines whose threads may call functions in Python."""
 _WRONG = "PC0704"
 _IN_WORKERS = "PC0705"
 
@@ -124,6 +130,8 @@ class Pipe:
     ) -> None:
         self._source, self._told, self._functions = source, told, functions
         self._native = _pipec.Native(source, told, functions)
+        if functions or _may_call(source):
+            _CALLING.add(self)
         self._epochs: Epochs | None = None
         """What it knows of the worker processes of a `DataLoader`, where there may be some."""
         for warning in self._native.warnings():
@@ -289,6 +297,25 @@ class Pipe:
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}: {_type(it)}" for name, it in self.schema.items())
         return f"<pipec.Pipe {self.name}: {{ {fields} }}>"
+
+
+def _may_call(source: dict[str, Any]) -> bool:
+    text = source["text"]
+    if text is None and source["path"].endswith(".pipe"):
+        with open(source["path"], encoding="utf-8") as file:
+            text = file.read()
+    return text is not None and _CALLS.search(text) is not None
+
+
+@atexit.register
+def _end() -> None:
+    """Ends the threads that call functions in Python while there is still an interpreter: they prepare the
+    next epoch, and a call after that aborts the process, or holds it up for ever."""
+    for pipe in list(_CALLING):
+        try:
+            pipe.close()
+        except PipecError:
+            pass  # In a copy of the process there is no thread to be ended.
 
 
 _IN_WORKERS_TOLD = (

@@ -4,7 +4,7 @@ import pickle
 import threading
 
 import pytest
-from conftest import values
+from conftest import run, values
 
 import pipec
 
@@ -219,3 +219,16 @@ def test_explain_says_what_python_costs():
 def test_a_pipeline_with_functions_is_pickled_with_them():
     pipe = pickle.loads(pickle.dumps(load("pipeline p = range(4) |> map { y: f(i) } |> batch(4)", abs)))
     assert values(pipe, "y") == [[0, 1, 2, 3]]
+
+
+def test_a_process_ends_while_functions_are_called_for_the_next_epoch():
+    # The pipeline stands in the module, as in a script, and goes when the interpreter does.
+    program = """
+        import time, pipec
+        text = 'extern fn f(i: i64) -> i64 = "ours:f"\\npipeline p = range(2000) |> map { y: f(i) } |> batch(4)'
+        pipe = pipec.load(text, functions={"f": lambda i: time.sleep(0.0001) or i})
+        for batch in pipe:
+            pass
+        print("done")
+    """
+    assert run(program, timeout=30) == "done\n"
