@@ -6,7 +6,8 @@ use crate::{
     passes::make_parts,
 };
 use plan::{
-    Arg, Binary, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Unary, VarId, parts,
+    Arg, Binary, DType, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Type, Unary, VarId,
+    parts,
 };
 
 /// A node of a whole chunk at once, for each record and byte written. Assumed: at memory's speed.
@@ -73,6 +74,8 @@ impl<'a> Prices<'a> {
     fn call(&self, function: &str, args: &[Arg], bytes: f64) -> f64 {
         let Some(entry) = self.catalog.function(function) else { return EACH_NS };
         let read = args.iter().find_map(|it| match it {
+            // What is in messages and archives is found by its length, and the rest passed over.
+            Arg::Expr(id) if is_skipped(self.graph.ty(*id)) => Some(0.0),
             Arg::Expr(id) => Some(self.sizes[*id].value),
             Arg::Exprs(all) => Some(all.iter().map(|it| self.sizes[*it].value).sum()),
             _ => None,
@@ -185,4 +188,9 @@ fn variables(graph: &Graph) -> Vec<Vec<VarId>> {
         all.push(vars);
     }
     all
+}
+
+/// Whether a value is untyped and no text.
+fn is_skipped(ty: &Type) -> bool {
+    ty.is_untyped() && ty.dtype() == Some(DType::Bytes)
 }

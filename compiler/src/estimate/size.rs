@@ -27,6 +27,8 @@ pub(crate) fn of_type(ty: &Type) -> Figure {
             Figure::assumed(each * elements(shape))
         }
         Type::Record(fields) => fields.iter().map(|it| of_type(&it.ty)).sum(),
+        // Messages and archives hold files, as a rule.
+        Type::Untyped(it) if it.dtype() == DType::Bytes => Figure::assumed(FILE_BYTES),
         Type::Untyped(_) => Figure::assumed(TEXT_BYTES),
     }
 }

@@ -10,6 +10,9 @@ use crate::prelude::*;
 use runtime::{Builder, Column, MAX_RANK, Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::Arc;
 
+/// The part of the run's memory that windows made at one time may take, where they are several.
+const SHARE: u64 = 32;
+
 operator! {
     /// Makes one record of each `length` successive ones: every field gets an axis more.
     ///
@@ -54,7 +57,10 @@ fn steps(args: &[Arg]) -> Result<(usize, usize), String> {
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let (length, hop) = steps(call.args).map_err(Failure::Program)?;
-    let windows = call.rows.max(1);
+    // Several windows are made at a time where they are small.
+    let bytes: usize = call.columns.iter().filter_map(|it| it.ty.fixed_bytes()).sum();
+    let fits = call.memory / SHARE / (bytes as u64).max(1);
+    let windows = call.rows.min(usize::try_from(fits).unwrap_or(usize::MAX)).max(1);
     let rows = hop.saturating_mul(windows - 1).saturating_add(length);
     let skip = match call.state {
         None => 0,
