@@ -184,7 +184,7 @@ mod tests {
         assert!(matches!(find("pc0107"), Found::Code(it) if it.name == "unknown-function"));
         assert!(matches!(find("num_workers"), Found::Foreign(_)));
         assert!(matches!(find("torch.utils.data.DataLoader"), Found::Foreign(_)));
-        assert!(matches!(find("tar"), Found::Later(_)));
+        assert!(matches!(find("parquet"), Found::Later(_)));
         assert!(matches!(find("reszie"), Found::Nothing(Some(it)) if it == "resize"));
         assert!(matches!(find("frobnicate"), Found::Nothing(None)));
     }
