@@ -43,7 +43,7 @@ fn doc_shows_what_a_name_is() {
         doc("num_workers").contains("--workers")
             && doc("torchvision.transforms.Compose").contains("`fn`")
     );
-    assert!(doc("tar").contains("tar shards"));
+    assert!(doc("parquet").contains("Parquet files"));
 
     let all = folder.pipec(&["doc"]).out;
     for part in

@@ -41,7 +41,7 @@ impl Folder {
 #[test]
 fn a_state_of_something_else_is_refused_with_what_has_changed() {
     let folder = Folder::with_state("refused");
-    folder.refuses(&["--seed", "4"], "`--seed 0`, and this run has 4");
+    folder.refuses(&["--seed", "4"], "made with the seed 0, and this run has 4");
     folder.write("p.pipe", &PROGRAM.replace("batch(4)", "batch(5)"));
     folder.refuses(&[], "changed since, in `p.batch#1`");
     folder.write("p.pipe", &PROGRAM.replace("|> map", "|> where len(text) > 3 |> map"));

@@ -226,6 +226,8 @@ pub struct Builder {
     shapes: Counted<u32>,
     offsets: Counted<u64>,
     bytes: usize,
+    /// Bytes that are expected in all.
+    expected: usize,
     buffer: Buffer,
     pool: Pool,
 }
@@ -251,6 +253,7 @@ impl Builder {
             shapes: Counted::new(),
             offsets,
             bytes: 0,
+            expected: bytes,
             buffer,
             pool: pool.clone(),
         }
@@ -258,6 +261,7 @@ impl Builder {
 
     /// Makes room for about so many bytes, before anything is written.
     pub fn expect(&mut self, bytes: usize) {
+        self.expected = self.expected.max(bytes);
         if self.rows == 0 && bytes > self.buffer.capacity() {
             self.buffer = self.pool.buffer(bytes.min(ROOM_MAX));
         }
@@ -448,7 +452,12 @@ impl Builder {
     fn reserve(&mut self, more: usize) {
         let needed = self.bytes + more;
         if needed > self.buffer.capacity() {
-            let mut wider = self.pool.buffer(needed.max(2 * self.buffer.capacity()));
+            // Twice as much each time, but no more than is expected as long as that does.
+            let wanted = match needed <= self.expected {
+                true => needed.max((2 * needed).min(self.expected)),
+                false => needed.max(2 * self.buffer.capacity()),
+            };
+            let mut wider = self.pool.buffer(wanted);
             wider.bytes_mut()[..self.bytes].copy_from_slice(&self.buffer.bytes()[..self.bytes]);
             self.buffer = wider;
         }

@@ -188,6 +188,17 @@ impl<'a> Checker<'a> {
         Some(vars)
     }
 
+    /// An argument that is known while compiling. What is computed may be of another graph, a parameter's value for
+    /// one, and is a mistake in any.
+    pub(super) fn fit_known(&mut self, formal: &ast::Formal, val: &Val, at: Span) -> Option<Arg> {
+        if val.is_computed() {
+            let wanted = describe(&kind(formal.type_.as_ref()));
+            self.report(errors::wanted(&formal.name.text, &wanted, "a value that is computed", at));
+            return None;
+        }
+        self.fit(formal, val, at)
+    }
+
     /// The default of a parameter.
     pub(super) fn default_arg(
         &mut self,
@@ -250,7 +261,7 @@ pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
     }
 }
 
-pub(super) fn describe(kind: &Kind<'_>) -> String {
+fn describe(kind: &Kind<'_>) -> String {
     match kind {
         Kind::Words(words) => {
             let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.text)).collect();

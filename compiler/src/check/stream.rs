@@ -3,7 +3,7 @@
 use super::{
     Checker, Env, InputError, Known, Val,
     args::{Given, known_arg},
-    fit::{Kind, describe, entry_words, kind},
+    fit::{Kind, entry_words, kind},
     remains::remains,
     scope::Scope,
     values::merged,
@@ -531,17 +531,6 @@ impl<'a> Checker<'a> {
             }
             val => self.fit_known(formal, &val, expr.span),
         }
-    }
-
-    /// An argument that is known while compiling. What is computed may be of another graph, a parameter's value for
-    /// one, and is a mistake in any.
-    fn fit_known(&mut self, formal: &ast::Formal, val: &Val, at: Span) -> Option<Arg> {
-        if val.is_computed() {
-            let wanted = describe(&kind(formal.type_.as_ref()));
-            self.report(errors::wanted(&formal.name.text, &wanted, "a value that is computed", at));
-            return None;
-        }
-        self.fit(formal, val, at)
     }
 
     fn is_texts(&self, val: &Val) -> bool {

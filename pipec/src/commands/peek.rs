@@ -15,16 +15,16 @@ use std::{io, path::Path};
 
 /// Looks into the pipeline that `args` names.
 pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
+    let free = args.save.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Sheet, talk));
+    if let Err(exit) = free {
+        return Ok(exit);
+    }
     if let Some(path) = args.save.as_deref().filter(|it| !is_png(it)) {
         let message =
             format!("a contact sheet is a PNG, and `{}` is the name of none", path.display());
         let help = format!("`--save {}`", path.with_extension("png").display());
         talk.error(&message, Some(&help));
         return Ok(Exit::Usage);
-    }
-    let free = args.save.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Sheet, talk));
-    if let Err(exit) = free {
-        return Ok(exit);
     }
     let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
         Ok(compiled) => compiled,

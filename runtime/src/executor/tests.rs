@@ -3,12 +3,14 @@
 mod bound;
 mod crowds;
 mod library;
+mod sources;
 
 use super::{Options, Position, Run, Stats, start};
 use crate::{Failure, mix};
 use crowds::LATE;
-use library::{DIRECT, Draft, GATE, Library};
+use library::{DIRECT, Draft, Library};
 use plan::{Policy, Program, StageId};
+use sources::GATE;
 use std::{ops::Range, sync::atomic::Ordering, thread};
 
 /// What came out: epoch, id and value of each record, and why it ended.

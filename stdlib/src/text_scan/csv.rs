@@ -71,7 +71,7 @@ impl Table {
     /// The file cannot be read, is empty or no text, a quote is not closed, most records differ in length from
     /// the first, two columns have one name.
     pub fn probe(path: &Path, layout: Layout, na_values: &[String]) -> Result<Table, TextError> {
-        let sample = Sample::read(path).map_err(|why| TextError::unreadable(path, &why))?;
+        let sample = Sample::read(path)?;
         if let Some(error) = TextError::not_text(path, &sample.bytes) {
             return Err(error);
         }
@@ -304,9 +304,13 @@ struct Sample {
 type Misplaced = (u64, RecordFault);
 
 impl Sample {
-    fn read(path: &Path) -> std::io::Result<Sample> {
-        let mut bytes = Vec::new();
-        Input::open(path)?.0.take(SAMPLE as u64 + 1).read_to_end(&mut bytes)?;
+    fn read(path: &Path) -> Result<Sample, TextError> {
+        let (input, _) = Input::open(path).map_err(|why| TextError::unreadable(path, &why))?;
+        let (codec, mut bytes) = (input.codec(), Vec::new());
+        input.take(SAMPLE as u64 + 1).read_to_end(&mut bytes).map_err(|why| match codec {
+            Some(codec) => TextError::torn(path, codec.name(), &why),
+            None => TextError::unreadable(path, &why),
+        })?;
         let is_all = bytes.len() <= SAMPLE;
         bytes.truncate(SAMPLE);
         Ok(Sample { bytes, is_all })

@@ -5,7 +5,7 @@
 //! target are made of to `DIR/TARGET/`: what cargo-fuzz begins with.
 
 mod mutants;
-mod targets;
+pub(crate) mod targets;
 
 use crate::trial;
 use libtest_mimic::{Failed, Trial};

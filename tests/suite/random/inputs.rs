@@ -1,5 +1,6 @@
 //! Files that random programs read: small, and some of them broken.
 
+use crate::fuzz::targets::shards::written;
 use crate::random::ways::compiled;
 use runtime::Options;
 use std::{
@@ -36,8 +37,45 @@ impl Inputs {
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
         put(folder, "rows/a.jsonl", json().as_bytes())?;
         put(folder, "rows/b.jsonl", b"{\"n\": 1, \"xs\": []}\nno json\n[1]\n")?;
+        put(folder, "shards/a.tfrecord", &written::tfrecord(&examples()))?;
+        // The end is missing.
+        let torn = written::tfrecord(&examples()[..9]);
+        put(folder, "shards/b.tfrecord", &torn[..torn.len() - 7])?;
+        put(folder, "shards/a.tar", &archive(12))?;
+        let torn = archive(7);
+        put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;
         Ok(inputs)
     }
+}
+
+/// Messages with features of each kind.
+fn examples() -> Vec<Vec<u8>> {
+    let example = |i: i64| {
+        let (xs, text) = ([i as f32, 0.5], format!("n{i}"));
+        written::example(&[
+            ("n", written::Feature::Ints(&[i])),
+            ("xs", written::Feature::Floats(&xs[..i as usize % 3])),
+            ("text", written::Feature::Bytes(&[text.as_bytes()])),
+        ])
+    };
+    (0..12).map(example).collect()
+}
+
+/// An archive of so many records of three files.
+fn archive(n: usize) -> Vec<u8> {
+    let files: Vec<(String, String)> = (0..n)
+        .flat_map(|i| {
+            let file = |name: &str, text: String| (format!("{i:02}.{name}"), text);
+            [
+                file("n", i.to_string()),
+                file("xs", format!("[{i}, 1.5]")),
+                file("text", format!("\"t{i}\"")),
+            ]
+        })
+        .collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    written::tar(&files)
 }
 
 impl Drop for Inputs {

@@ -1,10 +1,12 @@
 //! A small library for the tests, and programs that use it.
 
-use super::crowds::{LATE, crowd, meet};
+use super::{
+    crowds::{LATE, crowd, meet},
+    sources::{Gated, Numbers, Read, Streamed, Torn},
+};
 use crate::{
     Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
-    Kernel, Kernels, Operator, OperatorCall, Running, Source, SourceCall, Stream, Wants, Working,
-    mix,
+    Kernel, Kernels, Operator, OperatorCall, Running, Wants, Working, mix,
 };
 use plan::{
     Arg, Code, DType, Expr, Field, Graph, IdVec, Index, Policy, Program, Records, Stage, StageId,
@@ -12,7 +14,7 @@ use plan::{
 };
 use std::{
     sync::{
-        Arc, Condvar, Mutex, PoisonError, TryLockError,
+        Arc, Mutex, PoisonError, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -69,7 +71,7 @@ impl Kernels for Library {
     }
 }
 
-fn int(args: &[Arg], i: usize) -> i64 {
+pub(super) fn int(args: &[Arg], i: usize) -> i64 {
     match args[i] {
         Arg::Int(it) => it,
         _ => unreachable!("the tests give numbers"),
@@ -414,114 +416,6 @@ impl Operator for Greedy {
     ) -> Result<(), Failure> {
         out.extend(chunk);
         Ok(())
-    }
-}
-
-/// The whole numbers from 0.
-struct Numbers {
-    n: u64,
-    place: u64,
-}
-
-impl Numbers {
-    fn of(call: &SourceCall<'_>) -> Self {
-        Self { n: int(call.args, 0) as u64, place: call.place }
-    }
-}
-
-impl Source for Numbers {
-    fn len(&self) -> Result<u64, Failure> {
-        Ok(self.n)
-    }
-
-    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
-        for &number in numbers {
-            assert!(number < self.n);
-            out.ids.push_scalar(mix(self.place, number));
-            out.columns[0].push_scalar(number as i64);
-        }
-        Ok(())
-    }
-}
-
-/// The same, to be read in order, in portions of its own.
-struct Streamed(Numbers);
-
-impl Source for Streamed {
-    fn len(&self) -> Result<u64, Failure> {
-        self.0.len()
-    }
-
-    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
-        self.0.fetch(numbers, out)
-    }
-
-    fn stream(&self) -> Option<Box<dyn Stream>> {
-        Some(Box::new(Reading { from: Numbers { ..self.0 }, next: 0 }))
-    }
-}
-
-struct Reading {
-    from: Numbers,
-    next: u64,
-}
-
-impl Stream for Reading {
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let first = self.next;
-        self.next = self.from.n.min(first + rows.min(5) as u64);
-        self.from.fetch(&(first..self.next).collect::<Vec<_>>(), out)
-    }
-}
-
-/// The same, by the reader threads.
-struct Read(Numbers);
-
-impl Source for Read {
-    fn len(&self) -> Result<u64, Failure> {
-        self.0.len()
-    }
-
-    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
-        self.0.fetch(numbers, out)
-    }
-
-    fn waits(&self) -> bool {
-        true
-    }
-}
-
-/// Cannot be read at one number.
-struct Torn(Numbers, u64);
-
-impl Source for Torn {
-    fn len(&self) -> Result<u64, Failure> {
-        self.0.len()
-    }
-
-    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
-        if numbers.contains(&self.1) {
-            return Err(Failure::Io { path: self.1.to_string(), detail: "it is torn".into() });
-        }
-        self.0.fetch(numbers, out)
-    }
-}
-
-/// Gives nothing before the gate is opened.
-struct Gated;
-
-/// Whether the gate is open, and who waits for that.
-pub(super) static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
-
-impl Source for Gated {
-    fn len(&self) -> Result<u64, Failure> {
-        Ok(1)
-    }
-
-    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let open = GATE.0.lock().unwrap();
-        drop(GATE.1.wait_while(open, |it| !*it).unwrap());
-        Numbers { n: 1, place: 0 }.fetch(numbers, out)
     }
 }
 

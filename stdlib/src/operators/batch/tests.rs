@@ -394,7 +394,7 @@ fn mistakes_are_found_before_the_run() {
         (
             args(&[size.clone(), (2, record(&[("i", Arg::Float(0.5))]))]),
             plain(1),
-            "an element of `i`",
+            "`pad` of `i` must be a number of its type, `i64`",
         ),
         (args(&[size.clone(), (6, record(&[("x", Arg::Int(8))]))]), plain(1), "`pad: { x: 0 }`"),
     ];

@@ -14,7 +14,7 @@ mod pictures;
 mod programs;
 mod runs;
 mod scratch;
-mod shards;
+pub(crate) mod shards;
 mod tables;
 mod texts;
 

@@ -11,7 +11,7 @@ use written::Feature;
 
 #[path = "../../../../pipec/tests/common/shards.rs"]
 #[allow(dead_code, reason = "the tests of `pipec` use the rest")]
-mod written;
+pub(crate) mod written;
 
 thread_local! {
     static FOLDER: Folder = Folder::new("shards");

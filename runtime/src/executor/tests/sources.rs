@@ -1,0 +1,113 @@
+//! Sources of the small library: numbers, in order or by number, whole or torn.
+
+use super::library::int;
+use crate::{ChunkBuilder, Failure, Source, SourceCall, Stream, mix};
+use std::sync::{Condvar, Mutex};
+
+/// The whole numbers from 0.
+pub(super) struct Numbers {
+    n: u64,
+    place: u64,
+}
+
+impl Numbers {
+    pub(super) fn of(call: &SourceCall<'_>) -> Self {
+        Self { n: int(call.args, 0) as u64, place: call.place }
+    }
+}
+
+impl Source for Numbers {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(self.n)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        for &number in numbers {
+            assert!(number < self.n);
+            out.ids.push_scalar(mix(self.place, number));
+            out.columns[0].push_scalar(number as i64);
+        }
+        Ok(())
+    }
+}
+
+/// The same, to be read in order, in portions of its own.
+pub(super) struct Streamed(pub(super) Numbers);
+
+impl Source for Streamed {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        self.0.fetch(numbers, out)
+    }
+
+    fn stream(&self) -> Option<Box<dyn Stream>> {
+        Some(Box::new(Reading { from: Numbers { ..self.0 }, next: 0 }))
+    }
+}
+
+struct Reading {
+    from: Numbers,
+    next: u64,
+}
+
+impl Stream for Reading {
+    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let first = self.next;
+        self.next = self.from.n.min(first + rows.min(5) as u64);
+        self.from.fetch(&(first..self.next).collect::<Vec<_>>(), out)
+    }
+}
+
+/// The same, by the reader threads.
+pub(super) struct Read(pub(super) Numbers);
+
+impl Source for Read {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        self.0.fetch(numbers, out)
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}
+
+/// Cannot be read at one number.
+pub(super) struct Torn(pub(super) Numbers, pub(super) u64);
+
+impl Source for Torn {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        if numbers.contains(&self.1) {
+            return Err(Failure::Io { path: self.1.to_string(), detail: "it is torn".into() });
+        }
+        self.0.fetch(numbers, out)
+    }
+}
+
+/// Gives nothing before the gate is opened.
+pub(super) struct Gated;
+
+/// Whether the gate is open, and who waits for that.
+pub(super) static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+impl Source for Gated {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(1)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let open = GATE.0.lock().unwrap();
+        drop(GATE.1.wait_while(open, |it| !*it).unwrap());
+        Numbers { n: 1, place: 0 }.fetch(numbers, out)
+    }
+}
