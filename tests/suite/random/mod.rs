@@ -40,7 +40,7 @@ use std::{
 const QUICK: u64 = 100;
 const SLOW: u64 = 2000;
 /// One program in so many must use an entry, of those of a slow run.
-const SHARE: usize = 100;
+const SHARE: usize = 125;
 /// Of a hundred steps that are offered to the checker, those that it may refuse.
 const REFUSED_MAX: usize = 10;
 /// Of a hundred programs, those that may differ in what is known not to be exact yet: see
