@@ -11,8 +11,8 @@ mod functions;
 pub mod listing;
 mod operators;
 mod pixels;
+pub mod records;
 mod sources;
-pub mod text_scan;
 
 pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 

@@ -1,7 +1,7 @@
 //! What is known of the records behind a step with a mistake: the names of their fields, so that mistakes of
 //! the steps behind it are found in the same run.
 
-use super::{Checker, Env, Val, scope::Scope, values::merged};
+use super::{Checker, Env, Val, scope::Scope, value::merged};
 use crate::ast::{Each, EachKind, Expr, ExprKind, Otherwise, Stage};
 use plan::{OpId, OpKind, Span};
 

@@ -6,7 +6,7 @@ use super::{
     fit::{Kind, entry_words, kind},
     remains::remains,
     scope::Scope,
-    values::merged,
+    value::merged,
 };
 use crate::{
     ast::{self, EachKind},

@@ -185,3 +185,17 @@ impl Val {
         }
     }
 }
+
+/// The fields of `fields`, with those of `more` written over or behind them.
+pub(super) fn merged(
+    mut fields: Vec<(String, Val)>,
+    more: Vec<(String, Val)>,
+) -> Vec<(String, Val)> {
+    for (name, value) in more {
+        match fields.iter_mut().find(|(it, _)| *it == name) {
+            Some((_, old)) => *old = value,
+            None => fields.push((name, value)),
+        }
+    }
+    fields
+}

@@ -4,7 +4,7 @@ use super::{
     Checker, Env, Known, Val,
     remains::ends_in_step,
     scope::Scope,
-    value::{Number, Size, Unit},
+    value::{Number, Size, Unit, merged},
 };
 use crate::{
     ast::{self, ExprKind, PolicyKind},
@@ -342,20 +342,6 @@ impl<'a> Checker<'a> {
             _ => self.report(errors::interval_of(a.kind(), b.kind(), a_at.to(b_at))),
         }
     }
-}
-
-/// The fields of `fields`, with those of `more` written over or behind them.
-pub(super) fn merged(
-    mut fields: Vec<(String, Val)>,
-    more: Vec<(String, Val)>,
-) -> Vec<(String, Val)> {
-    for (name, value) in more {
-        match fields.iter_mut().find(|(it, _)| *it == name) {
-            Some((_, old)) => *old = value,
-            None => fields.push((name, value)),
-        }
-    }
-    fields
 }
 
 /// Whether it is 2 ** 63, written out.

@@ -4,11 +4,11 @@ mod columns;
 
 use super::{
     listed::Listed,
-    records::{Format, Records, text_failure},
+    records::{Format, Records, file_failure},
 };
 use crate::prelude::*;
-use crate::text_scan::{
-    Place, RecordFault, RecordIndex, RecordReader, TextError,
+use crate::records::{
+    FileError, Place, RecordFault, RecordIndex, RecordReader,
     csv::{Layout, Splitter, Table},
 };
 use columns::{COMPLETE, FAULT, Read, Said};
@@ -169,7 +169,7 @@ impl Format for Tables {
     }
 
     fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
-        RecordIndex::of_csv(files.clone(), &self.known(files)?.table).map_err(text_failure)
+        RecordIndex::of_csv(files.clone(), &self.known(files)?.table).map_err(file_failure)
     }
 
     fn append(
@@ -194,16 +194,16 @@ impl Format for Tables {
         Ok(())
     }
 
-    fn append_fault(&self, error: TextError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn append_fault(&self, error: FileError, out: &mut ChunkBuilder) -> Result<(), Failure> {
         if !self.said.faults {
-            return Err(text_failure(error));
+            return Err(file_failure(error));
         }
         for (filled, to) in self.known_now().reads.iter().zip(&mut out.columns) {
             match filled {
                 Filled::Column(read) => read.append_nothing(to),
                 Filled::Complete => to.push_scalar(true),
                 Filled::Fault => {
-                    let TextError { path, place, message, help } = &error;
+                    let FileError { path, place, message, help } = &error;
                     let line = if let Some(Place::Line(it)) = place { *it } else { 0 };
                     to.push_text(format!("{path}:{line}: {message}: {help}").as_bytes());
                 }

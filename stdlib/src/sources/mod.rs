@@ -8,6 +8,7 @@ mod range;
 mod tar;
 mod tfrecord;
 
+mod binary;
 mod listed;
 mod records;
 

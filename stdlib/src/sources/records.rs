@@ -1,8 +1,8 @@
 //! Records of files, in order or by number: what `lines`, `jsonl`, `csv` and `tfrecord` share.
 
 use super::listed::Listed;
-use crate::text_scan::{
-    Place, Position, RecordFault, RecordIndex, RecordReader, Span, TextError, line_at,
+use crate::records::{
+    FileError, Place, Position, RecordFault, RecordIndex, RecordReader, Span, line_at,
 };
 use plan::unmix;
 use runtime::{ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, mix, os, reads};
@@ -45,9 +45,9 @@ pub(super) trait Format: Send + Sync + 'static {
     ///
     /// # Errors
     /// It does not ask for it: the run ends.
-    fn append_fault(&self, error: TextError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn append_fault(&self, error: FileError, out: &mut ChunkBuilder) -> Result<(), Failure> {
         let _ = out;
-        Err(text_failure(error))
+        Err(file_failure(error))
     }
 
     /// What follows the file's name where a person is told of its record `ordinal`.
@@ -223,7 +223,7 @@ impl<F: Format> Inner<F> {
                 out.truncate(out.rows());
                 let line = || line_at(path, at.offset).unwrap_or_default();
                 let place = self.format.place(ordinal, at.offset, line);
-                self.format.append_fault(TextError::at(path, place, fault), out)?;
+                self.format.append_fault(FileError::at(path, place, fault), out)?;
             }
             out.ids.push_scalar(self.id(files.keys[file], ordinal));
         }
@@ -322,7 +322,7 @@ impl<F: Format> Stream for InOrder<F> {
                     let line = held.line + u64::from(span.line) + 1;
                     let ordinal = held.ordinal + held.next as u64;
                     let place = inner.format.place(ordinal, offset, || line);
-                    inner.format.append_fault(TextError::at(path, place, fault), out)?;
+                    inner.format.append_fault(FileError::at(path, place, fault), out)?;
                 }
                 out.ids.push_scalar(inner.id(key, held.ordinal + held.next as u64));
                 held.next += 1;
@@ -373,7 +373,7 @@ impl<F: Format> InOrder<F> {
         // One after the other has the memory for records: of short lines they take more than the text.
         let n_before = held.records.len() as u64;
         reader.swap_records(&mut held.records);
-        let Some(block) = reader.next_block().map_err(text_failure)? else { return Ok(false) };
+        let Some(block) = reader.next_block().map_err(file_failure)? else { return Ok(false) };
         let file = block.position.file as usize;
         held.ordinal = if file == held.file { held.ordinal + n_before } else { 0 };
         (held.file, held.line, held.next) = (file, block.position.line, 0);
@@ -386,8 +386,8 @@ impl<F: Format> InOrder<F> {
 }
 
 /// The failure that a mistake in a text file is.
-pub(super) fn text_failure(why: TextError) -> Failure {
-    let TextError { path, place, message, help } = why;
+pub(super) fn file_failure(why: FileError) -> Failure {
+    let FileError { path, place, message, help } = why;
     let place = place.map(|it| format!("{it}: ")).unwrap_or_default();
     Failure::Io { path, detail: format!("{place}{message}: {help}") }
 }
@@ -431,7 +431,7 @@ impl Format for Lines {
     }
 
     fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
-        RecordIndex::of_lines(files.clone()).map_err(text_failure)
+        RecordIndex::of_lines(files.clone()).map_err(file_failure)
     }
 
     fn append(

@@ -1,7 +1,7 @@
 //! The files of a record of a tar archive.
 
 use super::json::shown;
-use crate::{prelude::*, text_scan::tar};
+use crate::{prelude::*, records::tar};
 
 /// Names of members that a message lists.
 const NAMES_MAX: usize = 8;

@@ -1,8 +1,8 @@
 //! What a program says of a table's columns, and how their fields become values.
 
-use super::super::records::{check_utf8, text_failure};
+use super::super::records::{check_utf8, file_failure};
 use crate::prelude::*;
-use crate::text_scan::{
+use crate::records::{
     RecordFault,
     csv::{ColumnKind, Layout, Table, parse_bool, parse_f64, parse_i64},
 };
@@ -83,7 +83,7 @@ impl Said {
 
     /// How the first file is laid out.
     pub(super) fn table(&self, path: &Path, layout: Layout) -> Result<Table, Failure> {
-        Table::probe(path, layout, &self.na_values).map_err(text_failure)
+        Table::probe(path, layout, &self.na_values).map_err(file_failure)
     }
 
     /// Whether every column that is named is there.

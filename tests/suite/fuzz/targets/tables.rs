@@ -5,7 +5,7 @@ use super::scratch::{Folder, split};
 use plan::{Arg, DType, Field, Type, Untyped};
 use runtime::{ChunkBuilder, Failure, Kernels, Pool, Source, SourceCall, Tensor};
 use std::{path::Path, sync::Arc};
-use stdlib::text_scan::csv::{Layout, Table};
+use stdlib::records::csv::{Layout, Table};
 
 thread_local! {
     static FOLDER: Folder = Folder::new("tables");

@@ -7,7 +7,7 @@ use runtime::os;
 
 use super::compressed::Input;
 use super::framing::{End, RECORD_MAX};
-use super::{RecordFault, TextError};
+use super::{FileError, RecordFault};
 
 /// Bytes before the data, and behind them.
 pub(super) const HEADER: usize = 12;
@@ -75,14 +75,9 @@ pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, TextError> {
-    let unreadable = |why| TextError::unreadable(path, &why);
-    let (input, len) = Input::open(path).map_err(unreadable)?;
-    let file = match input {
-        Input::Plain(file) => file,
-        Input::Compressed(codec, _) => return Err(TextError::in_order_only(path, codec.name())),
-    };
-    let len = len.unwrap_or_default();
+pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
+    let unreadable = |why| FileError::unreadable(path, &why);
+    let (file, len) = Input::by_number(path)?;
     let (mut at, mut header) = (0, [0; HEADER]);
     while at < len {
         visit(at);

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use runtime::{os, reads};
 
+use super::FileError;
+
 /// Bytes that are read from a compressed file at once.
 const READ: usize = 256 << 10;
 /// Bytes that a decoder may take to look back at what it gave: what `xz -9` and `zstd --ultra --long=27` need.
@@ -94,6 +96,17 @@ impl Input {
                 file.rewind()?;
                 Ok((Input::Compressed(codec, codec.decoder(file)), None))
             }
+        }
+    }
+
+    /// Opens a file whose records are read by number, and gives its bytes.
+    ///
+    /// # Errors
+    /// It cannot be read, or it is compressed.
+    pub(super) fn by_number(path: &Path) -> Result<(File, u64), FileError> {
+        match Input::open(path).map_err(|why| FileError::unreadable(path, &why))? {
+            (Input::Plain(file), len) => Ok((file, len.unwrap_or_default())),
+            (Input::Compressed(codec, _), _) => Err(FileError::in_order_only(path, codec.name())),
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) enum End {
     Later { quoted: bool },
     /// Nobody knows where.
     Lost,
+    /// What ends here is no record.
+    Passed { end: usize },
 }
 
 impl Framing {
@@ -42,22 +44,18 @@ impl Framing {
         match self.end(raw) {
             End::At { end, .. } => self.trimmed(&raw[..end]),
             End::Later { .. } | End::Lost => raw,
+            End::Passed { .. } => &[],
         }
     }
 
     /// A record without what ends it, as far as that is none of it.
     pub(super) fn trimmed<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
-        match self {
-            Framing::Lines | Framing::Csv { .. } => trim(raw),
-            Framing::TfRecord => raw,
-            Framing::Tar => {
-                if tar::is_record(raw) {
-                    raw
-                } else {
-                    &[]
-                }
-            }
-        }
+        if self.is_text() { trim(raw) } else { raw }
+    }
+
+    /// What is left at the end of a file, as far as it is a record.
+    pub(super) fn rest<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+        if *self == Framing::Tar && !tar::is_record(raw) { &[] } else { self.trimmed(raw) }
     }
 
     /// Whether the files are text in UTF-8.

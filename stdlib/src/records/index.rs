@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use runtime::{Counted, os};
 
 use super::framing::{Framing, RECORD_MAX};
-use super::{Place, RecordFault, RecordReader, TextError, csv, tar, tfrecord};
+use super::{FileError, Place, RecordFault, RecordReader, csv, tar, tfrecord};
 
 /// Records that an index may hold: 8 GiB.
 const RECORDS_MAX: usize = 1 << 30;
@@ -39,7 +39,7 @@ impl RecordIndex {
     ///
     /// # Errors
     /// Those of [`RecordReader::next_block`], or there are more than 2³⁰ lines.
-    pub fn of_lines(files: impl Into<Arc<[PathBuf]>>) -> Result<RecordIndex, TextError> {
+    pub fn of_lines(files: impl Into<Arc<[PathBuf]>>) -> Result<RecordIndex, FileError> {
         RecordIndex::of(RecordReader::lines(files).by_number(), Framing::Lines)
     }
 
@@ -50,7 +50,7 @@ impl RecordIndex {
     pub fn of_csv(
         files: impl Into<Arc<[PathBuf]>>,
         table: &csv::Table,
-    ) -> Result<RecordIndex, TextError> {
+    ) -> Result<RecordIndex, FileError> {
         RecordIndex::of(RecordReader::csv(files, table).by_number(), table.framing())
     }
 
@@ -58,7 +58,7 @@ impl RecordIndex {
     ///
     /// # Errors
     /// A file cannot be read, or there are more than 2³⁰ records.
-    pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, TextError> {
+    pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, FileError> {
         let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
         for path in files {
             let base = index.bases[index.bases.len() - 1];
@@ -70,14 +70,14 @@ impl RecordIndex {
             if index.starts.len() > RECORDS_MAX {
                 let (number, start) =
                     (index.starts.len() as u64, index.starts[index.starts.len() - 1]);
-                return Err(TextError::at(path, Place::Record(number, start - base), too_many()));
+                return Err(FileError::at(path, Place::Record(number, start - base), too_many()));
             }
             index.bases.push(base + len);
         }
         Ok(index)
     }
 
-    fn of(mut reader: RecordReader, framing: Framing) -> Result<RecordIndex, TextError> {
+    fn of(mut reader: RecordReader, framing: Framing) -> Result<RecordIndex, FileError> {
         let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
         let mut end_of_file = 0;
 
@@ -89,7 +89,7 @@ impl RecordIndex {
             end_of_file = base + block.position.offset + block.bytes.len() as u64;
             if index.starts.len() > RECORDS_MAX {
                 let (file, line) = (block.position.file as usize, block.line(0));
-                return Err(TextError::at_line(&reader.files()[file], line, too_many()));
+                return Err(FileError::at_line(&reader.files()[file], line, too_many()));
             }
         }
         index.begin_file(reader.files().len() as u32, end_of_file);

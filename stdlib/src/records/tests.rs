@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::csv::{ColumnKind, Layout, Splitter, Table};
-use super::{Block, Place, Position, RecordIndex, RecordReader, TextError, line_at};
+use super::{Block, FileError, Place, Position, RecordIndex, RecordReader, line_at};
 
 /// Files in a folder of their own, which goes when the test ends.
 struct Files(PathBuf, Vec<PathBuf>);
@@ -56,7 +56,7 @@ fn found(block: &Block<'_>) -> Vec<Found> {
     (0..block.records.len()).map(|i| (block.position.file, block.line(i), text(i))).collect()
 }
 
-fn all(mut reader: RecordReader) -> Result<Vec<Found>, TextError> {
+fn all(mut reader: RecordReader) -> Result<Vec<Found>, FileError> {
     let mut records = Vec::new();
     while let Some(block) = reader.next_block()? {
         records.extend(found(&block));

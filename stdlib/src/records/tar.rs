@@ -13,7 +13,7 @@ use runtime::os;
 
 use super::compressed::Input;
 use super::framing::{End, RECORD_MAX};
-use super::{RecordFault, TextError};
+use super::{FileError, RecordFault};
 
 /// Bytes of a header; data are filled up to a multiple of them.
 const BLOCK: u64 = 512;
@@ -283,14 +283,15 @@ const READ: &str = "bytes in memory can be read";
 
 /// Where the record ends that begins these bytes.
 pub(super) fn end(bytes: &[u8]) -> End {
-    match Walk::new(bytes, 0).record().expect(READ).0 {
-        Ends::At(end) => End::At { end: end as usize, n_lines: 1 },
-        Ends::Open => End::Later { quoted: false },
-        Ends::Lost => End::Lost,
+    match Walk::new(bytes, 0).record().expect(READ) {
+        (Ends::At(end), true) => End::At { end: end as usize, n_lines: 1 },
+        (Ends::At(end), false) => End::Passed { end: end as usize },
+        (Ends::Open, _) => End::Later { quoted: false },
+        (Ends::Lost, _) => End::Lost,
     }
 }
 
-/// Whether bytes that [`end`] has cut are a record, and no end of an archive or what is no member.
+/// Whether the bytes that are left at the end of an archive are a record.
 pub(super) fn is_record(bytes: &[u8]) -> bool {
     Walk::new(bytes, 0).record().expect(READ).1
 }
@@ -299,14 +300,9 @@ pub(super) fn is_record(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, TextError> {
-    let unreadable = |why| TextError::unreadable(path, &why);
-    let (input, len) = Input::open(path).map_err(unreadable)?;
-    let file = match input {
-        Input::Plain(file) => file,
-        Input::Compressed(codec, _) => return Err(TextError::in_order_only(path, codec.name())),
-    };
-    let len = len.unwrap_or_default();
+pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
+    let unreadable = |why| FileError::unreadable(path, &why);
+    let (file, len) = Input::by_number(path)?;
     let mut walk = Walk::new((file, len), 0);
     loop {
         let start = walk.at;

@@ -10,7 +10,7 @@ use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark};
-use super::{Place, RecordFault, TextError, csv};
+use super::{FileError, Place, RecordFault, csv};
 
 /// Bytes that a block has, unless one record has more.
 const BLOCK: usize = 1024 * 1024;
@@ -173,7 +173,7 @@ impl RecordReader {
     /// # Errors
     /// A file cannot be read, a record is longer than [`RECORD_MAX`], a quote is not closed, or a header
     /// differs from the table's. After an error, the reader stands where it stood before.
-    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, TextError> {
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, FileError> {
         while self.position.file < self.files.len() as u32 {
             if self.input.is_some() && self.is_lost {
                 self.next_file();
@@ -210,7 +210,7 @@ impl RecordReader {
         std::mem::swap(&mut self.spans, records);
     }
 
-    fn open(&mut self) -> Result<(), TextError> {
+    fn open(&mut self) -> Result<(), FileError> {
         let Position { file, offset, line } = self.position;
         let path = &self.files[file as usize];
         let open = || {
@@ -220,9 +220,9 @@ impl RecordReader {
             }
             Ok((input, len))
         };
-        let (input, len) = open().map_err(|why| TextError::unreadable(path, &why))?;
+        let (input, len) = open().map_err(|why| FileError::unreadable(path, &why))?;
         if let Some(codec) = input.codec().filter(|_| self.by_number) {
-            return Err(TextError::in_order_only(path, codec.name()));
+            return Err(FileError::in_order_only(path, codec.name()));
         }
         (self.input, self.len) = (Some(input), len);
         self.buffer.clear();
@@ -238,21 +238,21 @@ impl RecordReader {
 
     /// Sees to it that a file ends where it ended when it was opened: what is cut off of it would
     /// be missing without a word, and what comes to it would be there now and then.
-    fn check_len(&mut self) -> Result<(), TextError> {
+    fn check_len(&mut self) -> Result<(), FileError> {
         let Position { file, offset, .. } = self.position;
         match self.len {
             Some(len) if len != offset => {
                 self.input = None;
-                Err(TextError::changed(&self.files[file as usize], len, offset))
+                Err(FileError::changed(&self.files[file as usize], len, offset))
             }
             _ => Ok(()),
         }
     }
 
     /// Sees to it that a file is text, and goes past the mark in front of it.
-    fn skip_byte_order_mark(&mut self) -> Result<(), TextError> {
+    fn skip_byte_order_mark(&mut self) -> Result<(), FileError> {
         let path = &self.files[self.position.file as usize];
-        if let Some(error) = TextError::not_text(path, &self.buffer) {
+        if let Some(error) = FileError::not_text(path, &self.buffer) {
             self.input = None;
             return Err(error);
         }
@@ -262,7 +262,7 @@ impl RecordReader {
     }
 
     /// Cuts the next block into spans and moves behind it; returns its place in the buffer.
-    fn cut(&mut self) -> Result<usize, TextError> {
+    fn cut(&mut self) -> Result<usize, FileError> {
         let mut window = self.block;
         loop {
             self.fill(window)?;
@@ -287,7 +287,7 @@ impl RecordReader {
     }
 
     /// Reads until `window` bytes lie in the buffer from `at` on, or the file ends.
-    fn fill(&mut self, window: usize) -> Result<(), TextError> {
+    fn fill(&mut self, window: usize) -> Result<(), FileError> {
         if self.at_end || self.buffer.len() - self.at >= window {
             return Ok(());
         }
@@ -301,15 +301,15 @@ impl RecordReader {
         let path = &self.files[self.position.file as usize];
         let codec = input.codec();
         let found = read.map_err(|why| match codec {
-            Some(codec) => TextError::torn(path, codec.name(), &why),
-            None => TextError::unreadable(path, &why),
+            Some(codec) => FileError::torn(path, codec.name(), &why),
+            None => FileError::unreadable(path, &why),
         })?;
         self.at_end = found < wanted;
         Ok(())
     }
 
     /// Compares the header in front of the block with the table's, and takes it out.
-    fn take_header(&mut self, position: Position, start: usize) -> Result<(), TextError> {
+    fn take_header(&mut self, position: Position, start: usize) -> Result<(), FileError> {
         let first = self.spans.remove(0);
         let header = &self.buffer[start..][first.start as usize..first.end as usize];
         let line = u64::from(first.line);
@@ -323,13 +323,13 @@ impl RecordReader {
     }
 
     /// An error in the line that comes so many after the next record's.
-    fn fault(&self, further: u64, fault: RecordFault) -> TextError {
+    fn fault(&self, further: u64, fault: RecordFault) -> FileError {
         let Position { file, offset, line } = self.position;
         let path: &Path = &self.files[file as usize];
         let number = line + further + 1;
         let text = self.framing.is_text();
         let place = if text { Place::Line(number) } else { Place::Record(number, offset) };
-        TextError::at(path, place, fault)
+        FileError::at(path, place, fault)
     }
 }
 
@@ -347,9 +347,17 @@ struct Cut {
 fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
     let (mut at, mut line) = (0, 0);
     while at < bytes.len() {
-        let (end, n_lines) = match framing.end(&bytes[at..]) {
-            End::At { end, n_lines } => (at + end, n_lines),
-            End::Later { quoted: false } if is_last => (bytes.len(), 1),
+        let (content, end, n_lines) = match framing.end(&bytes[at..]) {
+            End::At { end, n_lines } => {
+                (framing.trimmed(&bytes[at..at + end]).len(), at + end, n_lines)
+            }
+            End::Passed { end } => {
+                at += end;
+                continue;
+            }
+            End::Later { quoted: false } if is_last => {
+                (framing.rest(&bytes[at..]).len(), bytes.len(), 1)
+            }
             End::Later { quoted } => {
                 return Cut { end: at, n_lines: line, open: Some(quoted), lost: false };
             }
@@ -360,7 +368,6 @@ fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>)
                 return Cut { end, n_lines: line + 1, open: None, lost: true };
             }
         };
-        let content = framing.trimmed(&bytes[at..end]).len();
         if content > 0 || framing.counts_blank() {
             spans.push(Span { start: at as u32, end: (at + content) as u32, line });
         }

@@ -8,7 +8,7 @@ use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{End, Framing, byte_order_mark, closing_quote, trim, unclosed};
-use super::{RecordFault, TextError};
+use super::{FileError, RecordFault};
 
 /// Bytes of a file that are looked at to find out about its table.
 const SAMPLE: usize = 1024 * 1024;
@@ -70,13 +70,13 @@ impl Table {
     /// # Errors
     /// The file cannot be read, is empty or no text, a quote is not closed, most records differ in length from
     /// the first, two columns have one name.
-    pub fn probe(path: &Path, layout: Layout, na_values: &[String]) -> Result<Table, TextError> {
+    pub fn probe(path: &Path, layout: Layout, na_values: &[String]) -> Result<Table, FileError> {
         let sample = Sample::read(path)?;
-        if let Some(error) = TextError::not_text(path, &sample.bytes) {
+        if let Some(error) = FileError::not_text(path, &sample.bytes) {
             return Err(error);
         }
         let table = sample.table(layout, na_values);
-        table.map_err(|(line, fault)| TextError::at_line(path, line, fault))
+        table.map_err(|(line, fault)| FileError::at_line(path, line, fault))
     }
 
     /// How the records are told apart.
@@ -304,12 +304,12 @@ struct Sample {
 type Misplaced = (u64, RecordFault);
 
 impl Sample {
-    fn read(path: &Path) -> Result<Sample, TextError> {
-        let (input, _) = Input::open(path).map_err(|why| TextError::unreadable(path, &why))?;
+    fn read(path: &Path) -> Result<Sample, FileError> {
+        let (input, _) = Input::open(path).map_err(|why| FileError::unreadable(path, &why))?;
         let (codec, mut bytes) = (input.codec(), Vec::new());
         input.take(SAMPLE as u64 + 1).read_to_end(&mut bytes).map_err(|why| match codec {
-            Some(codec) => TextError::torn(path, codec.name(), &why),
-            None => TextError::unreadable(path, &why),
+            Some(codec) => FileError::torn(path, codec.name(), &why),
+            None => FileError::unreadable(path, &why),
         })?;
         let is_all = bytes.len() <= SAMPLE;
         bytes.truncate(SAMPLE);
@@ -351,7 +351,7 @@ impl Sample {
                 End::Later { quoted } if self.is_all || rows.is_empty() => {
                     return Err((line, unended(quoted)));
                 }
-                End::Later { .. } | End::Lost => break,
+                End::Later { .. } | End::Lost | End::Passed { .. } => break,
             };
             let content = trim(&rest[..end]);
             if !content.is_empty() {

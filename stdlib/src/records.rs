@@ -41,7 +41,7 @@ impl fmt::Display for Place {
 
 /// Why a file cannot be cut into records: a sentence, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextError {
+pub struct FileError {
     /// The file.
     pub path: String,
     /// Where in it, where it is about one record.
@@ -52,34 +52,34 @@ pub struct TextError {
     pub help: String,
 }
 
-impl TextError {
+impl FileError {
     /// A mistake in one record of a file.
     #[must_use]
-    pub fn at(path: &Path, place: Place, fault: RecordFault) -> TextError {
+    pub fn at(path: &Path, place: Place, fault: RecordFault) -> FileError {
         let RecordFault { mut message, help, loses_rest } = fault;
         if let (true, Place::Record(_, byte)) = (loses_rest, place) {
             let rest = fs::metadata(path).map_or(0, |it| it.len().saturating_sub(byte));
             message = format!("{message}; {rest} bytes to the end of the file are lost");
         }
         let path = path.to_string_lossy().into_owned();
-        TextError { path, place: Some(place), message, help }
+        FileError { path, place: Some(place), message, help }
     }
 
     /// A mistake in one line of a file.
     #[must_use]
-    pub fn at_line(path: &Path, line: u64, fault: RecordFault) -> TextError {
+    pub fn at_line(path: &Path, line: u64, fault: RecordFault) -> FileError {
         Self::at(path, Place::Line(line), fault)
     }
 
     /// The mistake of a file whose first bytes say that it is no text in UTF-8.
-    fn not_text(path: &Path, start: &[u8]) -> Option<TextError> {
+    fn not_text(path: &Path, start: &[u8]) -> Option<FileError> {
         let path = path.to_string_lossy().into_owned();
         let (message, help) = not_text::told(&path, start)?;
-        Some(TextError { path, place: None, message, help })
+        Some(FileError { path, place: None, message, help })
     }
 
-    fn unreadable(path: &Path, why: &io::Error) -> TextError {
-        TextError {
+    fn unreadable(path: &Path, why: &io::Error) -> FileError {
+        FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!("it cannot be read: {why}"),
@@ -88,8 +88,8 @@ impl TextError {
     }
 
     /// A file in which something is compressed that cannot be decompressed.
-    fn torn(path: &Path, with: &str, why: &io::Error) -> TextError {
-        TextError {
+    fn torn(path: &Path, with: &str, why: &io::Error) -> FileError {
+        FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!("what is compressed in it with {with} is damaged, or cut off: {why}"),
@@ -98,8 +98,8 @@ impl TextError {
     }
 
     /// A file whose records are asked for by number, and that is compressed.
-    fn in_order_only(path: &Path, with: &str) -> TextError {
-        TextError {
+    fn in_order_only(path: &Path, with: &str) -> FileError {
+        FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!("it is compressed with {with}, and so it can be read in order only"),
@@ -108,8 +108,8 @@ impl TextError {
     }
 
     /// A file that has another length at its end than it had when it was opened.
-    fn changed(path: &Path, then: u64, now: u64) -> TextError {
-        TextError {
+    fn changed(path: &Path, then: u64, now: u64) -> FileError {
+        FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!(
@@ -120,7 +120,7 @@ impl TextError {
     }
 }
 
-impl fmt::Display for TextError {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
             Some(place) => write!(f, "{}, {place}: {}", self.path, self.message),
@@ -129,7 +129,7 @@ impl fmt::Display for TextError {
     }
 }
 
-impl std::error::Error for TextError {}
+impl std::error::Error for FileError {}
 
 /// What is wrong with one record, wherever it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
