@@ -105,7 +105,8 @@ fn fail_each() -> Kernel {
 /// Times that a record of `swell` asked for its memory.
 pub(super) static SWELLS: AtomicUsize = AtomicUsize::new(0);
 
-/// Some records need so many KiB while they are computed, and fail where another one is computed then.
+/// Some records need so many KiB while they are computed, and fail where another one is computed then;
+/// those that need none do not.
 fn swell() -> Kernel {
     /// One that is computed, however that ends.
     struct AtWork<'a>(&'a AtomicUsize);
@@ -121,8 +122,9 @@ fn swell() -> Kernel {
         let x = args.int(0);
         if x % 37 == 5 {
             SWELLS.fetch_add(1, Ordering::SeqCst);
-            let _room = Working::of(args.int(1) as usize * 1024);
-            if at_work.load(Ordering::SeqCst) > 1 {
+            let kib = args.int(1) as usize;
+            let _room = Working::of(kib * 1024);
+            if kib > 0 && at_work.load(Ordering::SeqCst) > 1 {
                 return Err(Fault::new("told", "it is not alone".to_owned()));
             }
         }
