@@ -12,7 +12,7 @@ mod outside;
 
 pub(crate) use make::was_built;
 pub use make::{NotMade, begun_as, make};
-pub use outside::needs_python;
+pub use outside::{calls_python, needs_python};
 
 use crate::{Compiled, Loaded, Settings, SourceFile};
 use compiler::{syntax, verify};

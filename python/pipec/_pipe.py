@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 _PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
 """What is in a program, and in no path."""
-_CALLS = re.compile(r"\b(extern|use)\b")
-"""What is in a program that may call functions in Python."""
 _CALLING: weakref.WeakSet[Pipe] = weakref.WeakSet()
-"""Pipelines whose threads may call functions in Python."""
+"""Pipelines whose threads call functions in Python."""
 _WRONG = "PC0704"
 _IN_WORKERS = "PC0705"
 
@@ -130,7 +128,7 @@ class Pipe:
     ) -> None:
         self._source, self._told, self._functions = source, told, functions
         self._native = _pipec.Native(source, told, functions)
-        if functions or _may_call(source):
+        if self._native.calls_python():
             _CALLING.add(self)
         self._epochs: Epochs | None = None
         """What it knows of the worker processes of a `DataLoader`, where there may be some."""
@@ -297,14 +295,6 @@ class Pipe:
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}: {_type(it)}" for name, it in self.schema.items())
         return f"<pipec.Pipe {self.name}: {{ {fields} }}>"
-
-
-def _may_call(source: dict[str, Any]) -> bool:
-    text = source["text"]
-    if text is None and source["path"].endswith(".pipe"):
-        with open(source["path"], encoding="utf-8") as file:
-            text = file.read()
-    return text is not None and _CALLS.search(text) is not None
 
 
 @atexit.register

@@ -319,6 +319,11 @@ impl Native {
         compiled.warnings.iter().map(|it| errors::drawn(&compiled.files, it)).collect()
     }
 
+    /// Whether its threads call functions in Python.
+    fn calls_python(&self) -> bool {
+        driver::built::calls_python(&self.program.compiled)
+    }
+
     /// The classes of each label: the field, where there is one, and the names in order.
     fn classes(&self, py: Python<'_>) -> PyResult<Vec<(Option<String>, Vec<String>)>> {
         let found = py.detach(|| driver::classes(&self.program.compiled));

@@ -9,6 +9,26 @@ use std::collections::BTreeMap;
 ///
 /// What is declared and not called does no harm.
 pub fn needs_python(loaded: &Loaded, compiled: &Compiled) -> Vec<Diagnostic> {
+    let called = called(compiled);
+    let declarations = loaded.trees.iter().flat_map(|it| &it.declarations);
+    let declared = declarations.filter_map(|it| match &it.kind {
+        DeclarationKind::Extern(it) => Some(it),
+        _ => None,
+    });
+    let told = declared.filter_map(|it| {
+        let name = called.get(&it.target.value)?;
+        Some(errors::build_needs_python(name, &it.target.value, it.signature.name.span))
+    });
+    told.collect()
+}
+
+/// Whether the pipeline calls a function of Python.
+pub fn calls_python(compiled: &Compiled) -> bool {
+    !called(compiled).is_empty()
+}
+
+/// The functions of Python that the pipeline calls: their names by what they stand for.
+fn called(compiled: &Compiled) -> BTreeMap<String, String> {
     let mut called = BTreeMap::new();
     for stage in compiled.program.stages.rows() {
         let Code::Transform(transform) = &stage.code else { continue };
@@ -20,14 +40,5 @@ pub fn needs_python(loaded: &Loaded, compiled: &Compiled) -> Vec<Diagnostic> {
             }
         }
     }
-    let declarations = loaded.trees.iter().flat_map(|it| &it.declarations);
-    let declared = declarations.filter_map(|it| match &it.kind {
-        DeclarationKind::Extern(it) => Some(it),
-        _ => None,
-    });
-    let told = declared.filter_map(|it| {
-        let name = called.get(&it.target.value)?;
-        Some(errors::build_needs_python(name, &it.target.value, it.signature.name.span))
-    });
-    told.collect()
+    called
 }
