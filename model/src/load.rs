@@ -158,9 +158,14 @@ impl<'a> Load<'a> {
             let (cpu_s, origin) = filling.fold((0.0, Origin::Exact), |(all, origin), it| {
                 (all + it.cpu_s, origin.max(it.origin))
             });
-            let share = making.busy_share();
-            let rate = self.machine.cores * share / cpu_s;
-            (share < 1.0).then_some(Bound { limit: Limit::Memory(at), rate, origin })
+            let cores = self.machine.cores.min(making.workers as f64);
+            let cores_used = cores * making.busy_share();
+            let rate = cores_used / cpu_s;
+            (cores_used < self.machine.cores).then_some(Bound {
+                limit: Limit::Memory(at),
+                rate,
+                origin,
+            })
         })
     }
 
@@ -172,13 +177,15 @@ impl<'a> Load<'a> {
         }
         let cpu_s: f64 = step.filled_by.iter().map(|it| self.demands[*it].cpu_s).sum();
         let spread = |it: usize| self.network.steps()[it].spread;
-        Some(Making {
+        let (memory, bytes) = (self.machine.memory_bytes as u64, step.bytes_out.value as u64);
+        let making = Making {
             workers: u64::from(whole(self.machine.cores)),
             rows: step.taken.round() as u64,
-            room: room(self.machine.memory_bytes as u64, step.bytes_out.value as u64),
+            room: room(memory, bytes),
             record_ns: cpu_s * 1e9 / self.flow.entering[at].max(1e-9),
             spread: step.filled_by.iter().map(|it| spread(*it)).fold(0.0, f64::max),
-        })
+        };
+        Some(making.within(memory, (bytes, step.worker_bytes as u64)))
     }
 
     /// Readers that a reading step needs at this rate: the fewest that keep the storages on time.

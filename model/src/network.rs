@@ -58,6 +58,9 @@ pub struct Step {
     /// Of a step that gathers records into batches: the steps that write them there, each worker into
     /// rows of its own; empty where records are gathered in order.
     pub filled_by: Vec<usize>,
+    /// Bytes that each of those workers needs for the values it computes with.
+    #[serde(default)]
+    pub worker_bytes: f64,
 }
 
 /// An edge of the tree.
@@ -214,6 +217,7 @@ impl Default for Step {
             caches: Vec::new(),
             spread: 0.0,
             filled_by: Vec::new(),
+            worker_bytes: 0.0,
         }
     }
 }

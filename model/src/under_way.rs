@@ -7,8 +7,9 @@ const PIECE_NS_MIN: f64 = 250e3;
 /// Nanoseconds at the most: what was asked for is to come soon, and all workers are to end an epoch
 /// together.
 const PIECE_NS_MAX: f64 = 5e6;
-/// Pieces for each worker where all records take the same: the one that it is at, and the next.
-const PIECES: f64 = 2.0;
+/// Pieces for each worker where all records take the same: the one that it is at, the next, and one for those
+/// that a wake-up delays.
+const PIECES: f64 = 3.0;
 /// Records for each worker, times the spread of their times. Assumed.
 const AHEAD: f64 = 8.0;
 /// Such records at the most: a mean and a spread say little of what is rarer than one in a hundred.
@@ -45,6 +46,9 @@ pub fn room(memory: u64, batch_bytes: u64) -> u64 {
     (memory / 2 / batch_bytes.max(1)).saturating_sub(1).max(least)
 }
 
+/// The share of a run's memory that its tasks leave free which can be done again where it is short.
+const RESERVED: u64 = 8;
+
 /// Records that each worker is to have ahead, whose times have such a variance over the square of their
 /// mean.
 pub fn ahead(spread: f64) -> f64 {
@@ -56,7 +60,7 @@ impl Making {
     ///
     /// Batches leave in order, so one slow record holds back what is begun after it, and the workers
     /// go on only as long as something may be begun (Little's law: what is under way is the rate times
-    /// how long each stays). Each worker has two pieces, and ahead of them records in proportion to
+    /// how long each stays). Each worker has three pieces, and ahead of them records in proportion to
     /// the spread of their times. The first batch is being completed, so they have to fit into the
     /// others: pieces are cut smaller before more batches are begun, and a great many small ones are
     /// begun only where pieces would be too short otherwise, or there is no room.
@@ -78,6 +82,21 @@ impl Making {
         }
         let piece = feeding((room - 1.0).max(0.5)).min(piece).floor();
         UnderWay { piece: piece as u64, batches: room as u64 }
+    }
+
+    /// The same with as many workers as there is memory for, of a run that has so much: each needs
+    /// `worker_bytes` for the values it computes with, beside the batches under way and the one that the
+    /// consumer has. At least one.
+    ///
+    /// More of them would only begin what is put off until others have given memory back.
+    #[must_use]
+    pub fn within(self, memory: u64, (batch_bytes, worker_bytes): (u64, u64)) -> Self {
+        // What is known before anything was measured, so that all agree on it.
+        let unmeasured = Self { record_ns: 0.0, spread: 0.0, ..self };
+        let batches = unmeasured.under_way().batches.saturating_add(1);
+        let left = (memory - memory / RESERVED).saturating_sub(batches.saturating_mul(batch_bytes));
+        let most = left.checked_div(worker_bytes).unwrap_or(self.workers);
+        Self { workers: self.workers.min(most).max(1), ..self }
     }
 
     /// The share of the workers that have work where all records take the same: 0 to 1.
@@ -111,25 +130,25 @@ mod tests {
     #[test]
     fn two_batches_do_where_pieces_can_be_cut() {
         assert_eq!(of(making(2, 128, 550e3)), (9, 2));
-        assert_eq!(of(making(16, 128, 1e6)), (4, 2));
-        assert_eq!(of(making(64, 512, 1e6)), (4, 2));
+        assert_eq!(of(making(16, 128, 1e6)), (2, 2));
+        assert_eq!(of(making(64, 512, 1e6)), (2, 2));
     }
 
     #[test]
     fn many_workers_have_many_small_batches() {
-        assert_eq!(of(making(96, 32, 1e6)), (1, 7));
+        assert_eq!(of(making(96, 32, 1e6)), (1, 10));
         // A piece of one such record would be too short.
-        assert_eq!(of(making(96, 32, 10e3)), (25, 151));
+        assert_eq!(of(making(96, 32, 10e3)), (25, 226));
         // A piece is no larger than a batch, however little a record takes.
-        assert_eq!(of(making(16, 8, 1e3)), (8, 33));
+        assert_eq!(of(making(16, 8, 1e3)), (8, 49));
         // Records of a spread of 1: eight more for each worker.
-        assert_eq!(of(Making { spread: 1.0, ..making(96, 32, 1e6) }), (1, 31));
+        assert_eq!(of(Making { spread: 1.0, ..making(96, 32, 1e6) }), (1, 34));
     }
 
     #[test]
     fn where_memory_is_short_pieces_are_smaller_and_batches_fewer() {
         let short = |room| Making { room, ..making(96, 128, 100e3) };
-        assert_eq!(of(short(9)), (2, 4));
+        assert_eq!(of(short(9)), (2, 6));
         assert_eq!(of(short(3)), (1, 3));
         assert_eq!(of(short(1)), (1, 1));
         assert_eq!(short(9).busy_share(), 1.0);
@@ -138,8 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn workers_are_as_many_as_have_memory_to_compute_with() {
+        let within = |memory, each| making(96, 32, 1e6).within(memory, (20, each)).workers;
+        // Ten batches under way and that of the consumer.
+        assert_eq!(within(300, 1), 43);
+        assert_eq!((within(1000, 1), within(1000, 0), within(10, 1)), (96, 96, 1));
+    }
+
+    #[test]
     fn nothing_measured_is_a_batch_for_all() {
-        assert_eq!(of(making(4, 128, 0.0)), (16, 2));
-        assert_eq!(of(making(0, 0, 0.0)), (1, 3));
+        assert_eq!(of(making(4, 128, 0.0)), (10, 2));
+        assert_eq!(of(making(0, 0, 0.0)), (1, 4));
     }
 }

@@ -189,7 +189,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let least = needs.least(process);
     let memory = bound.or(of.bound).unwrap_or(of.memory);
     least.check(memory, &needs.enough(process))?;
-    let workers = least.workers(options.workers.max(1), memory);
+    let workers = least.workers(options.workers.max(1), memory, &nodes);
     let readers = nodes.iter().any(|it| it.class == Class::Reader);
     let to_start = [workers, if readers { options.readers.max(1) } else { 0 }];
     let budget = Budget::new(memory, process, pool.clone());

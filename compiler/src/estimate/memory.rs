@@ -20,10 +20,13 @@ pub struct Memory {
     pub batches: Figure,
     /// What operators hold, such as the window of a shuffle.
     pub held: Figure,
-    /// Values between those that a stage reads and those that it makes: each core has room for one of
+    /// Values between those that a stage reads and those that it makes: each worker has room for one of
     /// each.
     #[serde(default)]
     pub temporaries: Figure,
+    /// What one worker needs of them.
+    #[serde(default)]
+    pub each_worker: Figure,
     /// How many batches there are at a time, of the `batch` that holds most.
     #[serde(default)]
     pub n_batches: u64,
@@ -61,14 +64,16 @@ pub(super) fn memory(
     for lanes in &lowered.program.lanes {
         lanes.stages(stages).for_each(|it| times[it.row()] = f64::from(lanes.count));
     }
+    let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
+        Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, catalog)),
+        _ => None,
+    });
+    memory.each_worker = computing.sum();
+    let mut workers = u64::from(cores);
     for (id, stage) in stages.iter() {
         let bytes = flows[id].bytes();
         let chunks = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
         let chunk = bytes.times(f64::from(stage.rows)).times(chunks);
-        if let Code::Transform(it) = &stage.code {
-            let each = temporaries(it, &flows[stage.inputs[0]].columns, catalog);
-            memory.temporaries = memory.temporaries + each.times(f64::from(cores));
-        }
         match &stage.code {
             Code::Transform(it) if it.into_batch.is_some() => {}
             Code::Source { .. } | Code::Transform(_) => memory.chunks = memory.chunks + chunk,
@@ -78,7 +83,9 @@ pub(super) fn memory(
                 match operator(entry, args, stage.inputs.len(), catalog) {
                     Role::Batch { size, .. } => {
                         let own = steps.iter().find(|it| stage.steps.contains(&it.step));
-                        let making = making((own, steps), (cores, budget), (size, bytes));
+                        let each = memory.each_worker;
+                        let making = making((own, steps), (cores, budget), (size, bytes, each));
+                        workers = making.map_or(workers, |it| it.workers.min(workers));
                         let n = making.map_or(BATCHES, |it| it.under_way().batches.max(2) + 1);
                         let held = bytes.times(n as f64);
                         if held.value >= memory.batches.value {
@@ -102,6 +109,7 @@ pub(super) fn memory(
             }
         }
     }
+    memory.temporaries = memory.each_worker.times(workers as f64);
     memory
 }
 
@@ -110,17 +118,19 @@ pub(super) fn memory(
 fn making(
     (own, steps): (Option<&StepEstimate>, &[StepEstimate]),
     (cores, budget): (u32, Option<u64>),
-    (rows, bytes): (u64, Figure),
+    (rows, bytes, each_worker): (u64, Figure, Figure),
 ) -> Option<Making> {
     let own = own.filter(|it| !it.filled_by.is_empty() && it.visits.value > 0.0)?;
     let ns = |it: &usize| steps[*it].ns.value * steps[*it].visits.value;
-    Some(Making {
+    let (memory, bytes) = (budget?, bytes.value as u64);
+    let making = Making {
         workers: u64::from(cores),
         rows,
-        room: under_way::room(budget?, bytes.value as u64),
+        room: under_way::room(memory, bytes),
         record_ns: own.filled_by.iter().map(ns).sum::<f64>() / own.visits.value,
         spread: own.filled_by.iter().map(|it| steps[*it].spread).fold(0.0, f64::max),
-    })
+    };
+    Some(making.within(memory, (bytes, each_worker.value as u64)))
 }
 
 /// Bytes of the values of one record that are neither read from a column nor written into one, and of

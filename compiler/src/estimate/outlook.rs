@@ -159,7 +159,7 @@ const FOUND_NS: f64 = 0.015;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
-    let mut network = network(plan, &Catalog::new(library), &estimate.steps)?;
+    let mut network = network(plan, &Catalog::new(library), of(estimate))?;
     for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
@@ -190,7 +190,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let before =
             super::estimate(plan, library, Basis { cores: estimate.cores, ..Basis::default() })
                 .ok()?;
-        let before = self::network(plan, &Catalog::new(library), &before.steps)?;
+        let before = self::network(plan, &Catalog::new(library), of(&before))?;
         let rate = |network: &Network| solve(network, &then, &wishes).rate;
         let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
         // How much may be kept is no matter of a run that keeps nothing.
@@ -214,8 +214,17 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     })
 }
 
+/// The steps, and what each worker computes with.
+fn of(estimate: &Estimate) -> (&[StepEstimate], f64) {
+    (&estimate.steps, estimate.memory.each_worker.value)
+}
+
 /// The plan as the model sees it.
-fn network(plan: &Plan, catalog: &Catalog, steps: &[StepEstimate]) -> Option<Network> {
+fn network(
+    plan: &Plan,
+    catalog: &Catalog,
+    (steps, worker_bytes): (&[StepEstimate], f64),
+) -> Option<Network> {
     let mut leaving = vec![0.0; steps.len()];
     leaving[plan.root.row()] = 1.0;
     let mut all: Vec<Step> = vec![Step::default(); steps.len()];
@@ -226,7 +235,8 @@ fn network(plan: &Plan, catalog: &Catalog, steps: &[StepEstimate]) -> Option<Net
         let inputs: Vec<Input> =
             inputs.map(|(it, share)| Input { step: it.row(), share }).collect();
         inputs.iter().for_each(|it| leaving[it.step] += own.visits.value * it.share);
-        all[at] = step(op, own, (leaving[at], inputs), catalog);
+        let inputs = (leaving[at], inputs);
+        all[at] = Step { worker_bytes, ..step(op, own, inputs, catalog) };
     }
     Network::new(all).ok()
 }
@@ -687,7 +697,7 @@ mod tests {
         let warm = {
             let steps =
                 estimate(&plan, &LIBRARY, Basis { cores: 2, ..Basis::default() }).unwrap().steps;
-            let network = network(&plan, &Catalog::new(&LIBRARY), &steps).unwrap();
+            let network = network(&plan, &Catalog::new(&LIBRARY), (&steps, 0.0)).unwrap();
             warm(&network, &plan, &choices.iter().collect::<Vec<_>>())
         };
         let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();

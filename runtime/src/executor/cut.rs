@@ -160,6 +160,14 @@ impl Cut {
         self.open.is_none()
     }
 
+    /// As many of `workers` as there is memory for, of a run that has so much, where each needs so many bytes
+    /// for the values it computes with.
+    pub(super) fn workers(&self, workers: usize, memory: u64, worker_bytes: u64) -> usize {
+        let (rows, room) = (self.rows as u64, self.room as u64);
+        let making = Making { workers: workers as u64, rows, room, record_ns: 0.0, spread: 0.0 };
+        making.within(memory, (self.batch_bytes(), worker_bytes)).workers as usize
+    }
+
     /// What is to be under way, where `workers` compute records that take so many nanoseconds each, of
     /// such a spread.
     pub(super) fn under_way(&self, workers: usize, (record_ns, spread): (f64, f64)) -> UnderWay {

@@ -138,12 +138,18 @@ impl Least {
         self.process.saturating_add(computing).saturating_add(self.records)
     }
 
-    /// As many of `workers` as there is memory for.
-    pub(super) fn workers(&self, workers: usize, memory: u64) -> usize {
+    /// As many of `workers` as there is memory for, beside the batches that are under way.
+    pub(super) fn workers(&self, workers: usize, memory: u64, nodes: &[Node]) -> usize {
         let left = memory.saturating_sub(self.total(1)).checked_div(self.computing);
-        left.map_or(workers, |it| {
+        let most = left.map_or(workers, |it| {
             workers.min(usize::try_from(it).unwrap_or(usize::MAX).saturating_add(1))
-        })
+        });
+        let memory = memory.saturating_sub(self.process);
+        let cuts = nodes.iter().filter_map(|it| match &it.kind {
+            Kind::Transform { cut, .. } => cut.as_ref(),
+            _ => None,
+        });
+        cuts.fold(most, |most, it| it.workers(most, memory, self.computing))
     }
 
     /// Fails where `memory` is less than one worker needs; says what is `enough`.
