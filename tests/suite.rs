@@ -18,6 +18,8 @@ mod entries;
 mod fuzz;
 #[path = "suite/generated.rs"]
 mod generated;
+#[path = "suite/glossary.rs"]
+mod glossary;
 #[path = "suite/language.rs"]
 mod language;
 #[path = "suite/migration.rs"]
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     trials.extend(decoders::trials());
     trials.extend(entries::trials());
     trials.extend(generated::trials());
+    trials.extend(glossary::trials());
     trials.extend(language::trials());
     trials.extend(fuzz::trials());
     trials.extend(migration::trials());

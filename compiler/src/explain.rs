@@ -321,14 +321,14 @@ impl Lines<'_> {
 
     fn note(&self, op: &Op) -> Option<String> {
         Some(match role(op, &self.catalog) {
-            Role::Permute => "a permutation of the index: a record moves a third of the data set \
-                              on average, and nothing is held"
+            Role::Permute => "permutation of the index: a record moves by a third of the data set \
+                              on average, no buffer"
                 .to_owned(),
             Role::ShuffleWithin(n) => {
-                format!("a record moves {} places on average, and less than {n}", n / 3)
+                format!("a record moves by {} places on average, and by less than {n}", n / 3)
             }
-            Role::Repeat(None) => "laps of its source, for ever".to_owned(),
-            Role::Repeat(Some(n)) => format!("{n} laps of its source"),
+            Role::Repeat(None) => "endless passes over its source".to_owned(),
+            Role::Repeat(Some(n)) => format!("{n} passes over its source"),
             _ => return None,
         })
     }

@@ -4,24 +4,24 @@
 //! is kept. What it would have liked and must not do, since its law does not hold there, it refuses.
 //! What was proposed and refused, and what came of it, is the story that `explain` tells.
 
-mod affine;
-mod dead_fields;
-mod draft;
-mod early_filters;
+mod affine_fusion;
+mod identity_elimination;
 mod late_maps;
-mod late_reads;
-mod less_first;
-mod make_less;
-pub(crate) mod make_parts;
+mod late_materialization;
 mod moves;
 mod nearly;
-mod neutral;
 mod outside;
+mod partial_evaluation;
+mod predicate_pushdown;
+mod projection_pruning;
 mod pull;
 mod rebuild;
-mod resize_parts;
-mod sink_views;
-mod small_axes;
+mod reduction_unrolling;
+pub(crate) mod roi_decoding;
+mod roi_resizing;
+mod scaled_decoding;
+mod smaller_data_first;
+mod view_reordering;
 
 use crate::{
     estimate::{Basis, Estimate, estimate_known},
@@ -33,8 +33,12 @@ use serde::{Deserialize, Serialize};
 
 /// A rewrite.
 pub struct Pass {
-    /// Its name, for `--without`.
+    /// Its name, for `--disable-pass`.
     pub name: &'static str,
+    /// What it was called before, which is understood as well; empty where it had no other name.
+    pub formerly: &'static str,
+    /// What it does, in a few words for the short form of `explain`.
+    pub summary: &'static str,
     /// What it does, in a sentence.
     pub doc: &'static str,
     /// Why that is right: the law that it rests on, in a sentence.
@@ -46,6 +50,18 @@ pub struct Pass {
     pub(crate) propose: fn(&Plan, &Catalog) -> Vec<Proposal>,
     /// What it leaves as it is, since its law does not hold there.
     pub(crate) refuse: fn(&Plan, &Catalog) -> Vec<Refusal>,
+}
+
+impl Pass {
+    /// Whether it has or had this name.
+    pub fn is_called(&self, name: &str) -> bool {
+        !name.is_empty() && [self.name, self.formerly].contains(&name)
+    }
+
+    /// Its name as a person writes it: "ROI decoding".
+    pub fn title(&self) -> String {
+        self.name.replace('-', " ").replace("roi ", "ROI ")
+    }
 }
 
 /// What a pass would have changed, and why it must not.
@@ -77,26 +93,26 @@ pub(crate) struct Proposal {
 /// All of them, in order.
 pub static PASSES: &[Pass] = &[
     // First, so that what is left of a stream is what the others see.
-    early_filters::PASS,
+    predicate_pushdown::PASS,
     // Makes fields that nobody needs any more.
-    late_reads::PASS,
+    late_materialization::PASS,
     // Before what follows, so that nothing is done for fields that nobody needs.
-    dead_fields::PASS,
+    projection_pruning::PASS,
     late_maps::PASS,
     // What stands between others.
-    neutral::PASS,
-    less_first::PASS,
-    make_less::PASS,
-    draft::PASS,
-    sink_views::PASS,
+    identity_elimination::PASS,
+    smaller_data_first::PASS,
+    partial_evaluation::PASS,
+    scaled_decoding::PASS,
+    view_reordering::PASS,
     // After views, which stand between resizing and its crop.
-    resize_parts::PASS,
+    roi_resizing::PASS,
     // After views, which stand between what it puts together.
-    affine::PASS,
+    affine_fusion::PASS,
     // After what moves views and puts arithmetic together: it takes tensors apart.
-    small_axes::PASS,
+    reduction_unrolling::PASS,
     // Last: it marks the plan as the others have made it.
-    make_parts::PASS,
+    roi_decoding::PASS,
 ];
 
 /// How a plan is rewritten.
@@ -152,7 +168,7 @@ pub fn optimise(
     settings: &Settings<'_>,
 ) -> Result<Optimised, Vec<Diagnostic>> {
     let mut state = State::new(plan, library, settings.cores);
-    let wanted = |it: &&Pass| settings.without.iter().all(|name| name != it.name);
+    let wanted = |it: &&Pass| !settings.without.iter().any(|name| it.is_called(name));
     let mut refused = Vec::new();
     for pass in PASSES.iter().filter(wanted) {
         if pass.exact || settings.approx {

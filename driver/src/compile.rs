@@ -96,9 +96,10 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
 /// The same with those rewrites alone that the plan of `state` has gone through, where it can be
 /// run with them.
 fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State) -> Compiled {
-    let others = passes::PASSES.iter().map(|it| it.name);
-    let others = others.filter(|it| state.rewrites().iter().all(|kept| kept != it));
-    let settings = Settings { without: others.map(str::to_owned).collect(), ..settings.clone() };
+    let was_applied = |pass: &&passes::Pass| state.rewrites().iter().any(|it| pass.is_called(it));
+    let others = passes::PASSES.iter().filter(|it| !was_applied(it));
+    let without = others.map(|it| it.name.to_owned()).collect();
+    let settings = Settings { without, ..settings.clone() };
     match lowered(loaded, &now.written, &settings) {
         Ok((optimised, program)) => Compiled { optimised, program, ..now },
         Err(_) => now,
@@ -145,6 +146,11 @@ const JIT: &str = "jit";
 /// The names of what may be left out: of the passes that rewrite plans, and `jit`.
 pub fn pass_names() -> impl Iterator<Item = &'static str> {
     passes::PASSES.iter().map(|it| it.name).chain([JIT])
+}
+
+/// Whether a pass has or had this name, or it is `jit`.
+pub fn is_pass(name: &str) -> bool {
+    name == JIT || passes::PASSES.iter().any(|it| it.is_called(name))
 }
 
 impl Compiled {

@@ -36,7 +36,7 @@ mod written;
 pub use built::Built;
 pub use classes::{Classes, classes};
 pub use compile::{
-    Compiled, Place, Settings, check, codes, compile, pass_names, pipelines, place, probe,
+    Compiled, Place, Settings, check, codes, compile, is_pass, pass_names, pipelines, place, probe,
 };
 pub use compiler::migration;
 pub use compiler::{

@@ -439,7 +439,7 @@ fn share_of(rank: Rank) -> Option<(u32, u32)> {
 /// Which run it is, in words.
 fn share(of: Option<(u32, u32)>) -> String {
     match of {
-        Some((rank, world)) => format!("`--rank {rank} --world {world}`"),
+        Some((rank, world)) => format!("`--rank {rank} --world-size {world}`"),
         None => "a run alone".to_owned(),
     }
 }

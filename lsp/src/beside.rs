@@ -217,7 +217,7 @@ fn step_text(compiled: &Compiled, step: &str) -> Result<String, String> {
         text += &format!("gives       {record}\n");
     }
     text += &format!(
-        "costs       {} a record, {} of the time of `{}`\n",
+        "costs       {} per record, {} of the time of `{}`\n",
         time(cost.ns),
         plan::percent(cost.share),
         explained.pipeline

@@ -96,7 +96,7 @@ fn tooltip(document: &Document, at: Span, whole: &str) -> String {
     for it in document.steps_at(at) {
         let (ns, share) = (it.cost.ns, percent(it.cost.share));
         text += &format!(
-            "\n`{}`: {} a record, {share} of `{}`, {}\n",
+            "\n`{}`: {} per record, {share} of `{}`, {}\n",
             it.step,
             time(ns),
             it.pipeline,

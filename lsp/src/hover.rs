@@ -89,11 +89,11 @@ fn call_cost(document: &Document, it: &Occurrence, item: &Item) -> String {
     if let Some(priced) = priced {
         let of_call = priced.cost.calls.iter().find(|(name, _)| *name == it.text);
         if let Some((_, ns)) = of_call {
-            return format!("{} a record in `{}`, {}", time(*ns), priced.step, origin(*ns));
+            return format!("{} per record in `{}`, {}", time(*ns), priced.step, origin(*ns));
         }
         if item.kind != ItemKind::Function {
             let ns = priced.cost.ns;
-            return format!("{} a record in `{}`, {}", time(ns), priced.step, origin(ns));
+            return format!("{} per record in `{}`, {}", time(ns), priced.step, origin(ns));
         }
     }
     item.entry.map_or_else(String::new, |it| {
@@ -128,7 +128,7 @@ fn of_place(document: &Document, byte: u32) -> Option<(Span, String)> {
         parts.push(stage.doc().to_owned());
         let priced = document.steps_at(stage.span);
         parts.extend(priced.first().map(|it| {
-            format!("{} a record in `{}`, {}", time(it.cost.ns), it.step, origin(it.cost.ns))
+            format!("{} per record in `{}`, {}", time(it.cost.ns), it.step, origin(it.cost.ns))
         }));
         return Some((at, joined(parts)));
     }

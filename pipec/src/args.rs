@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Arguments of the command line.
 
 mod cache;
 mod elsewhere;
@@ -22,7 +22,7 @@ const STYLES: styling::Styles = styling::Styles::styled()
     .literal(styling::AnsiColor::Green.on_default())
     .placeholder(styling::AnsiColor::Cyan.on_default());
 
-/// Compiles and runs input pipelines for machine learning.
+/// Compile and run input pipelines for machine learning.
 #[derive(Parser)]
 #[command(
     name = "pipec",
@@ -32,22 +32,22 @@ const STYLES: styling::Styles = styling::Styles::styled()
     max_term_width = 100,
     after_help = "\
 Examples:
-  pipec check train.pipe                       find every mistake without running anything
-  pipec run train.pipe train --limit 100       run 100 batches, see how fast they come
+  pipec check train.pipe                       report every mistake without running anything
+  pipec run train.pipe train --limit 100       run 100 batches and print the throughput
   pipec run train.pipe --out batches/          write each batch as .npy files
-  pipec explain train.pipe train               what will be run, and what it costs
-  pipec build train.pipe train -o train        one executable that needs nothing else
-  pipec explain PC0123                         the long story of a message
+  pipec explain train.pipe train               the optimized plan and what it costs
+  pipec build train.pipe train -o train        build a standalone executable
+  pipec explain PC0123                         explain an error code
 
-Exit codes: 0 fine, 1 the program has errors, 2 wrong usage, 3 too many records failed,
-4 a saved state does not fit, 5 reading or writing failed, 130 interrupted."
+Exit codes: 0 success, 1 errors in the program, 2 wrong usage, 3 too many failed records,
+4 checkpoint does not match, 5 I/O error, 130 interrupted."
 )]
 pub(crate) struct Cli {
-    /// What is to be done.
+    /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Whether messages are coloured; `auto` looks at the terminal and at NO_COLOR.
+    /// Color the output; `auto` follows the terminal and NO_COLOR.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_possible_values = true, display_order = 100)]
     pub(crate) color: ColorChoice,
 }
@@ -62,65 +62,65 @@ impl Cli {
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Finds every mistake of programs without running them; of the data only the head of a CSV is read.
+    /// Check programs without running them (reads no data but the first rows of a CSV).
     Check(CheckArgs),
-    /// Puts programs into their one form.
+    /// Format programs.
     Fmt(FmtArgs),
-    /// Runs a pipeline.
+    /// Run a pipeline.
     Run(RunArgs),
-    /// Shows what a pipeline will do and cost, or the long story of a message.
+    /// Show the plan of a pipeline and what it costs, or explain an error code.
     Explain(ExplainArgs),
-    /// Prints the documentation of a function, an operator, a source, a word or a message.
+    /// Print the documentation of a function, operator, source, keyword or error code.
     Doc(DocArgs),
-    /// Runs a pipeline until its rate has settled, and writes what was measured.
+    /// Measure a pipeline until its throughput is steady, and write a profile.
     Profile(ProfileArgs),
-    /// Measures a pipeline, chooses its numbers, and writes them into a lock beside the program.
+    /// Tune workers and caches by measuring, and write them to a lock file beside the program.
     Tune(TuneArgs),
-    /// Makes one executable of a pipeline, which needs nothing else.
+    /// Build a standalone executable from a pipeline.
     Build(BuildArgs),
-    /// Shows the records after each step of a pipeline.
+    /// Show sample records after each step of a pipeline.
     Peek(PeekArgs),
-    /// Runs the plan as it is written beside the optimised one, and compares every byte.
+    /// Compare the optimized plan with the plan as written, byte by byte.
     Verify(VerifyArgs),
-    /// Finds bad records beforehand, and duplicates, odd sizes, sorted labels.
+    /// Find broken records, duplicates, unusual sizes and sorted labels before training.
     Scan(ScanArgs),
-    /// Measures what this machine can do: cores, memory, disks.
+    /// Measure the cores, memory and disks of this machine.
     Calibrate(CalibrateArgs),
-    /// Looks at what is kept on disk, checks it, makes room.
+    /// Inspect, verify and clean up on-disk caches.
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Makes sample data, so that nothing need be downloaded.
+    /// Generate sample data, so that nothing needs to be downloaded.
     #[command(subcommand)]
     Sample(SampleCommand),
-    /// Tells what each word of a program is, for colours.
+    /// Highlight the syntax of a program.
     Highlight(HighlightArgs),
-    /// Serves an editor on stdin and stdout.
+    /// Start the language server, on stdin and stdout.
     #[cfg(feature = "lsp")]
     Lsp(LspArgs),
-    /// Prints the completions of a shell.
+    /// Generate shell completions.
     Completions(CompletionsArgs),
 }
 
 /// The program that a command is about.
 #[derive(Args)]
 pub(crate) struct ProgramArgs {
-    /// The pipeline; not needed where there is one, or one that no other uses.
+    /// Pipeline to use [default: the only one, or the one that no other uses].
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Gives a parameter a value.
+    /// Set a parameter.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// Threads that compute; all cores if not said.
+    /// Number of worker threads [default: all cores].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16, 1024, 4))]
     pub(crate) workers: Option<u16>,
-    /// Leaves out a rewrite, by its name in `explain`.
-    #[arg(long, value_name = "REWRITE")]
-    pub(crate) without: Vec<String>,
-    /// Allows rewrites that change what leaves by a little; `verify` says by how much.
+    /// Disable an optimizer pass, by its name in `explain --rewrites`.
+    #[arg(long, alias = "without", value_name = "NAME")]
+    pub(crate) disable_pass: Vec<String>,
+    /// Allow rewrites that change results slightly; `verify` reports by how much.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allow: Vec<Allowed>,
-    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
-    /// program's own.
+    /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
+    /// own folder).
     #[arg(long)]
     pub(crate) allow_outside: bool,
 }
@@ -128,7 +128,7 @@ pub(crate) struct ProgramArgs {
 /// What is allowed beyond what is exact.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Allowed {
-    /// Rewrites whose results differ a little.
+    /// Rewrites whose results differ slightly.
     Approx,
 }
 
@@ -136,19 +136,19 @@ pub(crate) enum Allowed {
 /// their work.
 const SLACK: f64 = 1.5;
 
-/// A machine that is not there.
+/// An emulated machine.
 #[derive(Args)]
 pub(crate) struct VirtualArgs {
-    /// Runs as on so many cores, in slow motion; `busy` sleeps instead of computing.
+    /// Emulate a machine with N cores, in slow motion; `busy` sleeps instead of computing.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16, 1024, 96))]
     pub(crate) virtual_cores: Option<u16>,
-    /// Lets files be read no faster than from a disk of this speed, such as 50MB/s.
+    /// Emulate a disk: limit reads to this speed, such as 50MB/s.
     #[arg(long, value_name = "SPEED", value_parser = speed)]
     pub(crate) virtual_disk: Option<u64>,
 }
 
 impl VirtualArgs {
-    /// Begins to be that machine.
+    /// Starts emulating it.
     pub(crate) fn begin(&self) {
         if let Some(cores) = self.virtual_cores.map(usize::from) {
             let slower = SLACK * cores as f64 / driver::real_cores() as f64;
@@ -163,82 +163,82 @@ impl VirtualArgs {
 #[command(after_help = "\
 Examples:
   pipec run train.pipe train --set data=/data/imagenet
-  pipec run train.pipe train --limit 100               100 batches, then the summary
+  pipec run train.pipe train --limit 100               100 batches, then a summary
   pipec run train.pipe val --out val/                  val/image/00000000.npy, val/label/…
   pipec run train.pipe val --out - | python train.py   an Arrow IPC stream
-  pipec run train.pipe train --epochs 90 --state s.json   once more after a crash: it goes on
+  pipec run train.pipe train --epochs 90 --checkpoint c.json   rerun after a crash to resume
 
-The same program, data and seed give the same batches for any number of workers.")]
+The same program, data and seed give the same batches with any number of workers.")]
 pub(crate) struct RunArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
-    /// Ends after so many batches; records, where the pipeline ends without `batch`.
+    /// Stop after N batches (records, if the pipeline does not end with `batch`).
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
-    /// Passes over the data.
+    /// Number of epochs.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,
-    /// What all random numbers follow from.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
-    /// Memory that the process may take, such as 2GiB; a quarter of what is free if not said. A run that
-    /// needs more is refused, with the least that would do.
+    /// Memory limit of the process, such as 2GiB [default: a quarter of the free memory]. A run that needs
+    /// more is refused, with the minimum it needs.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Where the output goes: `null` for nowhere, a folder of NumPy files, or `-` for Arrow on stdout.
+    /// Output: `null` to discard, a folder for NumPy files, or `-` for an Arrow stream on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
-    /// Replaces the finished output of another pipeline, which `--out` keeps otherwise.
+    /// Replace the finished output of another pipeline in the `--out` folder.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Which run this is, of several that share the work; from 0.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "world", allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 1))]
+    /// Rank of this process, from 0 to world size - 1.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "world_size", allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 1))]
     pub(crate) rank: u32,
-    /// How many runs share the work: each gives its own part of the batches, equally many.
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1_u32, 65_536, 8))]
-    pub(crate) world: u32,
-    /// Keeps where the run stands in a file; goes on from there if the file is there already.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state: Option<PathBuf>,
-    /// How often the state is written at most, such as 500ms or 10s.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time, requires = "state")]
-    pub(crate) state_every: Duration,
-    /// Refuses to run unless it was tuned, with `pipec tune`, as it is now.
+    /// Number of processes that share the work; each rank gets the same number of batches.
+    #[arg(long, alias = "world", value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1_u32, 65_536, 8))]
+    pub(crate) world_size: u32,
+    /// Write checkpoints to FILE, and resume from it if it exists.
+    #[arg(long, alias = "state", value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Minimum time between checkpoints, such as 500ms or 10s.
+    #[arg(long, alias = "state-every", value_name = "TIME", default_value = "1s", value_parser = time, requires = "checkpoint")]
+    pub(crate) checkpoint_every: Duration,
+    /// Require an up-to-date lock file, written by `pipec tune`.
     #[arg(long)]
     pub(crate) locked: bool,
-    /// The share of the cores that the run may use, such as 60%.
+    /// Limit CPU use to this share of the cores, such as 60%.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) cpu: Option<f64>,
     #[command(flatten)]
     pub(crate) virtually: VirtualArgs,
-    /// Writes what was measured of each step into a file, for `explain --profile`.
+    /// Write a profile of the run, for `explain --profile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
-    /// Keeps values neither in memory nor on disk.
+    /// Disable caching in memory and on disk.
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// Keeps values that are dear on disk as well, in this folder: later runs find them there.
+    /// Cache expensive values in DIR as well, for later runs.
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Bytes that the folder of `--cache` may take in all.
-    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
-    pub(crate) disk: u64,
-    /// Reads all inputs to see that they are those of what was kept, not only sizes and times.
+    /// Maximum size of the `--cache` folder.
+    #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
+    pub(crate) cache_limit: u64,
+    /// Compare the contents of all inputs with those that were cached, not only sizes and times.
     #[arg(long, requires = "cache")]
     pub(crate) verify_inputs: bool,
-    /// Ends the run once more than so many records have failed, whatever each step allows.
+    /// Stop the run after more than N failed records, whatever each step allows.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 10))]
     pub(crate) max_errors: Option<u64>,
-    /// Writes a line of JSON for every record that was skipped or replaced.
+    /// Write a line of JSON to FILE for every record that was skipped or replaced.
     #[arg(long, value_name = "FILE")]
     pub(crate) quarantine: Option<PathBuf>,
-    /// Prints the summary as JSON on stdout.
+    /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Records of a chunk: for tests that it changes nothing.
+    /// Records per chunk, for tests.
     #[arg(long, value_name = "N", hide = true, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 16))]
     pub(crate) chunk_rows: Option<u32>,
 }
@@ -250,40 +250,40 @@ Examples:
   pipec build train.pipe train                      writes ./train
   pipec build train.pipe train -o bin/train --set data=/data/imagenet
   ./train run --epochs 3 --out batches/             as `pipec run`, without pipec or the program
-  ./train explain                                   what was built
+  ./train explain                                   the plan that was built
   pipec run ./train                                 the same as ./train run
   pipec build train.pipe train --target-cpu x86-64-v3
 
-Where a processor lacks what arithmetic was compiled for, it is compiled there when the file is run.
-The same program, lock, parameters, pipec and CPU give the same bytes. Threads and what is kept are those
-of the lock that `tune` has written; without one they are chosen when it runs, as memory always is.")]
+On a CPU without the required instructions, arithmetic is compiled again when the file is run. The
+same program, lock file, parameters, pipec and CPU give the same bytes. Workers and caches are those of
+the lock file; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The pipeline; not needed where there is one, or one that no other uses.
+    /// Pipeline to use [default: the only one, or the one that no other uses].
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Where the executable goes; the pipeline's name in this folder if not said.
+    /// Path of the executable [default: the name of the pipeline].
     #[arg(short, long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Gives a parameter a value, for good.
+    /// Set a parameter for good.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// Leaves out a rewrite, by its name in `explain`.
-    #[arg(long, value_name = "REWRITE")]
-    pub(crate) without: Vec<String>,
-    /// Allows rewrites that change what leaves by a little; `verify` says by how much.
+    /// Disable an optimizer pass, by its name in `explain --rewrites`.
+    #[arg(long, alias = "without", value_name = "NAME")]
+    pub(crate) disable_pass: Vec<String>,
+    /// Allow rewrites that change results slightly; `verify` reports by how much.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allow: Vec<Allowed>,
-    /// Takes the lock beside the program as `tune` has written it, or refuses to build.
+    /// Require an up-to-date lock file, written by `pipec tune`.
     #[arg(long)]
     pub(crate) locked: bool,
-    /// The processor that arithmetic is compiled for: `x86-64-v3`, `znver4`; this machine's if not said.
+    /// CPU to compile arithmetic for, such as `x86-64-v3` or `znver4` [default: this machine's].
     #[arg(long, value_name = "CPU")]
     pub(crate) target_cpu: Option<String>,
-    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
-    /// program's own.
+    /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
+    /// own folder).
     #[arg(long)]
     pub(crate) allow_outside: bool,
 }
@@ -291,19 +291,19 @@ pub(crate) struct BuildArgs {
 /// A form of a program.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// The text in its one form.
+    /// The formatted program.
     Source,
-    /// What was written, as a tree.
+    /// The syntax tree.
     Ast,
-    /// The operators with every expression, as they are run.
+    /// The optimized plan, with every expression.
     Plan,
-    /// What is expected of each step.
+    /// The cost estimate of each step.
     Estimate,
     /// The stages that run.
     Program,
-    /// The loops that arithmetic becomes, in Cranelift's form.
+    /// Cranelift IR of the compiled arithmetic.
     Clif,
-    /// The same, as instructions of this machine.
+    /// Machine code of the compiled arithmetic.
     Asm,
 }
 
@@ -313,39 +313,39 @@ pub(crate) enum Form {
 Examples:
   pipec peek train.pipe train                          four records after each step
   pipec peek train.pipe train --at map -n 16 --save sheet.png
-  pipec peek train.pipe train --record cat/0012.jpg    where one record goes
+  pipec peek train.pipe train --record cat/0012.jpg    follow one record
 
-What is shown is the pipeline as it is written. A record that fails is named at its step.")]
+Shows the pipeline as written, without optimizations. A failed record is named at its step.")]
 pub(crate) struct PeekArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) pipeline: PipelineArgs,
-    /// Records after each step; of batches one, unless a step is asked for.
+    /// Number of records per step (of batches one, unless `--at` is given).
     #[arg(short = 'n', long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = whole(1_u32, 10_000, 16))]
     pub(crate) records: u32,
-    /// Shows one step only, such as `train.map#1` or `map`.
+    /// Show one step only, such as `train.map#1` or `map`.
     #[arg(long, value_name = "STEP")]
     pub(crate) at: Option<String>,
-    /// Writes the pictures of the last step that has some, or of `--at`, into a PNG: every image field,
-    /// stacked crops as tiles, masks in colour over the picture.
+    /// Write a contact sheet of the images to a PNG, of the last step that has any or of `--at`: every image
+    /// field, stacked crops as tiles, masks in color over the image.
     #[arg(long, value_name = "SHEET.png")]
     pub(crate) save: Option<PathBuf>,
-    /// Follows one record: its id, or the end of its path.
+    /// Follow one record, by its id or the end of its path.
     #[arg(long, value_name = "ID")]
     pub(crate) record: Option<String>,
-    /// What all random numbers follow from.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
-    /// The pass over the data, from 0.
+    /// Epoch to show, from 0.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) epoch: u32,
-    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
-    /// refused, with the least that would do.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
+    /// the minimum it needs.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Prints JSON on stdout.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -354,28 +354,28 @@ pub(crate) struct PeekArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pipec verify train.pipe train                    three seeds, and one of two epochs
+  pipec verify train.pipe train                    three seeds, and a run of two epochs
   pipec verify train.pipe train --pairs 1 --limit 20
 
-The plan without any rewrite, on one thread, beside the one that `run` uses. Exit code 1 where
-they differ; the first difference is shown.")]
+Runs the plan without rewrites on one thread beside the plan that `run` uses. Exits with code 1 and
+shows the first difference if they differ.")]
 pub(crate) struct VerifyArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
-    /// Seeds that are tried for an epoch; one more is tried for two.
+    /// Number of seeds to compare for one epoch; one more is compared for two.
     #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) pairs: u32,
-    /// Compares so many batches of each at the most; records, where it ends without `batch`.
+    /// Compare at most N batches of each (records, if the pipeline does not end with `batch`).
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
-    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
-    /// refused, with the least that would do.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
+    /// the minimum it needs.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Prints what came of each pair as JSON on stdout.
+    /// Print the result of each comparison as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -385,28 +385,28 @@ pub(crate) struct VerifyArgs {
 #[command(after_help = "\
 Examples:
   pipec scan train.pipe train --set data=/data/imagenet
-  pipec scan train.pipe train --out bad.jsonl      a line for each record that fails
+  pipec scan train.pipe train --out bad.jsonl      one line per failed record
 
-Every record is read and computed up to the first batch; one that fails is named, also where the
-program says `else`. Exit code 3 where some failed. Ctrl-C ends it with what was found up to then,
-exit code 130.")]
+Reads and computes every record up to the first batch. A failed record is reported, even where the
+program handles it with `else`. Exits with code 3 if any failed. Ctrl-C stops the scan and prints what
+was found (exit code 130).")]
 pub(crate) struct ScanArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) pipeline: PipelineArgs,
-    /// Writes a line of JSON for each record that fails.
+    /// Write a line of JSON to FILE for each failed record.
     #[arg(long, value_name = "FILE.jsonl")]
     pub(crate) out: Option<PathBuf>,
-    /// What all random numbers follow from.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
-    /// Memory that it may take, such as 2GiB; a quarter of what is free if not said. What needs more is
-    /// refused, with the least that would do.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
+    /// the minimum it needs.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Prints what was found as JSON on stdout.
+    /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -414,14 +414,14 @@ pub(crate) struct ScanArgs {
 /// The pipeline that a command looks at as it is written.
 #[derive(Args)]
 pub(crate) struct PipelineArgs {
-    /// The pipeline; not needed where there is one, or one that no other uses.
+    /// Pipeline to use [default: the only one, or the one that no other uses].
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Gives a parameter a value.
+    /// Set a parameter.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// Lets `use` name files outside of the project: the nearest folder above with `.git`, else the
-    /// program's own.
+    /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
+    /// own folder).
     #[arg(long)]
     pub(crate) allow_outside: bool,
 }
@@ -434,7 +434,7 @@ impl PipelineArgs {
             name,
             set,
             workers: None,
-            without: Vec::new(),
+            disable_pass: Vec::new(),
             allow: Vec::new(),
             allow_outside,
         }
@@ -444,13 +444,13 @@ impl PipelineArgs {
 /// `sample`.
 #[derive(Subcommand)]
 pub(crate) enum SampleCommand {
-    /// Makes natural-looking labelled JPEGs in class folders.
+    /// Generate natural-looking labelled JPEGs in class folders.
     #[command(after_help = "\
 Examples:
   pipec sample images photos/ --count 2000
   pipec run train.pipe --set data=photos
 
-A program can also name a set itself, `files(\"sample:images?count=2000\")`: it is made on
+A program can also name a data set itself, `files(\"sample:images?count=2000\")`: it is generated on
 first use, in the user's cache folder.")]
     Images(ImagesArgs),
 }
@@ -458,16 +458,16 @@ first use, in the user's cache folder.")]
 /// `sample images`.
 #[derive(Args)]
 pub(crate) struct ImagesArgs {
-    /// Where the class folders go.
+    /// Folder to write to.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// How many pictures.
+    /// Number of images.
     #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 1000))]
     pub(crate) count: u64,
-    /// Which pictures.
+    /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
-    /// Prints what was made as JSON on stdout.
+    /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -476,16 +476,16 @@ pub(crate) struct ImagesArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pipec doc                    all there is, by subject
-  pipec doc resize             signature, text, example, cost
-  pipec doc where              words of the language
-  pipec doc PC0123             what `explain PC0123` tells
-  pipec doc num_workers        what is written here for a name of PyTorch, tf.data, DALI or pandas")]
+  pipec doc                    everything, by subject
+  pipec doc resize             signature, description, example, cost
+  pipec doc where              keywords of the language
+  pipec doc PC0123             the same as `explain PC0123`
+  pipec doc num_workers        the equivalent of a name from PyTorch, tf.data, DALI or pandas")]
 pub(crate) struct DocArgs {
-    /// A function, an operator, a source, a type, a word of the language, or the code of a message.
+    /// A function, operator, source, type, keyword or error code.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Prints JSON on stdout.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -494,13 +494,13 @@ pub(crate) struct DocArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pipec highlight train.pipe            the program in colours
-  pipec highlight train.pipe --json     each word with its kind and its bytes")]
+  pipec highlight train.pipe            print the program in color
+  pipec highlight train.pipe --json     each token with its kind and byte range")]
 pub(crate) struct HighlightArgs {
     /// The program; `-` is stdin.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Prints each word as JSON on stdout: its kind, and the bytes that it stands at.
+    /// Print each token as JSON: its kind and byte range.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -509,9 +509,9 @@ pub(crate) struct HighlightArgs {
 #[cfg(feature = "lsp")]
 #[derive(Args)]
 #[command(after_help = "\
-An editor starts it; it speaks the Language Server Protocol. docs/EDITORS.md says how for each.")]
+Started by an editor; speaks the Language Server Protocol. See docs/EDITORS.md for each editor.")]
 pub(crate) struct LspArgs {
-    /// What editors give who can do nothing else; it is how it is served anyway.
+    /// Accepted for editors that pass it; stdin and stdout are used in any case.
     #[arg(long)]
     pub(crate) stdio: bool,
 }
@@ -522,7 +522,7 @@ pub(crate) struct LspArgs {
 Example:
   pipec completions bash > ~/.local/share/bash-completion/completions/pipec")]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// Shell.
     #[arg(value_name = "SHELL")]
     pub(crate) shell: Shell,
 }
@@ -535,5 +535,18 @@ mod tests {
     #[test]
     fn the_command_line_holds_together() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn former_names_of_flags_are_understood() {
+        let former = "pipec run a.pipe --rank 1 --world 2 --state s.json --state-every 5s --cache kept \
+                      --disk 1GiB --without draft";
+        let Command::Run(args) = Cli::parse_from(former.split(' ')).command else { panic!("run") };
+        assert_eq!((args.world_size, args.cache_limit), (2, 1 << 30));
+        assert_eq!(args.checkpoint, Some("s.json".into()));
+        assert!(driver::is_pass(&args.program.disable_pass[0]));
+        let consumer = ["pipec", "explain", "a.pipe", "--consumer", "120ms"];
+        let Command::Explain(args) = Cli::parse_from(consumer).command else { panic!("explain") };
+        assert_eq!(args.step_time, Some(Duration::from_millis(120)));
     }
 }

@@ -71,7 +71,7 @@ fn a_built_file_is_the_program() {
     assert!(help.contains("--workers") && !help.contains("--set"), "{help}");
     folder.own("train", &["run", "--set", "n=3"]).ends(2, &["set when it was built"]);
     folder.own("train", &["run", "val"]).ends(2, &["no pipeline `val` in it", "`train` alone"]);
-    folder.pipec(&["run", "train", "--without", "x"]).ends(2, &["chosen when it was built"]);
+    folder.pipec(&["run", "train", "--disable-pass", "x"]).ends(2, &["chosen when it was built"]);
     folder.own("train", &["check"]).ends(2, &["check"]);
 }
 
@@ -136,10 +136,10 @@ fn what_was_compiled_before_gives_the_same_bytes() {
     let other = folder.pipec(&["explain", "it", "--emit", "asm"]).out;
     assert!(other.contains("is not run, since another executable is running"), "{other}");
 
-    build(&["--without", "jit"]).ends(0, &["was built"]);
+    build(&["--disable-pass", "jit"]).ends(0, &["was built"]);
     gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
     assert_eq!(asm(), "");
-    build(&["--without", "jit", "--target-cpu", "native"]).ends(2, &["`jit` is left out"]);
+    build(&["--disable-pass", "jit", "--target-cpu", "native"]).ends(2, &["`jit` is left out"]);
     build(&["--target-cpu", "z80"]).ends(2, &["no processor `z80`", "the processors are native"]);
     if cfg!(target_arch = "x86_64") {
         build(&["--target-cpu", "x86-64-v2"]).ends(0, &["compiled for `x86-64-v2`"]);
@@ -170,7 +170,7 @@ fn nothing_else_is_overwritten_or_taken_for_a_program() {
     build(&["-o", "parts"]).ends(2, &["`parts` is a folder"]);
     build(&["-o", "none/train"]).ends(5, &["cannot be written", "make its folder first"]);
     build(&["--set", "m=1"]).ends(2, &["no `param m`"]);
-    build(&["--without", "magic"]).ends(2, &["no rewrite `magic`"]);
+    build(&["--disable-pass", "magic"]).ends(2, &["no pass `magic`"]);
     folder.pipec(&["build", "n.pipe", "val"]).ends(2, &["no pipeline `val`"]);
     assert_eq!(folder.read("n.pipe"), MAIN);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");

@@ -226,7 +226,7 @@ fn changed_parameters_are_seen_and_told() {
 #[test]
 fn the_bound_is_kept_and_told() {
     let site = Site::new("bound");
-    let ended = site.kept(&["--disk", "50kB"]);
+    let ended = site.kept(&["--cache-limit", "50kB"]);
     says(&ended, "is kept on disk: the room that it may take is used up");
     let used: usize = common::files(&site.folder.join("kept")).values().map(Vec::len).sum();
     assert!(used <= 50_000 && figure(&ended, "written") > 10, "{used} bytes: {ended:#?}");

@@ -129,9 +129,9 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
     let lanes = "pipeline p = paths(\"none/*\", lanes: 8) |> map { n: hash(path) } |> batch(2)\n";
     folder.write("l.pipe", lanes);
     let uneven = ["3 ranks do not divide 8 lanes", "such as 2", "`lanes: 9`"];
-    run(&["l.pipe", "--world", "3"]).ends(2, &uneven);
-    run(&["n.pipe", "each", "--without", "magic"])
-        .ends(2, &["no rewrite `magic`", "the rewrites are"]);
+    run(&["l.pipe", "--world-size", "3"]).ends(2, &uneven);
+    run(&["n.pipe", "each", "--disable-pass", "magic"])
+        .ends(2, &["no pass `magic`", "the passes are"]);
     run(&["a.pipe", "a", "--set", "data=none"]).ends(5, &["there is no folder `none`"]);
 }
 
@@ -249,7 +249,7 @@ fn sample_sets_are_made_once() {
         let mut command = folder.command(&["run", "p.pipe"]);
         Printed::of(&command.env("XDG_CACHE_HOME", folder.join("cache")).output().unwrap())
     };
-    run().ends(0, &["making 3 sample pictures", "p: 3 records"]);
+    run().ends(0, &["generating 3 sample images", "p: 3 records"]);
     let again = run();
     again.ends(0, &["p: 3 records"]);
     assert!(!again.err.contains("making"), "{}", again.err);

@@ -42,7 +42,7 @@ fn two_profiles_are_compared() {
     let both = ["explain", "--compare", "train.profile", "plain.profile"];
     let compared = folder.pipec(&both);
     compared.ends(0, &[]);
-    for part in ["A  train of train.profile", "only in A  train.range#1", "bounds B", "records/s"] {
+    for part in ["A  train of train.profile", "only in A  train.range#1", "limits B", "records/s"] {
         assert!(compared.out.contains(part), "no `{part}` in:\n{}", compared.out);
     }
     let json = folder.pipec(&[&both[..], &["--json"]].concat());
@@ -100,19 +100,19 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     let range = |steps: &str| explained("range(1000)", steps);
     let files = |steps: &str| explained("files(\"*.txt\")", steps);
     let told = |out: &str, said: &str| assert!(out.contains(said), "no `{said}` in:\n{out}");
-    told(&range("|> where i % 100 >= 2"), "the last 84 of the 980 records");
-    told(&range("|> shuffle |> where i % 100 >= 2 |> map { x: i }"), "the last 84 of the 980");
-    told(&range("|> where i % 100 >= 2 |> skip(10)"), "the last 74 of the 970 records");
-    told(&range("|> where i % 2 == 0 |> take(200)"), "the last 72 of the 200 records");
-    told(&range("|> where i % 100 >= 2 |> repeat(3)"), "the last 124 of the 2,940 records");
-    told(&range("|> where i % 100 >= 2 |> flat_map [{ i }, { i }]"), "the last 40 of the 1,960");
+    told(&range("|> where i % 100 >= 2"), "the last 84 of 980 records");
+    told(&range("|> shuffle |> where i % 100 >= 2 |> map { x: i }"), "the last 84 of 980");
+    told(&range("|> where i % 100 >= 2 |> skip(10)"), "the last 74 of 970 records");
+    told(&range("|> where i % 2 == 0 |> take(200)"), "the last 72 of 200 records");
+    told(&range("|> where i % 100 >= 2 |> repeat(3)"), "the last 124 of 2,940 records");
+    told(&range("|> where i % 100 >= 2 |> flat_map [{ i }, { i }]"), "the last 40 of 1,960");
     let short = folder.pipec(&["explain", "p.pipe"]).out;
     told(&short, "keep the last 40 of 1,960 records: `tail: keep` (2% of the work is wasted)");
     // The numbers of another epoch are others.
     told(&range("|> where uniform() < 0.9"), "the last ~");
     told(&range("|> shuffle |> take(500) |> where i % 3 > 0"), "the last ~");
     // Of what fails nobody knows how much it will be.
-    told(&range("|> map { x: 12 // (i + 1) } else skip"), "the last ~104 of the ~1,000 records");
+    told(&range("|> map { x: 12 // (i + 1) } else skip"), "the last ~104 of ~1,000 records");
 
     // Files are not read to know what their paths say.
     folder.write(
@@ -124,7 +124,7 @@ fn records_that_make_no_batch_are_those_that_reach_it() {
     let n: u64 = n.split(|it: char| !it.is_ascii_digit()).next().unwrap().parse().unwrap();
     assert!(n < 1000 && n > 900, "{n}");
     let paths = files("|> where hash(path) % 100 >= 2 |> shuffle |> map { n: len(bytes) }");
-    told(&paths, &format!("the last {} of the {n} records", n % 128));
+    told(&paths, &format!("the last {} of {n} records", n % 128));
     // What has to be read is not known.
     let read = files("|> where len(bytes) > 0 |> map { n: len(bytes) }");
     assert!(!read.contains("the last "), "{read}");
@@ -161,10 +161,10 @@ fn an_explanation_fits_on_a_screen_and_answers_what_is_asked() {
     let verbose = explain(&["--verbose"]);
     assert!(verbose.lines().count() > short.lines().count(), "{verbose}");
     told(&verbose, "p.shuffle#1");
-    told(&verbose, "written at");
+    told(&verbose, "location");
 
-    told(&explain(&["--consumer", "10s"]), "the loader waits for the consumer (10 s per batch)");
-    told(&explain(&["--consumer", "1us"]), "waits for the loader ");
+    told(&explain(&["--step-time", "10s"]), "the loader waits for the consumer (10 s per batch)");
+    told(&explain(&["--step-time", "1us"]), "waits for the loader ");
     let cached = explain(&["--epochs", "9"]);
     told(&cached, "cached ");
     told(&cached, "warm epochs  ~");

@@ -80,8 +80,16 @@ fn nothing_is_written_through_a_link() {
     fs::remove_dir_all(folder.join("out")).unwrap();
     for [state, profile] in [["s.json", "a.profile"], ["t.json", "b.profile"]] {
         let _ = fs::remove_file(folder.join("t.json"));
-        let run =
-            ["run", "p.pipe", "--state", state, "--profile", profile, "--quarantine", "q.jsonl"];
+        let run = [
+            "run",
+            "p.pipe",
+            "--checkpoint",
+            state,
+            "--profile",
+            profile,
+            "--quarantine",
+            "q.jsonl",
+        ];
         folder.pipec(&[&run[..], &["--out", "out"]].concat()).ends(0, &[]);
     }
     folder.pipec(&["explain", "p.pipe", "--html", "page.html"]).ends(0, &[]);
@@ -234,7 +242,7 @@ fn pipes_and_devices_are_not_waited_for() {
     ended(folder.command(&["run", "lines.pipe"])).ends(5, &[]);
     ended(folder.command(&["run", "p.pipe"])).ends(5, &[said]);
     ended(folder.command(&["check", "pipe"])).ends(5, &[said]);
-    ended(folder.command(&["run", "p.pipe", "--state", "pipe"])).ends(5, &[said]);
+    ended(folder.command(&["run", "p.pipe", "--checkpoint", "pipe"])).ends(5, &[said]);
     ended(folder.command(&["explain", "p.pipe", "--profile", "pipe"])).ends(5, &[said]);
     let mut host = folder.command(&["explain", "use.pipe"]);
     host.env("PIPEC_HOST", folder.join("pipe"));
@@ -289,8 +297,8 @@ fn a_built_file_needs_no_proc() {
 #[test]
 fn a_state_does_not_count_what_lies_in_a_pipe() {
     let folder = Folder::of("hostile-pipe", &[("p.pipe", NUMBERS)]);
-    let run = ["run", "p.pipe", "--out", "-", "--state", "s.json"];
-    folder.pipec(&run).ends(2, &["`--out -` and `--state`", "--out DIR"]);
+    let run = ["run", "p.pipe", "--out", "-", "--checkpoint", "s.json"];
+    folder.pipec(&run).ends(2, &["`--out -` and `--checkpoint`", "--out DIR"]);
     assert!(!folder.join("s.json").exists());
 }
 
@@ -423,22 +431,24 @@ fn without_styles(text: &str) -> String {
 fn ranks_share_neither_a_folder_nor_a_state() {
     let folder = Folder::of("hostile-ranks", &[("p.pipe", NUMBERS)]);
     let run = |rank: &str, more: &[&str]| {
-        folder.pipec(&[&["run", "p.pipe", "--world", "2", "--rank", rank], more].concat())
+        folder.pipec(&[&["run", "p.pipe", "--world-size", "2", "--rank", rank], more].concat())
     };
-    run("0", &["--state", "s.json", "--out", "out"]).ends(0, &["7 batches"]);
-    run("1", &["--state", "s.json", "--out", "other"]).ends(4, &["--rank 0", "--rank 1"]);
-    folder.pipec(&["run", "p.pipe", "--state", "s.json"]).ends(4, &["--rank 0", "a run alone"]);
-    run("0", &["--state", "s.json", "--out", "out"]).ends(0, &[]);
+    run("0", &["--checkpoint", "s.json", "--out", "out"]).ends(0, &["7 batches"]);
+    run("1", &["--checkpoint", "s.json", "--out", "other"]).ends(4, &["--rank 0", "--rank 1"]);
+    folder
+        .pipec(&["run", "p.pipe", "--checkpoint", "s.json"])
+        .ends(4, &["--rank 0", "a run alone"]);
+    run("0", &["--checkpoint", "s.json", "--out", "out"]).ends(0, &[]);
     assert!(folder.read("out/pipec.json").contains("\"world\": 2"));
     run("1", &["--out", "out"]).ends(5, &["rank 0 of 2", "a folder of its own"]);
     // A run alone keeps what it always did.
-    folder.pipec(&["run", "p.pipe", "--state", "a.json", "--out", "alone"]).ends(0, &[]);
+    folder.pipec(&["run", "p.pipe", "--checkpoint", "a.json", "--out", "alone"]).ends(0, &[]);
     assert!(
         folder.read("a.json").starts_with("{\"format\":1,")
             && !folder.read("a.json").contains("share")
     );
     assert!(!folder.read("alone/pipec.json").contains("share"));
-    run("1", &["--state", "a.json"]).ends(4, &["a run alone"]);
+    run("1", &["--checkpoint", "a.json"]).ends(4, &["a run alone"]);
 }
 
 #[test]
@@ -447,7 +457,16 @@ fn a_folder_and_a_state_are_locked_while_they_are_used() {
     let folder = Folder::of("hostile-locks", &[("p.pipe", &endless)]);
     let mut first = folder
         .command(&[
-            "run", "p.pipe", "--world", "2", "--rank", "0", "--out", "out", "--state", "s.json",
+            "run",
+            "p.pipe",
+            "--world-size",
+            "2",
+            "--rank",
+            "0",
+            "--out",
+            "out",
+            "--checkpoint",
+            "s.json",
         ])
         .stderr(Stdio::null())
         .spawn()
@@ -458,18 +477,28 @@ fn a_folder_and_a_state_are_locked_while_they_are_used() {
         thread::sleep(Duration::from_millis(5));
     }
     let second = |more: &[&str]| {
-        let run = ["run", "p.pipe", "--world", "2", "--rank", "1", "--limit", "3"];
+        let run = ["run", "p.pipe", "--world-size", "2", "--rank", "1", "--limit", "3"];
         ended(folder.command(&[&run[..], more].concat()))
     };
-    let (out, state) = (second(&["--out", "out"]), second(&["--state", "s.json"]));
+    let (out, state) = (second(&["--out", "out"]), second(&["--checkpoint", "s.json"]));
     let _ = Command::new("kill").args(["-INT", &first.id().to_string()]).status();
     first.wait().unwrap();
     out.ends(5, &["another run writes into this folder"]);
     state.ends(5, &["another run keeps its state there"]);
     // Nothing of it is left: the next run finds the folder and the state free, and more in them.
     let again = [
-        "run", "p.pipe", "--world", "2", "--rank", "0", "--out", "out", "--state", "s.json",
-        "--limit", "1",
+        "run",
+        "p.pipe",
+        "--world-size",
+        "2",
+        "--rank",
+        "0",
+        "--out",
+        "out",
+        "--checkpoint",
+        "s.json",
+        "--limit",
+        "1",
     ];
     ended(folder.command(&again)).ends(4, &["outputs already", "`--limit 1` ends before that"]);
 }
@@ -511,7 +540,7 @@ fn no_output_takes_the_place_of_a_source() {
             run(command, "r.profile").ends(if own == "p.profile" { 0 } else { 2 }, &[]);
         }
     }
-    let state = run(&["run", "p.pipe", "--state"], "p.pipe");
+    let state = run(&["run", "p.pipe", "--checkpoint"], "p.pipe");
     assert!(state.code == 4 && folder.read("p.pipe") == PICTURES, "{state:#?}");
     folder.write("p.pipe.lock", MINE);
     let tune = ended(folder.command(&["tune", "p.pipe", "--seconds", "1s"]));

@@ -83,8 +83,9 @@ impl Folder {
         loop {
             let chunk_rows = [1, 16, 1000][random.below(3) as usize].to_string();
             let every = ["0ms", "1ms", "5ms"][random.below(3) as usize];
-            let more = ["--out", folder.to_str().unwrap(), "--state", state.to_str().unwrap()];
-            let more = [&more[..], &["--state-every", every, "--chunk-rows", &chunk_rows]].concat();
+            let more = ["--out", folder.to_str().unwrap(), "--checkpoint", state.to_str().unwrap()];
+            let more =
+                [&more[..], &["--checkpoint-every", every, "--chunk-rows", &chunk_rows]].concat();
             let mut child = self.begin(program, 1 + random.below(4), &more);
             // In the midst of it, or shortly before the end; a few are left to themselves.
             let wait = whole.took.as_micros() as u64 * random.below(130) / 100;

@@ -160,31 +160,31 @@ fn what_goes_to_no_rank_is_told() {
         )],
     );
     let run = |more: &[&str]| folder.pipec(&[&["run", "p.pipe"], more].concat());
-    let told = "each has 7 batches of an epoch; the last of its 15 batches goes to none";
-    run(&["p", "--world", "2", "--rank", "1", "--epochs", "2"]).ends(0, &["14 batches", told]);
-    run(&["p", "--world", "4"])
-        .ends(0, &["each has 3 batches of an epoch; the last 3 of its 15 batches go to none"]);
+    let told = "each rank gets 7 batches per epoch; the last of 15 batches is dropped";
+    run(&["p", "--world-size", "2", "--rank", "1", "--epochs", "2"]).ends(0, &["14 batches", told]);
+    run(&["p", "--world-size", "4"])
+        .ends(0, &["each rank gets 3 batches per epoch; the last 3 of 15 batches are dropped"]);
     // Records are shared as they come, to the last.
-    for even in [&["p", "--world", "3"][..], &["p"], &["each", "--world", "3"]] {
+    for even in [&["p", "--world-size", "3"][..], &["p"], &["each", "--world-size", "3"]] {
         assert!(!run(even).err.contains("to none"), "{even:?}");
     }
     let explained = folder.pipec(&["explain", "p.pipe", "p", "-v"]).out;
-    assert!(explained.contains("too few for one each go to none"), "{explained}");
+    assert!(explained.contains("fewer than the ranks, are dropped"), "{explained}");
     let short = |name: &str| folder.pipec(&["explain", "p.pipe", name]).out;
-    let told = "`--world 2`: each rank gets 7 of the 15 batches of an epoch, 1 is dropped";
+    let told = "`--world-size 2`: each rank gets 7 of the 15 batches of an epoch, 1 is dropped";
     assert!(short("p").contains(told), "{}", short("p"));
-    assert!(!short("each").contains("--world 2"), "{}", short("each"));
+    assert!(!short("each").contains("--world-size 2"), "{}", short("each"));
 }
 
 #[test]
 fn a_state_of_another_mapping_is_refused() {
     let folder = folder("state");
     let until = |limit: &str, pipeline: &str, state: &str| {
-        folder.run_p(&[pipeline, "--epochs", "3", "--limit", limit, "--state", state])
+        folder.run_p(&[pipeline, "--epochs", "3", "--limit", limit, "--checkpoint", state])
     };
     for pipeline in ["listed", "file", "other", "own"] {
         until("1", pipeline, &format!("{pipeline}.json")).ends(0, &[]);
-        until("2", pipeline, &format!("{pipeline}.json")).ends(0, &["went on after 1 batch"]);
+        until("2", pipeline, &format!("{pipeline}.json")).ends(0, &["resumed after 1 batch"]);
     }
     let run = |pipeline: &str, state: &str| until("3", pipeline, state);
     folder.write("classes.txt", "c\nb\na\n");
@@ -206,7 +206,7 @@ fn a_state_stays_small_whatever_the_classes() {
     let names: Vec<String> =
         (0..3_000).map(|it| format!("a_class_with_a_long_name_{it}")).collect();
     folder.write("classes.txt", &format!("a\nc\n{}\n", names.join("\n")));
-    folder.run_p(&["file", "--state", "s.json"]).ends(0, &["3,002 classes"]);
+    folder.run_p(&["file", "--checkpoint", "s.json"]).ends(0, &["3,002 classes"]);
     let state = folder.read("s.json");
     assert!(state.len() < 1024 && state.contains("\"classes\":\"3002 "), "{state}");
 }

@@ -43,7 +43,7 @@ fn a_picture_that_is_made_in_part_is_measured_as_one_and_whole() {
     );
     let told = folder.pipec(&["explain", "p.pipe", "--verbose"]);
     told.ends(0, &[]);
-    assert!(told.out.contains("make-parts"), "{}", told.out);
+    assert!(told.out.contains("roi-decoding"), "{}", told.out);
     let profile = profile(&folder, "p.pipe");
     let stages = profile["measured"]["stages"].as_array().unwrap();
     let calls = stages.iter().flat_map(|it| it["calls"].as_array().unwrap());
@@ -153,7 +153,7 @@ fn the_headline_is_what_was_measured() {
     assert!(page.contains("40 records/s measured with "), "{page}");
 
     // Of a machine that is not here nothing was measured: it is predicted, and says so.
-    for other in [["--what-if", "cores=64"], ["--consumer", "10s"]] {
+    for other in [["--what-if", "cores=64"], ["--step-time", "10s"]] {
         let out = explain(&other);
         let first = out.lines().next().unwrap();
         assert!(first.starts_with("p: ~") && !first.contains("measured"), "{first}");

@@ -89,9 +89,9 @@ fn flags_and_values_from_elsewhere_are_understood_or_told() {
         "500000000",
         "--cpu",
         "0.9",
-        "--state",
+        "--checkpoint",
         "s",
-        "--state-every",
+        "--checkpoint-every",
         "2",
     ];
     folder.pipec(&plain).ends(0, &["99 batches"]);
@@ -114,7 +114,7 @@ fn a_lock_that_is_not_there_is_named() {
 fn a_finished_run_has_nothing_left_to_do() {
     let folder = Folder::of("new-complete", &[("n.pipe", NUMBERS)]);
     let run = |more: &[&str]| {
-        folder.pipec(&[&["run", "n.pipe", "train", "--state", "s.json"], more].concat())
+        folder.pipec(&[&["run", "n.pipe", "train", "--checkpoint", "s.json"], more].concat())
     };
     run(&[]).ends(0, &["train: 99 batches"]);
     let again = run(&[]);
@@ -123,7 +123,7 @@ fn a_finished_run_has_nothing_left_to_do() {
         &["the checkpoint `s.json` is complete: all 99 batches", "remove `s.json`", "--epochs"],
     );
     assert!(!again.err.contains("0 records"), "{}", again.err);
-    run(&["--epochs", "2"]).ends(0, &["went on after 99 batches", "train: 99 batches"]);
+    run(&["--epochs", "2"]).ends(0, &["resumed after 99 batches", "train: 99 batches"]);
 }
 
 #[test]

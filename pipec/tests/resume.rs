@@ -27,7 +27,7 @@ impl Folder {
     }
 
     fn run(&self, more: &[&str]) -> Printed {
-        let args = ["run", "p.pipe", "--set", "data=data", "--state", "s.json", "--json"];
+        let args = ["run", "p.pipe", "--set", "data=data", "--checkpoint", "s.json", "--json"];
         self.pipec(&[&args[..], more].concat())
     }
 
@@ -87,7 +87,7 @@ pipeline records = range(20_000) |> map { x: x(i), t: text_of(i) }
 
 /// Runs a pipeline of it into `out`, which goes on from `s.json` if that is there.
 fn run_into(folder: &Folder, what: &[&str], more: &[&str]) -> Printed {
-    let args = ["run", "p.pipe", "--out", "out", "--state", "s.json"];
+    let args = ["run", "p.pipe", "--out", "out", "--checkpoint", "s.json"];
     folder.pipec(&[&args[..], what, more].concat())
 }
 
@@ -140,7 +140,7 @@ fn put_back(folder: &Folder, name: &str, files: &common::Files) {
 #[test]
 fn what_is_damaged_or_missing_is_made_again() {
     let folder = Folder::quick_of("resume-damaged", &[("p.pipe", NUMBERS)]);
-    let of_rank = &["batches", "--world", "2", "--rank", "1"][..];
+    let of_rank = &["batches", "--world-size", "2", "--rank", "1"][..];
     let few = &DAMAGES[5..8];
     for (what, damages) in [(&["batches"][..], DAMAGES), (&["records"], few), (of_rank, &[])] {
         let (_, _) =
@@ -155,7 +155,7 @@ fn what_is_damaged_or_missing_is_made_again() {
             folder.write("s.json", &state);
             damage(&folder.join("out"));
             let it = run_into(&folder, what, &["--epochs", "3"]);
-            it.ends(0, &["the output was damaged", "was made again"]);
+            it.ends(0, &["the output was damaged", "recomputed"]);
             let found = folder.files("out");
             assert!(found.keys().eq(whole.keys()), "{name}: {what:?}: {:?}", found.keys());
             let other = whole.iter().find(|it| found[it.0] != *it.1);
@@ -246,10 +246,11 @@ fn ranks_do_not_share_the_file_of_their_lost_records() {
     let program = program.replace("lines(\"t.txt\")", "lines(\"t.txt\", lanes: 2)");
     folder.write("p.pipe", &program);
     let run = |rank: &str| {
-        let run = ["run", "p.pipe", "--world", "2", "--rank", rank, "--quarantine", "lost.jsonl"];
+        let run =
+            ["run", "p.pipe", "--world-size", "2", "--rank", rank, "--quarantine", "lost.jsonl"];
         folder.pipec(&run)
     };
-    run("0").ends(0, &["lost"]);
+    run("0").ends(0, &["failed "]);
     let lost = folder.read("lost.jsonl");
     assert!(lost.starts_with("{\"rank\":0,\"source\":"), "{lost}");
     run("1").ends(5, &["the records of rank 0", "a file of its own"]);

@@ -24,7 +24,7 @@ fn what_is_kept_changes_nothing_but_the_time() {
         folder.pipec(&[&args, more].concat())
     };
     let kept = run("kept", &[]);
-    kept.ends(0, &["kept", "resize (p.map#1)", "of the time"]);
+    kept.ends(0, &["cached", "resize (p.map#1)", "of the time"]);
     let anew = run("anew", &["--no-cache", "--workers", "3"]);
     anew.ends(0, &["24 batches"]);
     assert!(!anew.err.contains("resize (p.map#1)"), "{}", anew.err);
@@ -41,7 +41,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.pipec(&profile).ends(0, &["records/s", "written to `p.profile`"]);
     let explained = folder.pipec(&["explain", "p.pipe", "-v", "--profile", "p.profile"]);
     explained.ends(0, &[]);
-    for part in ["measured", "predicted with these costs", "with assumed ones", "bounds", "resize"]
+    for part in ["measured", "predicted from these costs", "from default costs", "limits", "resize"]
     {
         assert!(explained.out.contains(part), "no `{part}` in:\n{}", explained.out);
     }
@@ -58,7 +58,7 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.pipec(&kept).ends(0, &["24 batches"]);
     let explained = folder.pipec(&["explain", "p.pipe", "-v", "--profile", "kept.profile"]);
     explained.ends(0, &["`kept.profile`", "not used", "pipec profile"]);
-    assert!(explained.out.contains("~ is assumed"), "{}", explained.out);
+    assert!(explained.out.contains("~ default costs"), "{}", explained.out);
     // Its costs stand by the places of another program, or another pipec's.
     let text = folder.read("p.profile");
     folder.write("old.profile", &text.replacen("\"version\":\"", "\"version\":\"0", 1));
@@ -101,11 +101,11 @@ total = 1000000000
 fn machines_that_are_not_here_are_told_of() {
     let folder = Folder::of("what-if", &[("p.pipe", PROGRAM)]);
     let explained = |more: &[&str]| folder.pipec(&[&["explain", "p.pipe", "-v"], more].concat());
-    let slow = explained(&["--consumer", "10min"]);
-    assert!(slow.out.contains("loading is not the problem"), "{}", slow.out);
+    let slow = explained(&["--step-time", "10min"]);
+    assert!(slow.out.contains("data loading keeps up"), "{}", slow.out);
     let many = explained(&["--what-if", "cores=96", "--epochs", "9"]);
-    assert!(many.out.contains("96 cores of processor"), "{}", many.out);
-    assert!(many.out.contains("from the second epoch on"), "{}", many.out);
+    assert!(many.out.contains("96 cores: "), "{}", many.out);
+    assert!(many.out.contains("from epoch 2 on"), "{}", many.out);
     // The first line is of that machine too, and so are the steps.
     let (first, rest) = many.out.split_once('\n').unwrap();
     assert!(first.contains(" on 96 cores"), "{first}");
@@ -114,7 +114,7 @@ fn machines_that_are_not_here_are_told_of() {
     let other = explained(&["--host", "other.toml"]);
     assert!(other.out.contains(" on 5.5 cores"), "{}", other.out);
     let kept = explained(&["--what-if", "disk-cache=1GB", "--epochs", "3"]);
-    assert!(kept.out.contains("for all of them on disk"), "{}", kept.out);
+    assert!(kept.out.contains("all of them on disk"), "{}", kept.out);
     assert!(!kept.out.contains("reading from"), "{}", kept.out);
     explained(&["--what-if", "cors=96"]).ends(2, &["cors", "cores=96"]);
 }
@@ -140,7 +140,7 @@ fn a_lock_is_heeded_while_it_fits() {
     let lock = folder.read("p.pipe.lock");
     assert!(lock.contains("keep = [\"p.map#1.resize\"]"), "{lock}");
     let run = ["run", "p.pipe", "--locked", "--epochs", "3"];
-    folder.pipec(&run).ends(0, &["kept"]);
+    folder.pipec(&run).ends(0, &["cached"]);
 
     // Changed by hand.
     let forbidden = lock.replace("keep = [\"p.map#1.resize\"]", "keep = []");
@@ -154,7 +154,7 @@ fn a_lock_is_heeded_while_it_fits() {
     folder.write("p.pipe.lock", &forbidden);
     let without = folder.pipec(&run);
     without.ends(0, &["24 batches"]);
-    assert!(!without.err.contains("kept"), "{}", without.err);
+    assert!(!without.err.contains("cached"), "{}", without.err);
     folder.write("p.pipe.lock", "format = 1\nworkers = 2\n");
     folder.pipec(&run).ends(5, &["p.pipe.lock", "unknown field `workers`"]);
 
@@ -189,7 +189,7 @@ fn a_built_file_brings_its_lock_along() {
     without.ends(0, &["24 batches"]);
     assert!(!without.err.contains("resize (p.map#1)"), "{}", without.err);
     let explained = folder.pipec(&["explain", "own", "-v", "--epochs", "3"]);
-    assert!(explained.out.contains("the lock forbids it"), "{}", explained.out);
+    assert!(explained.out.contains("the lock file excludes it"), "{}", explained.out);
 
     folder.write("p.pipe.lock", &three);
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
@@ -239,19 +239,19 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     let memory = |size: &str| explained(&["--epochs", "9", "--memory", size]);
     let none = memory("64MiB");
     for part in [
-        "too large  `plasma` of p.map#1: 500 values of",
-        "of 67 MB (64 MiB) memory the run itself may take",
-        "none is left to keep values in",
-        "nothing is kept: all of them are computed anew",
-        "`--cache DIR --disk ",
+        "exceeds budget  `plasma` of p.map#1: 500 values of",
+        "of 67 MB (64 MiB) of memory, the run itself needs up to",
+        "nothing is left for cached values",
+        "nothing is cached: all are recomputed",
+        "`--cache DIR --cache-limit ",
     ] {
         assert!(none.contains(part), "no `{part}` in:\n{none}");
     }
     let enough = none.split("`--memory ").nth(1).unwrap().split('`').next().unwrap();
     let all = memory(enough);
-    assert!(all.contains("there is room for all of them"), "{enough}:\n{all}");
-    assert!(all.contains("payback") && all.contains("paid back after 1."), "{all}");
-    assert!(!all.contains("too large"), "{all}");
+    assert!(all.contains("fits: all of them"), "{enough}:\n{all}");
+    assert!(all.contains("break-even") && all.contains("breaks even after 1."), "{all}");
+    assert!(!all.contains("exceeds budget"), "{all}");
     let enough: u64 = enough.trim_end_matches("MB").parse().unwrap();
     let part = memory(&format!("{}MB", enough - 100));
     assert!(part.contains("% of them in memory, "), "{part}");
@@ -260,12 +260,12 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     // Without epochs how much there is is told all the same.
     let once = explained(&[]);
     let heads = once.lines().find(|it| it.contains("cores used")).unwrap();
-    assert!(heads.contains("an epoch") && once.contains("each record comes once"), "{once}");
+    assert!(heads.contains("records/epoch") && once.contains("each record is read once"), "{once}");
     // Steps that leave records out, or give them again, are counted.
     let counted = |steps: &str| {
         folder.write("n.pipe", &format!("pipeline n = range(1000) {steps} |> batch(10)\n"));
         let out = folder.pipec(&["explain", "n.pipe", "-v"]).out;
-        let table = out.split("bytes an epoch\n").nth(1).unwrap();
+        let table = out.split("bytes/epoch\n").nth(1).unwrap();
         let row = table.lines().find(|it| it.contains("n.batch#1")).unwrap();
         row.split("  ").filter(|it| !it.is_empty()).nth(5).unwrap().trim().to_owned()
     };

@@ -149,17 +149,17 @@ impl Choice {
             rest: 1.0,
         };
         if new.why.is_empty() && occasion.horizon() < 2.0 {
-            new.why = "each record comes once".to_owned();
+            new.why = "each record is read once".to_owned();
         } else if new.why.is_empty() && occasion.passes < 2.0 && !new.candidate.listed {
             new.why = OTHER_FILES.to_owned();
         }
         let name = new.candidate.value_name();
         if new.why.is_empty() && occasion.forbidden.contains(&name) {
-            new.why = "the lock forbids it".to_owned();
+            new.why = "the lock file excludes it".to_owned();
         }
         let others = !occasion.pinned.is_empty() && !occasion.pinned.contains(&name);
         if new.why.is_empty() && others {
-            new.why = format!("the lock keeps `{}` alone", occasion.pinned.join("`, `"));
+            new.why = format!("the lock file caches only `{}`", occasion.pinned.join("`, `"));
         }
         new
     }
@@ -193,7 +193,7 @@ impl Choice {
     pub fn why_not_on_disk(&self) -> &str {
         match (self.candidate.listed, self.kept) {
             (false, _) => OTHER_FILES,
-            (true, true) => "to read it takes as long as to compute it, or there is no room",
+            (true, true) => "reading it takes as long as computing it, or there is no room",
             (true, false) => &self.why,
         }
     }
@@ -202,10 +202,10 @@ impl Choice {
     fn saves_in_words(&self) -> String {
         let share = self.share.max(self.disk_share);
         let part = match share < 1.0 {
-            true => format!(", as there is room for {} of them", percent(share)),
+            true => format!(", with room for {} of them", percent(share)),
             false => String::new(),
         };
-        format!("{:.0} µs a record{part}", self.saves_ns / 1e3)
+        format!("{:.0} µs per record{part}", self.saves_ns / 1e3)
     }
 
     fn is_open(&self) -> bool {
@@ -241,7 +241,7 @@ impl Choice {
 
 /// Why a value is not kept on disk whose files nobody looks at.
 const OTHER_FILES: &str =
-    "it is read from files that no source lists, so that nobody would see them change";
+    "it is read from files that no source lists, so changes would go unnoticed";
 
 /// Every candidate: what is kept first, then the others, each with its reason.
 pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
@@ -273,7 +273,7 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
                 other.rest = rest;
             } else if other.candidate.stage == stage && other.is_open() {
                 let less = other.saves_in_words();
-                other.why = format!("`{name}` saves more: {saves}, and this {less}");
+                other.why = format!("`{name}` saves more: {saves}, this one {less}");
             }
         }
     }
@@ -363,16 +363,16 @@ fn room_for(memory: f64, disk: f64) -> String {
     };
     match (memory >= SHARE_MIN, disk >= SHARE_MIN) {
         (true, true) => {
-            format!("there is room for {} in memory, for {} on disk", of(memory), of(disk))
+            format!("fits: {} in memory, {} on disk", of(memory), of(disk))
         }
-        (false, _) => format!("there is room for {} on disk", of(disk)),
-        (true, false) => format!("there is room for {}", of(memory)),
+        (false, _) => format!("fits: {} on disk", of(disk)),
+        (true, false) => format!("fits: {}", of(memory)),
     }
 }
 
 fn not_worth_it(choice: &Choice) -> String {
     match choice.has_room() {
-        true => format!("to fill it would take as long as {:.0} epochs save", choice.payback),
+        true => format!("filling it costs what {:.0} epochs save", choice.payback),
         false => "there is no room".to_owned(),
     }
 }

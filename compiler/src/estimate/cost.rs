@@ -3,7 +3,7 @@
 use super::{Figure, size};
 use crate::{
     lower::{catalog::Catalog, graft::live},
-    passes::make_parts,
+    passes::roi_decoding,
 };
 use plan::{
     Arg, Binary, DType, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Type, Unary, VarId,
@@ -35,7 +35,7 @@ pub(crate) struct Prices<'a> {
 impl<'a> Prices<'a> {
     /// Prices on columns of these sizes.
     pub(crate) fn new(graph: &'a Graph, columns: &[Figure], catalog: &'a Catalog) -> Self {
-        let parts = if graph.parts { make_parts::sites(graph, catalog) } else { Vec::new() };
+        let parts = if graph.parts { roi_decoding::sites(graph, catalog) } else { Vec::new() };
         let sizes = size::of_nodes(graph, columns, catalog);
         Self { graph, catalog, sizes, vector: false, parts }
     }

@@ -40,10 +40,10 @@ pub(super) fn resumed(plan: &Plan, catalog: &Catalog) -> String {
         plan.ops.rows().iter().filter_map(|op| block(op, role(op, catalog))).collect();
     let program = lower_known(plan, catalog, &|_| String::new());
     let lanes = program.map_or(Vec::new(), |it| it.program.lanes);
-    blocks.extend(lanes.iter().map(|it| format!("what is held of {} lanes", it.count)));
+    blocks.extend(lanes.iter().map(|it| format!("the buffered records of {} lanes", it.count)));
     match blocks.as_slice() {
-        [] => "from a saved state, at most one batch or chunk is done again".to_owned(),
-        blocks => format!("from a saved state, at most {} is done again", blocks.join(", ")),
+        [] => "resuming recomputes at most one batch or chunk".to_owned(),
+        blocks => format!("resuming recomputes at most {}", blocks.join(", ")),
     }
 }
 
@@ -51,11 +51,11 @@ pub(super) fn resumed(plan: &Plan, catalog: &Catalog) -> String {
 fn block(op: &Op, role: Role) -> Option<String> {
     let step = &op.step;
     match role {
-        Role::ShuffleWithin(n) => Some(format!("the window of {step} ({n} records)")),
-        Role::Batch { plain: false, .. } => Some(format!("a block of batches of {step}")),
-        Role::Merge(_) => Some(format!("a block of {step}")),
+        Role::ShuffleWithin(n) => Some(format!("one window of {step} ({n} records)")),
+        Role::Batch { plain: false, .. } => Some(format!("one block of batches of {step}")),
+        Role::Merge(_) => Some(format!("one block of {step}")),
         Role::Other if matches!(op.kind, OpKind::Operator { .. }) => {
-            Some(format!("what {step} has taken in of the epoch"))
+            Some(format!("what {step} has read of the epoch"))
         }
         _ => None,
     }
@@ -72,22 +72,22 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
         _ if let Some(lanes) = all_lanes => {
             let worlds = worlds(lanes.count);
             format!(
-                "every rank does all {} lanes up to {step}, and what follows for its own batches \
-                 alone; there may be {worlds} ranks",
+                "each rank computes all {} lanes up to {step}, then only its own batches; the world size \
+                 may be {worlds}",
                 lanes.count
             )
         }
-        Code::Source { .. } => {
-            "each rank does its own batches alone, from the source on".to_owned()
+        Code::Source { .. } => "each rank computes only its own batches".to_owned(),
+        _ if is_root => {
+            "each rank computes everything, and returns only its own batches".to_owned()
         }
-        _ if is_root => "every rank does all of it, and gives out its own batches".to_owned(),
         _ => {
-            format!("every rank does all up to {step}, and what follows for its own batches alone")
+            format!("each rank computes everything up to {step}, then only its own batches")
         }
     };
     Some(match program.batched {
         true => format!(
-            "{who}; batches at the end of an epoch that are too few for one each go to none"
+            "{who}; batches left over at the end of an epoch, fewer than the ranks, are dropped"
         ),
         false => who,
     })

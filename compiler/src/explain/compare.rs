@@ -110,7 +110,7 @@ impl Comparison {
             let of = format!("{} of {}", it.pipeline, it.name);
             let [cores, workers] = [(it.cores, "core"), (it.workers, "worker")]
                 .map(|(n, what)| things(n as f64, what));
-            let bound = format!("{cores}, {workers}, bound by {bound}");
+            let bound = format!("{cores}, {workers}, bottleneck: {bound}");
             let of = format!("{of}: {} records/s", rate(measured(it.records_per_second)));
             vec![Cell::left(letter), Cell::left(of), Cell::left(bound)]
         };
@@ -119,7 +119,7 @@ impl Comparison {
 
     fn table(&self) -> Vec<Vec<Cell>> {
         let head = ["A", "B", "change", "share A", "share B"].map(Cell::right);
-        let first = Cell::left("processor time a record");
+        let first = Cell::left("CPU time per record");
         let mut rows = vec![[first].into_iter().chain(head).collect()];
         let all = [self.a.ns, self.b.ns];
         for it in &self.work {
@@ -150,7 +150,7 @@ impl Comparison {
         let mut rows = Vec::new();
         let mut row =
             |name: &str, text: String| rows.push(vec![Cell::left(name), Cell::left(text)]);
-        for (name, it) in [("bounds A", &self.a), ("bounds B", &self.b)] {
+        for (name, it) in [("limits A", &self.a), ("limits B", &self.b)] {
             let bound =
                 |it: &(String, f64)| format!("{}: {} records/s", it.0, rate(measured(it.1)));
             let bounds: Vec<String> = it.bounds.iter().take(BOUNDS).map(bound).collect();

@@ -24,10 +24,10 @@ pub(super) const HELPS: f64 = 1.005;
 pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
     let outlook = explanation.outlook.as_ref()?;
     let estimate = &explanation.estimate;
-    let unit = if estimate.batch_rows.is_some() { "a batch" } else { "an output" };
+    let unit = if estimate.batch_rows.is_some() { "time/batch" } else { "time/record" };
     let (counts, sizes) = (outlook.network.cardinalities(), outlook.network.materialised_bytes());
     let is_known = counts.iter().any(|it| *it != Amount::Unknown);
-    let heads = [unit, "per core", "cores used", "capacity", "an epoch", "bytes an epoch"];
+    let heads = [unit, "per core", "cores used", "capacity", "records/epoch", "bytes/epoch"];
     let n_heads = if is_known { heads.len() } else { heads.len() - 2 };
     let heads = heads.into_iter().take(n_heads).map(Cell::right);
     let mut rows = vec![Vec::new(), [Cell::left("  step")].into_iter().chain(heads).collect()];
@@ -133,7 +133,7 @@ fn amount(amount: Amount, shown: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// What else is to be said, each with a word that says what it is about.
+/// The rows, each with its label.
 pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let Some(outlook) = &explanation.outlook else { return Vec::new() };
     let told = Told { explanation, outlook };
@@ -141,10 +141,10 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<(&'static str, String)> {
     rows.extend(told.seen().map(|it| ("measured", it)));
     let dropped = outlook.dropped.iter().filter(|it| it.records >= DROPPED_TOLD * it.of);
     rows.extend(dropped.map(|it| ("dropped", told.dropped(it))));
-    rows.push(("bounds", told.bounds()));
+    rows.push(("limits", told.bounds()));
     rows.push(("verdict", told.verdict()));
     rows.extend(told.python().map(|it| ("python", it)));
-    rows.extend(told.next().map(|it| ("next", it)));
+    rows.extend(told.next().map(|it| ("suggestions", it)));
     rows.extend(keeping::rows(outlook, explanation.estimate.batch_rows.unwrap_or(1.0)));
     rows
 }
@@ -161,7 +161,7 @@ pub(super) fn python(explanation: &Explanation) -> Option<String> {
 /// Where functions outside are called: in so many processes, or in the one that runs.
 pub(super) fn called(processes: u32) -> String {
     match processes {
-        0 => "one at a time under Python's lock".to_owned(),
+        0 => "one at a time under the GIL".to_owned(),
         1 => "in 1 process of its own".to_owned(),
         n => format!("in {n} processes"),
     }
@@ -182,8 +182,8 @@ impl Told<'_> {
     fn dropped(&self, Dropped { step, records, of, origin }: &Dropped) -> String {
         let shown = |it: f64| whole(about(it, *origin));
         format!(
-            "the last {} of the {} records of an epoch make no batch of {step}, and {} of the \
-             work goes for nothing: `tail: keep` or `mask` gives them, a smaller batch drops fewer",
+            "{step} drops the last {} of {} records each epoch, which wastes {} of the work: use `tail: keep` or \
+             `tail: mask`, or a smaller batch",
             shown(*records),
             shown(*of),
             percent(records / of),
@@ -206,7 +206,7 @@ impl Told<'_> {
         let solution = &self.outlook.solution;
         let near = solution.bounds.iter().filter(|it| it.rate <= solution.rate * NEAR);
         let bounds: Vec<String> = near.take(4).map(shown).collect();
-        if bounds.is_empty() { "nothing that is known".to_owned() } else { bounds.join("; ") }
+        if bounds.is_empty() { "none known".to_owned() } else { bounds.join("; ") }
     }
 
     /// What was measured beside what was predicted.
@@ -220,10 +220,10 @@ impl Told<'_> {
         // Less is the system at its own work.
         let others = match seen.others {
             it if it < 0.2 => String::new(),
-            it => format!(", while other programs kept {it:.1} cores busy"),
+            it => format!(", while other programs used {it:.1} cores"),
         };
         Some(format!(
-            "{} with {} in {:.0} s{others}; predicted with these costs {} ({}), with assumed ones {} ({})",
+            "{} with {} in {:.0} s{others}; predicted from these costs: {} ({}); from default costs: {} ({})",
             self.records(seen.outputs_per_second, Origin::Measured),
             things(seen.workers as f64, "worker"),
             seen.seconds,
@@ -241,8 +241,8 @@ impl Told<'_> {
             Limit::Step(at) if estimate.steps[at].calls_outside() => {
                 format!("`{}`, called {}", steps[at].name, called(estimate.processes))
             }
-            Limit::Cpu => format!("{} of processor", things(machine.cores, "core")),
-            Limit::Step(at) => format!("`{}`, of which a part is done in order", steps[at].name),
+            Limit::Cpu => things(machine.cores, "core"),
+            Limit::Step(at) => format!("`{}`, partly sequential", steps[at].name),
             Limit::Segment(segment) => {
                 let of = steps.iter().filter(|it| it.segment == Some(segment));
                 let names: Vec<&str> = of.map(|it| it.name.as_str()).collect();
@@ -251,11 +251,11 @@ impl Told<'_> {
                 };
                 let how = match steps.iter().enumerate().any(is_of) {
                     true => format!("called {}", called(estimate.processes)),
-                    false => "done in order by one thread".to_owned(),
+                    false => "sequential, on one thread".to_owned(),
                 };
                 format!("`{}`, {how}", names.join("`, `"))
             }
-            Limit::Cap(at) => format!("what `{}` can give", steps[at].name),
+            Limit::Cap(at) => format!("the rate limit of `{}`", steps[at].name),
             Limit::Storage(at) => {
                 let Some(storage) = machine.storages.get(at) else { return "reading".to_owned() };
                 let steps = steps.iter().filter_map(|it| it.reads);
@@ -271,7 +271,7 @@ impl Told<'_> {
                 format!("memory for {batches} of {} at a time", bytes(steps[at].bytes_out))
             }
             Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
-            Limit::Consumer => "the consumer".to_owned(),
+            Limit::Consumer => "the training step".to_owned(),
         }
     }
 
@@ -295,11 +295,11 @@ impl Told<'_> {
         let share = percent((share / f64::from(processes.max(1))).min(1.0));
         (!calls.is_empty()).then(|| match processes {
             0 => format!(
-                "{names} holds Python's lock {share} of the time, {each} a record: one call at a time, and \
-                 whatever else is in Python waits meanwhile"
+                "{names} holds the GIL {share} of the time, {each} per record: calls run one at a time, and other Python \
+                 code waits"
             ),
             n => format!(
-                "{names} is called {}, {each} a record: busy {share} of the time",
+                "{names} is called {}, {each} per record: busy {share} of the time",
                 called(n)
             ),
         })
@@ -313,24 +313,22 @@ impl Told<'_> {
                 Some(Limit::Cpu) => format!("hardware: {busy} of the cores are used"),
                 Some(limit) => {
                     format!(
-                        "hardware: {} is all there is; {busy} of the cores are used",
+                        "hardware: limited by {}; {busy} of the cores are used",
                         self.limit(limit)
                     )
                 }
                 None => format!("hardware: {busy} of the cores are used"),
             },
             Verdict::Software => {
-                format!(
-                    "software: only {busy} of the cores can be used, a step holds the rest back"
-                )
+                format!("software: a step limits the pipeline to {busy} of the cores")
             }
-            Verdict::Outside => "outside: what is read from gives no more".to_owned(),
+            Verdict::Outside => "I/O: the source is the limit".to_owned(),
             Verdict::Consumer => {
                 format!(
-                    "loading is not the problem: the consumer is slower, and {busy} of the cores suffice"
+                    "data loading keeps up: the training step is slower, and {busy} of the cores are enough"
                 )
             }
-            Verdict::Unbounded => "nothing that is known bounds it".to_owned(),
+            Verdict::Unbounded => "no known limit".to_owned(),
         }
     }
 
@@ -340,7 +338,7 @@ impl Told<'_> {
         let helps = self.outlook.helps.iter().map(|it| (self.remedy(it.remedy), it.rate));
         let helps = helps.filter(|it| it.1 > today * HELPS).take(3);
         let tail = self.undropped().filter(|it| *it > today * (1.0 + DROPPED_TOLD));
-        let tail = tail.map(|it| ("`tail: keep` or `mask`".to_owned(), it));
+        let tail = tail.map(|it| ("`tail: keep` or `tail: mask`".to_owned(), it));
         let origin = self.explanation.estimate.rate.origin;
         let told = helps.chain(tail).map(|(what, rate)| {
             let more = percent(rate / today - 1.0);
@@ -366,14 +364,14 @@ impl Told<'_> {
             Remedy::Parallel(at) => {
                 let calls = &self.explanation.estimate.steps[at].calls;
                 let way = match self.explanation.estimate.processes {
-                    _ if !calls.iter().any(CallEstimate::is_outside) => "done by several threads",
-                    0 => "called in processes of its own (`processes=` of `pipec.load`)",
-                    _ => "called in more processes",
+                    _ if !calls.iter().any(CallEstimate::is_outside) => "on several threads",
+                    0 => "in separate processes (`processes=` of `pipec.load`)",
+                    _ => "in more processes",
                 };
                 format!("`{}` {way}", step(at))
             }
             Remedy::NoCap(at) => format!("no limit on `{}`", step(at)),
-            Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
+            Remedy::TwiceTheConsumer => "a training step twice as fast".to_owned(),
         }
     }
 }

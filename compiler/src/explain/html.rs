@@ -59,7 +59,7 @@ fn head(explanation: &Explanation, observed: Option<&Observed<'_>>) -> String {
         None => ("", format!("on {cores}")),
     };
     let line = format!(
-        "{} records/s{how} {on}, bound by <strong>{bound}</strong>",
+        "{} records/s{how} {on}, bottleneck: <strong>{bound}</strong>",
         markup::escaped(&records)
     );
     let under = match observed {
@@ -97,7 +97,7 @@ fn tiles(explanation: &Explanation) -> String {
         tile("what bounds", kind, class);
     }
     let each = estimate.ns.times(1.0 / estimate.batch_rows.unwrap_or(1.0));
-    tile("time a record", &time(each), "");
+    tile("time per record", &time(each), "");
     tile("memory", &super::figures::bytes(estimate.memory.total()), "");
     element("dl", "tiles", &tiles)
 }
@@ -114,7 +114,8 @@ fn kind(verdict: Verdict) -> (&'static str, &'static str) {
 
 /// Bounds, what helps, what is kept, what was rewritten; the most useful first.
 fn facts(explanation: &Explanation) -> String {
-    let first = ["verdict", "next", "bounds", "measured", "kept", "later", "not kept"];
+    let first =
+        ["verdict", "suggestions", "limits", "measured", "cached", "warm epochs", "not cached"];
     let rank = |name: &str| first.iter().position(|it| *it == name).unwrap_or(first.len());
     let mut facts = long::facts(explanation);
     facts.sort_by_key(|it| rank(it.0));
@@ -124,7 +125,7 @@ fn facts(explanation: &Explanation) -> String {
         let shown = if *name == before { "" } else { name };
         before = name;
         let parts: Vec<&str> = match *name {
-            "bounds" | "next" => text.split("; ").collect(),
+            "limits" | "suggestions" => text.split("; ").collect(),
             _ => vec![text],
         };
         let lines: String = parts.iter().map(|it| element("p", "", &prose(it))).collect();

@@ -12,30 +12,32 @@ use plan::{count, parts::Keep, plural};
 /// Values that are not kept of which it is told why.
 const TOLD_MAX: usize = 4;
 
-/// What is to be said of it, each with a word that says what it is about; an output is so many
-/// records.
+/// The rows about caching, each with its label; an output is so many records.
 pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String)> {
     let told = Told { outlook, records };
     let (kept, left): (Vec<&Choice>, Vec<&Choice>) = outlook.choices.iter().partition(|it| it.kept);
     // What is kept in part is told with what it is a part of.
     let in_part = |it: &Choice| outlook.too_large.iter().any(|wish| is_same(it, wish));
     let whole = kept.iter().filter(|it| !in_part(it));
-    let mut rows: Vec<_> = whole.map(|it| ("kept", told.kept(it))).collect();
+    let mut rows: Vec<_> = whole.map(|it| ("cached", told.kept(it))).collect();
     for wish in &outlook.too_large {
-        rows.push(("too large", format!("{} would save {}", told.what(wish), told.saves(wish))));
-        rows.extend(outlook.budget.map(|it| ("room", told.room(&it))));
+        rows.push((
+            "exceeds budget",
+            format!("{} would save {}", told.what(wish), told.saves(wish)),
+        ));
+        rows.extend(outlook.budget.map(|it| ("cache budget", told.room(&it))));
         rows.push(("instead", told.instead(wish)));
-        rows.extend(told.remedy(wish).map(|it| ("remedy", it)));
+        rows.extend(told.remedy(wish).map(|it| ("to fit", it)));
     }
-    rows.extend(told.later().map(|it| ("later", it)));
-    rows.extend(outlook.payback.as_ref().map(|it| ("payback", told.payback(it))));
+    rows.extend(told.later().map(|it| ("warm epochs", it)));
+    rows.extend(outlook.payback.as_ref().map(|it| ("break-even", told.payback(it))));
     // Of the values of a step at most one is kept, and it is told why it is not the best.
     let same_stage = |it: &Choice, wish: &Choice| it.candidate.stage == wish.candidate.stage;
     let is_told = |it: &Choice| {
         it.candidate.refused.is_none() && outlook.too_large.iter().any(|wish| same_stage(it, wish))
     };
     let left: Vec<&Choice> = left.into_iter().filter(|it| !is_told(it)).collect();
-    rows.extend(told.not_kept(&left).into_iter().map(|it| ("not kept", it)));
+    rows.extend(told.not_kept(&left).into_iter().map(|it| ("not cached", it)));
     rows
 }
 
@@ -66,20 +68,20 @@ impl Told<'_> {
 
     fn saves(&self, it: &Choice) -> String {
         let saves = Figure { value: it.saves_ns, origin: it.candidate.saves.origin };
-        let reads = if it.candidate.spares.is_empty() { "" } else { " and the reading" };
-        format!("{} a record{reads}", time(saves))
+        let reads = if it.candidate.spares.is_empty() { "" } else { " and the read" };
+        format!("{} per record{reads}", time(saves))
     }
 
     fn kept(&self, it: &Choice) -> String {
         // Where a clock's payback is told, that of processor time alone would confuse.
         let payback = match self.outlook.payback {
             Some(_) => String::new(),
-            None => format!(", pays after {:.1} epochs", it.payback),
+            None => format!(", breaks even after {:.1} epochs", it.payback),
         };
         // What has been kept before is known by its name; an index is named here alone.
         let index = match it.candidate.keep {
             Keep::Value => "",
-            Keep::Index => " (where its parts begin, so that what is not used is not decoded)",
+            Keep::Index => " (the positions of its parts, so that unused parts are not decoded)",
         };
         format!("{} {}; saves {}{payback}{index}", self.what(it), it.why, self.saves(it))
     }
@@ -91,7 +93,7 @@ impl Told<'_> {
     fn rate_of(&self, full: &Solution) -> String {
         let value = full.rate * self.records;
         let told = rate(Figure { value, origin: self.origin() });
-        format!("{told} records/s from the second {} on", self.turn())
+        format!("{told} records/s from {} 2 on", self.turn())
     }
 
     /// What is done again with what is kept: an epoch, or where there is but one, a run.
@@ -111,16 +113,16 @@ impl Told<'_> {
         let seconds = |s: f64| time(Figure { value: s * 1e9, origin: self.origin() });
         let (plain, extra, turn) = (seconds(plain_s), first_s - plain_s, self.turn());
         let fill = match extra > plain_s * 1e-4 {
-            true => format!("filling it takes {} more in the first {turn}", seconds(extra)),
-            false => format!("filling it takes no more time in the first {turn}"),
+            true => format!("filling the cache adds {} to the first {turn}", seconds(extra)),
+            false => format!("filling the cache adds no time to the first {turn}"),
         };
         match it.epochs() {
             Some(epochs) => format!(
-                "an epoch takes {plain} without; {fill}, each later one takes {} less: paid back after {epochs:.1} {turn}s",
+                "an epoch takes {plain} without a cache; {fill} and saves {} in each later one: it breaks even after {epochs:.1} {turn}s",
                 seconds(plain_s - later_s),
             ),
             None => format!(
-                "an epoch takes {plain} with it and without: something else bounds the rate, and what it saves is processor time alone"
+                "an epoch takes {plain} with or without a cache: something else is the bottleneck, so it only saves CPU time"
             ),
         }
     }
@@ -128,14 +130,13 @@ impl Told<'_> {
     fn room(&self, budget: &Budget) -> String {
         let own = bytes(Figure { value: budget.own as f64, origin: Origin::Assumed });
         let left = match budget.left() {
-            0 => "none is left to keep values in".to_owned(),
-            left => format!("{} are left to keep values in", size(left as f64)),
+            0 => "nothing is left for cached values".to_owned(),
+            left => format!("{} are left for cached values", size(left as f64)),
         };
-        let disk = budget
-            .disk
-            .map_or(String::new(), |it: Disk| format!("; there are {} on disk", binary(it.room)));
+        let disk =
+            budget.disk.map_or(String::new(), |it: Disk| format!("; {} on disk", binary(it.room)));
         format!(
-            "of {} memory the run itself may take {own} ({} times what stands at `memory`, and {} for the program and its decoders), {left}{disk}",
+            "of {} of memory, the run itself needs up to {own} ({} times the row `memory`, and {} for the process and its decoders); {left}{disk}",
             binary(budget.memory),
             Budget::SLACK,
             size(Budget::BASE_BYTES),
@@ -151,7 +152,7 @@ impl Told<'_> {
                 let bytes = bytes.map_or(String::new(), |it| format!(", {it}"));
                 format!("{} of them in {place}{bytes}", percent(share))
             };
-            let places = [(part.share, "memory"), (part.disk_share, "a folder on disk")];
+            let places = [(part.share, "memory"), (part.disk_share, "the cache folder")];
             let places = places.into_iter().filter(|it| it.0 > 0.0);
             let places: Vec<String> = places.map(|it| of(it.0, it.1)).collect();
             let of_value = |it: &&Choice| {
@@ -161,14 +162,14 @@ impl Told<'_> {
             let mut indices = kept.filter(of_value).filter(|it| it.candidate.keep == Keep::Index);
             let others = match indices.next() {
                 Some(it) => format!(", faster with their `{}`", it.candidate.function),
-                None => " anew".to_owned(),
+                None => String::new(),
             };
             let places = places.join(", and ");
-            return format!("kept are {places}; the others are computed in each epoch{others}");
+            return format!("{places} are cached; the others are recomputed each epoch{others}");
         }
         match kept.find(|it| it.candidate.stage == wish.candidate.stage) {
-            Some(other) => format!("kept is {} {}", self.what(other), other.why),
-            None => "nothing is kept: all of them are computed anew in each epoch".to_owned(),
+            Some(other) => format!("cached instead: {} {}", self.what(other), other.why),
+            None => "nothing is cached: all are recomputed each epoch".to_owned(),
         }
     }
 
@@ -185,18 +186,18 @@ impl Told<'_> {
         let saves_there = wish.candidate.saves.value > read_ns * wish.candidate.bytes.value;
         let disk = match budget.disk {
             _ if !(wish.candidate.listed && saves_there) => return Some(self.keeps_all(&memory)),
-            Some(_) => format!("`--disk {}`", flag(all * 1.01)),
-            None => format!("`--cache DIR --disk {}`", flag(all * 1.01)),
+            Some(_) => format!("`--cache-limit {}`", flag(all * 1.01)),
+            None => format!("`--cache DIR --cache-limit {}`", flag(all * 1.01)),
         };
         let memory = self.keeps_all(&memory);
-        Some(format!("{memory}; {disk} keeps them on disk, for later runs too"))
+        Some(format!("{memory}; {disk} caches them on disk, for later runs too"))
     }
 
     /// `` `--memory 1062MB` keeps all of them in memory: ~9,800 records/s from the second epoch on ``
     fn keeps_all(&self, memory: &str) -> String {
         let rate = self.outlook.with_room.as_ref().filter(|_| self.outlook.too_large.len() == 1);
         let rate = rate.map_or(String::new(), |it| format!(": {}", self.rate_of(it)));
-        format!("{memory} keeps all of them in memory{rate}")
+        format!("{memory} caches all of them in memory{rate}")
     }
 
     /// What is not kept, and why: values of a step with the same reason together.
@@ -222,7 +223,7 @@ impl Told<'_> {
             (None, Some(all)) => {
                 let all = bytes(like(it, all));
                 format!(
-                    "{}; with `--epochs 2` or more, {all} would save {} a record from the second on",
+                    "{}; `--epochs 2` or more caches {all}, which saves {} per record from epoch 2",
                     it.why,
                     time(it.candidate.saves),
                 )

@@ -16,8 +16,7 @@ use std::fmt::Write;
 const TYPE_LEN_MAX: usize = 72;
 
 /// What is said where nothing was measured.
-pub(super) const ASSUMED: &str =
-    "~ is assumed, not measured on this machine: `pipec profile` measures it";
+pub(super) const ASSUMED: &str = "~ default costs, not measured here: run `pipec profile`";
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut text = verdict(explanation);
@@ -54,14 +53,14 @@ pub(super) fn verdict(explanation: &Explanation) -> String {
     let records = explanation.estimate.batch_rows.unwrap_or(1.0);
     let warm = warm(explanation).map_or(String::new(), |it| {
         let warm = Figure { value: it, ..best(explanation) }.times(records);
-        format!(" without what is kept and {} with it", rate(warm))
+        format!(" in the first epoch and {} with a warm cache", rate(warm))
     });
     let (how, on) = match seen(explanation) {
         Some(it) => (" measured", format!("with {it}")),
         None => ("", format!("on {}", cores(explanation))),
     };
     format!(
-        "{}: {} records/s{how}{}{warm} {on}, bound by {}\n{}",
+        "{}: {} records/s{how}{}{warm} {on}, bottleneck: {}\n{}",
         explanation.pipeline,
         shown(headline.records_per_second),
         batches.unwrap_or_default(),
@@ -125,14 +124,13 @@ fn bottleneck(explanation: &Explanation) -> String {
     };
     let main = step.calls.first().filter(|it| it.share >= 0.5 && step.calls.len() > 1);
     let call = main.map_or(String::new(), |it| format!(" ({})", it.name));
-    let serial = if step.parallel { "" } else { ", which is done in order" };
+    let serial = if step.parallel { "" } else { ", sequential" };
     format!("{}{call}{serial}", step.step)
 }
 
 /// The steps, and the dearest calls within each: a table.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Vec<Cell>> {
-    let head =
-        ["step", "written at", "a record", "bytes each", "share", "workers", "each that leaves"];
+    let head = ["step", "location", "time/record", "size/record", "CPU", "workers", "output"];
     let right = |i: usize| (2..=5).contains(&i);
     let head = head.iter().enumerate();
     let head = head.map(|(i, it)| if right(i) { Cell::right(*it) } else { Cell::left(*it) });
@@ -210,19 +208,19 @@ pub(super) fn shortened(record: &str, len_max: usize) -> String {
     format!("{} … }}", head.trim_end())
 }
 
-/// All else that is to be known, each with a word that says what it is about.
+/// Everything else, each row with its label.
 pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     let estimate = &explanation.estimate;
     let rows = estimate.batch_rows.unwrap_or(1.0);
-    let mut each = format!("{} of processor time a record", time(estimate.ns.times(1.0 / rows)));
+    let mut each = format!("{} of CPU time per record", time(estimate.ns.times(1.0 / rows)));
     if estimate.batch_rows.is_some() {
-        let _ = write!(each, ", {} a batch", time(estimate.ns));
+        let _ = write!(each, ", {} per batch", time(estimate.ns));
     }
     let memory = &estimate.memory;
     let parts = [
         (&*batches(memory.n_batches), memory.batches),
         ("chunks", memory.chunks),
-        ("held by operators", memory.held),
+        ("operator buffers", memory.held),
         ("temporaries", memory.temporaries),
     ];
     let parts = parts.iter().filter(|it| it.1.value > 0.0);
@@ -247,10 +245,10 @@ fn batches(n: u64) -> String {
 /// What came of a proposal.
 fn told(step: &Step) -> (&'static str, String) {
     let saved = step.before.map_or(0.0, |it| 1.0 - step.after / it.max(1e-9));
-    let name = if step.kept { "rewritten" } else { "left" };
+    let name = if step.kept { "rewrites" } else { "rejected" };
     let effect = match () {
-        () if saved.abs() < 0.001 => "no faster, no slower".to_owned(),
-        () if saved > 0.0 => format!("saves {} of the time", percent(saved)),
+        () if saved.abs() < 0.001 => "no change in cost".to_owned(),
+        () if saved > 0.0 => format!("saves {} of CPU time", percent(saved)),
         () => format!("would cost {} more", percent(-saved)),
     };
     (name, format!("{}: {} ({effect})", step.pass, step.why))

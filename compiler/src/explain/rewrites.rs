@@ -155,13 +155,13 @@ fn proposal(step: &Step) -> Vec<Cell> {
         Some(before) => {
             let saved = 1.0 - step.after / before.max(1e-9);
             let effect = match () {
-                () if saved.abs() < 0.001 => "no faster, no slower".to_owned(),
+                () if saved.abs() < 0.001 => "no change in cost".to_owned(),
                 () if saved > 0.0 => format!("saves {}", percent(saved)),
                 () => format!("would cost {} more", percent(-saved)),
             };
             format!("{} → {}, {effect}", shown(before), shown(step.after))
         }
     };
-    let kept = if step.kept { "kept" } else { "left" };
+    let kept = if step.kept { "applied" } else { "rejected" };
     row([kept, &step.pass, exactness(&step.pass)], format!("{} ({estimate})", step.why))
 }

@@ -37,34 +37,34 @@ fn explanation(plan: &Plan) -> Explanation {
 fn images() {
     let text = explained(&imagenet());
     let expected = "\
-p: ~2,239 records/s (~17 batches/s) on 2 cores, bound by p.map#4 (decode)
-~ is assumed, not measured on this machine: `pipec profile` measures it
+p: ~2,239 records/s (~17 batches/s) on 2 cores, bottleneck: p.map#4 (decode)
+~ default costs, not measured here: run `pipec profile`
 
-step         written at  a record   bytes each  share  workers  each that leaves
-p.files#0    p.pipe:0     ~100 ns        ~64 B    <1%        2  { path: str }
-p.map#1      p.pipe:1      ~12 µs      ~110 kB     1%        2  { path: str, bytes: bytes }
-p.where#2    p.pipe:2      ~50 ns                 <1%        2
-p.shuffle#3  p.pipe:3           –                  0%   source
-  a permutation of the index: a record moves a third of the data set on average, and nothing is held
-p.map#4      p.pipe:4     ~881 µs        772 B    99%        2  { image: f32[3, 8, 8], label: i32 }
-    decode                ~880 µs      ~605 kB    99%
-p.batch#5    p.pipe:5     ~0.4 ns  99 kB/batch    <1%        1  { image: f32[128, 3, 8, 8], label: i32[128] }
+step         location  time/record  size/record  CPU  workers  output
+p.files#0    p.pipe:0      ~100 ns        ~64 B  <1%        2  { path: str }
+p.map#1      p.pipe:1       ~12 µs      ~110 kB   1%        2  { path: str, bytes: bytes }
+p.where#2    p.pipe:2       ~50 ns               <1%        2
+p.shuffle#3  p.pipe:3            –                0%   source
+  permutation of the index: a record moves by a third of the data set on average, no buffer
+p.map#4      p.pipe:4      ~881 µs        772 B  99%        2  { image: f32[3, 8, 8], label: i32 }
+    decode                 ~880 µs      ~605 kB  99%
+p.batch#5    p.pipe:5      ~0.4 ns  99 kB/batch  <1%        1  { image: f32[128, 3, 8, 8], label: i32[128] }
 
-  step       a batch   per core  cores used    capacity
-  p.files#0   ~13 µs    ~10 M/s        0.00     ~20 M/s
-  p.map#1    ~1.5 ms  ~83,333/s        0.03  ~166,667/s
-  p.where#2  ~6.4 µs    ~20 M/s        0.00     ~40 M/s
-> p.map#4    ~113 ms   ~1,135/s        1.97    ~2,270/s
-  p.batch#5   ~50 ns   ~2.6 G/s        0.00    ~2.6 G/s
+  step       time/batch   per core  cores used    capacity
+  p.files#0      ~13 µs    ~10 M/s        0.00     ~20 M/s
+  p.map#1       ~1.5 ms  ~83,333/s        0.03  ~166,667/s
+  p.where#2     ~6.4 µs    ~20 M/s        0.00     ~40 M/s
+> p.map#4       ~113 ms   ~1,135/s        1.97    ~2,270/s
+  p.batch#5      ~50 ns   ~2.6 G/s        0.00    ~2.6 G/s
 
-time       ~893 µs of processor time a record, ~114 ms a batch
-memory     ~3.5 MB: 296 kB batches, ~1.8 MB chunks, ~1.4 MB temporaries
-rewritten  sink-views: p.map#4: `channels_first` moves before `normalize` (no faster, no slower)
-bounds     2 cores of processor: ~2,239 records/s
-verdict    hardware: 100% of the cores are used
-next       4 cores instead of 2: ~4,479 records/s (+100%); 3 cores instead of 2: ~3,359 records/s (+50%)
-resume     from a saved state, at most one batch or chunk is done again
-ranks      every rank does all up to p.where#2, and what follows for its own batches alone; batches at the end of an epoch that are too few for one each go to none
+time         ~893 µs of CPU time per record, ~114 ms per batch
+memory       ~3.5 MB: 296 kB batches, ~1.8 MB chunks, ~1.4 MB temporaries
+rewrites     view-reordering: p.map#4: `channels_first` moves before `normalize` (no change in cost)
+limits       2 cores: ~2,239 records/s
+verdict      hardware: 100% of the cores are used
+suggestions  4 cores instead of 2: ~4,479 records/s (+100%); 3 cores instead of 2: ~3,359 records/s (+50%)
+resume       resuming recomputes at most one batch or chunk
+ranks        each rank computes everything up to p.where#2, then only its own batches; batches left over at the end of an epoch, fewer than the ranks, are dropped
 ";
     assert_eq!(text, expected, "{text}");
 }
@@ -73,31 +73,31 @@ ranks      every rank does all up to p.where#2, and what follows for its own bat
 fn streams_that_are_joined_stand_before_it() {
     let text = explained(&joined());
     let expected = "\
-p: ~149 M records/s (~2.3 M batches/s) on 2 cores, bound by p.shuffle#1, which is done in order
-~ is assumed, not measured on this machine: `pipec profile` measures it
+p: ~149 M records/s (~2.3 M batches/s) on 2 cores, bottleneck: p.shuffle#1, sequential
+~ default costs, not measured here: run `pipec profile`
 
-step                written at  a record    bytes each  share  workers  each that leaves
-  p.range#0         p.pipe:0     ~0.5 ns         8.0 B     4%        2  { i: i64 }
-  p.shuffle#1  → a  p.pipe:1     ~5.0 ns                  37%        1
-    a record moves 100 places on average, and less than 300
-  p.range#2  → b    p.pipe:2     ~0.5 ns         8.0 B     4%        2  { i: i64 }
-p.zip#3             p.pipe:3     ~5.0 ns          16 B    37%        1  { a.i: i64, b.i: i64 }
-p.batch#4           p.pipe:4     ~2.4 ns  1.0 kB/batch    18%        1  { a.i: i64[64], b.i: i64[64] }
+step                location  time/record   size/record  CPU  workers  output
+  p.range#0         p.pipe:0      ~0.5 ns         8.0 B   4%        2  { i: i64 }
+  p.shuffle#1  → a  p.pipe:1      ~5.0 ns                37%        1
+    a record moves by 100 places on average, and by less than 300
+  p.range#2  → b    p.pipe:2      ~0.5 ns         8.0 B   4%        2  { i: i64 }
+p.zip#3             p.pipe:3      ~5.0 ns          16 B  37%        1  { a.i: i64, b.i: i64 }
+p.batch#4           p.pipe:4      ~2.4 ns  1.0 kB/batch  18%        1  { a.i: i64[64], b.i: i64[64] }
 
-  step         a batch  per core  cores used  capacity
-  p.range#0     ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
-> p.shuffle#1  ~320 ns  ~200 M/s        0.75  ~200 M/s
-  p.range#2     ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
-  p.zip#3      ~320 ns  ~200 M/s        0.75  ~200 M/s
-  p.batch#4    ~152 ns  ~420 M/s        0.36  ~420 M/s
+  step         time/batch  per core  cores used  capacity
+  p.range#0        ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
+> p.shuffle#1     ~320 ns  ~200 M/s        0.75  ~200 M/s
+  p.range#2        ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
+  p.zip#3         ~320 ns  ~200 M/s        0.75  ~200 M/s
+  p.batch#4       ~152 ns  ~420 M/s        0.36  ~420 M/s
 
-time     ~13 ns of processor time a record, ~856 ns a batch
-memory   1.8 MB: 3.1 kB batches, 1.8 MB chunks, 9.6 kB held by operators
-bounds   2 cores of processor: ~149 M records/s; `p.shuffle#1`, done in order by one thread: ~200 M records/s; `p.zip#3`, done in order by one thread: ~200 M records/s; `p.batch#4`, done in order by one thread: ~420 M records/s
-verdict  hardware: 100% of the cores are used
-next     3 cores instead of 2: ~200 M records/s (+34%); 4 cores instead of 2: ~200 M records/s (+34%)
-resume   from a saved state, at most the window of p.shuffle#1 (300 records) is done again
-ranks    every rank does all up to p.zip#3, and what follows for its own batches alone; batches at the end of an epoch that are too few for one each go to none
+time         ~13 ns of CPU time per record, ~856 ns per batch
+memory       1.8 MB: 3.1 kB batches, 1.8 MB chunks, 9.6 kB operator buffers
+limits       2 cores: ~149 M records/s; `p.shuffle#1`, sequential, on one thread: ~200 M records/s; `p.zip#3`, sequential, on one thread: ~200 M records/s; `p.batch#4`, sequential, on one thread: ~420 M records/s
+verdict      hardware: 100% of the cores are used
+suggestions  3 cores instead of 2: ~200 M records/s (+34%); 4 cores instead of 2: ~200 M records/s (+34%)
+resume       resuming recomputes at most one window of p.shuffle#1 (300 records)
+ranks        each rank computes everything up to p.zip#3, then only its own batches; batches left over at the end of an epoch, fewer than the ranks, are dropped
 ";
     assert_eq!(text, expected, "{text}");
 }
@@ -122,7 +122,7 @@ fn a_graph_has_a_node_for_each_step_and_an_edge_for_each_stream() {
   rankdir=LR;
   labelloc=t;
   fontname="sans-serif";
-  label="a \"b\": ~149 M records/s (~2.3 M batches/s) on 2 cores, bound by p.shuffle#1, which is done in order";
+  label="a \"b\": ~149 M records/s (~2.3 M batches/s) on 2 cores, bottleneck: p.shuffle#1, sequential";
   node [shape=box, fontname="sans-serif", fontsize=10];
   edge [fontname="sans-serif", fontsize=9];
   s0 [label="p.range#0\n~0.5 ns a record\n~2.0 G/s per core, 0.07 cores\ncapacity ~4.0 G/s", shape=diamond];
@@ -233,8 +233,7 @@ fn runs_whose_stages_are_cut_otherwise_are_compared() {
         (&vec!["z".to_owned()], [Some(100.0), None])
     );
     let text = compared.text();
-    for part in ["x, y, w                  300 ns  150 ns    -50%", "only in A  z", "only in B  w"]
-    {
+    for part in ["x, y, w              300 ns  150 ns    -50%", "only in A  z", "only in B  w"] {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
 }

@@ -40,7 +40,7 @@ rows! {
         "`batch` makes buckets: `|> batch(32, by: len(ids), bounds: [64, 128], pad: { ids: 0 })`";
     Name, "PyTorch", ["BatchSampler"], Told, "`|> batch(32)` makes batches, `|> batch(tokens: 8192, by: len(ids), pad: { ids: 0 })` of so many tokens";
     Name, "tf.data, PyTorch", ["shard" "DistributedSampler" "split_by_node" "split_by_worker" "split_dataset_by_node" "nodesplitter"], Told,
-        "ranks share the batches of one program: run it with `--rank` and `--world`; in Python `pipe.torch()` asks `torch.distributed`";
+        "ranks share the batches of one program: run it with `--rank` and `--world-size`; in Python `pipe.torch()` asks `torch.distributed`";
     Name, "Python, tf.data", ["enumerate" "with_index"], Told,
         "a counter is a stream beside: `zip({ at: range(100), row: a })`, where the number of records is known";
     Name, "tf.data, HF datasets", ["sample_from_datasets" "choose_from_datasets" "interleave_datasets" "RandomMix" "RoundRobin"], Told,
@@ -284,10 +284,10 @@ rows! {
     Flag, "training scripts", ["--max-steps" "--steps" "--max-batches" "--num-batches" "--max-samples"], Renamed("--limit"), "it is `--limit`: batches, or records where there is no `batch`";
     Flag, "training scripts", ["--num-epochs" "--max-epochs" "--n-epochs"], Renamed("--epochs"), "it is `--epochs`";
     Flag, "training scripts", ["--random-seed" "--manual-seed"], Renamed("--seed"), "it is `--seed`";
-    Flag, "training scripts", ["--resume" "--resume-from" "--ckpt" "--checkpoint-dir"], Renamed("--state"),
-        "`--state` keeps where a run stands in a file, and goes on from it";
-    Flag, "torchrun", ["--local-rank" "--node-rank"], Renamed("--rank"), "it is `--rank`, of all ranks: with `--world`";
-    Flag, "torchrun", ["--nnodes" "--nproc-per-node" "--num-ranks"], Renamed("--world"), "it is `--world`: how many runs share the work";
+    Flag, "training scripts", ["--resume" "--resume-from" "--ckpt" "--checkpoint-dir"], Renamed("--checkpoint"),
+        "`--checkpoint` keeps where a run stands in a file, and goes on from it";
+    Flag, "torchrun", ["--local-rank" "--node-rank"], Renamed("--rank"), "it is `--rank`, of all ranks: with `--world-size`";
+    Flag, "torchrun", ["--nnodes" "--nproc-per-node" "--num-ranks"], Renamed("--world-size"), "it is `--world-size`: how many runs share the work";
     Flag, "make, Docker", ["--ram" "--mem" "--memory-limit" "--max-memory"], Renamed("--memory"), "it is `--memory`: `--memory 2GiB`";
     Flag, "training scripts", ["--cache-dir" "--cache-path"], Renamed("--cache"), "it is `--cache`";
     Flag, "training scripts", ["--shuffle" "--drop-last" "--prefetch" "--pin-memory" "--augment"], Told, "it is said in the program: `|> shuffle`, `|> batch(64, tail: drop)`";

@@ -16,6 +16,8 @@ use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 
 pub(super) const PASS: Pass = Pass {
     name: "late-maps",
+    formerly: "",
+    summary: "computes fields after what holds records",
     doc: "A `map` comes after what holds records or lets some go, so that small ones are held.",
     law: "A `map` works on each record alone and keeps its id, so its values and draws do not depend \
           on where it stands; an operator that does not look at values orders the same records alike.",

@@ -53,7 +53,7 @@ fn views_sink_below_what_computes() {
     let step = &made.story[0];
     assert!(step.kept && step.before.expect("it ran before") > step.after);
     assert_eq!(step.why, "p.map#4: `channels_first` moves before `normalize`");
-    let left = optimised(&imagenet(), &["sink-views"]);
+    let left = optimised(&imagenet(), &["view-reordering"]);
     assert_eq!(calls(&left.plan, 0), ["channels_first", "normalize(-1)", "resize(8)", "decode"]);
 }
 
@@ -137,12 +137,12 @@ fn files_are_read_after_what_holds_records() {
         let bytes = it.field("bytes");
         vec![("bytes", bytes), ("image", it.prepared(bytes))]
     });
-    let made = optimised(&bed.plan(root), &["sink-views"]);
+    let made = optimised(&bed.plan(root), &["view-reordering"]);
     assert_eq!(made.story.len(), 1);
     assert_eq!(made.story[0].why, "p.map#5 reads `bytes` itself, where it is used");
     assert!((1..5).all(|it| made.plan.ops.rows()[it].output.len() == 1));
     assert_eq!(calls(&made.plan, 0), ["read_file"]);
-    assert!(optimised(&imagenet(), &[]).story.iter().all(|it| it.pass != "late-reads"));
+    assert!(optimised(&imagenet(), &[]).story.iter().all(|it| it.pass != "late-materialization"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What can be said to `cache`.
+//! Arguments of `cache`.
 
 use super::values::{age, setting, size};
 use clap::{Args, Subcommand};
@@ -7,36 +7,36 @@ use std::{path::PathBuf, time::Duration};
 /// `cache`.
 #[derive(Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Lists what is kept in a folder, what was used last first.
+    /// List the cached values in a folder, most recently used first.
     #[command(after_help = "\
 Example:
-  pipec cache ls /scratch/kept")]
+  pipec cache ls /scratch/cache")]
     Ls(CacheFolderArgs),
-    /// Says which values of a pipeline are kept, where, and why others are not.
+    /// Show which values of a pipeline are cached, where, and why others are not.
     #[command(after_help = "\
 Example:
-  pipec cache why train.pipe train /scratch/kept")]
+  pipec cache why train.pipe train /scratch/cache")]
     Why(CacheWhyArgs),
-    /// Checks every checksum; exit code 5 where something is damaged.
+    /// Verify all checksums; exits with code 5 if anything is damaged.
     #[command(after_help = "\
 Example:
-  pipec cache verify /scratch/kept")]
+  pipec cache verify /scratch/cache")]
     Verify(CacheFolderArgs),
-    /// Removes what was not used for longest; never what a run uses.
+    /// Remove the least recently used values; never those in use by a run.
     #[command(after_help = "\
 Examples:
-  pipec cache gc /scratch/kept --max 100GiB
-  pipec cache gc /scratch/kept --older 30d")]
+  pipec cache gc /scratch/cache --max 100GiB
+  pipec cache gc /scratch/cache --older 30d")]
     Gc(CacheGcArgs),
 }
 
 /// `cache ls` and `cache verify`.
 #[derive(Args)]
 pub(crate) struct CacheFolderArgs {
-    /// The folder that `--cache` was given.
+    /// Cache folder, as given to `--cache`.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Prints JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -44,25 +44,25 @@ pub(crate) struct CacheFolderArgs {
 /// `cache why`.
 #[derive(Args)]
 pub(crate) struct CacheWhyArgs {
-    /// The program.
+    /// Program.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The pipeline.
+    /// Pipeline.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// The folder that `--cache` was given.
+    /// Cache folder, as given to `--cache`.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Gives a parameter a value.
+    /// Set a parameter.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// Bytes that the folder may take in all.
-    #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size)]
-    pub(crate) disk: u64,
-    /// Reads all inputs, as a run with `--verify-inputs` does.
+    /// Maximum size of the folder.
+    #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size)]
+    pub(crate) cache_limit: u64,
+    /// Compare the contents of all inputs, as a run with `--verify-inputs` does.
     #[arg(long)]
     pub(crate) verify_inputs: bool,
-    /// Prints JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -71,16 +71,16 @@ pub(crate) struct CacheWhyArgs {
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub(crate) struct CacheGcArgs {
-    /// The folder that `--cache` was given.
+    /// Cache folder, as given to `--cache`.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Leaves no more than so many bytes.
+    /// Shrink the cache to this size.
     #[arg(long, value_name = "SIZE", value_parser = size, group = "what")]
     pub(crate) max: Option<u64>,
-    /// Removes what was not used for so long, such as 12h or 30d.
+    /// Remove values not used for this long, such as 12h or 30d.
     #[arg(long, value_name = "TIME", value_parser = age, group = "what")]
     pub(crate) older: Option<Duration>,
-    /// Prints JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

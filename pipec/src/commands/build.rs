@@ -1,6 +1,6 @@
 //! `pipec build`: one executable that carries a pipeline.
 
-use super::{known_rewrites, may_replace};
+use super::{known_passes, may_replace};
 use crate::{
     Exit,
     args::{Allowed, BuildArgs},
@@ -30,11 +30,11 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         talk.error(&format!("`{}` is built already", args.file.display()), Some(help));
         return Err(Exit::Usage);
     }
-    known_rewrites(&args.without, talk)?;
+    known_passes(&args.disable_pass, talk)?;
     let settings = Settings {
         pipeline: args.name.clone(),
         params: args.set.iter().cloned().collect(),
-        without: args.without.clone(),
+        without: args.disable_pass.clone(),
         approx: args.allow.contains(&Allowed::Approx),
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),

@@ -75,7 +75,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
         Err(exit) => return Ok(exit),
     };
     let (folder, verify_inputs) = (args.folder.clone(), args.verify_inputs);
-    let disk = DiskOptions { folder, limit: args.disk, verify_inputs };
+    let disk = DiskOptions { folder, limit: args.cache_limit, verify_inputs };
     match store::why(&compiled, &disk, &mut samples_made(talk)) {
         Ok(all) if args.json => print_json(&all)?,
         Ok(all) => all.iter().try_for_each(reason)?,

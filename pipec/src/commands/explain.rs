@@ -113,12 +113,13 @@ fn circumstances(
     let host = args.host.as_deref().map_or_else(Host::load_default, Host::load).map_err(failed)?;
     let host = Some(host).filter(|it| args.host.is_some() || !it.is_assumed());
     let disk = args.cache.clone();
-    let disk = disk.map(|folder| DiskOptions { folder, limit: args.disk, verify_inputs: false });
+    let disk =
+        disk.map(|folder| DiskOptions { folder, limit: args.cache_limit, verify_inputs: false });
     let lock = super::lock((target(args), false), compiled, talk)?;
     let lock = lock.map(|it| it.on_cores(driver::cores()).0);
     Ok(Circumstances {
         changes: args.what_if.clone().unwrap_or_default().0,
-        consumer: args.consumer.map(|it| it.as_secs_f64()),
+        consumer: args.step_time.map(|it| it.as_secs_f64()),
         epochs: args.epochs,
         memory: args.memory,
         workers: args.program.workers.map(usize::from),

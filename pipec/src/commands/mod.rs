@@ -90,7 +90,7 @@ fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Ex
     }
     let loaded =
         Loaded::read_within(file, settings.reach).map_err(|it| messages::unreadable(talk, &it))?;
-    known_rewrites(&settings.without, talk)?;
+    known_passes(&settings.without, talk)?;
     let mut compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
     compiled.warnings.extend(driver::label_warnings(&loaded, &compiled, &settings));
@@ -176,14 +176,12 @@ fn for_cores(
     Some(chosen)
 }
 
-/// Sees to it that rewrites which are to be left out are there.
-fn known_rewrites(without: &[String], talk: &Talk) -> Result<(), Exit> {
+/// Sees to it that the passes which are to be disabled are there.
+fn known_passes(without: &[String], talk: &Talk) -> Result<(), Exit> {
+    let Some(unknown) = without.iter().find(|it| !driver::is_pass(it)) else { return Ok(()) };
     let passes: Vec<&str> = driver::pass_names().collect();
-    let Some(unknown) = without.iter().find(|it| !passes.contains(&it.as_str())) else {
-        return Ok(());
-    };
-    let help = format!("the rewrites are {}", passes.join(", "));
-    talk.error(&format!("there is no rewrite `{unknown}`"), Some(&help));
+    let help = format!("the passes are {}", passes.join(", "));
+    talk.error(&format!("there is no pass `{unknown}`"), Some(&help));
     Err(Exit::Usage)
 }
 
@@ -191,7 +189,7 @@ fn settings(program: &ProgramArgs) -> Settings {
     Settings {
         pipeline: program.name.clone(),
         params: program.set.iter().cloned().collect(),
-        without: program.without.clone(),
+        without: program.disable_pass.clone(),
         approx: program.allow.contains(&Allowed::Approx),
         workers: program.workers.map(usize::from),
         reach: Reach::of(program.allow_outside),

@@ -29,7 +29,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     }
     let stop = Stop::default();
     stop_on_signals(stop.clone(), talk.terminal);
-    let state = match args.state.as_deref().map_or(Ok(None), State::read) {
+    let state = match args.checkpoint.as_deref().map_or(Ok(None), State::read) {
         Ok(state) => state,
         Err(failure) => return Ok(report::failure(talk, "run", &failure)),
     };
@@ -61,7 +61,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         outcome.failure = sync_stdout().err();
     }
 
-    report::summary(talk, &outcome, (args.state.as_deref(), tuned));
+    report::summary(talk, &outcome, (args.checkpoint.as_deref(), tuned));
     if args.json {
         print_json(&outcome.summary)?;
     }
@@ -91,9 +91,9 @@ fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
 
 /// What is wrong with what was asked for, which is known before anything is read.
 fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
-    if args.rank >= args.world {
-        let help = "ranks are counted from 0, so that the last of `--world 8` is `--rank 7`";
-        talk.error(&format!("there is no rank {} of {}", args.rank, args.world), Some(help));
+    if args.rank >= args.world_size {
+        let help = "ranks are counted from 0, so that the last of `--world-size 8` is `--rank 7`";
+        talk.error(&format!("there is no rank {} of {}", args.rank, args.world_size), Some(help));
         return Some(Exit::Usage);
     }
     if let Some(format) = unwritten_format(&args.out) {
@@ -113,10 +113,10 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     if args.out != Path::new("-") {
         return None;
     }
-    if args.state.is_some() {
+    if args.checkpoint.is_some() {
         let help = "nobody knows which batches were read out of a pipe: write them into a folder \
                     (`--out DIR`), or iterate in Python, where `state_dict()` counts those handed out";
-        talk.error("`--out -` and `--state` cannot be combined", Some(help));
+        talk.error("`--out -` and `--checkpoint` cannot be combined", Some(help));
         return Some(Exit::Usage);
     }
     if args.json {
@@ -144,13 +144,13 @@ fn written(out: &Path) -> String {
 
 /// Whether the ranks cannot share the lanes evenly.
 fn uneven(args: &RunArgs, compiled: &Compiled, talk: &Talk) -> Option<Exit> {
-    let lanes = compiled.program.uneven_lanes(args.world)?;
+    let lanes = compiled.program.uneven_lanes(args.world_size)?;
     let help = format!(
         "take a number that divides the lanes, such as {}, or other lanes (`lanes: {}`)",
-        (1..args.world).rev().find(|it| lanes.is_multiple_of(*it)).unwrap_or(1),
-        args.world.saturating_mul(lanes.div_ceil(args.world.max(1))),
+        (1..args.world_size).rev().find(|it| lanes.is_multiple_of(*it)).unwrap_or(1),
+        args.world_size.saturating_mul(lanes.div_ceil(args.world_size.max(1))),
     );
-    talk.error(&format!("{} ranks do not divide {lanes} lanes", args.world), Some(&help));
+    talk.error(&format!("{} ranks do not divide {lanes} lanes", args.world_size), Some(&help));
     Some(Exit::Usage)
 }
 
@@ -255,7 +255,7 @@ impl Running<'_> {
 }
 
 fn rank(args: &RunArgs) -> Rank {
-    Rank { rank: args.rank, world: args.world, ..Rank::default() }
+    Rank { rank: args.rank, world: args.world_size, ..Rank::default() }
 }
 
 fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
@@ -270,13 +270,13 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
         whole_process: true,
         chunk_rows: args.chunk_rows.map(|it| it as usize),
         rank: rank(args),
-        state: args.state.clone().map(|path| StateFile { path, every: args.state_every }),
+        state: args.checkpoint.clone().map(|path| StateFile { path, every: args.checkpoint_every }),
         quarantine: args.quarantine.clone(),
         most_lost: args.max_errors,
         caches: !args.no_cache,
         disk: args.cache.clone().map(|folder| DiskOptions {
             folder,
-            limit: args.disk,
+            limit: args.cache_limit,
             verify_inputs: args.verify_inputs,
         }),
         profile: args.profile.clone(),

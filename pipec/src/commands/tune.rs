@@ -30,7 +30,7 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
         epochs: args.epochs,
         memory: args.memory,
         whole_process: true,
-        consumer: args.consumer.as_ref().map(Duration::as_secs_f64),
+        consumer: args.step_time.as_ref().map(Duration::as_secs_f64),
         host,
     };
     let stop = Stop::default();

@@ -118,6 +118,6 @@ fn different(talk: &Talk, found: &Difference) {
     for (what, text) in rows {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<7}"))));
     }
-    let help = "`--without REWRITE` says which rewrite it is; please report it";
+    let help = "`--disable-pass REWRITE` says which rewrite it is; please report it";
     talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
 }

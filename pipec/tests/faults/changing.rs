@@ -16,23 +16,23 @@ const CASES: [Case; 7] = [
         fault: fault("open", "data", "vanish").of("/7.bin").once(),
         ends: &[
             ("strict", 3, "there is no file"),
-            ("skipping", 0, "lost         1 record: file-missing"),
-            ("replaced", 0, "lost         1 record: file-missing"),
-            ("texts", 0, "lost         1 record: file-missing"),
+            ("skipping", 0, "failed       1 record: file-missing"),
+            ("replaced", 0, "failed       1 record: file-missing"),
+            ("texts", 0, "failed       1 record: file-missing"),
         ],
     },
     Case {
         fault: fault("read", "data", "shrink").of("/7.bin").once(),
         ends: &[
             ("strict", 3, "7.bin` changed while it was read"),
-            ("skipping", 0, "lost         1 record: file-unreadable"),
+            ("skipping", 0, "failed       1 record: file-unreadable"),
         ],
     },
     Case {
         fault: fault("read", "data", "grow").of("/7.bin").once(),
         ends: &[
             ("strict", 3, "7.bin` changed while it was read"),
-            ("texts", 0, "lost         1 record: file-unreadable"),
+            ("texts", 0, "failed       1 record: file-unreadable"),
         ],
     },
     Case {

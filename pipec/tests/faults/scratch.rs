@@ -127,8 +127,8 @@ impl Folder {
         let mut command = Command::new(PIPEC);
         command.arg("run").arg(file_of(pipeline)).args([pipeline, "--json", "--seed", "7"]);
         command.args(["--workers", &workers.to_string()]);
-        command.args(["--set", &format!("data={}", at("data")), "--state-every", "0ms"]);
-        command.args(["--out", &at("run/out"), "--state", &at("run/state")]);
+        command.args(["--set", &format!("data={}", at("data")), "--checkpoint-every", "0ms"]);
+        command.args(["--out", &at("run/out"), "--checkpoint", &at("run/state")]);
         command.args(["--quarantine", &at("run/lost.jsonl"), "--chunk-rows", "3"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -61,7 +61,7 @@ const EXCEPTIONS: [(&str, &str); 6] = [
     ("i16", "17 of 2 000 programs have it; the other dtypes are cast to in the same way"),
     ("u16", "19 of 2 000 programs have it; the same"),
     ("resize_crop", "held against `crop` of `resize` in its own test"),
-    ("resize_within", "what `resize-parts` makes of `crop` of `resize`, which changes 86 of 2 000"),
+    ("resize_within", "what `roi-resizing` makes of `crop` of `resize`, which changes 86 of 2 000"),
 ];
 /// What only `--allow approx` puts into a program, and what no program can name.
 pub(crate) const NOT_DRAWN: [&str; 2] = ["decode_jpeg_draft", plan::FOREIGN];

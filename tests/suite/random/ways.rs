@@ -156,7 +156,7 @@ fn in_form(text: &str, data: &Path, form: Form) -> Result<Compiled, String> {
     let loaded = Loaded::from_text(Path::new("random.pipe"), text.to_owned());
     let left_out = |name: &&str| match form {
         Form::Plain => true,
-        Form::Needed => *name != "dead-fields",
+        Form::Needed => *name != "projection-pruning",
         Form::Planned => false,
     };
     let without = driver::pass_names().filter(left_out).map(str::to_owned).collect();

@@ -9,6 +9,7 @@ use super::super::{
 use crate::{
     caches::Choice,
     estimate::{Dropped, Figure, Outlook},
+    passes::{PASSES, Pass},
 };
 use model::{
     next::Remedy,
@@ -19,23 +20,6 @@ use model::{
 const WIDTH: usize = 100;
 /// Limits and suggestions that are shown: those that matter most.
 const SHOWN: usize = 3;
-
-/// What each rewrite is called by those who write compilers, and what it does to a pipeline.
-const REWRITES: [(&str, &str, &str); 13] = [
-    ("early-filters", "predicate pushdown", "filters before it does more"),
-    ("late-reads", "late materialization", "reads files after what holds records"),
-    ("dead-fields", "projection pruning", "computes no field that nothing needs"),
-    ("late-maps", "late maps", "computes fields after what holds records"),
-    ("no-ops", "identity elimination", "leaves out what changes nothing"),
-    ("less-first", "smaller data first", "shrinks images before other work on them"),
-    ("make-less", "partial evaluation", "makes only what is used"),
-    ("draft", "scaled decoding", "decodes at a smaller scale"),
-    ("sink-views", "view reordering", "moves views behind or before arithmetic"),
-    ("resize-parts", "ROI resizing", "resizes only the cropped region"),
-    ("affine-chains", "affine fusion", "puts arithmetic together"),
-    ("small-axes", "reduction unrolling", "unrolls reductions over small axes"),
-    ("make-parts", "ROI decoding", "decodes only the cropped region"),
-];
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
@@ -76,13 +60,13 @@ fn rewrites(explanation: &Explanation) -> Vec<String> {
         }
     }
     let told = |(pass, left): (&str, f64)| {
-        let known = REWRITES.iter().find(|it| it.0 == pass);
-        let (name, what) = known.map_or((pass, ""), |it| (it.1, it.2));
-        let what = if what.is_empty() { String::new() } else { format!(": {what}") };
+        let known = PASSES.iter().find(|it| it.name == pass);
+        let named = |it: &Pass| format!("{}: {}", it.title(), it.summary);
+        let name = known.map_or(pass.to_owned(), named);
         let saved = 1.0 - left;
         let saves =
             if saved >= 0.005 { format!(" (saves {})", percent(saved)) } else { String::new() };
-        format!("{name}{what}{saves}")
+        format!("{name}{saves}")
     };
     all.into_iter().map(told).collect()
 }
@@ -156,25 +140,16 @@ fn two_ranks(it: TwoRanks) -> String {
     let left = it.of.saturating_sub(2 * it.each);
     let told = |it: u64| whole(Figure::exact(it as f64));
     let (of, each, left) = (told(it.of), told(it.each), told(left));
-    format!("`--world 2`: each rank gets {each} of the {of} batches of an epoch, {left} is dropped")
+    format!(
+        "`--world-size 2`: each rank gets {each} of the {of} batches of an epoch, {left} is dropped"
+    )
 }
 
-/// What is kept from epoch to epoch, under the words of the short form; why other values are not is in
-/// the long one.
+/// What is kept from epoch to epoch; why other values are not is in the long form.
 fn cached(explanation: &Explanation, outlook: &Outlook) -> Vec<(&'static str, Vec<String>)> {
     let rows = keeping::rows(outlook, explanation.estimate.batch_rows.unwrap_or(1.0));
-    let word = |name: &str| {
-        Some(match name {
-            "kept" => "cached",
-            "too large" => "exceeds budget",
-            "instead" => "instead",
-            "remedy" => "remedy",
-            "later" => "warm epochs",
-            "payback" => "break-even",
-            _ => return None,
-        })
-    };
-    rows.into_iter().filter_map(|(name, text)| Some((word(name)?, vec![text]))).collect()
+    let shown = rows.into_iter().filter(|it| !["cache budget", "not cached"].contains(&it.0));
+    shown.map(|(name, text)| (name, vec![text])).collect()
 }
 
 fn suggestions(explanation: &Explanation, outlook: &Outlook) -> Vec<String> {
@@ -249,14 +224,7 @@ fn remedy(explanation: &Explanation, remedy: Remedy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{estimate::Origin, passes::PASSES};
-
-    #[test]
-    fn every_pass_has_a_name_that_people_know() {
-        let known: Vec<&str> = REWRITES.iter().map(|it| it.0).collect();
-        assert!(PASSES.iter().all(|it| known.contains(&it.name)), "{known:?}");
-        assert_eq!(known.len(), PASSES.len());
-    }
+    use crate::estimate::Origin;
 
     #[test]
     fn a_row_goes_on_in_the_next_line() {

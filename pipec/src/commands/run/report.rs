@@ -50,7 +50,7 @@ impl Line<'_> {
 
 /// That a sample set is made first.
 pub(super) fn sample_begins(it: &SampleProgress) -> String {
-    format!("making {} sample pictures in `{}`, once", count(it.count), it.folder.display())
+    format!("generating {} sample images in `{}` (once)", count(it.count), it.folder.display())
 }
 
 /// What came of a run.
@@ -74,14 +74,14 @@ pub(super) fn summary(
         let from = match summary.resumed_at {
             Some(before) => {
                 let (one, many) = things_of(summary);
-                format!("everything after the first {} was made again", things(before, one, many))
+                format!("recomputed everything after the first {}", things(before, one, many))
             }
-            None => "everything was made again".to_owned(),
+            None => "recomputed everything".to_owned(),
         };
         talk.say(&format!("{}: the output was damaged: {damage}; {from}", summary.pipeline));
     } else if let Some(before) = summary.resumed_at {
         let (one, many) = things_of(summary);
-        talk.say(&format!("{}: went on after {}", summary.pipeline, things(before, one, many)));
+        talk.say(&format!("{}: resumed after {}", summary.pipeline, things(before, one, many)));
     }
     let name = talk.styled(Style::Strong, &format!("{}:", summary.pipeline));
     let stopped = if outcome.failure.is_some() { ", then stopped" } else { "" };
@@ -90,7 +90,7 @@ pub(super) fn summary(
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
     for note in &summary.notes {
-        talk.say(&format!("  {} {note}", talk.styled(Style::Warning, &format!("{:<12}", "kept"))));
+        talk.say(&format!("  {} {note}", talk.styled(Style::Warning, &format!("{:<12}", "cache"))));
     }
     for (code, loss) in &summary.lost {
         lost(talk, code, loss);
@@ -107,7 +107,7 @@ fn complete(talk: &Talk, summary: &Summary, (before, state): (u64, &Path)) {
         "{name} the checkpoint `{state}` is complete: all {all} were written by earlier runs"
     ));
     let help = format!(
-        "to start again, remove `{state}` or name another file; a larger `--epochs` or `--limit` goes on from it"
+        "to start again, remove `{state}` or name another file; a larger `--epochs` or `--limit` continues from it"
     );
     talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
 }
@@ -145,11 +145,11 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
             format!("cores in slow motion, {slower:.0} times: theirs would be {rate}"),
         ));
     }
-    rows.extend(it.kept.iter().map(|it| ("kept", kept(it))));
+    rows.extend(it.kept.iter().map(|it| ("cached", kept(it))));
     rows.extend(it.left_over.as_ref().map(|of| ("ranks", left_over(of, things_of(it)))));
     rows.extend(it.classes.iter().map(|it| ("classes", classes(it))));
     if let Some(peak) = it.memory_peak {
-        rows.push(("memory", format!("{} at most", bytes(peak as f64))));
+        rows.push(("memory", format!("{} peak", bytes(peak as f64))));
     }
     rows
 }
@@ -160,8 +160,8 @@ fn left_over(it: &LeftOver, (one, many): (&str, &str)) -> String {
     let of = things(of, one, many);
     let each = things(each, one, many);
     match dropped {
-        1 => format!("each has {each} of an epoch; the last of its {of} goes to none"),
-        n => format!("each has {each} of an epoch; the last {} of its {of} go to none", count(n)),
+        1 => format!("each rank gets {each} per epoch; the last of {of} is dropped"),
+        n => format!("each rank gets {each} per epoch; the last {} of {of} are dropped", count(n)),
     }
 }
 
@@ -202,7 +202,7 @@ fn busiest(stage: &StageSummary) -> String {
 }
 
 fn lost(talk: &Talk, code: &str, loss: &Loss) {
-    let head = talk.styled(Style::Warning, &format!("{:<12}", "lost"));
+    let head = talk.styled(Style::Warning, &format!("{:<12}", "failed"));
     talk.say(&format!("  {head} {}: {code}", things(loss.records, "record", "records")));
     for example in &loss.examples {
         talk.say(&format!("  {:<12} {example}", ""));
@@ -216,9 +216,9 @@ fn lost(talk: &Talk, code: &str, loss: &Loss) {
 pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
     match failure {
         Failure::Record { label, record, fault } => {
-            let message = format!("`{pipeline}` ended at a record that cannot be used");
-            let help = "`else skip` leaves such records out, `else another` takes another one's place; \
-                        `else` and a value stands for what failed";
+            let message = format!("`{pipeline}` stopped at a record that failed");
+            let help = "`else skip` skips such records, `else another` substitutes another record, and \
+                        `else` with a value replaces the value that failed";
             talk.error(&message, None);
             let fault_text = format!("{} ({})", fault.detail, fault.code);
             for (what, text) in [("record", record), ("step", label), ("why", &fault_text)] {

@@ -4,13 +4,15 @@
 //! Weighted sums over pixels and over channels can be swapped, as sums of real numbers. What is
 //! computed is rounded between, so it is never exact; and where it is clipped, it is no sum at all.
 
-use super::{Pass, Proposal, Refusal, rebuild, sink_views::name};
+use super::{Pass, Proposal, Refusal, rebuild, view_reordering::name};
 use crate::lower::{align::values, catalog::Catalog, graft::live};
 use plan::{Arg, DType, Entry, Expr, ExprId, Graph, Index, Op, OpId, Plan, Property, Type};
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "less-first",
+    name: "smaller-data-first",
+    formerly: "less-first",
+    summary: "shrinks images before other work on them",
     doc: "What makes less of a value comes before other sums, what makes more of it after them.",
     law: "Weighted sums over different axes can be swapped, as sums of real numbers; rounding \
           between them makes it differ by about a level, clipping makes it wrong.",

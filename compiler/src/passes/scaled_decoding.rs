@@ -12,7 +12,9 @@ use plan::{Arg, DType, Drafted, Expr, ExprId, Extent, Graph, Op, Property, Type}
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "draft",
+    name: "scaled-decoding",
+    formerly: "draft",
+    summary: "decodes at a smaller scale",
     doc: "A picture that is made smaller at once is decoded smaller.",
     law: "The library states that the two are nearly the same: of each block the low frequencies are \
           kept, which are what is left of it when it is made smaller.",
@@ -22,7 +24,7 @@ pub(super) const PASS: Pass = Pass {
 };
 
 static LEAVES: Leaves<Drafted> = Leaves {
-    pass: "draft",
+    pass: PASS.name,
     how: |it| if let Property::Drafts(it) = it { Some(it) } else { None },
     of: |it| it.of,
     args: 3,

@@ -3,13 +3,15 @@
 //! It costs little by itself, but it stands between others: `random_crop` is a crop of a `pad` that
 //! mostly has no border.
 
-use super::{Pass, rebuild, sink_views::name};
+use super::{Pass, rebuild, view_reordering::name};
 use crate::lower::{align::values, catalog::Catalog, graft::live};
 use plan::{Arg, Expr, ExprId, Graph, Index, Op, Property};
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "no-ops",
+    name: "identity-elimination",
+    formerly: "no-ops",
+    summary: "leaves out what changes nothing",
     doc: "What changes nothing is left out.",
     law: "The library states with which arguments a function gives its first one as it is.",
     exact: true,

@@ -5,7 +5,7 @@ use super::{
     Pass, Refusal,
     moves::{How, computed},
     rebuild,
-    sink_views::name,
+    view_reordering::name,
 };
 use crate::lower::{align::values, catalog::Catalog, graft::live};
 use plan::{
@@ -13,7 +13,9 @@ use plan::{
 };
 
 pub(super) const PASS: Pass = Pass {
-    name: "affine-chains",
+    name: "affine-fusion",
+    formerly: "affine-chains",
+    summary: "puts arithmetic together",
     doc: "Several multiplications and additions of known numbers become one of each.",
     law: "Affine maps of real numbers make an affine map; of floats the last bits differ, since \
           each step rounds.",

@@ -13,7 +13,9 @@ use plan::{
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "resize-parts",
+    name: "roi-resizing",
+    formerly: "resize-parts",
+    summary: "resizes only the cropped region",
     doc: "Of a picture that is resized and cropped, only the part that is used is resized.",
     law: "The library states that the part of the resized picture and the part resized by itself are the same.",
     exact: true,

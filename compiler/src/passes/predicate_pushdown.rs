@@ -15,7 +15,9 @@ use crate::lower::{
 use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 
 pub(super) const PASS: Pass = Pass {
-    name: "early-filters",
+    name: "predicate-pushdown",
+    formerly: "early-filters",
+    summary: "filters before it does more",
     doc: "A filter comes before steps that compute nothing that it asks for.",
     law: "A filter on fields that a step hands on lets the same records go before it as after it; a \
           value that nothing needs is not computed.",

@@ -4,7 +4,7 @@
 //! turns for each; as arithmetic on three views it is one loop of machine code over all pixels,
 //! together with what stands below and above it.
 
-use super::{Pass, rebuild, sink_views::name};
+use super::{Pass, rebuild, view_reordering::name};
 use crate::lower::{
     align::values,
     catalog::Catalog,
@@ -17,7 +17,9 @@ use plan::{
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "small-axes",
+    name: "reduction-unrolling",
+    formerly: "small-axes",
+    summary: "unrolls reductions over small axes",
     doc: "What is reduced over an axis of a few elements is arithmetic on these, in one loop with what stands around it.",
     law: "The order of a reduction is defined: of at most 16 elements each is a lane of its own, and the same ones are put together.",
     exact: true,

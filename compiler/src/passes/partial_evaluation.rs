@@ -13,7 +13,9 @@ use plan::{Arg, Expr, ExprId, Graph, Nearly, Op, Property};
 use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
-    name: "make-less",
+    name: "partial-evaluation",
+    formerly: "make-less",
+    summary: "makes only what is used",
     doc: "What is thrown away at once is not made.",
     law: "The library states that the two are nearly the same: they differ by what is rounded and \
           clipped between.",
@@ -23,7 +25,7 @@ pub(super) const PASS: Pass = Pass {
 };
 
 static LEAVES: Leaves<Nearly> = Leaves {
-    pass: "make-less",
+    pass: "partial-evaluation",
     how: |it| if let Property::Nearly(it) = it { Some(it) } else { None },
     of: |it| it.of,
     args: 1,

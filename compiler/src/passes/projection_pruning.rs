@@ -10,7 +10,9 @@ use crate::lower::{
 use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 
 pub(super) const PASS: Pass = Pass {
-    name: "dead-fields",
+    name: "projection-pruning",
+    formerly: "dead-fields",
+    summary: "computes no field that nothing needs",
     doc: "A field that no later step needs is not computed, and does not travel.",
     law: "A value that nothing needs changes no record: it is a function of its record alone.",
     exact: true,

@@ -4,7 +4,7 @@
 //! `files` gives a record its bytes at once. Where a `shuffle(window:)`, a `sample` or a `take` comes
 //! before the step that uses them, that step reads them itself, and only the path travels.
 
-use super::{Pass, Proposal, dead_fields, rebuild};
+use super::{Pass, Proposal, projection_pruning, rebuild};
 use crate::lower::{
     align::values,
     catalog::Catalog,
@@ -14,7 +14,9 @@ use crate::lower::{
 use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Policy, Type};
 
 pub(super) const PASS: Pass = Pass {
-    name: "late-reads",
+    name: "late-materialization",
+    formerly: "late-reads",
+    summary: "reads files after what holds records",
     doc: "A file is read by the step that uses it, after operators that hold records or let some go.",
     law: "What a file holds is a function of its path; an operator that only holds records or lets some go does not look at it.",
     exact: true,
@@ -29,7 +31,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
             let works = |it: OpId| !moved.gone.contains(&it);
             let Some(user) = user(plan, &read, works) else { continue };
             let Some(changed) = read_there(plan, &read, user) else { continue };
-            let plan = dead_fields::without_dead(&changed, catalog).unwrap_or(changed);
+            let plan = projection_pruning::without_dead(&changed, catalog).unwrap_or(changed);
             let step = &plan.ops[user].step;
             let why = format!("{step} reads `{}` itself, where it is used", read.field.name);
             return Some(Proposal { plan, why });

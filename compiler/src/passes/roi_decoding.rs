@@ -12,7 +12,9 @@ use crate::lower::{align::values, catalog::Catalog};
 use plan::{Graph, Op, Property, parts};
 
 pub(super) const PASS: Pass = Pass {
-    name: "make-parts",
+    name: "roi-decoding",
+    formerly: "make-parts",
+    summary: "decodes only the cropped region",
     doc: "Where only a part of a value is used, only that part is made.",
     law: "The library states that the part of the whole and the part made at once are the same.",
     exact: true,
