@@ -25,7 +25,7 @@ use crate::{
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
 pub(crate) use keeping::{needed, reserve};
-use plan::{DType, Field, Program};
+use plan::{DType, Field, Program, RaggedField};
 use ready::{Origin, Ready, ready};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,
@@ -507,6 +507,11 @@ fn rows_of_batches(fields: &[Field], chunk: &Chunk) -> usize {
         let valid = |row: usize| mask.row(row).as_text().iter().filter(|it| **it != 0).count();
         return rows.map(valid).sum();
     }
+    // The rows of a ragged field are not those of its values, and its offsets are one more.
+    if let Some(ragged) = RaggedField::all(fields).first() {
+        let offsets = &chunk.columns[ragged.offsets];
+        return rows.map(|it| offsets.row(it).elements().saturating_sub(1)).sum();
+    }
     let has_axis = |it: &Field| it.ty.shape().is_some_and(|it| !it.is_empty());
     match columns.find(|(it, _)| has_axis(it)) {
         Some((_, column)) => rows.map(|it| column.row(it).rows().unwrap_or(1)).sum(),
@@ -538,5 +543,19 @@ mod tests {
         let columns = vec![batches.finish()];
         let chunk = Chunk { rows: 2, epoch: 0, ids: ids.finish(), columns };
         assert_eq!(rows_of_batches(&fields, &chunk), 4);
+    }
+
+    #[test]
+    fn batches_of_ragged_fields_alone_have_their_rows() {
+        let ty = |dtype| plan::Type::Tensor { dtype, shape: vec![plan::Extent::Unknown] };
+        let field = |name: &str, dtype| Field { name: name.to_owned(), ty: ty(dtype) };
+        let fields = [field("ids.values", DType::F32), field("ids.offsets", DType::I64)];
+        let mut chunk = runtime::ChunkBuilder::new(&fields, 2, 0, &Pool::default());
+        for offsets in [&[0_i64, 2, 2, 5][..], &[0, 5]] {
+            chunk.ids.push_scalar(0_u64);
+            chunk.columns[0].push(&runtime::Tensor::new(&[5], &[0.5_f32; 5]));
+            chunk.columns[1].push(&runtime::Tensor::new(&[offsets.len()], offsets));
+        }
+        assert_eq!(rows_of_batches(&fields, &chunk.finish()), 3 + 1);
     }
 }

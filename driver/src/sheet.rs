@@ -19,7 +19,7 @@ use crate::{
 use canvas::Canvas;
 use levels::Levels;
 use mask::Mask;
-use plan::{DType, Extent, Field, OpId, Type};
+use plan::{DType, Extent, Field, OpId, RaggedField, Type};
 use runtime::{Chunk, Failure, Tensor};
 use std::path::Path;
 use tile::Tile;
@@ -183,6 +183,14 @@ impl Axes {
     }
 }
 
+/// The axes of the fields that hold pictures. Those of a ragged field are left out: only its offsets say of which row of
+/// a batch they are.
+fn axes_of(fields: &[Field], batched: bool) -> Vec<Option<Axes>> {
+    let is_ragged = |it| batched && RaggedField::at(fields, it).is_some();
+    let axes = |it: usize| Axes::of(&fields[it].ty, batched).filter(|_| !is_ragged(it));
+    (0..fields.len()).map(axes).collect()
+}
+
 /// How the pictures of a step's records are found and drawn.
 struct Pictures<'a> {
     fields: &'a [Field],
@@ -208,7 +216,7 @@ impl<'a> Pictures<'a> {
             fields,
             told: &looked.peek.fields,
             batched,
-            axes: fields.iter().map(|it| Axes::of(&it.ty, batched)).collect(),
+            axes: axes_of(fields, batched),
             levels: (0..fields.len()).map(|it| Levels::after(normalised(it))).collect(),
         }
     }

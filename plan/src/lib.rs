@@ -15,6 +15,7 @@ pub mod parts;
 mod plan;
 mod profile;
 mod program;
+mod ragged;
 mod shown;
 mod things;
 mod types;
@@ -35,6 +36,7 @@ pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{Code, Deal, FORMAT, Lanes, Program, Stage, Transform};
+pub use ragged::RaggedField;
 pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};
 pub use things::{count, percent, plural, things};
 pub use types::{

@@ -14,7 +14,7 @@ from collections.abc import Sequence as _Sequence
 
 from ._array import Array
 from ._columns import Ragged
-from ._pipe import Explanation, Field, Pipe, load
+from ._pipe import Explanation, Field, Pipe, RaggedField, load
 from ._pipec import Strings, __version__
 from .errors import (
     ArgumentError,
@@ -53,6 +53,7 @@ __all__ = [
     "PipecError",
     "PipecWarning",
     "Ragged",
+    "RaggedField",
     "RecordError",
     "RunError",
     "Span",

@@ -1,38 +1,67 @@
-"""Fields of a block of records whose extents differ from record to record."""
+"""Fields whose rows differ in their extents."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator
 
+from ._array import Array
+
 
 class Ragged:
-    """Records of different extents, one behind the other: record `i` is
-    `values[offsets[i]:offsets[i + 1]]` with the extents `shapes[i]`."""
+    """Rows of different extents, one behind the other.
+
+    Of a field that is `ragged` in `batch`, row `i` is `values[offsets[i]:offsets[i + 1]]`: rows differ in their first
+    axis, and `shapes` is `None`. Of a block of records, `values` has one axis, and row `i` is those of its elements with
+    the extents `shapes[i]`. `ragged[i]` is row `i` of either.
+    """
 
     __slots__ = ("values", "offsets", "shapes")
 
-    def __init__(self, values: Any, offsets: Any, shapes: Any) -> None:
+    def __init__(self, values: Any, offsets: Any, shapes: Any = None) -> None:
         self.values = values
-        """All elements, an array of one axis."""
+        """The rows end to end; of a block, their elements."""
         self.offsets = offsets
-        """Where each record begins and the last one ends, in elements: i64, one more than records."""
+        """Where each row begins and the last one ends, in `values`: i64, one more than rows."""
         self.shapes = shapes
-        """The extents of each record: u32, `[records, axes]`."""
+        """Of a block, the extents of each record: u32, `[records, axes]`; else `None`."""
 
     def map(self, made: Callable[[Any], Any]) -> Ragged:
         """The same with other arrays, such as those of a framework."""
-        return Ragged(made(self.values), made(self.offsets), made(self.shapes))
+        shapes = None if self.shapes is None else made(self.shapes)
+        return Ragged(made(self.values), made(self.offsets), shapes)
+
+    @property
+    def lengths(self) -> Any:
+        """How long each row is along its first axis."""
+        if self.shapes is not None:
+            return self.shapes[:, 0]
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def torch(self) -> Any:
+        """A nested tensor of PyTorch of the jagged layout, on the same memory."""
+        import torch
+
+        if self.shapes is not None and self.shapes.shape[1] != 1:
+            raise TypeError("records of several axes are no jagged tensor: give them the same extents behind the first one, "
+                            "and let `batch` keep their lengths (`ragged: [field]`)")
+
+        def tensor(it: Any) -> Any:
+            return it.torch() if isinstance(it, Array) else torch.as_tensor(it)
+
+        return torch.nested.nested_tensor_from_jagged(tensor(self.values), tensor(self.offsets))
 
     def __len__(self) -> int:
-        return len(self.shapes)
+        return len(self.offsets) - 1
 
     def __getitem__(self, at: int) -> Any:
-        """Record `at`, an array of NumPy; without a copy."""
+        """Row `at`, without a copy: of NumPy, or of the framework that the arrays are of."""
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"row {at} of {len(self)}")
+        at %= len(self)
+        if self.shapes is None:
+            return self.values[int(self.offsets[at]) : int(self.offsets[at + 1])]
         import numpy
 
-        if not -len(self) <= at < len(self):
-            raise IndexError(f"record {at} of {len(self)}")
-        at %= len(self)
         values, offsets = numpy.asarray(self.values), numpy.asarray(self.offsets)
         return values[offsets[at] : offsets[at + 1]].reshape(numpy.asarray(self.shapes)[at])
 
@@ -40,7 +69,7 @@ class Ragged:
         return (self[i] for i in range(len(self)))
 
     def tolist(self) -> list[Any]:
-        """The records in lists, as Python has them."""
+        """The rows in lists, as Python has them."""
         return [it.tolist() for it in self]
 
     def __repr__(self) -> str:

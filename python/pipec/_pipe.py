@@ -35,6 +35,12 @@ class Field(NamedTuple):
     """The extents, the batch's own first; none where one differs from batch to batch."""
 
 
+class RaggedField(Field):
+    """A field that is `ragged` in `batch`: after the batch's own extent, that of its rows, which is none."""
+
+    __slots__ = ()
+
+
 class Explanation(str):
     """What a pipeline will do and cost: a text; in a notebook, a page."""
 
@@ -136,8 +142,9 @@ class Pipe:
             _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The batches of the next epoch: dicts of `Array`, and of `Strings` for texts; of a pipeline
-        without `batch`, blocks of records, whose fields of other extents each are `Ragged`."""
+        """The batches of the next epoch: dicts of `Array`, of `Strings` for texts, and of `Ragged` for fields that
+        are `ragged` in `batch`; of a pipeline without `batch`, blocks of records, whose fields of other extents each
+        are `Ragged` too."""
         return self._iterate(False)
 
     def _iterate(self, numpy: bool) -> _pipec.Batches:
@@ -183,7 +190,8 @@ class Pipe:
     @property
     def schema(self) -> dict[str, Field]:
         """The fields of a batch, or of a record where there is no `batch`."""
-        return {name: Field(dtype, tuple(shape)) for name, dtype, shape in self._native.schema()}
+        kinds = {True: RaggedField, False: Field}
+        return {name: kinds[ragged](dtype, tuple(shape)) for name, dtype, shape, ragged in self._native.schema()}
 
     @property
     def classes(self) -> list[str] | dict[str, list[str]] | None:
@@ -364,7 +372,8 @@ def _reloaded(
 
 def _type(field: Field) -> str:
     extents = ", ".join("?" if it is None else str(it) for it in field.shape)
-    return f"{field.dtype}[{extents}]" if field.shape else field.dtype
+    ragged = "ragged " if isinstance(field, RaggedField) else ""
+    return f"{ragged}{field.dtype}[{extents}]" if field.shape else field.dtype
 
 
 def _wrong(message: str) -> ArgumentError:

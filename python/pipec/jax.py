@@ -31,6 +31,8 @@ class Batches(View):
 
     def _array(self, value: Any) -> Any:
         if isinstance(value, Ragged):
+            if self.sharding is not None:
+                raise TypeError("rows of different lengths cannot be shared among devices: pad them in `batch` (`pad: { ids: 0 }`)")
             return value.map(self._array)
         if isinstance(value, Strings) and self.pipe.batched:
             return value.tolist()

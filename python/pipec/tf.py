@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from ._array import Array
 from ._columns import Ragged
-from ._pipe import Field, Pipe
+from ._pipe import Field, Pipe, RaggedField
 
 _DTYPES = {
     "bool": tf.bool, "u8": tf.uint8, "u16": tf.uint16, "u32": tf.uint32, "u64": tf.uint64, "i8": tf.int8,
@@ -32,6 +32,8 @@ def dataset(pipe: Pipe) -> tf.data.Dataset:
 
 def _spec(field: Field, blocks: bool) -> Any:
     dtype = _DTYPES[field.dtype]
+    if isinstance(field, RaggedField):
+        return tf.RaggedTensorSpec(field.shape, dtype, ragged_rank=1, row_splits_dtype=tf.int64)
     if blocks and dtype == tf.string and field.shape:
         raise TypeError("texts of batches that were taken apart have no form in tf.data: leave them out with `map`")
     if blocks and None in field.shape:

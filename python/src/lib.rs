@@ -13,6 +13,7 @@ mod pipe;
 mod process;
 mod program;
 mod ready;
+mod schema;
 mod wait;
 
 use pyo3::prelude::*;

@@ -10,6 +10,7 @@ use crate::{
     fork::Process,
     program::{Program, Source, Told, sharable},
     ready::{Form, Keys, Ready},
+    schema,
     wait::{TICK, patiently},
 };
 use driver::{
@@ -298,7 +299,8 @@ impl Native {
         let functions = Arc::new(Functions::new(py, functions, asked.processes)?);
         let program = py.detach(move || Program::load(from, asked, functions));
         let program = program.map_err(|it| it.raise(py, &source))?;
-        let keys = Keys::new(py, &program.compiled.program.output);
+        let compiled = &program.compiled.program;
+        let keys = Keys::new(py, &compiled.output, compiled.batched);
         let engine = Engine {
             stream: None,
             compiled: program.compiled.clone(),
@@ -345,19 +347,9 @@ impl Native {
         self.program.compiled.program.batched
     }
 
-    /// Name, dtype and extents of each field; an extent that is not known is none.
-    fn schema(&self) -> Vec<(String, String, Vec<Option<u64>>)> {
-        let fields = &self.program.compiled.program.output;
-        let extent = |it: &plan::Extent| match it {
-            plan::Extent::Known(n) => Some(*n),
-            _ => None,
-        };
-        let field = |it: &plan::Field| {
-            let dtype = it.ty.dtype().map_or("str", plan::DType::name);
-            let shape = it.ty.shape().unwrap_or_default().iter().map(extent).collect();
-            (it.name.clone(), dtype.to_owned(), shape)
-        };
-        fields.iter().map(field).collect()
+    /// What is told of each field.
+    fn schema(&self) -> Vec<schema::Told> {
+        schema::told(&self.program.compiled.program)
     }
 
     /// An iterator over the next epoch; of arrays of NumPy, or of our own.

@@ -7,7 +7,7 @@ use crate::{
     held::{Held, Owner},
     numpy,
 };
-use plan::{DType, Field};
+use plan::{DType, Field, RaggedField};
 use pyo3::{
     ffi,
     prelude::*,
@@ -25,13 +25,35 @@ pub(crate) enum Form {
     Numpy,
 }
 
-/// The names of the fields, as keys.
-pub(crate) struct Keys(Vec<Py<PyString>>);
+/// The names of the fields, as keys, and which columns each is made of.
+pub(crate) struct Keys(Vec<(Py<PyString>, Columns)>);
+
+enum Columns {
+    One(usize),
+    /// A ragged field of a batch.
+    Ragged {
+        values: usize,
+        offsets: usize,
+    },
+}
 
 impl Keys {
-    pub(crate) fn new(py: Python<'_>, fields: &[Field]) -> Self {
-        let key = |it: &Field| PyString::intern(py, &it.name).unbind();
-        Self(fields.iter().map(key).collect())
+    /// Of these fields; of batches, if `batched`.
+    pub(crate) fn new(py: Python<'_>, fields: &[Field], batched: bool) -> Self {
+        let ragged = if batched { RaggedField::all(fields) } else { Vec::new() };
+        let key = |(at, it): (usize, &Field)| {
+            if ragged.iter().any(|it| it.offsets == at) {
+                return None;
+            }
+            let (name, columns) = match ragged.iter().find(|it| it.values == at) {
+                Some(&RaggedField { name, values, offsets }) => {
+                    (name, Columns::Ragged { values, offsets })
+                }
+                None => (it.name.as_str(), Columns::One(at)),
+            };
+            Some((PyString::intern(py, name).unbind(), columns))
+        };
+        Self(fields.iter().enumerate().filter_map(key).collect())
     }
 }
 
@@ -92,8 +114,15 @@ impl Ready {
             return Ok(None);
         }
         let batch = PyDict::new(py);
-        for (key, column) in keys.0.iter().zip(&self.columns) {
-            let value = column.value(py, self.given, form)?;
+        for (key, columns) in &keys.0 {
+            let value = match *columns {
+                Columns::One(at) => self.columns[at].value(py, self.given, form)?,
+                Columns::Ragged { values, offsets } => {
+                    let values = self.columns[values].value(py, self.given, form)?;
+                    let offsets = self.columns[offsets].value(py, self.given, form)?;
+                    ragged_class(py)?.call1((values, offsets))?
+                }
+            };
             // SAFETY: a dict, a key and a value; a `str` can be hashed.
             let set = unsafe { ffi::PyDict_SetItem(batch.as_ptr(), key.as_ptr(), value.as_ptr()) };
             if set != 0 {
@@ -174,7 +203,6 @@ impl ReadyColumn {
 
     /// Values, offsets and extents of records that differ.
     fn ragged<'py>(&self, py: Python<'py>, form: Form) -> PyResult<Bound<'py, PyAny>> {
-        static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let column = self.owner.get().0.column();
         let ragged = column.ragged().expect("its extents differ from row to row");
         let (first, end) = (ragged.offsets[0], ragged.offsets[column.rows()]);
@@ -193,9 +221,13 @@ impl ReadyColumn {
         let data = ragged.shapes.as_ptr().cast_mut().cast();
         let layout = Layout::new(data, DType::U32, &[column.rows(), ragged.rank]);
         let shapes = made(py, layout, &self.owner, form)?;
-        let class = CLASS.import(py, "pipec._columns", "Ragged")?;
-        class.call1((values, offsets, shapes))
+        ragged_class(py)?.call1((values, offsets, shapes))
     }
+}
+
+fn ragged_class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    CLASS.import(py, "pipec._columns", "Ragged")
 }
 
 /// Offsets in memory of their own.

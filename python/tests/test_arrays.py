@@ -225,6 +225,56 @@ def test_a_state_among_batches_of_texts():
     assert [ranks[0][0], ranks[1][0], ranks[0][1]] == whole and len(ranks[1]) == 2
 
 
+RAGGED = """
+edition 2026
+pipeline p =
+    range(10)
+    |> shuffle
+    |> map { i, ids: arange(i * 7 % 4) * i, boxes: f32(stack([[i, k] for k in 1..(i * 7 % 4)])) }
+    |> batch(4, tail: mask, ragged: [ids, boxes])
+"""
+
+
+def rows(batch):
+    """What the records of a batch are made of."""
+    return [(i, i * 7 % 4) if valid else (0, 0) for i, valid in zip(batch["i"].tolist(), batch["valid"].tolist())]
+
+
+def test_ragged_fields_of_a_batch_keep_the_lengths_of_their_rows():
+    pipe = pipec.load(RAGGED, epochs=1)
+    assert pipe.schema["ids"] == ("i64", (4, None)) and pipe.schema["boxes"] == ("f32", (4, None, 2))
+    assert "ids: ragged i64[4, ?]" in repr(pipe) and list(pipe.schema) == ["i", "ids", "boxes", "valid"]
+    batches = list(pipe)
+    assert len(batches) == 3 and list(batches[0]) == ["i", "ids", "boxes", "valid"]
+    for batch in batches:
+        ids, boxes = batch["ids"], batch["boxes"]
+        assert isinstance(ids, pipec.Ragged) and len(ids) == len(boxes) == 4 and ids.offsets.shape == (5,)
+        assert ids.tolist() == [[k * i for k in range(n)] for i, n in rows(batch)]
+        assert ids.lengths.tolist() == boxes.lengths.tolist() == [n for _, n in rows(batch)]
+        for row, length in zip(boxes, ids.lengths):
+            assert row.shape == (length, 2)
+        assert boxes.values.shape == (sum(ids.lengths), 2) and ids[-1].tolist() == ids[3].tolist()
+        assert ids[0].ctypes.data == ids.values.address
+        with pytest.raises(IndexError):
+            ids[4]
+    for ours, theirs in zip(pipec.load(RAGGED, workers=1), pipec.load(RAGGED, workers=3).numpy()):
+        assert type(theirs["ids"].values) is np.ndarray and theirs["ids"].tolist() == ours["ids"].tolist()
+    made = pickle.loads(pickle.dumps(batches[0]["boxes"]))
+    assert made.tolist() == batches[0]["boxes"].tolist()
+
+
+def test_a_state_among_batches_with_ragged_fields():
+    pipe = pipec.load(RAGGED, seed=3)
+    whole = [it["boxes"].tolist() for it in pipe]
+    begun = pipec.load(RAGGED, seed=3)
+    first = next(iter(begun))["boxes"].tolist()
+    rest = pipec.load(RAGGED, seed=3, workers=2)
+    rest.load_state_dict(begun.state_dict())
+    assert [first, *(it["boxes"].tolist() for it in rest)] == whole
+    ranks = [[it["boxes"].tolist() for it in pipec.load(RAGGED, seed=3, rank=rank, world=2)] for rank in range(2)]
+    assert [ranks[0][0], ranks[1][0], ranks[0][1]] == whole and len(ranks[1]) == 2
+
+
 def test_a_view_outlives_everything_else():
     pipe = pipec.load("pipeline p = range(100_000) |> batch(50_000)")
     first = np.asarray(next(iter(pipe))["i"])

@@ -32,6 +32,8 @@ def test_tensorflow():
     assert [it["name"].numpy().tolist() for it in texts] == [[b"0", b"1", b"2"], [b"3", b"4"]]
     ragged = pipec.load('pipeline p = files("sample:images?count=10") |> map { row: reshape(decode_jpeg(bytes), [-1]) }', rows=4).tf()
     assert isinstance(next(iter(ragged))["row"], tf.RaggedTensor)
+    batches = pipec.load("pipeline p = range(9) |> map { ids: arange(i % 4) } |> batch(3, ragged: [ids])").tf()
+    assert [it["ids"].to_list() for it in batches][1] == [[0, 1, 2], [], [0]]
 
 
 def test_resize_is_pillows():

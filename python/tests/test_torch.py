@@ -78,6 +78,21 @@ def test_texts_of_a_batch_are_what_default_collate_gives():
         assert all(type(it) is bytes and it.startswith(b"\x89PNG") for it in batch["raw"])
 
 
+RAGGED = "pipeline p = range(21) |> map { ids: arange(i % 4) * i, i } |> batch(4, tail: keep, ragged: [ids])"
+
+
+def test_ragged_fields_are_jagged_tensors():
+    for batch in pipec.load(RAGGED).torch():
+        expected = [torch.arange(i % 4) * i for i in batch["i"].tolist()]
+        ids = batch["ids"]
+        assert ids.values.equal(torch.cat(expected)) and all(a.equal(b) for a, b in zip(ids, expected))
+        assert ids.lengths.tolist() == [len(it) for it in expected]
+        nested = ids.torch()
+        assert nested.layout is torch.jagged and nested.values().data_ptr() == ids.values.data_ptr()
+        assert all(a.equal(b) for a, b in zip(nested.unbind(), expected))
+    assert next(iter(pipec.load(RAGGED)))["ids"].torch().offsets().tolist() == [0, 0, 1, 3, 6]
+
+
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_texts_of_a_batch_come_from_worker_processes(context):
     loader = torch.utils.data.DataLoader(

@@ -3,8 +3,10 @@
 //! A column is a dtype and either fixed extents, with the rows next to each other, or extents
 //! and an offset for each row (`semantics.md`, 2). Columns are shared and cut without a copy.
 
+mod end_to_end;
 mod texts;
 
+pub use end_to_end::ROWS_END_TO_END_MAX;
 pub use texts::{TEXTS_BYTES_MAX, Texts};
 
 use crate::{Buffer, Counted, Element, Pool, Shape, Tensor};

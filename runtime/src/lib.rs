@@ -23,7 +23,9 @@ pub use buffer::{Buffer, Pool, SPARE, Scratch, Working};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
-pub use column::{Builder, Chunk, ChunkBuilder, Column, Ragged, TEXTS_BYTES_MAX, Texts};
+pub use column::{
+    Builder, Chunk, ChunkBuilder, Column, ROWS_END_TO_END_MAX, Ragged, TEXTS_BYTES_MAX, Texts,
+};
 pub use counted::Counted;
 pub use eval::{
     CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,

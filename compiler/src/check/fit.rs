@@ -35,6 +35,8 @@ pub(crate) enum Kind<'t> {
     Sources,
     /// A list of names, written out or elsewhere.
     Names,
+    /// Fields of the record, by name.
+    Fields,
     Tensor(&'t str, &'t [ast::Extent]),
 }
 
@@ -64,6 +66,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "values" => Kind::Values,
             "sources" => Kind::Sources,
             "names" => Kind::Names,
+            "fields" => Kind::Fields,
             name => Kind::Tensor(name, extents),
         },
         TypeKind::Named { name, extents } => Kind::Tensor(&name.text, extents),
@@ -130,7 +133,9 @@ impl<'a> Checker<'a> {
                 }
                 fits
             }
-            (Kind::Names, Val::List(_)) if is_names(known_arg(val).as_ref()) => known_arg(val),
+            (Kind::Names | Kind::Fields, Val::List(_)) if is_names(known_arg(val).as_ref()) => {
+                known_arg(val)
+            }
             (Kind::Values, Val::List(all)) => self.nodes(all, None, at).map(Arg::Exprs),
             (Kind::Values, Val::Counted { .. } | Val::Expr(_)) => {
                 self.node_of(val, None, at).map(Arg::Expr)
@@ -261,7 +266,7 @@ pub(crate) fn is_wanted(wanted: &str, arg: &Arg) -> bool {
     }
 }
 
-fn describe(kind: &Kind<'_>) -> String {
+pub(super) fn describe(kind: &Kind<'_>) -> String {
     match kind {
         Kind::Words(words) => {
             let words: Vec<String> = words.iter().map(|it| format!("`{}`", it.text)).collect();
@@ -278,6 +283,7 @@ fn describe(kind: &Kind<'_>) -> String {
             "a list of names, the name of a file with one on each line, or a pipeline of files"
                 .into()
         }
+        Kind::Fields => "a list of fields such as `[ids, boxes]`".into(),
         Kind::Known(it) => (*it).into(),
         Kind::Any | Kind::Untyped | Kind::Tensor(..) | Kind::Sources => "a value".into(),
     }

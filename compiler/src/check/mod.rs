@@ -9,6 +9,7 @@ mod args;
 mod arith;
 mod call;
 mod declarations;
+mod field_names;
 pub(crate) mod fit;
 mod foreign;
 mod index;

@@ -3,6 +3,7 @@
 use super::{
     Checker, Env, InputError, Known, Val,
     args::{Given, known_arg},
+    field_names::is_fields,
     fit::{Kind, entry_words, kind},
     remains::remains,
     scope::Scope,
@@ -468,6 +469,9 @@ impl<'a> Checker<'a> {
                 (Some(Given::Written(expr)), Some(input)) if formal.each => {
                     self.each_arg(expr, input, env)
                 }
+                (Some(Given::Written(expr)), Some(input)) if is_fields(formal) => {
+                    self.fields_arg(formal, expr, input, env)
+                }
                 (Some(Given::Written(expr)), _) => self.plain_arg(formal, expr, env),
             };
             fine &= arg.is_some();
@@ -490,7 +494,7 @@ impl<'a> Checker<'a> {
         Some(Arg::Expr(id))
     }
 
-    fn plain_arg(
+    pub(super) fn plain_arg(
         &mut self,
         formal: &ast::Formal,
         expr: &ast::Expr,

@@ -6,7 +6,7 @@ use crate::lower::{
     group::output_roots,
     role::{Role, operator},
 };
-use plan::{Code, Entry, ExprId, Field, IdVec, Records, Stage, StageId, Transform};
+use plan::{Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform};
 
 /// A record at one stage.
 #[derive(Debug, Clone)]
@@ -93,7 +93,8 @@ pub(crate) fn taken(role: Role) -> f64 {
     }
 }
 
-/// Bytes of the columns that leave an operator: those of the inputs' fields of the same name.
+/// Bytes of the columns that leave an operator: those of the inputs' fields of the same name, or of the name that a
+/// ragged field of a batch has.
 pub(crate) fn columns_of(
     role: Role,
     fields: &[Field],
@@ -109,13 +110,24 @@ pub(crate) fn columns_of(
         let mut same = all.filter(|(it, _)| it.name == name);
         same.next().map(|(_, size)| *size)
     };
-    let size = |field: &Field| match field.ty.fixed_bytes() {
-        Some(bytes) => Figure::exact(bytes as f64),
-        None => entering(&field.name)
+    let ragged = RaggedField::all(fields);
+    let size = |(at, field): (usize, &Field)| {
+        if let Some(bytes) = field.ty.fixed_bytes() {
+            return Figure::exact(bytes as f64);
+        }
+        if let Some(rows) =
+            ragged.iter().find(|it| it.values == at).and_then(|it| entering(it.name))
+        {
+            return rows.times(joined);
+        }
+        if ragged.iter().any(|it| it.offsets == at && entering(it.name).is_some()) {
+            return Figure::exact(8.0 * (joined + 1.0));
+        }
+        entering(&field.name)
             .or_else(|| entering(field.name.split_once('.')?.1))
-            .map_or_else(|| size::of_type(&field.ty), |it| it.times(joined)),
+            .map_or_else(|| size::of_type(&field.ty), |it| it.times(joined))
     };
-    fields.iter().map(size).collect()
+    fields.iter().enumerate().map(size).collect()
 }
 
 /// Nanoseconds of an operator for each record that enters, by the bytes of a record that enters and

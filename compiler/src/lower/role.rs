@@ -82,7 +82,8 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         "skip" => count("n").map_or(Role::Other, Role::Skip),
         "repeat" => Role::Repeat(count("n")),
         "batch" => {
-            let plain = !["by", "tokens", "pad", "multiple", "bounds"].into_iter().any(given);
+            let plain =
+                !["by", "tokens", "pad", "multiple", "bounds", "ragged"].into_iter().any(given);
             let tail = catalog.argument(entry, args, "tail");
             let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
             Role::Batch { size: count("size").unwrap_or(1), plain: plain && given("size"), drops }

@@ -34,7 +34,9 @@ rows! {
         "many files are read at a time already; `mix([a, b])` draws from several streams";
     Name, "tf.data", ["map_and_batch"], Told,
         "write both: `|> map { x: x * 2.0 } |> batch(32)`";
-    Name, "tf.data", ["padded_batch" "ragged_batch" "dense_to_ragged_batch"], Told,
+    Name, "tf.data", ["ragged_batch" "dense_to_ragged_batch"], Told,
+        "`batch` keeps rows as long as they are where it is told to: `|> batch(32, ragged: [ids])`";
+    Name, "tf.data", ["padded_batch"], Told,
         "`batch` pads the fields that it is told to pad: `|> batch(32, pad: { ids: 0 })`";
     Name, "tf.data, torchtext", ["bucket_by_sequence_length" "BucketBatchSampler" "BucketIterator" "group_by_length"], Told,
         "`batch` makes buckets: `|> batch(32, by: len(ids), bounds: [64, 128], pad: { ids: 0 })`";
@@ -220,6 +222,7 @@ rows! {
     ArgumentOf("batch"), "PyTorch", ["collate_fn"], Told,
         "`batch` stacks each field by its name, and pads what it is told to: `pad: { ids: 0 }`";
     ArgumentOf("batch"), "tf.data", ["padded_shapes" "padding_values" "padding_value" "pad_value"], Told, "`pad: { ids: 0 }` names the fields and what fills them";
+    ArgumentOf("batch"), "tf.data, PyTorch", ["row_splits" "jagged" "cu_seqlens" "lengths"], Told, "`|> batch(32, ragged: [ids])` has the rows end to end, and where each begins";
     ArgumentOf("batch"), "tf.data", ["bucket_boundaries" "boundaries" "buckets"], Renamed("bounds"), "`bounds: [64, 128]` are the buckets, of what `by` gives";
     ArgumentOf("batch"), "fairseq", ["max_tokens"], Renamed("tokens"), "`tokens: 8192` bounds a batch by its tokens";
     ArgumentOf("batch"), "PyTorch", ["shuffle" "sampler" "batch_sampler"], Told, "a step of its own does it: `|> shuffle |> batch(32)`";

@@ -149,14 +149,10 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Fields that arguments name, such as `pad: { boxes: 0.0 }`.
+    /// Fields that arguments name, such as `pad: { boxes: 0.0 }` and `ragged: [ids]`.
     fn ask_named(&mut self, op: &Op) {
         let OpKind::Operator { args, .. } = &op.kind else { return };
-        let records = args.iter().filter_map(|it| match it {
-            Arg::Record(all) => Some(all),
-            _ => None,
-        });
-        let names: Vec<&str> = records.flatten().map(|it| it.0.as_str()).collect();
+        let names: Vec<&str> = args.iter().flat_map(named_by).collect();
         let named = |field: &str| {
             names.iter().any(|it| {
                 field == *it || field.strip_prefix(it).is_some_and(|it| it.starts_with('.'))
@@ -183,6 +179,16 @@ impl<'a> Needs<'a> {
         );
         let OpKind::Operator { entry, .. } = &op.kind else { return false };
         hands_on || self.catalog.operator(entry).is_some_and(|it| it.has(Property::FieldWise))
+    }
+}
+
+/// What an argument names.
+fn named_by(arg: &Arg) -> Vec<&str> {
+    match arg {
+        Arg::Record(all) => all.iter().map(|it| it.0.as_str()).collect(),
+        Arg::List(all) => all.iter().flat_map(named_by).collect(),
+        Arg::Text(name) => vec![name],
+        _ => Vec::new(),
     }
 }
 

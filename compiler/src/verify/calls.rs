@@ -197,7 +197,7 @@ fn is_known(kind: &Kind<'_>, arg: &Arg, record: Record<'_>) -> Result<bool, Stri
         | (Kind::Type, Arg::Type(_))
         | (Kind::Values, Arg::Exprs(_))
         | (Kind::Sources, Arg::Sources(_)) => true,
-        (Kind::Names, arg) => is_names(Some(arg)),
+        (Kind::Names | Kind::Fields, arg) => is_names(Some(arg)),
         (Kind::Known(wanted), arg) => is_wanted(wanted, arg),
         _ => false,
     })

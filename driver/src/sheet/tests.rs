@@ -96,6 +96,22 @@ fn labels_are_told_with_their_classes() {
 }
 
 #[test]
+fn pictures_of_a_ragged_field_are_of_no_row() {
+    let field = |name: &str, dtype, shape: &[Extent]| Field {
+        name: name.to_owned(),
+        ty: Type::Tensor { dtype, shape: shape.to_vec() },
+    };
+    let picture = |n: Extent| [n, Extent::Known(8), Extent::Known(8), Extent::Known(3)];
+    let fields = [
+        field("image", DType::U8, &picture(Extent::Known(4))),
+        field("pages.values", DType::U8, &picture(Extent::Unknown)),
+        field("pages.offsets", DType::I64, &[Extent::Known(5)]),
+    ];
+    let drawn: Vec<bool> = axes_of(&fields, true).iter().map(Option::is_some).collect();
+    assert_eq!(drawn, [true, false, false]);
+}
+
+#[test]
 fn a_row_of_a_batch_is_told_with_its_texts() {
     use runtime::{Builder, Pool};
     let builder = |ty: &Type| Builder::new(ty, 1, &Pool::default());

@@ -2,7 +2,8 @@
 //!
 //! Tensors of known extents are `arrow.fixed_shape_tensor`, those of unknown extents lists, or
 //! `arrow.variable_shape_tensor` from two axes on. Where the fields of a batch do not share their
-//! first axis, a row is a whole batch, and its texts are a list. What leaves a pipeline without `batch` comes in pieces
+//! first axis, a row is a whole batch, and its texts are a list. A ragged field is one column of lists, or the two that it
+//! is made of where a row is a whole batch. What leaves a pipeline without `batch` comes in pieces
 //! that depend on the records alone (`pieces.rs`). Arrow has no `bf16`: its bits go as `uint16`,
 //! and the field says so.
 
@@ -14,8 +15,8 @@ use arrays::{Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, Schema};
-use plan::{DType, Extent, Program, Type};
-use runtime::{Chunk, Column, Failure};
+use plan::{DType, Extent, Program, RaggedField, Type};
+use runtime::{Chunk, Failure};
 use std::{
     io::{self, Write},
     path::Path,
@@ -26,7 +27,7 @@ use std::{
 pub struct ArrowStream<W: Write> {
     writer: StreamWriter<W>,
     schema: Arc<Schema>,
-    forms: Vec<Form>,
+    columns: Vec<OutColumn>,
     /// Whether the rows are those of a batch, along its first axis.
     rows_of_batches: bool,
     /// Where each record that leaves is a batch, none.
@@ -42,28 +43,61 @@ impl<W: Write> ArrowStream<W> {
     /// It cannot be written, or a tensor has more elements than Arrow can count.
     pub fn open(out: W, program: &Program) -> Result<Self, Failure> {
         let rows_of_batches = program.batched && shared_axis(&program.output);
-        let (mut fields, mut forms) = (Vec::new(), Vec::new());
-        for field in &program.output {
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        let ragged = if rows_of_batches { RaggedField::all(&program.output) } else { Vec::new() };
+        for (at, field) in program.output.iter().enumerate() {
+            if ragged.iter().any(|it| it.offsets == at) {
+                continue;
+            }
             let (dtype, mut shape) = tensor(&field.ty);
             if rows_of_batches {
                 shape = &shape[1..];
             }
+            let ragged = ragged.iter().find(|it| it.values == at);
             let form = Form::of(dtype, shape).ok_or_else(|| too_large(field))?;
-            let arrow = Field::new(&field.name, form.data_type(), false);
-            fields.push(arrow.with_metadata(form.metadata()));
-            forms.push(form);
+            fields.push(match ragged {
+                Some(it) => Field::new(it.name, form.list_of(), false),
+                None => {
+                    Field::new(&field.name, form.data_type(), false).with_metadata(form.metadata())
+                }
+            });
+            columns.push(OutColumn { form, at, offsets: ragged.map(|it| it.offsets) });
         }
         let schema = Arc::new(Schema::new(fields));
         let writer = StreamWriter::try_new(out, &schema).map_err(failure)?;
         let pieces = (!program.batched).then(|| Pieces::new(&program.output));
-        Ok(Self { writer, schema, forms, rows_of_batches, pieces, outputs: 0 })
+        Ok(Self { writer, schema, columns, rows_of_batches, pieces, outputs: 0 })
+    }
+}
+
+/// A column of the stream, and where its values come from.
+struct OutColumn {
+    form: Form,
+    /// A column of the chunk.
+    at: usize,
+    /// Of a ragged field, the column that says where its rows begin.
+    offsets: Option<usize>,
+}
+
+impl OutColumn {
+    /// The array of the records of `chunk`, or of the rows of the batch that its record `batch` is.
+    fn array(&self, chunk: &Chunk, batch: Option<usize>) -> Result<ArrayRef, ArrowError> {
+        let column = &chunk.columns[self.at];
+        if let (Some(offsets), Some(row)) = (self.offsets, batch) {
+            let rows = Rows { column, batch };
+            return self.form.lists(&rows, &chunk.columns[offsets].row(row));
+        }
+        match batch.and_then(|it| column.texts(it)) {
+            Some(texts) => self.form.array(&Rows { column: &texts, batch: None }),
+            None => self.form.array(&Rows { column, batch }),
+        }
     }
 }
 
 impl<W: Write> Sink for ArrowStream<W> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let Self { writer, schema, forms, rows_of_batches, pieces, outputs } = self;
-        let mut out = Out { writer, schema, forms };
+        let Self { writer, schema, columns, rows_of_batches, pieces, outputs } = self;
+        let mut out = Out { writer, schema, columns };
         if pieces.is_none() {
             *outputs += chunk.rows as u64;
         }
@@ -90,9 +124,9 @@ impl<W: Write> Sink for ArrowStream<W> {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { writer, schema, forms, pieces, outputs, .. } = self;
+        let Self { writer, schema, columns, pieces, outputs, .. } = self;
         if let Some(pieces) = pieces {
-            let mut out = Out { writer, schema, forms };
+            let mut out = Out { writer, schema, columns };
             pieces.finish(&mut |piece| {
                 *outputs += piece.rows as u64;
                 out.write(piece, None)
@@ -105,18 +139,14 @@ impl<W: Write> Sink for ArrowStream<W> {
 struct Out<'a, W> {
     writer: &'a mut StreamWriter<W>,
     schema: &'a Arc<Schema>,
-    forms: &'a [Form],
+    columns: &'a [OutColumn],
 }
 
 impl<W: Write> Out<'_, W> {
     /// Writes the records of `chunk`, or the rows of the batch that its record `batch` is.
     fn write(&mut self, chunk: &Chunk, batch: Option<usize>) -> Result<(), Failure> {
-        let columns = chunk.columns.iter().zip(self.forms);
-        let array = |(column, form): (&Column, &Form)| match batch.and_then(|it| column.texts(it)) {
-            Some(texts) => form.array(&Rows { column: &texts, batch: None }),
-            None => form.array(&Rows { column, batch }),
-        };
-        let arrays: Result<Vec<ArrayRef>, ArrowError> = columns.map(array).collect();
+        let arrays = self.columns.iter().map(|it| it.array(chunk, batch));
+        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.collect();
         let rows = RecordBatch::try_new(self.schema.clone(), arrays.map_err(failure)?);
         rows.and_then(|it| self.writer.write(&it)).map_err(failure)?;
         // Who reads may wait for just these.
@@ -130,10 +160,17 @@ fn tensor(ty: &Type) -> (DType, &[Extent]) {
     both.expect("what leaves a pipeline has flat fields")
 }
 
-/// Whether all fields have the same first axis: that of the batch.
+/// Whether all fields have the same first axis: that of the batch. A ragged field has as many rows as its offsets say.
 fn shared_axis(fields: &[plan::Field]) -> bool {
-    let first = |it: &plan::Field| tensor(&it.ty).1.first().cloned();
-    let mut axes = fields.iter().map(first);
+    let ragged = RaggedField::all(fields);
+    let first = |(at, field): (usize, &plan::Field)| {
+        let parts = |it: &&RaggedField<'_>| it.values == at || it.offsets == at;
+        match ragged.iter().find(parts) {
+            Some(it) => Some(it.rows(fields)),
+            None => tensor(&field.ty).1.first().cloned(),
+        }
+    };
+    let mut axes = fields.iter().enumerate().map(first);
     let Some(Some(axis)) = axes.next() else { return false };
     axes.all(|it| it.as_ref() == Some(&axis))
 }
@@ -236,6 +273,77 @@ mod tests {
         assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a \"b\"\n", "žluť", ""]);
         let raw = arrow_array::cast::as_generic_binary_array::<i32>(rows.column(1));
         assert_eq!(raw.iter().flatten().collect::<Vec<_>>(), [&[0, 255][..], &[7], &[]]);
+    }
+
+    #[test]
+    fn a_ragged_field_is_a_column_of_lists() {
+        let field = |name: &str, dtype, shape: &[Extent]| plan::Field {
+            name: name.to_owned(),
+            ty: Type::Tensor { dtype, shape: shape.to_vec() },
+        };
+        let (any, known) = (Extent::Unknown, Extent::Known);
+        let fields = [
+            field("label", DType::I64, &[known(3)]),
+            field("ids.values", DType::I32, std::slice::from_ref(&any)),
+            field("ids.offsets", DType::I64, &[known(4)]),
+            field("boxes.values", DType::F32, &[any.clone(), known(2), known(1)]),
+            field("boxes.offsets", DType::I64, &[known(4)]),
+        ];
+        let made = |offsets: [i64; 4]| {
+            let mut chunk = ChunkBuilder::new(&fields, 1, 0, &Pool::default());
+            chunk.ids.push_scalar(0_u64);
+            chunk.columns[0].push(&Tensor::new(&[3], &[7_i64, 8, 9]));
+            chunk.columns[1].push(&Tensor::new(&[4], &[1_i32, 2, 3, 4]));
+            chunk.columns[2].push(&Tensor::new(&[4], &offsets));
+            chunk.columns[3].push(&Tensor::new(&[1, 2, 1], &[0.5_f32, 1.5]));
+            chunk.columns[4].push(&Tensor::new(&[4], &[0_i64, 0, 1, 1]));
+            chunk.finish()
+        };
+        let batch = written(&fields, &made([0, 3, 3, 4]));
+        let names: Vec<_> = batch.schema().fields().iter().map(|it| it.name().clone()).collect();
+        assert_eq!(
+            (batch.num_rows(), names),
+            (3, vec!["label".into(), "ids".into(), "boxes".into()])
+        );
+        assert_eq!(batch.column(1).data_type().to_string(), "List(non-null Int32)");
+        assert_eq!(
+            batch.column(2).data_type().to_string(),
+            "List(non-null FixedSizeList(2 x non-null Float32), metadata: {\"ARROW:extension:metadata\": \
+             \"{\\\"shape\\\":[2,1]}\", \"ARROW:extension:name\": \"arrow.fixed_shape_tensor\"})"
+        );
+        let lists = |at: usize| {
+            let all = arrow_array::cast::as_list_array(batch.column(at));
+            (0..3)
+                .map(|it| format!("{:?}", all.value(it)).replace(['\n', ' '], ""))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lists(1),
+            [
+                "PrimitiveArray<Int32>[1,2,3,]",
+                "PrimitiveArray<Int32>[]",
+                "PrimitiveArray<Int32>[4,]"
+            ]
+        );
+        assert!(lists(2)[1].contains("0.5,1.5"), "{:?}", lists(2));
+
+        // Offsets that a step behind `batch` has made may say anything.
+        for wrong in [[0, 3, 2, 4], [0, 1, 2, 5], [-1, 0, 2, 4]] {
+            let mut bytes = Vec::new();
+            let mut sink = ArrowStream::open(&mut bytes, &program(&fields, true)).unwrap();
+            let failure = sink.take(&made(wrong)).unwrap_err().to_string();
+            assert!(failure.contains("no Arrow table"), "{failure}");
+        }
+        // Beside a value of the whole batch, a row is the batch.
+        let whole = field("note", DType::F32, &[]);
+        let all = [&fields[..3], &[whole]].concat();
+        let mut chunk = made([0, 3, 3, 4]);
+        chunk.columns.truncate(3);
+        let mut note = runtime::Builder::new(&Type::scalar(DType::F32), 1, &Pool::default());
+        note.push_scalar(0.5_f32);
+        chunk.columns.push(note.finish());
+        let batch = written(&all, &chunk);
+        assert_eq!((batch.num_rows(), batch.schema().field(1).name().as_str()), (1, "ids.values"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     position::{At, Point},
 };
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Pool, Shape};
-use plan::{Code, DType, Extent, Field, Index, Program, Type};
+use plan::{Code, DType, Extent, Field, Index, Program, RaggedField, Type};
 use std::{collections::VecDeque, mem, ops::Range};
 
 /// One run among several.
@@ -336,12 +336,13 @@ pub(super) fn padding(last: &Chunk, valid: usize, epoch: u32) -> Chunk {
 }
 
 /// A batch of nothing where none has come that it could be like: of the extents that the types of its
-/// fields say, and of 1 where they leave that open.
+/// fields say, and of 1 where they leave that open; the rows of ragged fields have no elements.
 pub(super) fn nothing(fields: &[Field], epoch: u32) -> Chunk {
     let mut chunk = ChunkBuilder::new(fields, 1, epoch, &Pool::default());
     chunk.ids.push_scalar(0_u64);
-    for (field, column) in fields.iter().zip(&mut chunk.columns) {
-        let extent = |it: &Extent| if let Extent::Known(n) = it { *n as usize } else { 1 };
+    for (at, (field, column)) in fields.iter().zip(&mut chunk.columns).enumerate() {
+        let open = usize::from(RaggedField::at(fields, at).is_none());
+        let extent = |it: &Extent| if let Extent::Known(n) = it { *n as usize } else { open };
         let extents: Vec<usize> = field.ty.shape().unwrap_or_default().iter().map(extent).collect();
         match (field.ty.dtype().is_some_and(DType::is_text), &extents[..]) {
             (true, []) => column.push_text(&[]),
@@ -371,11 +372,17 @@ mod tests {
             field("names", Type::tensor(DType::Str, &[3])),
             field("note", Type::scalar(DType::Str)),
             field("x", Type::tensor(DType::F32, &[3, 2])),
+            field("ids.values", Type::Tensor { dtype: DType::I32, shape: vec![Extent::Unknown] }),
+            field("ids.offsets", Type::tensor(DType::I64, &[4])),
         ];
         let chunk = nothing(&fields, 1);
         let texts = chunk.columns[0].row(0).texts().expect("it holds texts");
         assert_eq!(texts.iter().map(|it| it.bytes()).collect::<Vec<_>>(), [0, 0, 0]);
         assert_eq!((chunk.columns[1].row(0).as_str(), chunk.columns[2].row(0).bytes()), ("", 24));
+        assert_eq!(
+            (chunk.columns[3].row(0).shape(), chunk.columns[4].row(0).bytes()),
+            (&[0][..], 32)
+        );
     }
 
     fn all_places(terms: Terms, first: u64, len: u64) -> Vec<u64> {

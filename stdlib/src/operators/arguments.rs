@@ -66,6 +66,12 @@ pub(super) fn word(arg: &Arg) -> &str {
     }
 }
 
+/// The texts of a list; none where it was left out.
+pub(super) fn texts(arg: &Arg) -> impl Iterator<Item = &str> {
+    let all = if let Arg::List(all) = arg { &all[..] } else { &[] };
+    all.iter().map(word).filter(|it| !it.is_empty())
+}
+
 /// The column that a parameter of the record became.
 pub(super) fn column(arg: &Arg) -> Option<usize> {
     match arg {

@@ -23,10 +23,16 @@ operator! {
     ///
     /// Rows of a field must have the same extents, or `pad: { field: 0 }` says what makes the
     /// short ones as long as the longest of the batch; what they hold stands first. Extents that are
-    /// not known before the run (`?`) need `pad`, except in a batch of one record and where `by`
-    /// puts records of the same extents together.
+    /// not known before the run (`?`) need `pad` or `ragged`, except in a batch of one record and where
+    /// `by` puts records of the same extents together.
     /// `multiple: { image: [1, 32, 32] }` makes padded extents longer still, up to the next
     /// multiple, axis by axis.
+    ///
+    /// `ragged: [ids]` keeps each row of a field as long as it is: the batch has `ids.values`, the rows end to
+    /// end along their first axis, and `ids.offsets: i64[size + 1]`, where each begins and the last one
+    /// ends, so that row `k` is `ids.values[ids.offsets[k]:ids.offsets[k + 1]]`. Extents behind the first one
+    /// are known before the run; the filling of `tail: mask` are rows without elements. These are the lists
+    /// of Arrow, `tf.RaggedTensor`, the jagged layout of `torch.nested` and the `cu_seqlens` of attention kernels.
     ///
     /// Texts become a column of texts, `str[size]` or `bytes[size]`, each as long as it is; the filling
     /// of `tail: mask` are empty texts. A batch carries them to whoever takes it: nothing computes on
@@ -53,8 +59,13 @@ operator! {
     /// ```pipe
     /// range(100) |> map { i, name: text_of(i) } |> batch(8)    # { i: i64[8], name: str[8] }
     /// ```
+    ///
+    /// ```pipe
+    /// range(100) |> map { ids: arange(i % 5) } |> batch(8, ragged: [ids])    # { ids.values: i64[?], ids.offsets: i64[9] }
+    /// ```
     "batch(stream: stream, size: int = none, tail: drop | keep | mask = drop, pad: record = none, \
-     by: each any = none, bounds: floats = none, tokens: int = none, multiple: record = none) -> stream",
+     by: each any = none, bounds: floats = none, tokens: int = none, multiple: record = none, \
+     ragged: fields = none) -> stream",
     // Assumed: rows are copied once, at memory's speed; where they were written into the batch
     // they are not copied at all.
     cost: Cost::out(50.0, 0.1),

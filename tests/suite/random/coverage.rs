@@ -1,11 +1,13 @@
 //! Which entries of the library a program uses.
 
 use compiler::passes::Optimised;
-use plan::{Binary, Expr, OpKind, Plan, Unary};
+use plan::{Binary, Expr, OpKind, Plan, RaggedField, Unary};
 use std::collections::BTreeSet;
 
 /// What stands among the names of a plan that has texts in its batches.
 pub(crate) const TEXTS: &str = "texts in batches";
+/// The same of one with rows of different lengths in its batches.
+pub(crate) const RAGGED: &str = "ragged fields of batches";
 
 /// Names of the entries that a plan calls, each once.
 pub(crate) fn entries(plan: &Plan) -> Vec<String> {
@@ -17,6 +19,9 @@ pub(crate) fn entries(plan: &Plan) -> Vec<String> {
         names.extend(op.graph.iter().filter_map(|(_, expr, _)| function(expr)));
         if op.output.iter().any(|it| it.ty.is_texts()) {
             names.insert(TEXTS.to_owned());
+        }
+        if !RaggedField::all(&op.output).is_empty() {
+            names.insert(RAGGED.to_owned());
         }
     }
     names.into_iter().collect()

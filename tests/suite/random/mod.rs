@@ -48,6 +48,8 @@ const REFUSED_MAX: usize = 10;
 const UNSETTLED_MAX: usize = 5;
 /// Of a hundred programs, those that must have texts in their batches.
 const TEXTS_MIN: usize = 20;
+/// Of a hundred programs, those that must have rows of different lengths in their batches.
+const RAGGED_MIN: usize = 5;
 /// Programs that are shown of each kind that is wrong.
 const SHOWN: usize = 3;
 
@@ -187,6 +189,11 @@ impl Report {
         }
     }
 
+    /// Programs that use an entry, or have what stands among those.
+    fn with(&self, what: &str) -> usize {
+        self.used.get(what).copied().unwrap_or_default()
+    }
+
     fn add(&mut self, other: Self) {
         self.programs += other.programs;
         self.unwritten += other.unwritten;
@@ -217,9 +224,11 @@ impl Report {
         let broken: String = self.broken.iter().take(shown).map(|it| format!("{it}\n")).collect();
         format!(
             "{refused}{broken}{programs} programs, {outputs} outputs; {failed} ended with a failure, {lost} \
-             lost records, {empty} were empty, {} have texts in batches, {unwritten} were not written; {} of {offered} steps \
+             lost records, {empty} were empty, {} have texts in batches, {} rows of \
+             different lengths, {unwritten} were not written; {} of {offered} steps \
              refused; {} did not compile, {} differ; not exact yet: {:?}; changed by {:?}",
-            self.used.get(coverage::TEXTS).copied().unwrap_or_default(),
+            self.with(coverage::TEXTS),
+            self.with(coverage::RAGGED),
             self.refused.len(),
             self.broken.len(),
             self.different.len(),
@@ -239,9 +248,11 @@ impl Report {
         if self.unsettled.values().sum::<usize>() * 100 > self.programs * UNSETTLED_MAX {
             wrong.push(self.text());
         }
-        let with_texts = self.used.get(coverage::TEXTS).copied().unwrap_or_default();
-        if self.programs as u64 >= QUICK && with_texts * 100 < self.programs * TEXTS_MIN {
-            wrong.push(format!("{with_texts} of {} programs have texts in batches", self.programs));
+        for (what, least) in [(coverage::TEXTS, TEXTS_MIN), (coverage::RAGGED, RAGGED_MIN)] {
+            let found = self.with(what);
+            if self.programs as u64 >= QUICK && found * 100 < self.programs * least {
+                wrong.push(format!("{found} of {} programs have {what}", self.programs));
+            }
         }
         if complete {
             wrong.extend(self.rare());

@@ -423,9 +423,15 @@ fn early_batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         None if writer.dice.percent(50) => known.push(new_text(writer, growing)),
         None => {}
     }
+    let mut own = String::new();
+    if writer.dice.percent(40) {
+        let (name, field) = new_row(writer, growing);
+        own = format!(", ragged: [{name}]");
+        known.push(field);
+    }
     let size = 2 + writer.dice.below(5);
     let tail = *writer.dice.pick(&["", ", tail: keep", ", tail: drop"]);
-    let text = format!("map {{ {} }}\n    |> batch({size}{tail})", known.join(", "));
+    let text = format!("map {{ {} }}\n    |> batch({size}{tail}{own})", known.join(", "));
     let (batches, records) = (growing.batches + 1, growing.records / size + 1);
     Some(Offer { text, records, indexed: false, batches })
 }
@@ -435,6 +441,14 @@ fn new_text(writer: &mut Writer<'_>, growing: &Growing) -> String {
     let name = writer.name("t");
     let dtype = if writer.dice.percent(15) { DType::Bytes } else { DType::Str };
     format!("{name}: {}", writer.values(&growing.fields).atom((dtype, 0)))
+}
+
+/// A field whose length differs from record to record, and its name.
+fn new_row(writer: &mut Writer<'_>, growing: &Growing) -> (String, String) {
+    let name = writer.name("r");
+    let of = writer.values(&growing.fields).base();
+    let field = format!("{name}: arange(abs({of}) % 4)");
+    (name, field)
 }
 
 fn is_text(field: &Field) -> bool {
@@ -464,6 +478,9 @@ fn rows(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     if !entries.is_empty() && !has_text && writer.dice.percent(50) {
         entries.push(new_text(writer, growing));
     }
+    if !entries.is_empty() && writer.dice.percent(40) {
+        entries.push(new_row(writer, growing).1);
+    }
     let text = format!("map {{ {} }}", entries.join(", "));
     (!entries.is_empty()).then(|| Offer { text, ..same(growing) })
 }
@@ -479,7 +496,8 @@ fn batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         2 => ", tail: drop",
         _ => ", tail: keep",
     };
-    let pad = padding(&mut writer.dice, &ragged);
+    let (own, ragged) = own_lengths(&mut writer.dice, ragged);
+    let pad = format!("{own}{}", padding(&mut writer.dice, &ragged));
     let by = writer.values(&growing.fields).base();
     let text = match writer.dice.below(6) {
         0 => format!("batch({size}{tail}{pad}, by: {by} % 3)"),
@@ -490,6 +508,23 @@ fn batch(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     };
     let (batches, records) = (growing.batches + 1, growing.records / size + 1);
     Some(Offer { text, records, indexed: false, batches })
+}
+
+/// Which fields keep the lengths of their rows, and those that do not.
+fn own_lengths<'a>(dice: &mut Dice, ragged: Vec<&'a Field>) -> (String, Vec<&'a Field>) {
+    let may_be = |it: &Field| match it.ty.shape() {
+        Some([first, inner @ ..]) => {
+            let is_known = |it: &Extent| matches!(it, Extent::Known(_));
+            !is_known(first) && inner.iter().all(is_known)
+        }
+        _ => false,
+    };
+    let (own, others): (Vec<_>, Vec<_>) =
+        ragged.into_iter().partition(|it| may_be(it) && dice.percent(50));
+    let names: Vec<&str> = own.iter().map(|it| it.name.as_str()).collect();
+    let text =
+        if names.is_empty() { String::new() } else { format!(", ragged: [{}]", names.join(", ")) };
+    (text, others)
 }
 
 /// What short rows are filled with, and up to which multiples.

@@ -141,6 +141,26 @@ impl Form {
         metadata.into_iter().collect()
     }
 
+    /// The type of a list of such.
+    pub(super) fn list_of(&self) -> DataType {
+        DataType::List(self.items())
+    }
+
+    fn items(&self) -> Arc<Field> {
+        let item = Field::new("item", self.data_type(), false);
+        Arc::new(item.with_metadata(self.metadata()))
+    }
+
+    /// Lists of `rows`, of which each begins where `offsets` say.
+    pub(super) fn lists(
+        &self,
+        rows: &Rows<'_>,
+        offsets: &Tensor<'_>,
+    ) -> Result<ArrayRef, ArrowError> {
+        let offsets = list_offsets(offsets, rows.len())?;
+        Ok(Arc::new(ListArray::try_new(self.items(), offsets, self.array(rows)?, None)?))
+    }
+
     /// The array of `rows`.
     pub(super) fn array(&self, rows: &Rows<'_>) -> Result<ArrayRef, ArrowError> {
         let element = element_type(self.dtype);
@@ -192,6 +212,23 @@ fn shaped(element: DataType, axes: usize) -> Fields {
     let data = Field::new("data", DataType::List(item(element)), false);
     let shape = DataType::FixedSizeList(item(DataType::Int32), axes);
     Fields::from(vec![data, Field::new("shape", shape, false)])
+}
+
+/// The offsets of lists of so many elements in all. Steps behind `batch` may have made them of anything.
+fn list_offsets(offsets: &Tensor<'_>, len: usize) -> Result<OffsetBuffer<i32>, ArrowError> {
+    let mut bytes = vec![0; offsets.bytes()];
+    offsets.copy_to(&mut bytes);
+    let all = bytes.as_chunks().0.iter().map(|it| i64::from_ne_bytes(*it));
+    let all: Vec<i64> = all.collect();
+    let rise = all.first().is_some_and(|it| *it >= 0) && all.is_sorted();
+    if !rise || all.last().is_some_and(|it| *it as u64 > len as u64) {
+        let why = format!(
+            "the offsets of a ragged field do not rise from 0 to {len}, the rows of its values"
+        );
+        return Err(ArrowError::InvalidArgumentError(why));
+    }
+    let all: Option<Vec<i32>> = all.into_iter().map(|it| i32::try_from(it).ok()).collect();
+    Ok(OffsetBuffer::new(all.ok_or_else(too_long)?.into()))
 }
 
 fn texts(dtype: DType, offsets: OffsetBuffer<i32>, bytes: Buffer) -> Result<ArrayRef, ArrowError> {

@@ -5,22 +5,29 @@ use super::super::{
     group::{HELD_BYTES_MAX, check_held, failure},
     order::lineage,
 };
-use super::terms::{Lane, Tail, Terms};
-use plan::{DType, Field, Type, shown_bytes};
+use super::terms::{Lane, Part, Tail, Terms};
+use plan::{DType, Extent, Field, Type, shown_bytes};
 use runtime::{
-    Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, Shape, TEXTS_BYTES_MAX, Tensor,
-    Texts,
+    Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, ROWS_END_TO_END_MAX, Shape,
+    TEXTS_BYTES_MAX, Tensor, Texts,
 };
 
 /// Makes the batch of a group, or the batches of several.
 pub(super) struct Collate {
     /// For each field of the batch, what it is made of; `valid` is made of nothing.
-    lanes: Vec<(Field, Option<(usize, Lane)>)>,
+    lanes: Vec<(Field, Option<Origin>)>,
     /// Rows of a full batch.
     size: Option<usize>,
     /// Whether every batch is filled up to them.
     is_filled: bool,
     home: Home,
+}
+
+/// What a field of a batch is made of.
+struct Origin {
+    column: usize,
+    lane: Lane,
+    part: Part,
 }
 
 /// Rows of a batch: those that are there, and those that it has in the end.
@@ -39,13 +46,16 @@ struct Home {
 impl Collate {
     /// For the batches of a call.
     pub(super) fn new(terms: &Terms, call: &OperatorCall<'_>) -> Self {
-        let source = |field: &Field| {
-            let lane = terms.lanes.iter().find(|it| it.field.name == field.name)?;
-            let column = call.inputs[0].iter().position(|it| it.name == field.name)?;
-            Some((column, lane.clone()))
+        let origin = |field: &Field| {
+            let part = |it: &Lane| {
+                it.batched(&Extent::Unknown).find(|it| it.1.name == field.name).map(|it| it.0)
+            };
+            let (lane, part) = terms.lanes.iter().find_map(|it| Some((it, part(it)?)))?;
+            let column = call.inputs[0].iter().position(|it| it.name == lane.field.name)?;
+            Some(Origin { column, lane: lane.clone(), part })
         };
         Self {
-            lanes: call.columns.iter().map(|it| (it.clone(), source(it))).collect(),
+            lanes: call.columns.iter().map(|it| (it.clone(), origin(it))).collect(),
             size: terms.size,
             is_filled: terms.tail == Tail::Mask,
             home: Home { pool: call.pool.clone(), share: call.memory },
@@ -59,11 +69,9 @@ impl Collate {
         let made = self.size.filter(|_| self.is_filled).unwrap_or(found);
         let rows = Rows { found, made };
         let mut columns = Vec::with_capacity(self.lanes.len());
-        for (field, source) in &self.lanes {
-            columns.push(match source {
-                Some((at, lane)) => {
-                    lane.collated(&chunk.columns[*at], rows, &field.ty, &self.home)?
-                }
+        for (field, origin) in &self.lanes {
+            columns.push(match origin {
+                Some(it) => it.collated(&chunk.columns[it.column], rows, &field.ty, &self.home)?,
                 None => self.valid(chunk.rows / found, rows),
             });
         }
@@ -85,7 +93,52 @@ impl Collate {
     }
 }
 
+impl Origin {
+    fn collated(
+        &self,
+        column: &Column,
+        rows: Rows,
+        ty: &Type,
+        home: &Home,
+    ) -> Result<Column, Failure> {
+        match self.part {
+            Part::Rows => self.lane.collated(column, rows, ty, home),
+            Part::Values => self.lane.end_to_end(column, rows, home),
+            Part::Offsets => Ok(offsets(column, rows, ty, home)),
+        }
+    }
+}
+
+/// Where each of every `found` rows begins, once they lie end to end; those that fill a batch up have no elements.
+fn offsets(column: &Column, Rows { found, made }: Rows, ty: &Type, home: &Home) -> Column {
+    let mut out = Builder::new(ty, column.rows() / found, &home.pool);
+    for first in (0..column.rows()).step_by(found) {
+        out.push_offsets(&column.cut(first..first + found), made);
+    }
+    out.finish()
+}
+
 impl Lane {
+    /// Every `found` rows of the column end to end as one row.
+    fn end_to_end(
+        &self,
+        column: &Column,
+        Rows { found, .. }: Rows,
+        home: &Home,
+    ) -> Result<Column, Failure> {
+        let what = format!("`{}` in one batch", self.field.name);
+        for first in (0..column.rows()).step_by(found) {
+            let rows = column.cut(first..first + found);
+            check_held(rows.bytes(), home.share, &what)?;
+            if rows.lengths().sum::<usize>() > ROWS_END_TO_END_MAX {
+                return Err(failure(format!(
+                    "{what} has more than {ROWS_END_TO_END_MAX} elements along its first axis: make the batch smaller"
+                )));
+            }
+        }
+        Ok(column.end_to_end(found))
+    }
+
     /// Every `found` rows of the column as one row of `made` rows.
     fn collated(
         &self,
@@ -165,8 +218,12 @@ impl Lane {
             let row = column.row(row);
             if self.pad.is_none() && row.shape() != most {
                 let (name, a, b) = (&self.field.name, &most, row.shape());
+                let ragged = match a.get(1..) == b.get(1..) {
+                    true => format!(", keep each as long as it is with `ragged: [{name}]`,"),
+                    false => ",".to_owned(),
+                };
                 return Err(failure(format!(
-                    "`{name}` has the extents {a:?} in one record of a batch and {b:?} in another: fill it up with `pad: {{ {name}: 0 }}`, or make all the same size before"
+                    "`{name}` has the extents {a:?} in one record of a batch and {b:?} in another: fill it up with `pad: {{ {name}: 0 }}`{ragged} or make all the same size before"
                 )));
             }
             for (most, extent) in most.iter_mut().zip(row.shape()) {

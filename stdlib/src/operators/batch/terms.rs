@@ -1,7 +1,7 @@
 //! What a call of `batch` asks for, checked: the same for the compiler and for the run.
 
-use super::super::arguments::{int, named, number, numbers, size, visible, word};
-use plan::{Arg, DType, Extent, Field, Type};
+use super::super::arguments::{int, named, number, numbers, size, texts, visible, word};
+use plan::{Arg, DType, Extent, Field, RaggedField, Type};
 use runtime::MAX_RANK;
 
 /// Where `by` stands among the arguments.
@@ -32,7 +32,7 @@ pub(super) struct Terms {
     /// The upper ends of the intervals of `by`, rising.
     pub(super) bounds: Vec<f64>,
     pub(super) tokens: Option<usize>,
-    /// A mistake in the names of `pad` or `multiple`, for the compiler alone: fields that nobody
+    /// A mistake in the names of `pad`, `multiple` or `ragged`, for the compiler alone: fields that nobody
     /// reads are gone when it runs.
     pub(super) unknown: Option<String>,
 }
@@ -45,13 +45,26 @@ pub(super) struct Lane {
     pub(super) pad: Option<Vec<u8>>,
     /// For each axis of a row, what its extent is a multiple of; empty where that is 1 for all.
     pub(super) multiples: Vec<usize>,
+    /// Whether rows keep their lengths: the batch has them end to end, and where each begins.
+    pub(super) ragged: bool,
+}
+
+/// A field of a batch, as it is made of the rows of a lane.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Part {
+    /// Row after row.
+    Rows,
+    /// The rows end to end.
+    Values,
+    /// Where each of them begins.
+    Offsets,
 }
 
 impl Terms {
     /// Reads and checks the arguments for a stream of these fields.
     pub(super) fn read(args: &[Arg], fields: &[Field], by: Option<&Type>) -> Result<Self, String> {
-        let [rows, tail, pad, _, bounds, tokens, multiple] = args else {
-            return Err("`batch` has seven parameters".to_owned());
+        let [rows, tail, pad, _, bounds, tokens, multiple, ragged] = args else {
+            return Err("`batch` has eight parameters".to_owned());
         };
         let tail = match word(tail) {
             "keep" => Tail::Keep,
@@ -61,6 +74,12 @@ impl Terms {
         let mut lanes =
             visible(fields).into_iter().map(Lane::new).collect::<Result<Vec<_>, _>>()?;
         let mut unknown = None;
+        for name in texts(ragged) {
+            match lane(&mut lanes, name, "ragged") {
+                Ok(lane) => lane.ragged = true,
+                Err(why) => unknown = Some(why),
+            }
+        }
         for (name, value) in named(pad) {
             match lane(&mut lanes, &name, "pad") {
                 Ok(lane) => {
@@ -144,6 +163,7 @@ impl Terms {
         if let Some(unknown) = &self.unknown {
             return Err(unknown.clone());
         }
+        self.lanes.iter().filter(|it| it.ragged).try_for_each(Lane::check_ragged)?;
         if !self.sorts_alike() {
             self.lanes.iter().try_for_each(Lane::check_extents)?;
         }
@@ -153,7 +173,8 @@ impl Terms {
             }
             _ => Extent::Unknown,
         };
-        let mut fields: Vec<Field> = self.lanes.iter().map(|it| it.batched(&rows)).collect();
+        let batched = |it: &Lane| it.batched(&rows).map(|it| it.1).collect::<Vec<_>>();
+        let mut fields: Vec<Field> = self.lanes.iter().flat_map(batched).collect();
         if self.tail == Tail::Mask {
             if fields.iter().any(|it| it.name == "valid") {
                 return Err(
@@ -186,7 +207,9 @@ impl Lane {
             Type::Tensor { shape, .. } if shape.len() == MAX_RANK => {
                 Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"))
             }
-            Type::Tensor { .. } => Ok(Self { field, pad: None, multiples: Vec::new() }),
+            Type::Tensor { .. } => {
+                Ok(Self { field, pad: None, multiples: Vec::new(), ragged: false })
+            }
             _ => Err(format!("`{name}` is `{ty}`: say what it is with `as` before `batch`")),
         }
     }
@@ -199,6 +222,12 @@ impl Lane {
     /// Fails where rows are never made longer.
     fn check_pads(&self, parameter: &str) -> Result<(), String> {
         let Field { name, ty } = &self.field;
+        if self.ragged {
+            return Err(format!(
+                "`{parameter}` and `ragged` both name `{name}`: rows that stay as long as they are need no filling, so \
+                 leave it out of one of them"
+            ));
+        }
         match self.is_text() {
             true => Err(format!(
                 "`{parameter}` names `{name}`, which is `{ty}`: texts stay as long as they are, so leave it out there"
@@ -207,14 +236,33 @@ impl Lane {
         }
     }
 
+    /// Fails where rows have nothing to differ in but their first axis.
+    fn check_ragged(&self) -> Result<(), String> {
+        let Field { name, ty } = &self.field;
+        let wrong = |why: &str| Err(format!("`ragged` names `{name}`, which is `{ty}`: {why}"));
+        match self.shape() {
+            _ if self.is_text() => {
+                wrong("texts stay as long as they are anyway, so leave it out there")
+            }
+            [] => wrong("each record has one number, so leave it out there"),
+            [_, inner @ ..] if inner.iter().any(|it| !matches!(it, Extent::Known(_))) => wrong(
+                "rows may differ in their first axis only, so give the others the same extents before, or fill short \
+                 ones up with `pad`",
+            ),
+            [Extent::Known(_), ..] => wrong("it is as long in every record, so leave it out there"),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether its rows have the extents of every row of every batch.
     pub(super) fn is_alike(&self) -> bool {
-        self.multiples.is_empty() && self.field.ty.fixed().is_some()
+        !self.ragged && self.multiples.is_empty() && self.field.ty.fixed().is_some()
     }
 
     /// Fails where rows may differ in their extents, and nothing fills the short ones up.
     fn check_extents(&self) -> Result<(), String> {
-        if self.pad.is_some() || self.is_text() || self.field.ty.fixed().is_some() {
+        let told = self.pad.is_some() || self.ragged;
+        if told || self.is_text() || self.field.ty.fixed().is_some() {
             return Ok(());
         }
         let Field { name, ty } = &self.field;
@@ -228,6 +276,10 @@ impl Lane {
             true => format!(
                 "give all the same size before (`resize`, `random_resized_crop`, `center_crop`), or fill \
                  small ones up with `pad: {{ {name}: {zero} }}`"
+            ),
+            false if self.may_be_ragged() => format!(
+                "fill short ones up with `pad: {{ {name}: {zero} }}`, keep each as long as it is with `ragged: [{name}]`, \
+                 or give all the same extents before"
             ),
             false => format!(
                 "fill short ones up with `pad: {{ {name}: {zero} }}`, or give all the same extents before"
@@ -266,8 +318,41 @@ impl Lane {
         Ok(if all.iter().all(|it| *it == 1) { Vec::new() } else { all })
     }
 
+    /// Whether rows differ in nothing but their first axis.
+    fn may_be_ragged(&self) -> bool {
+        Self { ragged: true, ..self.clone() }.check_ragged().is_ok()
+    }
+
+    /// The fields of the batch that it becomes.
+    pub(super) fn batched(&self, rows: &Extent) -> impl Iterator<Item = (Part, Field)> + use<> {
+        let fields = match self.ragged {
+            true => self.two_fields(rows).to_vec(),
+            false => vec![(Part::Rows, self.stacked(rows))],
+        };
+        fields.into_iter()
+    }
+
+    /// The rows end to end, and where they begin.
+    fn two_fields(&self, rows: &Extent) -> [(Part, Field); 2] {
+        let field = |end: &str, dtype, shape| Field {
+            name: format!("{}{end}", self.field.name),
+            ty: Type::Tensor { dtype, shape },
+        };
+        let inner = self.shape().iter().skip(1).cloned();
+        let values = [Extent::Unknown].into_iter().chain(inner).collect();
+        let one_more = match rows {
+            Extent::Known(n) => Extent::Known(n + 1),
+            _ => Extent::Unknown,
+        };
+        let dtype = self.field.ty.dtype().expect("it is a tensor");
+        [
+            (Part::Values, field(RaggedField::VALUES, dtype, values)),
+            (Part::Offsets, field(RaggedField::OFFSETS, DType::I64, vec![one_more])),
+        ]
+    }
+
     /// The field with an axis more.
-    fn batched(&self, rows: &Extent) -> Field {
+    fn stacked(&self, rows: &Extent) -> Field {
         let multiple = |axis: usize| self.multiples.get(axis).map_or(1, |it| *it as u64);
         let extent = |(axis, it): (usize, &Extent)| match it {
             Extent::Known(n) => Extent::Known(n.next_multiple_of(multiple(axis))),

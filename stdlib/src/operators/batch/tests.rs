@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 /// The arguments of a call; left out where not said.
 fn args(said: &[(usize, Arg)]) -> Vec<Arg> {
-    let mut all = vec![Arg::None; 7];
+    let mut all = vec![Arg::None; 8];
     all[1] = Arg::Word("drop".to_owned());
     for (at, arg) in said {
         all[*at] = arg.clone();
@@ -210,6 +210,66 @@ fn short_rows_are_padded() {
     check(&ENTRY, &call, &[input], expected);
 }
 
+fn names(all: &[&str]) -> (usize, Arg) {
+    (7, Arg::List(all.iter().map(|it| Arg::Text((*it).to_owned())).collect()))
+}
+
+/// A batch of `ragged` with the rows end to end, filled up to `n` rows.
+fn end_to_end(rows: &[&Record], n: usize) -> Record {
+    let ids: Vec<u64> = rows.iter().map(|it| it.id).collect();
+    let lengths = (0..n).map(|it| rows.get(it).map_or(0, |it| it.values[0].shape[0] as i64));
+    let ends = lengths.scan(0, |end, it| {
+        *end += it;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = [0].into_iter().chain(ends).collect();
+    let values = (0..2).flat_map(|field| {
+        let all = || rows.iter().map(|it| &it.values[field]);
+        let mut shape = rows[0].values[field].shape.clone();
+        shape[0] = all().map(|it| it.shape[0]).sum();
+        let bytes = all().flat_map(|it| it.bytes.iter().copied()).collect();
+        let dtype = rows[0].values[field].dtype;
+        [Value { dtype, shape, bytes }, Value::new(&[n + 1], &offsets)]
+    });
+    Record { id: lineage(&ids), values: values.collect() }
+}
+
+#[test]
+fn rows_keep_their_lengths() {
+    let (input, both) = (ragged(50), names(&["boxes", "ids"]));
+    for size in [1, 7, 50] {
+        let call = |word| args(&[(0, Arg::Int(size as i64)), tail(word), both.clone()]);
+        let all: Vec<Vec<&Record>> = input.chunks(size).map(|it| it.iter().collect()).collect();
+        let kept: Vec<Record> = all.iter().map(|it| end_to_end(it, it.len())).collect();
+        let full = kept.iter().take(50 / size).cloned().collect();
+        check(&ENTRY, &call("drop"), from_ref(&input), full);
+        check(&ENTRY, &call("keep"), from_ref(&input), kept);
+        let masked = all.iter().map(|it| {
+            let mut batch = end_to_end(it, size);
+            let valid: Vec<bool> = (0..size).map(|row| row < it.len()).collect();
+            batch.values.push(Value::new(&[size], &valid));
+            batch
+        });
+        check(&ENTRY, &call("mask"), from_ref(&input), masked.collect());
+    }
+    // With buckets; one field is padded.
+    let (kept, pad) = (names(&["boxes"]), record(&[("ids", Arg::Int(0))]));
+    let by = (3, Arg::Column(2));
+    let call = args(&[(0, Arg::Int(3)), tail("keep"), (2, pad), by, (4, ints(&[4])), kept]);
+    let case = Case { entry: &ENTRY, args: &call, names: &[], inputs: from_ref(&input) };
+    let fields = [("ids", "i32[?, ?]"), ("boxes.values", "u8[?, 2]"), ("boxes.offsets", "i64[?]")];
+    assert_eq!(case.output().unwrap(), fields.map(|it| field(it.0, it.1)));
+    let limits = Limits { block: 64 * 3 * 2, size: 3, keep: true };
+    let expected = bucketed(&input, limits, |it| usize::from(it > 4), |_, _| false);
+    let expected = expected.iter().map(|it| {
+        let mut batch = end_to_end(it, it.len());
+        let pads = [vec![0; 4], vec![0]];
+        batch.values.splice(..2, batch_of(it, &pads, 1).values.into_iter().take(1));
+        batch
+    });
+    check(&ENTRY, &call, from_ref(&input), expected.collect());
+}
+
 #[test]
 fn an_inner_axis_is_padded_row_by_row() {
     let input = table(&[("x", "u8[?, ?]")], 2, |it| {
@@ -397,6 +457,32 @@ fn mistakes_are_found_before_the_run() {
             "`pad` of `i` must be a number of its type, `i64`",
         ),
         (args(&[size.clone(), (6, record(&[("x", Arg::Int(8))]))]), plain(1), "`pad: { x: 0 }`"),
+        (
+            args(&[size.clone(), names(&["idz"])]),
+            ragged(1),
+            "`ragged` names `idz`, and the fields are",
+        ),
+        (
+            args(&[size.clone(), names(&["name"])]),
+            records(1),
+            "texts stay as long as they are anyway",
+        ),
+        (args(&[size.clone(), names(&["i"])]), records(1), "each record has one number"),
+        (
+            args(&[size.clone(), names(&["x"])]),
+            records(1),
+            "`f32[3]`: it is as long in every record",
+        ),
+        (
+            args(&[size.clone(), names(&["x"])]),
+            table(&[("x", "u8[?, ?]")], 0, |_| Vec::new()),
+            "may differ in their first axis only",
+        ),
+        (
+            args(&[size.clone(), names(&["ids"]), (2, record(&[("ids", Arg::Int(0))]))]),
+            ragged(1),
+            "`pad` and `ragged` both name `ids`",
+        ),
     ];
     for (args, input, message) in cases {
         let found = refused(&ENTRY, &args, &[input]);
