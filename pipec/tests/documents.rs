@@ -240,6 +240,12 @@ fn lay_out_photographs(folder: &Folder) {
     folder.write("data/labels.csv", &labels);
     let line = |i: usize| format!("{{\"image\": \"{i}.jpg\", \"text\": \"picture {i}\"}}\n");
     folder.write("data/captions.jsonl", &(0..12).map(line).collect::<String>());
+    let line = |i: usize| {
+        let boxes = vec!["[10, 20, 50, 80]"; i % 3 + 1].join(", ");
+        let labels = vec!["3"; i % 3 + 1].join(", ");
+        format!("{{\"image\": \"{i}.jpg\", \"boxes\": [{boxes}], \"label\": [{labels}]}}\n")
+    };
+    folder.write("data/boxes.jsonl", &(0..12).map(line).collect::<String>());
 }
 
 /// The pictures and their masks, where the recipe says that they are.

@@ -137,6 +137,7 @@ FUNCTIONS = (
     "normal",
     "plasma",
     "resize",
+    "select",
     "to_str",
     "clamp",
     "floor",

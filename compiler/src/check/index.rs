@@ -117,7 +117,9 @@ impl<'a> Checker<'a> {
                 return self.report(errors::gather_first_axis(at));
             }
             *axis += 1;
-            return self.library_call("gather", vec![Arg::Expr(id), Arg::Expr(*of)], at);
+            let is_condition = self.ty(*of).dtype() == Some(DType::Bool);
+            let chosen = if is_condition { "select" } else { "gather" };
+            return self.library_call(chosen, vec![Arg::Expr(id), Arg::Expr(*of)], at);
         }
         let turned = self.front(id, *axis, rank, at);
         match turned {

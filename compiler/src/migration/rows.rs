@@ -198,6 +198,7 @@ rows! {
     Name, "Python", ["choice" "choices"], Told, "`one_of([1, 2, 3])` takes one, `random_index(10)` draws an index";
     Name, "NumPy, PyTorch", ["size" "ndim" "numel"], Told, "`image.shape` has the extents, `len(ids)` the first of them";
     Name, "NumPy", ["power"], Told, "a power is `x ** 2.0`";
+    Name, "NumPy, PyTorch, TensorFlow", ["compress" "masked_select" "boolean_mask"], Renamed("select"), "`ids[ids > 4]` has the elements for which it is true";
     Name, "pandas, NumPy", ["isin" "in1d"], Told, "`label in [1, 2]` is true where one of these is equal";
     Name, "Python", ["int"], Told, "`i64(x)` makes a whole number of a number, `parse_int(text)` of a text";
     Name, "Python", ["float"], Told, "`f32(x)` makes a float of a number, `parse_float(text)` of a text";

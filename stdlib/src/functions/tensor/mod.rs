@@ -25,6 +25,7 @@ mod one_hot;
 mod prod;
 mod reduce;
 mod reshape;
+mod select;
 mod shape;
 mod shapes;
 mod slice;
@@ -93,6 +94,7 @@ pub(crate) static ALL: &[&Function] = &[
     &len::ENTRY,
     &one_hot::ENTRY,
     &reshape::ENTRY,
+    &select::ENTRY,
     &shape::ENTRY,
     &slice::ENTRY,
     &stack::ENTRY,
