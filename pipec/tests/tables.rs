@@ -202,6 +202,29 @@ pipeline both = zip({ a: train, b: val })
 }
 
 #[test]
+fn a_run_that_ends_at_a_row_gives_all_that_comes_before_it() {
+    // More than is read at once, with line ends between quotes.
+    let rows: String = (0..60_000)
+        .map(|i| match i {
+            45_000 => format!("{i},x,many\n"),
+            _ => format!("{i},\"a \"\"{i}\"\"\nb\",{}.5\n", i % 7),
+        })
+        .collect();
+    let program = program("csv(\"a.csv\") |> batch(1000)");
+    let table = format!("id,text,size\n{rows}");
+    let folder = Folder::of("tables-before", &[("p.pipe", &program), ("a.csv", &table)]);
+    let said = ["45 batches", "a.csv`: line 90002: column `size` is `f64`", "here is `many`"];
+    for workers in ["1", "4"] {
+        folder.pipec(&["run", "p.pipe", "--workers", workers, "--out", workers]).ends(5, &said);
+    }
+    assert!(folder.files("1") == folder.files("4"));
+    // A quote that nothing closes ends it where its record begins.
+    let open = rows.replace("many", "1") + "60000,\"x,1\n";
+    folder.write("a.csv", &format!("id,text,size\n{open}"));
+    folder.pipec(&["run", "p.pipe"]).ends(5, &["60 batches", "line 120001", "is not closed"]);
+}
+
+#[test]
 fn a_late_row_that_does_not_fit_is_told_alike_by_a_built_file() {
     let rows: String = (0..3000)
         .map(|i| format!("{}\n", if i == 2500 { "abc".into() } else { i.to_string() }))
@@ -210,8 +233,10 @@ fn a_late_row_that_does_not_fit_is_told_alike_by_a_built_file() {
     let folder = Folder::of("late", &[("p.pipe", program), ("late.csv", &format!("v\n{rows}"))]);
     let told = "line 2502: column `v` is `i64`, as the first 1,000 rows say, and here is `abc`";
     let run = folder.pipec(&["run", "p.pipe"]);
-    run.ends(5, &[told, "types: { v: str }"]);
+    run.ends(5, &["25 batches", told, "types: { v: str }"]);
     folder.pipec(&["build", "p.pipe", "-o", "built"]).ends(0, &[]);
     let built = folder.command_of(&folder.join("built"), &["run"]).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&built.stderr), run.err);
+    // What stands before it are times.
+    let error = |it: &str| it[it.find("error:").unwrap()..].to_owned();
+    assert_eq!(error(&String::from_utf8_lossy(&built.stderr)), error(&run.err));
 }

@@ -8,6 +8,7 @@ mod build;
 mod cut;
 mod deal;
 mod flow;
+mod found;
 mod handed;
 mod hands;
 mod lanes;

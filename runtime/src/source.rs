@@ -63,6 +63,17 @@ pub trait Stream: Send {
     /// Appends at most `rows` records; none at the end.
     fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure>;
 
+    /// Whether records are found first, by [`Stream::find`], and then read by any thread.
+    fn finds(&self) -> bool {
+        false
+    }
+
+    /// What `next` would append, found and not read yet: at most `rows` records, and none at the end.
+    fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {
+        let _ = rows;
+        Err(Failure::Program("a source does not find its records, a bug of pipec".to_owned()))
+    }
+
     /// Where the next record stands, in a few numbers; none where it can only be come to by
     /// reading.
     fn place(&self) -> Option<Vec<u64>> {
@@ -74,6 +85,20 @@ pub trait Stream: Send {
         let _ = place;
         Err(Failure::State("the source cannot be read from there on".to_owned()))
     }
+}
+
+/// Records of a stream that were found in their order: what is left to do, any thread does, as often as it
+/// likes.
+#[expect(clippy::len_without_is_empty, reason = "nothing is found at the end alone")]
+pub trait Unread: Send + Sync {
+    /// How many records they are.
+    fn len(&self) -> usize;
+
+    /// Bytes that they take where they lie.
+    fn bytes(&self) -> usize;
+
+    /// Appends them. Where one ends the run, those before it were appended.
+    fn read(&self, out: &mut ChunkBuilder) -> Result<(), Failure>;
 }
 
 /// What a source's inputs are: each file's name below the pattern's root, and its size.

@@ -9,6 +9,8 @@
 mod declare;
 mod functions;
 pub mod listing;
+mod marks;
+mod numbers;
 mod operators;
 mod pixels;
 pub mod records;

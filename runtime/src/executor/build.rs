@@ -212,7 +212,11 @@ impl Build<'_> {
                 self.sources[id] = Some(source.clone());
                 let class = if source.waits() { Class::Reader } else { Class::Worker };
                 let kind = self.supply(stage, source);
+                let finds = matches!(&kind, Kind::Stream { supply, .. } if supply.finds);
                 self.push(id, class, kind);
+                if finds {
+                    self.push_finish(id);
+                }
             }
             Code::Transform(transform) => {
                 let class = if transform.reads { Class::Reader } else { Class::Worker };
@@ -223,9 +227,7 @@ impl Build<'_> {
                 let (operating, finishes_apart) = self.operator(stage)?;
                 self.push(id, Class::Worker, Kind::Operator(operating));
                 if finishes_apart {
-                    let serial = self.nodes.last_mut().expect("it was just made");
-                    serial.is_last = false;
-                    self.push(id, Class::Worker, Kind::Finish);
+                    self.push_finish(id);
                 }
             }
         }
@@ -249,7 +251,8 @@ impl Build<'_> {
             unreachable!("the stage is a source")
         };
         let is_whole = self.lane == Lane::ONE;
-        let in_order = is_whole && shuffles.is_empty() && source.stream().is_some();
+        let stream = source.stream().filter(|_| is_whole && shuffles.is_empty());
+        let in_order = stream.is_some();
         let supply = Arc::new(Supply {
             source,
             columns: stage.columns.clone(),
@@ -259,6 +262,7 @@ impl Build<'_> {
             laps: *laps,
             lane: self.lane,
             rows: self.rows(stage),
+            finds: stream.is_some_and(|it| it.finds()),
             pool: self.pool.clone(),
         });
         match in_order {
@@ -356,6 +360,12 @@ impl Build<'_> {
         maker.holds = first.holds();
         let finishes_apart = maker.finishes_apart;
         Ok((operating(maker), finishes_apart))
+    }
+
+    /// What the node that was just made leaves to do in any order.
+    fn push_finish(&mut self, stage: usize) {
+        self.nodes.last_mut().expect("it was just made").is_last = false;
+        self.push(stage, Class::Worker, Kind::Finish);
     }
 
     fn push(&mut self, stage: usize, class: Class, kind: Kind) {

@@ -91,11 +91,14 @@ impl State {
     }
 
     fn finish_draw(&mut self, id: usize, drawn: Drawn, kept: Box<Cursor>) {
-        if drawn.chunk.rows > 0 {
-            let at = At::new(Point::Stream(drawn.from));
-            self.send_new(id, Parcel { at, ..Parcel::new(drawn.chunk) });
+        let Drawn { parcel, from, is_last, failure } = drawn;
+        if parcel.chunk.rows > 0 {
+            self.send_new(id, Parcel { at: At::new(Point::Stream(from)), ..parcel });
         }
-        if drawn.is_last {
+        if let Some(failure) = failure {
+            let failure = at(failure, &self.nodes[id].name.label);
+            self.send(id, Item::Failed(failure));
+        } else if is_last {
             self.nodes[id].epoch += 1;
             self.send(id, Item::End);
         } else if let Kind::Stream { cursor, .. } = &mut self.nodes[id].kind {

@@ -3,6 +3,7 @@
 use super::{
     cut::{Batch, Cut, Pieces, Stretch},
     deal::{Deal, Rounds, Terms},
+    found::Found,
     lanes::Lane,
     losses::{Losses, Name},
     measured::Measured,
@@ -81,7 +82,7 @@ pub(super) enum Kind {
     },
     /// What an operator does in order.
     Operator(Operating),
-    /// What an operator leaves to do in any order.
+    /// What an operator, or a source that is read through, leaves to do in any order.
     Finish,
 }
 
@@ -161,8 +162,17 @@ pub(super) struct Parcel {
     /// The batch that it was written into, until the next node takes it.
     #[expect(dead_code, reason = "that it is held tells that the batch is under way")]
     pub(super) batch: Option<Arc<Batch>>,
-    /// What is to be done to it next, with its number.
-    pub(super) finish: Option<(Finish, u64)>,
+    /// What is to be done to it next.
+    pub(super) left: Option<Left>,
+}
+
+/// What the first node of a stage leaves to do, in any order.
+#[derive(Clone)]
+pub(super) enum Left {
+    /// The parallel step of an operator, on the chunk and its number.
+    Finish(Finish, u64),
+    /// The records of a source are to be read.
+    Found(Arc<Found>),
 }
 
 /// Tasks begun, in order; each outcome waits here for those before it.
@@ -483,7 +493,7 @@ impl Parcel {
 
     /// A chunk whose place is said later.
     pub(super) fn new(chunk: Chunk) -> Self {
-        Self { bytes: chunk.bytes(), chunk, at: At::start(), batch: None, finish: None }
+        Self { bytes: chunk.bytes(), chunk, at: At::start(), batch: None, left: None }
     }
 }
 

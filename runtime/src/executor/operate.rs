@@ -2,7 +2,7 @@
 
 use super::{
     cut::Stretch,
-    node::{Item, Parcel},
+    node::{Item, Left, Parcel},
     position::{At, Point},
     task::Work,
 };
@@ -179,7 +179,7 @@ impl Maker {
         let parcel = match &opened.finish {
             None => Parcel::new(chunk),
             Some(finish) if self.finishes_apart => {
-                Parcel { finish: Some((finish.clone(), number)), ..Parcel::new(chunk) }
+                Parcel { left: Some(Left::Finish(finish.clone(), number)), ..Parcel::new(chunk) }
             }
             Some(finish) => Parcel::new(finish(chunk, number)?),
         };

@@ -44,6 +44,10 @@ impl Resuming<'_> {
                 self.nodes[id].losses.resume(losses);
                 self.node(self.nodes[id].inputs[0], input)
             }
+            (Kind::Finish, Point::Stream(_)) => {
+                let input = self.nodes[id].inputs[0];
+                self.node(input, &At { point: at.point.clone(), skip: 0 })
+            }
             (Kind::Finish, Point::Operator { .. }) => {
                 self.operator(self.nodes[id].inputs[0], &at.point)
             }

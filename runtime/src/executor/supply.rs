@@ -1,6 +1,11 @@
 //! Sources: which record comes when, and how chunks of them are made.
 
-use super::{lanes::Lane, position::StreamPlace};
+use super::{
+    found::{Found, Pieces},
+    lanes::Lane,
+    node::Parcel,
+    position::StreamPlace,
+};
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Permutation, Pool, Source, Stream, mix};
 use plan::{DType, Field, Type};
 use std::{ops::Range, sync::Arc};
@@ -21,6 +26,8 @@ pub(super) struct Supply {
     pub(super) lane: Lane,
     /// Records of a chunk.
     pub(super) rows: usize,
+    /// Whether what is read in order is found first (`Stream::finds`).
+    pub(super) finds: bool,
     pub(super) pool: Pool,
 }
 
@@ -75,15 +82,36 @@ pub(super) struct Pass {
 
 /// A chunk of a stream.
 pub(super) struct Drawn {
-    pub(super) chunk: Chunk,
+    pub(super) parcel: Parcel,
     /// Where its first record stands.
     pub(super) from: StreamPlace,
     /// Whether nothing follows in this epoch.
     pub(super) is_last: bool,
+    /// Why nothing can follow.
+    pub(super) failure: Option<Failure>,
+}
+
+/// What takes records from a stream.
+pub(super) trait Taking {
+    /// How many it has.
+    fn rows(&self) -> usize;
+
+    /// Takes at most `rows` records more; none at the end.
+    fn take(&mut self, stream: &mut dyn Stream, rows: usize) -> Result<(), Failure>;
+}
+
+impl Taking for ChunkBuilder {
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+
+    fn take(&mut self, stream: &mut dyn Stream, rows: usize) -> Result<(), Failure> {
+        stream.next(rows, self)
+    }
 }
 
 /// The laps that the records of a chunk belong to: each with its records, in order.
-type Laps = Vec<(u64, Range<usize>)>;
+pub(super) type Laps = Vec<(u64, Range<usize>)>;
 
 impl Supply {
     /// The records of one pass.
@@ -119,7 +147,7 @@ impl Supply {
             }
             place += len;
         }
-        let mut out = ChunkBuilder::new(&self.columns, numbers.len(), *epoch, &self.pool);
+        let mut out = self.builder(numbers.len(), *epoch);
         self.source.fetch(&numbers, &mut out)?;
         if out.rows() != numbers.len() {
             let (found, asked) = (out.rows(), numbers.len());
@@ -140,34 +168,57 @@ impl Supply {
     }
 
     /// Gives the records of later laps ids of their own: copies of those of the first.
-    fn as_copies(&self, chunk: Chunk, laps: &Laps) -> Chunk {
+    pub(super) fn as_copies(&self, chunk: Chunk, laps: &Laps) -> Chunk {
         if laps.iter().all(|(lap, _)| *lap == 0) {
             return chunk;
         }
         let mut ids = Builder::new(&Type::scalar(DType::U64), chunk.rows, &self.pool);
         for (lap, rows) in laps {
-            for &id in &chunk.ids()[rows.clone()] {
+            // What comes before a failure are fewer.
+            for &id in &chunk.ids()[rows.start.min(chunk.rows)..rows.end.min(chunk.rows)] {
                 ids.push_scalar(if *lap == 0 { id } else { mix(id, *lap) });
             }
         }
         Chunk { ids: ids.finish(), ..chunk }
     }
 
-    /// The next records of a source that is read in order.
-    pub(super) fn draw(&self, cursor: &mut Cursor, epoch: u32) -> Result<Drawn, Failure> {
-        let mut out = ChunkBuilder::new(&self.columns, self.rows, epoch, &self.pool);
+    /// What a chunk of about so many records is written to.
+    pub(super) fn builder(&self, rows: usize, epoch: u32) -> ChunkBuilder {
+        ChunkBuilder::new(&self.columns, rows, epoch, &self.pool)
+    }
+
+    /// The next records of a source that is read in order, as far as they come before a failure.
+    pub(super) fn draw(self: &Arc<Self>, cursor: &mut Cursor, epoch: u32) -> Drawn {
         let from = cursor.place();
-        let (mut laps, mut is_last) = (Laps::new(), false);
-        while out.rows() < self.rows && !is_last {
-            let before = out.rows();
-            is_last = !self.open_lap(cursor)? || self.draw_some(cursor, &mut out)?;
-            laps.push((cursor.lap, before..out.rows()));
+        let (parcel, drawn) = if self.finds {
+            let mut pieces = Pieces::default();
+            let (laps, drawn) = self.draw_to(cursor, &mut pieces);
+            (Found::new(self.clone(), pieces, (laps, epoch)).into_parcel(), drawn)
+        } else {
+            let mut out = self.builder(self.rows, epoch);
+            let (laps, drawn) = self.draw_to(cursor, &mut out);
+            out.truncate(out.rows());
+            (Parcel::new(self.as_copies(out.finish(), &laps)), drawn)
+        };
+        let is_last = matches!(drawn, Ok(true));
+        Drawn { parcel, from, is_last, failure: drawn.err() }
+    }
+
+    /// Takes the records of a chunk; whether nothing follows.
+    fn draw_to(&self, cursor: &mut Cursor, to: &mut dyn Taking) -> (Laps, Result<bool, Failure>) {
+        let mut laps = Laps::new();
+        while to.rows() < self.rows {
+            let before = to.rows();
+            let drawn = self.draw_some(cursor, to);
+            laps.push((cursor.lap, before..to.rows()));
             if cursor.stream.is_none() {
                 cursor.lap += 1;
             }
+            if !matches!(drawn, Ok(false)) {
+                return (laps, drawn);
+            }
         }
-        let chunk = self.as_copies(out.finish(), &laps);
-        Ok(Drawn { chunk, from, is_last })
+        (laps, Ok(false))
     }
 
     /// Opens the next pass where none is open; `false` where there is none.
@@ -201,15 +252,19 @@ impl Supply {
         Ok(true)
     }
 
-    /// Reads on; closes the pass at its end. Whether the source is empty, so that no pass helps.
-    fn draw_some(&self, cursor: &mut Cursor, out: &mut ChunkBuilder) -> Result<bool, Failure> {
-        let left = self.take.map_or(u64::MAX, |it| it - cursor.lap_rows);
-        let rows = (self.rows - out.rows()).min(usize::try_from(left).unwrap_or(usize::MAX));
-        let before = out.rows();
-        if let Some(stream) = cursor.stream.as_mut().filter(|_| rows > 0) {
-            stream.next(rows, out)?;
+    /// Reads on; closes the pass at its end. Whether there is no further one, or the source is empty, so that
+    /// none helps.
+    fn draw_some(&self, cursor: &mut Cursor, to: &mut dyn Taking) -> Result<bool, Failure> {
+        if !self.open_lap(cursor)? {
+            return Ok(true);
         }
-        let found = out.rows() - before;
+        let left = self.take.map_or(u64::MAX, |it| it - cursor.lap_rows);
+        let rows = (self.rows - to.rows()).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let before = to.rows();
+        if let Some(stream) = cursor.stream.as_mut().filter(|_| rows > 0) {
+            to.take(&mut **stream, rows)?;
+        }
+        let found = to.rows() - before;
         cursor.lap_rows += found as u64;
         if found > 0 {
             return Ok(false);

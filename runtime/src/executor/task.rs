@@ -3,7 +3,7 @@
 use super::{
     bug,
     cut::Piece,
-    node::{Done, Item, Parcel},
+    node::{Done, Item, Left, Parcel},
     operate::{Maker, Next, Opened, Step},
     supply::{Cursor, Drawn, Pass, Places, Supply},
 };
@@ -59,7 +59,7 @@ pub(super) enum Work {
     Compute(Arc<Compiled>, Chunk),
     /// Computes a transform into the rows of a batch.
     Place(Arc<Compiled>, Piece),
-    /// Does the parallel step of an operator.
+    /// Does the parallel step of an operator, or reads what a source has found.
     Finish(Parcel),
     /// Makes an operator, or gives it the next chunk of an input or its end.
     Step(Arc<Maker>, Option<Box<Opened>>, Option<(usize, Next)>, u32),
@@ -252,7 +252,7 @@ impl Work {
             Self::Fetch(supply, places) => fetch(&supply, &places),
             Self::Draw(supply, cursor, epoch) => {
                 let mut cursor = cursor.unwrap_or_default();
-                let drawn = supply.draw(&mut cursor, epoch)?;
+                let drawn = supply.draw(&mut cursor, epoch);
                 Ok(Product::Drawn(drawn, cursor))
             }
             Self::Compute(compiled, chunk) => {
@@ -266,10 +266,15 @@ impl Work {
                 let computed = compute(&compiled, registers, (&piece.chunk, Some(&to)), manner)?;
                 Ok(done(computed, |chunk| piece.into_parcel(chunk)))
             }
-            Self::Finish(parcel) => match parcel.finish {
-                Some((finish, number)) => {
+            Self::Finish(parcel) => match parcel.left {
+                Some(Left::Finish(finish, number)) => {
                     let item = Item::Chunk(Parcel::new(finish(parcel.chunk, number)?));
                     Ok(Product::Done(Done { item, ..Done::default() }))
+                }
+                Some(Left::Found(found)) => {
+                    let (chunk, failure) = found.read()?;
+                    let item = Item::Chunk(Parcel::new(chunk));
+                    Ok(Product::Done(Done { item, failure, ..Done::default() }))
                 }
                 None => Ok(Product::Done(Done { item: Item::Chunk(parcel), ..Done::default() })),
             },

@@ -124,6 +124,7 @@ fn streams_and_indices_give_the_same() {
         };
         let expected = of("numbers");
         assert_eq!(of("streamed"), expected);
+        assert_eq!(of("found"), expected);
         assert_eq!(of("read"), expected);
         let len = (100 - cut.0).min(cut.1.unwrap_or(100)) * cut.2.unwrap();
         assert_eq!(expected.records.len() as u64, 2 * len);
@@ -183,6 +184,19 @@ fn a_failure_that_nobody_comes_to_is_none() {
     let output = check(draft, 2);
     assert_eq!(output.failure, None);
     assert_eq!(output.records.len(), 300);
+}
+
+#[test]
+fn what_comes_before_a_record_that_cannot_be_read_comes() {
+    for (laps, skip) in [(1, 0), (3, 20)] {
+        let mut draft = Draft::default();
+        let found = draft.cut_source(("found", &[200, 150]), (&[], skip, None, Some(laps)));
+        draft.map("burn", 50, found);
+        let output = check(draft, 2);
+        let torn = Failure::Io { path: "150".into(), detail: "it is torn".into() };
+        assert_eq!(output.failure, Some(torn));
+        assert!(output.values().into_iter().eq((skip as i64..150).map(|it| 3 * it + 1)));
+    }
 }
 
 #[test]
@@ -433,7 +447,7 @@ fn grow(draft: &mut Draft, seed: u64, depth: u64) -> StageId {
     let pick = |n: u64, of: u64| mix(mix(seed, depth), n) % of;
     let args = [1 + pick(1, 60) as i64];
     if depth == 0 {
-        let entry = ["numbers", "streamed", "read"][pick(2, 3) as usize];
+        let entry = ["numbers", "streamed", "found", "read"][pick(2, 4) as usize];
         let shuffles: &[u64] = if pick(3, 2) == 0 { &[] } else { &[8] };
         let laps = Some(1 + pick(4, 3));
         return draft.cut_source((entry, &args), (shuffles, pick(5, 10), Some(40), laps));

@@ -9,6 +9,7 @@ use runtime::Counted;
 use super::compressed::Input;
 use super::framing::{End, Framing, byte_order_mark, closing_quote, trim, unclosed};
 use super::{FileError, RecordFault};
+use crate::{marks::Marks, numbers};
 
 /// Bytes of a file that are looked at to find out about its table.
 const SAMPLE: usize = 1024 * 1024;
@@ -163,16 +164,11 @@ impl Splitter {
         record: &'f [u8],
         delimiter: u8,
     ) -> Result<Fields<'f>, RecordFault> {
-        self.spans.clear();
-        if memchr(b'"', record).is_none() {
-            let mut start = 0;
-            for end in memchr::memchr_iter(delimiter, record).chain([record.len()]) {
-                self.add(start, end)?;
-                start = end + 1;
-            }
+        if self.split_plain(record, delimiter)? {
             return Ok(Fields { bytes: record, spans: &self.spans });
         }
 
+        self.spans.clear();
         self.scratch.clear();
         let mut rest = Some(record);
         while let Some(bytes) = rest {
@@ -181,6 +177,21 @@ impl Splitter {
             self.add(start, self.scratch.len())?;
         }
         Ok(Fields { bytes: &self.scratch, spans: &self.spans })
+    }
+
+    /// Splits a record that has no quotes; `false` where it has.
+    fn split_plain(&mut self, record: &[u8], delimiter: u8) -> Result<bool, RecordFault> {
+        self.spans.clear();
+        let mut start = 0;
+        for end in Marks::of(record, [delimiter, b'"']) {
+            if record[end] == b'"' {
+                return Ok(false);
+            }
+            self.add(start, end)?;
+            start = end + 1;
+        }
+        self.add(start, record.len())?;
+        Ok(true)
     }
 
     /// Writes the first field without its quotes; returns what stands behind the delimiter after it.
@@ -212,6 +223,7 @@ impl Splitter {
         }
     }
 
+    #[inline]
     fn add(&mut self, start: usize, end: usize) -> Result<(), RecordFault> {
         if self.spans.len() == FIELDS_MAX {
             let message = format!("the record has more than {FIELDS_MAX} fields");
@@ -225,13 +237,13 @@ impl Splitter {
 /// Reads a field as a whole number; spaces around it do not count.
 #[must_use]
 pub fn parse_i64(field: &[u8]) -> Option<i64> {
-    str::from_utf8(field.trim_ascii()).ok()?.parse().ok()
+    numbers::whole(field.trim_ascii())
 }
 
 /// Reads a field as a number: `1`, `-1.5e3`, `inf`, `nan`; spaces around it do not count.
 #[must_use]
 pub fn parse_f64(field: &[u8]) -> Option<f64> {
-    str::from_utf8(field.trim_ascii()).ok()?.parse().ok()
+    numbers::float(field.trim_ascii())
 }
 
 /// Reads a field as `true` or `false`, in either case; spaces around it do not count.

@@ -3,13 +3,17 @@
 //! What a block holds depends on where it begins and on nothing else, so that a reader set to the
 //! position of a block gives that block again.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memchr::{memchr_iter, memchr2};
 use runtime::Counted;
 
 use super::compressed::Input;
-use super::framing::{BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark};
+use super::framing::{
+    BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark, closing_quote, trim,
+};
 use super::{FileError, Place, RecordFault, csv};
 
 /// Bytes that a block has, unless one record has more.
@@ -75,6 +79,57 @@ pub struct Block<'r> {
     pub bytes: &'r [u8],
     /// Its records; never none.
     pub records: &'r [Span],
+}
+
+/// Some records of one file, in order, that nobody else has.
+#[derive(Debug, Default)]
+pub struct OwnBlock {
+    /// Where it begins.
+    pub position: Position,
+    /// Its records.
+    pub records: Counted<Span>,
+    bytes: Counted<u8>,
+    /// The place of its first byte in `bytes`.
+    start: usize,
+}
+
+impl OwnBlock {
+    /// One of no records.
+    #[must_use]
+    pub fn at(position: Position) -> OwnBlock {
+        OwnBlock { position, ..OwnBlock::default() }
+    }
+
+    fn as_block(&self) -> Block<'_> {
+        let Self { position, records, bytes, start } = self;
+        Block { position: *position, bytes: &bytes[*start..], records }
+    }
+
+    /// The bytes of record `i`, without its line end.
+    #[must_use]
+    pub fn record(&self, i: usize) -> &[u8] {
+        self.as_block().record(i)
+    }
+
+    /// The bytes from the first of these records to the last.
+    #[must_use]
+    pub fn bytes(&self, records: Range<usize>) -> &[u8] {
+        let records = &self.records[records];
+        let Some((first, last)) = records.first().zip(records.last()) else { return &[] };
+        &self.as_block().bytes[first.start as usize..last.end as usize]
+    }
+
+    /// The number of the line, from 1, in which record `i` begins.
+    #[must_use]
+    pub fn line(&self, i: usize) -> u64 {
+        self.as_block().line(i)
+    }
+
+    /// The byte of the file at which record `i` begins.
+    #[must_use]
+    pub fn offset(&self, i: usize) -> u64 {
+        self.as_block().offset(i)
+    }
 }
 
 impl<'r> Block<'r> {
@@ -174,6 +229,33 @@ impl RecordReader {
     /// A file cannot be read, a record is longer than [`RECORD_MAX`], a quote is not closed, or a header
     /// differs from the table's. After an error, the reader stands where it stood before.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>, FileError> {
+        let Some((position, start)) = self.find_block()? else { return Ok(None) };
+        let bytes = &self.buffer[start..self.at];
+        Ok(Some(Block { position, bytes, records: &self.spans }))
+    }
+
+    /// The same, with the memory that it lies in.
+    ///
+    /// # Errors
+    /// Those of [`RecordReader::next_block`].
+    pub fn take_block(&mut self) -> Result<Option<OwnBlock>, FileError> {
+        let Some((position, start)) = self.find_block()? else { return Ok(None) };
+        let records = std::mem::take(&mut self.spans);
+        // Of a small file the block is copied, so that it does not hold memory for a large one; else what stands
+        // behind it is.
+        let mut copy = Counted::new();
+        if self.at < self.block / 2 {
+            copy.extend_from_slice(&self.buffer[start..self.at]);
+            return Ok(Some(OwnBlock { position, records, bytes: copy, start: 0 }));
+        }
+        copy.extend_from_slice(&self.buffer[self.at..]);
+        let mut bytes = std::mem::replace(&mut self.buffer, copy);
+        bytes.truncate(std::mem::take(&mut self.at));
+        Ok(Some(OwnBlock { position, records, bytes, start }))
+    }
+
+    /// Finds the next block: its position, and its first byte in the buffer.
+    fn find_block(&mut self) -> Result<Option<(Position, usize)>, FileError> {
         while self.position.file < self.files.len() as u32 {
             if self.input.is_some() && self.is_lost {
                 self.next_file();
@@ -189,8 +271,7 @@ impl RecordReader {
                 self.take_header(position, start)?;
             }
             if !self.spans.is_empty() {
-                let bytes = &self.buffer[start..self.at];
-                return Ok(Some(Block { position, bytes, records: &self.spans }));
+                return Ok(Some((position, start)));
             }
             if self.at_end && self.at == self.buffer.len() {
                 self.check_len()?;
@@ -203,11 +284,6 @@ impl RecordReader {
     fn next_file(&mut self) {
         self.input = None;
         self.position = Position { file: self.position.file + 1, offset: 0, line: 0 };
-    }
-
-    /// Hands over the records of the last block, or takes the memory for those of the next one.
-    pub fn swap_records(&mut self, records: &mut Counted<Span>) {
-        std::mem::swap(&mut self.spans, records);
     }
 
     fn open(&mut self) -> Result<(), FileError> {
@@ -345,6 +421,61 @@ struct Cut {
 
 /// Cuts bytes into records; what is left at the end of a file is one, if no quote is open.
 fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
+    match framing {
+        Framing::Lines => cut_lines(bytes, is_last, spans),
+        Framing::Csv { delimiter } => cut_table(bytes, delimiter, is_last, spans),
+        Framing::TfRecord | Framing::Tar => cut_binary(bytes, framing, is_last, spans),
+    }
+}
+
+fn cut_lines(bytes: &[u8], is_last: bool, spans: &mut Counted<Span>) -> Cut {
+    let (mut at, mut line) = (0, 0);
+    for end in memchr_iter(b'\n', bytes).map(|it| it + 1) {
+        let content = trim(&bytes[at..end]).len();
+        spans.push(Span { start: at as u32, end: (at + content) as u32, line });
+        (at, line) = (end, line + 1);
+    }
+    end_of_text((at, line), bytes, is_last, spans)
+}
+
+fn cut_table(bytes: &[u8], delimiter: u8, is_last: bool, spans: &mut Counted<Span>) -> Cut {
+    // The record's begin, where to look on, the lines before it, and those that end between its quotes.
+    let (mut at, mut from, mut line, mut quoted) = (0, 0, 0, 0);
+    while let Some(found) = memchr2(b'\n', b'"', &bytes[from..]).map(|it| from + it) {
+        from = found + 1;
+        if bytes[found] == b'\n' {
+            let content = trim(&bytes[at..from]).len();
+            if content > 0 {
+                spans.push(Span { start: at as u32, end: (at + content) as u32, line });
+            }
+            (at, line, quoted) = (from, line + quoted + 1, 0);
+        } else if found == at || bytes[found - 1] == delimiter {
+            let Some(inside) = closing_quote(&bytes[from..]) else {
+                return Cut { end: at, n_lines: line, open: Some(true), lost: false };
+            };
+            quoted += memchr_iter(b'\n', &bytes[from..from + inside]).count() as u32;
+            from += inside + 1;
+        }
+    }
+    end_of_text((at, line), bytes, is_last, spans)
+}
+
+/// What stands behind the last line end is a record where the file ends.
+fn end_of_text(
+    (at, line): (usize, u32),
+    bytes: &[u8],
+    is_last: bool,
+    spans: &mut Counted<Span>,
+) -> Cut {
+    if at == bytes.len() || !is_last {
+        let open = (at < bytes.len()).then_some(false);
+        return Cut { end: at, n_lines: line, open, lost: false };
+    }
+    spans.push(Span { start: at as u32, end: bytes.len() as u32, line });
+    Cut { end: bytes.len(), n_lines: line + 1, open: None, lost: false }
+}
+
+fn cut_binary(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
     let (mut at, mut line) = (0, 0);
     while at < bytes.len() {
         let (content, end, n_lines) = match framing.end(&bytes[at..]) {

@@ -2,7 +2,7 @@
 
 use super::{
     listed::Listed,
-    records::{Format, Records, file_failure},
+    records::{Format, Raw, Records, file_failure},
 };
 use crate::prelude::*;
 use crate::records::{FileError, Framing, Place, RecordFault, RecordIndex, RecordReader};
@@ -82,6 +82,8 @@ impl Binary {
 impl Format for Binary {
     type Scratch = ();
 
+    const IS_TEXT: bool = false;
+
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure> {
         Ok(RecordReader::binary(files.clone(), self.kind.framing))
     }
@@ -92,11 +94,11 @@ impl Format for Binary {
 
     fn append(
         &self,
-        record: &[u8],
+        record: Raw<'_>,
         (): &mut (),
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
-        let (key, data) = (self.kind.read)(record, self.kind.check)?;
+        let (key, data) = (self.kind.read)(record.bytes, self.kind.check)?;
         self.push((&key, data), "", out);
         Ok(())
     }

@@ -4,7 +4,7 @@ mod columns;
 
 use super::{
     listed::Listed,
-    records::{Format, Records, file_failure},
+    records::{Format, Raw, Records, file_failure},
 };
 use crate::prelude::*;
 use crate::records::{
@@ -174,17 +174,18 @@ impl Format for Tables {
 
     fn append(
         &self,
-        record: &[u8],
+        Raw { bytes, is_utf8 }: Raw<'_>,
         splitter: &mut Splitter,
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
         let known = self.known_now();
-        let fields = known.table.split(record, splitter)?;
+        let fields = known.table.split(bytes, splitter)?;
         let complete = !known.skips.iter().any(|it| self.said.is_absent(fields.field(*it)));
         for (filled, to) in known.reads.iter().zip(&mut out.columns) {
             match filled {
                 Filled::Column(read) if complete => {
-                    read.append(fields.field(read.at), &self.said, to)?;
+                    let field = Raw { bytes: fields.field(read.at), is_utf8 };
+                    read.append(field, &self.said, to)?;
                 }
                 Filled::Column(read) => read.append_nothing(to),
                 Filled::Complete => to.push_scalar(complete),

@@ -2,13 +2,16 @@
 
 use super::listed::Listed;
 use crate::records::{
-    FileError, Place, Position, RecordFault, RecordIndex, RecordReader, Span, line_at,
+    FileError, OwnBlock, Place, Position, RecordFault, RecordIndex, RecordReader, Span, line_at,
 };
 use plan::unmix;
-use runtime::{ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, mix, os, reads};
+use runtime::{
+    ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, Unread, mix, os, reads,
+};
 use std::{
     fs::File,
     io,
+    ops::Range,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
@@ -22,10 +25,29 @@ const RECORDS_MAX: u64 = 1 << 36;
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
 
+/// A record as it lies in its file, or a field of one.
+#[derive(Clone, Copy)]
+pub(super) struct Raw<'r> {
+    pub(super) bytes: &'r [u8],
+    /// Whether it is known to be UTF-8.
+    pub(super) is_utf8: bool,
+}
+
+impl Raw<'_> {
+    /// Kernels rely on it that text is UTF-8.
+    pub(super) fn check_utf8(self) -> Result<(), RecordFault> {
+        if self.is_utf8 { Ok(()) } else { check_utf8(self.bytes) }
+    }
+}
+
 /// How the records of a kind of files are found and read.
 pub(super) trait Format: Send + Sync + 'static {
     /// What is kept from one record to the next.
     type Scratch: Default + Send;
+
+    /// Whether records are text in UTF-8. In order they are only found then, and any thread reads them: others are
+    /// large, and little is done to them.
+    const IS_TEXT: bool = true;
 
     /// A reader of all records, in order.
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure>;
@@ -36,7 +58,7 @@ pub(super) trait Format: Send + Sync + 'static {
     /// Appends one record's fields.
     fn append(
         &self,
-        record: &[u8],
+        record: Raw<'_>,
         scratch: &mut Self::Scratch,
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault>;
@@ -126,12 +148,7 @@ impl<F: Format> Source for Records<F> {
 
     fn stream(&self) -> Option<Box<dyn Stream>> {
         let inner = self.inner.clone();
-        Some(Box::new(InOrder {
-            inner,
-            reader: None,
-            held: Held::default(),
-            scratch: F::Scratch::default(),
-        }))
+        Some(Box::new(InOrder { inner, reader: None, held: Held::default(), next: 0 }))
     }
 
     fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
@@ -219,7 +236,9 @@ impl<F: Format> Inner<F> {
             let start = (at.offset - first.offset) as usize;
             let record = index.records.content(&bytes[start..start + at.len as usize]);
             let ordinal = number - index.firsts[file] as u64;
-            if let Err(fault) = self.format.append(record, scratch, out) {
+            if let Err(fault) =
+                self.format.append(Raw { bytes: record, is_utf8: false }, scratch, out)
+            {
                 out.truncate(out.rows());
                 let line = || line_at(path, at.offset).unwrap_or_default();
                 let place = self.format.place(ordinal, at.offset, line);
@@ -281,61 +300,55 @@ fn first_of(records: &RecordIndex, file: u32) -> usize {
     low
 }
 
-/// The records one after the other.
+/// The records one after the other: they are found in order, and read by any thread.
 struct InOrder<F: Format> {
     inner: Arc<Inner<F>>,
     reader: Option<RecordReader>,
     held: Held,
-    scratch: F::Scratch,
+    /// Records of the block that were handed on.
+    next: usize,
 }
 
-/// Records of one file that were read and not handed on yet.
-#[derive(Default)]
+/// Records of one file that stand together.
+#[derive(Clone, Default)]
 struct Held {
-    file: usize,
-    /// Where the first of them begins in it.
-    offset: u64,
+    block: Arc<OwnBlock>,
     /// The number, in the file, of the first of them.
     ordinal: u64,
-    /// Lines of the file before them.
-    line: u64,
-    bytes: Counted<u8>,
-    records: Counted<Span>,
-    /// How many were handed on.
-    next: usize,
+}
+
+/// Some of them, to be read.
+struct Part<F: Format> {
+    inner: Arc<Inner<F>>,
+    held: Held,
+    records: Range<usize>,
 }
 
 impl<F: Format> Stream for InOrder<F> {
     fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let inner = self.inner.clone();
-        let files = inner.files()?;
         let mut left = rows;
-        while left > 0 && (self.held.next < self.held.records.len() || self.read(files)?) {
-            let held = &mut self.held;
-            let (path, key) = (&files.paths[held.file], files.keys[held.file]);
-            for _ in 0..left.min(held.records.len() - held.next) {
-                let span = held.records[held.next];
-                let record = &held.bytes[span.start as usize..span.end as usize];
-                if let Err(fault) = inner.format.append(record, &mut self.scratch, out) {
-                    out.truncate(out.rows());
-                    let offset = held.offset + u64::from(span.start);
-                    let line = held.line + u64::from(span.line) + 1;
-                    let ordinal = held.ordinal + held.next as u64;
-                    let place = inner.format.place(ordinal, offset, || line);
-                    inner.format.append_fault(FileError::at(path, place, fault), out)?;
-                }
-                out.ids.push_scalar(inner.id(key, held.ordinal + held.next as u64));
-                held.next += 1;
-                left -= 1;
-            }
+        while left > 0
+            && let Some(part) = self.part(left)?
+        {
+            part.read(out)?;
+            left -= part.len();
         }
         Ok(())
     }
 
+    fn finds(&self) -> bool {
+        F::IS_TEXT
+    }
+
+    fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {
+        Ok(self.part(rows)?.map(|it| Box::new(it) as _))
+    }
+
     /// The block that is held, and how many of its records were handed on.
     fn place(&self) -> Option<Vec<u64>> {
-        let Held { file, offset, ordinal, line, next, .. } = &self.held;
-        Some(vec![*file as u64, *offset, *line, *ordinal, *next as u64])
+        let Held { block, ordinal } = &self.held;
+        let Position { file, offset, line } = block.position;
+        Some(vec![u64::from(file), offset, line, *ordinal, self.next as u64])
     }
 
     fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
@@ -346,42 +359,79 @@ impl<F: Format> Stream for InOrder<F> {
         if file as usize >= files.paths.len() {
             return Err(changed());
         }
+        let position = Position { file: file as u32, offset, line };
         let mut reader = inner.format.reader(&files.paths)?;
-        reader.resume(Position { file: file as u32, offset, line });
+        reader.resume(position);
         self.reader = Some(reader);
-        self.held = Held { file: file as usize, ordinal, ..Held::default() };
+        self.held = Held { block: Arc::new(OwnBlock::at(position)), ordinal };
         if next > 0 {
-            let found = self.read(files)? && self.held.records.len() as u64 >= next;
-            let same = self.held.file as u64 == file && self.held.offset == offset;
-            if !found || !same {
+            let found = self.read(files)? && self.held.block.records.len() as u64 >= next;
+            let Position { file: found_file, offset: found_offset, .. } = self.held.block.position;
+            if !found || (u64::from(found_file), found_offset) != (file, offset) {
                 return Err(changed());
             }
-            self.held.next = next as usize;
+            self.next = next as usize;
         }
         Ok(())
     }
 }
 
 impl<F: Format> InOrder<F> {
+    /// The next records, at most `rows`; none at the end.
+    fn part(&mut self, rows: usize) -> Result<Option<Part<F>>, Failure> {
+        let inner = self.inner.clone();
+        if self.next == self.held.block.records.len() && !self.read(inner.files()?)? {
+            return Ok(None);
+        }
+        let end = self.held.block.records.len().min(self.next.saturating_add(rows));
+        let records = self.next..end;
+        self.next = end;
+        Ok(Some(Part { inner, held: self.held.clone(), records }))
+    }
+
     /// Reads a block; `false` at the end.
     fn read(&mut self, files: &Files) -> Result<bool, Failure> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
             None => self.reader.insert(self.inner.format.reader(&files.paths)?),
         };
-        let held = &mut self.held;
-        // One after the other has the memory for records: of short lines they take more than the text.
-        let n_before = held.records.len() as u64;
-        reader.swap_records(&mut held.records);
-        let Some(block) = reader.next_block().map_err(file_failure)? else { return Ok(false) };
-        let file = block.position.file as usize;
-        held.ordinal = if file == held.file { held.ordinal + n_before } else { 0 };
-        (held.file, held.line, held.next) = (file, block.position.line, 0);
-        held.offset = block.position.offset;
-        held.bytes.clear();
-        held.bytes.extend_from_slice(block.bytes);
-        reader.swap_records(&mut held.records);
+        let Some(block) = reader.take_block().map_err(file_failure)? else { return Ok(false) };
+        let Held { block: before, ordinal } = &self.held;
+        let is_same = block.position.file == before.position.file;
+        let ordinal = if is_same { ordinal + before.records.len() as u64 } else { 0 };
+        (self.held, self.next) = (Held { block: Arc::new(block), ordinal }, 0);
         Ok(true)
+    }
+}
+
+impl<F: Format> Unread for Part<F> {
+    fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let records = self.records.clone();
+        self.held.block.bytes(records.clone()).len() + records.len() * size_of::<Span>()
+    }
+
+    fn read(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let Self { inner, held: Held { block, ordinal }, records } = self;
+        let (files, file) = (inner.files()?, block.position.file as usize);
+        let (path, key, mut scratch) =
+            (&files.paths[file], files.keys[file], F::Scratch::default());
+        // All together take less time than one by one; only if some are not, it is asked of each.
+        let is_utf8 = F::IS_TEXT && str::from_utf8(block.bytes(records.clone())).is_ok();
+        for at in records.clone() {
+            let ordinal = ordinal + at as u64;
+            let record = Raw { bytes: block.record(at), is_utf8 };
+            if let Err(fault) = inner.format.append(record, &mut scratch, out) {
+                out.truncate(out.rows());
+                let place = inner.format.place(ordinal, block.offset(at), || block.line(at));
+                inner.format.append_fault(FileError::at(path, place, fault), out)?;
+            }
+            out.ids.push_scalar(inner.id(key, ordinal));
+        }
+        Ok(())
     }
 }
 
@@ -403,14 +453,13 @@ fn unreadable(path: &Path, why: &io::Error) -> Failure {
 }
 
 /// Appends a record that is text.
-pub(super) fn append_text(record: &[u8], out: &mut ChunkBuilder) -> Result<(), RecordFault> {
-    check_utf8(record)?;
-    out.columns.iter_mut().for_each(|it| it.push_text(record));
+pub(super) fn append_text(record: Raw<'_>, out: &mut ChunkBuilder) -> Result<(), RecordFault> {
+    record.check_utf8()?;
+    out.columns.iter_mut().for_each(|it| it.push_text(record.bytes));
     Ok(())
 }
 
-/// Kernels rely on it that text is UTF-8.
-pub(super) fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
+fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
     match str::from_utf8(text) {
         Ok(_) => Ok(()),
         Err(why) => Err(RecordFault::new(
@@ -436,7 +485,7 @@ impl Format for Lines {
 
     fn append(
         &self,
-        record: &[u8],
+        record: Raw<'_>,
         (): &mut (),
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {

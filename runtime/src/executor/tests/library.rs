@@ -2,7 +2,7 @@
 
 use super::{
     crowds::{LATE, crowd, meet},
-    sources::{Gated, Numbers, Read, Streamed, Torn},
+    sources::{FoundFirst, Gated, Numbers, Read, Streamed, Torn},
 };
 use crate::{
     Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
@@ -63,6 +63,7 @@ impl Kernels for Library {
         match name {
             "numbers" => Some(|call| Ok(Arc::new(Numbers::of(call)))),
             "streamed" => Some(|call| Ok(Arc::new(Streamed(Numbers::of(call))))),
+            "found" => Some(|call| Ok(Arc::new(FoundFirst(Numbers::of(call), torn(call.args))))),
             "read" => Some(|call| Ok(Arc::new(Read(Numbers::of(call))))),
             "torn" => Some(|call| Ok(Arc::new(Torn(Numbers::of(call), int(call.args, 1) as u64)))),
             "gated" => Some(|_| Ok(Arc::new(Gated))),
@@ -76,6 +77,11 @@ pub(super) fn int(args: &[Arg], i: usize) -> i64 {
         Arg::Int(it) => it,
         _ => unreachable!("the tests give numbers"),
     }
+}
+
+/// The number that cannot be read, if there is one.
+fn torn(args: &[Arg]) -> u64 {
+    if args.len() > 1 { int(args, 1) as u64 } else { u64::MAX }
 }
 
 /// Takes longer for some numbers than for others, so that chunks overtake each other.

@@ -1,6 +1,6 @@
 //! What a program says of a table's columns, and how their fields become values.
 
-use super::super::records::{check_utf8, file_failure};
+use super::super::records::{Raw, file_failure};
 use crate::prelude::*;
 use crate::records::{
     RecordFault,
@@ -197,10 +197,11 @@ impl Read {
 
     pub(super) fn append(
         &self,
-        field: &[u8],
+        raw: Raw<'_>,
         said: &Said,
         to: &mut Builder,
     ) -> Result<(), RecordFault> {
+        let field = raw.bytes;
         if (!self.dtype.is_text() || self.missing.is_some()) && said.is_absent(field) {
             return match &self.stands {
                 Some(stands) => {
@@ -211,7 +212,7 @@ impl Read {
             };
         }
         if self.dtype == DType::Str {
-            check_utf8(field)?;
+            raw.check_utf8()?;
         }
         if push(self.dtype, field, to) { Ok(()) } else { Err(self.wrong(field)) }
     }

@@ -3,7 +3,7 @@
 
 use super::scratch::{Folder, split};
 use plan::{Arg, DType, Field, Type, Untyped};
-use runtime::{ChunkBuilder, Failure, Kernels, Pool, Source, SourceCall, Tensor};
+use runtime::{ChunkBuilder, Failure, Kernels, Pool, Source, SourceCall, Tensor, Unread};
 use std::{path::Path, sync::Arc};
 use stdlib::records::csv::{Layout, Table};
 
@@ -145,6 +145,13 @@ pub(super) fn read(source: &dyn Source, fields: &[Field]) -> Result<Vec<Row>, Fa
             "{n} at a time"
         );
     }
+    let found = found_first(source, fields);
+    assert_eq!(found.as_ref().ok(), rows.as_ref().ok(), "found first");
+    assert_eq!(
+        found.err().map(|it| it.to_string()),
+        rows.as_ref().err().map(ToString::to_string),
+        "found first"
+    );
     let n = match source.len() {
         Ok(n) => n,
         Err(error) => {
@@ -195,6 +202,30 @@ fn in_order(source: &dyn Source, fields: &[Field], n: usize) -> Result<Vec<Row>,
         }
         all.extend(rows(out));
     }
+}
+
+/// All records, found first, and then read from the last on, as several threads might.
+fn found_first(source: &dyn Source, fields: &[Field]) -> Result<Vec<Row>, Failure> {
+    let mut stream = source.stream().expect("it is read in order");
+    if !stream.finds() {
+        return in_order(source, fields, CHUNKS[0]);
+    }
+    let mut found = Vec::new();
+    let end = loop {
+        match stream.find(CHUNKS[1]) {
+            Ok(Some(part)) => found.push(part),
+            Ok(None) => break Ok(()),
+            Err(failure) => break Err(failure),
+        }
+    };
+    let read = |part: &dyn Unread| {
+        let mut out = ChunkBuilder::new(fields, part.len(), 0, &Pool::default());
+        part.read(&mut out).map(|()| rows(out))
+    };
+    let mut all: Vec<_> = found.iter().rev().map(|it| read(&**it)).collect();
+    all.reverse();
+    let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
+    end.map(|()| all.concat())
 }
 
 fn fetched(source: &dyn Source, fields: &[Field], numbers: &[u64]) -> Result<Vec<Row>, Failure> {
