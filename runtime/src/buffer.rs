@@ -74,6 +74,7 @@ impl Buffer {
     }
 
     /// Bytes that it holds, without the spare ones.
+    #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -91,6 +92,7 @@ impl Buffer {
     }
 
     /// Where it begins. Writers that share a buffer keep to rows of their own.
+    #[inline]
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.data
     }

@@ -296,6 +296,7 @@ impl Builder {
     }
 
     /// Appends a scalar.
+    #[inline]
     pub fn push_scalar<T: Element>(&mut self, value: T) {
         assert!(self.dtype == T::DTYPE && self.fixed.is_some_and(|it| it.is_empty()));
         let at = self.bytes;
@@ -323,7 +324,14 @@ impl Builder {
     /// Appends text or bytes.
     pub fn push_text(&mut self, value: &[u8]) {
         debug_assert!(self.dtype.is_text());
-        self.room(Shape::new(&[value.len()])).copy_from_slice(value);
+        assert!(self.rank == 1 && self.fixed.is_none(), "a text has one axis, of any length");
+        self.shapes.push(value.len() as u32);
+        self.offsets.push(self.offsets[self.rows] + value.len() as u64);
+        self.reserve(value.len());
+        let at = self.bytes;
+        self.bytes += value.len();
+        self.rows += 1;
+        self.buffer.bytes_mut()[at..self.bytes].copy_from_slice(value);
     }
 
     /// Appends room for a row, to be written by the caller.
@@ -451,18 +459,24 @@ impl Builder {
         }
     }
 
+    #[inline]
     fn reserve(&mut self, more: usize) {
         let needed = self.bytes + more;
         if needed > self.buffer.capacity() {
-            // Twice as much each time, but no more than is expected as long as that does.
-            let wanted = match needed <= self.expected {
-                true => needed.max((2 * needed).min(self.expected)),
-                false => needed.max(2 * self.buffer.capacity()),
-            };
-            let mut wider = self.pool.buffer(wanted);
-            wider.bytes_mut()[..self.bytes].copy_from_slice(&self.buffer.bytes()[..self.bytes]);
-            self.buffer = wider;
+            self.grow(needed);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, needed: usize) {
+        // Twice as much each time, but no more than is expected as long as that does.
+        let wanted = match needed <= self.expected {
+            true => needed.max((2 * needed).min(self.expected)),
+            false => needed.max(2 * self.buffer.capacity()),
+        };
+        let mut wider = self.pool.buffer(wanted);
+        wider.bytes_mut()[..self.bytes].copy_from_slice(&self.buffer.bytes()[..self.bytes]);
+        self.buffer = wider;
     }
 
     /// The column.

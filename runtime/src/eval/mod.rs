@@ -56,6 +56,8 @@ pub(crate) struct Compiled {
     filters: Vec<ExprId>,
     outputs: Records,
     columns: Vec<Field>,
+    /// Dtype and extents of each, where the type fixes them.
+    fixed: Vec<Option<(DType, Shape)>>,
     on_fault: Policy,
     vector: bool,
     spare: Option<Spare>,
@@ -136,6 +138,7 @@ impl Compiled {
             filters: transform.filters.clone(),
             outputs,
             columns: stage.columns.clone(),
+            fixed: stage.columns.iter().map(fixed).collect(),
             on_fault: transform.on_fault,
             vector: transform.vector,
             spare,
@@ -273,7 +276,7 @@ impl Compiled {
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
                 ids.truncate(kept);
                 for (column, &id) in lists[0].iter().enumerate() {
-                    let mut out = self.slot(to, column, row, 1, &[]);
+                    let mut out = self.slot(to, column, row, 1, None);
                     machine.find_into(&self.nodes, subject, id, &mut out)?;
                 }
                 ids.push_scalar(subject.id());
@@ -286,32 +289,42 @@ impl Compiled {
 
     /// The rows of a batch that `chunk` has become.
     fn batch_rows(&self, chunk: &Chunk, to: &Destination, ids: Column) -> Chunk {
-        let columns = self.columns.iter().zip(to.columns.iter()).map(|(field, values)| {
-            let (dtype, shape) = fixed(field);
+        let columns = to.columns.iter().enumerate().map(|(column, values)| {
+            let (dtype, shape) = self.fixed(column);
             let whole = Column::fixed(dtype, shape, to.rows, values.clone());
             whole.cut(to.row..to.row + chunk.rows)
         });
         Chunk { rows: chunk.rows, epoch: chunk.epoch, ids, columns: columns.collect() }
     }
 
-    /// Room for the values of `column` from record `row` on, for `rows` records with `axes`.
+    fn fixed(&self, column: usize) -> (DType, Shape) {
+        self.fixed[column].expect("the compiler batches in place only fixed extents")
+    }
+
+    /// Room for the values of `column` from record `row` on, for `rows` records with an `axis` of them.
     fn slot<'a>(
         &self,
         to: &'a Destination,
         column: usize,
         row: usize,
         rows: usize,
-        axes: &[usize],
+        axis: Option<usize>,
     ) -> Out<'a> {
-        let (dtype, shape) = fixed(&self.columns[column]);
+        let (dtype, shape) = self.fixed(column);
         let each = shape.elements() * dtype.size();
-        let all: Vec<usize> = axes.iter().chain(shape.iter()).copied().collect();
+        let all = match axis {
+            None => shape,
+            Some(axis) => {
+                let all: Vec<usize> = [axis].iter().chain(shape.iter()).copied().collect();
+                Shape::new(&all)
+            }
+        };
         // SAFETY: rows of a batch belong to the chunk that they were given to, and to one worker.
         let room = unsafe {
             let first = to.columns[column].as_ptr().add((to.row + row) * each);
             slice::from_raw_parts_mut(first.as_ptr(), rows * each)
         };
-        Out::slot(dtype, Shape::new(&all), room)
+        Out::slot(dtype, all, room)
     }
 
     /// Appends what becomes of one record: nothing where a filter says so.
@@ -463,7 +476,7 @@ impl Compiled {
     ) -> Result<Chunk, Stop> {
         let rows = subject.chunk.rows;
         for (column, &id) in outputs.iter().enumerate() {
-            let mut out = self.slot(to, column, 0, rows, &[rows]);
+            let mut out = self.slot(to, column, 0, rows, Some(rows));
             self.fill(machine, subject, id, &mut out)?;
         }
         Ok(self.batch_rows(subject.chunk, to, subject.chunk.ids.clone()))
@@ -482,7 +495,7 @@ impl Compiled {
                 nodes::Code::Column(i) => chunk.columns[*i].clone(),
                 _ => {
                     let mut column = Builder::new(&field.ty, chunk.rows, &self.pool);
-                    let (dtype, _) = fixed(field);
+                    let dtype = column.dtype();
                     let room = column.scalars(chunk.rows);
                     let mut out = Out::slot(dtype, Shape::new(&[chunk.rows]), room);
                     self.fill(machine, subject, id, &mut out)?;
@@ -553,9 +566,8 @@ impl Subject<'_> {
     }
 }
 
-fn fixed(field: &Field) -> (DType, Shape) {
-    let shape = field.ty.fixed().expect("the compiler batches in place only fixed extents");
-    (field.ty.dtype().expect("columns hold tensors"), Shape::new(&shape))
+fn fixed(field: &Field) -> Option<(DType, Shape)> {
+    Some((field.ty.dtype()?, Shape::new(&field.ty.fixed()?)))
 }
 
 /// The values that a transform is made for.

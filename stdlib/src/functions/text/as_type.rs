@@ -5,7 +5,7 @@ use super::{
     json::{self, Scan, shown},
     reading,
 };
-use crate::prelude::*;
+use crate::{numbers, prelude::*};
 use half::{bf16, f16};
 use runtime::{Element, MAX_RANK};
 
@@ -82,14 +82,15 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         }
         _ => {}
     }
+    let is_checked = call.types[0] == Some(Type::Untyped(Untyped::Json));
     macro_rules! by_dtype {
         ($($name:ident: $ty:ty),+) => {
             match dtype {
                 DType::Str | DType::Bytes => Kernel::compute(move |args, out| {
-                    out.text(dtype, json::string(args.tensor(0).as_str())?.as_bytes())
+                    out.text(dtype, &json::string(args.tensor(0).as_text())?)
                 }),
                 $(DType::$name => Kernel::compute(move |args, out| {
-                    let json = reading::checked(args.tensor(0).as_text())?;
+                    let json = reading::checked_unless(is_checked, args.tensor(0).as_text())?;
                     read::<$ty>(json, &shape, out)
                 }),)+
             }
@@ -102,7 +103,11 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
 }
 
 /// Reads lists in lists: once for their lengths, once for the numbers.
-fn read<T: Word>(json: &str, axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
+fn read<T: Word>(json: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
+    if axes.is_empty() {
+        let word = scalar(&mut Scan::new(json))?;
+        return out.scalar(T::read(word).ok_or_else(|| no::<T>(word))?);
+    }
     let mut found = [None; MAX_RANK];
     let found = &mut found[..axes.len()];
     measure(&mut Scan::new(json), found)?;
@@ -112,17 +117,25 @@ fn read<T: Word>(json: &str, axes: &[Extent], out: &mut Out<'_>) -> Result<(), F
     for to in out.tensor::<T>(&extents[..axes.len()])? {
         while scan.closes(b'[') || scan.closes(b']') || scan.closes(b',') {}
         let word = scan.word()?;
-        *to = T::read(word).ok_or_else(|| {
-            Fault::new("json-type", format!("{} is no `{}`", shown(word), T::DTYPE))
-        })?;
+        *to = T::read(word).ok_or_else(|| no::<T>(word))?;
     }
     Ok(())
+}
+
+fn no<T: Word>(word: &[u8]) -> Fault {
+    let word = shown(&String::from_utf8_lossy(word));
+    Fault::new("json-type", format!("{word} is no `{}`", T::DTYPE))
+}
+
+/// Moves past a single value.
+fn scalar<'a>(scan: &mut Scan<'a>) -> Result<&'a [u8], Fault> {
+    scan.word().map_err(|it| Fault::new("json-type", it.detail))
 }
 
 /// Finds the length of lists in lists, as deep as there are axes.
 fn measure(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault> {
     let Some((extent, inner)) = found.split_first_mut() else {
-        return scan.word().map(|_| ()).map_err(|it| Fault::new("json-type", it.detail));
+        return scalar(scan).map(|_| ());
     };
     scan.open(b'[', "a list").map_err(|it| Fault::new("json-type", it.detail))?;
     let mut n = 0;
@@ -163,20 +176,27 @@ fn agreed(axes: &[Extent], found: &[Option<usize>]) -> Result<[usize; MAX_RANK],
 
 /// An element that a number, `true` or `false` of JSON can say.
 trait Word: Element {
-    fn read(word: &str) -> Option<Self>;
+    fn read(word: &[u8]) -> Option<Self>;
 }
 
 impl Word for bool {
-    fn read(word: &str) -> Option<Self> {
-        word.parse().ok()
+    fn read(word: &[u8]) -> Option<Self> {
+        parsed(word)
     }
+}
+
+fn parsed<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+    str::from_utf8(word).ok()?.parse().ok()
 }
 
 macro_rules! integers {
     ($($ty:ty),+) => {$(
         impl Word for $ty {
-            fn read(word: &str) -> Option<Self> {
-                word.parse().ok().or_else(|| whole(word)?.try_into().ok())
+            fn read(word: &[u8]) -> Option<Self> {
+                match numbers::whole(word) {
+                    Some(it) => it.try_into().ok(),
+                    None => parsed(word).or_else(|| whole(word)?.try_into().ok()),
+                }
             }
         }
     )+};
@@ -184,16 +204,17 @@ macro_rules! integers {
 integers!(u8, u16, u32, u64, i8, i16, i32, i64);
 
 /// A whole number that is written as a float, such as `3.0`, as far as floats are exact.
-fn whole(word: &str) -> Option<i64> {
+fn whole(word: &[u8]) -> Option<i64> {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    let number: f64 = word.contains(['.', 'e', 'E']).then(|| word.parse().ok())??;
+    let is_float = word.iter().any(|it| matches!(it, b'.' | b'e' | b'E'));
+    let number = is_float.then(|| numbers::float(word))??;
     (number.fract() == 0.0 && number.abs() <= EXACT_MAX).then_some(number as i64)
 }
 
 macro_rules! floats {
     ($($ty:ty: $read:expr);+) => {$(
         impl Word for $ty {
-            fn read(word: &str) -> Option<Self> {
+            fn read(word: &[u8]) -> Option<Self> {
                 ($read)(word)
             }
         }
@@ -201,10 +222,10 @@ macro_rules! floats {
 }
 // The narrow ones through f32, as everywhere.
 floats! {
-    f16: |it: &str| it.parse().ok().map(f16::from_f32);
-    bf16: |it: &str| it.parse().ok().map(bf16::from_f32);
-    f32: |it: &str| it.parse().ok();
-    f64: |it: &str| it.parse().ok()
+    f16: |it: &[u8]| parsed(it).map(f16::from_f32);
+    bf16: |it: &[u8]| parsed(it).map(bf16::from_f32);
+    f32: parsed;
+    f64: numbers::float
 }
 
 #[cfg(test)]

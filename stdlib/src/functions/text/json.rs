@@ -3,13 +3,16 @@
 //! What is skimmed is checked against the grammar (RFC 8259), and beyond it `NaN`, `Infinity`
 //! and `-Infinity` are read, which Python writes. Nothing recurses with the text's nesting.
 
-use crate::prelude::*;
+use crate::{marks::Marks, prelude::*};
+use memchr::memchr2;
 use std::borrow::Cow;
 
 /// How deep lists and objects may be nested.
 const DEPTH_MAX: u32 = 128;
 /// Characters of a text that a message shows.
 const SHOWN_MAX: usize = 60;
+/// Bytes of a string that are looked at eight by eight.
+const NEAR: usize = 16;
 /// Names of fields that a message lists.
 const NAMES_MAX: usize = 8;
 
@@ -21,39 +24,69 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
+/// The same, of bytes that are UTF-8.
+fn shown_bytes(text: &[u8]) -> String {
+    // No character that is shown has more than four.
+    shown(&String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN_MAX + 8)]))
+}
+
 /// The member of an object that is called `name`: the first, if there are several.
-pub(super) fn field<'a>(json: &'a str, name: &str) -> Result<&'a str, Fault> {
+pub(super) fn field<'a>(json: &'a [u8], name: &[u8]) -> Result<&'a [u8], Fault> {
+    let mut found = None;
+    members(json, |key, value| {
+        // Most differ in the first byte.
+        let is_it = key.first() == name.first() && *key == *name;
+        found = is_it.then_some(value);
+        found.is_none()
+    })?;
+    found.ok_or_else(|| missing(json, name))
+}
+
+/// The members of an object, each handed to `visit`, until it says stop.
+fn members<'a>(
+    json: &'a [u8],
+    mut visit: impl FnMut(Cow<'a, [u8]>, &'a [u8]) -> bool,
+) -> Result<(), Fault> {
     let mut scan = Scan::new(json);
-    let mut names = Vec::new();
     scan.open(b'{', "an object")?;
     let mut more = !scan.closes(b'}');
     while more {
-        let found = scan.key()?;
-        let value = scan.value()?;
-        if found == name {
-            return Ok(value);
-        }
-        if names.len() <= NAMES_MAX {
-            names.push(found);
+        let key = scan.key()?;
+        if !visit(key, scan.value()?) {
+            return Ok(());
         }
         more = scan.goes_on(b'}')?;
     }
-    Err(Fault::new("field-missing", missing(name, &names)))
+    Ok(())
 }
 
-fn missing(name: &str, names: &[Cow<'_, str>]) -> String {
-    let listed: Vec<String> = names.iter().take(NAMES_MAX).map(|it| shown(it)).collect();
+#[cold]
+fn missing(json: &[u8], name: &[u8]) -> Fault {
+    let mut names = Vec::new();
+    let visited = members(json, |key, _| {
+        names.push(key);
+        names.len() <= NAMES_MAX
+    });
+    match visited {
+        Ok(()) => Fault::new("field-missing", missing_among(name, &names)),
+        Err(fault) => fault,
+    }
+}
+
+fn missing_among(name: &[u8], names: &[Cow<'_, [u8]>]) -> String {
+    let listed: Vec<String> = names.iter().take(NAMES_MAX).map(|it| shown_bytes(it)).collect();
+    let name = shown_bytes(name);
     let more = if names.len() > NAMES_MAX { ", …" } else { "" };
     match &listed[..] {
-        [] => format!("there is no field {}: the object is empty", shown(name)),
-        _ => format!("there is no field {}; there are {}{more}", shown(name), listed.join(", ")),
+        [] => format!("there is no field {name}: the object is empty"),
+        _ => format!("there is no field {name}; there are {}{more}", listed.join(", ")),
     }
 }
 
 /// The elements of a list, each handed to `visit` with what follows it, until it says stop.
 pub(super) fn elements<'a>(
-    json: &'a str,
-    mut visit: impl FnMut(&'a str) -> bool,
+    json: &'a [u8],
+    mut visit: impl FnMut(&'a [u8]) -> bool,
 ) -> Result<(), Fault> {
     let mut scan = Scan::new(json);
     scan.open(b'[', "a list")?;
@@ -68,7 +101,7 @@ pub(super) fn elements<'a>(
 }
 
 /// The whole text, if it is one JSON value.
-pub(super) fn whole(json: &str) -> Result<&str, Fault> {
+pub(super) fn whole(json: &[u8]) -> Result<&[u8], Fault> {
     let mut scan = Scan::new(json);
     let value = scan.value()?;
     if scan.peek().is_some() {
@@ -78,7 +111,7 @@ pub(super) fn whole(json: &str) -> Result<&str, Fault> {
 }
 
 /// The text that a JSON string says.
-pub(super) fn string(json: &str) -> Result<Cow<'_, str>, Fault> {
+pub(super) fn string(json: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     let mut scan = Scan::new(json);
     if scan.peek() != Some(b'"') {
         return Err(scan.wrong("a string"));
@@ -88,21 +121,21 @@ pub(super) fn string(json: &str) -> Result<Cow<'_, str>, Fault> {
 
 /// Where reading stands in a JSON text.
 pub(super) struct Scan<'a> {
-    text: &'a str,
+    text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 
     /// The next byte that is no white space.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let space = |it: &&u8| matches!(**it, b' ' | b'\t' | b'\n' | b'\r');
-        self.at += rest.iter().take_while(space).count();
-        self.text.as_bytes().get(self.at).copied()
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.at) {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
     }
 
     /// Moves past `bracket`, or says what was wanted.
@@ -131,7 +164,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a member's name and the colon.
-    fn key(&mut self) -> Result<Cow<'a, str>, Fault> {
+    fn key(&mut self) -> Result<Cow<'a, [u8]>, Fault> {
         if self.peek() != Some(b'"') {
             return Err(self.wrong("a name in quotes"));
         }
@@ -141,9 +174,19 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a value, and gives its text.
-    pub(super) fn value(&mut self) -> Result<&'a str, Fault> {
-        self.peek();
+    pub(super) fn value(&mut self) -> Result<&'a [u8], Fault> {
+        let first = self.peek();
         let start = self.at;
+        if !matches!(first, Some(b'{' | b'[')) {
+            self.scalar(first)?;
+            return Ok(&self.text[start..self.at]);
+        }
+        self.nested()?;
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Moves past a list or an object.
+    fn nested(&mut self) -> Result<(), Fault> {
         // One bit for each open bracket: whether it is that of an object.
         let (mut objects, mut depth) = (0_u128, 0);
         loop {
@@ -164,7 +207,7 @@ impl<'a> Scan<'a> {
                 (objects, depth) = (objects >> 1, depth - 1);
             }
             if depth == 0 {
-                return Ok(&self.text[start..self.at]);
+                return Ok(());
             }
             self.name_of_member(objects)?;
         }
@@ -177,8 +220,15 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 Ok(Some(bracket == b'{'))
             }
-            Some(b'"') => self.quoted().map(|_| None),
-            _ => self.word().map(|_| None),
+            first => self.scalar(first).map(|()| None),
+        }
+    }
+
+    /// Moves past a value that begins so, and is no list and no object.
+    fn scalar(&mut self, first: Option<u8>) -> Result<(), Fault> {
+        match first {
+            Some(b'"') => self.quoted().map(|_| ()),
+            _ => self.word().map(|_| ()),
         }
     }
 
@@ -194,47 +244,48 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a number, `true`, `false` or `null`, and gives its text.
-    pub(super) fn word(&mut self) -> Result<&'a str, Fault> {
+    pub(super) fn word(&mut self) -> Result<&'a [u8], Fault> {
+        const NAMED: [&[u8]; 6] = [b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity"];
         self.peek();
         let rest = &self.text[self.at..];
-        let part = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'-' | b'.');
-        let word = &rest[..rest.bytes().take_while(part).count()];
-        let named = ["true", "false", "null", "NaN", "Infinity", "-Infinity"].contains(&word);
-        if !named && !is_number(word.as_bytes()) {
-            return Err(self.wrong("a value"));
+        let is_part = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'-' | b'.');
+        let mut len = number(rest);
+        if len == 0 || rest.get(len).is_some_and(is_part) {
+            len = rest.iter().take_while(|it| is_part(it)).count();
+            if !NAMED.contains(&&rest[..len]) {
+                return Err(self.wrong("a value"));
+            }
         }
-        self.at += word.len();
-        Ok(word)
+        self.at += len;
+        Ok(&rest[..len])
     }
 
-    /// Moves past a string, and gives what stands between its quotes.
-    fn quoted(&mut self) -> Result<&'a str, Fault> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at + 1;
-        while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'"' => {
-                    let inner = &self.text[self.at + 1..at];
-                    self.at = at + 1;
-                    return Ok(inner);
-                }
-                b'\\' => at += 2,
-                _ => at += 1,
+    /// Moves past a string, and gives what stands between its quotes, and whether something there is escaped.
+    fn quoted(&mut self) -> Result<(&'a [u8], bool), Fault> {
+        let inside = &self.text[self.at + 1..];
+        // Behind what is escaped by the last backslash.
+        let mut from = 0;
+        while let Some(at) = quote_or_backslash(inside.get(from..).unwrap_or_default()) {
+            let at = from + at;
+            if inside[at] == b'"' {
+                self.at += at + 2;
+                return Ok((&inside[..at], from > 0));
             }
+            from = at + 2;
         }
         Err(self.wrong("a string that ends"))
     }
 
     /// Moves past a string, and gives the text that it says.
-    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
-        let inner = self.quoted()?;
-        if !inner.contains('\\') {
+    fn string(&mut self) -> Result<Cow<'a, [u8]>, Fault> {
+        let (inner, is_escaped) = self.quoted()?;
+        if !is_escaped {
             return Ok(Cow::Borrowed(inner));
         }
-        match unescaped(inner) {
-            Some(text) => Ok(Cow::Owned(text)),
+        match str::from_utf8(inner).ok().and_then(unescaped) {
+            Some(text) => Ok(Cow::Owned(text.into_bytes())),
             None => {
-                let detail = format!("the string {} holds a wrong escape", shown(inner));
+                let detail = format!("the string {} holds a wrong escape", shown_bytes(inner));
                 Err(Fault::new("json-syntax", detail))
             }
         }
@@ -246,10 +297,19 @@ impl<'a> Scan<'a> {
         let detail = if rest.is_empty() {
             format!("JSON ends where {wanted} should stand")
         } else {
-            format!("JSON has {} where {wanted} should stand, at byte {}", shown(rest), self.at)
+            let (rest, at) = (shown_bytes(rest), self.at);
+            format!("JSON has {rest} where {wanted} should stand, at byte {at}")
         };
         Fault::new("json-syntax", detail)
     }
+}
+
+/// Where the first of them stands.
+fn quote_or_backslash(text: &[u8]) -> Option<usize> {
+    // Most strings are short; to begin a search of long ones takes as long as such a one.
+    let (near, far) = text.split_at(text.len().min(NEAR));
+    let near = Marks::of(near, *b"\"\\").next();
+    near.or_else(|| memchr2(b'"', b'\\', far).map(|it| NEAR + it))
 }
 
 /// The bracket that closes what was opened last.
@@ -257,30 +317,32 @@ fn closing(objects: u128) -> u8 {
     if objects & 1 == 1 { b'}' } else { b']' }
 }
 
-/// Whether it is a number of JSON: no leading zero, no bare point.
-fn is_number(word: &[u8]) -> bool {
-    fn digits(word: &[u8]) -> (usize, &[u8]) {
-        let n = word.iter().take_while(|it| it.is_ascii_digit()).count();
-        (n, &word[n..])
-    }
-    let word = word.strip_prefix(b"-").unwrap_or(word);
-    let (whole, mut rest) = digits(word);
-    if whole == 0 || whole > 1 && word[0] == b'0' {
-        return false;
-    }
-    if let [b'.', fraction @ ..] = rest {
-        let (n, after) = digits(fraction);
-        if n == 0 {
-            return false;
-        }
-        rest = after;
-    }
-    let [b'e' | b'E', exponent @ ..] = rest else { return rest.is_empty() };
-    let exponent = match exponent {
-        [b'+' | b'-', digits @ ..] => digits,
-        all => all,
+/// Bytes of the number of JSON in front, without a leading zero or a bare point; 0 where there is none.
+fn number(text: &[u8]) -> usize {
+    let digits = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        rest.iter().take_while(|it| it.is_ascii_digit()).count()
     };
-    !exponent.is_empty() && exponent.iter().all(u8::is_ascii_digit)
+    let first = usize::from(text.first() == Some(&b'-'));
+    let whole = digits(first);
+    if whole == 0 || whole > 1 && text[first] == b'0' {
+        return 0;
+    }
+    let mut end = first + whole;
+    if text.get(end) == Some(&b'.') {
+        match digits(end + 1) {
+            0 => return 0,
+            fraction => end += 1 + fraction,
+        }
+    }
+    if let Some(b'e' | b'E') = text.get(end) {
+        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        match digits(end + 1 + sign) {
+            0 => return 0,
+            exponent => end += 1 + sign + exponent,
+        }
+    }
+    end
 }
 
 /// A string's text without escapes; none where one of them is wrong.
@@ -333,6 +395,18 @@ fn unicode(rest: &str) -> Option<(char, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn whole(json: &str) -> Result<&str, Fault> {
+        super::whole(json.as_bytes()).map(|it| str::from_utf8(it).unwrap())
+    }
+
+    fn field<'a>(json: &'a str, name: &str) -> Result<&'a str, Fault> {
+        super::field(json.as_bytes(), name.as_bytes()).map(|it| str::from_utf8(it).unwrap())
+    }
+
+    fn string(json: &str) -> Result<String, Fault> {
+        super::string(json.as_bytes()).map(|it| String::from_utf8(it.into_owned()).unwrap())
+    }
 
     /// What serde_json reads, this reads, and nothing else but the three words.
     #[test]

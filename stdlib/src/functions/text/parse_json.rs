@@ -20,8 +20,8 @@ function! {
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::view(|args| {
-        let value = json::whole(args.tensor(0).as_str())?;
-        Ok(Tensor::text(DType::Str, value.as_bytes()))
+        let value = json::whole(args.tensor(0).as_text())?;
+        Ok(Tensor::text(DType::Str, value))
     }))
 }
 

@@ -53,6 +53,11 @@ fn changed(path: &str) -> Fault {
     Fault::new("file-unreadable", detail)
 }
 
+/// Bytes that are UTF-8: where they `are` known to be, as JSON that was read before, nobody looks.
+pub(super) fn checked_unless(are: bool, bytes: &[u8]) -> Result<&[u8], Fault> {
+    if are { Ok(bytes) } else { checked(bytes).map(str::as_bytes) }
+}
+
 /// Bytes as text, if they are UTF-8.
 pub(super) fn checked(bytes: &[u8]) -> Result<&str, Fault> {
     str::from_utf8(bytes).map_err(|error| {

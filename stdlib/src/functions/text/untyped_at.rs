@@ -32,10 +32,13 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
             let feature = Feature::new(args.tensor(0).as_text())?;
             Ok(Tensor::text(DType::Bytes, text(&feature, args.int(1))?))
         }),
-        _ => Kernel::view(|args| {
-            let value = element(reading::checked(args.tensor(0).as_text())?, args.int(1))?;
-            Ok(Tensor::text(DType::Str, value.as_bytes()))
-        }),
+        _ => {
+            let is_checked = call.types[0] == Some(Type::Untyped(Untyped::Json));
+            Kernel::view(move |args| {
+                let list = reading::checked_unless(is_checked, args.tensor(0).as_text())?;
+                Ok(Tensor::text(DType::Str, element(list, args.int(1))?))
+            })
+        }
     })
 }
 
@@ -51,7 +54,7 @@ fn text<'a>(feature: &Feature<'a>, i: i64) -> Result<&'a [u8], Fault> {
     found.ok_or_else(|| Fault::new("index", format!("there is no element {i} in a feature of {n}")))
 }
 
-fn element(list: &str, i: i64) -> Result<&str, Fault> {
+fn element(list: &[u8], i: i64) -> Result<&[u8], Fault> {
     let from_end = || {
         let mut n = 0_i64;
         json::elements(list, |_| {

@@ -52,11 +52,13 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
             let value = members::member(args.tensor(0).as_text(), args.tensor(1).as_str())?;
             Ok(Tensor::text(DType::Bytes, value))
         }),
-        _ => Kernel::view(|args| {
-            let object = reading::checked(args.tensor(0).as_text())?;
-            let value = json::field(object, args.tensor(1).as_str())?;
-            Ok(Tensor::text(DType::Str, value.as_bytes()))
-        }),
+        _ => {
+            let is_checked = call.types[0] == Some(Type::Untyped(Untyped::Json));
+            Kernel::view(move |args| {
+                let object = reading::checked_unless(is_checked, args.tensor(0).as_text())?;
+                Ok(Tensor::text(DType::Str, json::field(object, args.tensor(1).as_text())?))
+            })
+        }
     })
 }
 
