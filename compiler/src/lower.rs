@@ -332,6 +332,7 @@ impl Lowering<'_> {
         let code = Code::Transform(Transform {
             vector: direct::at_once(&part, self.catalog),
             reads: part.reads,
+            files: part.files,
             foreign: part.foreign,
             into_batch: rows,
             another,

@@ -126,7 +126,7 @@ impl Lost {
             id: id_text(it.id),
             record: it.record.clone(),
             code: it.fault.code.to_owned(),
-            detail: it.fault.detail.to_string(),
+            detail: it.fault.reason().into_owned(),
         }
     }
 }

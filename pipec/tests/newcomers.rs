@@ -275,3 +275,63 @@ fn numbers_on_the_command_line_say_what_is_wanted() {
     sample.ends(2, &["a whole number from 0 on, such as 1_000"]);
     folder.pipec(&["run", "p.pipe", "--limit", "1_000"]).ends(0, &["9 records"]);
 }
+
+const PAIRS: &str = "\
+fn mask_of(path) = \"masks/\" + stem_of(path) + \".jpg\"
+pipeline pairs = files(\"images/*.jpg\") |> map { image: decode_jpeg(bytes), mask: decode_jpeg(read_file(mask_of(path))) }
+pipeline rows = csv(\"pairs.csv\") |> map { image: decode_jpeg(read_file(image)), mask: decode_jpeg(read_file(mask)) }
+pipeline lenient = pairs else skip(most: 0.5)
+";
+
+#[test]
+fn the_file_that_is_torn_is_named_and_not_its_partner() {
+    let folder = Folder::of("new-masks", &[("p.pipe", PAIRS), ("pairs.csv", "image,mask\n")]);
+    folder.pipec(&["sample", "images", "images", "--count", "4"]).ends(0, &[]);
+    let images = folder.files("images");
+    fs::create_dir(folder.join("masks")).unwrap();
+    let mut table = "image,mask\n".to_owned();
+    for (n, bytes) in images.values().enumerate() {
+        fs::write(folder.join(format!("images/{n}.jpg")), bytes).unwrap();
+        let bytes = if n == 2 { &bytes[..bytes.len() / 2] } else { bytes };
+        fs::write(folder.join(format!("masks/{n}.jpg")), bytes).unwrap();
+        table += &format!("images/{n}.jpg,masks/{n}.jpg\n");
+    }
+    folder.write("pairs.csv", &table);
+
+    let run = |name: &str| folder.pipec(&["run", "p.pipe", name, "--quarantine", "bad.jsonl"]);
+    run("pairs").ends(3, &["record  `images/2.jpg`", "why     `masks/2.jpg`: "]);
+    run("rows").ends(3, &["record  `pairs.csv, row 3`", "why     `masks/2.jpg`: "]);
+    run("lenient").ends(0, &["`images/2.jpg`: `masks/2.jpg`: "]);
+    let bad = folder.read("bad.jsonl");
+    assert!(bad.contains("\"source\":\"images/2.jpg\",\"file\":\"masks/2.jpg\""), "{bad}");
+    let scanned = folder.pipec(&["scan", "p.pipe", "lenient"]);
+    assert!(scanned.out.contains("`masks/2.jpg`: "), "{scanned:#?}");
+
+    fs::write(folder.join("images/1.jpg"), b"no picture").unwrap();
+    let torn = run("pairs");
+    torn.ends(3, &["record  `images/1.jpg`"]);
+    assert!(!torn.err.contains("masks"), "{}", torn.err);
+}
+
+#[test]
+fn the_record_that_ends_the_run_is_in_the_quarantine() {
+    let program = "pipeline fails = range(9) |> map { x: 6 // (i - 3) }\n\
+                   pipeline over = range(90) |> map { x: 6 // (i % 3) } else skip(most: 1%)\n\
+                   pipeline none_left = range(3) |> map { x: 6 // (i - i) } else another(most: 1)\n";
+    let folder = Folder::of("new-quarantine", &[("p.pipe", &program.replace("1%", "0.01"))]);
+    let lost = |args: &[&str]| {
+        folder
+            .pipec(&[&["run", "p.pipe", "--quarantine", "bad.jsonl"], args].concat())
+            .ends(3, &[]);
+        let text = folder.read("bad.jsonl");
+        let code =
+            |it: &str| it.contains("\"code\":\"division-by-zero\"") && it.contains("\"step\":\"");
+        assert!(text.lines().all(code), "{text}");
+        text.lines().count()
+    };
+    assert_eq!(
+        [lost(&["fails"]), lost(&["over"]), lost(&["over", "--max-errors", "0"])],
+        [1, 2, 1]
+    );
+    assert!(lost(&["none_left"]) >= 1);
+}

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
+
+/// Values of a transform of which it is known what file they were read from.
+pub const FILES_MAX: usize = 64;
 
 /// A pipeline that can be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -166,6 +169,9 @@ pub struct Transform {
     pub outputs: Records,
     /// What becomes of a record that fails where no `else` says otherwise.
     pub on_fault: Policy,
+    /// Values that were read from a file, each with the text that names it, at most [`FILES_MAX`]: for
+    /// messages.
+    pub files: Vec<(ExprId, ExprId)>,
     /// Whether it waits for files rather than computes: done by the reader threads.
     pub reads: bool,
     /// Whether it calls functions that stand outside and does little else: one thread at a time, and

@@ -97,6 +97,8 @@ class RecordError(RunError):
 
     record: str = ""
     """Which one: the file, or the line of it."""
+    file: str = ""
+    """The file that could not be used, where that is another one: a mask beside its picture."""
 
 
 class BudgetError(RunError):

@@ -56,9 +56,10 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
     };
     let mut facts = vec![("code", object(py, code))];
     match it {
-        Failure::Record { label, record, .. } => {
+        Failure::Record { label, record, fault, .. } => {
             let record = record.trim_matches('`');
             facts.extend([("place", object(py, label)), ("record", object(py, record))]);
+            facts.extend(fault.file.iter().map(|it| ("file", object(py, it))));
         }
         Failure::Budget { label, .. }
         | Failure::Data { label, .. }

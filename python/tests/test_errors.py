@@ -79,6 +79,15 @@ def test_a_damaged_picture_names_itself(tmp_path):
     assert sum(it["records"] for it in skipping.stats()["lost"].values()) == 1
 
 
+def test_a_torn_mask_is_named_beside_its_picture(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"whatever")
+    (tmp_path / "a.mask").write_bytes(b"no picture")
+    text = 'param data: path\npipeline p = paths("{data}/*.jpg") |> map { mask: decode_jpeg(read_file(sibling(path, ".mask"))) }'
+    with pytest.raises(pipec.RecordError, match="a.mask") as caught:
+        list(pipec.load(text, params={"data": tmp_path}))
+    assert caught.value.record.endswith("a.jpg") and caught.value.file.endswith("a.mask")
+
+
 @pytest.mark.parametrize("told,said", [
     ({"rank": 2, "world": 2}, "no rank 2 of 2"),
     ({"rank": 0}, "said together"),

@@ -9,18 +9,28 @@ pub struct Fault {
     pub code: &'static str,
     /// What was found, in one sentence.
     pub detail: Cow<'static, str>,
+    /// The file that it was found in, where that is not what its record is named by.
+    pub file: Option<Box<str>>,
 }
 
 impl Fault {
     /// A fault of the kind `code`.
     pub fn new(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), file: None }
+    }
+
+    /// What was found, and in which file where its record does not say that.
+    pub fn reason(&self) -> Cow<'_, str> {
+        match &self.file {
+            Some(file) => format!("`{file}`: {}", self.detail).into(),
+            None => (&*self.detail).into(),
+        }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.detail, self.code)
+        write!(f, "{} ({})", self.reason(), self.code)
     }
 }
 
@@ -31,8 +41,12 @@ pub enum Failure {
     Record {
         /// Where the step is written.
         label: String,
+        /// The step; the first and the last one, where several run as one.
+        step: Box<str>,
+        /// The record's id.
+        id: u64,
         /// The record, as a person would name it.
-        record: String,
+        record: Box<str>,
         /// What was wrong with it.
         fault: Fault,
     },
@@ -75,7 +89,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Record { label, record, fault } => write!(f, "{label}: {record}: {fault}"),
+            Self::Record { label, record, fault, .. } => write!(f, "{label}: {record}: {fault}"),
             Self::Budget { label, detail }
             | Self::Data { label, detail }
             | Self::Memory { label, detail }

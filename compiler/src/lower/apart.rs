@@ -12,7 +12,7 @@ use super::{
     group::{Group, output_roots},
 };
 use crate::estimate::cost;
-use plan::{DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, Records};
+use plan::{Arg, DType, Expr, ExprId, FILES_MAX, Field, Graph, Index, Otherwise, Policy, Records};
 
 /// How often a group is cut: files whose names stand in files, and so on.
 const CUTS_MAX: usize = 8;
@@ -40,7 +40,8 @@ impl What {
 }
 
 /// The group in parts, of which some only read, and some only call functions outside.
-pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
+pub(crate) fn split(mut group: Group, catalog: &Catalog) -> Vec<Group> {
+    group.files = files(&group.graph, catalog);
     let parts = cut(group, (What::Reads, catalog)).into_iter();
     parts
         .flat_map(|it| match it.reads {
@@ -220,7 +221,8 @@ fn after_filters(group: &Group, n: usize) -> (Group, Group) {
     let roots: Vec<ExprId> =
         after.iter().map(|it| it.keep).chain(output_roots(&group.outputs)).collect();
     let columns = live_columns(&group.graph, &live(&group.graph, &roots, &[]));
-    let carried: Vec<ExprId> = columns.into_values().collect();
+    let mut carried: Vec<ExprId> = columns.into_values().collect();
+    name_files(group, &mut carried);
     let fields = fields(group, &carried);
     (group.before(before, &carried, fields.clone()), group.after(after, &carried, fields))
 }
@@ -231,7 +233,9 @@ fn first_of(group: &Group, found: &[Ahead]) -> (Group, Group) {
     let live = live(&group.graph, &group.roots(), &values);
     let mut columns = live_columns(&group.graph, &live);
     columns.extend(names(&group.graph, &values));
-    let carried: Vec<ExprId> = columns.into_values().chain(values).collect();
+    let mut carried: Vec<ExprId> = columns.into_values().chain(values).collect();
+    let mut after = group.clone();
+    after.files = name_files(group, &mut carried);
     let fields = fields(group, &carried);
 
     let mut guarded = group.clone();
@@ -243,7 +247,7 @@ fn first_of(group: &Group, found: &[Ahead]) -> (Group, Group) {
         })
         .collect();
     let first = guarded.before(&[], &written, fields.clone());
-    (first, group.after(&group.filters, &carried, fields))
+    (first, after.after(&group.filters, &carried, fields))
 }
 
 /// Columns of text that say which file is read: they travel on, so that messages can name it.
@@ -251,6 +255,41 @@ fn names(graph: &Graph, values: &[ExprId]) -> Vec<(u32, ExprId)> {
     let live = live(graph, values, &[]);
     let is_text = |id: &ExprId| graph.ty(*id).dtype() == Some(DType::Str);
     live_columns(graph, &live).into_iter().filter(|(_, id)| is_text(id)).collect()
+}
+
+/// Every value that is read from a file, with the text that names it.
+fn files(graph: &Graph, catalog: &Catalog) -> Vec<(ExprId, ExprId)> {
+    let file = |(id, expr, _): (ExprId, &Expr, _)| match expr {
+        Expr::Call { args, .. } if What::Reads.is(expr, catalog) => {
+            let is_name = |it: &ExprId| graph.ty(*it).dtype() == Some(DType::Str);
+            args.iter().find_map(|it| match it {
+                Arg::Expr(name) if is_name(name) => Some((id, *name)),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    graph.iter().filter_map(file).take(FILES_MAX).collect()
+}
+
+/// Lets the names of files travel on with what was read from them; gives the pairs of both.
+fn name_files(group: &Group, carried: &mut Vec<ExprId>) -> Vec<(ExprId, ExprId)> {
+    let file_of = |value: ExprId| {
+        let live = live(&group.graph, &[value], &[]);
+        let mut within = group.files.iter().filter(|(it, _)| live[it.row()]);
+        let (&(read, name), None) = (within.next()?, within.next()) else { return None };
+        // A name is found wherever the value is, or not asked for.
+        let is_found = read == value || always(&group.graph, name)[value.row()];
+        let is_known = matches!(group.graph.expr(name), Expr::Const(_));
+        (is_found && !is_known).then_some((value, name))
+    };
+    let files: Vec<_> = carried.iter().filter_map(|it| file_of(*it)).take(FILES_MAX).collect();
+    files.iter().for_each(|(_, name)| {
+        if !carried.contains(name) {
+            carried.push(*name);
+        }
+    });
+    files
 }
 
 /// The columns that carry these nodes: fields keep their names, what is computed has a hidden one.

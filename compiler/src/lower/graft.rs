@@ -107,6 +107,11 @@ impl<'a> Graft<'a> {
         roots.iter().map(|it| self.become_[it]).collect()
     }
 
+    /// What a node has become, if it has been copied.
+    pub(crate) fn become_of(&self, id: ExprId) -> Option<ExprId> {
+        self.become_.get(&id).copied()
+    }
+
     /// What has been copied: the old nodes, and what they have become.
     pub(crate) fn pairs(&self) -> Vec<(ExprId, ExprId)> {
         let mut pairs: Vec<_> = self.become_.iter().map(|(&old, &new)| (old, new)).collect();

@@ -27,6 +27,8 @@ pub(crate) struct Group {
     pub(crate) fields: Vec<Field>,
     /// What becomes of faulty records, where no `else` says otherwise.
     pub(crate) on_fault: Policy,
+    /// Values that were read from a file, each with the text that names it.
+    pub(crate) files: Vec<(ExprId, ExprId)>,
     /// Whether it waits for files.
     pub(crate) reads: bool,
     /// Whether it calls functions outside, and does little else.
@@ -69,6 +71,7 @@ impl<'a> Grouping<'a> {
             outputs: Records::Listed(vec![columns.clone()]),
             fields: inputs.to_vec(),
             on_fault,
+            files: Vec::new(),
             reads: false,
             foreign: false,
         };
@@ -204,6 +207,11 @@ impl Group {
         let keeps: Vec<ExprId> = filters.iter().map(|it| it.keep).collect();
         let mut values = graft.copy(&[&keeps, roots].concat());
         let pairs = graft.pairs();
+        let files = self
+            .files
+            .iter()
+            .filter_map(|(value, name)| Some((graft.become_of(*value)?, graft.become_of(*name)?)));
+        let files = files.collect();
 
         let mut origin = vec![OpId(0); graph.len()];
         pairs.into_iter().for_each(|(old, new)| origin[new.row()] = self.origin[old.row()]);
@@ -214,6 +222,7 @@ impl Group {
             origin,
             inputs: inputs.to_vec(),
             filters: filters.collect(),
+            files,
             reads: false,
             foreign: false,
             ..self.clone()

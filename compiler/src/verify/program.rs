@@ -22,8 +22,8 @@ use crate::lower::{
     total::{any_can_fail, any_policy},
 };
 use plan::{
-    Arg, Code, DType, Deal, Expr, ExprId, FORMAT, Field, IdVec, Index, Lanes, Library, Policy,
-    Program, Property, Records, Stage, StageId, Transform, Type,
+    Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
+    Policy, Program, Property, Records, Stage, StageId, Transform, Type,
 };
 use std::collections::BTreeSet;
 
@@ -202,6 +202,12 @@ impl Check<'_> {
         policy(&code.on_fault)?;
         for filter in &code.filters {
             agree(values.ty(*filter)?, &Type::scalar(DType::Bool))?;
+        }
+        let n_files = code.files.len();
+        ensure(n_files <= FILES_MAX, || format!("it knows {n_files} files"))?;
+        for (value, name) in &code.files {
+            values.ty(*value)?;
+            agree(values.ty(*name)?, &Type::scalar(DType::Str))?;
         }
         self.outputs(code, &values)?;
         if code.vector {

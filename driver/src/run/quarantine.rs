@@ -31,6 +31,9 @@ struct Line<'a> {
     rank: Option<u32>,
     /// Where it comes from: its file, where it has one.
     source: &'a str,
+    /// The file that could not be used, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     /// Its id, in hexadecimal.
     record: String,
     /// The step that it failed in; the first and the last one, where several run as one.
@@ -193,10 +196,11 @@ impl<'a> Line<'a> {
             rank,
             // Backquotes are for people.
             source: lost.record.trim_matches('`'),
+            file: lost.fault.file.as_deref(),
             record: format!("{:016x}", lost.id),
             step: &lost.step,
             code: lost.fault.code,
-            reason: escaped(&lost.fault.detail),
+            reason: Cow::Owned(escaped(&lost.fault.reason()).into_owned()),
             detail: &lost.label,
         }
     }

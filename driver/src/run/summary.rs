@@ -217,7 +217,7 @@ fn losses(counts: &BTreeMap<&'static str, u64>, first: &[LostRecord]) -> BTreeMa
         let of_code = first.iter().filter(|it| it.fault.code == code);
         of_code
             .take(EXAMPLES)
-            .map(|it| format!("{}: {}: {}", it.label, it.record, it.fault.detail))
+            .map(|it| format!("{}: {}: {}", it.label, it.record, it.fault.reason()))
             .collect()
     };
     let loss = |code: &str, n: u64| Loss { records: n, examples: examples(code) };

@@ -13,6 +13,9 @@ const EXAMPLES: usize = 3;
 pub struct Bad {
     /// Where it comes from: its file, where it has one.
     pub source: String,
+    /// The file that could not be used, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// Its id, 16 digits.
     pub record: String,
     /// The step that it failed in.
@@ -50,11 +53,12 @@ impl Bad {
         let op = compiled.written.ops.rows().iter().find(|it| it.step == step);
         Self {
             source: lost.record.trim_matches('`').to_owned(),
+            file: lost.fault.file.as_deref().map(str::to_owned),
             record: id_text(lost.id),
             detail: op.map_or(String::new(), |it| label(&compiled.files, it.at)),
             step,
             code: lost.fault.code.to_owned(),
-            reason: lost.fault.detail.to_string(),
+            reason: lost.fault.reason().into_owned(),
         }
     }
 }

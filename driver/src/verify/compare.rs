@@ -328,8 +328,8 @@ mod tests {
     }
 
     fn torn(record: &str, detail: &'static str) -> Result<Chunk, Failure> {
-        let (label, record) = (String::new(), record.to_owned());
-        Err(Failure::Record { label, record, fault: Fault::new("torn", detail) })
+        let (label, step, fault) = (String::new(), "".into(), Fault::new("torn", detail));
+        Err(Failure::Record { label, step, id: 0, record: record.into(), fault })
     }
 
     #[test]

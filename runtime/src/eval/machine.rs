@@ -49,6 +49,8 @@ pub(super) struct Machine {
     vars: Vec<i64>,
     /// Goes up with each record: what was found for another is void.
     turn: u64,
+    /// The first node that failed of those that the record cannot do without.
+    culprit: Option<ExprId>,
     /// Where the time goes, of the records that are looked at.
     pub(super) timing: Timing,
     /// Operands of compiled code that are laid out anew.
@@ -79,6 +81,7 @@ impl Machine {
             stack: Vec::new(),
             vars: vec![0; n_vars as usize],
             turn: 0,
+            culprit: None,
             timing: Timing::new(nodes.len(), is_measured),
             room: Room::default(),
         }
@@ -88,6 +91,19 @@ impl Machine {
     pub(super) fn next_record(&mut self) {
         self.turn += 1;
         self.stack.clear();
+        self.culprit = None;
+    }
+
+    /// The node for which the record failed.
+    pub(super) fn culprit(&self) -> Option<ExprId> {
+        self.culprit
+    }
+
+    /// Notes the node that failed, unless it did because another one had.
+    fn note<T>(&mut self, id: ExprId, found: &Result<T, Stop>) {
+        if found.is_err() {
+            self.culprit.get_or_insert(id);
+        }
     }
 
     /// Sets a loop's variable, and forgets what was found for its other values.
@@ -114,7 +130,9 @@ impl Machine {
         id: ExprId,
     ) -> Result<Value, Stop> {
         if let Some(found) = self.found(id) {
-            return found.clone();
+            let found = found.clone();
+            self.note(id, &found);
+            return found;
         }
         let found = if self.timing.is_on() {
             let outer = self.timing.begin();
@@ -124,6 +142,7 @@ impl Machine {
         } else {
             self.compute(nodes, subject, id)
         };
+        self.note(id, &found);
         let register = &mut self.registers[id.row()];
         (register.found, register.turn) = (Some(found.clone()), self.turn);
         found
@@ -163,7 +182,10 @@ impl Machine {
             }
             Code::Else { value, otherwise } => match self.find(nodes, subject, *value) {
                 Err(Stop::Fault(fault)) => match otherwise {
-                    Otherwise::Value(other) => self.find(nodes, subject, *other),
+                    Otherwise::Value(other) => {
+                        self.culprit = None;
+                        self.find(nodes, subject, *other)
+                    }
                     Otherwise::Policy(policy) => Err(Stop::Policy(fault, *policy)),
                 },
                 found => found,
@@ -214,12 +236,12 @@ impl Machine {
         id: ExprId,
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
-        if !self.timing.is_on() {
-            return self.put_into(nodes, subject, id, out);
-        }
-        let outer = self.timing.begin();
+        let outer = self.timing.is_on().then(|| self.timing.begin());
         let written = self.put_into(nodes, subject, id, out);
-        self.timing.end(id, outer, out.bytes());
+        self.note(id, &written);
+        if let Some(outer) = outer {
+            self.timing.end(id, outer, out.bytes());
+        }
         written
     }
 
@@ -247,7 +269,10 @@ impl Machine {
             }
             Code::Else { value, otherwise } => match self.find_into(nodes, subject, *value, out) {
                 Err(Stop::Fault(fault)) => match otherwise {
-                    Otherwise::Value(other) => self.find_into(nodes, subject, *other, out),
+                    Otherwise::Value(other) => {
+                        self.culprit = None;
+                        self.find_into(nodes, subject, *other, out)
+                    }
                     Otherwise::Policy(policy) => Err(Stop::Policy(fault, *policy)),
                 },
                 written => written,

@@ -3,6 +3,7 @@
 mod arith;
 mod code;
 mod convert;
+mod files;
 #[cfg(feature = "jit")]
 mod fused;
 #[cfg(not(feature = "jit"))]
@@ -22,9 +23,11 @@ use crate::{
     Pool, Shape, Source, foreign, mix,
 };
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
+use files::File;
 pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
 use name::name_of;
+pub(crate) use name::span_of;
 use nodes::Node;
 pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
@@ -51,6 +54,7 @@ pub(crate) struct Surroundings<'a> {
 /// The stage of a program that computes each record alone, made ready to run.
 pub(crate) struct Compiled {
     label: String,
+    step: String,
     nodes: IdVec<ExprId, Node>,
     n_vars: u32,
     filters: Vec<ExprId>,
@@ -59,6 +63,8 @@ pub(crate) struct Compiled {
     /// Dtype and extents of each, where the type fixes them.
     fixed: Vec<Option<(DType, Shape)>>,
     on_fault: Policy,
+    /// What was read from a file, and what names it.
+    files: Vec<File>,
     vector: bool,
     spare: Option<Spare>,
     spare_key: u64,
@@ -133,6 +139,7 @@ impl Compiled {
         Ok(Self {
             register_bytes,
             label: stage.label.clone(),
+            step: span_of(&stage.steps),
             nodes,
             n_vars: transform.graph.n_vars,
             filters: transform.filters.clone(),
@@ -140,6 +147,7 @@ impl Compiled {
             columns: stage.columns.clone(),
             fixed: stage.columns.iter().map(fixed).collect(),
             on_fault: transform.on_fault,
+            files: files::of(transform),
             vector: transform.vector,
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
@@ -393,35 +401,47 @@ impl Compiled {
         registers.machine.timing.next(1);
         let subject = Subject { chunk, row: Some(row) };
         let Err(stop) = compute(&mut registers.machine, subject) else { return Ok(()) };
-        let (fault, policy) = match stop {
+        let (mut fault, policy) = match stop {
             Stop::Fault(fault) => (fault, self.on_fault),
             Stop::Policy(fault, policy) => (fault, policy),
         };
         let id = subject.id();
+        let record = name_of(&self.sources, chunk, row);
+        fault.file = self.file(&mut registers.machine, subject, &record);
         match policy {
-            Policy::Fail => Err(self.failure(chunk, row, fault)),
+            Policy::Fail => Err(self.failure(id, record, fault)),
             Policy::Skip { most } => {
-                let record = name_of(&self.sources, chunk, row);
                 let (entered, kept) = (row + 1, row);
                 lost.push(Lost { id, record, fault, most, replaced: false, entered, kept });
                 Ok(())
             }
             Policy::Another { most } => {
-                let record = name_of(&self.sources, chunk, row);
                 let (why, entered, kept) = (fault.clone(), row + 1, row);
+                let name = record.clone();
                 lost.push(Lost { id, record, fault: why, most, replaced: true, entered, kept });
-                self.replace(registers, (chunk, row, fault), compute)
+                self.replace(registers, (chunk, row), compute)?
+                    .then_some(())
+                    .ok_or_else(|| self.failure(id, name, fault))
             }
         }
     }
 
-    /// Fills the slot of a faulty record: others are drawn by its id until one can be computed.
+    /// The file in which the record failed, where that is another than the one that names it.
+    fn file(&self, machine: &mut Machine, subject: Subject<'_>, record: &str) -> Option<Box<str>> {
+        let name = files::at_fault(&self.files, machine.culprit()?)?;
+        let found = machine.find(&self.nodes, subject, name).ok()?;
+        let name = found.as_str();
+        (!name.is_empty() && record.trim_matches('`') != name).then(|| name.into())
+    }
+
+    /// Fills the slot of a faulty record: others are drawn by its id until one can be computed;
+    /// `false` where none can.
     fn replace(
         &self,
         registers: &mut Registers,
-        (chunk, row, fault): (&Chunk, usize, Fault),
+        (chunk, row): (&Chunk, usize),
         mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let spare = self.spare.as_ref().expect("the compiler gives `another` its source");
         let mut draws = Philox::new(self.spare_key, chunk.ids()[row], chunk.epoch);
         for _ in 0..ATTEMPTS_MAX {
@@ -430,18 +450,15 @@ impl Compiled {
             registers.machine.next_record();
             let subject = Subject { chunk: &other, row: Some(0) };
             if other.rows == 1 && compute(&mut registers.machine, subject).is_ok() {
-                return Ok(());
+                return Ok(true);
             }
         }
-        Err(self.failure(chunk, row, fault))
+        Ok(false)
     }
 
-    fn failure(&self, chunk: &Chunk, row: usize, fault: Fault) -> Failure {
-        Failure::Record {
-            label: self.label.clone(),
-            record: name_of(&self.sources, chunk, row),
-            fault,
-        }
+    fn failure(&self, id: u64, record: String, fault: Fault) -> Failure {
+        let (label, step) = (self.label.clone(), self.step.as_str().into());
+        Failure::Record { label, step, id, record: record.into(), fault }
     }
 
     /// All records at once: every node is a scalar, total and cheap.

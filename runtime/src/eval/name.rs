@@ -24,3 +24,12 @@ pub(super) fn name_of(sources: &[Arc<dyn Source>], chunk: &Chunk, row: usize) ->
         },
     }
 }
+
+/// The first and the last of the steps of a stage.
+pub(crate) fn span_of(steps: &[String]) -> String {
+    match steps {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} … {last}"),
+    }
+}

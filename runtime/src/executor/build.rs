@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Failure, Kernels, Pool, Source, SourceCall, Wants,
-    eval::{Compiled, Jit, Spare, Surroundings},
+    eval::{Compiled, Jit, Spare, Surroundings, span_of},
     mix,
 };
 use plan::{Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform};
@@ -469,15 +469,6 @@ fn operating(maker: Maker) -> Operating {
     let ended = vec![false; maker.inputs.len()];
     let failures = vec![None; ended.len()];
     Operating { maker: Arc::new(maker), opened: None, wants: Wants::Nothing, ended, failures }
-}
-
-/// The first and the last of the steps of a stage.
-fn span_of(steps: &[String]) -> String {
-    match steps {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, .., last] => format!("{first} … {last}"),
-    }
 }
 
 fn unknown(what: &str, name: &str) -> Failure {

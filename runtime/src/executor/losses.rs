@@ -1,6 +1,6 @@
 //! Records that failed: counted, and held against the share that the program allows.
 
-use crate::{Fault, eval::Lost};
+use crate::{Failure, Fault, eval::Lost};
 use plan::count;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -26,6 +26,20 @@ pub struct LostRecord {
     pub label: Arc<str>,
     /// The step; the first and the last one, where several run as one.
     pub step: Arc<str>,
+}
+
+impl LostRecord {
+    /// The record that ends the run, where one does.
+    pub(super) fn of(failure: &Failure) -> Option<Self> {
+        let Failure::Record { label, step, id, record, fault } = failure else { return None };
+        Some(Self {
+            id: *id,
+            record: record.to_string(),
+            fault: fault.clone(),
+            label: label.as_str().into(),
+            step: (&**step).into(),
+        })
+    }
 }
 
 /// What a stage is called where records of it are lost.

@@ -83,6 +83,8 @@ impl Run {
             match item {
                 Some(Item::Chunk(parcel)) => return Step::Chunk(self.deliver(parcel)),
                 Some(Item::Failed(failure)) => {
+                    // Why the run ends is more than that it could not be written down.
+                    let _ = self.tell(LostRecord::of(&failure).into_iter().collect());
                     let what =
                         if self.batched { ("batch", "batches") } else { ("record", "records") };
                     let failure = self.handed.named(failure, what);

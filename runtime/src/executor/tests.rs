@@ -215,7 +215,9 @@ fn the_first_failure_wins() {
     let label = "t.pipe:1:1".to_string();
     let told = |x: i64| Failure::Record {
         label: label.clone(),
-        record: format!("record {:016x}", mix(1000, x as u64)),
+        step: "s1".into(),
+        id: mix(1000, x as u64),
+        record: format!("record {:016x}", mix(1000, x as u64)).into(),
         fault: crate::Fault::new("told", format!("{x} was to fail")),
     };
     let mut draft = Draft::default();

@@ -215,13 +215,13 @@ fn lost(talk: &Talk, code: &str, loss: &Loss) {
 /// Says why a run ended early, and gives how the process ends.
 pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
     match failure {
-        Failure::Record { label, record, fault } => {
+        Failure::Record { label, record, fault, .. } => {
             let message = format!("`{pipeline}` stopped at a record that failed");
             let help = "`else skip` skips such records, `else another` substitutes another record, and \
                         `else` with a value replaces the value that failed";
             talk.error(&message, None);
-            let fault_text = format!("{} ({})", fault.detail, fault.code);
-            for (what, text) in [("record", record), ("step", label), ("why", &fault_text)] {
+            let fault_text = fault.to_string();
+            for (what, text) in [("record", &**record), ("step", label), ("why", &fault_text)] {
                 talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<7}"))));
             }
             talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));

@@ -490,6 +490,7 @@ impl Draft {
             filters: Vec::new(),
             outputs: Records::Listed(vec![vec![value]]),
             on_fault: Policy::Fail,
+            files: Vec::new(),
             reads: false,
             foreign: false,
             vector: false,
