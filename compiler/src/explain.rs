@@ -62,7 +62,7 @@ pub struct Explanation {
     pub resume: String,
     /// Who does what where several runs share the work.
     pub ranks: Option<String>,
-    /// What two runs that share the work leave over, where they do.
+    /// What two runs that share the work get, where that is known.
     pub two_ranks: Option<TwoRanks>,
     /// What bounds it, and what would help.
     pub outlook: Option<Outlook>,

@@ -3,6 +3,7 @@
 //! One thread more than the runtime's own may be there: it shows the progress ten times a second,
 //! from figures behind a mutex, and ends when the run does.
 
+mod idle;
 mod keeping;
 mod quarantine;
 mod ready;
@@ -10,6 +11,7 @@ mod saver;
 mod stream;
 mod summary;
 
+pub use idle::IdleRanks;
 pub use stream::{Arrival, Stream};
 pub use summary::{
     ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, StageSummary, Summary,
@@ -183,6 +185,8 @@ pub struct Watch<'a> {
     pub progress: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
     /// Told of each picture of a sample set that is made first.
     pub sample: &'a mut dyn FnMut(&SampleProgress),
+    /// Told before the run of ranks that get nothing of an epoch.
+    pub idle: &'a mut dyn FnMut(&IdleRanks),
 }
 
 /// What came of a run.
@@ -201,7 +205,9 @@ pub fn run(
     watch: Watch<'_>,
 ) -> Outcome {
     match start(compiled, options, sink, watch.sample) {
-        Ok(Started { run, keeping, saver, before, damage }) => {
+        Ok(Started { run, program, keeping, saver, before, damage }) => {
+            let idle = IdleRanks::of(compiled, (&run, &program), options.rank);
+            idle.iter().for_each(|it| (watch.idle)(it));
             let consumer = Consumer {
                 compiled,
                 program: &compiled.program,
@@ -231,6 +237,8 @@ pub fn readers(workers: usize) -> usize {
 /// A run that is ready.
 struct Started {
     run: runtime::Run,
+    /// What runs, with the sets of pictures that it names as files.
+    program: Program,
     keeping: Keeping,
     saver: Option<Saver>,
     /// What an earlier run has given, which this one goes on from.
@@ -273,10 +281,10 @@ fn start(
             begin = ready(compiled, options, &Origin { earlier: None, epoch, ..origin }, sample)?;
         }
     }
-    let Ready { run, keeping, mut identity, quarantine, .. } = begin;
+    let Ready { run, program, keeping, mut identity, quarantine, .. } = begin;
     identity.of_rank(options.rank);
     let saver = options.state.clone().map(|file| Saver::new((file, lock), identity, quarantine));
-    Ok(Started { run, keeping, saver, before, damage })
+    Ok(Started { run, program, keeping, saver, before, damage })
 }
 
 /// Takes what comes out of a run.

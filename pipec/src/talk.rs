@@ -91,6 +91,12 @@ impl Talk {
         }
     }
 
+    /// What is probably not meant, and what to do.
+    pub(crate) fn warning(&self, message: &str, help: &str) {
+        self.say(&format!("{} {message}", self.styled(Style::Warning, "warning:")));
+        self.say(&format!("{} {help}", self.styled(Style::Help, " help:")));
+    }
+
     /// A line that the next one replaces.
     pub(crate) fn passing(&self, text: &str) {
         if self.terminal {

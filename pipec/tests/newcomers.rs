@@ -314,6 +314,27 @@ fn the_file_that_is_torn_is_named_and_not_its_partner() {
 }
 
 #[test]
+fn ranks_that_get_nothing_are_told_before_the_run() {
+    let program = "pipeline drops = range(450) |> batch(10)\n\
+                   pipeline keeps = range(442) |> batch(10, tail: keep)\n";
+    let folder = Folder::of("new-ranks", &[("p.pipe", program)]);
+    let run = |name: &str, rank: &str, world: &str| {
+        folder.pipec(&["run", "p.pipe", name, "--rank", rank, "--world", world])
+    };
+    let none =
+        "none of the 100 ranks gets a batch: each gets equally many, and an epoch has 45 batches";
+    run("drops", "7", "100").ends(0, &[none, "run at most 45 ranks, or make smaller batches"]);
+    let some = "55 of the 100 ranks get nothing: an epoch has 45 batches";
+    run("keeps", "99", "100").ends(0, &[some, "run at most 45 ranks"]);
+    assert!(!run("keeps", "0", "45").err.contains("warning"));
+    let explained = folder.pipec(&["explain", "p.pipe", "drops", "--verbose"]).out;
+    assert!(
+        explained.contains("where there are more than 45 ranks, some get nothing"),
+        "{explained}"
+    );
+}
+
+#[test]
 fn the_record_that_ends_the_run_is_in_the_quarantine() {
     let program = "pipeline fails = range(9) |> map { x: 6 // (i - 3) }\n\
                    pipeline over = range(90) |> map { x: 6 // (i % 3) } else skip(most: 1%)\n\

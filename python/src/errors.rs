@@ -72,6 +72,12 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
     raised(py, class, &it.to_string(), &facts)
 }
 
+/// What is probably not meant, as a `PipecWarning`.
+pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let class = py.import("pipec.errors")?.getattr("PipecWarning")?;
+    py.import("warnings")?.call_method1("warn", (message, class, 2)).map(|_| ())
+}
+
 /// A program that cannot be read.
 pub(crate) fn unreadable(py: Python<'_>, it: &Unreadable) -> PyErr {
     let help = it.help.as_ref().map(|it| format!("; {it}")).unwrap_or_default();

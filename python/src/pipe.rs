@@ -162,8 +162,14 @@ impl Engine {
         let rows = told.rows;
         let work =
             move || Stream::open(&compiled, &options, (resume.as_ref(), epoch, rows), &mut |_| {});
-        let stream = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
+        let mut stream = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
+        let (opened, compiled) = (&mut stream, &self.compiled);
+        let idle = py.detach(move || opened.idle_ranks(compiled));
         self.stream = Some(stream);
+        if let Some(idle) = idle {
+            let (message, help) = idle.told();
+            errors::warn(py, &format!("{message}; {help}"))?;
+        }
         Ok(())
     }
 

@@ -88,6 +88,12 @@ def test_a_torn_mask_is_named_beside_its_picture(tmp_path):
     assert caught.value.record.endswith("a.jpg") and caught.value.file.endswith("a.mask")
 
 
+def test_ranks_that_get_nothing_are_warned_of():
+    pipe = pipec.load("pipeline p = range(40) |> batch(10)", rank=7, world=9)
+    with pytest.warns(pipec.PipecWarning, match="none of the 9 ranks gets a batch"):
+        assert list(pipe) == []
+
+
 @pytest.mark.parametrize("told,said", [
     ({"rank": 2, "world": 2}, "no rank 2 of 2"),
     ({"rank": 0}, "said together"),

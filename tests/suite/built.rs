@@ -155,7 +155,8 @@ fn run(compiled: &Compiled) -> Given {
         ..RunOptions::default()
     };
     let mut given = Given::default();
-    let watch = Watch { stop: Stop::default(), progress: None, sample: &mut |_| {} };
+    let watch =
+        Watch { stop: Stop::default(), progress: None, sample: &mut |_| {}, idle: &mut |_| {} };
     let failure = driver::run(compiled, &options, &mut given, watch).failure;
     Given { failure: failure.map(|it| it.to_string()), ..given }
 }

@@ -14,7 +14,7 @@ use model::network::Amount;
 use plan::{Code, Index, Library, Op, OpKind, Plan};
 use serde::Serialize;
 
-/// What two ranks get of an epoch, where not all of it goes to one of them.
+/// What two ranks get of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TwoRanks {
     /// Batches of an epoch of one run.
@@ -93,7 +93,7 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     })
 }
 
-/// What two ranks leave over of an epoch; nothing where they leave nothing, or where only reading tells.
+/// What two ranks get of an epoch; nothing where only reading tells.
 pub(super) fn two_ranks(plan: &Plan, library: &Library, outlook: &Outlook) -> Option<TwoRanks> {
     let (all, needed) = (outlook.network.cardinalities(), plan.needed());
     let is_source = |op: &Op| matches!(op.kind, OpKind::Source { .. });
@@ -106,5 +106,5 @@ pub(super) fn two_ranks(plan: &Plan, library: &Library, outlook: &Outlook) -> Op
         .collect();
     let outputs = |ranks| count::outputs(plan, library, &lens, ranks);
     let (of, each) = (outputs((0, 1))?, outputs((0, 2))?);
-    (of > each.saturating_mul(2)).then_some(TwoRanks { of, each })
+    Some(TwoRanks { of, each })
 }

@@ -10,10 +10,14 @@ use crate::{
     estimate::{CallEstimate, Figure, Origin, StepEstimate},
     passes::Step,
 };
+use plan::count;
 use std::fmt::Write;
 
 /// Characters of a type that are shown.
 const TYPE_LEN_MAX: usize = 72;
+
+/// Ranks that are not worth a word: so many at once are rare.
+const RANKS_MANY: u64 = 1_024;
 
 /// What is said where nothing was measured.
 pub(super) const ASSUMED: &str = "~ default costs, not measured here: run `pipec profile`";
@@ -233,7 +237,21 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     all.extend(forecast::rows(explanation));
     all.push(("resume", explanation.resume.clone()));
     all.extend(explanation.ranks.iter().map(|it| ("ranks", it.clone())));
+    let few = explanation.two_ranks.filter(|it| it.of < RANKS_MANY);
+    all.extend(few.map(|it| ("ranks", most_ranks(it.of, estimate.batch_rows.is_some()))));
     all
+}
+
+/// Up to how many ranks each gets something, where there may be more.
+fn most_ranks(of: u64, batched: bool) -> String {
+    let what = match (batched, of) {
+        (true, 1) => "batch",
+        (true, _) => "batches",
+        (false, 1) => "record",
+        (false, _) => "records",
+    };
+    let (n, ranks) = (count(of), if of == 1 { "rank" } else { "ranks" });
+    format!("an epoch has {n} {what}: where there are more than {n} {ranks}, some get nothing")
 }
 
 /// How many batches there are at a time, where that is worth a word: more than two that are made and

@@ -2,7 +2,7 @@
 //! wants them, and where it stands is known after each.
 
 use super::{
-    Progress, RunOptions, Summary,
+    IdleRanks, Progress, RunOptions, Summary,
     keeping::{Keeping, Kept},
     ready::{Origin, Ready, ready},
     records_of,
@@ -225,6 +225,11 @@ impl Stream {
         let left = if self.blocks.is_some() { 0 } else { self.last - rows.min(self.last) };
         let outputs = self.before + self.progress.outputs - left as u64;
         Ok(self.identity.state(&Progressed { position: &position, outputs, written: 0 }))
+    }
+
+    /// The ranks that get nothing of an epoch, where there are such. Lists the files of the sources.
+    pub fn idle_ranks(&self, compiled: &Compiled) -> Option<IdleRanks> {
+        IdleRanks::of(compiled, (&self.run, &self.program), self.options.rank)
     }
 
     /// What was done so far.

@@ -5,9 +5,9 @@ mod report;
 use super::{compiled, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Existing, Folder, Lock, Ours, Outcome, Progress, Provenance,
-    RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, Watch, lock::Chosen,
-    unwritten_format,
+    Compiled, Discard, DiskOptions, Existing, Folder, IdleRanks, Lock, Ours, Outcome, Progress,
+    Provenance, RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, Watch,
+    lock::Chosen, unwritten_format,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -247,7 +247,11 @@ impl Running<'_> {
         };
         let progress: Option<&mut (dyn FnMut(&Progress) + Send)> =
             if talk.terminal { Some(&mut show) } else { None };
-        let watch = Watch { stop, progress, sample: &mut sample };
+        let mut idle = |it: &IdleRanks| {
+            let (message, help) = it.told();
+            talk.warning(&message, &help);
+        };
+        let watch = Watch { stop, progress, sample: &mut sample, idle: &mut idle };
         let outcome = driver::run(compiled, &options(args, lock), sink, watch);
         talk.passed();
         outcome

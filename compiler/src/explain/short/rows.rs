@@ -24,7 +24,8 @@ const SHOWN: usize = 3;
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
     all.extend(forecast::python(explanation).map(|it| ("python", vec![it])));
-    all.extend(explanation.two_ranks.map(|it| ("ranks", vec![two_ranks(it)])));
+    let uneven = explanation.two_ranks.filter(|it| it.of > it.each.saturating_mul(2));
+    all.extend(uneven.map(|it| ("ranks", vec![two_ranks(it)])));
     if let Some(outlook) = &explanation.outlook {
         all.extend(consumer(outlook).map(|it| ("consumer", vec![it])));
         all.extend(cached(explanation, outlook));

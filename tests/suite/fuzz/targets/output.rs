@@ -120,7 +120,8 @@ fn run(folder: &Folder, limit: Option<u64>) -> Result<(), Failure> {
     };
     let of = Provenance::of(&COMPILED, options.seed, Rank::default());
     let mut sink = driver::Folder::open(&at(OUT), &COMPILED.program, &of, Existing::Keep)?;
-    let watch = Watch { stop: Stop::default(), progress: None, sample: &mut |_| () };
+    let watch =
+        Watch { stop: Stop::default(), progress: None, sample: &mut |_| (), idle: &mut |_| () };
     let outcome = driver::run(&COMPILED, &options, &mut sink, watch);
     outcome.failure.map_or(Ok(()), Err)
 }
