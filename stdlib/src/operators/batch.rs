@@ -24,7 +24,7 @@ operator! {
     /// Rows of a field must have the same extents, or `pad: { field: 0 }` says what makes the
     /// short ones as long as the longest of the batch; what they hold stands first. Extents that are
     /// not known before the run (`?`) need `pad` or `ragged`, except in a batch of one record and where
-    /// `by` puts records of the same extents together.
+    /// `by` without `bounds` puts records of the same extents together.
     /// `multiple: { image: [1, 32, 32] }` makes padded extents longer still, up to the next
     /// multiple, axis by axis.
     ///

@@ -152,10 +152,10 @@ impl Terms {
     }
 
     /// Whether rows of a batch may be as long as each other though no type says so: there is one, or
-    /// `by` sorts records into batches of their like.
+    /// those of a batch have the same `by`. Bounds put together what is between them.
     fn sorts_alike(&self) -> bool {
-        let by_length = self.tokens.is_some() && self.bounds.is_empty();
-        self.size == Some(1) || self.by.is_some() && !by_length
+        let same = self.tokens.is_none() && self.bounds.is_empty();
+        self.size == Some(1) || self.by.is_some() && same
     }
 
     /// The fields of a batch.
