@@ -241,21 +241,32 @@ impl<'a> Pictures<'a> {
                 pictures.push(Picture { field, title, pixels });
             }
         }
+        let fields = 0..self.fields.len();
+        let values: Vec<Option<Tensor<'_>>> = fields.map(value).collect();
+        let masks: Vec<Option<Mask<'_>>> =
+            values.iter().map(|it| it.as_ref().and_then(Mask::of)).collect();
+        let is_mask = |field: usize| masks[field].as_ref().is_some_and(Mask::is_dark);
         let is_colour = |it: &&Picture<'_>| it.pixels.shape()[2] >= 3;
         let sized = |size: (usize, usize), other: usize| {
-            let same = |it: &&Picture<'_>| it.field != other && it.size() == size;
+            let same =
+                |it: &&Picture<'_>| it.field != other && it.size() == size && !is_mask(it.field);
             pictures.iter().filter(same).find(is_colour).or(pictures.iter().find(same))
         };
 
         let mut tiles = Vec::new();
         for (field, it) in self.fields.iter().enumerate() {
-            let Some(mask) = value(field).and_then(|it| Mask::of(&it)) else { continue };
-            let Some(under) = sized(mask.size(), field) else { continue };
+            let Some(mask) = &masks[field] else { continue };
+            let Some(under) = sized(mask.size(), field) else {
+                if self.axes[field].is_some() && mask.is_dark() {
+                    tiles.push((field, Tile::of_mask(mask, it.name.clone())));
+                }
+                continue;
+            };
             let title = format!("{} + {}", under.title, it.name);
-            tiles.extend(self.tile(under).map(|tile| (field, tile.with_mask(&mask, title))));
+            tiles.extend(self.tile(under).map(|tile| (field, tile.with_mask(mask, title))));
         }
-        let is_mask: Vec<usize> = tiles.iter().map(|it| it.0).collect();
-        for it in pictures.iter().filter(|it| !is_mask.contains(&it.field)) {
+        let drawn: Vec<usize> = tiles.iter().map(|it| it.0).collect();
+        for it in pictures.iter().filter(|it| !drawn.contains(&it.field)) {
             tiles.extend(self.tile(it).map(|tile| (it.field, tile)));
         }
         self.depths(&value, &pictures, &mut tiles);

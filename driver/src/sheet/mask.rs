@@ -13,6 +13,8 @@ const CLASSES_MAX: usize = 32;
 const LEGEND_MAX: usize = 8;
 /// Masks, one for each instance, that are drawn over a picture.
 const INSTANCES_MAX: usize = 64;
+/// The largest number of a class map that would be all but black as a level of grey.
+const DARK_MAX: i64 = 63;
 /// What most data sets write where no class is meant.
 const IGNORED: i64 = 255;
 /// The colour of pixels that belong to no class and are not background.
@@ -104,6 +106,12 @@ impl<'a> Mask<'a> {
             _ if self.is_ignored(class) => Some(IGNORED_COLOUR),
             _ => Some(COLOURS[(class - 1).rem_euclid(COLOURS.len() as i64) as usize]),
         }
+    }
+
+    /// Whether its numbers would be all but black as levels of grey, so that it is classes in any case.
+    pub(super) fn is_dark(&self) -> bool {
+        let mut classes = self.classes.iter().filter(|it| !self.is_ignored(**it));
+        classes.next_back().is_some_and(|it| (1..=DARK_MAX).contains(it))
     }
 
     /// What the colours stand for: the first classes that it has.

@@ -87,6 +87,23 @@ fn masks_are_whole_numbers_of_few_kinds() {
 }
 
 #[test]
+fn a_mask_without_a_picture_has_the_colours_of_its_classes() {
+    let classes: Vec<u8> = (0..40 * 40).map(|it| [0, 1, 20, 255][it / 400]).collect();
+    let classes = Tensor::new(&[40, 40], &classes);
+    let mask = Mask::of(&classes).unwrap();
+    assert!(mask.is_dark());
+    let drawn = Tile::of_mask(&mask, "mask".to_owned());
+    let at = |y: usize| &drawn.rgb[y * drawn.width * 3..][..3];
+    assert_eq!([at(0), at(20), at(40), at(60)], [[0; 3], [230, 25, 75], [255, 225, 25], [224; 3]]);
+    let named: Vec<_> = drawn.legend.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(named, ["1", "20"]);
+    for levels in [[0_u8, 255], [0, 0], [64, 192]] {
+        let levels = Tensor::new(&[1, 2, 1], &levels);
+        assert!(!Mask::of(&levels).unwrap().is_dark(), "black and white");
+    }
+}
+
+#[test]
 fn labels_are_told_with_their_classes() {
     let classes = vec!["cat".to_owned(), "dog".to_owned()];
     let field = FieldPeek { name: "label".to_owned(), ty: "i64".to_owned(), classes };

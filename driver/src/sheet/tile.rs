@@ -44,6 +44,22 @@ impl Tile {
         Some(Self { height: tall, width: wide, rgb, title, legend: Vec::new(), scale })
     }
 
+    /// A mask without a picture under it: the colours of its classes, the background black.
+    pub(super) fn of_mask(mask: &Mask<'_>, title: String) -> Self {
+        let (height, width) = mask.size();
+        let scale = Scale::of(height, width);
+        let (tall, wide) = (scale.apply(height), scale.apply(width));
+        let mut rgb = Vec::with_capacity(tall * wide * 3);
+        for y in 0..tall {
+            for x in 0..wide {
+                let class =
+                    mask.at(scale.centre(y).min(height - 1), scale.centre(x).min(width - 1));
+                rgb.extend(mask.colour(class).unwrap_or_default());
+            }
+        }
+        Self { height: tall, width: wide, rgb, title, legend: mask.legend(), scale }
+    }
+
     /// The same picture under a mask of its height and width: half its colour where there is a
     /// class, all of it where the class ends.
     pub(super) fn with_mask(mut self, mask: &Mask<'_>, title: String) -> Self {
