@@ -196,6 +196,14 @@ const STATE_IN_WORKERS: CodeInfo = CodeInfo {
            `pipe.set_epoch` goes there.",
 };
 
+/// Of a field that a batch does not have.
+const NO_SUCH_FIELD: CodeInfo = CodeInfo {
+    id: "PC0706",
+    name: "no-such-field",
+    long: "A batch in Python is a dict with the fields of the record that leaves the pipeline, and none has this name. \
+           The message says which there are; `pipe.schema` tells their types. The exception is a `KeyError`.",
+};
+
 /// The codes of the driver's messages, by number.
 pub(crate) static CODES: &[CodeInfo] = &[
     NO_SUCH_FILE,
@@ -215,6 +223,7 @@ pub(crate) static CODES: &[CodeInfo] = &[
     LENGTH_UNKNOWN,
     WRONG_ARGUMENT,
     STATE_IN_WORKERS,
+    NO_SUCH_FIELD,
 ];
 
 pub(crate) fn no_such_file(path: &str, help: String, at: Span) -> Diagnostic {

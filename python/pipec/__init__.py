@@ -13,6 +13,7 @@ A pipeline computes on threads of its own, without the GIL; batches arrive witho
 from collections.abc import Sequence as _Sequence
 
 from ._array import Array
+from ._batch import Batch
 from ._columns import Ragged
 from ._pipe import Explanation, Field, Pipe, RaggedField, load
 from ._pipec import Strings, __version__
@@ -22,6 +23,7 @@ from .errors import (
     CompileError,
     DataError,
     Diagnostic,
+    FieldError,
     ForkError,
     InputError,
     IterationError,
@@ -39,12 +41,14 @@ _Sequence.register(Strings)
 __all__ = [
     "ArgumentError",
     "Array",
+    "Batch",
     "BudgetError",
     "CompileError",
     "DataError",
     "Diagnostic",
     "Explanation",
     "Field",
+    "FieldError",
     "ForkError",
     "InputError",
     "IterationError",

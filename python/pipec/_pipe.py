@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
+from ._batch import make_known
 from .errors import ArgumentError, PipecError, PipecWarning, StateError
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class Pipe:
 
     def _iterate(self, numpy: bool) -> _pipec.Batches:
         self._catch_up()
+        make_known()
         return self._native.iterate(numpy)
 
     def _catch_up(self) -> None:

@@ -136,3 +136,12 @@ class LengthError(PipecError, TypeError):
 
 class ArgumentError(PipecError, ValueError):
     """An argument cannot have this value."""
+
+
+class FieldError(PipecError, KeyError):
+    """A batch has no field of this name."""
+
+    code = "PC0706"
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""

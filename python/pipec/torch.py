@@ -10,6 +10,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._array import Array
+from ._batch import Batch
 from ._columns import Ragged
 from ._epochs import Epochs
 from ._pipe import Pipe
@@ -94,7 +95,7 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
 
     def _given(self, pipe: Pipe, epoch: int | None = None) -> Iterator[dict[str, Any]]:
         for batch in pipe:
-            yield {name: self._tensor(value) for name, value in batch.items()}
+            yield Batch((name, self._tensor(value)) for name, value in batch.items())
         if epoch is not None:
             self._epochs.end(epoch)
 

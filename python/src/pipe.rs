@@ -306,7 +306,7 @@ impl Native {
         let program = py.detach(move || Program::load(from, asked, functions));
         let program = program.map_err(|it| it.raise(py, &source))?;
         let compiled = &program.compiled.program;
-        let keys = Keys::new(py, &compiled.output, compiled.batched);
+        let keys = Keys::new(py, &compiled.output, compiled.batched)?;
         let engine = Engine {
             stream: None,
             compiled: program.compiled.clone(),

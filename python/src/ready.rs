@@ -25,8 +25,12 @@ pub(crate) enum Form {
     Numpy,
 }
 
-/// The names of the fields, as keys, and which columns each is made of.
-pub(crate) struct Keys(Vec<(Py<PyString>, Columns)>);
+/// What batches are made with: the names of the fields as keys, and which columns each is made of; and the
+/// class of the dicts.
+pub(crate) struct Keys {
+    fields: Vec<(Py<PyString>, Columns)>,
+    made: Py<PyAny>,
+}
 
 enum Columns {
     One(usize),
@@ -39,7 +43,7 @@ enum Columns {
 
 impl Keys {
     /// Of these fields; of batches, if `batched`.
-    pub(crate) fn new(py: Python<'_>, fields: &[Field], batched: bool) -> Self {
+    pub(crate) fn new(py: Python<'_>, fields: &[Field], batched: bool) -> PyResult<Self> {
         let ragged = if batched { RaggedField::all(fields) } else { Vec::new() };
         let key = |(at, it): (usize, &Field)| {
             if ragged.iter().any(|it| it.offsets == at) {
@@ -53,7 +57,8 @@ impl Keys {
             };
             Some((PyString::intern(py, name).unbind(), columns))
         };
-        Self(fields.iter().enumerate().filter_map(key).collect())
+        let made = py.import("pipec._batch")?.getattr("Batch")?.unbind();
+        Ok(Self { fields: fields.iter().enumerate().filter_map(key).collect(), made })
     }
 }
 
@@ -113,8 +118,8 @@ impl Ready {
         if self.given == self.n {
             return Ok(None);
         }
-        let batch = PyDict::new(py);
-        for (key, columns) in &keys.0 {
+        let batch = keys.made.bind(py).call0()?.cast_into::<PyDict>()?;
+        for (key, columns) in &keys.fields {
             let value = match *columns {
                 Columns::One(at) => self.columns[at].value(py, self.given, form)?,
                 Columns::Ragged { values, offsets } => {

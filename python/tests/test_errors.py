@@ -88,6 +88,16 @@ def test_a_torn_mask_is_named_beside_its_picture(tmp_path):
     assert caught.value.record.endswith("a.jpg") and caught.value.file.endswith("a.mask")
 
 
+def test_a_field_that_there_is_not_is_told_with_those_that_there_are():
+    pipe = pipec.load("pipeline p = range(4) |> map { image: i, label: i } |> batch(2)")
+    for batch in [*pipe, *pipe.numpy()]:
+        with pytest.raises(KeyError, match="did you mean `image`.*`image`, `label`") as caught:
+            batch["imge"]
+        assert isinstance(caught.value, pipec.PipecError) and caught.value.code == "PC0706"
+        assert isinstance(batch, dict) and batch.get("imge") is None and "imge" not in batch
+        assert pickle.loads(pickle.dumps(dict(batch))).keys() == batch.keys()
+
+
 def test_ranks_that_get_nothing_are_warned_of():
     pipe = pipec.load("pipeline p = range(40) |> batch(10)", rank=7, world=9)
     with pytest.warns(pipec.PipecWarning, match="none of the 9 ranks gets a batch"):

@@ -1,0 +1,56 @@
+"""A batch: its fields by their names."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .errors import FieldError
+
+
+class Batch(dict[str, Any]):
+    """The fields of a batch by their names: a dict that says what fields there are where it is asked for another."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> Any:
+        raise FieldError(f"the batch has no field {_shown(name)}: {_known(name, list(self))}")
+
+
+def _shown(name: object) -> str:
+    return f"`{name}`" if isinstance(name, str) else repr(name)
+
+
+def _known(name: object, fields: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), fields, 1) if isinstance(name, str) else []
+    meant = f"did you mean `{near[0]}`? " if near else ""
+    return f"{meant}The fields are " + ", ".join(f"`{it}`" for it in fields)
+
+
+_KNOWN_TO: set[str] = set()
+"""The frameworks that take batches for the dicts which they are."""
+
+
+def make_known() -> None:
+    """Tells frameworks that are there that a batch is a dict to be looked into: they ask for the very class."""
+    if "jax" in sys.modules and "jax" not in _KNOWN_TO:
+        tree_util = getattr(sys.modules["jax"], "tree_util", None)
+        if tree_util is not None:
+            tree_util.register_pytree_with_keys(Batch, lambda it: _parts(it, tree_util.DictKey), _again)
+        _KNOWN_TO.add("jax")
+    if "torch.utils._pytree" in sys.modules and "torch" not in _KNOWN_TO:
+        register = getattr(sys.modules["torch.utils._pytree"], "register_pytree_node", None)
+        if register is not None:
+            register(Batch, lambda it: (list(it.values()), list(it)), lambda values, names: _again(names, values))
+        _KNOWN_TO.add("torch")
+
+
+def _parts(batch: Batch, key: Any) -> tuple[list[tuple[Any, Any]], tuple[str, ...]]:
+    names = tuple(sorted(batch))
+    return [(key(it), batch[it]) for it in names], names
+
+
+def _again(names: Any, values: Any) -> Batch:
+    return Batch(zip(names, values))
