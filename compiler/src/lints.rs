@@ -158,13 +158,15 @@ fn gap_before(text: &str, at: usize) -> &str {
 fn missing_tail(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
     for (_, stages) in chains(of.file) {
         for call in stages.iter().filter_map(|it| called(it, "batch")) {
-            let by_size =
-                call.args.first().is_some_and(|it| it.name.is_none()) && call.args.len() < 4;
-            if !by_size || argument(call, "tail").is_some() || argument(call, "by").is_some() {
+            // `tail` is the second one; where `tokens` end a batch, none is too small.
+            let says = call.args.get(1).is_some_and(|it| it.name.is_none())
+                || ["tail", "tokens"].iter().any(|it| argument(call, it).is_some());
+            if says || call.args.is_empty() {
                 continue;
             }
             let end = Span { start: call.span.end - 1, end: call.span.end - 1, ..call.span };
-            all.push(errors::missing_tail(call.span).fix(end, ", tail: drop"));
+            let sorts = argument(call, "by").is_some();
+            all.push(errors::missing_tail(sorts, call.span).fix(end, ", tail: drop"));
         }
     }
 }

@@ -13,7 +13,8 @@ codes! {
     "PC0402" MISSING_TAIL "missing-tail"
     "The number of records is seldom a multiple of the batch. What becomes of the last ones is `drop` unless it is \
      said: they are left out of every epoch. That is meant where one trains, and seldom where one counts what is right. \
-     `tail: keep` gives them as a smaller batch, `tail: mask` fills it up and says which rows are real."
+     `tail: keep` gives them as a smaller batch, `tail: mask` fills it up and says which rows are real. With `by` each \
+     kind of records has batches of its own, and so last ones of its own."
     wrong "pipeline p = range(100) |> batch(8)"
     right "pipeline p = range(100) |> batch(8, tail: mask)"
 
@@ -77,8 +78,11 @@ pub(crate) fn shuffle_after_decode(decodes: &str, at: Span) -> Diagnostic {
         .help("put it before the step that decodes: the order does not depend on it")
 }
 
-pub(crate) fn missing_tail(at: Span) -> Diagnostic {
-    let message = "the last records of an epoch, which fill no batch, are dropped silently";
+pub(crate) fn missing_tail(sorts: bool, at: Span) -> Diagnostic {
+    let message = match sorts {
+        true => "the last records of each kind, which fill no batch, are dropped silently",
+        false => "the last records of an epoch, which fill no batch, are dropped silently",
+    };
     Diagnostic::warning(MISSING_TAIL.code(), at, message)
         .help("say so with `tail: drop`, or give them with `tail: keep` or `tail: mask`")
 }
