@@ -116,6 +116,16 @@ pub enum Property {
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all
     /// in the same way, so that a field which nobody needs can be left out before it.
     FieldWise,
+    /// Of an operator: its records have the fields of those that enter, whatever its arguments are.
+    SameFields,
+    /// Of an operator: every field gets an axis more, the rows; and there may be a field `valid`, a `bool` for
+    /// each row. What is said of the parameter `apart` makes other fields.
+    Stacks {
+        /// The name of the field.
+        valid: &'static str,
+        /// The name of the parameter.
+        apart: &'static str,
+    },
     /// Of an operator: needs the index of its source, so it runs there.
     NeedsIndex,
     /// Of a source: can be read in any order.

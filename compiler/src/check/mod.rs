@@ -150,6 +150,8 @@ pub(crate) struct Checker<'a> {
     taking: Option<notes::Taking>,
     /// Of the step that was checked last, where it has a mistake: the record behind it, as far as it is known.
     remains: Option<Val>,
+    /// The same of the step before an operator, whose input it is.
+    behind: Option<Val>,
 }
 
 /// Checks a program, all of it, and gives the plan of one of its pipelines.
@@ -215,6 +217,7 @@ impl<'a> Checker<'a> {
             asked: true,
             taking: None,
             remains: None,
+            behind: None,
         }
     }
 

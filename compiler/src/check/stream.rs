@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
         Val::Stream(op)
     }
 
-    fn push(&mut self, op: Op) -> OpId {
+    pub(super) fn push(&mut self, op: Op) -> OpId {
         if op.graph.depth() > DEPTH_MAX {
             self.report(errors::values_too_deep(op.at, DEPTH_MAX));
         }
@@ -109,7 +109,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The fields of `op` are those of its input, and so are who wrote them.
-    fn keep_writers(&mut self, op: OpId, input: OpId) {
+    pub(super) fn keep_writers(&mut self, op: OpId, input: OpId) {
         let kept: Vec<(String, u64)> = self
             .writers
             .iter()
@@ -311,12 +311,12 @@ impl<'a> Checker<'a> {
     }
 
     /// Where a person finds what is at `at`: the call that led into the library.
-    fn shown_place(&self, at: Span) -> Span {
+    pub(super) fn shown_place(&self, at: Span) -> Span {
         if at.file.0 >= super::LIBRARY_FILES { self.user_call.unwrap_or(at) } else { at }
     }
 
     /// An operator of the library.
-    pub(super) fn operator(
+    pub(super) fn operator_of(
         &mut self,
         found: &Function,
         call: &ast::Call,
@@ -572,7 +572,7 @@ fn in_store(arg: &Arg) -> Option<&str> {
 }
 
 /// The name of a step: `train.map#1`.
-fn step(pipeline: &str, word: &str, number: u32) -> String {
+pub(super) fn step(pipeline: &str, word: &str, number: u32) -> String {
     format!("{pipeline}.{word}#{number}")
 }
 

@@ -106,7 +106,15 @@ impl<'a> Checker<'a> {
         let before = self.remains.take().filter(|_| ends_in_step(lhs));
         match (left, stage) {
             (Val::Stream(input), ast::Stage::Each(each)) => self.each(input, each, env),
-            (left, ast::Stage::Call(call)) => self.call(call, Some((left, lhs.span)), env),
+            (left, ast::Stage::Call(call)) => {
+                self.behind = before;
+                let found = self.call(call, Some((left, lhs.span)), env);
+                self.behind = None;
+                if !self.tells_what_remains(&call.name.text, env) {
+                    self.remains = None;
+                }
+                found
+            }
             (Val::Broken, ast::Stage::Each(each)) => self.each_behind_mistake(before, each, env),
             (left, ast::Stage::Each(each)) => {
                 let found = self.each_of_one(left, lhs.span, each, env);
