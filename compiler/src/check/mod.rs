@@ -12,6 +12,7 @@ mod declarations;
 mod field_names;
 pub(crate) mod fit;
 mod foreign;
+mod holes;
 mod index;
 mod known;
 mod lists;

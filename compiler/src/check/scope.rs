@@ -54,7 +54,7 @@ impl Scope {
         matches!(self, Self::Record(record, _) if !matches!(record, Val::Broken))
     }
 
-    fn find(&self, name: &str) -> Option<&Val> {
+    pub(super) fn find(&self, name: &str) -> Option<&Val> {
         match self {
             Self::Params(all) | Self::Record(Val::Record(all), _) => {
                 all.iter().find(|(it, _)| it == name).map(|(_, it)| it)
@@ -156,7 +156,15 @@ impl<'a> Checker<'a> {
     }
 
     /// Text with its holes filled in.
-    pub(crate) fn string(&mut self, parts: &[ast::Part], at: Span, env: &Env<'_>) -> Val {
+    pub(crate) fn string(
+        &mut self,
+        (text, parts): (&str, &[ast::Part]),
+        at: Span,
+        env: &Env<'_>,
+    ) -> Val {
+        if let Some(mistake) = self.expression_in_text(text, at, env) {
+            return self.report(mistake);
+        }
         let mut pieces = Vec::new();
         for part in parts {
             match part {

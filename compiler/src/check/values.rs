@@ -31,7 +31,9 @@ impl<'a> Checker<'a> {
             ExprKind::It => self.it(expr.span, env),
             ExprKind::Number(it) => self.number(it, expr.span),
             ExprKind::Bool(it) => Val::Known(Known::Bool(*it)),
-            ExprKind::Str { parts, .. } => self.string(parts, expr.span, env),
+            ExprKind::Str { text, parts } => {
+                self.string((text.as_str(), parts.as_slice()), expr.span, env)
+            }
             ExprKind::List(all) => Val::List(all.iter().map(|it| self.value(it, env)).collect()),
             ExprKind::Comprehension { body, var, over } => {
                 self.comprehension((body, var, over), expr.span, env)

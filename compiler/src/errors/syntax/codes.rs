@@ -261,7 +261,8 @@ codes! {
 
     "PC0054" QUOTED_HOLE "quoted-hole"
     "`{name}` in a text is filled in with what has the name. An expression is not, and a quote within it ends the text: \
-     give the value a name in a step before."
+     put the pieces together with `+`, or give the value a name in a step before. A brace before a name that is meant as \
+     it stands is `{{`."
     wrong "pipeline p = jsonl(\"a.jsonl\") |> map { text: \"by {row[\"author\"]}\" }"
     right "pipeline p = jsonl(\"a.jsonl\") |> with { author: row[\"author\"] } |> map { text: \"by {author}\" }"
 }

@@ -141,6 +141,18 @@ pub(crate) fn quoted_hole(hole: &str, at: Span) -> Diagnostic {
     )
 }
 
+/// `hole` is an expression in a text, and `meant` says the same in another way, if it is known.
+pub(crate) fn expression_in_text(hole: &str, meant: Option<&str>, at: Span) -> Diagnostic {
+    let message = format!("`{hole}` cannot stand in a text: only a name can be filled in");
+    let help = match meant {
+        Some(meant) => format!("write `{meant}`; a brace that is meant as it stands is `{{{{`"),
+        None => "name the value in a step before, and fill in its name: `|> with { name: … } |> map { text: \"{name}\" }`; \
+                 a brace that is meant as it stands is `{{`"
+            .to_owned(),
+    };
+    Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).help(help)
+}
+
 /// `meant` is the text without its prefix.
 pub(crate) fn text_prefix(prefix: &str, meant: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("a text has no prefix `{prefix}`"))
