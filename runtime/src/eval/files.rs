@@ -1,5 +1,6 @@
 //! Which file a record failed in: of a picture and its mask, the one that is torn.
 
+use super::{Compiled, Subject, machine::Machine};
 use plan::{ExprId, Index, Transform};
 
 /// A value that was read from a file.
@@ -31,4 +32,19 @@ pub(super) fn at_fault(files: &[File], culprit: ExprId) -> Option<ExprId> {
     let mut last = below.iter().filter(is_last);
     let first = last.next()?;
     last.all(|it| it.name == first.name).then_some(first.name)
+}
+
+impl Compiled {
+    /// The file in which the record failed, where that is another than the one that names it.
+    pub(super) fn file(
+        &self,
+        machine: &mut Machine,
+        subject: Subject<'_>,
+        record: &str,
+    ) -> Option<Box<str>> {
+        let name = at_fault(&self.files, machine.culprit()?)?;
+        let found = machine.find(&self.nodes, subject, name).ok()?;
+        let name = found.as_str();
+        (!name.is_empty() && record.trim_matches('`') != name).then(|| name.into())
+    }
 }

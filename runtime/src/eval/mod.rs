@@ -426,14 +426,6 @@ impl Compiled {
         }
     }
 
-    /// The file in which the record failed, where that is another than the one that names it.
-    fn file(&self, machine: &mut Machine, subject: Subject<'_>, record: &str) -> Option<Box<str>> {
-        let name = files::at_fault(&self.files, machine.culprit()?)?;
-        let found = machine.find(&self.nodes, subject, name).ok()?;
-        let name = found.as_str();
-        (!name.is_empty() && record.trim_matches('`') != name).then(|| name.into())
-    }
-
     /// Fills the slot of a faulty record: others are drawn by its id until one can be computed;
     /// `false` where none can.
     fn replace(

@@ -76,6 +76,7 @@ impl Values<'_> {
                 };
             }
             "index_of" => return self.index_of(),
+            "select" => return self.select(),
             // Not for long.
             "busy" => {
                 let value = self.atom((DType::I64, 0));
@@ -118,6 +119,18 @@ impl Values<'_> {
             format!("index_of({}, ['12', 'mit', ''])", self.atom((DType::Str, 0)))
         };
         Value { text, fails: true, instead: Some("-1") }
+    }
+
+    /// The elements of a row that are larger than a number.
+    fn select(&mut self) -> Value {
+        let dtype = *self.dice.pick(&[DType::I64, DType::F32, DType::U8]);
+        let row = self.field((dtype, 1)).unwrap_or_else(|| "arange(5)".to_owned());
+        let (n, own) = (self.dice.within(0, 4), self.dice.percent(50));
+        let text = match own {
+            true => format!("{row}[{row} > {n}]"),
+            false => format!("select({row}, keep: {row} > {n})"),
+        };
+        Value { text, fails: true, instead: None }
     }
 
     /// The arguments behind the first one with a name.
