@@ -93,7 +93,7 @@ def load(
     epoch to epoch, `cache` is a folder to keep them in for later runs. Each record that is skipped or
     replaced is a line of JSON in the file `quarantine`; `max_errors` is the most that may be.
     `functions` are those that the program declares by `extern fn`, by name; any other is imported from
-    where its declaration says. They are called here, one call at a time under Python's lock; with
+    where its declaration says. They are called here, one call at a time under the GIL; with
     `processes` in so many processes of their own, which get and give values through memory.
 
     Mistakes in the program are a `CompileError`.

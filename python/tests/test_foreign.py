@@ -212,8 +212,8 @@ def test_others_run_while_it_waits_and_threads_end():
 
 def test_explain_says_what_python_costs():
     pipe = load("pipeline p = range(100) |> map { y: f(i) } |> batch(4)", lambda i: i)
-    assert "`extern f` holds Python's lock" in pipe.explain()
-    assert "called one at a time under Python's lock" in pipe.explain(verbose=True)
+    assert "`extern f` holds the GIL" in pipe.explain()
+    assert "called one at a time under the GIL" in pipe.explain(verbose=True)
 
 
 def test_a_pipeline_with_functions_is_pickled_with_them():

@@ -142,8 +142,8 @@ def test_what_is_printed_comes_out(ours, capfd):
 def test_explain_says_where_it_is_called(ours):
     text = "pipeline p = range(100) |> map { y: f(i) } |> batch(4)"
     told = load(text, "half", processes=3).explain(verbose=True)
-    assert "`extern f` is called in 3 processes" in told and "lock" not in told
-    assert load(text, "half", processes=0).explain(verbose=True).count("lock") >= 1
+    assert "`extern f` is called in 3 processes" in told and "GIL" not in told
+    assert load(text, "half", processes=0).explain(verbose=True).count("GIL") >= 1
 
 
 def test_nothing_is_left_open(ours):

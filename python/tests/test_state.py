@@ -202,8 +202,8 @@ def test_closed_and_opened_again(numbers):
 
 def test_what_is_said_of_it(numbers, tmp_path):
     text = numbers.explain()
-    assert text.startswith("numbers:") and "time/record" in text and "written at" not in text
-    assert "written at" in numbers.explain(verbose=True)
+    assert text.startswith("numbers:") and "time/record" in text and "location" not in text
+    assert "location" in numbers.explain(verbose=True)
     assert text._repr_html_().startswith("<iframe srcdoc=") and "<svg" in text.html
     assert text.facts["pipeline"] == "numbers"
     list(numbers)
