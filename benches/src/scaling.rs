@@ -69,14 +69,14 @@ const CORES: [usize; 4] = [16, 32, 64, 96];
 const BATCHES: [u64; 6] = [16, 32, 64, 128, 256, 1024];
 
 /// The rows of the table; of the shapes, cores and batches alone that `SCALING` names, such as
-/// `large 96 32`, or `all 96 all`. A fourth word is the slack, where other programs take the real cores.
+/// `large 96 32`, or `all 96 all`, or of the questions alone, such as `what-if memory`. A fourth word is the slack, where other programs take the real cores.
 pub(crate) fn rows() -> Vec<Row> {
     let asked = env::var("SCALING").unwrap_or_default();
     let asked: Vec<&str> = asked.split_whitespace().collect();
     let wants = |at: usize, name: &str| asked.get(at).is_none_or(|it| *it == name || *it == "all");
     let mut rows = if wants(0, "tasks") { tasks() } else { Vec::new() };
     if wants(0, "what-if") {
-        rows.extend(OTHERS.iter().map(what_if));
+        rows.extend(OTHERS.iter().filter(|it| wants(1, it.name)).map(what_if));
     }
     for mut shape in SHAPES.into_iter().filter(|it| wants(0, it.name)) {
         shape.slack = asked.get(3).and_then(|it| it.parse().ok()).unwrap_or(shape.slack);

@@ -194,7 +194,7 @@ pub(crate) fn watch(program: &Program, way: &Way, (warm, seconds): (u64, f64)) -
 pub(crate) fn start(program: &Program, way: &Way, epochs: std::ops::Range<u32>) -> Run {
     let options = Options {
         workers: way.workers,
-        readers: driver::readers(way.workers),
+        readers: model::under_way::readers(way.workers),
         memory: way.memory,
         epochs,
         chunk_rows: way.chunk_rows,

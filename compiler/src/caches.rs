@@ -554,7 +554,7 @@ mod tests {
             let shuffled = bed.operator("shuffle", pictures, &[Arg::Int(10)]);
             let root = bed.map(shuffled, |it| resized(it, "image"));
             let why = found(bed, root, "resize").refused;
-            let expected = drawn.then(|| "`coin` draws anew in every epoch".to_owned());
+            let expected = drawn.then(|| "`coin` draws again in every epoch".to_owned());
             assert_eq!(why, expected);
         }
     }

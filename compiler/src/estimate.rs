@@ -100,7 +100,7 @@ pub(crate) fn estimate_known(
         rate: Figure { value: rate, origin: ns.origin },
         batch_rows: batch_rows(plan, catalog),
         bottleneck,
-        memory: memory::memory(lowered, catalog, (cores, basis.memory), &steps),
+        memory: memory::memory(lowered, catalog, (cores, basis.memory), (&steps, bottleneck)),
         processes: 0,
         steps,
     }

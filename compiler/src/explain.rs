@@ -19,7 +19,7 @@ mod rewrites;
 mod short;
 mod table;
 
-pub use again::TwoRanks;
+pub use again::{Beyond, TwoRanks};
 pub use compare::{Comparison, SideFigures, WorkCompared};
 pub use figures::time;
 pub use headline::Headline;
@@ -29,7 +29,9 @@ pub use program_text::program_text;
 pub use rewrites::Lowering;
 
 use crate::{
-    estimate::{CallEstimate, Estimate, Outlook, View, outlook},
+    estimate::{
+        CallEstimate, Estimate, Origin, Outlook, View, outlook, size::is_of_assumed_length,
+    },
     lower::{
         Lowered, batched,
         catalog::Catalog,
@@ -40,6 +42,7 @@ use crate::{
 };
 use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span, StageId};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// All that `explain` shows; serialised, it is what `--json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,6 +69,9 @@ pub struct Explanation {
     pub two_ranks: Option<TwoRanks>,
     /// What bounds it, and what would help.
     pub outlook: Option<Outlook>,
+    /// Fields whose values are lists of which nobody knows how long they are.
+    #[serde(skip)]
+    pub assumed_lengths: Vec<String>,
 }
 
 /// A step of the plan.
@@ -154,7 +160,27 @@ pub fn explain(
         ranks: again::shared(plan, &lines.catalog),
         two_ranks,
         outlook,
+        assumed_lengths: assumed_lengths(plan, &optimised.estimate),
     }
+}
+
+/// The fields whose values are lists of assumed lengths, where the steps that make them were not measured.
+fn assumed_lengths(plan: &Plan, estimate: &Estimate) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    if estimate.ns.origin != Origin::Assumed {
+        return names;
+    }
+    for ((_, op), step) in plan.ops.iter().zip(&estimate.steps) {
+        // What an operator puts together are the records that it takes, however many.
+        if matches!(op.kind, OpKind::Operator { .. }) || step.bytes.origin != Origin::Assumed {
+            continue;
+        }
+        let lists = op.output.iter().filter(|it| is_of_assumed_length(&it.ty));
+        names.extend(lists.map(|it| it.name.clone()));
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|it| seen.insert(it.clone()));
+    names
 }
 
 impl Explanation {

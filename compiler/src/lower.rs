@@ -21,7 +21,7 @@ pub use index::{Barrier, index_source};
 
 use crate::errors::lower as errors;
 use catalog::Catalog;
-use group::{Group, Grouping};
+use group::{Group, Grouping, Named};
 use index::{Moved, Reading};
 use lanes::Laned;
 use plan::{
@@ -96,6 +96,8 @@ struct Lowering<'a> {
     /// The stage of each source and operator.
     heads: BTreeMap<OpId, StageId>,
     stages_of: IdVec<OpId, Vec<StageId>>,
+    /// Stages apart that pass on, behind their fields, the names of files for the next one.
+    named: BTreeMap<StageId, Named>,
     /// The transforms that let go of no record.
     keep_all: BTreeSet<StageId>,
     /// The operator that each value of a transform is of.
@@ -136,6 +138,7 @@ impl<'a> Lowering<'a> {
             sources: BTreeMap::new(),
             heads: BTreeMap::new(),
             stages_of: plan.ops.ids().map(|_| Vec::new()).collect(),
+            named: BTreeMap::new(),
             keep_all: BTreeSet::new(),
             origins: BTreeMap::new(),
             diagnostics,
@@ -246,7 +249,8 @@ impl Lowering<'_> {
         }
         let n_runs = runs.len();
         for (i, run) in runs.iter().enumerate() {
-            stage = self.run(stage, run, reader.filter(|_| i + 1 == n_runs));
+            let is_last = i + 1 == n_runs;
+            stage = self.run(stage, run, (reader.filter(|_| is_last), is_last));
         }
         stage
     }
@@ -268,7 +272,9 @@ impl Lowering<'_> {
     /// stand too high above each other.
     fn runs(&self, steps: &[OpId]) -> Vec<Vec<OpId>> {
         if self.apart {
-            return steps.iter().map(|&it| vec![it]).collect();
+            // What a guard lets fail fails where it is used: it is one step with the next.
+            let ends = |it: &OpId| !self.guards(*it);
+            return steps.split_inclusive(ends).map(<[OpId]>::to_vec).collect();
         }
         let mut runs: Vec<Vec<OpId>> = Vec::new();
         let (mut depth, mut begin) = (0, true);
@@ -284,23 +290,42 @@ impl Lowering<'_> {
         runs
     }
 
+    /// Whether a step only guards the fields of a source whose records may be faults.
+    fn guards(&self, step: OpId) -> bool {
+        let Op { kind, graph, .. } = &self.plan.ops[step];
+        matches!(kind, OpKind::Map { .. }) && graph.iter().any(|it| self.catalog.is_guard(it.1))
+    }
+
     fn multiplies(&self, run: &[OpId]) -> bool {
         run.last().is_some_and(|it| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. }))
     }
 
     /// One group of steps, on the records of `stage`.
-    fn run(&mut self, stage: StageId, steps: &[OpId], reader: Option<Reader<'_>>) -> StageId {
+    fn run(
+        &mut self,
+        stage: StageId,
+        steps: &[OpId],
+        (reader, is_last): (Option<Reader<'_>>, bool),
+    ) -> StageId {
         let ops = &self.plan.ops;
         let hidden = reader.filter(|it| !it.hidden.is_empty());
         let last = hidden.map(|it| it.op).or(steps.last().copied());
         let last = last.expect("a run has a step, or values to compute");
         let mut grouping =
             Grouping::new(&self.stages[stage].columns, ops[last].on_fault, &self.sources);
+        if let Some(named) = self.named.get(&stage) {
+            grouping.named(named);
+        }
         steps.iter().for_each(|&id| grouping.step(id, &ops[id]));
         if let Some(Reader { op, hidden }) = hidden {
             grouping.hidden(op, &ops[op], hidden);
         }
-        self.parts(stage, grouping.finish(), (last, reader.map(|it| it.op)))
+        let mut group = grouping.finish();
+        apart::find_files(&mut group, self.catalog);
+        let named = (self.apart && !is_last).then(|| apart::pass_names_on(&mut group)).flatten();
+        let stage = self.parts(stage, group, (last, reader.map(|it| it.op)));
+        self.named.extend(named.map(|it| (stage, it)));
+        stage
     }
 
     /// The stages of a group.

@@ -106,6 +106,17 @@ pub fn of_argument(call: &str, name: &str) -> Option<Row> {
     find(name, own).or_else(|| find(name, |it| it == Place::Argument))
 }
 
+/// What is written here for an argument of this name, in whichever call: a row for each.
+#[must_use]
+pub fn of_arguments(name: &str) -> Vec<Row> {
+    let wanted = plain(name);
+    let is = |row: &&Row| {
+        matches!(row.place, Place::Argument | Place::ArgumentOf(_))
+            && row.names.iter().any(|it| plain(it) == wanted)
+    };
+    ROWS.iter().filter(is).copied().collect()
+}
+
 /// What is written here for a flag of the command line, such as `--num-workers`.
 #[must_use]
 pub fn of_flag(flag: &str) -> Option<Row> {

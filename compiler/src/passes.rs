@@ -35,8 +35,8 @@ use serde::{Deserialize, Serialize};
 pub struct Pass {
     /// Its name, for `--disable-pass`.
     pub name: &'static str,
-    /// What it was called before, which is understood as well; empty where it had no other name.
-    pub formerly: &'static str,
+    /// What it was called before, which is understood as well.
+    pub formerly: Option<&'static str>,
     /// What it does, in a few words for the short form of `explain`.
     pub summary: &'static str,
     /// What it does, in a sentence.
@@ -55,7 +55,7 @@ pub struct Pass {
 impl Pass {
     /// Whether it has or had this name.
     pub fn is_called(&self, name: &str) -> bool {
-        !name.is_empty() && [self.name, self.formerly].contains(&name)
+        self.name == name || self.formerly == Some(name)
     }
 
     /// Its name as a person writes it: "ROI decoding".

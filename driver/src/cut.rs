@@ -43,6 +43,26 @@ pub(crate) fn steps(plan: &Plan) -> Vec<OpId> {
     plan.ops.ids().filter(|it| needed[it.row()]).collect()
 }
 
+/// What the step is called that guards the fields of a source, behind the source's name.
+const GUARD: &str = ".rows";
+
+/// The same without the sources of which a step behind them guards the fields: it stands for both.
+pub(crate) fn shown_steps(plan: &Plan) -> Vec<OpId> {
+    let all = steps(plan);
+    let guarded: BTreeSet<OpId> = all
+        .iter()
+        .map(|it| &plan.ops[*it])
+        .filter(|it| it.step.ends_with(GUARD))
+        .flat_map(|it| it.inputs.clone())
+        .collect();
+    all.into_iter().filter(|it| !guarded.contains(it)).collect()
+}
+
+/// What a step is called where it is shown.
+pub(crate) fn shown_name(op: &Op) -> &str {
+    op.step.strip_suffix(GUARD).unwrap_or(&op.step)
+}
+
 /// The plan whose output is what leaves `root`.
 pub(crate) fn at(plan: &Plan, root: OpId) -> Plan {
     // What stands above could move into the sources, so it must go. Operators are called by their

@@ -67,6 +67,16 @@ pub(crate) fn inputs_hash(inputs: &[Fingerprint]) -> u128 {
     number(whole)
 }
 
+/// One number for what the sources of a plan name, such as their paths: [`plan_hash`] leaves that out.
+pub(crate) fn sources_hash(plan: &Plan) -> u64 {
+    let args = plan.ops.iter().filter_map(|(_, op)| match &op.kind {
+        OpKind::Source { args, .. } => Some(args),
+        _ => None,
+    });
+    let hash = hash_of(&args.collect::<Vec<_>>());
+    u64::from_le_bytes(hash[..8].try_into().expect("a hash has more bytes"))
+}
+
 /// The step without what does not matter.
 fn canonical(op: &Op) -> Op {
     let mut op = Op { at: Span::default(), ..op.clone() };

@@ -1,5 +1,6 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
+mod arguments;
 pub mod built;
 pub mod calibrate;
 mod classes;
@@ -33,6 +34,7 @@ mod view;
 mod whole;
 mod written;
 
+pub use arguments::in_python;
 pub use built::Built;
 pub use classes::{Classes, classes};
 pub use compile::{
@@ -59,7 +61,7 @@ pub use ours::{Ours, Taken};
 pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, IdleRanks, KeptSummary, LeftOver, Loss, Outcome,
-    Progress, RunOptions, StageSummary, Stop, Stream, Summary, Watch, cache_point, readers, run,
+    Progress, RunOptions, StageSummary, Stop, Stream, Summary, Watch, cache_point, run,
 };
 pub use safe_file::{create, remove_drafts};
 pub use samples::{SampleProgress, cache_folder};

@@ -22,6 +22,8 @@ const FORMAT: u32 = 1;
 /// Threads that may be asked for, as on the command line.
 const WORKERS: std::ops::RangeInclusive<usize> = 1..=1024;
 
+/// Workers for each core at the most that `tune` tries.
+pub(crate) const WORKERS_PER_CORE: usize = 2;
 /// Bytes of a lock at the most; far more than one ever has.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -88,15 +90,17 @@ impl Lock {
     /// It cannot be read, is no lock, or one of a newer pipec.
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
+        let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
         let text = match safe_file::text(path, BYTES_MAX) {
             Ok(text) => text,
             Err(it) if it.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(it) => return Err(fail(it.to_string())),
+            Err(it) => return Err(fail(written::unreadable(&it, what))),
         };
-        let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
         let lock: Self = written::parse(&text, what).map_err(fail)?;
         match lock.pipeline.iter().find_map(|(name, it)| Some((name, it.flaw()?))) {
-            Some((name, flaw)) => Err(fail(format!("`{name}` has {flaw}"))),
+            Some((name, flaw)) => {
+                Err(fail(format!("`{name}` has {flaw}; correct it, or run `pipec tune` again")))
+            }
             None => Ok(Some(lock)),
         }
     }
@@ -149,6 +153,12 @@ impl Chosen {
         (Self { workers: cores, ..self }, Some(chosen_on))
     }
 
+    /// Whether these are more workers than `tune` ever chooses on so many cores.
+    #[must_use]
+    pub fn has_many_workers(&self, cores: usize) -> bool {
+        self.workers > WORKERS_PER_CORE * cores
+    }
+
     /// Whether it was chosen for `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.plan == hash_of(compiled)
@@ -177,7 +187,7 @@ impl Chosen {
              records_per_second = {records_per_second:.1}\n\
              predicted = {predicted:.1}\n\
              bottleneck = {}\n\
-             \n[pipeline.{name}.found.costs_us]  # processor time of a record, in microseconds\n",
+             \n[pipeline.{name}.found.costs_us]  # CPU time of a record, in microseconds\n",
             quoted(&self.plan),
             self.workers,
             list(&self.keep),
@@ -221,7 +231,7 @@ mod tests {
             ("format = 2\nnot_known_yet = 1", "newer"),
             ("format = 1\n\nworkers 3", "line 3"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 70000", "70000 workers"),
-            ("format = 1\nworker = 3", "unknown field"),
+            ("format = 1\nworker = 3", "no key `worker`"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 0", "0 workers"),
         ] {
             fs::write(&path, wrong).unwrap();

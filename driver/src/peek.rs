@@ -114,6 +114,9 @@ pub struct Lost {
     pub id: String,
     /// As a person would name it.
     pub record: String,
+    /// The file that could not be used, where that is another one than `record`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The stable name of what happened.
     pub code: String,
     /// What was found.
@@ -125,6 +128,7 @@ impl Lost {
         Self {
             id: id_text(it.id),
             record: it.record.clone(),
+            file: it.fault.file.as_deref().map(str::to_owned),
             code: it.fault.code.to_owned(),
             detail: it.fault.reason().into_owned(),
         }
@@ -139,7 +143,8 @@ pub(crate) fn id_text(id: u64) -> String {
 /// The steps of a pipeline, in order.
 pub fn step_names(compiled: &Compiled) -> Vec<String> {
     let plan = &compiled.written;
-    cut::steps(plan).into_iter().map(|it| plan.ops[it].step.clone()).collect()
+    let shown = cut::shown_steps(plan).into_iter();
+    shown.map(|it| cut::shown_name(&plan.ops[it]).to_owned()).collect()
 }
 
 /// The step that `name` means: all of its name, or the end of it, such as `map#1`.
@@ -188,8 +193,8 @@ pub fn peek(
 ) -> Result<(), Failure> {
     let plan = &compiled.written;
     let mut looking = Looking { compiled, options, sample };
-    for op in cut::steps(plan) {
-        if options.at.as_ref().is_none_or(|it| *it == plan.ops[op].step) {
+    for op in cut::shown_steps(plan) {
+        if options.at.as_ref().is_none_or(|it| it == cut::shown_name(&plan.ops[op])) {
             let (peek, records) = looking.step(op)?;
             visit(Looked { peek, fields: &plan.ops[op].output, records: &records });
         }
@@ -220,7 +225,7 @@ impl Looking<'_> {
         let out = Out::of(&mut self.way().start(&program, self.sample)?, n, &op.step)?;
 
         let mut peek = StepPeek {
-            step: op.step.clone(),
+            step: cut::shown_name(op).to_owned(),
             place: place(&self.compiled.files, op.at),
             fields: self.fields(&part),
             batched: program.batched,

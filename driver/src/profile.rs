@@ -2,12 +2,16 @@
 
 use crate::{
     Compiled, SampleProgress, Stop, lock::hash_of, machine, noise::Noise, run, samples, whole,
+    written::damaged,
 };
 use compiler::explain::{Comparison, Observed};
-use model::converge::{Converging, Next};
+use model::{
+    converge::{Converging, Next},
+    under_way,
+};
 use plan::{Measured, Program, StageMeasured};
 use runtime::{
-    Failure, StageStats, Stats, os,
+    Failure, StageStats, Stats, Step, os,
     reads::{self, Reads},
     tokens,
 };
@@ -171,7 +175,9 @@ impl Profile {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
         let text = safe_file::text(path, BYTES_MAX)
             .map_err(|it| fail(format!("this profile cannot be read: {it}; {REMEDY}")))?;
-        let wrong = |it: serde_json::Error| fail(format!("it is no profile: {it}; {REMEDY}"));
+        let wrong = |it: serde_json::Error| {
+            fail(format!("it is no profile, or damaged: {}; {REMEDY}", damaged(&it)))
+        };
         // First its form: a newer one may have other keys.
         let Head { format } = serde_json::from_str(&text).map_err(wrong)?;
         if format != FORMAT {
@@ -261,7 +267,7 @@ pub fn measure(
     samples::resolve(&mut program, sample)?;
     let options = runtime::Options {
         workers: measuring.workers,
-        readers: run::readers(measuring.workers),
+        readers: under_way::readers(measuring.workers),
         memory: measuring.memory,
         process_memory: measuring.whole_process.then_some(measuring.memory),
         epochs: 0..u32::MAX,
@@ -275,8 +281,15 @@ pub fn measure(
     let (mut reads_before, mut cpu_before) = (reads::so_far(), os::process_cpu());
     let (begun, mut given) = (Instant::now(), 0);
     let (mut since, mut before, noise) = (None, Stats::default(), Noise::begin());
-    while let Some(chunk) = run.next() {
-        let chunk = chunk?;
+    loop {
+        let chunk = match run.step(None) {
+            Step::Chunk(chunk) => chunk,
+            // The next one would be the same, and so on for ever.
+            Step::EpochEnd(_) if given == 0 => return Err(nothing_came(&program)),
+            Step::EpochEnd(_) | Step::Waiting => continue,
+            Step::Failed(failure) => return Err(failure),
+            Step::Over => break,
+        };
         let Some(since) = since else {
             // From the first batch on: what comes before it is not the rate. Where many come, from
             // when memory, files and code have been touched.
@@ -313,6 +326,17 @@ pub fn measure(
     // Threads that are still at work are stopped here, so that nothing disturbs what comes next.
     drop(run);
     Ok(Profile::of(compiled, &stats, &course))
+}
+
+fn nothing_came(program: &Program) -> Failure {
+    let name = &program.name;
+    Failure::Program(match program.batched {
+        true => format!(
+            "`{name}` gives no batch in an epoch, so there is nothing to measure: make its batches smaller, or say \
+             `tail: keep`"
+        ),
+        false => format!("`{name}` gives no record in an epoch, so there is nothing to measure"),
+    })
 }
 
 /// What a task costs the executor at the most, in seconds: a queue, a lock, a thread that wakes up.

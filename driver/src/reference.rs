@@ -3,7 +3,12 @@
 //! The functions, operators and sources say all of it themselves; words of the language and types stand in
 //! `reference/words.rs`.
 
+mod faults;
+mod parameters;
 mod words;
+
+pub use faults::{FAULT_KINDS, FaultKind, fault_kind};
+pub use parameters::{Parameter, parameters};
 
 use compiler::{
     ast::{Declaration, DeclarationKind},
@@ -42,8 +47,12 @@ pub enum Found {
     Topics(Vec<Topic>),
     /// A message.
     Code(&'static CodeInfo),
-    /// A name of another library, with what is written here.
-    Foreign(migration::Row),
+    /// A kind of fault.
+    Fault(&'static FaultKind),
+    /// A parameter of functions, operators or sources.
+    Parameters(Vec<Parameter>),
+    /// A name of another library, with what is written here: a row for each place where it is written.
+    Foreign(Vec<migration::Row>),
     /// A name that a later version brings, and what it will do.
     Later(&'static str),
     /// Nothing; the name that was probably meant, if one is near.
@@ -87,9 +96,20 @@ pub fn find(name: &str) -> Found {
     if let Some((_, what)) = stdlib::library().later.iter().find(|it| it.0 == name) {
         return Found::Later(what);
     }
-    let foreign = || migration::of_argument("", name).or_else(|| migration::of_flag(name));
-    if let Some(row) = migration::of_name(name).or_else(foreign) {
-        return Found::Foreign(row);
+    if let Some(row) = migration::of_name(name) {
+        return Found::Foreign(vec![row]);
+    }
+    let parameters = parameters(name, &all);
+    if !parameters.is_empty() {
+        return Found::Parameters(parameters);
+    }
+    let mut foreign = migration::of_arguments(name);
+    foreign.extend(migration::of_flag(name));
+    if !foreign.is_empty() {
+        return Found::Foreign(foreign);
+    }
+    if let Some(kind) = fault_kind(name) {
+        return Found::Fault(kind);
     }
     let mut names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
     names.extend(codes.iter().flat_map(|it| [it.id, it.name]));
@@ -183,6 +203,9 @@ mod tests {
         assert_eq!(topics_of("where"), ["Words of the language"]);
         assert!(matches!(find("pc0107"), Found::Code(it) if it.name == "unknown-function"));
         assert!(matches!(find("num_workers"), Found::Foreign(_)));
+        assert!(matches!(find("drop_last"), Found::Foreign(it) if it[0].from == "PyTorch"));
+        assert!(matches!(find("ragged"), Found::Parameters(it) if it[0].of.name == "batch"));
+        assert!(matches!(find("image-truncated"), Found::Fault(_)));
         assert!(matches!(find("torch.utils.data.DataLoader"), Found::Foreign(_)));
         assert!(matches!(find("parquet"), Found::Later(_)));
         assert!(matches!(find("reszie"), Found::Nothing(Some(it)) if it == "resize"));

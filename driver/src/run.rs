@@ -48,8 +48,6 @@ const TICK: Duration = Duration::from_millis(100);
 const PROFILE_EVERY: Duration = Duration::from_secs(10);
 /// From one bringing of the output to the disk to the next, where no state asks for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// Reader threads, whatever the cores: most of the time they wait.
-const READERS: std::ops::RangeInclusive<usize> = 4..=16;
 
 /// How a pipeline is run.
 #[derive(Debug, Clone)]
@@ -229,11 +227,6 @@ pub fn run(
     }
 }
 
-/// Reader threads beside so many workers.
-pub fn readers(workers: usize) -> usize {
-    workers.clamp(*READERS.start(), *READERS.end())
-}
-
 /// A run that is ready.
 struct Started {
     run: runtime::Run,
@@ -366,6 +359,8 @@ impl Consumer<'_> {
         summary.classes = classes.iter().flat_map(ClassesSummary::of).collect();
         summary.left_over = self.left_over(&run);
         summary.notes = self.keeping.notes();
+        let is_whole = failure.is_none() && self.before == 0 && self.options.limit.is_none();
+        summary.nothing_came = is_whole && progress.outputs == 0 && self.options.rank.world == 1;
         Outcome { summary, failure }
     }
 

@@ -59,7 +59,8 @@ impl Sheet {
     /// The pictures of what has left a step, of at most `most` records; of batches, of their rows.
     pub fn of(compiled: &Compiled, looked: &Looked<'_>, most: usize) -> Self {
         let plan = &compiled.written;
-        let op = cut::steps(plan).into_iter().find(|it| plan.ops[*it].step == looked.peek.step);
+        let mut steps = cut::shown_steps(plan).into_iter();
+        let op = steps.find(|it| cut::shown_name(&plan.ops[*it]) == looked.peek.step);
         let pictures = Pictures::new(compiled, op, looked);
         let mut sheet = Self::default();
         let mut n_records = 0;

@@ -40,7 +40,7 @@ pub struct StateFile {
     pub every: Duration,
 }
 
-/// Holds a state file for one run. What is locked is the file itself, so that nothing lies beside it;
+/// Holds a checkpoint file for one run. What is locked is the file itself, so that nothing lies beside it;
 /// the one that takes its place is locked before it does.
 #[derive(Debug, Default)]
 pub(crate) struct StateLock(Option<File>);
@@ -61,7 +61,7 @@ impl StateLock {
 
     /// Puts a line in place of what the file holds.
     fn replace(&mut self, path: &Path, line: &[u8]) -> Result<(), Failure> {
-        let unwritable = |it| whole::failure(path, "the state cannot be written", &it);
+        let unwritable = |it| whole::failure(path, "the checkpoint cannot be written", &it);
         // Another run may have begun the file since.
         if self.0.is_none() && safe_file::open(path).is_ok_and(|it| is_locked(&it)) {
             return Err(in_use(path));
@@ -186,8 +186,8 @@ impl State {
         let unreadable = |it: io::Error| Failure::Io {
             path: path.display().to_string(),
             detail: format!(
-                "the state cannot be read: {it}; see that it may be read, or begin anew with another \
-                 state file"
+                "the checkpoint cannot be read: {it}; check its permissions, or start again with another \
+                 checkpoint file"
             ),
         };
         let bytes = match safe_file::read(path, BYTES_MAX) {
@@ -219,7 +219,7 @@ impl State {
         }
         let (then, now) = (share(self.share), share(share_of(rank)));
         Err(Failure::State(format!(
-            "the state is of {then}, and this is {now}: each rank needs a state file of its own"
+            "the checkpoint is of {then}, and this is {now}: each rank needs a checkpoint file of its own"
         )))
     }
 
@@ -231,7 +231,7 @@ impl State {
         let too_few = |asked: String, least: String| {
             Err(Failure::State(format!(
                 "it has {} already, in {}, and `{asked}` ends before that; give at least `{least}`, or \
-                 begin anew with another state file and another folder",
+                 start again with another checkpoint file and another folder",
                 things(self.outputs, "output", "outputs"),
                 things(u64::from(begun), "epoch", "epochs"),
             )))
@@ -380,7 +380,7 @@ impl Identity {
 
     /// Which steps are others than those of `state`.
     fn changed_steps(&self, state: &State) -> String {
-        let cure = "run the program as it was, or begin anew with another state file";
+        let cure = "run the program as it was, or start again with another checkpoint file";
         let then: Vec<_> = state.steps.as_bytes().chunks(8).collect();
         if then.len() != self.steps.len() {
             let (then, now) = (then.len(), self.steps.len());
@@ -428,7 +428,7 @@ fn changed_classes(then: &str, now: &str, classes: &[Classes]) -> String {
     };
     format!(
         "the classes of its labels are others: {what}; bring them back as they were (`classes:` of \
-         `class_of` fixes them), or begin anew with another state file"
+         `class_of` fixes them), or start again with another checkpoint file"
     )
 }
 
@@ -448,7 +448,7 @@ fn share(of: Option<(u32, u32)>) -> String {
 fn changed_inputs(then: &State, now: &State) -> String {
     let amount =
         |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), count(it.bytes));
-    let cure = "bring the data back as they were, or begin anew with another state file";
+    let cure = "bring the data back as they were, or start again with another checkpoint file";
     if (then.files, then.bytes) == (now.files, now.bytes) {
         return format!("files were renamed or changed since ({}); {cure}", amount(now));
     }
@@ -459,7 +459,7 @@ fn changed_inputs(then: &State, now: &State) -> String {
 fn named(failure: Failure, path: &Path) -> Failure {
     match failure {
         Failure::State(why) => Failure::State(format!(
-            "{why} (`{}`; to begin anew, remove it or name another)",
+            "{why} (`{}`; to start again, remove it or name another)",
             path.display()
         )),
         other => other,

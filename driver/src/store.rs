@@ -231,7 +231,7 @@ impl Inputs {
 /// What has changed since the same value was kept last, if it was.
 fn changed(folder: &Path, now: &About) -> Option<String> {
     let then = latest_like(folder, now)?;
-    Some(format!("`{}` ({}) is kept anew: {}", now.function, now.step, now.changed_since(&then)))
+    Some(format!("`{}` ({}) is cached again: {}", now.function, now.step, now.changed_since(&then)))
 }
 
 /// What was kept last of the same value of a pipeline under another address.

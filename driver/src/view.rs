@@ -10,7 +10,7 @@ use compiler::{
     caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
     estimate::{Seen, View},
 };
-use model::{Consumer, Machine, Origin, Storage, curve::Curve, what_if::Change};
+use model::{Consumer, Machine, Origin, Storage, curve::Curve, under_way, what_if::Change};
 use plan::{Arg, Code, Measured, Program, StageId};
 use runtime::{Failure, Run};
 use std::{collections::BTreeMap, path::Path};
@@ -266,7 +266,7 @@ fn known(
     let all = host.memory.all_threads.as_ref();
     machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
     machine.origin = if host.is_assumed() { Origin::Assumed } else { Origin::Calibrated };
-    let readers = run::readers(machine.cores as usize) as u32;
+    let readers = under_way::readers(machine.cores as usize) as u32;
     let storages = &mut machine.storages;
     let mut place = |args: &[Arg]| {
         let mut found = storage(host.storage_of(Path::new(folder_of(args)?))?, request)?;

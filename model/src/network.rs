@@ -58,7 +58,8 @@ pub struct Step {
     /// Of a step that gathers records into batches: the steps that write them there, each worker into
     /// rows of its own; empty where records are gathered in order.
     pub filled_by: Vec<usize>,
-    /// Bytes that each of those workers needs for the values it computes with.
+    /// Bytes that each worker needs for the values it computes with, in the whole pipeline; where batches are
+    /// filled in place, they bound how many workers there is memory for.
     #[serde(default)]
     pub worker_bytes: f64,
 }

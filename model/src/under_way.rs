@@ -15,6 +15,9 @@ const AHEAD: f64 = 8.0;
 /// Such records at the most: a mean and a spread say little of what is rarer than one in a hundred.
 const AHEAD_MAX: f64 = 24.0;
 
+/// Rounds that are looked at, of those that workers in step take: a mean of so many is near enough.
+const ROUNDS_MAX: u64 = 10_000;
+
 /// Batches whose rows are computed in place, by several workers at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Making {
@@ -44,6 +47,24 @@ pub struct UnderWay {
 pub fn room(memory: u64, batch_bytes: u64) -> u64 {
     let least = if batch_bytes.saturating_mul(3) <= memory { 2 } else { 1 };
     (memory / 2 / batch_bytes.max(1)).saturating_sub(1).max(least)
+}
+
+/// Chunks of a stage that may be begun or wait for the next one, where `workers` compute: it may run ahead of a
+/// slower one by so many.
+pub const fn chunks_computed(workers: usize) -> usize {
+    // While one record takes ten times as long as the others, they go on.
+    4 * workers + 2
+}
+
+/// The same of a stage that so many readers read: each reader has something to do, and each worker finds its
+/// next.
+pub const fn chunks_read(workers: usize, readers: usize) -> usize {
+    readers + 2 * workers
+}
+
+/// Reader threads beside so many workers; most of the time they wait.
+pub fn readers(workers: usize) -> usize {
+    workers.clamp(4, 16)
 }
 
 /// The share of a run's memory that its tasks leave free which can be done again where it is short.
@@ -101,16 +122,26 @@ impl Making {
 
     /// The share of the workers that have work where all records take the same: 0 to 1.
     ///
-    /// With one batch at a time they wait for its last pieces; else for the first batch to be whole,
-    /// where the others are begun already.
+    /// A batch begins when the first of those under way is whole. Workers that waited for that begin together,
+    /// so they go on in step: in each round all the pieces that may begin do, as far as there are workers.
+    /// With one batch at a time the workers wait for its last pieces.
     pub fn busy_share(&self) -> f64 {
         let UnderWay { piece, batches } = self.under_way();
-        let (workers, rows) = (self.workers.max(1) as f64, self.rows.max(1) as f64);
-        let pieces = (rows / piece.max(1) as f64).ceil();
-        if batches < 2 {
-            return (pieces / workers) / (pieces / workers).ceil();
+        let (workers, pieces) = (self.workers.max(1), self.rows.max(1).div_ceil(piece.max(1)));
+        // Of the first batch fewer than all may be left, and the others are whole.
+        if pieces.saturating_mul(batches - 1) >= workers {
+            return 1.0;
         }
-        (pieces * batches as f64 / workers).min(1.0)
+        let (mut done, mut begun, mut rounds) = (0, 0_u64, 0_u64);
+        // The part of the first batch that is done comes back to what it was after so many rounds at the most.
+        while rounds < pieces.min(ROUNDS_MAX) {
+            let now = workers.min(pieces * batches - done);
+            (begun, rounds, done) = (begun + now, rounds + 1, (done + now) % pieces);
+            if done == 0 {
+                break;
+            }
+        }
+        begun as f64 / (workers * rounds) as f64
     }
 }
 
@@ -154,6 +185,9 @@ mod tests {
         assert_eq!(short(9).busy_share(), 1.0);
         assert_eq!(Making { room: 1, ..making(96, 128, 1e6) }.busy_share(), 128.0 / 192.0);
         assert_eq!(Making { room: 2, ..making(96, 32, 1e6) }.busy_share(), 64.0 / 96.0);
+        // 56 pieces begin, and then the 8 that are left of one batch and the 32 of the next.
+        assert_eq!(Making { room: 2, ..making(56, 32, 1e6) }.busy_share(), 96.0 / 112.0);
+        assert_eq!(Making { room: 2, ..making(40, 32, 1e6) }.busy_share(), 1.0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Machines that are not here: `cores=96,disk=500MB/s,memory=300GiB,consumer=120ms`.
+//! Machines that are not here: `cores=96,disk=500MB/s,memory=300GiB,step-time=120ms`.
 
 use crate::{
     curve::Curve,
@@ -25,7 +25,7 @@ pub enum Change {
 
 /// The names that may be changed, with an example each.
 const NAMES: &str = "cores=96, disk=500MB/s, memory=300GiB, memory-bandwidth=20GB/s, \
-                     disk-cache=1TB, consumer=120ms or consumer=8000/s";
+                     disk-cache=1TB, step-time=120ms or step-time=8000/s";
 
 /// Reads changes, separated by commas.
 ///
@@ -95,7 +95,8 @@ fn change(text: &str) -> Result<Change, String> {
             size(value.strip_suffix("/s").unwrap_or("")).map(Change::MemoryBandwidth)
         }
         "disk-cache" => size(value).map(Change::DiskCache),
-        "consumer" => consumer(value).map(Change::Consumer),
+        // `consumer` is its former name.
+        "step-time" | "consumer" => consumer(value).map(Change::Consumer),
         _ => return Err(wrong()),
     };
     change.ok_or_else(|| {
@@ -168,7 +169,10 @@ mod tests {
         assert_eq!((there.cores, there.memory_bytes), (96.0, 300.0 * 1_073_741_824.0));
         assert_eq!(there.storages[0].sequential.best(8), 500e6);
         assert_eq!((there.consumer.seconds, there.disk_cache), (Some(0.12), Some((0, 1e12))));
-        assert_eq!(parse("consumer=8000/s").unwrap(), [Change::Consumer(1.0 / 8000.0)]);
+        for name in ["step-time", "consumer"] {
+            let changes = parse(&format!("{name}=8000/s")).unwrap();
+            assert_eq!(changes, [Change::Consumer(1.0 / 8000.0)]);
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ Examples:
   pipec build train.pipe train -o train        build a standalone executable
   pipec explain PC0123                         explain an error code
 
-Exit codes: 0 success, 1 errors in the program, 2 wrong usage, 3 too many failed records,
+Exit codes: 0 success, 1 errors in the program, 2 wrong usage, 3 too many failed records, \
 4 checkpoint does not match, 5 I/O error, 130 interrupted."
 )]
 pub(crate) struct Cli {
@@ -185,19 +185,20 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Memory limit of the process, such as 2GiB [default: a quarter of the free memory]. A run that needs
-    /// more is refused, with the minimum it needs.
+    /// more is refused, with a limit that is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Output: `null` to discard, a folder for NumPy files, or `-` for an Arrow stream on stdout.
+    /// Output: `null` to discard; a folder for NumPy files (`.npy`; texts, such as captions, as `.jsonl`); or `-`
+    /// for an Arrow stream on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
-    /// Replace the finished output of another pipeline in the `--out` folder.
+    /// Replace the finished output of another run in the `--out` folder: of another pipeline, seed or limit.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Rank of this process, from 0 to world size - 1.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "world_size", allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 1))]
     pub(crate) rank: u32,
-    /// Number of processes that share the work; each rank gets the same number of batches.
+    /// Number of processes that share the work; each rank gets the same number of batches (with `tail: keep`, some get one more).
     #[arg(long, alias = "world", value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1_u32, 65_536, 8))]
     pub(crate) world_size: u32,
     /// Write checkpoints to FILE, and resume from it if it exists.
@@ -254,8 +255,8 @@ Examples:
   pipec run ./train                                 the same as ./train run
   pipec build train.pipe train --target-cpu x86-64-v3
 
-On a CPU without the required instructions, arithmetic is compiled again when the file is run. The
-same program, lock file, parameters, pipec and CPU give the same bytes. Workers and caches are those of
+On a CPU without the required instructions, arithmetic is compiled again when the file is run. The \
+same program, lock file, parameters, pipec and CPU give the same bytes. Workers and caches are those of \
 the lock file; without one they are chosen when it runs, as memory always is.")]
 pub(crate) struct BuildArgs {
     /// Program.
@@ -342,7 +343,7 @@ pub(crate) struct PeekArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) epoch: u32,
     /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// the minimum it needs.
+    /// a limit that is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print JSON.
@@ -357,7 +358,7 @@ Examples:
   pipec verify train.pipe train                    three seeds, and a run of two epochs
   pipec verify train.pipe train --pairs 1 --limit 20
 
-Runs the plan without rewrites on one thread beside the plan that `run` uses. Exits with code 1 and
+Runs the plan without rewrites on one thread beside the plan that `run` uses. Exits with code 1 and \
 shows the first difference if they differ.")]
 pub(crate) struct VerifyArgs {
     /// Program.
@@ -372,7 +373,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
     /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// the minimum it needs.
+    /// a limit that is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print the result of each comparison as JSON.
@@ -387,8 +388,8 @@ Examples:
   pipec scan train.pipe train --set data=/data/imagenet
   pipec scan train.pipe train --out bad.jsonl      one line per failed record
 
-Reads and computes every record up to the first batch. A failed record is reported, even where the
-program handles it with `else`. Exits with code 3 if any failed. Ctrl-C stops the scan and prints what
+Reads and computes every record up to the first batch. A failed record is reported, even where the \
+program handles it with `else`. Exits with code 3 if any failed. Ctrl-C stops the scan and prints what \
 was found (exit code 130).")]
 pub(crate) struct ScanArgs {
     /// Program.
@@ -403,7 +404,7 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// the minimum it needs.
+    /// a limit that is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print the result as JSON.
@@ -450,7 +451,7 @@ Examples:
   pipec sample images photos/ --count 2000
   pipec run train.pipe --set data=photos
 
-A program can also name a data set itself, `files(\"sample:images?count=2000\")`: it is generated on
+A program can also name a data set itself, `files(\"sample:images?count=2000\")`: it is generated on \
 first use, in the user's cache folder.")]
     Images(ImagesArgs),
 }

@@ -151,7 +151,7 @@ fn flipped_bytes_are_computed_anew_and_told() {
             assert!(found.out.contains("1 value is damaged, 39 values are sound"), "{found:#?}");
             let ended = site.kept(&[]);
             assert_eq!(figure(&ended, "damaged"), 1, "{kind} {at}: {ended:#?}");
-            says(&ended, "was damaged: it was computed anew");
+            says(&ended, "was damaged: it was computed again");
             let again = site.kept(&[]);
             assert_eq!(figure(&again, "damaged"), 0, "{kind} {at}: {again:#?}");
         }

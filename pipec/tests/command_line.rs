@@ -59,7 +59,7 @@ fn an_output_folder_depends_on_nothing_but_program_and_seed() {
         assert_eq!(out("b", &["--workers", "3", "--chunk-rows", "7"]), first);
         // A longer run before leaves nothing behind.
         out("c", &["--epochs", "3"]);
-        assert_eq!(out("c", &["--chunk-rows", "1000"]), first);
+        assert_eq!(out("c", &["--chunk-rows", "1000", "--overwrite"]), first);
         // What it was made of is in its manifest.
         let batches = |mut it: common::Files| it.remove("pipec.json").map(|_| it);
         let other = batches(out("d", &["--seed", "1"]));

@@ -455,30 +455,18 @@ fn ranks_share_neither_a_folder_nor_a_state() {
 fn a_folder_and_a_state_are_locked_while_they_are_used() {
     let endless = NUMBERS.replace("range(100)", "range(100) |> repeat");
     let folder = Folder::of("hostile-locks", &[("p.pipe", &endless)]);
-    let mut first = folder
-        .command(&[
-            "run",
-            "p.pipe",
-            "--world-size",
-            "2",
-            "--rank",
-            "0",
-            "--out",
-            "out",
-            "--checkpoint",
-            "s.json",
-        ])
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let run = |rank, more: &[&'static str]| {
+        [&["run", "p.pipe", "--world-size", "2", "--rank", rank][..], more].concat()
+    };
+    let both = ["--out", "out", "--checkpoint", "s.json"];
+    let mut first = folder.command(&run("0", &both)).stderr(Stdio::null()).spawn().unwrap();
     let since = Instant::now();
     while !folder.join("s.json").exists() {
         assert!(since.elapsed() < Duration::from_secs(60), "no state comes");
         thread::sleep(Duration::from_millis(5));
     }
-    let second = |more: &[&str]| {
-        let run = ["run", "p.pipe", "--world-size", "2", "--rank", "1", "--limit", "3"];
-        ended(folder.command(&[&run[..], more].concat()))
+    let second = |more: &[&'static str]| {
+        ended(folder.command(&run("1", &[&["--limit", "3"], more].concat())))
     };
     let (out, state) = (second(&["--out", "out"]), second(&["--checkpoint", "s.json"]));
     let _ = Command::new("kill").args(["-INT", &first.id().to_string()]).status();
@@ -486,20 +474,7 @@ fn a_folder_and_a_state_are_locked_while_they_are_used() {
     out.ends(5, &["another run writes into this folder"]);
     state.ends(5, &["another run keeps its state there"]);
     // Nothing of it is left: the next run finds the folder and the state free, and more in them.
-    let again = [
-        "run",
-        "p.pipe",
-        "--world-size",
-        "2",
-        "--rank",
-        "0",
-        "--out",
-        "out",
-        "--checkpoint",
-        "s.json",
-        "--limit",
-        "1",
-    ];
+    let again = run("0", &[&both[..], &["--limit", "1"]].concat());
     ended(folder.command(&again)).ends(4, &["outputs already", "`--limit 1` ends before that"]);
 }
 

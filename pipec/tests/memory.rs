@@ -33,8 +33,7 @@ fn memory_that_the_system_does_not_give_ends_the_run_with_a_message() {
             let printed = pipec_within(700_000, folder.path(), args);
             assert_eq!(printed.code, 3, "{args:?}: {program}\n{printed:#?}");
             // Where the host itself has too little for it, it is not even tried.
-            let (refused, failed) =
-                ("this pipeline needs at least", "of memory left for one buffer");
+            let (refused, failed) = ("this pipeline needs about", "of memory left for one buffer");
             let says = |it: &str| printed.err.contains(it);
             assert!(says(failed) || args[0] == "peek" && says(refused), "{printed:#?}");
         }
@@ -69,10 +68,8 @@ fn a_run_holds_what_it_is_given_or_is_refused_with_what_would_do() {
             folder.pipec(&["run", "a.pipe", "--json", "--memory", &format!("{memory}MB")])
         };
         let refused = run(1);
-        refused.ends(
-            3,
-            &["this pipeline needs at least", "for the process itself", "1 MB were given"],
-        );
+        refused
+            .ends(3, &["this pipeline needs about", "for the process itself", "1 MB were given"]);
         assert!(!refused.err.contains("more than 0"), "{refused:#?}");
         let (_, stated) = refused.err.split_once("`--memory ").unwrap();
         let least: u64 = stated.split_once("MB").unwrap().0.parse().unwrap();
@@ -246,7 +243,7 @@ fn windows_over_real_pictures_hold_in_a_small_address_space() {
     assert!(peak(&printed) <= 178_500_000, "{printed:#?}");
     // What it takes is told before: two windows of 19.3 MB, and what they are cut from.
     let explained = folder.pipec(&["explain", "a.pipe"]);
-    assert!(explained.out.contains("memory: ~129 MB"), "{explained:#?}");
+    assert!(explained.out.contains("memory: ~150 MB"), "{explained:#?}");
 }
 
 #[test]
@@ -260,7 +257,7 @@ fn other_commands_are_held_to_it_as_well() {
             args.extend(["-n", "30"].iter().filter(|_| command == "peek"));
             folder.pipec(&args)
         };
-        run("5MB").ends(3, &["this pipeline needs at least", "5 MB were given"]);
+        run("5MB").ends(3, &["this pipeline needs about", "5 MB were given"]);
         let printed = run("48MB");
         assert_eq!(printed.code, 3, "{command}: {printed:#?}");
         assert!(printed.err.contains("of memory"), "{command}: {printed:#?}");

@@ -45,6 +45,15 @@ fn doc_shows_what_a_name_is() {
     );
     assert!(doc("parquet").contains("Parquet files"));
 
+    let ragged = doc("ragged");
+    for part in ["`ragged` is an argument of `batch`", "`ragged: [ids]` keeps", "`pipec doc batch`"]
+    {
+        assert!(ragged.contains(part), "no `{part}` in:\n{ragged}");
+    }
+    assert!(doc("split").contains("`lines`") && doc("split").contains("splits a text into words"));
+    assert!(doc("tokenize").contains("a function in Python does it"));
+    assert!(doc("drop_last").contains("`tail: drop`"));
+
     let all = folder.pipec(&["doc"]).out;
     for part in
         ["Sources\n  csv ", "Functions: image\n", "Words of the language\n", "`pipec doc NAME`"]
@@ -60,6 +69,21 @@ fn doc_shows_what_a_name_is() {
     let json: serde_json::Value =
         serde_json::from_str(&folder.pipec(&["doc", "concat", "--json"]).out).unwrap();
     assert_eq!(json.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn explain_tells_what_a_fault_is() {
+    let folder = Folder::new("new-fault");
+    let explain = |name: &str| {
+        let printed = folder.pipec(&["explain", name]);
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let told = explain("image-truncated");
+    assert!(told.contains("ends before its last row") && told.contains("else skip"), "{told}");
+    let both = explain("index");
+    assert!(both.contains("PC0152") && both.contains("a fault"), "{both}");
+    assert_eq!(told, folder.pipec(&["doc", "image-truncated"]).out);
 }
 
 #[test]
@@ -281,6 +305,8 @@ fn mask_of(path) = \"masks/\" + stem_of(path) + \".jpg\"
 pipeline pairs = files(\"images/*.jpg\") |> map { image: decode_jpeg(bytes), mask: decode_jpeg(read_file(mask_of(path))) }
 pipeline rows = csv(\"pairs.csv\") |> map { image: decode_jpeg(read_file(image)), mask: decode_jpeg(read_file(mask)) }
 pipeline lenient = pairs else skip(most: 0.5)
+pipeline steps = files(\"images/*.jpg\") |> with { mask: read_file(mask_of(path)) } |> where path != \"\"
+    |> map { image: decode_jpeg(bytes), mask: decode_jpeg(mask) } else skip(most: 0.5)
 ";
 
 #[test]
@@ -306,11 +332,63 @@ fn the_file_that_is_torn_is_named_and_not_its_partner() {
     assert!(bad.contains("\"source\":\"images/2.jpg\",\"file\":\"masks/2.jpg\""), "{bad}");
     let scanned = folder.pipec(&["scan", "p.pipe", "lenient"]);
     assert!(scanned.out.contains("`masks/2.jpg`: "), "{scanned:#?}");
+    let is_named = |args: &[&str], said: &str| {
+        let looked = folder.pipec(args);
+        assert!(looked.out.contains(said), "{args:?}: {looked:#?}");
+    };
+    is_named(&["scan", "p.pipe", "steps"], "images/2.jpg: `masks/2.jpg`: ");
+    is_named(&["scan", "p.pipe", "steps", "--json"], "\"file\": \"masks/2.jpg\"");
+    is_named(
+        &["peek", "p.pipe", "steps", "--at", "map#1"],
+        "failed: `images/2.jpg`: `masks/2.jpg`: ",
+    );
+    is_named(&["peek", "p.pipe", "steps", "--at", "map#1", "--json"], "\"file\": \"masks/2.jpg\"");
+    is_named(&["peek", "p.pipe", "steps", "--record", "2.jpg"], "`masks/2.jpg`: ");
+
+    fs::remove_file(folder.join("masks/3.jpg")).unwrap();
+    run("steps").ends(0, &["there is no file `masks/3.jpg`"]);
+    assert!(folder.read("bad.jsonl").contains("\"file\":\"masks/3.jpg\""));
+    is_named(&["scan", "p.pipe", "steps", "--json"], "\"file\": \"masks/3.jpg\"");
 
     fs::write(folder.join("images/1.jpg"), b"no picture").unwrap();
     let torn = run("pairs");
     torn.ends(3, &["record  `images/1.jpg`"]);
     assert!(!torn.err.contains("masks"), "{}", torn.err);
+}
+
+#[test]
+fn a_crop_outside_of_a_smaller_mask_names_the_files() {
+    let program = "pipeline p = files(\"images/*.jpg\") |> map { i: decode_jpeg(bytes),\n\
+                   m: decode_jpeg(read_file(replace(path, \"images\", \"masks\"))) }\n\
+                   |> map { m: crop(m, 0, 0, i.shape[0], i.shape[1]) }\n";
+    let folder = Folder::of("new-sizes", &[("p.pipe", program)]);
+    folder.pipec(&["sample", "images", "all", "--count", "1"]).ends(0, &[]);
+    let image = folder.files("all").into_values().next().unwrap();
+    fs::create_dir(folder.join("images")).unwrap();
+    fs::create_dir(folder.join("masks")).unwrap();
+    fs::write(folder.join("images/0.jpg"), image).unwrap();
+    let small = "range(1) |> map { m: encode_jpeg(plasma(0, 9, 9)) }";
+    folder.write("small.pipe", &format!("pipeline p = {small}\n"));
+    folder.pipec(&["run", "small.pipe", "--out", "small"]).ends(0, &[]);
+    let file = fs::read(folder.join("small/m/00000000.npy")).unwrap();
+    let begin = file.windows(3).position(|it| it == [0xff, 0xd8, 0xff]).unwrap();
+    fs::write(folder.join("masks/0.jpg"), &file[begin..]).unwrap();
+    let why =
+        "do not lie within a picture of 9 x 9; the files are `images/0.jpg` and `masks/0.jpg`";
+    folder.pipec(&["run", "p.pipe"]).ends(3, &["record  `images/0.jpg`", why]);
+}
+
+#[test]
+fn a_pipeline_that_gives_nothing_is_told() {
+    let program =
+        "pipeline batches = range(5) |> batch(10)\npipeline all = range(5) |> where i > 9\n";
+    let folder = Folder::of("new-nothing", &[("p.pipe", program)]);
+    folder.pipec(&["run", "p.pipe", "batches"]).ends(0, &["fewer records reached `batch` than"]);
+    folder.pipec(&["run", "p.pipe", "all"]).ends(0, &["every record was left out"]);
+    // It would go on for ever, epoch after epoch.
+    let profile = |name: &str| folder.pipec(&["profile", "p.pipe", name, "--seconds", "2"]);
+    profile("batches").ends(1, &["`batches` gives no batch in an epoch", "`tail: keep`"]);
+    profile("all").ends(1, &["`all` gives no record in an epoch"]);
 }
 
 #[test]
@@ -323,13 +401,17 @@ fn ranks_that_get_nothing_are_told_before_the_run() {
     };
     let none =
         "none of the 100 ranks gets a batch: each gets equally many, and an epoch has 45 batches";
-    run("drops", "7", "100").ends(0, &[none, "run at most 45 ranks, or make smaller batches"]);
+    run("drops", "7", "100").ends(0, &[none, "run at most 45 ranks, make smaller batches"]);
     let some = "55 of the 100 ranks get nothing: an epoch has 45 batches";
-    run("keeps", "99", "100").ends(0, &[some, "run at most 45 ranks"]);
+    let hangs =
+        "training that waits for all ranks in each step hangs: run at most 45 ranks, make smaller";
+    let own = run("keeps", "70", "100");
+    own.ends(0, &[some, "rank 70 is one of them", hangs, "(`tail: mask`)"]);
+    assert!(!run("keeps", "0", "100").err.contains("one of them"));
     assert!(!run("keeps", "0", "45").err.contains("warning"));
     let explained = folder.pipec(&["explain", "p.pipe", "drops", "--verbose"]).out;
     assert!(
-        explained.contains("where there are more than 45 ranks, some get nothing"),
+        explained.contains("where there are more than 45 ranks, none gets anything"),
         "{explained}"
     );
 }

@@ -148,7 +148,7 @@ fn what_is_damaged_or_missing_is_made_again() {
         run_into(&folder, what, &["--epochs", "3"]).ends(0, &[]);
         let (whole, _) = (folder.files("out"), fs::remove_file(folder.join("s.json")));
         assert!(whole.len() > 20, "{:?}", whole.keys());
-        run_into(&folder, what, &["--epochs", "2"]).ends(0, &[]);
+        run_into(&folder, what, &["--epochs", "2", "--overwrite"]).ends(0, &[]);
         let (half, state) = (folder.files("out"), folder.read("s.json"));
         for (name, damage) in damages {
             put_back(&folder, "out", &half);
@@ -214,9 +214,9 @@ fn a_folder_of_another_run_is_neither_gone_on_with_nor_replaced() {
     let folder = Folder::quick_of("resume-other", &[("p.pipe", NUMBERS)]);
     run_into(&folder, &["batches"], &["--limit", "9"]).ends(0, &[]);
     let nine = folder.read("s.json");
-    // With another seed: the same pipeline, so that it is replaced, and not gone on with.
+    // With another seed it is not gone on with.
     fs::remove_file(folder.join("s.json")).unwrap();
-    run_into(&folder, &["batches"], &["--seed", "4", "--limit", "9"]).ends(0, &[]);
+    run_into(&folder, &["batches"], &["--seed", "4", "--limit", "9", "--overwrite"]).ends(0, &[]);
     folder.write("s.json", &nine);
     let of_four = folder.files("out");
     run_into(&folder, &["batches"], &[]).ends(4, &["`--seed 4`, and this run has 0"]);
@@ -235,6 +235,35 @@ fn a_folder_of_another_run_is_neither_gone_on_with_nor_replaced() {
         folder.read("out/pipec.json").replace("\"complete\": true", "\"complete\": false");
     folder.write("out/pipec.json", &manifest);
     plain(&["batches"]).ends(0, &[]);
+}
+
+#[test]
+fn a_finished_output_is_replaced_by_that_of_the_same_run_alone() {
+    let program = "edition 2026\n\nparam data = \"a.txt\"\nparam n = 4\n\
+                   pipeline p = lines(data) |> take(n) |> batch(2, tail: drop)\n";
+    let folder = Folder::quick_of("resume-extent", &[("p.pipe", program)]);
+    folder.write("a.txt", "1\n2\n3\n4\n");
+    folder.write("b.txt", "5\n6\n7\n8\n");
+    let run = |more: &[&str]| folder.pipec(&[&["run", "p.pipe", "--out", "out"], more].concat());
+    run(&[]).ends(0, &[]);
+    let before = folder.files("out");
+    run(&[]).ends(0, &[]);
+    for (more, told) in [
+        (&["--seed", "3"][..], "the output of `--seed 0`, and this run has 3"),
+        (&["--epochs", "2"], "the output of `--epochs 1`, and this run has 2"),
+        (&["--limit", "1"], "an output without a limit, and this run has `--limit 1`"),
+        (&["--set", "n=2"], "another pipeline: it was changed since, or has other parameters"),
+        (&["--set", "data=b.txt"], "the output of other inputs: a source named other files"),
+    ] {
+        run(more).ends(5, &[told, "name another folder, or add `--overwrite`"]);
+        assert!(folder.files("out") == before, "{more:?}");
+    }
+    run(&["--limit", "1", "--overwrite"]).ends(0, &[]);
+    run(&[]).ends(5, &["the output of `--limit 1`, and this run has none"]);
+    // A checkpoint that has written nothing yet does not go on with it.
+    let state = ["--checkpoint", "s.json", "--limit", "1"];
+    folder.pipec(&[&["run", "p.pipe"], &state[..]].concat()).ends(0, &[]);
+    run(&["--checkpoint", "s.json"]).ends(5, &["the output of `--limit 1`"]);
 }
 
 #[test]

@@ -72,6 +72,41 @@ fn rows_that_do_not_fit_are_faults_of_the_record() {
 }
 
 #[test]
+fn a_field_that_does_not_fit_is_a_fault_of_its_column_alone() {
+    let table = "id,age,label\n1,30,a\n2,,b\n3,x,c\n4\n5,50,e\n";
+    let folder = Folder::of("tables-column", &[("a.csv", table)]);
+    let run = |body: &str, more: &[&str]| {
+        let body = format!("csv(\"a.csv\", types: {{ age: i64 }}) |> {body}");
+        folder.write("p.pipe", &program(&body));
+        folder.pipec(&[&["run", "p.pipe", "--quarantine", "bad.jsonl"], more].concat())
+    };
+    let out = ["--out", "out", "--overwrite"];
+    run("map { age: age else -1, label: label else \"?\" }", &out).ends(0, &["5 records"]);
+    let label = folder.read("out/label/00000000.jsonl");
+    assert_eq!(label, "\"a\"\n\"b\"\n\"c\"\n\"?\"\n\"e\"\n");
+    let ages = fs::read(folder.join("out/age/00000000.npy")).unwrap();
+    let ages: Vec<i64> =
+        ages[128..].chunks(8).map(|it| i64::from_le_bytes(it.try_into().unwrap())).collect();
+    assert_eq!(ages, [30, -1, -1, -1, 50]);
+    // As a person looks at it: what the compiler has put between is not there.
+    let looked = folder.pipec(&["peek", "p.pipe", "--records", "5"]).out;
+    assert!(looked.contains(" failed: `a.csv, row 2`"), "{looked}");
+    assert!(looked.contains("age    -1\n    label  \"b\""), "{looked}");
+    assert!(!looked.contains("row.fault") && !looked.contains(".rows"), "{looked}");
+    // A row that is none as a whole fails in all its columns.
+    run("map { age: age else -1, label } else skip(most: 0.5)", &out)
+        .ends(0, &["4 records", "1 record:", "the record has 1 field, and the table 3 columns"]);
+    // The row that ends the run is in the quarantine.
+    run("map { id, age, label }", &[]).ends(5, &["`a.csv`: line 3: column `age` is empty"]);
+    let bad = folder.read("bad.jsonl");
+    assert!(
+        bad.contains("\"source\":\"a.csv, row 2\"") && bad.contains("\"step\":\"p.csv#1\""),
+        "{bad}"
+    );
+    assert!(bad.contains("`a.csv`: line 3: column `age` is empty"), "{bad}");
+}
+
+#[test]
 fn types_and_missing_fields_can_be_said() {
     let table = "id,age,label\n007,3,cat\n008,,dog\n009,NA,cat\n010,7.0,\"a\n\"\"b\"\"\"\n";
     let folder = Folder::of("tables-types", &[("a.csv", table)]);

@@ -79,9 +79,10 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
         .pipec(&["explain", "q.pipe", "--profile", "p.profile"])
         .ends(2, &["is of another program", "pipec profile"]);
     folder.write("cut.profile", &folder.read("p.profile")[..100]);
-    folder
-        .pipec(&["explain", "p.pipe", "--profile", "cut.profile"])
-        .ends(5, &["cut.profile", "it is no profile"]);
+    folder.pipec(&["explain", "p.pipe", "--profile", "cut.profile"]).ends(
+        5,
+        &["cut.profile", "it is no profile, or damaged: it is empty or cut off; make one"],
+    );
     folder.pipec(&["explain", "p.pipe", "--profile", "none"]).ends(5, &["none"]);
 }
 
@@ -156,12 +157,49 @@ fn a_lock_is_heeded_while_it_fits() {
     without.ends(0, &["24 batches"]);
     assert!(!without.err.contains("cached"), "{}", without.err);
     folder.write("p.pipe.lock", "format = 1\nworkers = 2\n");
-    folder.pipec(&run).ends(5, &["p.pipe.lock", "unknown field `workers`"]);
+    folder.pipec(&run).ends(
+        5,
+        &[
+            "p.pipe.lock",
+            "line 2 of this lock is wrong: there is no key `workers`, only `format` and `pipeline`",
+        ],
+    );
 
     folder.write("p.pipe.lock", &lock);
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
     folder.pipec(&run).ends(2, &["the program was changed since"]);
-    folder.pipec(&["run", "p.pipe"]).ends(0, &["not heeded", "16 batches"]);
+    folder.pipec(&["run", "p.pipe"]).ends(0, &["not used", "16 batches"]);
+}
+
+#[test]
+fn workers_of_a_lock_are_told_as_they_are() {
+    let program = "pipeline p = range(64) |> map { x: i * 2 } |> batch(8)\n";
+    let folder = Folder::of("tuned-workers", &[("p.pipe", program)]);
+    let seconds = ["tune", "p.pipe", "--seconds", "1s"];
+    folder.pipec(&seconds).ends(0, &["written to `p.pipe.lock`"]);
+    let lock = folder.read("p.pipe.lock");
+    let line = lock.lines().find(|it| it.starts_with("workers")).unwrap();
+    folder.write("p.pipe.lock", &lock.replace(line, "workers = 700"));
+    let run = |more: &[&str]| folder.pipec(&[&["run", "p.pipe"], more].concat());
+    run(&[])
+        .ends(0, &["the lock of `p` asks for 700 workers, and there", "run `pipec tune p.pipe p`"]);
+    let own = run(&["--workers", "1"]);
+    own.ends(0, &["tuned", "`p.pipe.lock`: 1 worker (`--workers`, instead of 700)"]);
+    assert!(!own.err.contains("asks for"), "{}", own.err);
+    for (lock, told) in [
+        (
+            &b"format = 1\n[pipeline.p]\nworkers = 3\n"[..],
+            "line 2 of this lock is wrong: `plan` is missing",
+        ),
+        (
+            b"format = 1\n[pipeline.p]\nplan = 3\n",
+            "line 3 of this lock is wrong: text in quotes belongs",
+        ),
+        (b"format = 1\n\xff", "this lock is not text in UTF-8"),
+    ] {
+        fs::write(folder.join("p.pipe.lock"), lock).unwrap();
+        run(&[]).ends(5, &["error: `p.pipe.lock`: ", told, "write it again with `pipec tune`"]);
+    }
 }
 
 #[test]
@@ -194,7 +232,7 @@ fn a_built_file_brings_its_lock_along() {
     folder.write("p.pipe.lock", &three);
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
     build(&["--locked"]).ends(2, &["the program was changed since"]);
-    build(&[]).ends(0, &["not heeded", "`own` was built"]);
+    build(&[]).ends(0, &["not used", "`own` was built"]);
     folder.write("p.pipe.lock", "format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 2000\n");
     build(&[]).ends(5, &["2000 workers: it needs 1 to 1024"]);
 }
@@ -254,7 +292,10 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     assert!(!all.contains("exceeds budget"), "{all}");
     let enough: u64 = enough.trim_end_matches("MB").parse().unwrap();
     let part = memory(&format!("{}MB", enough - 100));
-    assert!(part.contains("% of them in memory, "), "{part}");
+    let cached =
+        |it: &str| it.starts_with("cached ") && it.contains("`plasma` of p.map#1: 500 values");
+    assert!(part.lines().any(cached), "{part}");
+    assert!(part.contains("% of them in memory (") && !part.contains("exceeds budget"), "{part}");
     assert!(part.contains(&format!("`--memory {enough}MB`")), "{part}");
 
     // Without epochs how much there is is told all the same.

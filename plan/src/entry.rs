@@ -184,7 +184,8 @@ pub struct Faulty {
     pub field: &'static str,
     /// A field that is known of every record, if there is one: it needs no guard.
     pub known: &'static str,
-    /// The function that gives a value, or the fault: `guard(value, field)`.
+    /// The function that gives a value, or the fault: `guard(value, field, column)`, with the number
+    /// of the field that `value` is.
     pub guard: &'static str,
 }
 

@@ -67,6 +67,7 @@ def load(
     epoch: int = 0,
     epochs: int | None = None,
     rank: int | None = None,
+    world_size: int | None = None,
     world: int | None = None,
     workers: int | None = None,
     memory: int | str | None = None,
@@ -86,7 +87,8 @@ def load(
 
     `params` are values of the program's `param`s. All that is random follows from `seed`; the first
     iteration is epoch `epoch`. `epochs` is how many there will be, if that is known: then nothing of
-    a later one is prepared. Of `world` runs that share the work this is number `rank`, from 0.
+    a later one is prepared. Of `world_size` runs that share the
+    work this is number `rank`, from 0 (`world` is the former name).
     `workers` are threads that compute (all cores, or as the lock says), `memory` what a run may take
     (bytes, or `"2GiB"`; a quarter of what is free). A pipeline that ends without `batch` gives blocks
     of `rows` records. `keep` says whether decoded pictures and the like may be kept in memory from
@@ -104,7 +106,7 @@ def load(
         "seed": _natural("seed", seed),
         "epoch": _natural("epoch", epoch),
         "epochs": None if epochs is None else _natural("epochs", epochs, least=1),
-        **_ranks(rank, world),
+        **_ranks(rank, _world_size(world_size, world)),
         "workers": None if workers is None else _natural("workers", workers, least=1, most=1024),
         "memory": _bytes(memory),
         "rows": _natural("rows", rows, least=1),
@@ -289,6 +291,8 @@ class Pipe:
 
     def replace(self, **others: Any) -> Pipe:
         """The same pipeline with other arguments of `load`, at the beginning."""
+        if "world_size" in others:
+            others["world"] = _world_size(others.pop("world_size"), others.get("world"))
         told = {**self._told, **others}
         if "rank" in others or "world" in others:
             told.update(_ranks(told["rank"], told["world"]), ranked=True)
@@ -392,10 +396,16 @@ def _natural(name: str, value: Any, *, least: int = 0, most: int = 2**63 - 1) ->
     return number
 
 
+def _world_size(world_size: int | None, world: int | None) -> int | None:
+    if world_size is not None and world is not None and world_size != world:
+        raise _wrong(f"`world_size` is {world_size!r} and its former name `world` {world!r}: say `world_size` alone")
+    return world if world_size is None else world_size
+
+
 def _ranks(rank: int | None, world: int | None) -> dict[str, int]:
     if (rank is None) != (world is None):
-        raise _wrong("`rank` and `world` are said together: `rank=0, world=4`")
-    rank, world = _natural("rank", rank or 0), _natural("world", 1 if world is None else world, least=1)
+        raise _wrong("`rank` and `world_size` are said together: `rank=0, world_size=4`")
+    rank, world = _natural("rank", rank or 0), _natural("world_size", 1 if world is None else world, least=1)
     if rank >= world:
         raise _wrong(f"there is no rank {rank} of {world}: ranks are counted from 0")
     return {"rank": rank, "world": world}

@@ -119,7 +119,7 @@ class InputError(RunError, OSError):
 
 
 class StateError(PipecError):
-    """A saved state is damaged, or of another program, seed or input."""
+    """A checkpoint is damaged, or of another program, seed or input."""
 
 
 class ForkError(PipecError, RuntimeError):

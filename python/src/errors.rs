@@ -1,6 +1,6 @@
 //! What goes wrong, as exceptions: the classes are in Python (`pipec/errors.py`).
 
-use driver::{Drawing, SourceFile, Unreadable, built::Refusal};
+use driver::{Drawing, SourceFile, Unreadable, built::Refusal, in_python};
 use plan::{CodeInfo, Diagnostic, Span};
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 use runtime::Failure;
@@ -23,7 +23,7 @@ fn raised<'py>(
         for (name, fact) in facts {
             named.set_item(*name, fact)?;
         }
-        class.call((message,), Some(&named))
+        class.call((in_python(message),), Some(&named))
     };
     match made() {
         Ok(exception) => PyErr::from_value(exception),
@@ -49,7 +49,7 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
         Failure::Budget { .. } => ("BudgetError", "too-many-lost"),
         Failure::Data { .. } => ("DataError", "data"),
         Failure::Memory { .. } => ("RunError", "memory"),
-        Failure::Io { .. } => ("InputError", "input"),
+        Failure::Unreadable { .. } | Failure::Io { .. } => ("InputError", "input"),
         Failure::Program(_) => ("RunError", "program"),
         Failure::State(_) => ("StateError", "state"),
         Failure::Stopped => ("RunError", "stopped"),
@@ -66,7 +66,9 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
         | Failure::Memory { label, .. } => {
             facts.push(("place", object(py, label)));
         }
-        Failure::Io { path, .. } => facts.push(("path", object(py, path))),
+        Failure::Unreadable { path, .. } | Failure::Io { path, .. } => {
+            facts.push(("path", object(py, path)));
+        }
         _ => {}
     }
     raised(py, class, &it.to_string(), &facts)
@@ -75,7 +77,7 @@ pub(crate) fn failure(py: Python<'_>, it: &Failure) -> PyErr {
 /// What is probably not meant, as a `PipecWarning`.
 pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     let class = py.import("pipec.errors")?.getattr("PipecWarning")?;
-    py.import("warnings")?.call_method1("warn", (message, class, 2)).map(|_| ())
+    py.import("warnings")?.call_method1("warn", (in_python(message), class, 2)).map(|_| ())
 }
 
 /// A program that cannot be read.
@@ -113,7 +115,8 @@ pub(crate) fn compile(py: Python<'_>, files: &[SourceFile], all: &[Diagnostic]) 
 pub(crate) fn drawn(files: &[SourceFile], it: &Diagnostic) -> String {
     let dim = |it: &str| it.to_owned();
     let drawing = Drawing { color: false, unicode: true, width: WIDTH, dim: &dim };
-    driver::drawn(files, it, &drawing)
+    let help = it.help.as_deref().map(|it| in_python(it).into_owned());
+    driver::drawn(files, &Diagnostic { help, ..it.clone() }, &drawing)
 }
 
 /// The facts of a message.
@@ -127,7 +130,7 @@ fn diagnostic<'py>(
     facts.set_item("name", it.code.name)?;
     facts.set_item("is_error", it.is_error())?;
     facts.set_item("message", &it.message)?;
-    facts.set_item("help", &it.help)?;
+    facts.set_item("help", it.help.as_deref().map(in_python))?;
     facts.set_item("rendered", drawn(files, it))?;
     let (begin, end) = (it.span, Span { start: it.span.end, ..it.span });
     if let Some((begin, end)) = driver::place(files, begin).zip(driver::place(files, end)) {

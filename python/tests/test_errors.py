@@ -98,14 +98,22 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are():
         assert pickle.loads(pickle.dumps(dict(batch))).keys() == batch.keys()
 
 
+def test_hints_name_arguments_in_place_of_flags():
+    with pytest.raises(pipec.CompileError, match=r"params=\{\"data\": …\}") as caught:
+        pipec.load('param data: path\npipeline p = files("{data}/*.jpg")')
+    assert "--set" not in str(caught.value) and "params=" in caught.value.diagnostics[0].help
+
+
 def test_ranks_that_get_nothing_are_warned_of():
-    pipe = pipec.load("pipeline p = range(40) |> batch(10)", rank=7, world=9)
+    pipe = pipec.load("pipeline p = range(40) |> batch(10)", rank=7, world_size=9)
     with pytest.warns(pipec.PipecWarning, match="none of the 9 ranks gets a batch"):
         assert list(pipe) == []
 
 
 @pytest.mark.parametrize("told,said", [
     ({"rank": 2, "world": 2}, "no rank 2 of 2"),
+    ({"rank": 2, "world_size": 2}, "no rank 2 of 2"),
+    ({"rank": 0, "world_size": 2, "world": 3}, "former name `world` 3"),
     ({"rank": 0}, "said together"),
     ({"workers": 0}, "workers"),
     ({"memory": "2 bananas"}, "2GiB"),
@@ -213,6 +221,10 @@ def test_an_iterator_dropped_half_way_leaves_no_thread():
         next(iter(pipe))
         assert threads() > before
         del pipe
+        # The system lists a thread for a moment after it has ended.
+        until = time.monotonic() + 5
+        while threads() > before and time.monotonic() < until:
+            time.sleep(0.001)
         assert threads() == before
 
 

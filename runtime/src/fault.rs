@@ -22,8 +22,10 @@ impl Fault {
     /// What was found, and in which file where its record does not say that.
     pub fn reason(&self) -> Cow<'_, str> {
         match &self.file {
-            Some(file) => format!("`{file}`: {}", self.detail).into(),
-            None => (&*self.detail).into(),
+            Some(file) if !self.detail.contains(&format!("`{file}`")) => {
+                format!("`{file}`: {}", self.detail).into()
+            }
+            _ => (&*self.detail).into(),
         }
     }
 }
@@ -64,6 +66,17 @@ pub enum Failure {
         /// What was found, and what to do.
         detail: String,
     },
+    /// A record of a source cannot be read, and the program has no other use for it.
+    Unreadable {
+        /// The record's id.
+        id: u64,
+        /// The record, as a person would name it.
+        record: Box<str>,
+        /// The file.
+        path: String,
+        /// What was found, and what to do.
+        detail: String,
+    },
     /// Reading or writing failed.
     Io {
         /// The file or folder.
@@ -80,7 +93,7 @@ pub enum Failure {
     },
     /// The program cannot run on this build: a kernel is unknown, a form is too new.
     Program(String),
-    /// A saved state does not fit: it is damaged, or the program or its inputs have changed.
+    /// A checkpoint does not fit: it is damaged, or the program or its inputs have changed.
     State(String),
     /// The consumer or the user asked for it.
     Stopped,
@@ -100,9 +113,11 @@ impl fmt::Display for Failure {
             Self::Budget { detail, .. }
             | Self::Data { detail, .. }
             | Self::Memory { detail, .. } => f.write_str(detail),
-            Self::Io { path, detail } => write!(f, "`{path}`: {detail}"),
+            Self::Unreadable { path, detail, .. } | Self::Io { path, detail } => {
+                write!(f, "`{path}`: {detail}")
+            }
             Self::Program(detail) => f.write_str(detail),
-            Self::State(detail) => write!(f, "the saved state does not fit: {detail}"),
+            Self::State(detail) => write!(f, "the checkpoint does not fit: {detail}"),
             Self::Stopped => f.write_str("stopped"),
         }
     }

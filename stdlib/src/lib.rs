@@ -71,7 +71,8 @@ static LATER: &[(&str, &str)] = &[
     ),
     (
         "tokenize",
-        "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library",
+        "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library. Until then a function in \
+         Python does it, declared with `extern fn`: the cookbook has one under \"Your own tokenizer\"",
     ),
     ("pack", "`pack` fills sequences of one length; it comes with the text library"),
     ("join", "`join` adds the fields of another stream by a key; it comes with the formats"),

@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub use framing::{Framing, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
-pub use reader::{Block, OwnBlock, Position, RecordReader, Span};
+pub use reader::{Block, FirstLens, OwnBlock, Position, RecordReader, Span};
 
 /// Where a record stands in its file, as a person is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

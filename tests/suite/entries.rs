@@ -2,13 +2,13 @@
 //! message's wrong example gives that message.
 
 use crate::{
-    cases::{buildable, line},
+    cases::{buildable, line, suite},
     output, trial,
 };
 use driver::{Loaded, Settings};
 use libtest_mimic::{Failed, Trial};
 use plan::Entry;
-use std::path::Path;
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// A check for each example in the docs of an entry, and for each code.
 pub(crate) fn trials() -> Vec<Trial> {
@@ -22,10 +22,49 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
         trials.push(trial(format!("doc/{}", entry.name()), move || documented(entry)));
     }
+    trials.push(trial("doc/fault-kinds", fault_kinds));
     for code in driver::codes() {
         trials.push(trial(format!("codes/{}", code.id), move || check_code(code.id, code.long)));
     }
     trials
+}
+
+/// Every kind of fault that the code makes, and no other, is in the table that `pipec explain` shows.
+fn fault_kinds() -> Result<(), Failed> {
+    let known: BTreeSet<&str> = driver::reference::FAULT_KINDS.iter().map(|it| it.name).collect();
+    let mut made = BTreeSet::new();
+    for folder in ["runtime/src", "stdlib/src", "driver/src", "python/src"] {
+        kinds_made(&suite().join("../..").join(folder), &mut made)?;
+    }
+    let made: BTreeSet<&str> = made.iter().map(String::as_str).collect();
+    let (missing, gone): (Vec<_>, Vec<_>) =
+        (made.difference(&known).collect(), known.difference(&made).collect());
+    match missing.is_empty() && gone.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(format!("faults.rs lacks {missing:?}, and has {gone:?} that nothing makes").into())
+        }
+    }
+}
+
+/// The first arguments of `Fault::new` in the files below `folder`, without those of tests.
+fn kinds_made(folder: &Path, made: &mut BTreeSet<String>) -> Result<(), Failed> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != "tests" {
+            kinds_made(&path, made)?;
+        } else if name.to_string_lossy().ends_with(".rs") && name != "tests.rs" {
+            let text = fs::read_to_string(&path)?;
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            // `RecordFault::new` takes a message first.
+            let calls = text.split("Fault::new(").collect::<Vec<_>>();
+            let calls = calls.windows(2).filter(|it| !it[0].ends_with("Record")).map(|it| it[1]);
+            let first = calls.filter_map(|it| it.trim_start().strip_prefix('"')?.split('"').next());
+            made.extend(first.map(str::to_owned));
+        }
+    }
+    Ok(())
 }
 
 /// An entry says what it is, shows how it is called, and has a signature that can be read.

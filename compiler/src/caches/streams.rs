@@ -170,12 +170,12 @@ pub(super) fn drawn(
     nodes.find_map(|(_, expr, _)| match expr {
         Expr::Call { function, args, draw: Some(_) } if catalog.calls_out(expr) => {
             let name = called(function, args);
-            Some(format!("`{name}` is not declared `pure`: it is called anew in every epoch"))
+            Some(format!("`{name}` is not declared `pure`: it is called again in every epoch"))
         }
         Expr::Call { function, draw, .. }
             if draw.is_some() || catalog.has_effect(function, "random") =>
         {
-            Some(format!("`{function}` draws anew in every epoch"))
+            Some(format!("`{function}` draws again in every epoch"))
         }
         Expr::Epoch => Some("it depends on the epoch".to_owned()),
         Expr::Column(at) => columns.get(*at as usize).cloned().flatten(),

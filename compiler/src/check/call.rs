@@ -3,7 +3,7 @@
 use super::{
     Checker, Env, Known, LIBRARY_FILES, Val,
     args::Given,
-    fit::{EntryWords, Kind, entry_words, kind, result},
+    fit::{EntryWords, Kind, Vars, entry_words, kind, one_formal, result},
     scope::Scope,
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
     registry::{Function, Kind as EntryKind},
 };
 use plan::{Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, Type, VALUE_BYTES_MAX, mix};
+use std::mem;
 
 impl<'a> Checker<'a> {
     /// A call, with what stands left of `|>` as its first argument.
@@ -154,6 +155,8 @@ impl<'a> Checker<'a> {
         (caller, callee): (&mut Env<'_>, &Env<'_>),
     ) -> Option<Vec<(String, Val)>> {
         let mut params: Vec<(String, Val)> = Vec::new();
+        // `a: u8[h, w, 3], b: u8[h, w, 1]`: the same `h` and `w`.
+        let mut vars = Vars::default();
         for (formal, given) in formals.iter().zip(given) {
             let (val, at) = match given {
                 Some(Given::Value(val, at)) => (val.clone(), *at),
@@ -167,7 +170,7 @@ impl<'a> Checker<'a> {
                     (found, default.span)
                 }
             };
-            let val = self.conform((name, formal), val, at);
+            let val = self.conform((name, formal), val, (at, &mut vars));
             params.push((formal.name.text.clone(), val));
         }
         Some(params)
@@ -231,7 +234,7 @@ impl<'a> Checker<'a> {
         &mut self,
         (function, formal): (&ast::Name, &ast::Formal),
         val: Val,
-        at: Span,
+        (at, vars): (Span, &mut Vars),
     ) -> Val {
         let Some(type_) = &formal.type_ else { return val };
         match (kind(Some(type_)), &val) {
@@ -257,8 +260,12 @@ impl<'a> Checker<'a> {
             }
             (Kind::Tensor(..), Val::Expr(id)) => {
                 let signature = one_formal(function, formal);
-                match self.unify(&signature, &[Arg::Expr(*id)], at) {
-                    Some(_) => val,
+                let before = mem::take(vars);
+                match self.unify_with(before, (&signature, &[Arg::Expr(*id)]), at) {
+                    Some(found) => {
+                        *vars = found.of_extents();
+                        val
+                    }
                     None => Val::Broken,
                 }
             }
@@ -579,16 +586,6 @@ impl<'a> Checker<'a> {
         found.sort_unstable();
         found.dedup();
         found
-    }
-}
-
-/// A signature of one parameter.
-fn one_formal(function: &ast::Name, formal: &ast::Formal) -> ast::Signature {
-    ast::Signature {
-        name: function.clone(),
-        formals: vec![formal.clone()],
-        effects: Vec::new(),
-        result: None,
     }
 }
 

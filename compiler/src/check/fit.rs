@@ -169,7 +169,16 @@ impl<'a> Checker<'a> {
         args: &[Arg],
         at: Span,
     ) -> Option<Vars> {
-        let mut vars = Vars::default();
+        self.unify_with(Vars::default(), (signature, args), at)
+    }
+
+    /// The same where some variables are known already.
+    pub(super) fn unify_with(
+        &mut self,
+        mut vars: Vars,
+        (signature, args): (&ast::Signature, &[Arg]),
+        at: Span,
+    ) -> Option<Vars> {
         for (formal, arg) in signature.formals.iter().zip(args) {
             match (kind(formal.type_.as_ref()), arg) {
                 (Kind::Tensor(name, extents), Arg::Expr(id)) => {
@@ -240,12 +249,27 @@ pub(crate) fn result(type_: &ast::TypeExpr, vars: &Vars) -> Option<Type> {
 }
 
 impl Vars {
+    /// Extents alone: a word such as `number` is any of its types in each parameter of a program's own function.
+    pub(super) fn of_extents(self) -> Self {
+        Self { extents: self.extents, ..Self::default() }
+    }
+
     /// Takes note of a whole number that was given.
     pub(crate) fn count(&mut self, formal: &ast::Formal, arg: &Arg) {
         if let Kind::Int = kind(formal.type_.as_ref()) {
             let known = if let Arg::Int(it) = arg { Some(*it) } else { None };
             self.ints.insert(formal.name.text.clone(), known);
         }
+    }
+}
+
+/// A signature of one parameter.
+pub(super) fn one_formal(function: &ast::Name, formal: &ast::Formal) -> ast::Signature {
+    ast::Signature {
+        name: function.clone(),
+        formals: vec![formal.clone()],
+        effects: Vec::new(),
+        result: None,
     }
 }
 
@@ -296,7 +320,8 @@ pub(crate) fn unify_tensor(
     found: &Type,
     vars: &mut Vars,
 ) -> Result<(), String> {
-    let wanted = || wanted_type(name, extents);
+    let known = vars.extents.clone();
+    let wanted = || wanted_type(name, extents, &known);
     let (Some(dtype), Some(shape)) = (found.dtype(), found.shape()) else { return Err(wanted()) };
     let fits = match (DType::named(name), vars.dtypes.get(name)) {
         (Some(fixed), _) => fixed == dtype || (fixed == DType::Bytes && dtype == DType::Bytes),
@@ -375,11 +400,14 @@ fn known_extent(expr: &ast::Expr, vars: &Vars) -> Option<i64> {
 }
 
 /// A type of a signature as it is written.
-fn wanted_type(name: &str, extents: &[ast::Extent]) -> String {
+fn wanted_type(name: &str, extents: &[ast::Extent], known: &BTreeMap<String, Extent>) -> String {
     let extent = |it: &ast::Extent| match it {
         ast::Extent::Unknown(_) => "?".to_owned(),
         ast::Extent::Known(it) => match &it.kind {
-            ast::ExprKind::Name(name) => name.clone(),
+            ast::ExprKind::Name(name) => match known.get(name) {
+                Some(Extent::Known(n)) => format!("{name} = {n}"),
+                _ => name.clone(),
+            },
             ast::ExprKind::Number(it) => it.text.clone(),
             _ => "?".to_owned(),
         },

@@ -96,12 +96,27 @@ impl<'a> Checker<'a> {
                 let Some(key) = self.node_of(index, None, at) else { return Val::Broken };
                 self.library_call("untyped_field", vec![Arg::Expr(id), Arg::Expr(key)], at)
             }
+            Val::Expr(key) if self.is_scalar(*key, |it| it == DType::Str) => {
+                self.library_call("untyped_field", vec![Arg::Expr(id), Arg::Expr(*key)], at)
+            }
+            Val::Expr(i) if self.is_scalar(*i, DType::is_int) => {
+                self.library_call("untyped_at", vec![Arg::Expr(id), Arg::Expr(*i)], at)
+            }
             Val::Known(Known::Number(it)) if it.as_int().is_some() => {
                 let args = vec![Arg::Expr(id), Arg::Int(it.as_int().unwrap_or(0))];
                 self.library_call("untyped_at", args, at)
             }
-            _ => self.report(errors::untyped_index(at)),
+            other => {
+                let shown = self.shown(other);
+                self.report(errors::untyped_index(&shown, at))
+            }
         }
+    }
+
+    /// Whether a node is one element of such a type.
+    fn is_scalar(&self, id: ExprId, is: impl Fn(DType) -> bool) -> bool {
+        let ty = self.ty(id);
+        !ty.is_untyped() && ty.dtype().is_some_and(is) && ty.shape().is_some_and(<[_]>::is_empty)
     }
 
     fn element(&mut self, id: ExprId, (index, at): (&Val, Span), axis: &mut usize) -> Val {
@@ -198,8 +213,7 @@ impl<'a> Checker<'a> {
             Val::Known(Known::Number(it)) if it.as_int().is_some() => it.as_int().map(Arg::Int),
             Val::Expr(id) => {
                 let ty = self.ty(*id);
-                let whole = ty.dtype().is_some_and(DType::is_int);
-                if whole && ty.shape().is_some_and(<[_]>::is_empty) {
+                if self.is_scalar(*id, DType::is_int) {
                     return Some(Arg::Expr(*id));
                 }
                 self.report(errors::not_whole(&format!("`{ty}`"), at));
@@ -236,7 +250,11 @@ impl<'a> Checker<'a> {
             }
             other => {
                 let shown = self.shown(&other);
-                self.report(errors::as_of_typed(&shown, &ty, value.span))
+                let is_text = match &other {
+                    Val::Expr(id) => self.is_scalar(*id, |it| it == DType::Str),
+                    other => matches!(other, Val::Known(Known::Text(_))),
+                };
+                self.report(errors::as_of_typed((&shown, is_text), &ty, value.span))
             }
         }
     }

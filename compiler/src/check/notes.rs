@@ -63,6 +63,18 @@ impl Taking {
 const NOTED: FileId = FileId(0);
 
 impl Checker<'_> {
+    /// What a message about an operator's arguments points to. In `batch(csv(…), 8)` the call holds its input, which
+    /// is not to blame: the name alone.
+    pub(super) fn blamed(&self, inputs: &[OpId], call: &ast::Call) -> Span {
+        let around = |it: Span| {
+            it.file == call.span.file && it.start > call.span.start && it.end <= call.span.end
+        };
+        match inputs {
+            [it] if around(self.ops[*it].at) => call.name.span,
+            _ => call.span,
+        }
+    }
+
     /// Notes what an expression is; what is known once is not forgotten.
     pub(super) fn note_value(&mut self, at: Span, val: &Val) {
         if at.file != NOTED || self.taking.is_none() {

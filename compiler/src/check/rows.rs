@@ -112,7 +112,7 @@ fn guard(mut source: Op, faulty: &Faulty) -> (Op, Option<Op>) {
             outputs.push(value);
             continue;
         }
-        let args = vec![Arg::Expr(value), Arg::Expr(fault)];
+        let args = vec![Arg::Expr(value), Arg::Expr(fault), Arg::Int(i as i64)];
         let call = Expr::Call { function: faulty.guard.to_owned(), args, draw: None };
         outputs.push(graph.add(call, field.ty.clone()));
     }

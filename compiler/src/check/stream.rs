@@ -368,14 +368,15 @@ impl<'a> Checker<'a> {
             inputs.iter().map(|it| self.ops[*it].output.clone()).collect();
         let applied =
             Applied { args: &args, graph: &graph, inputs: &fields, names: &names, found: &[] };
+        let blamed = self.blamed(&inputs, call);
         let output = match found.entry.fields.map(|it| it(&applied)) {
             Some(Ok(output)) => output,
-            Some(Err(why)) => return self.report(errors::refused(name, &why, call.span)),
+            Some(Err(why)) => return self.report(errors::refused(name, &why, blamed)),
             None => fields.first().cloned().unwrap_or_default(),
         };
         let beyond = |it: &Type| it.fixed_bytes().is_none_or(|it| it > PLAUSIBLE_BYTES_MAX);
         if let Some(field) = output.iter().find(|it| it.ty.fixed().is_some() && beyond(&it.ty)) {
-            return self.report(errors::records_too_large(field, call.span));
+            return self.report(errors::records_too_large(field, blamed));
         }
         let first = inputs.first().copied();
         let op = self.push(Op {

@@ -15,7 +15,7 @@ const NO_INDEX: CodeInfo = CodeInfo {
 const NO_LAPS: CodeInfo = CodeInfo {
     id: "PC0302",
     name: "repeat-laps",
-    long: "`repeat` makes laps of its source, so that nothing is kept from one lap to the next. It needs a stream whose \
+    long: "`repeat` makes laps of its source, so that nothing is stored between laps. It needs a stream whose \
            end means nothing by itself: a source, with `map`, `with`, `where`, `flat_map` and `shuffle` without a window \
            after it. After `batch`, `take`, `zip` and others that look at the end or at several streams, put `repeat` \
            before them.\n\nWrong:\n\n    pipeline p = range(10) |> batch(4) |> repeat(2)\n\n\

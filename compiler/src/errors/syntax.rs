@@ -151,6 +151,16 @@ pub(crate) fn unit_apart(meant: &str, at: Span) -> Diagnostic {
         .help(format!("write `{meant}`"))
 }
 
+pub(crate) fn percent(written: &str, meant: &str, at: Span) -> Diagnostic {
+    let message = format!("`{written}` is no number: a share is written as a fraction of 1");
+    Diagnostic::error(codes::UNEXPECTED.code(), at, message).help(format!("write `{meant}`"))
+}
+
+pub(crate) fn step_elsewhere(name: &str, help: &str, at: Span) -> Diagnostic {
+    let message = format!("there is no step `{name}`");
+    Diagnostic::error(codes::UNEXPECTED.code(), at, message).help(help)
+}
+
 pub(crate) fn number_range(number: &str, at: Span) -> Diagnostic {
     let code = codes::NUMBER_RANGE.code();
     if number.contains(['.', 'e', 'E']) {

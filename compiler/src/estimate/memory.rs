@@ -8,7 +8,7 @@ use crate::lower::{
     role::{Role, operator},
 };
 use model::under_way::{self, Making};
-use plan::{Code, Expr, ExprId, Index, Property, StageId, Transform};
+use plan::{Code, Expr, ExprId, IdVec, Index, Property, Stage, StageId, Transform};
 use serde::{Deserialize, Serialize};
 
 /// What is held, by what it is for; in bytes.
@@ -44,8 +44,8 @@ impl Memory {
     }
 }
 
-/// Chunks of a stage that are there at a time, besides one for each core. Assumed: of the queue
-/// that the executor allows, few wait.
+/// Chunks of a stage that are there at a time, besides one for each core, where the next stage is not slower.
+/// Assumed: of the queue that the executor allows, few wait.
 const CHUNKS_WAITING: f64 = 2.0;
 /// Batches that are there at a time where nothing tells how long their records take: two that are under
 /// way and the one that the consumer has.
@@ -55,10 +55,13 @@ pub(super) fn memory(
     lowered: &Lowered,
     catalog: &Catalog,
     (cores, budget): (u32, Option<u64>),
-    steps: &[StepEstimate],
+    (steps, bottleneck): (&[StepEstimate], usize),
 ) -> Memory {
     let stages = &lowered.program.stages;
     let flows = flows(stages, catalog);
+    let runs_ahead = before(stages, steps.get(bottleneck));
+    // As the executor shares the memory out among its stages.
+    let share = budget.map_or(f64::INFINITY, |it| it as f64 / (2 * stages.len().max(1)) as f64);
     let mut memory = Memory::default();
     let mut times = vec![1.0; stages.len()];
     for lanes in &lowered.program.lanes {
@@ -72,8 +75,14 @@ pub(super) fn memory(
     let mut workers = u64::from(cores);
     for (id, stage) in stages.iter() {
         let bytes = flows[id].bytes();
-        let chunks = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
-        let chunk = bytes.times(f64::from(stage.rows)).times(chunks);
+        let each = bytes.times(f64::from(stage.rows));
+        let few = (f64::from(cores) + CHUNKS_WAITING).max(times[id.row()]);
+        let within = (share / each.value.max(1.0)).max(1.0);
+        let chunk = each.times(if runs_ahead[id.row()] {
+            queued(stage, cores).max(few).min(within)
+        } else {
+            few
+        });
         match &stage.code {
             Code::Transform(it) if it.into_batch.is_some() => {}
             Code::Source { .. } | Code::Transform(_) => memory.chunks = memory.chunks + chunk,
@@ -111,6 +120,30 @@ pub(super) fn memory(
     }
     memory.temporaries = memory.each_worker.times(workers as f64);
     memory
+}
+
+/// By stage, whether what it makes goes to the stage of this step, which is slower and so has it wait.
+fn before(stages: &IdVec<StageId, Stage>, slowest: Option<&StepEstimate>) -> Vec<bool> {
+    let mut before = vec![false; stages.len()];
+    for (id, stage) in stages.iter().rev() {
+        let is_slowest = slowest.is_some_and(|it| stage.steps.contains(&it.step));
+        if is_slowest || before[id.row()] {
+            stage.inputs.iter().for_each(|it| before[it.row()] = true);
+        }
+    }
+    before
+}
+
+/// Chunks of a stage that are being made or wait, where the next one is slower, and those that it is at.
+fn queued(stage: &Stage, cores: u32) -> f64 {
+    let workers = cores as usize;
+    let chunks = match &stage.code {
+        Code::Transform(it) if it.reads => {
+            under_way::chunks_read(workers, under_way::readers(workers))
+        }
+        _ => under_way::chunks_computed(workers),
+    };
+    chunks as f64 + CHUNKS_WAITING
 }
 
 /// The batches of so many rows and bytes that `own` gathers, where several workers write into them and it is known what

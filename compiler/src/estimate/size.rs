@@ -11,7 +11,7 @@ const PICTURE: [f64; 2] = [375.0, 500.0];
 /// Bytes of a text, such as a path. Assumed.
 const TEXT_BYTES: f64 = 64.0;
 /// Elements of an axis about which nothing is known. Assumed.
-const AXIS: f64 = 64.0;
+pub(crate) const AXIS: f64 = 64.0;
 /// Turns of a loop whose number is found for each record. Assumed.
 pub(crate) const TURNS: f64 = 8.0;
 
@@ -33,9 +33,20 @@ pub(crate) fn of_type(ty: &Type) -> Figure {
     }
 }
 
+/// Whether values of a type are lists that are as long as [`AXIS`], since nothing is known.
+pub(crate) fn is_of_assumed_length(ty: &Type) -> bool {
+    let Type::Tensor { shape, .. } = ty else { return false };
+    !is_picture(shape) && shape.iter().any(|it| !matches!(it, Extent::Known(_)))
+}
+
+/// Whether two unknown axes stand before a few channels.
+fn is_picture(shape: &[Extent]) -> bool {
+    matches!(shape, [.., Extent::Known(1..=4)] if shape.len() == 3)
+}
+
 /// Elements of a tensor; two unknown axes before a few channels are those of a picture.
 fn elements(shape: &[Extent]) -> f64 {
-    let is_picture = matches!(shape, [.., Extent::Known(1..=4)] if shape.len() == 3);
+    let is_picture = is_picture(shape);
     let extent = |(i, it): (usize, &Extent)| match it {
         Extent::Known(n) => *n as f64,
         _ if is_picture => PICTURE[i.min(1)],

@@ -14,6 +14,18 @@ use model::network::Amount;
 use plan::{Code, Index, Library, Op, OpKind, Plan};
 use serde::Serialize;
 
+/// What ranks get of an epoch that has fewer batches than there are ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// Each gets a batch, which may be empty.
+    Served,
+    /// Some get nothing.
+    Idle,
+    /// None gets anything.
+    NoneServed,
+}
+
 /// What two ranks get of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TwoRanks {
@@ -21,6 +33,8 @@ pub struct TwoRanks {
     pub of: u64,
     /// Batches of an epoch of each of the two.
     pub each: u64,
+    /// What becomes of ranks beyond the number of batches.
+    pub beyond: Beyond,
 }
 
 /// The numbers of ranks that can share so many lanes, as a person lists them.
@@ -85,12 +99,14 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
             format!("each rank computes everything up to {step}, then only its own batches")
         }
     };
-    Some(match program.batched {
-        true => format!(
-            "{who}; batches left over at the end of an epoch, fewer than the ranks, are dropped"
-        ),
-        false => who,
-    })
+    let end = match program.deal.keeps_tail {
+        false => "batches left over at the end of an epoch, fewer than the ranks, are dropped",
+        true if program.deal.valid.is_some() => {
+            "all ranks give equally many: the last batch of some may be empty"
+        }
+        true => "at the end of an epoch some ranks may give one batch more than others",
+    };
+    Some(if program.batched { format!("{who}; {end}") } else { who })
 }
 
 /// What two ranks get of an epoch; nothing where only reading tells.
@@ -106,5 +122,11 @@ pub(super) fn two_ranks(plan: &Plan, library: &Library, outlook: &Outlook) -> Op
         .collect();
     let outputs = |ranks| count::outputs(plan, library, &lens, ranks);
     let (of, each) = (outputs((0, 1))?, outputs((0, 2))?);
-    Some(TwoRanks { of, each })
+    let (first, last) = (outputs((0, of + 1))?, outputs((of, of + 1))?);
+    let beyond = match (first, last) {
+        (_, 1..) => Beyond::Served,
+        (0, 0) => Beyond::NoneServed,
+        (_, 0) => Beyond::Idle,
+    };
+    Some(TwoRanks { of, each, beyond })
 }

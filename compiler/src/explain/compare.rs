@@ -251,11 +251,8 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
     let cores = run.workers.min(run.cores).max(1);
     let dearest = stages.iter().max_by(|a, b| a.cpu_ns.total_cmp(&b.cpu_ns));
     let dearest = dearest.filter(|it| it.cpu_ns > 0.0).map(|it| it.steps.join(", "));
-    let all = (
-        format!("{} of processor", things(cores as f64, "core")),
-        cores as f64 * 1e9 / ns,
-        dearest,
-    );
+    let all =
+        (format!("{} of CPU time", things(cores as f64, "core")), cores as f64 * 1e9 / ns, dearest);
     let in_order = stages.iter().filter(|it| it.serial_ns > 0.0).map(|it| {
         let steps = it.steps.join(", ");
         let rate = 1e9 * records / it.serial_ns;

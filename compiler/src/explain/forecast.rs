@@ -6,7 +6,7 @@ use super::{
     keeping,
     table::Cell,
 };
-use crate::estimate::{CallEstimate, Dropped, Figure, Origin, Outlook};
+use crate::estimate::{CallEstimate, Dropped, Figure, Origin, Outlook, size::AXIS};
 use model::{
     curve::READERS_MAX,
     network::{Amount, Pattern, Step},
@@ -19,6 +19,8 @@ use model::{
 pub(super) const NEAR: f64 = 20.0;
 /// What helps by less than this part does not help.
 pub(super) const HELPS: f64 = 1.005;
+/// Lists that are named.
+const NAMES_MAX: usize = 3;
 
 /// What the steps do when the pipeline is as fast as it can be: a table of its own.
 pub(super) fn table(explanation: &Explanation) -> Option<Vec<Vec<Cell>>> {
@@ -374,4 +376,17 @@ impl Told<'_> {
             Remedy::TwiceTheConsumer => "a training step twice as fast".to_owned(),
         }
     }
+}
+
+/// Which lists may be far longer or shorter than the figures of their steps say.
+pub(super) fn lengths(explanation: &Explanation) -> Option<String> {
+    let names = &explanation.assumed_lengths;
+    let shown: Vec<String> = names.iter().take(NAMES_MAX).map(|it| format!("`{it}`")).collect();
+    let more = if names.len() > NAMES_MAX { " and others" } else { "" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "axes of unknown length count as {AXIS} elements ({}{more}): run `pipec profile` for the real ones",
+            shown.join(", ")
+        )
+    })
 }

@@ -21,12 +21,17 @@ pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String
     let whole = kept.iter().filter(|it| !in_part(it));
     let mut rows: Vec<_> = whole.map(|it| ("cached", told.kept(it))).collect();
     for wish in &outlook.too_large {
-        rows.push((
-            "exceeds budget",
-            format!("{} would save {}", told.what(wish), told.saves(wish)),
-        ));
-        rows.extend(outlook.budget.map(|it| ("cache budget", told.room(&it))));
-        rows.push(("instead", told.instead(wish)));
+        if let Some(part) = kept.iter().find(|it| is_same(it, wish)) {
+            rows.push(("cached", told.in_part(wish, part)));
+            rows.extend(outlook.budget.map(|it| ("cache budget", told.room(&it))));
+        } else {
+            rows.push((
+                "exceeds budget",
+                format!("{} would save {}", told.what(wish), told.saves(wish)),
+            ));
+            rows.extend(outlook.budget.map(|it| ("cache budget", told.room(&it))));
+            rows.push(("instead", told.instead(wish)));
+        }
         rows.extend(told.remedy(wish).map(|it| ("to fit", it)));
     }
     rows.extend(told.later().map(|it| ("warm epochs", it)));
@@ -143,30 +148,34 @@ impl Told<'_> {
         )
     }
 
+    /// A value for which there is room in part.
+    fn in_part(&self, wish: &Choice, part: &Choice) -> String {
+        let of = |share: f64, place: &str| {
+            let bytes = part.bytes_in_all().map(|it| bytes(like(part, it * share)));
+            let bytes = bytes.map_or(String::new(), |it| format!(" ({it})"));
+            format!("{} of them in {place}{bytes}", percent(share))
+        };
+        let places = [(part.share, "memory"), (part.disk_share, "the cache folder")];
+        let places = places.into_iter().filter(|it| it.0 > 0.0);
+        let places: Vec<String> = places.map(|it| of(it.0, it.1)).collect();
+        let value = |it: &Choice| (it.candidate.stage, it.candidate.node);
+        let mut others = self.outlook.choices.iter().filter(|it| it.kept);
+        let index = others.find(|it| value(it) == value(wish) && it.candidate.keep == Keep::Index);
+        let faster = match index {
+            Some(it) => format!(", faster with their `{}`", it.candidate.function),
+            None => String::new(),
+        };
+        format!(
+            "{} {}, which saves {} there; the others are recomputed each epoch{faster}",
+            self.what(wish),
+            places.join(", "),
+            self.saves(wish),
+        )
+    }
+
     /// What is kept in place of a value for which there is no room.
     fn instead(&self, wish: &Choice) -> String {
         let mut kept = self.outlook.choices.iter().filter(|it| it.kept);
-        if let Some(part) = kept.clone().find(|it| is_same(wish, it)) {
-            let of = |share: f64, place: &str| {
-                let bytes = part.bytes_in_all().map(|it| bytes(like(part, it * share)));
-                let bytes = bytes.map_or(String::new(), |it| format!(", {it}"));
-                format!("{} of them in {place}{bytes}", percent(share))
-            };
-            let places = [(part.share, "memory"), (part.disk_share, "the cache folder")];
-            let places = places.into_iter().filter(|it| it.0 > 0.0);
-            let places: Vec<String> = places.map(|it| of(it.0, it.1)).collect();
-            let of_value = |it: &&Choice| {
-                (it.candidate.stage, it.candidate.node)
-                    == (wish.candidate.stage, wish.candidate.node)
-            };
-            let mut indices = kept.filter(of_value).filter(|it| it.candidate.keep == Keep::Index);
-            let others = match indices.next() {
-                Some(it) => format!(", faster with their `{}`", it.candidate.function),
-                None => String::new(),
-            };
-            let places = places.join(", and ");
-            return format!("{places} are cached; the others are recomputed each epoch{others}");
-        }
         match kept.find(|it| it.candidate.stage == wish.candidate.stage) {
             Some(other) => format!("cached instead: {} {}", self.what(other), other.why),
             None => "nothing is cached: all are recomputed each epoch".to_owned(),

@@ -1,7 +1,7 @@
 //! The explanation as text, all of it: the verdict first, then the steps, then the story.
 
 use super::{
-    Explanation, Line, dear_calls,
+    Beyond, Explanation, Line, TwoRanks, dear_calls,
     figures::{bytes, percent, rate, things, time},
     forecast,
     table::{Cell, lines},
@@ -235,15 +235,16 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     ];
     all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(told));
     all.extend(forecast::rows(explanation));
+    all.extend(forecast::lengths(explanation).map(|it| ("assumed", it)));
     all.push(("resume", explanation.resume.clone()));
     all.extend(explanation.ranks.iter().map(|it| ("ranks", it.clone())));
-    let few = explanation.two_ranks.filter(|it| it.of < RANKS_MANY);
-    all.extend(few.map(|it| ("ranks", most_ranks(it.of, estimate.batch_rows.is_some()))));
+    let few = explanation.two_ranks.filter(|it| it.of < RANKS_MANY && it.beyond != Beyond::Served);
+    all.extend(few.map(|it| ("ranks", most_ranks(it, estimate.batch_rows.is_some()))));
     all
 }
 
 /// Up to how many ranks each gets something, where there may be more.
-fn most_ranks(of: u64, batched: bool) -> String {
+fn most_ranks(TwoRanks { of, beyond, .. }: TwoRanks, batched: bool) -> String {
     let what = match (batched, of) {
         (true, 1) => "batch",
         (true, _) => "batches",
@@ -251,7 +252,8 @@ fn most_ranks(of: u64, batched: bool) -> String {
         (false, _) => "records",
     };
     let (n, ranks) = (count(of), if of == 1 { "rank" } else { "ranks" });
-    format!("an epoch has {n} {what}: where there are more than {n} {ranks}, some get nothing")
+    let end = if beyond == Beyond::Idle { "some get nothing" } else { "none gets anything" };
+    format!("an epoch has {n} {what}: where there are more than {n} {ranks}, {end}")
 }
 
 /// How many batches there are at a time, where that is worth a word: more than two that are made and

@@ -9,7 +9,7 @@
 use super::{
     catalog::Catalog,
     graft::{live, live_columns},
-    group::{Group, output_roots},
+    group::{Group, Named, output_roots},
 };
 use crate::estimate::cost;
 use plan::{Arg, DType, Expr, ExprId, FILES_MAX, Field, Graph, Index, Otherwise, Policy, Records};
@@ -40,8 +40,7 @@ impl What {
 }
 
 /// The group in parts, of which some only read, and some only call functions outside.
-pub(crate) fn split(mut group: Group, catalog: &Catalog) -> Vec<Group> {
-    group.files = files(&group.graph, catalog);
+pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
     let parts = cut(group, (What::Reads, catalog)).into_iter();
     parts
         .flat_map(|it| match it.reads {
@@ -255,6 +254,30 @@ fn names(graph: &Graph, values: &[ExprId]) -> Vec<(u32, ExprId)> {
     let live = live(graph, values, &[]);
     let is_text = |id: &ExprId| graph.ty(*id).dtype() == Some(DType::Str);
     live_columns(graph, &live).into_iter().filter(|(_, id)| is_text(id)).collect()
+}
+
+/// Adds the values that `group` reads from files itself to those that flow in.
+pub(crate) fn find_files(group: &mut Group, catalog: &Catalog) {
+    group.files.extend(files(&group.graph, catalog));
+    group.files.truncate(FILES_MAX);
+}
+
+/// Lets the names of files leave `group` behind its fields, for messages of the stage that comes next;
+/// none where there are none, or each record becomes several.
+pub(crate) fn pass_names_on(group: &mut Group) -> Option<Named> {
+    let mut values = group.single()?.to_vec();
+    let visible = values.len();
+    let files = name_files(group, &mut values);
+    let column = |id| values.iter().position(|it| *it == id);
+    let files: Vec<_> =
+        files.into_iter().filter_map(|(a, b)| Some((column(a)?, column(b)?))).collect();
+    if files.is_empty() {
+        return None;
+    }
+    let hidden = fields(group, &values[visible..]).into_iter();
+    group.fields.extend(hidden.map(|it| Field { name: format!("$file {}", it.name), ..it }));
+    group.outputs = Records::Listed(vec![values]);
+    Some(Named { visible, files })
 }
 
 /// Every value that is read from a file, with the text that names it.

@@ -97,6 +97,13 @@ impl Catalog {
         matches!(expr, Expr::Call { function, .. } if self.has(function, Property::CallsOut))
     }
 
+    /// Whether `expr` is what the checker puts behind a source whose records may be faults.
+    pub(crate) fn is_guard(&self, expr: &Expr) -> bool {
+        let Expr::Call { function, .. } = expr else { return false };
+        let mut properties = self.sources.values().flat_map(|it| it.properties);
+        properties.any(|it| matches!(it, Property::Faulty(it) if it.guard == function))
+    }
+
     /// Whether `expr`, of `graph`, is a call that one thread makes at a time.
     pub(crate) fn is_alone(&self, graph: &Graph, expr: &Expr) -> bool {
         let Expr::Call { function, args, .. } = expr else { return false };

@@ -42,6 +42,14 @@ pub(crate) struct Filter {
     pub(crate) op: OpId,
 }
 
+/// What a stage passes on besides its fields: the names of the files that they were read from.
+pub(crate) struct Named {
+    /// How many fields it has; the names come after them.
+    pub(crate) visible: usize,
+    /// The columns of values that were read from a file, each with the column of its name.
+    pub(crate) files: Vec<(usize, usize)>,
+}
+
 /// Puts steps together; each works on what the one before has found.
 pub(crate) struct Grouping<'a> {
     group: Group,
@@ -76,6 +84,15 @@ impl<'a> Grouping<'a> {
             foreign: false,
         };
         Self { group, columns, sources }
+    }
+
+    /// Some of the fields that flow in are names of files, which are no fields of the plan.
+    pub(crate) fn named(&mut self, named: &Named) {
+        self.columns.truncate(named.visible);
+        let own = |it: usize| ExprId::new(it);
+        self.group.files =
+            named.files.iter().map(|&(value, name)| (own(value), own(name))).collect();
+        self.group.outputs = Records::Listed(vec![self.columns.clone()]);
     }
 
     /// Appends the step `op`. After a `flat_map` there is no other.

@@ -207,6 +207,10 @@ rows! {
     Name, "Python", ["basename" "getname"], Renamed("name_of"), "`name_of(path)` is the last part of a path";
     Name, "Python", ["dirname"], Renamed("folder_of"), "`folder_of(path)` is the folder of a file";
     Name, "Python", ["splitext" "Path" "suffix" "stem"], Told, "`stem_of(path)`, `extension_of(path)`, `name_of(path)` and `folder_of(path)` are the parts of a path";
+    Name, "Python, NumPy, pandas", ["split" "rsplit" "splitlines" "partition" "findall" "regexp_split"], Told,
+        "`lines` makes a record of each line of a file, and `csv` a field of each column; a function in Python, declared \
+         with `extern fn`, splits a text into words (the cookbook has one), and `|> where hash(path) % 10 != 0` splits a data \
+         set";
     Name, "Python", ["trim" "lstrip" "rstrip"], Told, "`strip(text)` takes spaces away at both ends";
     Name, "Python", ["to_lower" "lowercase" "casefold"], Renamed("lower"), "`lower(text)` is the text in lower case";
     Name, "Python", ["to_upper" "uppercase"], Renamed("upper"), "`upper(text)` is the text in upper case";

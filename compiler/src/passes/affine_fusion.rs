@@ -14,7 +14,7 @@ use plan::{
 
 pub(super) const PASS: Pass = Pass {
     name: "affine-fusion",
-    formerly: "affine-chains",
+    formerly: Some("affine-chains"),
     summary: "puts arithmetic together",
     doc: "Several multiplications and additions of known numbers become one of each.",
     law: "Affine maps of real numbers make an affine map; of floats the last bits differ, since \

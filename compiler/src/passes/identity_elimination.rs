@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "identity-elimination",
-    formerly: "no-ops",
+    formerly: Some("no-ops"),
     summary: "leaves out what changes nothing",
     doc: "What changes nothing is left out.",
     law: "The library states with which arguments a function gives its first one as it is.",

@@ -16,7 +16,7 @@ use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 
 pub(super) const PASS: Pass = Pass {
     name: "late-maps",
-    formerly: "",
+    formerly: None,
     summary: "computes fields after what holds records",
     doc: "A `map` comes after what holds records or lets some go, so that small ones are held.",
     law: "A `map` works on each record alone and keeps its id, so its values and draws do not depend \

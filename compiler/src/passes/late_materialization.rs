@@ -15,7 +15,7 @@ use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan,
 
 pub(super) const PASS: Pass = Pass {
     name: "late-materialization",
-    formerly: "late-reads",
+    formerly: Some("late-reads"),
     summary: "reads files after what holds records",
     doc: "A file is read by the step that uses it, after operators that hold records or let some go.",
     law: "What a file holds is a function of its path; an operator that only holds records or lets some go does not look at it.",

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "partial-evaluation",
-    formerly: "make-less",
+    formerly: Some("make-less"),
     summary: "makes only what is used",
     doc: "What is thrown away at once is not made.",
     law: "The library states that the two are nearly the same: they differ by what is rounded and \

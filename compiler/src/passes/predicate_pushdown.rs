@@ -16,7 +16,7 @@ use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "predicate-pushdown",
-    formerly: "early-filters",
+    formerly: Some("early-filters"),
     summary: "filters before it does more",
     doc: "A filter comes before steps that compute nothing that it asks for.",
     law: "A filter on fields that a step hands on lets the same records go before it as after it; a \

@@ -11,7 +11,7 @@ use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "projection-pruning",
-    formerly: "dead-fields",
+    formerly: Some("dead-fields"),
     summary: "computes no field that nothing needs",
     doc: "A field that no later step needs is not computed, and does not travel.",
     law: "A value that nothing needs changes no record: it is a function of its record alone.",

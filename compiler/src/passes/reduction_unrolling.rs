@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "reduction-unrolling",
-    formerly: "small-axes",
+    formerly: Some("small-axes"),
     summary: "unrolls reductions over small axes",
     doc: "What is reduced over an axis of a few elements is arithmetic on these, in one loop with what stands around it.",
     law: "The order of a reduction is defined: of at most 16 elements each is a lane of its own, and the same ones are put together.",

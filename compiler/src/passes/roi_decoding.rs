@@ -13,7 +13,7 @@ use plan::{Graph, Op, Property, parts};
 
 pub(super) const PASS: Pass = Pass {
     name: "roi-decoding",
-    formerly: "make-parts",
+    formerly: Some("make-parts"),
     summary: "decodes only the cropped region",
     doc: "Where only a part of a value is used, only that part is made.",
     law: "The library states that the part of the whole and the part made at once are the same.",

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "roi-resizing",
-    formerly: "resize-parts",
+    formerly: Some("resize-parts"),
     summary: "resizes only the cropped region",
     doc: "Of a picture that is resized and cropped, only the part that is used is resized.",
     law: "The library states that the part of the resized picture and the part resized by itself are the same.",

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "scaled-decoding",
-    formerly: "draft",
+    formerly: Some("draft"),
     summary: "decodes at a smaller scale",
     doc: "A picture that is made smaller at once is decoded smaller.",
     law: "The library states that the two are nearly the same: of each block the low frequencies are \

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "smaller-data-first",
-    formerly: "less-first",
+    formerly: Some("less-first"),
     summary: "shrinks images before other work on them",
     doc: "What makes less of a value comes before other sums, what makes more of it after them.",
     law: "Weighted sums over different axes can be swapped, as sums of real numbers; rounding \

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 pub(super) const PASS: Pass = Pass {
     name: "view-reordering",
-    formerly: "sink-views",
+    formerly: Some("sink-views"),
     summary: "moves views behind or before arithmetic",
     doc: "What moves elements goes below what computes each alone, so that it costs no copy.",
     law: "Where each element of the result is made of the one at the same place, moving elements and computing them commute.",

@@ -19,7 +19,7 @@ use crate::ast::{
     Const, Declaration, DeclarationKind, Expr, Extern, Function, Name, Param, Pipeline, Signature,
     Text, Unit, Use,
 };
-use crate::errors::syntax as errors;
+use crate::{errors::syntax as errors, migration};
 
 /// What is said of a mistake, and the change with which reading goes on.
 pub(super) struct Cure {
@@ -47,7 +47,7 @@ impl Cure {
 }
 
 /// All cures. What is surer stands first: a cure that only tells is always believed.
-static CURES: [fn(&Slip<'_>) -> Option<Cure>; 31] = [
+static CURES: [fn(&Slip<'_>) -> Option<Cure>; 33] = [
     python::def,
     python::import,
     no_declaration,
@@ -77,6 +77,8 @@ static CURES: [fn(&Slip<'_>) -> Option<Cure>; 31] = [
     python::colon_interval,
     reserved_word,
     unit_apart,
+    percent,
+    step_elsewhere,
     missing_else,
     missing_comma,
 ];
@@ -151,6 +153,28 @@ fn unit_apart(slip: &Slip<'_>) -> Option<Cure> {
     let space = slip.bytes(number).end..slip.bytes(slip.at).start;
     let meant = slip.word(number).to_owned() + slip.here();
     Cure::offered(errors::unit_apart(&meant, slip.span(slip.at)), Edit::new(space, ""))
+}
+
+/// `skip(most: 1%)`.
+fn percent(slip: &Slip<'_>) -> Option<Cure> {
+    let number = slip.at.checked_sub(2).filter(|it| slip.kind(*it) == Some(TokenKind::Number))?;
+    if slip.back(1) != "%" || !slip.touch(number) {
+        return None;
+    }
+    let percent: f64 = slip.word(number).replace('_', "").parse().ok()?;
+    // What dividing loses is not to be seen: `0.1%` is `0.001`.
+    let meant = format!("{}", (percent * 1e7).round() / 1e9);
+    let change = slip.reach(number..slip.at);
+    let message =
+        errors::percent(slip.says(number..slip.at), &meant, slip.origin.span(change.clone()));
+    Cure::offered(message, Edit::new(change, meant))
+}
+
+/// `|> filter x > 3`: a step that other programs have, written without brackets.
+fn step_elsewhere(slip: &Slip<'_>) -> Option<Cure> {
+    let name = slip.at.checked_sub(1).filter(|it| slip.kind(*it) == Some(TokenKind::Word))?;
+    let row = migration::of_name(slip.word(name)).filter(|_| slip.back(2) == "|>")?;
+    Cure::told(errors::step_elsewhere(slip.word(name), row.help, slip.span(name)))
 }
 
 fn missing_colon(slip: &Slip<'_>) -> Option<Cure> {

@@ -81,12 +81,12 @@ fn what_is_wrong_is_told_with_its_line() {
     let line = text.lines().position(|it| it == "quota = 1.5").unwrap() + 1;
     let unknown = told("quota = 1.5", "qouta = 1.5");
     assert!(unknown.contains(&format!("line {line} ")), "{unknown}");
-    assert!(unknown.contains("unknown field `qouta`") && unknown.contains("`quota`"), "{unknown}");
+    assert!(unknown.contains("no key `qouta`") && unknown.contains("`quota`"), "{unknown}");
     let text_for_number = told("available = 1.5", "available = \"two\"");
     assert!(text_for_number.contains("line "), "{text_for_number}");
     assert!(told("available = 1.5", "available = -1").contains("`cpu.available`"));
     assert!(told("median = 3.9e8", "median = nan").contains("must be more than 0"));
-    assert!(Host::parse("cores = 3").unwrap_err().contains("missing field `format`"));
+    assert!(Host::parse("cores = 3").unwrap_err().contains("`format` is missing"));
 }
 
 #[test]

@@ -187,6 +187,6 @@ fn float(it: f64) -> String {
 
 fn bad(what: &str, wanted: &str, value: impl Display) -> String {
     format!(
-        "{what} of this host file is {value}, and must be {wanted}: mend it, or make the file anew with `pipec calibrate`"
+        "{what} of this host file is {value}, and must be {wanted}: mend it, or measure again with `pipec calibrate`"
     )
 }

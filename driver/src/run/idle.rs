@@ -13,6 +13,8 @@ pub struct IdleRanks {
     pub idle: u64,
     /// Of how many.
     pub world: u64,
+    /// This one, where it is one of them and others are not.
+    pub own: Option<u32>,
     /// Batches of an epoch; records, where the pipeline ends without `batch`.
     pub of: u64,
     /// Whether they are batches.
@@ -40,15 +42,16 @@ impl IdleRanks {
         }
         // Where the first has nothing, all are to have equally many.
         let idle = if outputs((0, world))? == 0 { world } else { world.saturating_sub(of) };
-        Some(Self { idle, world, of, batched: program.batched })
+        // Batches are dealt in turn, from the first rank on.
+        let own = (idle < world && u64::from(rank.rank) >= of).then_some(rank.rank);
+        Some(Self { idle, world, own, of, batched: program.batched })
     }
 
     /// What is wrong, and what to do.
     pub fn told(&self) -> (String, String) {
-        let Self { idle, world, of, batched } = *self;
+        let Self { idle, world, own, of, batched } = *self;
         let (one, many) = if batched { ("batch", "batches") } else { ("record", "records") };
-        let things = |n: u64| format!("{} {}", plan::count(n), if n == 1 { one } else { many });
-        let (ranks, all) = (plan::count(world), things(of));
+        let (ranks, all) = (plan::count(world), plan::things(of, one, many));
         let message = match idle {
             _ if idle == world => format!(
                 "none of the {ranks} ranks gets a {one}: each gets equally many, and an epoch has {all}"
@@ -59,12 +62,18 @@ impl IdleRanks {
                 plan::count(idle)
             ),
         };
-        let most =
-            format!("run at most {} rank{}", plan::count(of), if of == 1 { "" } else { "s" });
+        let own = own.map_or(String::new(), |it| format!("; rank {it} is one of them"));
+        let most = format!("run at most {}", plan::things(of, "rank", "ranks"));
         let help = match batched {
-            true => format!("{most}, or make smaller batches (`batch(n)`)"),
+            true => format!(
+                "{most}, make smaller batches (`batch(n)`), or give every rank a batch (`tail: mask`)"
+            ),
             false => most,
         };
-        (message, help)
+        let help = match idle < world {
+            true => format!("training that waits for all ranks in each step hangs: {help}"),
+            false => help,
+        };
+        (message + &own, help)
     }
 }

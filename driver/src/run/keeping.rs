@@ -184,9 +184,10 @@ impl Kept {
         let mut notes = Vec::new();
         match stats.damaged {
             0 => {}
-            1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed anew")),
-            n => notes
-                .push(format!("{n} kept values of `{name}` were damaged: they were computed anew")),
+            1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed again")),
+            n => notes.push(format!(
+                "{n} kept values of `{name}` were damaged: they were computed again"
+            )),
         }
         if let Some(why) = &stats.stopped {
             notes.push(format!("no more of `{name}` is kept on disk: {why}"));

@@ -4,9 +4,9 @@ use super::{
     RunOptions,
     keeping::{self, Keeping},
     quarantine::Quarantine,
-    readers,
 };
 use crate::{Compiled, SampleProgress, State, classes, machine, samples, state::Identity};
+use model::under_way;
 use plan::Program;
 use runtime::Failure;
 
@@ -54,7 +54,7 @@ pub(super) fn ready(
     let runtime_options = runtime::Options {
         seed: options.seed,
         workers: options.workers,
-        readers: readers(options.workers),
+        readers: under_way::readers(options.workers),
         memory: own,
         bound: Some(options.memory),
         process_memory: options.whole_process.then_some(options.memory),

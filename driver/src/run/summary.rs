@@ -59,6 +59,9 @@ pub struct Summary {
     /// The classes of the labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassesSummary>,
+    /// Whether it has come to its end and given nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_came: bool,
     /// What else is to be told of what is kept, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -186,6 +189,7 @@ impl Summary {
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
             left_over: None,
+            nothing_came: false,
             classes: Vec::new(),
             notes: Vec::new(),
         }

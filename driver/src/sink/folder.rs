@@ -8,7 +8,7 @@
 //!
 //! A file is written under another name and renamed, so that what is there is whole. An earlier
 //! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
-//! folder that holds anything else is refused, and so is the finished output of another pipeline.
+//! folder that holds anything else is refused, and so is the finished output of another run.
 //!
 //! `DIR/pipec.files.jsonl` has the size and the checksum of every file (`list.rs`). What is written
 //! is brought to the disk beside the run (`disk.rs`). A run that goes on looks at every file that its
@@ -49,8 +49,9 @@ pub struct Folder {
     pieces: Option<Pieces>,
     manifest: Manifest,
     begun: bool,
-    /// The output that is in the folder already.
+    /// The output that is in the folder already, and what becomes of it.
     earlier: Option<Manifest>,
+    existing: Existing,
     /// Outputs that are in whole files.
     outputs: u64,
     /// Where an earlier run has left the output that this one goes on with.
@@ -64,7 +65,7 @@ pub struct Folder {
     lock: Option<Arc<File>>,
 }
 
-/// What becomes of a finished output of another pipeline, which is in the folder already.
+/// What becomes of a finished output of another run, which is in the folder already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// The run is refused.
@@ -107,7 +108,11 @@ impl Folder {
         }
         let manifest = Manifest::new(program, of);
         if let (Some(earlier), Existing::Keep) = (&earlier, existing) {
-            may_go(folder, earlier, &manifest)?;
+            // What a checkpoint goes on with may have had another limit; whether it does is known later.
+            match of.resumes {
+                true => may_go(folder, earlier, &manifest.of_any_seed_and_extent())?,
+                false => may_go(folder, earlier, &manifest)?,
+            }
         }
         Ok(Self {
             folder: folder.to_owned(),
@@ -116,6 +121,7 @@ impl Folder {
             manifest,
             begun: false,
             earlier,
+            existing,
             outputs: 0,
             from: Place::default(),
             list: None,
@@ -167,8 +173,8 @@ impl Folder {
             },
         };
         Err(Failure::State(format!(
-            "the folder `{folder}` {why}; name the folder that the run has begun, or begin anew with \
-             another state file"
+            "the folder `{folder}` {why}; name the folder that the run has begun, or start again with \
+             another checkpoint file"
         )))
     }
 
@@ -239,6 +245,9 @@ impl Sink for Folder {
         self.outputs = outputs;
         // Where the run has written no file yet, what is in the folder is not of it.
         if files == 0 {
+            if let (Some(earlier), Existing::Keep) = (&self.earlier, self.existing) {
+                may_go(&self.folder, earlier, &self.manifest)?;
+            }
             return Ok(Resumed::There);
         }
         self.check_earlier()?;
@@ -252,7 +261,7 @@ impl Sink for Folder {
         };
         if damage.is_none() && place.outputs != outputs {
             return Err(Failure::State(format!(
-                "the folder `{}` holds the output of another run; begin anew with another state file",
+                "the folder `{}` holds the output of another run; start again with another checkpoint file",
                 self.folder.display()
             )));
         }
@@ -281,12 +290,11 @@ impl Sink for Folder {
 }
 
 /// Whether an earlier output may be replaced by that of `manifest`: one that is not finished may, and
-/// so may one of the same pipeline.
+/// so may one of the same run.
 fn may_go(folder: &Path, earlier: &Manifest, manifest: &Manifest) -> Result<(), Failure> {
     let of_another_rank = earlier.share.zip(manifest.share).is_some_and(|(a, b)| a.rank != b.rank);
-    let same_but_seed = manifest.of_any_seed();
-    let why = earlier.differs_from(&same_but_seed).filter(|_| earlier.complete || of_another_rank);
-    let Some(why) = why else { return Ok(()) };
+    let why = earlier.differs_from(manifest).or_else(|| earlier.differs_in_extent(manifest));
+    let Some(why) = why.filter(|_| earlier.complete || of_another_rank) else { return Ok(()) };
     let help = match earlier.share.is_some() || manifest.share.is_some() {
         true => "give each rank a folder of its own, or add `--overwrite`",
         false => "name another folder, or add `--overwrite`",

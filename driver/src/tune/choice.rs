@@ -4,6 +4,7 @@
 //! Numbers of workers are measured by turns, so that a machine that becomes slower is slower for all of
 //! them; each turn is compared with that of the model's choice in the same round.
 
+use crate::lock::WORKERS_PER_CORE;
 use runtime::Failure;
 
 /// The shortest turn, in seconds: what is shorter measures how a run begins.
@@ -92,7 +93,7 @@ pub(super) fn too_few(outputs: Option<f64>, unit: &str, cores: usize) -> Option<
 
 /// Numbers of workers that are worth a turn beside the model's choice.
 pub(super) fn others(model: usize, cores: usize) -> Vec<usize> {
-    let mut all = vec![cores, cores + 1, 2 * cores];
+    let mut all = vec![cores, cores + 1, WORKERS_PER_CORE * cores];
     all.retain(|it| *it != model);
     all.dedup();
     all

@@ -10,6 +10,7 @@ use model::{
     Machine, Network,
     policy::{self, Policy, Task},
     predict::Setting,
+    under_way,
 };
 use plan::{Index, Program};
 use runtime::{Cache, CachePoint, Failure, Run};
@@ -234,7 +235,7 @@ impl<'a> Bench<'a> {
         let memory = if way.kept.is_empty() { all } else { run::reserve(self.compiled, all) };
         let options = runtime::Options {
             workers: way.workers,
-            readers: run::readers(way.workers),
+            readers: under_way::readers(way.workers),
             memory,
             bound: Some(all),
             process_memory: self.wanted.whole_process.then_some(all),

@@ -1,7 +1,7 @@
 //! Two streams of records: where do they differ first?
 
 use crate::peek::{id_text, number};
-use plan::{DType, Field, hash, mix};
+use plan::{DType, Field, hash, mix, things};
 use runtime::{Chunk, Failure, Tensor};
 use serde::Serialize;
 
@@ -189,7 +189,14 @@ fn records(
         }
     }
     if a.columns.len() != b.columns.len() {
-        return Some((None, format!("{} fields, and {}", a.columns.len(), b.columns.len())));
+        return Some((
+            None,
+            format!(
+                "{}, and {}",
+                things(a.columns.len() as u64, "field", "fields"),
+                b.columns.len()
+            ),
+        ));
     }
     if a.epoch != b.epoch {
         return Some((None, format!("it belongs to epoch {}, and {}", a.epoch, b.epoch)));

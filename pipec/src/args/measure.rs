@@ -172,8 +172,8 @@ Examples:
   pipec calibrate --path /data --path /scratch     two disks
   pipec calibrate --quick --out here.toml          less exact, in 8 seconds
 
-Writes a file in each folder, reads it with and without the page cache, and removes it. The result goes
-to the host file, which plans are chosen from; PIPEC_HOST selects another one. The host file is
+Writes a file in each folder, reads it with and without the page cache, and removes it. The result goes \
+to the host file, which plans are chosen from; PIPEC_HOST selects another one. The host file is \
 replaced each time: name all folders at once.")]
 pub(crate) struct CalibrateArgs {
     /// Folder on a disk to measure. May be repeated.

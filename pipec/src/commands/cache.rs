@@ -115,8 +115,8 @@ fn verify(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
     match sound {
         Ok(true) => Ok(Exit::Fine),
         Ok(false) => {
-            let help = "a run computes what is damaged anew, and writes it again";
-            talk.error("some of what is kept is damaged", Some(help));
+            let help = "a run computes damaged values again, and replaces them";
+            talk.error("some cached values are damaged", Some(help));
             Ok(Exit::Io)
         }
         Err(failure) => Ok(failed(talk, &failure)),

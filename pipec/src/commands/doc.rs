@@ -2,7 +2,8 @@
 
 use super::{explain, print_json};
 use crate::{Exit, args::DocArgs, talk::Talk};
-use driver::reference::{Found, Topic, find, topics};
+use driver::migration::{Place, Row};
+use driver::reference::{Found, Parameter, Topic, find, parameters, topics};
 use std::{
     fmt::Write as _,
     io::{self, Write},
@@ -14,6 +15,8 @@ const WIDTH: usize = 88;
 const ITEM: &str = "- ";
 /// Names that an answer lists where nothing is called as asked.
 const NAMED_MAX: usize = 8;
+/// Calls whose parameters of one name are described one by one.
+const ARGUMENTS_MAX: usize = 4;
 
 /// Prints what `args` names.
 pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
@@ -24,9 +27,16 @@ pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
         Found::Code(code) if args.json => return print_json(code).map(|()| Exit::Fine),
         Found::Code(code) => explain::story(code),
         Found::Later(what) => format!("{}\n", explain::wrapped(what, WIDTH).trim_end()),
-        Found::Foreign(row) => {
-            let text = format!("`{name}` is a name of {}. Here, {}.", row.from, row.help);
-            explain::wrapped(&text, WIDTH)
+        Found::Fault(kind) if args.json => return print_json(kind).map(|()| Exit::Fine),
+        Found::Fault(kind) => explain::of_fault(kind),
+        Found::Parameters(all) if args.json => return print_json(&all).map(|()| Exit::Fine),
+        Found::Parameters(all) => arguments(name, &all),
+        Found::Foreign(rows) => {
+            let mut texts: Vec<String> = rows.iter().map(|it| foreign(name, it)).collect();
+            texts.extend(
+                Some(arguments(name, &parameters(name, &topics()))).filter(|it| !it.is_empty()),
+            );
+            texts.join("\n")
         }
         Found::Nothing(near) => {
             let help = match near {
@@ -41,6 +51,39 @@ pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Fine)
+}
+
+/// A name of another library, and what is written here.
+fn foreign(name: &str, row: &Row) -> String {
+    let text = match row.place {
+        Place::ArgumentOf(call) => {
+            format!("`{name}` is an argument of {}. Here, of `{call}`: {}.", row.from, row.help)
+        }
+        _ => format!("`{name}` is a name of {}. Here, {}.", row.from, row.help),
+    };
+    explain::wrapped(&text, WIDTH)
+}
+
+/// What has a parameter called `name`, and, where that is not half the library, what each says of it.
+fn arguments(name: &str, all: &[Parameter]) -> String {
+    let names: Vec<String> = all.iter().map(|it| format!("`{}`", it.of.name)).collect();
+    let Some((last, others)) = names.split_last() else { return String::new() };
+    let names = match others {
+        [] => last.clone(),
+        _ => format!("{} and {last}", others.join(", ")),
+    };
+    let mut text = explain::wrapped(&format!("`{name}` is an argument of {names}."), WIDTH);
+    for it in all.iter().filter(|_| all.len() <= ARGUMENTS_MAX) {
+        text.push('\n');
+        for line in explain::wrapped(&it.of.head, WIDTH - 8).lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+        if !it.said.is_empty() {
+            text += &format!("\n{}", markdown(&it.said.join("\n\n")));
+        }
+    }
+    let of = if let [it] = all { &it.of.name } else { "NAME" };
+    text + &format!("\n`pipec doc {of}` has the rest.\n")
 }
 
 /// All names by subject, with what each does.

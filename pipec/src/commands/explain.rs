@@ -9,7 +9,7 @@ use crate::{
 };
 use driver::{
     Circumstances, Compiled, DiskOptions, Host, Loaded, Ours, Profile, Reach,
-    reference::{self, Found},
+    reference::{self, FaultKind, Found},
 };
 use plan::CodeInfo;
 use runtime::Listed;
@@ -92,7 +92,7 @@ fn usual(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Option<Profile
     let mut stale = None;
     for (path, profile) in found.filter(|it| !it.1.kept) {
         if profile.is_of(compiled) {
-            talk.say(&format!("costs are those of `{path}`; `--no-profile` shows what is assumed"));
+            talk.say(&format!("costs are those of `{path}`; `--no-profile` shows default costs"));
             return Some(profile);
         }
         stale.get_or_insert(path);
@@ -162,18 +162,22 @@ fn page(path: &Path, page: &str, talk: &Talk) -> io::Result<Exit> {
     }
 }
 
-/// The story of a message, where a code is named rather than a file.
+/// The story of a message or a kind of fault, where one is named rather than a file.
 fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
     let Some(name) = target(args).to_str().filter(|it| !Path::new(it).exists()) else {
         return Ok(None);
     };
     let codes = driver::codes();
-    if let Some(code) = codes.iter().find(|it| it.id.eq_ignore_ascii_case(name) || it.name == name)
-    {
-        if args.json {
-            print_json(code)?;
-        } else {
-            print(&story(code))?;
+    let code = codes.iter().find(|it| it.id.eq_ignore_ascii_case(name) || it.name == name);
+    let kind = reference::fault_kind(name);
+    if code.is_some() || kind.is_some() {
+        match (code, kind) {
+            (Some(code), _) if args.json => print_json(code)?,
+            (None, Some(kind)) if args.json => print_json(kind)?,
+            _ => {
+                let stories = [code.map(|it| story(it)), kind.map(of_fault)];
+                print(&stories.into_iter().flatten().collect::<Vec<_>>().join("\n"))?;
+            }
         }
         return Ok(Some(Exit::Fine));
     }
@@ -188,13 +192,13 @@ fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
 /// Points to the documentation where neither a file nor a message is named, but something that has one.
 fn of_library(name: &str, talk: &Talk) -> Option<Exit> {
     let what = match reference::find(name) {
-        Found::Topics(_) => {
+        Found::Topics(_) | Found::Parameters(_) => {
             format!("`{name}` is a name of the language: `pipec doc {name}` explains it")
         }
         Found::Later(_) | Found::Foreign(_) => {
             format!("`pipec doc {name}` says what is written here")
         }
-        Found::Code(_) | Found::Nothing(_) => return None,
+        Found::Code(_) | Found::Fault(_) | Found::Nothing(_) => return None,
     };
     talk.error(&format!("there is no file and no message `{name}`"), Some(&what));
     Some(Exit::Usage)
@@ -215,6 +219,12 @@ pub(super) fn story(code: &CodeInfo) -> String {
         }
     }
     text
+}
+
+/// What a kind of fault is, and what to do about it.
+pub(super) fn of_fault(kind: &FaultKind) -> String {
+    let (cause, cure) = (wrapped(kind.cause, 80), wrapped(kind.cure, 80));
+    format!("{} (a fault: a record that could not be used)\n\n{cause}\n{cure}", kind.name)
 }
 
 /// A paragraph in lines of at most `width` columns, where its words allow it.

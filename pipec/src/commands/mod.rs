@@ -151,7 +151,7 @@ fn lock(
             return Err(Exit::Usage);
         }
         Some(_) => {
-            talk.say(&format!("`{shown}` is of another `{name}` and not heeded; {help} anew"));
+            talk.say(&format!("`{shown}` is of another `{name}` and not used; {help} again"));
         }
         None => {}
     }
@@ -168,10 +168,24 @@ fn for_cores(
     if let Some(other) = other {
         talk.say(&format!(
             "the lock of `{name}` was made on {}, and here there are {cores}: as many workers are used; \
-             `pipec tune {} {name}` measures anew",
+             `pipec tune {} {name}` measures again",
             things(other as u64, "core", "cores"),
             file.display(),
         ));
+    }
+    if chosen.has_many_workers(cores) {
+        let (workers, here) = (chosen.workers as u64, things(cores as u64, "core", "cores"));
+        talk.warning(
+            &format!(
+                "the lock of `{name}` asks for {}, and there {} {here} here",
+                things(workers, "worker", "workers"),
+                if cores == 1 { "is" } else { "are" },
+            ),
+            &format!(
+                "more than two for each core take memory and no work: correct `workers` in it, or run `pipec tune {} {name}`",
+                file.display()
+            ),
+        );
     }
     Some(chosen)
 }
@@ -218,7 +232,7 @@ fn failed(talk: &Talk, failure: &Failure) -> Exit {
         | Failure::Memory { .. } => Exit::Budget,
         Failure::Program(_) => Exit::Errors,
         Failure::State(_) => Exit::State,
-        Failure::Io { .. } => Exit::Io,
+        Failure::Unreadable { .. } | Failure::Io { .. } => Exit::Io,
         Failure::Stopped => Exit::Interrupted,
     }
 }

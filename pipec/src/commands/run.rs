@@ -81,12 +81,17 @@ fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
         true => "as it was built".to_owned(),
         false => format!("`{}`", path.display()),
     };
-    let workers = args.program.workers.map_or(lock.workers, usize::from);
+    let own = args.program.workers.map(usize::from);
+    let workers = things(own.unwrap_or(lock.workers) as u64, "worker", "workers");
+    let workers = match own.filter(|it| *it != lock.workers) {
+        Some(_) => format!("{workers} (`--workers`, instead of {})", lock.workers),
+        None => workers,
+    };
     let keeps = match &lock.keep[..] {
         [] => String::new(),
         all => format!(", keeps {}", all.join(", ")),
     };
-    format!("{from}: {}{keeps}", things(workers as u64, "worker", "workers"))
+    format!("{from}: {workers}{keeps}")
 }
 
 /// What is wrong with what was asked for, which is known before anything is read.
@@ -173,7 +178,7 @@ fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
         Some("null") => Ok(Box::new(Discard::default())),
         Some("-") => stream(compiled),
         _ => {
-            let of = Provenance::of(compiled, args.seed, rank(args));
+            let of = Provenance::of(compiled, &options(args, None));
             let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
             Ok(Box::new(Folder::open(&args.out, &compiled.program, &of, existing)?))
         }

@@ -407,7 +407,7 @@ impl Compiled {
         };
         let id = subject.id();
         let record = name_of(&self.sources, chunk, row);
-        fault.file = self.file(&mut registers.machine, subject, &record);
+        self.place(&mut fault, &mut registers.machine, (subject, &record));
         match policy {
             Policy::Fail => Err(self.failure(id, record, fault)),
             Policy::Skip { most } => {

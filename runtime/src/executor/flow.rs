@@ -270,8 +270,9 @@ impl State {
         }
         let (label, n) = (node.name.label.to_string(), node.barren);
         let detail = format!(
-            "of {n} records none is left, and the stream begins again for ever: let some through, or \
-             leave out `repeat`"
+            "of {} none is left, and the stream begins again for ever: let some through, or \
+             leave out `repeat`",
+            plan::things(n, "record", "records")
         );
         (n > laps_end?).then_some(Failure::Data { label, detail })
     }

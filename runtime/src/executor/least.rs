@@ -171,7 +171,7 @@ impl Least {
         let parts: Vec<String> =
             parts.map(|(bytes, what)| format!("{} {what}", shown_bytes(*bytes))).collect();
         let detail = format!(
-            "this pipeline needs at least {} of memory ({}), and {} were given: run it with {}, or make \
+            "this pipeline needs about {} of memory ({}), and {} were given: run it with {}, or make \
              its values or batches smaller",
             shown_bytes(stated),
             parts.join(", "),

@@ -1,7 +1,7 @@
 //! Records that failed: counted, and held against the share that the program allows.
 
 use crate::{Failure, Fault, eval::Lost};
-use plan::count;
+use plan::{count, things};
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
@@ -29,16 +29,20 @@ pub struct LostRecord {
 }
 
 impl LostRecord {
-    /// The record that ends the run, where one does.
-    pub(super) fn of(failure: &Failure) -> Option<Self> {
-        let Failure::Record { label, step, id, record, fault } = failure else { return None };
-        Some(Self {
-            id: *id,
-            record: record.to_string(),
-            fault: fault.clone(),
-            label: label.as_str().into(),
-            step: (&**step).into(),
-        })
+    /// The record that ends the run, where one does; `source` is the name of the one that has a record.
+    pub(super) fn of(failure: &Failure, source: impl Fn(u64) -> Option<Name>) -> Option<Self> {
+        let (id, record, fault, Name { label, step }) = match failure {
+            Failure::Record { label, step, id, record, fault } => {
+                let name = Name { label: label.as_str().into(), step: (&**step).into() };
+                (*id, record, fault.clone(), name)
+            }
+            Failure::Unreadable { id, record, path, detail } => {
+                let fault = Fault::new("bad-row", format!("`{path}`: {detail}"));
+                (*id, record, fault, source(*id)?)
+            }
+            _ => return None,
+        };
+        Some(Self { id, record: record.to_string(), fault, label, step })
     }
 }
 
@@ -221,7 +225,8 @@ impl Losses {
 
 fn too_many(lost: u64, most: Option<u64>) -> Option<String> {
     let most = most.filter(|it| lost > *it)?;
-    Some(format!("{lost} records failed, and {most} may: mend the data, or allow more"))
+    let lost = things(lost, "record", "records");
+    Some(format!("{lost} failed, and {most} may: mend the data, or allow more"))
 }
 
 impl Share {
@@ -246,10 +251,10 @@ impl Share {
         let word = if *replaced { "another" } else { "skip" };
         let share = *lost as f64 / records.max(1) as f64;
         format!(
-            "{} of {} records failed ({}), and `else {word}(most: {most})` allows {}; the first: {record}: {first}; \
+            "{} of {} failed ({}), and `else {word}(most: {most})` allows {}; the first: {record}: {first}; \
              mend the data (`pipec scan` lists every record that fails), or write `else {word}(most: {})`",
             count(*lost),
-            count(records),
+            things(records, "record", "records"),
             percent(share),
             count(self.allowed(records)),
             enough(share),

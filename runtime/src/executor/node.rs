@@ -17,7 +17,7 @@ use crate::{
     eval::{Compiled, Lost},
     tokens,
 };
-use model::under_way::UnderWay;
+use model::under_way::{self, UnderWay};
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// A stage, or the parallel step of one.
@@ -218,13 +218,12 @@ impl Node {
     pub(super) fn items(&self) -> usize {
         let Limit { items, workers, readers, .. } = self.limit;
         let planned = match self.class {
-            // While one record takes ten times as long as the others, they go on.
             Class::Worker => {
                 let ahead = workers as f64 * self.measured.chunks_ahead();
-                (4 * workers + 2).max(ahead as usize)
+                under_way::chunks_computed(workers).max(ahead as usize)
             }
-            // What is read takes memory: each reader has something to do, and each worker finds its next.
-            Class::Reader => readers + 2 * workers,
+            // What is read takes memory.
+            Class::Reader => under_way::chunks_read(workers, readers),
         };
         planned.max(items)
     }

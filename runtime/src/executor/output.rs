@@ -84,7 +84,8 @@ impl Run {
                 Some(Item::Chunk(parcel)) => return Step::Chunk(self.deliver(parcel)),
                 Some(Item::Failed(failure)) => {
                     // Why the run ends is more than that it could not be written down.
-                    let _ = self.tell(LostRecord::of(&failure).into_iter().collect());
+                    let last = LostRecord::of(&failure, |id| self.shared.lock().source_of(id));
+                    let _ = self.tell(last.into_iter().collect());
                     let what =
                         if self.batched { ("batch", "batches") } else { ("record", "records") };
                     let failure = self.handed.named(failure, what);
@@ -186,11 +187,9 @@ impl Shared {
             let now = Instant::now();
             waiting_since.get_or_insert(now);
             state.consumer_waits = true;
-            if !state.put_off.is_empty() {
-                // What was put off may wait for the consumer.
-                let calls = state.calls();
-                self.call(calls);
-            }
+            // It has given back what it had: there may be room for the next batch, or for what was put off.
+            let calls = state.calls();
+            self.call(calls);
             state = match until.map(|it| it.saturating_duration_since(now)) {
                 Some(left) => {
                     timed_out = left.is_zero();

@@ -6,7 +6,7 @@ use super::{
     bound::Budget,
     cut::{Cut, Stretch},
     hands::Hands,
-    losses::LostRecord,
+    losses::{LostRecord, Name},
     node::{Class, Fetch, Item, Kind, Node},
     operate::Operating,
     position::{At, Point},
@@ -205,6 +205,17 @@ impl State {
         };
         keep(point.stage, point.node, tap(&point.key, false))?;
         point.spares.iter().try_for_each(|it| keep(it.stage, it.node, tap(&it.key, true)))
+    }
+
+    /// What the source is called that has a record.
+    pub(super) fn source_of(&self, id: u64) -> Option<Name> {
+        let has = |it: &&Node| match &it.kind {
+            Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => {
+                supply.source.named(id).is_some()
+            }
+            _ => false,
+        };
+        Some(self.nodes.iter().find(has)?.name.clone())
     }
 
     /// The losses that nobody has been told of.

@@ -11,7 +11,7 @@ use crowds::LATE;
 use library::{DIRECT, Draft, Library};
 use plan::{Policy, Program, StageId};
 use sources::GATE;
-use std::{ops::Range, sync::atomic::Ordering, thread};
+use std::{ops::Range, sync::atomic::Ordering, thread, time::Duration};
 
 /// What came out: epoch, id and value of each record, and why it ended.
 #[derive(Debug, PartialEq)]
@@ -416,6 +416,25 @@ fn all_workers_write_into_a_large_batch() {
 }
 
 #[test]
+fn what_the_consumer_gives_back_is_used_at_once() {
+    // A record of the second batch waits for one of the third, which begins once the first is given back.
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("numbers", &[8]), (&[], 0, None, Some(1)));
+    let following = draft.map("follow", 4, source);
+    draft.batch(2, following);
+    // Planned with memory for two batches of 16 bytes under way, and the consumer's.
+    let bound = Some(1 << 20);
+    let options = Options { memory: 96, bound, ..options(2, 1, 0..1) };
+    let batches = begin(&draft.program(), &options).map(|chunk| {
+        let chunk = chunk.expect("nothing fails");
+        // By then the worker that has nothing to do sleeps.
+        thread::sleep(Duration::from_millis(50));
+        chunk.rows
+    });
+    assert_eq!(batches.sum::<usize>(), 4);
+}
+
+#[test]
 fn no_more_compute_than_there_are_cores() {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut draft = Draft::default();
@@ -433,7 +452,7 @@ fn few_batches_are_under_way() {
     let burnt = draft.map("burn", 0, source);
     draft.batch(1 << 17, burnt);
     // A batch has 1 MiB: memory for two, the consumer's and the one that is being made. The operator of
-    // these tests copies what it makes one of, which is not planned with.
+    // these tests copies the ids of what it joins, which is not planned with.
     let mut options = options(4, 4096, 0..1);
     (options.memory, options.bound) = (5 << 19, Some(8 << 20));
     let mut run = begin(&draft.program(), &options);

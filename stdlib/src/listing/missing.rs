@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::glob::extension_start;
 use super::natural::natural_order;
@@ -17,14 +17,43 @@ const NAMES_MAX: usize = 2_000;
 /// Names that an answer lists.
 const SHOWN_MAX: usize = 5;
 
+/// Folders within each other, and entries and folders of each, that are looked at for the extensions of files.
+const DEPTH_MAX: usize = 3;
+const ENTRIES_MAX: usize = 256;
+const FOLDERS_MAX: usize = 4;
+
+/// Counts the extensions of the files in a folder and nearby below it, so that an example fits what is there.
+fn extensions_below(folder: &Path, depth: usize, counts: &mut BTreeMap<String, usize>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> =
+        entries.take(ENTRIES_MAX).filter_map(|it| Some(it.ok()?.path())).collect();
+    paths.sort();
+    for path in paths.iter().filter(|it| it.is_file()) {
+        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let is_plain = extension.chars().all(|it| it.is_ascii_alphanumeric());
+        if !extension.is_empty() && extension.len() <= 8 && is_plain {
+            *counts.entry(extension.to_owned()).or_default() += 1;
+        }
+    }
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for path in paths.iter().filter(|it| it.is_dir()).take(FOLDERS_MAX) {
+        extensions_below(path, depth, counts);
+    }
+}
+
 /// The error for a pattern without files, after a look around.
 pub(super) fn explain(pattern: &Pattern) -> ListError {
     let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
     let help = match (pattern.plain_file(), root.is_dir()) {
         (Some(file), true) if root.join(file).is_dir() => {
             let folder = pattern.text();
+            let mut counts = BTreeMap::new();
+            extensions_below(&root.join(file), DEPTH_MAX, &mut counts);
+            let most = counts.iter().max_by_key(|it| it.1);
+            let extension = most.map_or("jpg", |it| it.0.as_str());
             format!(
-                "`{folder}` is a folder: `{folder}/*` are its files, `{folder}/**/*.jpg` those of a kind"
+                "`{folder}` is a folder: `{folder}/*` are its files, `{folder}/**/*.{extension}` all of this \
+                 extension below it"
             )
         }
         (Some(file), true) => beside(Path::new(pattern.root()), file),

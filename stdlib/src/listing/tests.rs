@@ -218,6 +218,8 @@ fn one_file_is_itself() {
     assert_eq!(near.kind, ListErrorKind::NoMatch);
     assert!(near.help.ends_with("a/photo.JPG`?"), "{}", near.help);
     assert!(folder.error("a").help.contains("is a folder"));
+    let folder = Folder::with(&["set/a/1.JPEG", "set/a/2.JPEG", "set/README.txt"]);
+    assert!(folder.error("set").help.contains("set/**/*.JPEG`"), "{}", folder.error("set").help);
 }
 
 #[test]

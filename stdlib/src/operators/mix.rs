@@ -19,7 +19,7 @@ operator! {
     /// The stream that each record comes from is drawn in blocks of 1,024 records: within a
     /// block every stream has its exact share (what is left over is carried to the next block,
     /// so that after any number of blocks a stream is less than a record away from its weight
-    /// for each stream that there is), and the block is shuffled, anew each epoch. Within a
+    /// for each stream that there is), and the block is shuffled, again each epoch. Within a
     /// stream the order stays.
     ///
     /// `weights` is a record with the streams' names, or a list in the order of the streams;

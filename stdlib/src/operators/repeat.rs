@@ -7,7 +7,7 @@ use runtime::{OperatorCall, Running};
 operator! {
     /// Runs what stands before it `n` times, or for ever.
     ///
-    /// Each lap draws and shuffles anew: the number of the lap is part of what its records are
+    /// Each lap draws and shuffles again: the number of the lap is part of what its records are
     /// made of. The source does the laps, so nothing is kept. A stream without an end is for
     /// `mix`, for `take`, or for a consumer that stops by itself.
     ///

@@ -11,7 +11,7 @@ use runtime::{Builder, Operator, OperatorCall, Permutation, Philox, Pool, Runnin
 use std::sync::{Arc, OnceLock};
 
 operator! {
-    /// Draws records, each as often as its weight says, in random order, anew each epoch.
+    /// Draws records, each as often as its weight says, in random order, drawn again each epoch.
     ///
     /// As many come out as go in, or `count`. Of `n` records out, one with the weight `w` is due
     /// `e = n * w / (sum of all weights)`, and comes `floor(e)` or `ceil(e)` times, `e` times on

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use memchr::memchr;
+use plan::things;
 use runtime::Counted;
 
 use super::compressed::Input;
@@ -106,7 +107,9 @@ impl Table {
         }
 
         let (found, wanted) = (fields.len(), self.columns.len());
-        let message = format!("the record has {found} fields where there are {wanted} columns");
+        let (found, wanted) =
+            (things(found as u64, "field", "fields"), things(wanted as u64, "column", "columns"));
+        let message = format!("the record has {found}, and the table {wanted}");
         let help = "put fields that hold the delimiter between quotes, or give the delimiter";
         Err(RecordFault::new(message, help))
     }

@@ -3,9 +3,10 @@
 //! What a block holds depends on where it begins and on nothing else, so that a reader set to the
 //! position of a block gives that block again.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memchr::{memchr_iter, memchr2};
 use runtime::Counted;
@@ -24,6 +25,8 @@ const BLOCK: usize = 1024 * 1024;
 /// It holds one block, 1 MiB, and so much more as the longest record needs. A byte order mark in front
 /// of a file is dropped.
 pub struct RecordReader {
+    /// What the files had when they were first opened, where an earlier reader may have read them.
+    first_lens: Option<Arc<FirstLens>>,
     files: Arc<[PathBuf]>,
     framing: Framing,
     /// Bytes of a block.
@@ -46,6 +49,22 @@ pub struct RecordReader {
     /// Whether nobody knows where the next record of the file begins.
     is_lost: bool,
     spans: Counted<Span>,
+}
+
+/// Bytes that files had when they were first opened: every epoch opens them again.
+#[derive(Debug, Default)]
+pub struct FirstLens(Mutex<BTreeMap<u32, u64>>);
+
+impl FirstLens {
+    /// The bytes of a file when it was first opened: now, if it was not before; none where nobody knows.
+    fn of(&self, file: u32, now: Option<u64>) -> Option<u64> {
+        let mut lens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match now {
+            Some(now) => Some(*lens.entry(file).or_insert(now)),
+            // An empty file has no length that is known, and it may have had one.
+            None => lens.get(&file).copied(),
+        }
+    }
 }
 
 /// The place of a record: what a reader needs to go on from there.
@@ -196,6 +215,7 @@ impl RecordReader {
             header_due: false,
             input: None,
             len: None,
+            first_lens: None,
             position: Position::default(),
             buffer: Counted::new(),
             at: 0,
@@ -221,6 +241,11 @@ impl RecordReader {
     pub fn resume(&mut self, position: Position) {
         self.input = None;
         self.position = position;
+    }
+
+    /// Refuses files that have other lengths than when an earlier reader has opened them.
+    pub fn hold_against(&mut self, first_lens: &Arc<FirstLens>) {
+        self.first_lens = Some(first_lens.clone());
     }
 
     /// Reads the next block; none after the last file.
@@ -299,6 +324,10 @@ impl RecordReader {
         let (input, len) = open().map_err(|why| FileError::unreadable(path, &why))?;
         if let Some(codec) = input.codec().filter(|_| self.by_number) {
             return Err(FileError::in_order_only(path, codec.name()));
+        }
+        let then = self.first_lens.as_ref().and_then(|it| it.of(file, len));
+        if let Some(then) = then.filter(|it| len != Some(*it)) {
+            return Err(FileError::changed(path, then, len.unwrap_or_default()));
         }
         (self.input, self.len) = (Some(input), len);
         self.buffer.clear();

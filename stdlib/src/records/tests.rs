@@ -206,7 +206,7 @@ fn mistakes_in_csv() {
 
     check(&[""], 1, "the file holds no record");
     check(&["a,b\n1,2\n1,\"2\n3,4\n"], 3, "a quote in the record that begins here is not closed");
-    check(&["a,b\n\n1,2,3\n"], 3, "the record has 3 fields where there are 2 columns");
+    check(&["a,b\n\n1,2,3\n"], 3, "the record has 3 fields, and the table 2 columns");
     check(&["a,b\n1,\"2\"x\n"], 2, "text stands behind a closing quote");
     check(&["a,b,a\n"], 1, "two columns are called `a`");
     check(&["a,b\n1,2\n", "\na,c\n"], 2, "the column is called `c` where the first file has `b`");

@@ -103,7 +103,12 @@ impl Format for Binary {
         Ok(())
     }
 
-    fn append_fault(&self, error: FileError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn append_fault(
+        &self,
+        error: FileError,
+        _: (Raw<'_>, &mut Self::Scratch),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
         if !self.kind.faults {
             return Err(file_failure(error));
         }

@@ -6,14 +6,15 @@ use super::{
     listed::Listed,
     records::{Format, Raw, Records, file_failure},
 };
+use crate::functions::text::guarded::ColumnFaults;
 use crate::prelude::*;
 use crate::records::{
     FileError, Place, RecordFault, RecordIndex, RecordReader,
-    csv::{Layout, Splitter, Table},
+    csv::{Fields, Layout, Splitter, Table},
 };
 use columns::{COMPLETE, FAULT, Read, Said};
 use plan::Faulty;
-use runtime::{Source, SourceCall};
+use runtime::{Builder, Source, SourceCall};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -35,9 +36,11 @@ source! {
     /// says what becomes of it: a value that stands for it, `skip` leaves the row out, `fault` (also where
     /// nothing is said) makes the row a fault. A `str` column that `missing` names has missing fields, too.
     ///
-    /// A row that is a fault (a field is missing or does not fit its column, there are too few) fails where a
-    /// column of it is used: `age else -1`, `else skip` and the quarantine apply. Where no `else` follows, the
-    /// run ends at it. The message names file, line, column and value.
+    /// A field that is missing or does not fit its column is a fault of this column alone: it fails where the column
+    /// is used, and `age else -1`, `else skip` and the quarantine apply. A row with too few fields or too many fails
+    /// where any column of it is used. An operator that passes whole records on, such as `batch` or a `shuffle` with
+    /// a window, uses all columns: put the `else` in front of it. Where no `else` follows, the run ends at it. The
+    /// message names file, line, column and value.
     ///
     /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
     /// order only.
@@ -195,20 +198,28 @@ impl Format for Tables {
         Ok(())
     }
 
-    fn append_fault(&self, error: FileError, out: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn append_fault(
+        &self,
+        error: FileError,
+        (record, splitter): (Raw<'_>, &mut Splitter),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
         if !self.said.faults {
             return Err(file_failure(error));
         }
-        for (filled, to) in self.known_now().reads.iter().zip(&mut out.columns) {
-            match filled {
-                Filled::Column(read) => read.append_nothing(to),
-                Filled::Complete => to.push_scalar(true),
-                Filled::Fault => {
-                    let FileError { path, place, message, help } = &error;
-                    let line = if let Some(Place::Line(it)) = place { *it } else { 0 };
-                    to.push_text(format!("{path}:{line}: {message}: {help}").as_bytes());
-                }
+        let known = self.known_now();
+        let fields = known.table.split(record.bytes, splitter);
+        let told = match &fields {
+            Ok(fields) => self.append_what_fits(&error, (fields, record.is_utf8), out),
+            Err(_) => {
+                let columns = known.reads.iter().zip(&mut out.columns);
+                columns.for_each(|(filled, to)| filled.append_nothing(to));
+                told(&error, &error.message, &error.help)
             }
+        };
+        let all = known.reads.iter().zip(&mut out.columns);
+        for (_, to) in all.filter(|(filled, _)| matches!(filled, Filled::Fault)) {
+            to.push_text(told.as_bytes());
         }
         Ok(())
     }
@@ -218,7 +229,47 @@ impl Format for Tables {
     }
 }
 
+/// What is wrong in a line of a file, as a fault says it.
+fn told(FileError { path, place, .. }: &FileError, message: &str, help: &str) -> String {
+    let line = if let Some(Place::Line(it)) = place { *it } else { 0 };
+    format!("{path}:{line}: {message}: {help}")
+}
+
+impl Filled {
+    /// What stands in a row that is a fault; what is wrong with it comes later.
+    fn append_nothing(&self, to: &mut Builder) {
+        match self {
+            Self::Column(read) => read.append_nothing(to),
+            Self::Complete => to.push_scalar(true),
+            Self::Fault => {}
+        }
+    }
+}
+
 impl Tables {
+    /// Appends the columns of a row that can be read, and gives what is wrong with the others, as
+    /// `guarded` reads it.
+    fn append_what_fits(
+        &self,
+        error: &FileError,
+        (fields, is_utf8): (&Fields<'_>, bool),
+        out: &mut ChunkBuilder,
+    ) -> String {
+        let mut faults = ColumnFaults::default();
+        for (filled, to) in self.known_now().reads.iter().zip(&mut out.columns) {
+            let Filled::Column(read) = filled else {
+                filled.append_nothing(to);
+                continue;
+            };
+            let field = Raw { bytes: fields.field(read.at), is_utf8 };
+            if let Err(fault) = read.append(field, &self.said, to) {
+                read.append_nothing(to);
+                faults.add(read.at, &told(error, &fault.message, &fault.help));
+            }
+        }
+        faults.text()
+    }
+
     fn known_now(&self) -> &Known {
         let known = self.known.get().and_then(|it| it.as_ref().ok());
         known.expect("a reader or an index of the tables was made before")
@@ -363,6 +414,7 @@ mod tests {
         };
         let streamed = faults(&streamed[0], 3);
         assert_eq!(streamed, faults(&fetched, 0));
+        assert!(streamed[0].starts_with("\x001\x00"), "only `age` is a fault: {streamed:?}");
         assert!(streamed[0].contains("b.csv:2: column `age` is `i64`"), "{streamed:?}");
         assert!(streamed[0].contains("`types: { age: str }`"), "{streamed:?}");
         assert!(streamed[1].contains("b.csv:3: the record has 2 fields"), "{streamed:?}");

@@ -82,6 +82,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_changes_between_epochs_is_refused() {
+        for changed in ["one\n", "", "one\ntwo\nthree\n"] {
+            let folder = Folder::new("epochs", &[("a.txt", "one\ntwo\n"), ("b.txt", "three\n")]);
+            let source = open(&folder, "*.txt");
+            assert_eq!(in_order(&*source, &fields(), 100).unwrap()[0].rows, 3);
+            assert_eq!(in_order(&*source, &fields(), 100).unwrap()[0].rows, 3);
+            std::fs::write(folder.path("a.txt"), changed).unwrap();
+            let failure = in_order(&*source, &fields(), 100).unwrap_err().to_string();
+            let n_bytes = changed.len();
+            let told = format!("it had 8 bytes, and now ends after {n_bytes}");
+            assert!(failure.contains(&told) && failure.contains("a.txt"), "{failure}");
+        }
+    }
+
+    #[test]
     fn what_is_not_text_is_named() {
         let folder = Folder::new("latin", &[("a.txt", "fine\n")]);
         std::fs::write(folder.path("b.txt"), b"fine\nf\xfcnf\n").unwrap();

@@ -2,7 +2,8 @@
 
 use super::listed::Listed;
 use crate::records::{
-    FileError, OwnBlock, Place, Position, RecordFault, RecordIndex, RecordReader, Span, line_at,
+    FileError, FirstLens, OwnBlock, Place, Position, RecordFault, RecordIndex, RecordReader, Span,
+    line_at,
 };
 use plan::unmix;
 use runtime::{
@@ -67,8 +68,13 @@ pub(super) trait Format: Send + Sync + 'static {
     ///
     /// # Errors
     /// It does not ask for it: the run ends.
-    fn append_fault(&self, error: FileError, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let _ = out;
+    fn append_fault(
+        &self,
+        error: FileError,
+        record: (Raw<'_>, &mut Self::Scratch),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let _ = (record, out);
         Err(file_failure(error))
     }
 
@@ -95,6 +101,7 @@ struct Inner<F> {
     place: u64,
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
+    first_lens: Arc<FirstLens>,
     open: Mutex<Vec<(u32, Arc<File>)>>,
     /// How many of them.
     open_max: usize,
@@ -124,7 +131,8 @@ impl<F: Format> Records<F> {
         let (files, index) = (OnceLock::new(), OnceLock::new());
         let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
         let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
-        let inner = Inner { format, listed, place, files, index, open: Mutex::default(), open_max };
+        let (first_lens, open) = (Arc::default(), Mutex::default());
+        let inner = Inner { format, listed, place, files, index, first_lens, open, open_max };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -211,8 +219,27 @@ impl<F: Format> Inner<F> {
         index.as_ref().map_err(Clone::clone)
     }
 
+    /// A reader of an epoch: it refuses files that have changed since an earlier one.
+    fn reader(&self, files: &Files) -> Result<RecordReader, Failure> {
+        let mut reader = self.format.reader(&files.paths)?;
+        reader.hold_against(&self.first_lens);
+        Ok(reader)
+    }
+
     fn id(&self, key: u64, ordinal: u64) -> u64 {
         mix(self.place, mix(key, ordinal))
+    }
+
+    /// What ends the run where a record cannot be read, with the record's name.
+    fn of_record(&self, failure: Failure, (file, ordinal): (usize, u64)) -> Failure {
+        match (failure, self.files()) {
+            (Failure::Io { path, detail }, Ok(files)) => {
+                let id = self.id(files.keys[file], ordinal);
+                let record = format!("`{path}{}`", self.format.record(ordinal)).into();
+                Failure::Unreadable { id, record, path, detail }
+            }
+            (failure, _) => failure,
+        }
     }
 
     /// Appends records that follow each other in one file.
@@ -236,13 +263,14 @@ impl<F: Format> Inner<F> {
             let start = (at.offset - first.offset) as usize;
             let record = index.records.content(&bytes[start..start + at.len as usize]);
             let ordinal = number - index.firsts[file] as u64;
-            if let Err(fault) =
-                self.format.append(Raw { bytes: record, is_utf8: false }, scratch, out)
-            {
+            let record = Raw { bytes: record, is_utf8: false };
+            if let Err(fault) = self.format.append(record, scratch, out) {
                 out.truncate(out.rows());
                 let line = || line_at(path, at.offset).unwrap_or_default();
                 let place = self.format.place(ordinal, at.offset, line);
-                self.format.append_fault(FileError::at(path, place, fault), out)?;
+                let error = FileError::at(path, place, fault);
+                let told = self.format.append_fault(error, (record, scratch), out);
+                told.map_err(|it| self.of_record(it, (file, ordinal)))?;
             }
             out.ids.push_scalar(self.id(files.keys[file], ordinal));
         }
@@ -360,7 +388,7 @@ impl<F: Format> Stream for InOrder<F> {
             return Err(changed());
         }
         let position = Position { file: file as u32, offset, line };
-        let mut reader = inner.format.reader(&files.paths)?;
+        let mut reader = inner.reader(files)?;
         reader.resume(position);
         self.reader = Some(reader);
         self.held = Held { block: Arc::new(OwnBlock::at(position)), ordinal };
@@ -393,7 +421,7 @@ impl<F: Format> InOrder<F> {
     fn read(&mut self, files: &Files) -> Result<bool, Failure> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(self.inner.format.reader(&files.paths)?),
+            None => self.reader.insert(self.inner.reader(files)?),
         };
         let Some(block) = reader.take_block().map_err(file_failure)? else { return Ok(false) };
         let Held { block: before, ordinal } = &self.held;
@@ -427,7 +455,9 @@ impl<F: Format> Unread for Part<F> {
             if let Err(fault) = inner.format.append(record, &mut scratch, out) {
                 out.truncate(out.rows());
                 let place = inner.format.place(ordinal, block.offset(at), || block.line(at));
-                inner.format.append_fault(FileError::at(path, place, fault), out)?;
+                let error = FileError::at(path, place, fault);
+                let told = inner.format.append_fault(error, (record, &mut scratch), out);
+                told.map_err(|it| inner.of_record(it, (file, ordinal)))?;
             }
             out.ids.push_scalar(inner.id(key, ordinal));
         }

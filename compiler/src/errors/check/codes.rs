@@ -67,7 +67,7 @@ codes! {
     "PC0114" FOREIGN_TARGET "foreign-target"
     "`extern fn` says where a Python function is: `\"module:function\"`. One that is declared `pure` gives the same for \
      the same arguments, so what it gives may be kept, also for later runs; its version, `\"module:function@2\"`, is \
-     raised when that changes. Any other is called anew for each record, and cannot have a version; a `random` one \
+     raised when that changes. Any other is called again for each record, and cannot have a version; a `random` one \
      cannot be pure."
     wrong "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"
     right "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f@1\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"

@@ -143,21 +143,28 @@ pub(crate) fn no_elements(shown: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::INDEX.code(), at, format!("{shown} has no elements to be taken"))
 }
 
-pub(crate) fn untyped_index(at: Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::INDEX.code(),
-        at,
-        "untyped data are indexed by a text or a whole number",
+pub(crate) fn untyped_index(shown: &str, at: Span) -> Diagnostic {
+    let message =
+        format!("untyped data are indexed by a text or a whole number, and here is {shown}");
+    Diagnostic::error(codes::INDEX.code(), at, message).help(
+        "`row[\"label\"]` is a member of an object, `row[0]` and `row[i]` are elements of a list",
     )
-    .help("such as `row[\"label\"]`")
 }
 
 pub(crate) fn too_many_places(ty: &Type, at: Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::INDEX.code(),
-        at,
-        format!("`{ty}` has fewer axes than places are given"),
-    )
+    let is_scalar = ty.shape().is_some_and(<[_]>::is_empty);
+    let (message, help) = match ty.dtype() {
+        Some(dtype) if is_scalar && dtype.is_text() => (
+            format!("`{ty}` is a single text, which has no elements to index"),
+            (dtype == DType::Str).then_some("a slice has its characters: `text[2:3]` is the third"),
+        ),
+        _ if is_scalar => {
+            (format!("`{ty}` is a single value, which has no elements to index"), None)
+        }
+        _ => (format!("`{ty}` has fewer axes than the index has places"), None),
+    };
+    let diagnostic = Diagnostic::error(codes::INDEX.code(), at, message);
+    help.into_iter().fold(diagnostic, Diagnostic::help)
 }
 
 pub(crate) fn gather_first_axis(at: Span) -> Diagnostic {
@@ -175,14 +182,40 @@ pub(crate) fn not_whole(shown: &str, at: Span) -> Diagnostic {
 
 pub(crate) fn wanted_number(name: &Name, ty: &Type, at: Span) -> Diagnostic {
     let message = format!("`{}` works on numbers, and here is `{ty}`", name.text);
-    Diagnostic::error(codes::INPUT_TYPE.code(), at, message)
+    let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
+    match DType::named(&name.text).filter(|_| ty.dtype() == Some(DType::Str)) {
+        Some(dtype) => diagnostic.help(number_of_text(dtype)),
+        None => diagnostic,
+    }
 }
 
-pub(crate) fn as_of_typed(shown: &str, ty: &Type, at: Span) -> Diagnostic {
+/// What makes a value of `dtype` of a text.
+fn number_of_text(dtype: DType) -> String {
+    match dtype {
+        DType::Bool => "compare the text: `text == \"true\"`".to_owned(),
+        it if it.is_int() => {
+            let cast = |of: &str| match it {
+                DType::I64 => format!("`{of}`"),
+                _ => format!("`{it}({of})`"),
+            };
+            format!(
+                "{} reads a number from a text, {} numbers the names in a list",
+                cast("parse_int(text)"),
+                cast("index_of(text, [\"cat\", \"dog\"])")
+            )
+        }
+        DType::F64 => "`parse_float(text)` reads a number from a text".to_owned(),
+        it => format!("`{it}(parse_float(text))` reads a number from a text"),
+    }
+}
+
+pub(crate) fn as_of_typed((shown, is_text): (&str, bool), ty: &Type, at: Span) -> Diagnostic {
     let message = format!("`as` says what untyped data are, and here is {shown}");
     let diagnostic = Diagnostic::error(codes::AS.code(), at, message);
     match ty.dtype() {
+        Some(dtype) if !dtype.is_text() && is_text => diagnostic.help(number_of_text(dtype)),
         Some(dtype) if !dtype.is_text() => diagnostic.help(format!("change it with `{dtype}(…)`")),
+        Some(DType::Str) if !is_text => diagnostic.help("`text_of(…)` is a single number as text"),
         _ => diagnostic,
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
         all.extend(cached(explanation, outlook));
         all.push(("suggestions", suggestions(explanation, outlook)));
     }
+    all.extend(forecast::lengths(explanation).map(|it| ("assumed", vec![it])));
     let rows: Vec<Vec<Cell>> = all.iter().flat_map(|(label, parts)| row(label, parts)).collect();
     lines(&rows).iter().map(|it| format!("{it}\n")).collect()
 }

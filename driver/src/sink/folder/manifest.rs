@@ -2,8 +2,8 @@
 
 use super::super::list::LIST;
 use crate::{
-    Compiled,
-    identity::identity,
+    Compiled, RunOptions,
+    identity::{identity, sources_hash},
     whole::{self, failure},
 };
 use plan::{DType, Field, Program, Type};
@@ -31,12 +31,37 @@ pub struct Provenance {
     seed: u64,
     /// Which run it is, of several that share the work.
     rank: Rank,
+    /// How much of the data it takes.
+    extent: Extent,
+    /// Whether a checkpoint is there that the run goes on from.
+    pub(super) resumes: bool,
+}
+
+/// How much of which data an output was made of: one of another extent is gone on with, and not replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Extent {
+    /// What the sources name, such as their paths: a hash in hexadecimal.
+    sources: String,
+    epochs: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
 }
 
 impl Provenance {
     /// That of a run of `compiled`.
-    pub fn of(compiled: &Compiled, seed: u64, rank: Rank) -> Self {
-        Self { plan: format!("{:032x}", identity(compiled).whole), seed, rank }
+    pub fn of(compiled: &Compiled, options: &RunOptions) -> Self {
+        let state = options.state.as_ref();
+        Self {
+            plan: format!("{:032x}", identity(compiled).whole),
+            seed: options.seed,
+            rank: options.rank,
+            extent: Extent {
+                sources: format!("{:016x}", sources_hash(&compiled.written)),
+                epochs: options.epochs,
+                limit: options.limit,
+            },
+            resumes: state.is_some_and(|it| it.path.exists()),
+        }
     }
 }
 
@@ -51,6 +76,8 @@ pub(super) struct Manifest {
     plan: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    extent: Option<Extent>,
     /// Whether a file holds a batch, or else a piece of the records.
     pub(super) batched: bool,
     pub(super) fields: Vec<FieldForm>,
@@ -115,13 +142,14 @@ impl Form {
 impl Manifest {
     /// That of an output of `program` of which nothing is there yet.
     pub(super) fn new(program: &Program, of: &Provenance) -> Self {
-        let Provenance { plan, seed, rank } = of;
+        let Provenance { plan, seed, rank, extent, resumes: _ } = of;
         let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
         Self {
             format: FORMAT,
             pipeline: program.name.clone(),
             plan: plan.clone(),
             seed: Some(*seed),
+            extent: Some(extent.clone()),
             batched: program.batched,
             fields: forms(program),
             files: 0,
@@ -130,9 +158,9 @@ impl Manifest {
         }
     }
 
-    /// The same of whatever seed.
-    pub(super) fn of_any_seed(&self) -> Self {
-        Self { seed: None, ..self.clone() }
+    /// The same of whatever seed and extent.
+    pub(super) fn of_any_seed_and_extent(&self) -> Self {
+        Self { seed: None, extent: None, ..self.clone() }
     }
 
     /// Why a run of `other` must not replace this output, or not go on with it.
@@ -150,13 +178,35 @@ impl Manifest {
             return Some(format!("holds the output of another pipeline, `{}`", self.pipeline));
         }
         if self.fields != other.fields || (plans_are_known && self.plan != other.plan) {
-            return Some("holds the output of another pipeline: it was changed since".to_owned());
+            let why = "holds the output of another pipeline: it was changed since, or has other parameters";
+            return Some(why.to_owned());
         }
-        match (self.seed, other.seed) {
-            (Some(then), Some(now)) if then != now => {
-                Some(format!("holds the output of `--seed {then}`, and this run has {now}"))
-            }
-            _ => None,
+        let (then, now) = (self.seed?, other.seed?);
+        (then != now)
+            .then(|| format!("holds the output of `--seed {then}`, and this run has {now}"))
+    }
+
+    /// What a run of `other` would make of other data, or more or less of them.
+    pub(super) fn differs_in_extent(&self, other: &Self) -> Option<String> {
+        let (then, now) = (self.extent.as_ref()?, other.extent.as_ref()?);
+        let limit = |it: Option<u64>| it.map_or("none".to_owned(), |it| it.to_string());
+        if then.sources != now.sources {
+            Some("holds the output of other inputs: a source named other files".to_owned())
+        } else if then.epochs != now.epochs {
+            let (then, now) = (then.epochs, now.epochs);
+            Some(format!("holds the output of `--epochs {then}`, and this run has {now}"))
+        } else if then.limit != now.limit {
+            let now = limit(now.limit);
+            Some(match then.limit {
+                Some(then) => {
+                    format!("holds the output of `--limit {then}`, and this run has {now}")
+                }
+                None => {
+                    format!("holds an output without a limit, and this run has `--limit {now}`")
+                }
+            })
+        } else {
+            None
         }
     }
 

@@ -89,6 +89,10 @@ pub(super) fn summary(
     for (what, text) in rows(summary).into_iter().chain(tuned.map(|it| ("tuned", it))) {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
+    if summary.nothing_came {
+        let why = nothing_came(summary);
+        talk.say(&format!("  {} {why}", talk.styled(Style::Warning, &format!("{:<12}", "empty"))));
+    }
     for note in &summary.notes {
         talk.say(&format!("  {} {note}", talk.styled(Style::Warning, &format!("{:<12}", "cache"))));
     }
@@ -102,10 +106,11 @@ fn complete(talk: &Talk, summary: &Summary, (before, state): (u64, &Path)) {
     let (one, many) = things_of(summary);
     let (name, state) =
         (talk.styled(Style::Strong, &format!("{}:", summary.pipeline)), state.display());
-    let all = things(before, one, many);
-    talk.say(&format!(
-        "{name} the checkpoint `{state}` is complete: all {all} were written by earlier runs"
-    ));
+    let written = match before {
+        1 => format!("its 1 {one} was written by an earlier run"),
+        n => format!("all {} were written by earlier runs", things(n, one, many)),
+    };
+    talk.say(&format!("{name} the checkpoint `{state}` is complete: {written}"));
     let help = format!(
         "to start again, remove `{state}` or name another file; a larger `--epochs` or `--limit` continues from it"
     );
@@ -113,6 +118,15 @@ fn complete(talk: &Talk, summary: &Summary, (before, state): (u64, &Path)) {
 }
 
 /// What leaves the pipeline, by number.
+fn nothing_came(it: &Summary) -> &'static str {
+    match it.batches {
+        Some(_) => {
+            "fewer records reached `batch` than a batch has: make batches smaller, or say `tail: keep`"
+        }
+        None => "the sources are empty, or every record was left out",
+    }
+}
+
 fn things_of(it: &Summary) -> (&'static str, &'static str) {
     if it.batches.is_some() { ("batch", "batches") } else { ("record", "records") }
 }

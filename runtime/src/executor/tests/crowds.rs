@@ -31,6 +31,24 @@ pub(super) fn meet(first: i64) -> Kernel {
     })
 }
 
+/// Record 2 waits until that of this number is being computed.
+pub(super) fn follow() -> Kernel {
+    let begun = (Mutex::new(false), Condvar::new());
+    Kernel::compute(move |args, out| {
+        if args.int(0) == args.int(1) {
+            *begun.0.lock().unwrap() = true;
+            begun.1.notify_all();
+        }
+        let waited = Duration::from_secs(20);
+        let is_missing = |it: &mut bool| args.int(0) == 2 && !*it;
+        let all = begun.0.lock().unwrap();
+        match begun.1.wait_timeout_while(all, waited, is_missing).unwrap().1.timed_out() {
+            true => Err(Fault::new("alone", "the other did not come".to_owned())),
+            false => out.scalar::<i64>(args.int(0)),
+        }
+    })
+}
+
 /// Computes for so many microseconds; gives how many records are being computed when it begins.
 pub(super) fn crowd() -> Kernel {
     let inside = AtomicUsize::new(0);

@@ -1,7 +1,7 @@
 //! A small library for the tests, and programs that use it.
 
 use super::{
-    crowds::{LATE, crowd, meet},
+    crowds::{LATE, crowd, follow, meet},
     sources::{FoundFirst, Gated, Numbers, Read, Streamed, Torn},
 };
 use crate::{
@@ -35,6 +35,7 @@ impl Kernels for Library {
             "meet" => Some(|_| Ok(meet(0))),
             "meet_late" => Some(|_| Ok(meet(LATE))),
             "crowd" => Some(|_| Ok(crowd())),
+            "follow" => Some(|_| Ok(follow())),
             _ => None,
         }
     }
@@ -355,13 +356,16 @@ pub(super) static DIRECT: AtomicUsize = AtomicUsize::new(0);
 
 impl BatchOf {
     fn one(&self, chunk: &Chunk) -> Chunk {
-        let mut out = self.call.builder();
-        out.ids.push_scalar(chunk.ids().iter().fold(0, |a, &b| mix(a, b)));
-        match chunk.columns[0].in_rows_of(chunk.rows) {
-            Some(row) => out.columns[0].append(&row, 0..1),
-            None => out.columns[0].push(&chunk.columns[0].stacked().unwrap()),
-        }
-        out.finish()
+        let Kept { columns, epoch, pool, .. } = &self.call;
+        let copied = || {
+            let mut copy = Builder::new(&columns[0].ty, 1, pool);
+            copy.push(&chunk.columns[0].stacked().unwrap());
+            copy.finish()
+        };
+        let column = chunk.columns[0].in_rows_of(chunk.rows).unwrap_or_else(copied);
+        let mut ids = Builder::new(&Type::scalar(DType::U64), 1, pool);
+        ids.push_scalar(chunk.ids().iter().fold(0, |a, &b| mix(a, b)));
+        Chunk { rows: 1, epoch: *epoch, ids: ids.finish(), columns: vec![column] }
     }
 
     fn join(&self, held: Chunk, next: &Chunk) -> Chunk {

@@ -8,7 +8,7 @@ mod ends_with;
 mod example;
 mod extension_of;
 mod folder_of;
-mod guarded;
+pub(crate) mod guarded;
 mod hash;
 mod index_of;
 mod json;

@@ -5,7 +5,7 @@ use super::scratch::{Folder, split};
 use driver::{
     Compiled, Existing, Loaded, Ours, Provenance, RunOptions, Settings, StateFile, Stop, Watch,
 };
-use runtime::{Failure, Rank};
+use runtime::Failure;
 use std::{
     collections::BTreeMap,
     fs,
@@ -118,7 +118,7 @@ fn run(folder: &Folder, limit: Option<u64>) -> Result<(), Failure> {
         quarantine: Some(at("lost.jsonl")),
         ..RunOptions::default()
     };
-    let of = Provenance::of(&COMPILED, options.seed, Rank::default());
+    let of = Provenance::of(&COMPILED, &options);
     let mut sink = driver::Folder::open(&at(OUT), &COMPILED.program, &of, Existing::Keep)?;
     let watch =
         Watch { stop: Stop::default(), progress: None, sample: &mut |_| (), idle: &mut |_| () };
