@@ -20,8 +20,9 @@ pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Seen, View, out
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
-use plan::{Diagnostic, Index, Library, Measured, Plan};
+use plan::{Diagnostic, Index, Library, Measured, OpId, Plan};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a pipeline is expected to do on a machine with so many cores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,7 +82,8 @@ pub(crate) fn estimate_known(
 ) -> Estimate {
     let cores = basis.cores.max(1);
     let measured = basis.measured.filter(|it| it.is_of(&lowered.program));
-    let ratios = measured.map(|it| measured::ratios(plan, lowered, it)).unwrap_or_default();
+    let ratios =
+        measured.map(|it| measured::ratios(plan, (lowered, catalog), it)).unwrap_or_default();
     let mut steps = steps::steps(plan, lowered, catalog, (cores, &ratios));
     if let Some(measured) = measured {
         measured::apply(&mut steps, plan, (lowered, catalog), measured);
@@ -98,7 +100,7 @@ pub(crate) fn estimate_known(
         cores,
         ns,
         rate: Figure { value: rate, origin: ns.origin },
-        batch_rows: batch_rows(plan, catalog),
+        batch_rows: batch_rows(plan, catalog, &ratios),
         bottleneck,
         memory: memory::memory(lowered, catalog, (cores, basis.memory), (&steps, bottleneck)),
         processes: 0,
@@ -125,11 +127,14 @@ fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
 }
 
 /// Rows of the batches that leave.
-fn batch_rows(plan: &Plan, catalog: &Catalog) -> Option<f64> {
+fn batch_rows(plan: &Plan, catalog: &Catalog, ratios: &BTreeMap<OpId, f64>) -> Option<f64> {
     let mut rows: Vec<Option<f64>> = Vec::with_capacity(plan.ops.len());
-    for (_, op) in plan.ops.iter() {
+    for (id, op) in plan.ops.iter() {
         rows.push(match role(op, catalog) {
-            Role::Batch { size, .. } => Some(size as f64),
+            Role::Batch { size, .. } => match ratios.get(&id) {
+                Some(ratio) => Some(1.0 / ratio.max(1e-9)),
+                None => Some(size as f64),
+            },
             Role::FlatMap => None,
             _ => op.inputs.first().and_then(|it| rows[it.row()]),
         });

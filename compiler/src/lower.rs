@@ -21,6 +21,7 @@ pub use index::{Barrier, index_source};
 
 use crate::errors::lower as errors;
 use catalog::Catalog;
+use graft::live_columns;
 use group::{Group, Grouping, Named};
 use index::{Moved, Reading};
 use lanes::Laned;
@@ -347,6 +348,7 @@ impl Lowering<'_> {
     }
 
     fn part(&mut self, input: StageId, part: Group, (last, rows): (OpId, Option<u64>)) -> StageId {
+        let part = self.without_unused_columns(input, part);
         let steps = part.ops(last);
         let another = if direct::replaces(&part, self.catalog) {
             self.others(input, steps.last().copied().unwrap_or(last))
@@ -354,7 +356,9 @@ impl Lowering<'_> {
             Vec::new()
         };
         let keeps_all = !direct::lets_go(&part, self.catalog);
+        let number = |op| steps.binary_search(op).unwrap_or(0) as u32;
         let code = Code::Transform(Transform {
+            steps: part.origin.iter().map(number).collect(),
             vector: direct::at_once(&part, self.catalog),
             reads: part.reads,
             files: part.files,
@@ -370,6 +374,27 @@ impl Lowering<'_> {
         self.origins.insert(stage, part.origin);
         self.keep_all.extend(keeps_all.then_some(stage));
         stage
+    }
+
+    /// Has a source that finds what is wrong with its columns one by one read those only that `part` needs: what is
+    /// wrong with another one fails nowhere.
+    fn without_unused_columns(&mut self, input: StageId, part: Group) -> Group {
+        let is_faulty = match &self.stages[input].code {
+            Code::Source { entry, .. } => self
+                .catalog
+                .source(entry)
+                .is_some_and(|it| it.properties.iter().any(|it| matches!(it, Property::Faulty(_)))),
+            _ => false,
+        };
+        let used = live_columns(&part.graph, &part.live());
+        if !is_faulty || used.len() == part.inputs.len() {
+            return part;
+        }
+        let fields: Vec<Field> = used.keys().map(|it| part.inputs[*it as usize].clone()).collect();
+        let columns: Vec<ExprId> = used.into_values().collect();
+        self.stages[input].columns.clone_from(&fields);
+        let (reads, foreign) = (part.reads, part.foreign);
+        Group { reads, foreign, ..part.after(&part.filters, &columns, fields) }
     }
 
     /// Rows of the batch that `part` can write into.
@@ -426,8 +451,8 @@ impl Lowering<'_> {
         ops: &[OpId],
     ) -> StageId {
         let steps = ops.iter().map(|&it| self.plan.ops[it].step.clone()).collect();
-        let label = ops.first().map_or(String::new(), |&it| (self.label)(self.plan.ops[it].at));
-        let id = self.stages.push(Stage { code, inputs, columns, steps, label, rows: 1 });
+        let labels = ops.iter().map(|&it| (self.label)(self.plan.ops[it].at)).collect();
+        let id = self.stages.push(Stage { code, inputs, columns, steps, labels, rows: 1 });
         ops.iter().for_each(|&it| self.stages_of[it].push(id));
         id
     }

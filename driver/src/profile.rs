@@ -219,7 +219,7 @@ fn is_alike(measured: &Program, now: &Program) -> bool {
 
 fn bare(program: &Program) -> Program {
     let mut bare = program.clone();
-    program.stages.ids().for_each(|it| bare.stages[it].label.clear());
+    program.stages.ids().for_each(|it| bare.stages[it].labels.clear());
     bare
 }
 

@@ -7,7 +7,7 @@ mod faults;
 mod parameters;
 mod words;
 
-pub use faults::{FAULT_KINDS, FaultKind, fault_kind};
+pub use faults::{FAILURE_KINDS, FAULT_KINDS, FaultKind, fault_kind};
 pub use parameters::{Parameter, parameters};
 
 use compiler::{

@@ -27,7 +27,7 @@ use crate::{
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
 pub(crate) use keeping::{needed, reserve};
-use plan::{DType, Field, Program, RaggedField};
+use plan::{DType, Field, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{
     Chunk, Failure, Position, Rank, Stopper,
@@ -204,7 +204,11 @@ pub fn run(
 ) -> Outcome {
     match start(compiled, options, sink, watch.sample) {
         Ok(Started { run, program, keeping, saver, before, damage }) => {
-            let idle = IdleRanks::of(compiled, (&run, &program), options.rank);
+            // A single run says at its end that nothing came.
+            let is_shared = options.rank.world > 1;
+            let idle = is_shared
+                .then(|| IdleRanks::of(compiled, (&run, &program), options.rank))
+                .flatten();
             idle.iter().for_each(|it| (watch.idle)(it));
             let consumer = Consumer {
                 compiled,
@@ -360,8 +364,28 @@ impl Consumer<'_> {
         summary.left_over = self.left_over(&run);
         summary.notes = self.keeping.notes();
         let is_whole = failure.is_none() && self.before == 0 && self.options.limit.is_none();
-        summary.nothing_came = is_whole && progress.outputs == 0 && self.options.rank.world == 1;
+        if is_whole && progress.outputs == 0 && self.options.rank.world == 1 {
+            summary.nothing_came = Some(self.why_nothing_came(&summary));
+        }
         Outcome { summary, failure }
+    }
+
+    /// Why a run that was not cut short has given nothing.
+    fn why_nothing_came(&self, summary: &Summary) -> String {
+        let failed = summary.lost.values().map(|it| it.records).sum();
+        let fills = self.program.batched && !self.program.deal.keeps_tail;
+        if failed > 0 {
+            let failed = things(failed, "record", "records");
+            let rest = if fills { "too few are left to fill a batch" } else { "none is left" };
+            return format!("{failed} failed, and {rest}: `pipec scan` lists each with its reason");
+        }
+        let why = match fills {
+            true => {
+                "fewer records reached `batch` than a batch has: make batches smaller, or say `tail: keep`"
+            }
+            false => "the sources are empty, or every record was left out",
+        };
+        why.to_owned()
     }
 
     /// What goes to no rank, since each has equally many.

@@ -198,7 +198,7 @@ fn what_nobody_uses_may_be_damaged() {
     let verify = folder.pipec(&["verify", "p.pipe", "--pairs", "1"]);
     assert!(verify.code == 0 && !verify.err.contains("a bug of pipec"), "{verify:#?}");
     for part in [
-        "2 batches the same, 1 record lost",
+        "2 batches the same, 1 record failed",
         "only in a part that the pipeline does not use",
         "image-damaged",
     ] {
@@ -380,11 +380,15 @@ fn a_crop_outside_of_a_smaller_mask_names_the_files() {
 
 #[test]
 fn a_pipeline_that_gives_nothing_is_told() {
-    let program =
-        "pipeline batches = range(5) |> batch(10)\npipeline all = range(5) |> where i > 9\n";
+    let program = "pipeline batches = range(5) |> batch(10)\npipeline all = range(5) |> where i > 9\n\
+         pipeline failed = range(5) |> map { x: 1 // (i - i) } else skip(most: 1.0) |> batch(2)\n\
+         pipeline replaced = range(5) |> map { x: 1 // (i - i) } else another(most: 1.0) |> batch(2)\n";
     let folder = Folder::of("new-nothing", &[("p.pipe", program)]);
     folder.pipec(&["run", "p.pipe", "batches"]).ends(0, &["fewer records reached `batch` than"]);
     folder.pipec(&["run", "p.pipe", "all"]).ends(0, &["every record was left out"]);
+    folder.pipec(&["run", "p.pipe", "failed"]).ends(0, &["5 records failed, and too few are left"]);
+    let none = "none of 100 others that were tried in its place works either";
+    folder.pipec(&["run", "p.pipe", "replaced"]).ends(3, &["divided by zero", none]);
     // It would go on for ever, epoch after epoch.
     let profile = |name: &str| folder.pipec(&["profile", "p.pipe", name, "--seconds", "2"]);
     profile("batches").ends(1, &["`batches` gives no batch in an epoch", "`tail: keep`"]);
@@ -409,11 +413,43 @@ fn ranks_that_get_nothing_are_told_before_the_run() {
     own.ends(0, &[some, "rank 70 is one of them", hangs, "(`tail: mask`)"]);
     assert!(!run("keeps", "0", "100").err.contains("one of them"));
     assert!(!run("keeps", "0", "45").err.contains("warning"));
+    let uneven =
+        "some of the 2 ranks get 23 batches of an epoch and others 22: an epoch has 45 batches";
+    run("keeps", "0", "2").ends(0, &[uneven, "`tail: drop` or `tail: mask`"]);
     let explained = folder.pipec(&["explain", "p.pipe", "drops", "--verbose"]).out;
     assert!(
         explained.contains("where there are more than 45 ranks, none gets anything"),
         "{explained}"
     );
+}
+
+#[test]
+fn a_fault_is_placed_in_the_step_that_it_is_written_in() {
+    // The steps are one stage.
+    let program = "pipeline p = range(10)\n    |> map { a: i }\n    |> map { b: a + 1 }\n    \
+                   |> map { c: 7 // (b - 5) }\n    |> batch(2)\n";
+    let skips = program.replace("(b - 5)", "(b - 5) else skip").replace("p =", "skips =");
+    let folder = Folder::of("new-places", &[("p.pipe", &(program.to_owned() + &skips))]);
+    folder.pipec(&["run", "p.pipe", "p"]).ends(3, &["step    p.pipe:4:8"]);
+    let run = folder.pipec(&["run", "p.pipe", "skips", "--quarantine", "bad.jsonl"]);
+    run.ends(0, &["p.pipe:9:8"]);
+    let lost = folder.read("bad.jsonl");
+    assert!(lost.contains("\"step\":\"skips.map#3\"") && lost.contains("p.pipe:9:8"), "{lost}");
+}
+
+#[test]
+fn a_batch_by_tokens_has_as_many_records_as_were_measured() {
+    let program = "pipeline t = range(100_000) |> map { ids: arange(i % 50), i } \
+                   |> batch(tokens: 1024, by: len(ids), pad: { ids: -1 })\n";
+    let folder = Folder::of("new-tokens", &[("t.pipe", program)]);
+    let records = |text: &str| text.split(" records/s").next().unwrap_or_default().to_owned();
+    folder.pipec(&["profile", "t.pipe", "--seconds", "2", "-o", "t.profile"]).ends(0, &[]);
+    let out = folder.pipec(&["explain", "t.pipe", "--json"]).out;
+    let json: serde_json::Value = serde_json::from_str(&out).expect(&records(&out));
+    let figure = |name: &str| json["headline"][name].as_f64().expect(name);
+    let rows = figure("records_per_second") / figure("outputs_per_second");
+    // 24.5 tokens a record, and records that are not shorter than those before them.
+    assert!((20.0..42.0).contains(&rows), "{rows} records a batch");
 }
 
 #[test]

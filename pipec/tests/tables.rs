@@ -26,6 +26,18 @@ fn program(body: &str) -> String {
 }
 
 #[test]
+fn what_is_wrong_with_a_column_that_nothing_needs_fails_nowhere() {
+    let program = "pipeline p = csv(\"u.csv\") |> map { id, l: len(city) } |> batch(2, tail: keep)\n\
+                   pipeline n = csv(\"u.csv\") |> map { one: 1 } |> batch(2, tail: keep)\n\
+                   pipeline all = csv(\"u.csv\") |> batch(2, tail: keep)\n";
+    let table = "id,age,city\n1,5,a\n2,,b\n3,7,c\n";
+    let folder = Folder::of("tables-unused", &[("p.pipe", program), ("u.csv", table)]);
+    folder.pipec(&["run", "p.pipe", "p"]).ends(0, &["2 batches, 3 records"]);
+    folder.pipec(&["run", "p.pipe", "n"]).ends(0, &["2 batches, 3 records"]);
+    folder.pipec(&["run", "p.pipe", "all"]).ends(5, &["column `age` is empty"]);
+}
+
+#[test]
 fn rows_that_do_not_fit_are_faults_of_the_record() {
     let folder = Folder::of("tables-rows", &[("a.csv", &rows())]);
     let run = |body: &str, more: &[&str]| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
@@ -90,6 +90,11 @@ pub struct Deal {
 }
 
 impl Stage {
+    /// Where the first of its steps is written.
+    pub fn label(&self) -> &str {
+        self.labels.first().map_or("", String::as_str)
+    }
+
     /// The entry of the library that it is, where it is one.
     pub fn entry(&self) -> Option<&str> {
         match &self.code {
@@ -117,8 +122,8 @@ pub struct Stage {
     pub columns: Vec<Field>,
     /// The steps of the program that it does, as they are called in the plan.
     pub steps: Vec<String>,
-    /// Where the first of them is written, for messages: `aug.pipe:12:8`.
-    pub label: String,
+    /// Where each of them is written, for messages: `aug.pipe:12:8`.
+    pub labels: Vec<String>,
     /// Records of the chunks that it makes, as far as it is free to choose.
     pub rows: u32,
 }
@@ -163,6 +168,8 @@ pub enum Code {
 pub struct Transform {
     /// The expressions; `Column(i)` is column `i` of the input.
     pub graph: Graph,
+    /// The step that each of them is written in, by its number in [`Stage::steps`].
+    pub steps: Vec<u32>,
     /// Scalars of `bool`, in order: a record goes at the first that is false.
     pub filters: Vec<ExprId>,
     /// One value for each column of the output, of one record or of several.

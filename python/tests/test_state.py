@@ -139,6 +139,18 @@ def test_ranks_share_the_batches(tail):
             assert sorted(sum(dealt, [])) == list(range(107))
 
 
+def test_an_epoch_that_gives_nothing_ends_and_is_told():
+    # It went on with the next epoch for ever, without a look at signals.
+    few = "pipeline t = range(100) |> map { x: f32(i) } |> batch(64)"
+    none = pipec.load(few, rank=0, world_size=2)
+    with pytest.warns(pipec.PipecWarning, match="none of the 2 ranks gets a batch"):
+        assert [len(list(none)) for _ in range(3)] == [0, 0, 0]
+    with pytest.warns(pipec.PipecWarning, match="an epoch has no batch; make smaller batches"):
+        assert list(pipec.load(few.replace("64", "128"))) == []
+    with pytest.warns(pipec.PipecWarning, match="some of the 2 ranks get 2 batches of an epoch and others 1"):
+        assert len(list(pipec.load(few.replace("64", "48, tail: keep"), rank=0, world_size=2))) == 2
+
+
 def test_two_ranks_become_four():
     whole = values(pipec.load(NUMBERS, seed=7))
     two = [pipec.load(NUMBERS, seed=7, rank=r, world=2) for r in range(2)]

@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.push(trial(format!("doc/{}", entry.name()), move || documented(entry)));
     }
     trials.push(trial("doc/fault-kinds", fault_kinds));
+    trials.push(trial("doc/failure-kinds", failure_kinds));
     for code in driver::codes() {
         trials.push(trial(format!("codes/{}", code.id), move || check_code(code.id, code.long)));
     }
@@ -45,6 +46,15 @@ fn fault_kinds() -> Result<(), Failed> {
             Err(format!("faults.rs lacks {missing:?}, and has {gone:?} that nothing makes").into())
         }
     }
+}
+
+/// Every code of an exception in Python that is no kind of fault is in the table that `pipec explain` shows.
+fn failure_kinds() -> Result<(), Failed> {
+    let text = fs::read_to_string(suite().join("../../python/src/errors.rs"))?;
+    let made = text.split("Error\", \"").skip(1).filter_map(|it| it.split('"').next());
+    let made: BTreeSet<&str> = made.collect();
+    let known: BTreeSet<&str> = driver::reference::FAILURE_KINDS.iter().map(|it| it.name).collect();
+    if made == known { Ok(()) } else { Err(format!("{made:?} are made, {known:?} known").into()) }
 }
 
 /// The first arguments of `Fault::new` in the files below `folder`, without those of tests.

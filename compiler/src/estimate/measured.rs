@@ -7,7 +7,8 @@
 use super::{CallEstimate, Figure, Origin, StepEstimate};
 use crate::lower::{Lowered, catalog::Catalog};
 use plan::{
-    Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured, called,
+    Arg, Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured,
+    called,
 };
 use std::collections::BTreeMap;
 
@@ -34,11 +35,18 @@ struct Call {
 }
 
 /// Records that leave for each that enters: of the steps of which only a run can tell.
-pub(super) fn ratios(plan: &Plan, lowered: &Lowered, measured: &Measured) -> BTreeMap<OpId, f64> {
+pub(super) fn ratios(
+    plan: &Plan,
+    (lowered, catalog): (&Lowered, &Catalog),
+    measured: &Measured,
+) -> BTreeMap<OpId, f64> {
     let mut ratios = BTreeMap::new();
     for ((id, _), stage) in lowered.program.stages.iter().zip(&measured.stages) {
-        let tells =
-            |op: &OpId| matches!(plan.ops[*op].kind, OpKind::Where { .. } | OpKind::FlatMap { .. });
+        let tells = |op: &OpId| match &plan.ops[*op].kind {
+            OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
+            OpKind::Operator { entry, args, .. } => fills_tokens((entry, args), catalog),
+            _ => false,
+        };
         let ops: Vec<OpId> = ops_of(lowered, id).into_iter().filter(tells).collect();
         if stage.entered > 0 && stage.left > 0 {
             // What several do together they are taken to do in equal parts.
@@ -48,6 +56,13 @@ pub(super) fn ratios(plan: &Plan, lowered: &Lowered, measured: &Measured) -> BTr
         }
     }
     ratios
+}
+
+/// Whether an operator makes batches of as many records as make so many tokens.
+fn fills_tokens((entry, args): (&str, &[Arg]), catalog: &Catalog) -> bool {
+    let entry = catalog.operator(entry);
+    let tokens = entry.and_then(|it| catalog.argument(it, args, "tokens"));
+    matches!(tokens, Some(Arg::Int(_) | Arg::Float(_)))
 }
 
 /// The operators that a stage does the work of, in order.

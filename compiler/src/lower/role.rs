@@ -25,7 +25,7 @@ pub(crate) enum Role {
     Skip(u64),
     /// So many times over; `None` is for ever.
     Repeat(Option<u64>),
-    /// So many rows a batch; `plain` where every row is a record as it is, `drops` where those go that
+    /// So many rows a batch, of one that is filled up to so many tokens as many as are assumed; `plain` where every row is a record as it is, `drops` where those go that
     /// are too few at the end.
     Batch { size: u64, plain: bool, drops: bool },
     /// Records side by side: streams must stay aligned.
@@ -48,6 +48,9 @@ pub(crate) enum Ends {
     /// With the last one.
     Last,
 }
+
+/// Tokens of a record, where a batch has as many records as make so many tokens. Assumed.
+const TOKENS: u64 = 64;
 
 /// What `op` means to the compiler.
 pub(crate) fn role(op: &Op, catalog: &Catalog) -> Role {
@@ -86,7 +89,9 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
                 !["by", "tokens", "pad", "multiple", "bounds", "ragged"].into_iter().any(given);
             let tail = catalog.argument(entry, args, "tail");
             let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
-            Role::Batch { size: count("size").unwrap_or(1), plain: plain && given("size"), drops }
+            let rows = || Some((count("tokens")? / TOKENS).max(1));
+            let size = count("size").or_else(rows).unwrap_or(1);
+            Role::Batch { size, plain: plain && given("size"), drops }
         }
         "windows" => {
             let length = count("length").unwrap_or(1).max(1);

@@ -180,7 +180,7 @@ fn a_step_keeps_its_own_policy() {
     assert_eq!(all.len(), 2, "{text}");
     assert!(all[0].reads && all[0].on_fault == Policy::Fail, "{text}");
     assert_eq!(text.matches("else skip(most: 0.5)").count(), 1, "{text}");
-    assert_eq!(program.stages.rows()[2].label, "p.pipe:2", "{text}");
+    assert_eq!(program.stages.rows()[2].label(), "p.pipe:2", "{text}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
     tree(&program.stages)?;
     for (id, stage) in program.stages.iter() {
         let check = Check { stages: &program.stages, id, stage, catalog: &catalog };
-        check.all().map_err(|why| format!("{id} ({}): {why}", stage.label))?;
+        check.all().map_err(|why| format!("{id} ({}): {why}", stage.label()))?;
     }
     output(program)?;
     lanes(program, &catalog)?;

@@ -15,14 +15,51 @@ pub struct FaultKind {
 }
 
 macro_rules! kinds {
-    ($($name:literal $cause:literal $cure:literal)*) => {
-        /// Every kind, by name.
-        pub static FAULT_KINDS: &[FaultKind] =
+    ($(#[$doc:meta])* $all:ident: $($name:literal $cause:literal $cure:literal)*) => {
+        $(#[$doc])*
+        pub static $all: &[FaultKind] =
             &[$(FaultKind { name: $name, cause: $cause, cure: $cure }),*];
     };
 }
 
 kinds! {
+    /// Why a run ends that is no fault of a record, by the name that exceptions in Python have as their `code`.
+    FAILURE_KINDS:
+
+    "data"
+    "The data do not fit the program as a whole: rows of a batch have different extents, a key comes twice, or none of \
+     the records of an endless stream is left."
+    "The message names the step; `pipec peek` shows the records in front of it."
+
+    "input"
+    "A file or folder cannot be read or written, or has changed since the run began; a row of it may be damaged."
+    "The message names the file and what to do. `else skip` skips records that fail, not files that cannot be listed."
+
+    "memory"
+    "The pipeline needs more memory than it was given (`--memory`, `memory=`), or than the system has."
+    "Give the amount that the message names, make batches or windows smaller, or use fewer workers."
+
+    "program"
+    "The program or its built file does not fit this version of pipec, or it gives nothing that could be measured."
+    "Check the program with `pipec check`, and build it again."
+
+    "state"
+    "A checkpoint is damaged, or of another program, seed, input, rank or set of classes."
+    "Run the program as it was, or start again with another checkpoint."
+
+    "stopped"
+    "The run was interrupted, as by Ctrl-C."
+    "Run it again; with a checkpoint it goes on where it stopped."
+
+    "too-many-lost"
+    "More records failed than `else skip(most: …)`, `else another(most: …)` or `--max-errors` allows."
+    "`pipec scan` lists every record that fails; mend the data, or allow the share that the message names."
+}
+
+kinds! {
+    /// Every kind, by name.
+    FAULT_KINDS:
+
     "axis"
     "`jpeg_extent` was asked for an axis that a picture does not have."
     "A picture has the axes 0 (height), 1 (width) and 2 (channels)."
@@ -140,11 +177,12 @@ kinds! {
     "Check the extents behind `as`; `?` stands for any number of elements: `as f32[?]`."
 
     "json-syntax"
-    "A text is not JSON, or a member or element is asked of a value that is no object or list."
+    "A text is not JSON."
     "The message shows where. Check the line of the file, or skip it: `else skip`."
 
     "json-type"
-    "A JSON value is not of the type behind `as`, such as a text where a number is wanted, or too large for it."
+    "A JSON value is not of the type behind `as`, such as `null` where a text is wanted, or too large for it; or a member \
+     or element is asked of a value that is no object or list."
     "Write the type that the data have, or convert: `parse_int(row[\"n\"] as str)`."
 
     "label"
@@ -188,10 +226,11 @@ kinds! {
     "Convert the file (`iconv -f latin1 -t utf-8`), or skip the record: `else skip`."
 }
 
-/// The kind of this name.
+/// The kind of fault or failure of this name.
 #[must_use]
 pub fn fault_kind(name: &str) -> Option<&'static FaultKind> {
-    FAULT_KINDS.iter().find(|it| it.name.eq_ignore_ascii_case(name))
+    let mut all = FAULT_KINDS.iter().chain(FAILURE_KINDS);
+    all.find(|it| it.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -201,7 +240,8 @@ mod tests {
     #[test]
     fn kinds_are_in_order_and_say_something() {
         assert!(FAULT_KINDS.windows(2).all(|it| it[0].name < it[1].name));
-        for it in FAULT_KINDS {
+        assert!(FAILURE_KINDS.windows(2).all(|it| it[0].name < it[1].name));
+        for it in FAULT_KINDS.iter().chain(FAILURE_KINDS) {
             assert!(it.cause.ends_with('.') && it.cure.ends_with('.'), "{it:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! Ranks for which an epoch has no batch: told before the run, since each of them would end in silence.
+//! Ranks for which an epoch has no batch, or fewer than for others: told before the run, since it would end in
+//! silence, or hang.
 
 use super::stream::source_lens;
 use crate::Compiled;
@@ -6,13 +7,15 @@ use compiler::count;
 use plan::Program;
 use runtime::{Rank, Run};
 
-/// Ranks that get nothing of an epoch.
+/// Ranks that get nothing of an epoch, or less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdleRanks {
-    /// How many there are.
+    /// How many get nothing.
     pub idle: u64,
     /// Of how many.
     pub world: u64,
+    /// Batches of the first and of the last rank.
+    pub each: (u64, u64),
     /// This one, where it is one of them and others are not.
     pub own: Option<u32>,
     /// Batches of an epoch; records, where the pipeline ends without `batch`.
@@ -22,36 +25,56 @@ pub struct IdleRanks {
 }
 
 impl IdleRanks {
-    /// Those of a run that is about to begin, where it shares its work and its length is known before it
-    /// is read. Lists the files of the sources.
+    /// Those of a run that is about to begin, where its length is known before it is read; one that shares its work
+    /// with no other is idle where an epoch has nothing. Lists the files of the sources.
     pub(super) fn of(
         compiled: &Compiled,
         (run, program): (&Run, &Program),
         rank: Rank,
     ) -> Option<Self> {
         let world = u64::from(rank.world);
-        if world <= 1 {
-            return None;
-        }
         let (plan, library) = (&compiled.optimised.plan, stdlib::library());
         let lens = source_lens(run, program);
         let outputs = |ranks| count::outputs(plan, &library, &lens, ranks);
-        let of = outputs((0, 1)).filter(|it| *it > 0)?;
-        if outputs((world - 1, world))? > 0 {
+        let of = outputs((0, 1))?;
+        let each = (outputs((0, world))?, outputs((world - 1, world))?);
+        let is_uneven = program.batched && each.0 != each.1;
+        if each.1 > 0 && !is_uneven {
             return None;
         }
         // Where the first has nothing, all are to have equally many.
-        let idle = if outputs((0, world))? == 0 { world } else { world.saturating_sub(of) };
+        let idle = if each.0 == 0 { world } else { world.saturating_sub(of) };
         // Batches are dealt in turn, from the first rank on.
-        let own = (idle < world && u64::from(rank.rank) >= of).then_some(rank.rank);
-        Some(Self { idle, world, own, of, batched: program.batched })
+        let own = (0 < idle && idle < world && u64::from(rank.rank) >= of).then_some(rank.rank);
+        Some(Self { idle, world, each, own, of, batched: program.batched })
     }
 
     /// What is wrong, and what to do.
     pub fn told(&self) -> (String, String) {
-        let Self { idle, world, own, of, batched } = *self;
+        let Self { idle, world, each, own, of, batched } = *self;
         let (one, many) = if batched { ("batch", "batches") } else { ("record", "records") };
         let (ranks, all) = (plan::count(world), plan::things(of, one, many));
+        if of == 0 {
+            let help = match batched {
+                true => {
+                    "make smaller batches (`batch(n)`), or keep the last records (`tail: keep`)"
+                }
+                false => "the sources are empty, or every record is left out",
+            };
+            return (format!("an epoch has no {one}"), help.to_owned());
+        }
+        if idle == 0 {
+            let (most, least) = (plan::things(each.0, one, many), plan::count(each.1));
+            return (
+                format!(
+                    "some of the {ranks} ranks get {most} of an epoch and others {least}: an epoch has {all}, and \
+                     `tail: keep` gives out the last ones, too"
+                ),
+                "training that waits for all ranks in each step hangs or mixes up epochs: give each rank equally many \
+                 (`tail: drop` or `tail: mask`)"
+                    .to_owned(),
+            );
+        }
         let message = match idle {
             _ if idle == world => format!(
                 "none of the {ranks} ranks gets a {one}: each gets equally many, and an epoch has {all}"

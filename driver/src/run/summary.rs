@@ -59,9 +59,9 @@ pub struct Summary {
     /// The classes of the labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassesSummary>,
-    /// Whether it has come to its end and given nothing.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub nothing_came: bool,
+    /// Why it has come to its end and given nothing, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nothing_came: Option<String>,
     /// What else is to be told of what is kept, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -189,7 +189,7 @@ impl Summary {
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
             left_over: None,
-            nothing_came: false,
+            nothing_came: None,
             classes: Vec::new(),
             notes: Vec::new(),
         }

@@ -14,23 +14,25 @@ mod machine;
 mod name;
 mod nodes;
 mod number;
+mod policy;
 mod spare;
 mod straight;
 mod timing;
 
 use crate::{
-    Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Fault, Kernels, Out, Outside, Philox,
-    Pool, Shape, Source, foreign, mix,
+    Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Kernels, Out, Outside, Pool, Shape,
+    Source, foreign, mix,
 };
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 use files::File;
 pub(crate) use fused::Jit;
 use machine::{Machine, Stop, Subject};
+pub(crate) use name::Name;
 use name::name_of;
-pub(crate) use name::span_of;
 use nodes::Node;
 pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
+pub(crate) use policy::Lost;
 pub(crate) use spare::Spare;
 use std::{slice, sync::Arc, time::Instant};
 pub use timing::{CallStats, Calls};
@@ -53,8 +55,10 @@ pub(crate) struct Surroundings<'a> {
 
 /// The stage of a program that computes each record alone, made ready to run.
 pub(crate) struct Compiled {
-    label: String,
-    step: String,
+    name: Name,
+    /// What its steps are called, and in which of them each node is written.
+    names: Vec<Name>,
+    steps: Vec<u32>,
     nodes: IdVec<ExprId, Node>,
     n_vars: u32,
     filters: Vec<ExprId>,
@@ -89,9 +93,6 @@ pub(crate) struct Registers {
     chain: Vec<Registers>,
 }
 
-/// How often another record is tried before the run ends.
-const ATTEMPTS_MAX: usize = 100;
-
 /// Rows of a batch that a chunk's values are written into: one buffer for each column.
 #[derive(Debug, Clone)]
 pub(crate) struct Destination {
@@ -101,25 +102,6 @@ pub(crate) struct Destination {
     pub(crate) row: usize,
     /// Rows that the batch has in all.
     pub(crate) rows: usize,
-}
-
-/// A record that went, or was replaced.
-#[derive(Debug, Clone)]
-pub(crate) struct Lost {
-    /// Its id.
-    pub(crate) id: u64,
-    /// As a person would name it.
-    pub(crate) record: String,
-    /// Why.
-    pub(crate) fault: Fault,
-    /// The share of all records that may go the same way.
-    pub(crate) most: f64,
-    /// Whether another one took its place.
-    pub(crate) replaced: bool,
-    /// Records that came with it, up to it.
-    pub(crate) entered: usize,
-    /// Records that went out before it.
-    pub(crate) kept: usize,
 }
 
 impl Compiled {
@@ -138,8 +120,9 @@ impl Compiled {
         let register_bytes = nodes::register_bytes(&nodes, &transform.graph, &wanted(transform));
         Ok(Self {
             register_bytes,
-            label: stage.label.clone(),
-            step: span_of(&stage.steps),
+            name: Name::of(stage),
+            names: Name::each(stage),
+            steps: transform.steps.clone(),
             nodes,
             n_vars: transform.graph.n_vars,
             filters: transform.filters.clone(),
@@ -389,70 +372,6 @@ impl Compiled {
         Ok(())
     }
 
-    /// Computes a record, and does as the program says where it is faulty.
-    fn with_policy(
-        &self,
-        registers: &mut Registers,
-        (chunk, row): (&Chunk, usize),
-        lost: &mut Vec<Lost>,
-        mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
-    ) -> Result<(), Failure> {
-        registers.machine.next_record();
-        registers.machine.timing.next(1);
-        let subject = Subject { chunk, row: Some(row) };
-        let Err(stop) = compute(&mut registers.machine, subject) else { return Ok(()) };
-        let (mut fault, policy) = match stop {
-            Stop::Fault(fault) => (fault, self.on_fault),
-            Stop::Policy(fault, policy) => (fault, policy),
-        };
-        let id = subject.id();
-        let record = name_of(&self.sources, chunk, row);
-        self.place(&mut fault, &mut registers.machine, (subject, &record));
-        match policy {
-            Policy::Fail => Err(self.failure(id, record, fault)),
-            Policy::Skip { most } => {
-                let (entered, kept) = (row + 1, row);
-                lost.push(Lost { id, record, fault, most, replaced: false, entered, kept });
-                Ok(())
-            }
-            Policy::Another { most } => {
-                let (why, entered, kept) = (fault.clone(), row + 1, row);
-                let name = record.clone();
-                lost.push(Lost { id, record, fault: why, most, replaced: true, entered, kept });
-                self.replace(registers, (chunk, row), compute)?
-                    .then_some(())
-                    .ok_or_else(|| self.failure(id, name, fault))
-            }
-        }
-    }
-
-    /// Fills the slot of a faulty record: others are drawn by its id until one can be computed;
-    /// `false` where none can.
-    fn replace(
-        &self,
-        registers: &mut Registers,
-        (chunk, row): (&Chunk, usize),
-        mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
-    ) -> Result<bool, Failure> {
-        let spare = self.spare.as_ref().expect("the compiler gives `another` its source");
-        let mut draws = Philox::new(self.spare_key, chunk.ids()[row], chunk.epoch);
-        for _ in 0..ATTEMPTS_MAX {
-            let number = spare.first + draws.below(spare.len.max(1));
-            let other = spare.record(number, chunk.epoch, &mut registers.chain, &self.pool)?;
-            registers.machine.next_record();
-            let subject = Subject { chunk: &other, row: Some(0) };
-            if other.rows == 1 && compute(&mut registers.machine, subject).is_ok() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn failure(&self, id: u64, record: String, fault: Fault) -> Failure {
-        let (label, step) = (self.label.clone(), self.step.as_str().into());
-        Failure::Record { label, step, id, record: record.into(), fault }
-    }
-
     /// All records at once: every node is a scalar, total and cheap.
     fn run_at_once(
         &self,
@@ -472,7 +391,7 @@ impl Compiled {
         };
         done.map_err(|stop| {
             let (Stop::Fault(fault) | Stop::Policy(fault, _)) = stop;
-            Failure::Program(format!("{}: a total computation failed: {fault}", self.label))
+            Failure::Program(format!("{}: a total computation failed: {fault}", self.name.label))
         })
     }
 

@@ -1,7 +1,7 @@
-//! What a record is called where a person is told of it.
+//! What a record and a step are called where a person is told of them.
 
 use crate::{Chunk, Column, Source};
-use plan::DType;
+use plan::{DType, Stage};
 use std::sync::Arc;
 
 /// Characters of a text that names its record: paths have fewer.
@@ -25,8 +25,30 @@ pub(super) fn name_of(sources: &[Arc<dyn Source>], chunk: &Chunk, row: usize) ->
     }
 }
 
+/// What a stage or a step is called.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    /// Where it is written.
+    pub(crate) label: Arc<str>,
+    /// Its name in the plan.
+    pub(crate) step: Arc<str>,
+}
+
+impl Name {
+    /// That of a whole stage.
+    pub(crate) fn of(stage: &Stage) -> Self {
+        Self { label: stage.label().into(), step: span_of(&stage.steps).into() }
+    }
+
+    /// Those of its steps.
+    pub(super) fn each(stage: &Stage) -> Vec<Self> {
+        let all = stage.labels.iter().zip(&stage.steps);
+        all.map(|(label, step)| Self { label: (&**label).into(), step: (&**step).into() }).collect()
+    }
+}
+
 /// The first and the last of the steps of a stage.
-pub(crate) fn span_of(steps: &[String]) -> String {
+fn span_of(steps: &[String]) -> String {
     match steps {
         [] => String::new(),
         [one] => one.clone(),

@@ -5,7 +5,7 @@ use super::{
     cut::{Cut, Pieces},
     deal::{self, Below},
     lanes::{self, Lane},
-    losses::{Losses, Name},
+    losses::Losses,
     measured::Measured,
     node::{Class, Fetch, Kind, Limit, Node, Ring},
     operate::{Maker, Operating},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Failure, Kernels, Pool, Source, SourceCall, Wants,
-    eval::{Compiled, Jit, Spare, Surroundings, span_of},
+    eval::{Compiled, Jit, Name, Spare, Surroundings},
     mix,
 };
 use plan::{Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform};
@@ -68,7 +68,7 @@ pub(super) fn nodes(
 
 /// What the stages are called.
 pub(super) fn titles(program: &Program) -> Vec<Title> {
-    let title = |it: &Stage| Title { steps: it.steps.clone(), label: it.label.clone() };
+    let title = |it: &Stage| Title { steps: it.steps.clone(), label: it.label().to_owned() };
     program.stages.rows().iter().map(title).collect()
 }
 
@@ -196,7 +196,7 @@ impl Build<'_> {
 
     fn stage(&mut self, id: StageId) -> Result<(), Failure> {
         let stage = &self.program.stages[id];
-        self.nodes_of(id.row(), stage).map_err(|it| task::at(it, &stage.label))?;
+        self.nodes_of(id.row(), stage).map_err(|it| task::at(it, stage.label()))?;
         self.last_nodes[id.row()] = self.nodes.len() - 1;
         Ok(())
     }
@@ -379,17 +379,17 @@ impl Build<'_> {
 
     /// A node of a stage, which reads these nodes.
     fn push_reading(&mut self, stage: usize, (class, kind): (Class, Kind), inputs: Vec<usize>) {
-        let Stage { label, columns, steps, .. } = &self.program.stages.rows()[stage];
+        let of = &self.program.stages.rows()[stage];
         let mut sources: Vec<usize> =
             inputs.iter().flat_map(|&it| self.nodes[it].sources.iter().copied()).collect();
         if matches!(kind, Kind::Fetch(_) | Kind::Stream { .. }) {
             sources.push(self.nodes.len());
         }
-        let limit = self.limit(stage, columns);
+        let limit = self.limit(stage, &of.columns);
         self.nodes.push(Node {
             stage,
             lane: self.lane,
-            name: Name { label: label.as_str().into(), step: span_of(steps).into() },
+            name: Name::of(of),
             is_last: true,
             deals_lanes: false,
             kind,

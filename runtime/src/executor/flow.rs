@@ -19,6 +19,9 @@ use std::time::Duration;
 /// Records that losses are held against in an epoch that never ends, until more have come.
 const ENDLESS: u64 = 1 << 20;
 
+/// Epochs that a node may be ahead of the next one, beside one for each worker.
+const EPOCHS_AHEAD: usize = 8;
+
 /// Laps of an endless stream after which it is ended where none of its records is left, and the
 /// bounds of their records.
 const BARREN_LAPS: u64 = 64;
@@ -163,7 +166,10 @@ impl State {
             // An operator is asked what it can still give.
             Kind::Fetch(_) | Kind::Stream { .. } | Kind::Operator(_) => return false,
         };
-        if !node.has_room() {
+        // Of epochs that give nothing there would be no end: some nodes have room for any number of items.
+        let ahead =
+            node.below.last().map_or(0, |it| node.epoch.saturating_sub(self.nodes[*it].epoch));
+        if !node.has_room() || ahead as usize > node.limit.workers + EPOCHS_AHEAD {
             return false;
         }
         let mark = from.and_then(|it| self.nodes[it].pop()).unwrap_or(Item::End);
@@ -301,7 +307,7 @@ impl State {
         let (most_lost, node) = (self.most_lost, &mut self.nodes[id]);
         let lost_elsewhere = all_lost - node.losses.total;
         let passed = Passed { entered, lost, expected, most_lost, lost_elsewhere };
-        let Over { detail, kept } = node.losses.add(passed, &node.name)?;
+        let Over { detail, kept } = node.losses.add(passed)?;
         Some((Failure::Budget { label: node.name.label.to_string(), detail }, kept))
     }
 

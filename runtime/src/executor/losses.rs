@@ -1,6 +1,9 @@
 //! Records that failed: counted, and held against the share that the program allows.
 
-use crate::{Failure, Fault, eval::Lost};
+use crate::{
+    Failure, Fault,
+    eval::{Lost, Name},
+};
 use plan::{count, things};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -44,13 +47,6 @@ impl LostRecord {
         };
         Some(Self { id, record: record.to_string(), fault, label, step })
     }
-}
-
-/// What a stage is called where records of it are lost.
-#[derive(Clone)]
-pub(super) struct Name {
-    pub(super) label: Arc<str>,
-    pub(super) step: Arc<str>,
 }
 
 /// What came of a chunk.
@@ -112,13 +108,13 @@ struct Share {
 
 impl Losses {
     /// Counts what came of a chunk; where too many were lost, up to the one that is too many.
-    pub(super) fn add(&mut self, passed: Passed, name: &Name) -> Option<Over> {
+    pub(super) fn add(&mut self, passed: Passed) -> Option<Over> {
         let Passed { entered, lost, expected, most_lost, lost_elsewhere } = passed;
         let before = self.entered;
         for one in lost {
             self.entered = before + one.entered as u64;
             let kept = one.kept;
-            self.lose(one, name);
+            self.lose(one);
             let all = too_many(self.total + lost_elsewhere, most_lost);
             let share = || self.exceeded(expected?);
             if let Some(detail) = all.or_else(share) {
@@ -129,8 +125,8 @@ impl Losses {
         None
     }
 
-    fn lose(&mut self, lost: Lost, name: &Name) {
-        let Lost { id, record, fault, most, replaced, .. } = lost;
+    fn lose(&mut self, lost: Lost) {
+        let Lost { id, record, fault, name, most, replaced, .. } = lost;
         self.total += 1;
         let count = self.counts.entry(fault.code).or_default();
         *count += 1;
@@ -291,16 +287,15 @@ mod tests {
             id,
             record: record(),
             fault: torn(),
+            name: Name { label: "a.pipe:1:1".into(), step: "a.map#1".into() },
             most,
             replaced: false,
             entered: 1,
             kept: 0,
         };
         let mut losses = Losses::default();
-        let over = losses.add(
-            Passed { entered: of, lost: (0..n).map(lost).collect(), ..Passed::default() },
-            &Name { label: "a.pipe:1:1".into(), step: "a.map#1".into() },
-        );
+        let lost = (0..n).map(lost).collect();
+        let over = losses.add(Passed { entered: of, lost, ..Passed::default() });
         assert_eq!(over, None);
         losses
     }

@@ -5,7 +5,7 @@ use super::{
     deal::{Deal, Rounds, Terms},
     found::Found,
     lanes::Lane,
-    losses::{Losses, Name},
+    losses::Losses,
     measured::Measured,
     operate::Operating,
     position::{At, Point},
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Chunk, Failure, Finish,
-    eval::{Compiled, Lost},
+    eval::{Compiled, Lost, Name},
     tokens,
 };
 use model::under_way::{self, UnderWay};

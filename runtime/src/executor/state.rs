@@ -6,14 +6,17 @@ use super::{
     bound::Budget,
     cut::{Cut, Stretch},
     hands::Hands,
-    losses::{LostRecord, Name},
+    losses::LostRecord,
     node::{Class, Fetch, Item, Kind, Node},
     operate::Operating,
     position::{At, Point},
     supply::Supply,
     task::{Job, Slot, Timing, Work},
 };
-use crate::{CachePoint, Failure, Source, Wants, eval::Tap};
+use crate::{
+    CachePoint, Failure, Source, Wants,
+    eval::{Name, Tap},
+};
 use plan::{Index, StageId};
 use std::{
     ops::Range,

@@ -5,11 +5,11 @@ mod crowds;
 mod library;
 mod sources;
 
-use super::{Options, Position, Run, Stats, start};
+use super::{Options, Position, Rank, Run, Stats, Step, start};
 use crate::{Failure, mix};
 use crowds::LATE;
 use library::{DIRECT, Draft, Library};
-use plan::{Policy, Program, StageId};
+use plan::{Deal, Policy, Program, StageId};
 use sources::GATE;
 use std::{ops::Range, sync::atomic::Ordering, thread, time::Duration};
 
@@ -432,6 +432,28 @@ fn what_the_consumer_gives_back_is_used_at_once() {
         chunk.rows
     });
     assert_eq!(batches.sum::<usize>(), 4);
+}
+
+#[test]
+fn epochs_of_which_a_rank_gets_nothing_end_one_by_one() {
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("numbers", &[100]), (&[], 0, None, Some(1)));
+    let burnt = draft.map("burn", 0, source);
+    draft.batch(64, burnt);
+    let mut program = draft.program();
+    program.deal = Deal { stage: source, rows: 64, keeps_tail: false, valid: None };
+    for workers in [1, 2] {
+        let rank = Rank { rank: 1, world: 2, ..Rank::default() };
+        let options = Options { rank, ..options(workers, 16, 0..u32::MAX) };
+        let mut run = begin(&program, &options);
+        for epoch in 0..100 {
+            match run.step(None) {
+                Step::EpochEnd(it) => assert_eq!(it, epoch),
+                Step::Failed(failure) => panic!("{failure}"),
+                _ => panic!("a rank that gets nothing was given something"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -89,8 +89,7 @@ pub(super) fn summary(
     for (what, text) in rows(summary).into_iter().chain(tuned.map(|it| ("tuned", it))) {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
-    if summary.nothing_came {
-        let why = nothing_came(summary);
+    if let Some(why) = &summary.nothing_came {
         talk.say(&format!("  {} {why}", talk.styled(Style::Warning, &format!("{:<12}", "empty"))));
     }
     for note in &summary.notes {
@@ -118,15 +117,6 @@ fn complete(talk: &Talk, summary: &Summary, (before, state): (u64, &Path)) {
 }
 
 /// What leaves the pipeline, by number.
-fn nothing_came(it: &Summary) -> &'static str {
-    match it.batches {
-        Some(_) => {
-            "fewer records reached `batch` than a batch has: make batches smaller, or say `tail: keep`"
-        }
-        None => "the sources are empty, or every record was left out",
-    }
-}
-
 fn things_of(it: &Summary) -> (&'static str, &'static str) {
     if it.batches.is_some() { ("batch", "batches") } else { ("record", "records") }
 }

@@ -2,7 +2,7 @@
 
 use super::{library::SWELLS, *};
 use crate::{
-    Build, BuildOperator, BuildSource, Cache, CachePoint, ForeignFunction, Kernels, Outside, Rank,
+    Build, BuildOperator, BuildSource, Cache, CachePoint, ForeignFunction, Kernels, Outside,
     memory::{Manner, enter, task},
 };
 use plan::{Arg, Expr, ExprId, Foreign, Type, parts::Keep};

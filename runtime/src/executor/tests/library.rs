@@ -450,7 +450,7 @@ impl Draft {
             inputs: inputs.to_vec(),
             columns: vec![number()],
             steps: vec![format!("s{n}")],
-            label: format!("t.pipe:{n}:1"),
+            labels: vec![format!("t.pipe:{n}:1")],
             rows: 16,
         })
     }
@@ -491,6 +491,7 @@ impl Draft {
         let value = graph.add(Expr::Call { function: function.into(), args, draw: None }, ty);
         let transform = Transform {
             graph,
+            steps: Vec::new(),
             filters: Vec::new(),
             outputs: Records::Listed(vec![vec![value]]),
             on_fault: Policy::Fail,
