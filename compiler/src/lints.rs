@@ -158,10 +158,10 @@ fn gap_before(text: &str, at: usize) -> &str {
 fn missing_tail(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
     for (_, stages) in chains(of.file) {
         for call in stages.iter().filter_map(|it| called(it, "batch")) {
-            // `tail` is the second one; where `tokens` end a batch, none is too small.
+            // `tail` is the second one; where `tokens` end a batch, or one record fills it, none is too small.
             let says = call.args.get(1).is_some_and(|it| it.name.is_none())
                 || ["tail", "tokens"].iter().any(|it| argument(call, it).is_some());
-            if says || call.args.is_empty() {
+            if says || call.args.is_empty() || is_of_one(call) {
                 continue;
             }
             let end = Span { start: call.span.end - 1, end: call.span.end - 1, ..call.span };
@@ -169,6 +169,13 @@ fn missing_tail(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
             all.push(errors::missing_tail(sorts, call.span).fix(end, ", tail: drop"));
         }
     }
+}
+
+/// Whether a `batch` is one of single records, as it is written.
+fn is_of_one(call: &Call) -> bool {
+    let first = call.args.first().filter(|it| it.name.is_none());
+    let Some(size) = argument(call, "size").or(first) else { return false };
+    matches!(&size.value.kind, ExprKind::Number(it) if it.value == Value::Int(1) && it.unit.is_none())
 }
 
 /// Sources whose records come by name, and can be had in any order.

@@ -56,7 +56,9 @@ const ONE_CLASS: CodeInfo = CodeInfo {
     long: "`class_of` numbers the folders that the files of a source lie in. All of these lie in one folder, so every \
            label is 0, and a model learns nothing from it.\n\n\
            Put the files of each class into a folder of its own (`data/cat/1.jpg`, `data/dog/1.jpg`) and name them by \
-           `data/**/*.jpg`; or take the label from elsewhere, as a column of a CSV, and number it with `index_of`.",
+           `data/**/*.jpg`. Where the classes are folders further out, as in `cat/images/1.jpg`, take the folder of the \
+           folder and say its names: `class_of(folder_of(path), classes: [\"cat\", \"dog\"])`. Or take the label from \
+           elsewhere, as a column of a CSV, and number it with `index_of`.",
 };
 
 const CLASSES_DIFFER: CodeInfo = CodeInfo {
@@ -119,7 +121,8 @@ pub(crate) fn no_files(it: &ListError, at: Span) -> Diagnostic {
 pub(crate) fn one_class(name: &str, at: Span) -> Diagnostic {
     let message = format!("every label is 0: all files lie in one folder, `{name}`");
     Diagnostic::warning(ONE_CLASS.code(), at, message).help(
-        "put the files of each class into a folder of its own, or number labels from elsewhere with `index_of`",
+        "put the files of each class into a folder of its own, or number labels from elsewhere with `index_of`; of \
+         `cat/images/1.jpg`, the class is `class_of(folder_of(path), classes: [\"cat\", \"dog\"])`",
     )
 }
 

@@ -12,7 +12,7 @@ use crate::{Compiled, SampleProgress, Stop, compile::label, machine, peek::id_te
 use compiler::lower::lower;
 use plan::{Plan, Program};
 use runtime::{Failure, Options, Run, Stats};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Records of a chunk of the plain plan: few, and no divisor of any usual batch.
 const PLAIN_ROWS: usize = 61;
@@ -59,8 +59,9 @@ pub struct Pair {
     pub plain_seconds: f64,
     /// The same of the optimised plan.
     pub optimised_seconds: f64,
-    /// Why both ended early, if they did.
-    pub failure: Option<String>,
+    /// Why both ended early, if they did; a sentence in JSON.
+    #[serde(serialize_with = "sentence")]
+    pub failure: Option<Failure>,
     /// Where they differ first.
     pub difference: Option<Difference>,
     /// By how much numbers differ, where rewrites are allowed that are not exact.
@@ -71,10 +72,20 @@ pub struct Pair {
     pub interrupted: bool,
 }
 
+impl Pair {
+    /// What both plans failed with before there was any output to compare.
+    #[must_use]
+    pub fn uncompared(&self) -> Option<&Failure> {
+        let nothing = self.outputs == 0 && self.difference.is_none() && !self.interrupted;
+        self.failure.as_ref().filter(|_| nothing)
+    }
+}
+
 /// Compares the plans, and tells `visit` of each pair; ends at the first difference.
 ///
 /// # Errors
-/// A plan cannot be started at all; it was stopped, after what was compared has been told.
+/// A plan cannot be started at all; both fail before their first output; it was stopped, after what was compared has
+/// been told.
 pub fn verify(
     compiled: &Compiled,
     options: &VerifyOptions,
@@ -112,8 +123,15 @@ pub fn verify(
         if pair.difference.is_some() {
             return Ok(false);
         }
+        if let Some(failure) = pair.uncompared() {
+            return Err(failure.clone());
+        }
     }
     Ok(true)
+}
+
+fn sentence<S: Serializer>(failure: &Option<Failure>, to: S) -> Result<S::Ok, S::Error> {
+    failure.as_ref().map(ToString::to_string).serialize(to)
 }
 
 /// The program of the plan as it is written.
@@ -179,7 +197,7 @@ fn pair(
     let whole = compared.failure.is_none() && reach.limit.is_none_or(|it| compared.outputs < it);
     if difference.is_none() && whole && plain.lost != optimised.lost {
         let detail = format!(
-            "{:?} records were lost in the plain plan, {:?} in the optimised one",
+            "{:?} records failed in the plain plan, {:?} in the optimized one",
             plain.lost, optimised.lost
         );
         difference = Some(Difference::at_end(compared.outputs, detail));
@@ -193,7 +211,7 @@ fn pair(
         lost: plain.lost.values().sum(),
         plain_seconds: seconds(plain),
         optimised_seconds: seconds(optimised),
-        failure: compared.failure.map(|it| it.to_string()),
+        failure: compared.failure,
         difference,
         error: reach.nearly.then_some(compared.error),
         hidden: Vec::new(),

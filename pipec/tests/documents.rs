@@ -142,6 +142,19 @@ fn every_recipe_gives_records() {
 }
 
 #[test]
+fn bad_rows_are_skipped_and_unknown_categories_end_the_run() {
+    let page = page("COOKBOOK.md");
+    let recipe = blocks(&page).into_iter().find(|it| it.text.contains("people.csv")).unwrap();
+    // Of so few rows, two bad ones are more than one in a hundred.
+    let recipe = recipe.text.replace("most: 0.01", "most: 0.5");
+    let rows = "age,size,city\n36,1.5,Rome\nmany,2,Oslo\n7\n8,1,Oslo\n";
+    let folder = Folder::of("people", &[("people.pipe", &recipe), ("data/people.csv", rows)]);
+    folder.pipec(&["run", "people.pipe"]).ends(0, &["1 batch, 2 records"]);
+    folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\n8,1,Osl\n");
+    folder.pipec(&["run", "people.pipe"]).ends(3, &["`Osl` is none of 2 entries"]);
+}
+
+#[test]
 fn mixup_mixes_the_last_smaller_batch_too() {
     let page = page("COOKBOOK.md");
     let recipe = blocks(&page).into_iter().find(|it| it.text.contains("fn mixup")).unwrap();
@@ -238,6 +251,7 @@ fn lay_out_photographs(folder: &Folder) {
         labels += &format!("{i}.jpg,{class},{split}\n");
     }
     folder.write("data/labels.csv", &labels);
+    folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\nmany,2,Oslo\n7\n8,1,Oslo\n");
     let line = |i: usize| format!("{{\"image\": \"{i}.jpg\", \"text\": \"picture {i}\"}}\n");
     folder.write("data/captions.jsonl", &(0..12).map(line).collect::<String>());
     let line = |i: usize| {

@@ -118,6 +118,24 @@ pipeline gone = paths("no/such/*/*.txt") |> map { label: class_of(path) }
 }
 
 #[test]
+fn classes_may_be_folders_further_out() {
+    let folder = Folder::of("labels-outer", &[("a/images/1.txt", "x"), ("b/images/1.txt", "x")]);
+    let write = |label: &str| {
+        let steps = format!("map {{ label: {label} }} |> batch(2, tail: drop)");
+        let text = format!("edition 2026\npipeline p = paths(\"*/images/*.txt\") |> {steps}\n");
+        folder.write("p.pipe", &text);
+    };
+    write("class_of(path)");
+    let found = folder.pipec(&["check", "p.pipe"]);
+    let found: Vec<_> = found.err.split_whitespace().collect();
+    let help = "of `cat/images/1.jpg`, the class is `class_of(folder_of(path), classes: [";
+    assert!(found.join(" ").contains(help), "{found:?}");
+    write("class_of(folder_of(path), classes: [\"a\", \"b\"])");
+    folder.run_p(&["--out", "out"]).ends(0, &[]);
+    assert_eq!(folder.labels("out"), [0, 1]);
+}
+
+#[test]
 fn a_run_and_a_look_tell_the_classes() {
     let folder = folder("told");
     let run = folder.run_p(&["listed", "--json"]);

@@ -141,6 +141,27 @@ fn the_optimised_plan_gives_the_same() {
 }
 
 #[test]
+fn plans_that_fail_before_their_first_batch_are_not_compared() {
+    let folder = Folder::of("verify-nothing", &[("bad.csv", "x\n1\n"), ("p.pipe", "")]);
+    let failing = [
+        ("range(4) |> map { x: 1 // (i - i) } |> batch(2, tail: drop)", 3, "divi"),
+        (
+            "csv(\"bad.csv\", types: { x: i64 }) |> where index_of(x, [2]) == 0 |> batch(1)",
+            3,
+            "none of",
+        ),
+        ("files(\"none/*.jpg\") |> batch(2, tail: drop)", 5, "none"),
+    ];
+    for (steps, code, why) in failing {
+        folder.write("p.pipe", &format!("edition 2026\npipeline p = {steps}\n"));
+        assert_eq!(folder.pipec(&["run", "p.pipe"]).code, code, "{steps}");
+        let verify = folder.pipec(&["verify", "p.pipe"]);
+        verify.ends(code, &[why]);
+        assert!(!verify.out.contains("the same"), "{verify:#?}");
+    }
+}
+
+#[test]
 fn a_scan_names_what_fails() {
     let folder = Folder::with_program("scan");
     let (code, out, _) = folder.run(&["scan", "p.pipe", "numbers", "--out", "bad.jsonl"]);

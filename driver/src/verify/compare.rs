@@ -207,12 +207,12 @@ fn records(
 fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
     let (dtype, size) = (a.dtype(), a.dtype().size());
     if (dtype, a.shape()) != (b.dtype(), b.shape()) && !dtype.is_text() {
-        return Some(format!("{a:?} in the plain plan, {b:?} in the optimised one"));
+        return Some(format!("{a:?} in the plain plan, {b:?} in the optimized one"));
     }
     if let (Some(ours), Some(theirs)) = (a.texts(), b.texts()) {
         if ours.len() != theirs.len() {
             let (ours, theirs) = (ours.len(), theirs.len());
-            return Some(format!("{ours} texts in the plain plan, {theirs} in the optimised one"));
+            return Some(format!("{ours} texts in the plain plan, {theirs} in the optimized one"));
         }
         let mut pairs = ours.iter().zip(theirs.iter()).enumerate();
         return pairs.find_map(|(i, (a, b))| Some(format!("text {i} {}", values(&a, &b)?)));
@@ -228,7 +228,7 @@ fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
             format!("{:?} of {} bytes", String::from_utf8_lossy(&it[same..end]), it.len())
         };
         return Some(format!(
-            "from byte {same} on it is {} in the plain plan, {} in the optimised one",
+            "from byte {same} on it is {} in the plain plan, {} in the optimized one",
             shown(ours),
             shown(theirs)
         ));
@@ -238,7 +238,7 @@ fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
         exact(&it.reshaped(&[it.elements()]).expect("columns have no gaps").element(element))
     };
     let (a, b) = (shown(a), shown(b));
-    Some(format!("element {element} is {a} in the plain plan, {b} in the optimised one"))
+    Some(format!("element {element} is {a} in the plain plan, {b} in the optimized one"))
 }
 
 fn number_at(tensor: &Tensor<'_>, element: usize) -> f64 {
@@ -290,7 +290,7 @@ fn ended(
         epochs: [a.as_ref().map(|it| it.epoch), b.as_ref().map(|it| it.epoch)],
         ids: [a.as_ref().and_then(id), b.as_ref().and_then(id)],
         field: None,
-        detail: format!("the plain plan {ours}, the optimised one {theirs}"),
+        detail: format!("the plain plan {ours}, the optimized one {theirs}"),
     })
 }
 
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!((found.output, found.field.as_deref()), (1, Some("x")));
         assert_eq!(
             found.detail,
-            "element 1 is 2 in the plain plan, 2.0000002 in the optimised one"
+            "element 1 is 2 in the plain plan, 2.0000002 in the optimized one"
         );
     }
 
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn ids_and_ends_count() {
         let ends = compared(chunks(&[1., 2.], 2), chunks(&[1.], 2)).difference.unwrap();
-        assert_eq!(ends.detail, "the plain plan has more, the optimised one is at its end");
+        assert_eq!(ends.detail, "the plain plan has more, the optimized one is at its end");
         assert_eq!(ends.ids, [Some(id_text(2)), None]);
         let mut other = chunks(&[1.], 1);
         let ids = chunks(&[7.], 1).remove(0).unwrap().ids;

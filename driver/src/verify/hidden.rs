@@ -60,8 +60,9 @@ pub(super) fn judged(
     again.hidden = of_plain.map(|(record, reason)| Hidden { record, reason }).collect();
     // The plain one may have ended there, where the program says nothing of such records.
     if end.is_ok()
-        && let Some(record) = again.failure.take()
+        && let Some(failure) = again.failure.take()
     {
+        let record = failure.to_string();
         again.hidden.push(Hidden { record, reason: "the run ends there".to_owned() });
     }
     Ok(if again.hidden.is_empty() { found } else { again })

@@ -61,6 +61,13 @@ fn line(pair: &Pair, batched: bool) -> String {
     };
     let begun = if pair.interrupted { "interrupted: up to then " } else { "" };
     let epochs = things(u64::from(pair.epochs), "epoch", "epochs");
+    if pair.uncompared().is_some() {
+        let what = if batched { "batch" } else { "record" };
+        return format!(
+            "seed {}, {epochs}: nothing could be compared, since both plans fail before the first {what}",
+            pair.seed
+        );
+    }
     let how = match &pair.error {
         None => "the same".to_owned(),
         Some(it) => {
@@ -69,10 +76,10 @@ fn line(pair: &Pair, batched: bool) -> String {
     };
     let mut line = format!("seed {}, {epochs}: {begun}{outputs} {how}", pair.seed);
     if pair.lost > 0 {
-        line += &format!(", {} lost", things(pair.lost, "record", "records"));
+        line += &format!(", {} failed", things(pair.lost, "record", "records"));
     }
     let (plain, optimised) = (time(pair.plain_seconds), time(pair.optimised_seconds));
-    line += &format!("; {plain} of work plain, {optimised} optimised; hash {}", pair.hash);
+    line += &format!("; {plain} of work plain, {optimised} optimized; hash {}", pair.hash);
     if let Some(failure) = &pair.failure {
         line += &format!("\n  both end with: {failure}");
     }
@@ -86,8 +93,8 @@ fn hidden(all: &[Hidden]) -> String {
     }
     let n = things(all.len() as u64, "record fails", "records fail");
     let mut text = format!(
-        "\n  compared with whole values: {n} only in a part that the pipeline does not use, so the optimised plan \
-         uses what others lose; `pipec scan` lists such records"
+        "\n  compared with whole values: {n} only in a part that the pipeline does not use, so the optimized plan \
+         keeps them; `pipec scan` lists such records"
     );
     for it in all.iter().take(HIDDEN_SHOWN) {
         text += &format!("\n    {}: {}", it.record, it.reason);
@@ -99,12 +106,12 @@ fn hidden(all: &[Hidden]) -> String {
 }
 
 fn different(talk: &Talk, found: &Difference) {
-    talk.error("the optimised plan gives something else, which is a bug of pipec", None);
+    talk.error("the optimized plan gives something else, which is a bug of pipec", None);
     let either = |it: &[Option<String>; 2]| match it {
         [Some(a), Some(b)] if a == b => a.clone(),
         [a, b] => {
             let text = |it: &Option<String>| it.clone().unwrap_or_else(|| "none".to_owned());
-            format!("{} in the plain plan, {} in the optimised one", text(a), text(b))
+            format!("{} in the plain plan, {} in the optimized one", text(a), text(b))
         }
     };
     let epochs = found.epochs.map(|it| it.map(|it| it.to_string()));

@@ -269,6 +269,15 @@ pub(super) fn check_header(
     if found == wanted {
         return Ok(());
     }
+    if sorted(&found) == sorted(wanted) {
+        let listed: Vec<String> = wanted.iter().map(|it| format!("`{it}`")).collect();
+        let message = "the columns are those of the first file, in another order";
+        let help = format!(
+            "all files of one source need the same columns in the same order: {}",
+            listed.join(", ")
+        );
+        return Err(RecordFault::new(message, help));
+    }
 
     let differing = found.iter().zip(wanted).find(|(found, wanted)| found != wanted);
     let message = match differing {
@@ -297,15 +306,19 @@ fn names(header: Fields<'_>) -> Result<Vec<String>, RecordFault> {
         names.push(if name.is_empty() { format!("column{}", i + 1) } else { name.to_owned() });
     }
 
-    let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
-    sorted.sort_unstable();
-    match sorted.windows(2).find(|it| it[0] == it[1]) {
+    match sorted(&names).windows(2).find(|it| it[0] == it[1]) {
         Some(twice) => {
             let message = format!("two columns are called `{}`", twice[0]);
             Err(RecordFault::new(message, "rename one in the header"))
         }
         None => Ok(names),
     }
+}
+
+fn sorted(names: &[String]) -> Vec<&str> {
+    let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// The beginning of a file.

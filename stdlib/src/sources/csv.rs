@@ -23,10 +23,10 @@ use std::{
 source! {
     /// The rows of CSV files (RFC 4180) that a pattern names, with a field for each column.
     ///
-    /// Patterns are those of `files`; all files have the same columns. `header: false` reads files without
-    /// names, whose columns are `column1` and so on. `delimiter` is found out unless said: `,`, `;`, `|` or a
-    /// tab. Fields between quotes may hold delimiters and line ends. Files are UTF-8, and may be read in any
-    /// order, as those of `lines`.
+    /// Patterns are those of `files`. All files need the same columns in the same order; spaces around their names
+    /// do not count. `header: false` reads files without names, whose columns are `column1` and so on. `delimiter`
+    /// is found out unless said: `,`, `;`, `|` or a tab. Fields between quotes may hold delimiters and line ends.
+    /// Files are UTF-8, and may be read in any order, as those of `lines`.
     ///
     /// `types: { id: str, age: f32 }` says what columns are. What is not said follows from the first 1,000 rows
     /// of the first file: `i64`, `f64`, `bool`, else `str`.
@@ -38,9 +38,9 @@ source! {
     ///
     /// A field that is missing or does not fit its column is a fault of this column alone: it fails where the column
     /// is used, and `age else -1`, `else skip` and the quarantine apply. A row with too few fields or too many fails
-    /// where any column of it is used. An operator that passes whole records on, such as `batch` or a `shuffle` with
-    /// a window, uses all columns: put the `else` in front of it. Where no `else` follows, the run ends at it. The
-    /// message names file, line, column and value.
+    /// where any column of it is used. A column that nothing needs is not read. An operator that passes whole
+    /// records on, such as `batch` or a `shuffle` with a window, uses all columns: put the `else` in front of it.
+    /// Where no `else` follows, the run ends at it. The message names file, line, column and value.
     ///
     /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
     /// order only.
@@ -352,6 +352,13 @@ mod tests {
         assert!(failure.contains("a.csv`: line 3: column `age` is empty"), "{failure}");
         let failure = fetched(&*source, &fields, &[3]).unwrap_err().to_string();
         assert!(failure.contains("b.csv`: line 2: column `age` is `i64`"), "{failure}");
+
+        let other = "age,name,size\n1,x,0\n";
+        let folder = Folder::new("csv-order", &[("a.csv", TABLE), ("b.csv", other)]);
+        let (source, fields) = open(&args(&folder, &[("age", Arg::Int(0))]));
+        let failure = in_order(&*source, &fields, 100).unwrap_err().to_string();
+        assert!(failure.contains("those of the first file, in another order"), "{failure}");
+        assert!(failure.contains("in the same order: `name`, `age`, `size`"), "{failure}");
     }
 
     #[test]
@@ -369,6 +376,12 @@ mod tests {
         assert!(missing("ages", Arg::Int(0)).ends_with("no such column: did you mean `age`?"));
         assert!(missing("zip", Arg::Int(0)).ends_with("the columns are `name`, `age`, `size`"));
         assert!(missing("age", Arg::Float(0.5)).contains("a `i64` for `age`"));
+        let found = missing("name", Arg::Int(0));
+        assert!(found.contains("of the first 1,000 rows is no number"), "{found}");
+        assert!(found.contains("write `types: { name: i64 }`"), "{found}");
+        let of_said = [("name", "str")];
+        let found = refused(&said(&folder, &[("name", Arg::Int(0))], &of_said, &[]));
+        assert!(found.ends_with("or `skip`, or `fault`"), "{found}");
         let wrong = refused(&said(&folder, &[], &[("sise", "f32")], &[]));
         assert!(wrong.contains("`types` names `sise`") && wrong.contains("`size`"), "{wrong}");
     }

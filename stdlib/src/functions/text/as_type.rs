@@ -129,7 +129,7 @@ fn no<T: Word>(word: &[u8]) -> Fault {
 
 /// Moves past a single value.
 fn scalar<'a>(scan: &mut Scan<'a>) -> Result<&'a [u8], Fault> {
-    scan.word().map_err(|it| Fault::new("json-type", it.detail))
+    scan.word().map_err(|_| scan.other("a single value"))
 }
 
 /// Finds the length of lists in lists, as deep as there are axes.
@@ -137,7 +137,7 @@ fn measure(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault
     let Some((extent, inner)) = found.split_first_mut() else {
         return scalar(scan).map(|_| ());
     };
-    scan.open(b'[', "a list").map_err(|it| Fault::new("json-type", it.detail))?;
+    scan.begin(b'[', "a list")?;
     let mut n = 0;
     let mut more = !scan.closes(b']');
     while more {
@@ -282,12 +282,13 @@ mod tests {
                 "{json} as {dtype}"
             );
         }
-        for json in ["1", "null", "[\"a\"]"] {
-            assert_eq!(
-                trial(json, DType::Str, &[]).run().unwrap_err().code,
-                "json-syntax",
-                "{json}"
-            );
+        let code = |json, dtype| trial(json, dtype, &[]).run().unwrap_err().code;
+        for json in ["1", "null", "[\"a\"]", "{}"] {
+            assert_eq!(code(json, DType::Str), "json-type", "{json}");
+        }
+        for json in ["\"a", "nul", "[1", ""] {
+            assert_eq!(code(json, DType::Str), "json-syntax", "{json}");
+            assert_eq!(code(json, DType::I32), "json-syntax", "{json}");
         }
     }
 

@@ -48,7 +48,7 @@ fn members<'a>(
     mut visit: impl FnMut(Cow<'a, [u8]>, &'a [u8]) -> bool,
 ) -> Result<(), Fault> {
     let mut scan = Scan::new(json);
-    scan.open(b'{', "an object")?;
+    scan.begin(b'{', "an object")?;
     let mut more = !scan.closes(b'}');
     while more {
         let key = scan.key()?;
@@ -89,7 +89,7 @@ pub(super) fn elements<'a>(
     mut visit: impl FnMut(&'a [u8]) -> bool,
 ) -> Result<(), Fault> {
     let mut scan = Scan::new(json);
-    scan.open(b'[', "a list")?;
+    scan.begin(b'[', "a list")?;
     let mut more = !scan.closes(b']');
     while more {
         if !visit(scan.value()?) {
@@ -114,7 +114,7 @@ pub(super) fn whole(json: &[u8]) -> Result<&[u8], Fault> {
 pub(super) fn string(json: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     let mut scan = Scan::new(json);
     if scan.peek() != Some(b'"') {
-        return Err(scan.wrong("a string"));
+        return Err(scan.other("a string"));
     }
     scan.string()
 }
@@ -139,12 +139,17 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past `bracket`, or says what was wanted.
-    pub(super) fn open(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
+    fn open(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
         if self.peek() != Some(bracket) {
             return Err(self.wrong(wanted));
         }
         self.at += 1;
         Ok(())
+    }
+
+    /// Moves past the `bracket` that a list or an object begins with, or says what was wanted.
+    pub(super) fn begin(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
+        if self.closes(bracket) { Ok(()) } else { Err(self.other(wanted)) }
     }
 
     /// Whether `bracket` comes next; then moves past it.
@@ -289,6 +294,16 @@ impl<'a> Scan<'a> {
                 Err(Fault::new("json-syntax", detail))
             }
         }
+    }
+
+    /// That a value of another kind than `wanted` stands here, or none.
+    #[cold]
+    pub(super) fn other(&self, wanted: &str) -> Fault {
+        let mut here = Self { text: self.text, at: self.at };
+        let Ok(value) = here.value() else { return self.wrong(wanted) };
+        let (value, at) = (shown_bytes(value), self.at);
+        let detail = format!("JSON has {value} where {wanted} should stand, at byte {at}");
+        Fault::new("json-type", detail)
     }
 
     /// That something else than `wanted` stands here.
@@ -484,10 +499,17 @@ mod tests {
             r#""\ud83e\u0041""#,
             r#""\udd80""#,
             r#""\u+123""#,
-            "1",
+            "",
+            "[1",
+            "nul",
         ] {
             assert_eq!(string(json).unwrap_err().code, "json-syntax", "{json}");
         }
+        for json in ["1", " null ", "[\"a\"]", "{}"] {
+            assert_eq!(string(json).unwrap_err().code, "json-type", "{json}");
+        }
+        let detail = string("null").unwrap_err().detail;
+        assert_eq!(detail, "JSON has `null` where a string should stand, at byte 0");
     }
 
     #[test]
@@ -500,7 +522,8 @@ mod tests {
         assert_eq!(fault.code, "field-missing");
         assert!(fault.detail.contains("`a`, `b`, `c`"), "{fault}");
         assert!(field("{}", "d").unwrap_err().detail.contains("empty"));
-        assert_eq!(field("[1]", "d").unwrap_err().code, "json-syntax");
+        assert_eq!(field("[1]", "d").unwrap_err().code, "json-type");
+        assert_eq!(field("[1", "d").unwrap_err().code, "json-syntax");
     }
 
     #[test]

@@ -7,7 +7,7 @@ function! {
     /// Element `i` of an untyped list; `row[i]` is short for it.
     ///
     /// It is untyped too: `as` says what it is. A number below 0 counts from the end; one outside
-    /// is the fault `index`, what is no list `json-syntax`. Of a feature of a `tf.train.Example` it is one of its
+    /// is the fault `index`, what is no list `json-type`. Of a feature of a `tf.train.Example` it is one of its
     /// texts; numbers are taken together, `as i64[n]`. Nothing is copied.
     ///
     /// ```pipe
@@ -88,6 +88,6 @@ mod tests {
         for (list, i) in [(list, 3), (list, -4), ("[]", 0), ("[]", -1)] {
             assert_eq!(run(list, i).unwrap_err().code, "index");
         }
-        assert_eq!(run("{}", 0).unwrap_err().code, "json-syntax");
+        assert_eq!(run("{}", 0).unwrap_err().code, "json-type");
     }
 }

@@ -9,7 +9,7 @@ function! {
     /// It is untyped too: `as` says what it is. One that is not there is the fault `field-missing`. Nothing is
     /// copied.
     ///
-    /// Of JSON it is the first member of that name; what is no object is the fault `json-syntax`. Of a
+    /// Of JSON it is the first member of that name; what is no object is the fault `json-type`. Of a
     /// `tf.train.Example` it is a feature, of a `SequenceExample` one of its context or else a list of them; what
     /// is no such message is the fault `example-syntax`. Of a record of `tar` it is the file with that extension;
     /// `files["jpg;png"]` is the first that there is, and `files["json"]["caption"]` looks into a file.

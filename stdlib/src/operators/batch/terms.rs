@@ -371,7 +371,13 @@ fn element(value: &Arg, field: &Field) -> Result<Vec<u8>, String> {
     let dtype = field.ty.dtype().expect("it is a tensor");
     let wrong = || {
         let Field { name, .. } = field;
-        format!("`pad` of `{name}` must be a number of its type, `{dtype}`")
+        let must = format!("`pad` of `{name}` must be a number of its type, `{dtype}`");
+        match number(value) {
+            Some(it) if it < 0.0 && dtype.is_int() && !dtype.is_signed() => {
+                format!("{must}, which has no negative ones: write `i64({name})` before `batch`")
+            }
+            _ => must,
+        }
     };
     match (value, dtype) {
         (Arg::Bool(it), DType::Bool) => Ok(vec![u8::from(*it)]),

@@ -456,6 +456,11 @@ fn mistakes_are_found_before_the_run() {
             plain(1),
             "`pad` of `i` must be a number of its type, `i64`",
         ),
+        (
+            args(&[size.clone(), (2, record(&[("x", Arg::Int(-1))]))]),
+            table(&[("x", "u64[?]")], 0, |_| Vec::new()),
+            "write `i64(x)` before `batch`",
+        ),
         (args(&[size.clone(), (6, record(&[("x", Arg::Int(8))]))]), plain(1), "`pad: { x: 0 }`"),
         (
             args(&[size.clone(), names(&["idz"])]),

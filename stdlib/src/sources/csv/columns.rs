@@ -188,7 +188,8 @@ impl Read {
         let (missing, is_said) = (said.missing(&name).cloned(), said.dtype(&name).is_some());
         let stands = match &missing {
             Some(Missing::Value(value)) => Some(stands(value, dtype).ok_or_else(|| {
-                format!("`missing` must say a `{dtype}` for `{name}`, or `skip`, or `fault`")
+                let number = number_type(value).filter(|_| dtype == DType::Str && !is_said);
+                unfit(&name, dtype, number)
             })?),
             _ => None,
         };
@@ -267,6 +268,27 @@ fn shown(field: &[u8]) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into_owned(),
+    }
+}
+
+/// What is wrong with a value that stands for missing ones: it is of the type `number` where the rows make the
+/// column `str`.
+fn unfit(name: &str, dtype: DType, number: Option<DType>) -> String {
+    let must = format!("`missing` must say a `{dtype}` for `{name}`");
+    match number {
+        Some(number) => format!(
+            "{must}, since a field of the first 1,000 rows is no number: write `types: {{ {name}: {number} }}` to \
+             make such rows faults"
+        ),
+        None => format!("{must}, or `skip`, or `fault`"),
+    }
+}
+
+fn number_type(value: &Arg) -> Option<DType> {
+    match value {
+        Arg::Int(_) => Some(DType::I64),
+        Arg::Float(_) => Some(DType::F64),
+        _ => None,
     }
 }
 
