@@ -60,8 +60,8 @@ pub use message::{Drawing, drawn};
 pub use ours::{Ours, Taken};
 pub use profile::Profile;
 pub use run::{
-    Arrival, ClassesSummary, DiskSummary, IdleRanks, KeptSummary, LeftOver, Loss, Outcome,
-    Progress, RunOptions, StageSummary, Stop, Stream, Summary, Watch, cache_point, run,
+    Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
+    RunOptions, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
 };
 pub use safe_file::{create, remove_drafts};
 pub use samples::{SampleProgress, cache_folder};

@@ -3,19 +3,19 @@
 //! One thread more than the runtime's own may be there: it shows the progress ten times a second,
 //! from figures behind a mutex, and ends when the run does.
 
-mod idle;
 mod keeping;
 mod quarantine;
 mod ready;
 mod saver;
 mod stream;
 mod summary;
+mod uneven;
 
-pub use idle::IdleRanks;
 pub use stream::{Arrival, Stream};
 pub use summary::{
     ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, StageSummary, Summary,
 };
+pub use uneven::UnevenRanks;
 
 use crate::{
     Compiled, DiskOptions, Profile, Resumed, SampleProgress, Sink, Written, classes,
@@ -183,8 +183,8 @@ pub struct Watch<'a> {
     pub progress: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
     /// Told of each picture of a sample set that is made first.
     pub sample: &'a mut dyn FnMut(&SampleProgress),
-    /// Told before the run of ranks that get nothing of an epoch.
-    pub idle: &'a mut dyn FnMut(&IdleRanks),
+    /// Told before the run of ranks that get nothing of an epoch, or less than others.
+    pub uneven: &'a mut dyn FnMut(&UnevenRanks),
 }
 
 /// What came of a run.
@@ -206,10 +206,10 @@ pub fn run(
         Ok(Started { run, program, keeping, saver, before, damage }) => {
             // A single run says at its end that nothing came.
             let is_shared = options.rank.world > 1;
-            let idle = is_shared
-                .then(|| IdleRanks::of(compiled, (&run, &program), options.rank))
+            let uneven = is_shared
+                .then(|| UnevenRanks::of(compiled, (&run, &program), options.rank))
                 .flatten();
-            idle.iter().for_each(|it| (watch.idle)(it));
+            uneven.iter().for_each(|it| (watch.uneven)(it));
             let consumer = Consumer {
                 compiled,
                 program: &compiled.program,

@@ -164,10 +164,10 @@ impl Engine {
             move || Stream::open(&compiled, &options, (resume.as_ref(), epoch, rows), &mut |_| {});
         let mut stream = patiently(py, work, || ())?.map_err(|it| errors::failure(py, &it))?;
         let (opened, compiled) = (&mut stream, &self.compiled);
-        let idle = py.detach(move || opened.idle_ranks(compiled));
+        let uneven = py.detach(move || opened.uneven_ranks(compiled));
         self.stream = Some(stream);
-        if let Some(idle) = idle {
-            let (message, help) = idle.told();
+        if let Some(uneven) = uneven {
+            let (message, help) = uneven.told();
             errors::warn(py, &format!("{message}; {help}"))?;
         }
         Ok(())

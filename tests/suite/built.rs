@@ -156,7 +156,7 @@ fn run(compiled: &Compiled) -> Given {
     };
     let mut given = Given::default();
     let watch =
-        Watch { stop: Stop::default(), progress: None, sample: &mut |_| {}, idle: &mut |_| {} };
+        Watch { stop: Stop::default(), progress: None, sample: &mut |_| {}, uneven: &mut |_| {} };
     let failure = driver::run(compiled, &options, &mut given, watch).failure;
     Given { failure: failure.map(|it| it.to_string()), ..given }
 }

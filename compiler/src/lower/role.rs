@@ -2,6 +2,7 @@
 //! what they say. They are known by name here, and nowhere else.
 
 use super::catalog::Catalog;
+use crate::estimate::size::AXIS;
 use plan::{Arg, Entry, Op, OpKind};
 
 /// What an operator means to the compiler.
@@ -25,8 +26,8 @@ pub(crate) enum Role {
     Skip(u64),
     /// So many times over; `None` is for ever.
     Repeat(Option<u64>),
-    /// So many rows a batch, of one that is filled up to so many tokens as many as are assumed; `plain` where every row is a record as it is, `drops` where those go that
-    /// are too few at the end.
+    /// So many rows a batch; of one that is filled up to so many tokens, as many as are assumed. `plain` where
+    /// every row is a record as it is, `drops` where those go that are too few at the end.
     Batch { size: u64, plain: bool, drops: bool },
     /// Records side by side: streams must stay aligned.
     Zip,
@@ -48,9 +49,6 @@ pub(crate) enum Ends {
     /// With the last one.
     Last,
 }
-
-/// Tokens of a record, where a batch has as many records as make so many tokens. Assumed.
-const TOKENS: u64 = 64;
 
 /// What `op` means to the compiler.
 pub(crate) fn role(op: &Op, catalog: &Catalog) -> Role {
@@ -89,7 +87,8 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
                 !["by", "tokens", "pad", "multiple", "bounds", "ragged"].into_iter().any(given);
             let tail = catalog.argument(entry, args, "tail");
             let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
-            let rows = || Some((count("tokens")? / TOKENS).max(1));
+            // A record has as many tokens as a list of which nothing is known has elements.
+            let rows = || Some((count("tokens")? / AXIS as u64).max(1));
             let size = count("size").or_else(rows).unwrap_or(1);
             Role::Batch { size, plain: plain && given("size"), drops }
         }

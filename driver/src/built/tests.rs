@@ -72,7 +72,7 @@ fn run(built: &Built) -> Result<u64, Failure> {
         }
         late.request();
     });
-    let watch = Watch { stop, progress: None, sample: &mut |_| {}, idle: &mut |_| {} };
+    let watch = Watch { stop, progress: None, sample: &mut |_| {}, uneven: &mut |_| {} };
     let outcome = crate::run(&built.compiled, &options, &mut Discard::default(), watch);
     over.store(true, Ordering::Relaxed);
     watchdog.join().unwrap();
@@ -251,7 +251,7 @@ fn bytes_of(compiled: &Compiled) -> Vec<Vec<u8>> {
     let mut bytes = Bytes::default();
     let options = RunOptions { workers: 1, memory: 64 << 20, ..RunOptions::default() };
     let watch =
-        Watch { stop: Stop::default(), progress: None, sample: &mut |_| {}, idle: &mut |_| {} };
+        Watch { stop: Stop::default(), progress: None, sample: &mut |_| {}, uneven: &mut |_| {} };
     let outcome = crate::run(compiled, &options, &mut bytes, watch);
     assert_eq!(outcome.failure, None);
     bytes.0

@@ -2,7 +2,7 @@
 //! wants them, and where it stands is known after each.
 
 use super::{
-    IdleRanks, Progress, RunOptions, Summary,
+    Progress, RunOptions, Summary, UnevenRanks,
     keeping::{Keeping, Kept},
     ready::{Origin, Ready, ready},
     records_of,
@@ -227,9 +227,9 @@ impl Stream {
         Ok(self.identity.state(&Progressed { position: &position, outputs, written: 0 }))
     }
 
-    /// The ranks that get nothing of an epoch, where there are such. Lists the files of the sources.
-    pub fn idle_ranks(&self, compiled: &Compiled) -> Option<IdleRanks> {
-        IdleRanks::of(compiled, (&self.run, &self.program), self.options.rank)
+    /// Ranks that get nothing of an epoch, or less than others, where there are such. Lists the files of the sources.
+    pub fn uneven_ranks(&self, compiled: &Compiled) -> Option<UnevenRanks> {
+        UnevenRanks::of(compiled, (&self.run, &self.program), self.options.rank)
     }
 
     /// What was done so far.

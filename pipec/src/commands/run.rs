@@ -5,8 +5,8 @@ mod report;
 use super::{compiled, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Existing, Folder, IdleRanks, Lock, Ours, Outcome, Progress,
-    Provenance, RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, Watch,
+    Compiled, Discard, DiskOptions, Existing, Folder, Lock, Ours, Outcome, Progress, Provenance,
+    RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, UnevenRanks, Watch,
     lock::Chosen, unwritten_format,
 };
 use runtime::{Failure, Rank};
@@ -252,11 +252,11 @@ impl Running<'_> {
         };
         let progress: Option<&mut (dyn FnMut(&Progress) + Send)> =
             if talk.terminal { Some(&mut show) } else { None };
-        let mut idle = |it: &IdleRanks| {
+        let mut uneven = |it: &UnevenRanks| {
             let (message, help) = it.told();
             talk.warning(&message, &help);
         };
-        let watch = Watch { stop, progress, sample: &mut sample, idle: &mut idle };
+        let watch = Watch { stop, progress, sample: &mut sample, uneven: &mut uneven };
         let outcome = driver::run(compiled, &options(args, lock), sink, watch);
         talk.passed();
         outcome

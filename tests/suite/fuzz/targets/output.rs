@@ -121,7 +121,7 @@ fn run(folder: &Folder, limit: Option<u64>) -> Result<(), Failure> {
     let of = Provenance::of(&COMPILED, &options);
     let mut sink = driver::Folder::open(&at(OUT), &COMPILED.program, &of, Existing::Keep)?;
     let watch =
-        Watch { stop: Stop::default(), progress: None, sample: &mut |_| (), idle: &mut |_| () };
+        Watch { stop: Stop::default(), progress: None, sample: &mut |_| (), uneven: &mut |_| () };
     let outcome = driver::run(&COMPILED, &options, &mut sink, watch);
     outcome.failure.map_or(Ok(()), Err)
 }

@@ -9,7 +9,7 @@ use runtime::{Rank, Run};
 
 /// Ranks that get nothing of an epoch, or less than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IdleRanks {
+pub struct UnevenRanks {
     /// How many get nothing.
     pub idle: u64,
     /// Of how many.
@@ -24,7 +24,7 @@ pub struct IdleRanks {
     pub batched: bool,
 }
 
-impl IdleRanks {
+impl UnevenRanks {
     /// Those of a run that is about to begin, where its length is known before it is read; one that shares its work
     /// with no other is idle where an epoch has nothing. Lists the files of the sources.
     pub(super) fn of(
