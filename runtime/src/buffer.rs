@@ -2,9 +2,9 @@
 //!
 //! A buffer is owned by whoever fills it, then shared through an `Arc`; when the last view of
 //! it goes, it returns to the pool, from whatever thread. The pool keeps at most
-//! [`POOL_BYTES_MAX`] idle bytes, and none that nobody needs for long. Columns are 64-byte aligned with 64 spare bytes
-//! (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and their pages taken when they
-//! are touched first: what is never written takes no memory.
+//! [`POOL_BYTES_MAX`] idle bytes and a few large buffers, and none that nobody needs for long. Columns are
+//! 64-byte aligned with 64 spare bytes (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and
+//! their pages taken when they are touched first: what is never written takes no memory.
 
 use crate::{
     Fault, Shape, foreign,
@@ -28,8 +28,13 @@ use std::{
 
 /// Bytes behind the end of every buffer that may be read, and written, without harm.
 pub const SPARE: usize = 64;
-/// Idle bytes that a pool keeps.
+/// Idle bytes that a pool keeps of any sizes,
 const POOL_BYTES_MAX: usize = 256 << 20;
+/// and, beyond that, idle buffers of so many bytes, large batches: to take their pages anew costs more than to
+/// fill them,
+const LARGE: usize = 64 << 20;
+/// so many of each size.
+const LARGE_LEN_MAX: usize = 2;
 /// Idle buffers that a pool keeps.
 const POOL_LEN_MAX: usize = 256;
 /// Buffers that are taken while another lies idle, before that one goes: more than are taken from
@@ -87,7 +92,7 @@ impl Buffer {
 
     /// All of it, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and nobody else has it.
+        // SAFETY: it was allocated and initialised, and nobody else has it.
         unsafe { slice::from_raw_parts_mut(self.data.as_ptr(), self.capacity) }
     }
 
@@ -121,10 +126,10 @@ fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
 unsafe fn give_back(data: NonNull<u8>, layout: Layout) {
     #[cfg(target_os = "linux")]
     if layout.align() == HUGE {
-        // SAFETY: as the caller says.
+        // SAFETY: `zeroed` had it mapped for this layout, and nobody uses it, says the caller.
         return unsafe { crate::os::unmap(data, layout.size()) };
     }
-    // SAFETY: as the caller says.
+    // SAFETY: `zeroed` had it allocated for this layout, and nobody uses it, says the caller.
     unsafe { alloc::dealloc(data.as_ptr(), layout) };
 }
 
@@ -213,7 +218,7 @@ struct Kept {
 impl Pool {
     /// A pool of a run that may take `memory` bytes: a quarter of them may lie idle.
     pub fn within(memory: u64) -> Self {
-        let most = usize::try_from(memory / 4).unwrap_or(usize::MAX).min(POOL_BYTES_MAX);
+        let most = usize::try_from(memory / 4).unwrap_or(usize::MAX);
         let limit = usize::try_from(memory).unwrap_or(usize::MAX);
         Self { idle: Arc::new(Idle::new(most, limit)) }
     }
@@ -473,7 +478,10 @@ impl Idle {
     fn keep(&self, buffer: &Buffer) -> bool {
         let mut kept = self.kept();
         let bytes = kept.bytes + buffer.capacity;
-        if kept.len >= POOL_LEN_MAX || bytes > self.most {
+        let n_alike = || kept.all.get(&buffer.capacity).map_or(0, VecDeque::len);
+        let is_due = || buffer.capacity >= LARGE && n_alike() < LARGE_LEN_MAX;
+        let fits = bytes <= POOL_BYTES_MAX || is_due();
+        if kept.len >= POOL_LEN_MAX || bytes > self.most || !fits {
             return false;
         }
         (kept.bytes, kept.len) = (bytes, kept.len + 1);
@@ -610,6 +618,20 @@ mod tests {
             }
         }
         assert_eq!(pool.idle.kept().bytes, (1 << 20) + size_class(5000));
+    }
+
+    #[test]
+    fn large_batches_lie_in_the_same_memory_again() {
+        let pool = Pool::within(4 << 30);
+        // Their pages are not touched, so they take none.
+        let three = || [0; 3].map(|_| pool.buffer(200 << 20));
+        drop(three());
+        assert_eq!(pool.idle.kept().len, 2);
+        drop([0; 9].map(|_| pool.buffer(60 << 20)));
+        assert_eq!(pool.idle.kept().len, 2, "others only as far as there is room");
+        let little = Pool::within(1 << 30);
+        drop([0; 2].map(|_| little.buffer(200 << 20)));
+        assert_eq!(little.idle.kept().len, 1, "a quarter of the memory at the most");
     }
 
     #[test]

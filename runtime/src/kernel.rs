@@ -1,7 +1,7 @@
 //! What a function of the library gives the runtime: a kernel for one call.
 
 use crate::{
-    Builder, Element, Failure, Fault, Outside, Philox, Shape, Source, Tensor, buffer::Scratch,
+    Builder, Element, Failure, Fault, Outside, Philox, Shape, Source, Tensor, buffer::Scratch, far,
 };
 pub use plan::VALUE_BYTES_MAX;
 use plan::{Arg, DType, Type, shown_bytes};
@@ -15,6 +15,8 @@ pub enum Kernel {
     Compute(Compute),
     /// Finds a value within its first argument, and copies nothing.
     View(View),
+    /// Gives its first argument as it is, once it has done what the others say.
+    Pass(PassFn),
     /// Draws random numbers: the same for the same seed, epoch, record and place.
     Draw(DrawFn),
     /// Computes a part of what its first argument holds, and uses an index of that, or makes one.
@@ -25,6 +27,8 @@ pub enum Kernel {
 pub type Compute = Box<dyn Fn(&Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Finds the result within the arguments.
 pub type View = Box<dyn for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync>;
+/// Does what the arguments but the first say; that one it does not get.
+pub type PassFn = Box<dyn Fn(&Args<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Draws the result.
 pub type DrawFn =
     Box<dyn Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
@@ -58,6 +62,11 @@ impl Kernel {
         Self::View(Box::new(f))
     }
 
+    /// A kernel that gives its first argument as it is.
+    pub fn pass(f: impl Fn(&Args<'_>) -> Result<(), Fault> + Send + Sync + 'static) -> Self {
+        Self::Pass(Box::new(f))
+    }
+
     /// A kernel that draws.
     pub fn draw(
         f: impl Fn(&mut Philox, &Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync + 'static,
@@ -86,6 +95,7 @@ impl Kernel {
             Self::Compute(compute) => compute(args, out),
             Self::Draw(draw) => draw(draws, args, out),
             Self::View(view) => out.copy(&view(args)?),
+            Self::Pass(work) => work(args).and_then(|()| out.copy(&args.tensor(0))),
             Self::Indexed(make) => make(args, SideIndex::Absent, out),
         }
     }
@@ -276,7 +286,12 @@ impl<'a> Out<'a> {
 
     /// Writes a copy of `tensor`, in C order.
     pub fn copy(&mut self, tensor: &Tensor<'_>) -> Result<(), Fault> {
-        tensor.copy_to(self.room(tensor.dtype(), Shape::new(tensor.shape()))?);
+        let is_far = self.is_far();
+        let room = self.room(tensor.dtype(), Shape::new(tensor.shape()))?;
+        match tensor.as_bytes().filter(|_| is_far) {
+            Some(bytes) => far::copy(room, bytes),
+            None => tensor.copy_to(room),
+        }
         Ok(())
     }
 

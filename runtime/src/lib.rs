@@ -8,6 +8,7 @@ mod column;
 mod counted;
 mod eval;
 mod executor;
+pub mod far;
 mod fault;
 mod foreign;
 mod kernel;
@@ -36,7 +37,8 @@ pub use executor::{
 pub use fault::{Failure, Fault};
 pub use foreign::{ForeignFunction, Outside, await_another, worked_elsewhere};
 pub use kernel::{
-    Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, SideIndex, VALUE_BYTES_MAX, View,
+    Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, PassFn, SideIndex, VALUE_BYTES_MAX,
+    View,
 };
 pub use memory::memory_remedy;
 pub use plan::mix;

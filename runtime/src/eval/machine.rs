@@ -9,7 +9,7 @@ use super::timing::Timing;
 use super::{
     arith, convert,
     fused::{Fused, LEAVES_MAX, Room},
-    nodes::{Applied, Code, Node, Slot},
+    nodes::{Applied, Code, Node, Passed, Slot},
 };
 use crate::{
     Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Tensor, mix,
@@ -199,8 +199,30 @@ impl Machine {
                 self.stack.truncate(base);
                 Ok(found?)
             }
+            Code::Call(call) if let (Some(passed), Some(_)) = (call.passed(), subject.row) => {
+                let found = self.find(nodes, subject, passed.first)?;
+                self.pass(nodes, subject, &passed)?;
+                Ok(found)
+            }
             _ => self.in_register(nodes, subject, id),
         }
+    }
+
+    /// What a call does that gives its first argument as it is.
+    fn pass(
+        &mut self,
+        nodes: &IdVec<ExprId, Node>,
+        subject: Subject<'_>,
+        passed: &Passed<'_>,
+    ) -> Result<(), Stop> {
+        let base = self.stack.len();
+        self.stack.push(Tensor::nothing());
+        let done = self.push(nodes, subject, passed.others).and_then(|_| {
+            let args = Args { tensors: &self.stack[base..], lists: passed.lists };
+            Ok((passed.work)(&args)?)
+        });
+        self.stack.truncate(base);
+        done
     }
 
     /// The branch that a scalar condition chooses; none where it is decided element by element.
@@ -277,6 +299,10 @@ impl Machine {
                 },
                 written => written,
             },
+            Code::Call(call) if let (Some(passed), Some(_)) = (call.passed(), subject.row) => {
+                self.find_into(nodes, subject, passed.first, out)?;
+                self.pass(nodes, subject, &passed)
+            }
             Code::Column(_)
             | Code::Const(_)
             | Code::Call(Applied { kernel: Kernel::View(_), .. }) => {

@@ -1,7 +1,7 @@
 //! The nodes of a graph, made ready: kernels bound, constants laid out.
 
 use super::{Surroundings, fused::Fused};
-use crate::{Cache, Call, Failure, Kernel, Out, Scratch, Shape, Source, Tensor, mix};
+use crate::{Cache, Call, Failure, Kernel, Out, PassFn, Scratch, Shape, Source, Tensor, mix};
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Index, Otherwise, Type, Unary,
     VarId,
@@ -85,6 +85,26 @@ pub(super) struct Applied {
     pub(super) vars: Vec<VarId>,
 }
 
+/// A call that gives its first argument as it is.
+pub(super) struct Passed<'a> {
+    pub(super) work: &'a PassFn,
+    pub(super) first: ExprId,
+    pub(super) others: &'a [Slot],
+    pub(super) lists: &'a [(usize, Range<usize>)],
+}
+
+impl Applied {
+    /// What is to be done for it, where it is such a call and that argument is a value of the record.
+    pub(super) fn passed(&self) -> Option<Passed<'_>> {
+        match (&self.kernel, self.args.as_slice()) {
+            (Kernel::Pass(work), [Slot::Value(first), others @ ..]) => {
+                Some(Passed { work, first: *first, others, lists: &self.lists })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Where an argument's tensor comes from.
 pub(super) enum Slot {
     Value(ExprId),
@@ -157,7 +177,9 @@ pub(super) fn register_bytes(nodes: &IdVec<ExprId, Node>, graph: &Graph, wanted:
         }
         let lies_elsewhere = match &node.code {
             Code::Column(_) | Code::Const(_) | Code::Else { .. } | Code::Select(..) => true,
-            Code::Call(Applied { kernel, .. }) => matches!(kernel, Kernel::View(_)),
+            Code::Call(Applied { kernel, .. }) => {
+                matches!(kernel, Kernel::View(_) | Kernel::Pass(_))
+            }
             _ => false,
         };
         let goes_out = node.users == 1 && wanted.contains(&id);

@@ -2,6 +2,7 @@
 
 use super::{SIDE_MAX, extents::picture};
 use crate::{
+    fill::fill_with,
     pixels::{Picture, border::Border, picture::packed_bytes, with_room},
     prelude::*,
 };
@@ -167,7 +168,7 @@ impl Frame<'_> {
     }
 
     fn fill(&self, out: &mut [u8]) {
-        out.chunks_exact_mut(self.level.len()).for_each(|it| it.copy_from_slice(self.level));
+        fill_with(out, self.level, false);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `full`: a tensor of one value.
 
 use super::shapes::{known, ranked, tensor_of, whole_numbers};
-use crate::prelude::*;
+use crate::{fill::fill_with, prelude::*};
 
 function! {
     /// A tensor of the extents `shape` whose every element is `value`.
@@ -38,9 +38,10 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     };
     Ok(Kernel::compute(move |args, out| {
         let value = args.tensor(1);
+        let is_far = out.is_far();
         let room = out.room(value.dtype(), Shape::new(&extents))?;
         let element = value.as_bytes().unwrap_or_default();
-        room.chunks_exact_mut(element.len()).for_each(|to| to.copy_from_slice(element));
+        fill_with(room, element, is_far);
         Ok(())
     }))
 }

@@ -6,6 +6,7 @@ use super::super::{
     order::lineage,
 };
 use super::terms::{Lane, Part, Tail, Terms};
+use crate::fill::fill_with;
 use plan::{DType, Extent, Field, Type, shown_bytes};
 use runtime::{
     Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, ROWS_END_TO_END_MAX, Shape,
@@ -235,10 +236,8 @@ impl Lane {
 
     fn fill(&self, room: &mut [u8]) {
         match &self.pad {
-            Some(pad) if pad.iter().any(|it| *it != 0) => {
-                room.chunks_exact_mut(pad.len()).for_each(|it| it.copy_from_slice(pad));
-            }
-            _ => room.fill(0),
+            Some(pad) => fill_with(room, pad, false),
+            None => room.fill(0),
         }
     }
 }
