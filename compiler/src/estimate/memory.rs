@@ -134,7 +134,8 @@ fn before(stages: &IdVec<StageId, Stage>, slowest: Option<&StepEstimate>) -> Vec
     before
 }
 
-/// Chunks of a stage that are being made or wait, where the next one is slower, and those that it is at.
+/// Chunks of a stage that are being made or wait, where the next one is slower, and those that its workers are
+/// at.
 fn queued(stage: &Stage, cores: u32) -> f64 {
     let workers = cores as usize;
     let chunks = match &stage.code {
@@ -143,7 +144,7 @@ fn queued(stage: &Stage, cores: u32) -> f64 {
         }
         _ => under_way::chunks_computed(workers),
     };
-    chunks as f64 + CHUNKS_WAITING
+    (chunks + workers) as f64
 }
 
 /// The batches of so many rows and bytes that `own` gathers, where several workers write into them and it is known what
