@@ -71,11 +71,11 @@ impl Segment {
     pub(super) fn each(&self, seed: u64, visit: &mut dyn FnMut(u32, Found)) -> io::Result<()> {
         let mut all = (&self.index).take(self.index_len);
         let mut block = vec![0; READ_RECORDS * BYTES];
-        let mut number = 0;
+        let (mut number, mut left) = (0, self.values_len);
         loop {
             let n_bytes = filled(&mut all, &mut block)?;
             for written in block[..n_bytes].chunks_exact(BYTES) {
-                visit(number, self.sound(Record::read(&whole(written), seed)));
+                visit(number, self.sound(Record::read(&whole(written), seed), &mut left));
                 number += 1;
             }
             if n_bytes < block.len() {
@@ -120,14 +120,18 @@ impl Segment {
         let _ = self.values.set_len(values);
     }
 
-    /// A value that reaches past the end of its file is not there.
-    fn sound(&self, found: Found) -> Found {
-        match found {
-            Found::Record(it) => match it.offset.checked_add(it.len() as u64) {
-                Some(end) if end <= self.values_len => Found::Record(it),
-                _ => Found::Damaged,
-            },
-            other => other,
+    /// A value that reaches past the end of its file is not there; nor is one where the values before take
+    /// more than is `left` of the file: they lie beside each other, so who reads all reads no byte twice.
+    fn sound(&self, found: Found, left: &mut u64) -> Found {
+        let Found::Record(it) = found else { return found };
+        let len = it.len() as u64;
+        let ends_within = it.offset.checked_add(len).is_some_and(|end| end <= self.values_len);
+        match left.checked_sub(len).filter(|_| ends_within) {
+            Some(rest) => {
+                *left = rest;
+                Found::Record(it)
+            }
+            None => Found::Damaged,
         }
     }
 }

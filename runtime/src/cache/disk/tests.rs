@@ -114,6 +114,25 @@ fn a_flipped_byte_costs_one_value_and_is_told() {
 }
 
 #[test]
+fn values_that_lie_in_each_other_are_damage() {
+    let folder = Folder::new("each-other");
+    fill(&folder.open(1 << 30), 0..3);
+    let ([index, values], seed) = (folder.files(), xxh3_64(ADDRESS.as_bytes()));
+    // A thousand keys of what is at the begin, in place of the three.
+    let value = value(0);
+    let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let record = |key: u64| {
+        let of = (u128::from(key) << 64, &Tensor::new(&[2, 3], &value));
+        Record::new(of, 0, (&bytes, seed)).written(seed)
+    };
+    fs::write(index, (0..1000).flat_map(record).collect::<Vec<u8>>()).unwrap();
+    let most = fs::metadata(values).unwrap().len() / bytes.len() as u64;
+    let stats = folder.open(1 << 30).stats();
+    assert!((1..=most).contains(&stats.entries), "{stats:?}");
+    assert_eq!(stats.entries + stats.damaged, 1000);
+}
+
+#[test]
 fn a_place_beyond_all_numbers_is_damage() {
     let folder = Folder::new("beyond");
     fill(&folder.open(1 << 30), 0..3);
