@@ -28,8 +28,10 @@ pub(crate) enum Called {
 /// Calls on one value.
 macro_rules! of_one {
     ($name:ident, $ty:ty, $f:expr) => {
+        /// # Safety
+        /// At `a` lie `n` values, aligned, which nobody else uses.
         unsafe extern "C" fn $name(a: *mut u8, _: *const u8, n: usize) {
-            // SAFETY: the code hands over a block of its own, with room for `n` of them.
+            // SAFETY: the caller has `n` of them there, to itself: a block of the code's own.
             let all = unsafe { slice::from_raw_parts_mut(a.cast::<$ty>(), n) };
             all.iter_mut().for_each(|it| *it = $f(*it));
         }
@@ -39,8 +41,11 @@ macro_rules! of_one {
 /// Calls on two values.
 macro_rules! of_two {
     ($name:ident, $ty:ty, $f:expr) => {
+        /// # Safety
+        /// At `a` and `b` lie `n` values each, aligned and apart; nobody else uses those at `a`, or
+        /// writes those at `b`.
         unsafe extern "C" fn $name(a: *mut u8, b: *const u8, n: usize) {
-            // SAFETY: the code hands over two blocks of its own, which lie apart.
+            // SAFETY: the caller has `n` of them at both, apart: two blocks of the code's own.
             let (all, by) = unsafe {
                 (
                     slice::from_raw_parts_mut(a.cast::<$ty>(), n),

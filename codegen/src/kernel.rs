@@ -49,7 +49,7 @@ impl Kernel {
         let inputs = program.inputs.iter().map(|it| (it.dtype.size(), it.layout));
         let outputs = program.outputs.iter().map(|it| (program.dtype(it.op).size(), it.layout));
         Self {
-            // SAFETY: the caller says so.
+            // SAFETY: the caller says that code of this type lies there.
             code: unsafe { mem::transmute::<*const u8, Code>(memory.function(at)) },
             block: body::block(program),
             operands: inputs.chain(outputs).collect(),
@@ -62,7 +62,7 @@ impl Kernel {
     ///
     /// # Safety
     /// Each place holds `n` elements of its dtype, as its layout says (one, where it is
-    /// [`Layout::Same`]); no result lies where another operand or result does.
+    /// [`Layout::Same`], which no result's is); no result lies where another operand or result does.
     pub unsafe fn run(&self, places: &[Place], n: usize) {
         assert_eq!(places.len(), self.operands.len(), "a place for each operand");
         let blocks = n / self.block;
@@ -77,7 +77,7 @@ impl Kernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`], for whole blocks.
+    /// As [`Kernel::run`], for `blocks` whole blocks, at least one, and with all places.
     unsafe fn blocks(&self, places: &[Place], blocks: usize) {
         let (inputs, outputs) = places.split_at(self.n_inputs);
         // SAFETY: the code reads and writes these places, and so many blocks of them.
@@ -87,7 +87,7 @@ impl Kernel {
     /// The elements `from..to`, fewer than a block, in a block of their own.
     ///
     /// # Safety
-    /// As [`Kernel::run`].
+    /// As [`Kernel::run`], for `to` elements, fewer than a block from `from` on, and with all places.
     unsafe fn rest(&self, places: &[Place], from: usize, to: usize) {
         let mut room: [Rest; OPERANDS_MAX] = [[0; body::BLOCK_MAX]; OPERANDS_MAX];
         let mut own = [Place { first: ptr::null_mut(), step: 0 }; OPERANDS_MAX];
@@ -123,7 +123,7 @@ impl Kernel {
 }
 
 /// # Safety
-/// The operand has the element `at`.
+/// At `place` lie elements of this size in this layout, the one numbered `at` among them.
 unsafe fn element(place: &Place, (size, layout): (usize, Layout), at: usize) -> *mut u8 {
     let step = if layout == Layout::Dense { size as isize } else { place.step };
     // SAFETY: the caller says that it is there.
@@ -131,9 +131,9 @@ unsafe fn element(place: &Place, (size, layout): (usize, Layout), at: usize) -> 
 }
 
 /// # Safety
-/// There are `size` bytes at both.
+/// `size` is 1, 2, 4 or 8; so many bytes can be read at `from` and written at `to`.
 unsafe fn copy(from: *const u8, to: *mut u8, size: usize) {
-    // SAFETY: the caller says so; sizes are those of elements.
+    // SAFETY: the caller says that as many bytes are there; they need not be aligned.
     unsafe {
         match size {
             1 => *to = *from,

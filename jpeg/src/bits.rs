@@ -25,10 +25,10 @@ impl Bits {
     /// Makes at least 56 bits ready.
     ///
     /// # Safety
-    /// Eight bytes can be read.
+    /// Eight bytes can be read at `at`.
     #[inline(always)]
     pub(crate) unsafe fn refill(&mut self) {
-        // SAFETY: by the caller.
+        // SAFETY: the caller says that eight bytes can be read there; they need not be aligned.
         let next = u64::from_be(unsafe { self.at.cast::<u64>().read_unaligned() });
         self.bits |= next >> self.n;
         self.at = self.at.wrapping_add(((63 - self.n) >> 3) as usize);

@@ -25,7 +25,7 @@ pub(crate) struct Place {
 
 // SAFETY: a place is looked at only by the run that wrote it.
 unsafe impl Send for Place {}
-// SAFETY: as above.
+// SAFETY: of one that is shared, only the addresses can be read.
 unsafe impl Sync for Place {}
 
 /// A coefficient that is to be written: where its value's code stands, and what its bits begin with.
@@ -37,7 +37,7 @@ pub(crate) struct Later {
 
 // SAFETY: it is looked at only by the run that wrote it.
 unsafe impl Send for Later {}
-// SAFETY: as above.
+// SAFETY: of one that is shared, only the address and bits can be read.
 unsafe impl Sync for Later {}
 
 /// Coefficients that are left to be written at a time; more are written before the next look-ups.

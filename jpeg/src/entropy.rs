@@ -103,15 +103,19 @@ pub(crate) fn of(tier: Tier) -> Run {
     }
 }
 
+/// # Safety
+/// The processor has AVX2, BMI1 and BMI2; else as for [`State::run`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 unsafe fn run_bmi2(state: &mut State, limits: &Limits) -> Stop {
-    // SAFETY: by the caller; the processor has AVX2.
+    // SAFETY: the caller keeps what `run` asks for, and the processor has AVX2.
     unsafe { state.run(limits, write_values_avx2) }
 }
 
+/// # Safety
+/// As for [`State::run`].
 unsafe fn run_anywhere(state: &mut State, limits: &Limits) -> Stop {
-    // SAFETY: by the caller.
+    // SAFETY: the caller keeps what `run` asks for.
     unsafe { state.run(limits, write_values) }
 }
 
@@ -167,14 +171,17 @@ fn sum(scan: &mut Scan<'_>, places: &[Place]) -> Result<(), Error> {
 }
 
 /// Writes the coefficients that were left to be written.
+///
+/// # Safety
+/// The first `n` of `to.later` were written by [`State`], for blocks that `to` still has.
 #[inline(never)]
 unsafe fn settle(scan: &Scan<'_>, to: &Blocks, n: usize) -> Result<(), Error> {
     let value_max = value_max(scan.factor_max);
     for later in &to.later[..n] {
-        // SAFETY: the caller has had them written, in blocks of `to`.
+        // SAFETY: the caller has had it written; it lies in a block of `to`.
         let code = u32::from(unsafe { later.at.read() });
         let value = extend(later.bits << (code >> 4), code & 15);
-        // SAFETY: as above.
+        // SAFETY: a coefficient lies there, aligned, whose first byte was just read.
         unsafe { later.at.cast::<i16>().write(value as i16) };
         if value.unsigned_abs() > value_max && !scan.allows(to, later.at, value) {
             return Err(OUT_OF_RANGE);
@@ -194,8 +201,8 @@ impl Scan<'_> {
 }
 
 /// # Safety
-/// The places are those of [`Blocks::begin`], their tables are alive, and the last but one is that
-/// to stop at.
+/// The places are those of the last [`Blocks::begin`], and their tables are alive; that at the end
+/// of `places` is one to stop at, with another behind it. The processor has what `run` needs.
 unsafe fn read_blocks(
     scan: &mut Scan<'_>,
     to: &mut Blocks,
@@ -218,9 +225,9 @@ unsafe fn read_blocks(
         // SAFETY: the state is one between two symbols, of places that there are.
         let stop = unsafe { run(&mut at, &limits) };
         match stop {
-            // SAFETY: as above; the block is not that to stop at.
+            // SAFETY: the state is what `run` left; the block is not that to stop at.
             Stop::Single(entry) if at.to != stop_at => unsafe { at.single(entry)? },
-            // SAFETY: as above; the entry was written.
+            // SAFETY: the state is what `run` left; the entry was written, and not taken.
             Stop::Over(entry) => unsafe { at.over(entry)? },
             _ => {
                 scan.source.cursor = at.bits.cursor(room);
@@ -278,8 +285,9 @@ impl State {
     /// Reads until there is something out of the ordinary.
     ///
     /// # Safety
-    /// A state that [`read_blocks`] or this gave, with places up to the block to stop at; as many
-    /// bytes as [`Source::safe`] says can be read behind the limit.
+    /// A state that [`read_blocks`] or this gave; its places, up to that to stop at, and their tables
+    /// are still there. Eight bytes can be read at the first limit, and [`LOOKUPS`] values written
+    /// at the second one. The processor has what `write` needs, which writes 16 bytes.
     #[inline(always)]
     unsafe fn run(&mut self, limits: &Limits, write: unsafe fn(u64, *mut u8)) -> Stop {
         let mut it = *self;
@@ -287,7 +295,7 @@ impl State {
             if it.bits.at > limits.at || it.later > limits.later {
                 break Stop::Limit;
             }
-            // SAFETY: by the caller.
+            // SAFETY: `at` is not beyond the limit, at which there are eight bytes.
             unsafe { it.bits.refill() };
             for _ in 0..LOOKUPS {
                 let window = (it.bits.bits >> (64 - huffman::BITS)) as usize;
@@ -314,11 +322,12 @@ impl State {
     /// Writes what an entry says, eight coefficients at once, and its bits for what it does not say.
     ///
     /// # Safety
-    /// `to` lies in a block, behind which is another one; there is room in `later`.
+    /// `to` lies in a block, behind which is another one; `entry` is of a table; there is room in
+    /// `later`. The processor has what `write` needs, which writes 16 bytes.
     #[inline(always)]
     unsafe fn write(&mut self, entry: u64, write: unsafe fn(u64, *mut u8)) {
         let at = self.to.wrapping_add(entry as usize >> 8 & 254);
-        // SAFETY: by the caller.
+        // SAFETY: no entry passes over more than 15 coefficients first; `later` has room.
         unsafe {
             write(entry >> 24, at);
             self.later.write(Later { at, bits: self.bits.bits });
@@ -329,13 +338,13 @@ impl State {
     /// Goes on in the block at `end`, or with the next block if `entry` ends this one.
     ///
     /// # Safety
-    /// `next` is a place with one before it.
+    /// `next` and the place before it can be read.
     #[inline(always)]
     unsafe fn choose(&mut self, entry: u64, end: *mut u8) {
-        // SAFETY: by the caller.
+        // SAFETY: the place before `next` can be read, says the caller.
         let ac = unsafe { (*self.next.sub(1)).tables.wrapping_add(TO_AC) };
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: by the caller; a place is two addresses, read in place of `to` and `table`.
+        // SAFETY: `next` can be read; a place is two addresses, read in place of `to` and `table`.
         unsafe {
             let (mut to, mut table, mut next) = (end, ac, self.next);
             // Compilers take two instructions to get at the bit.
@@ -358,7 +367,7 @@ impl State {
         {
             use std::hint::select_unpredictable;
             let is_end = entry & END != 0;
-            // SAFETY: by the caller.
+            // SAFETY: `next` can be read, says the caller.
             let next = unsafe { self.next.read() };
             self.to = select_unpredictable(is_end, next.block, end);
             self.table = select_unpredictable(is_end, next.tables, ac);
@@ -369,10 +378,10 @@ impl State {
     /// The table for DC coefficients of the block's component, and the other one.
     ///
     /// # Safety
-    /// The block is not that to stop at.
+    /// The place before `next` is not that to stop at, and its codec is still there for `'a`.
     #[inline(always)]
     unsafe fn tables<'a>(&self) -> (&'a Table, &'a Table) {
-        // SAFETY: by the caller, the tables are those of a codec.
+        // SAFETY: the tables of all places but those to stop at are those of a codec.
         let codec = unsafe { &*(*self.next.sub(1)).tables.cast::<Codec>() };
         (&codec.dc, &codec.ac)
     }
@@ -380,11 +389,12 @@ impl State {
     /// Reads the one symbol that comes next, of which the look-up gave `entry`.
     ///
     /// # Safety
-    /// As for [`Self::run`]; the block is not that to stop at.
+    /// The state is one as for [`Self::run`], in a block that is not that to stop at; eight bytes
+    /// can be read, and there is room in `later`.
     #[cold]
     #[inline(never)]
     unsafe fn single(&mut self, entry: u64) -> Result<(), Error> {
-        // SAFETY: by the caller.
+        // SAFETY: the caller has the eight bytes, and the block is not that to stop at.
         let (dc, ac) = unsafe {
             self.bits.refill();
             self.tables()
@@ -398,7 +408,7 @@ impl State {
         if !is_end && 2 * run >= left {
             return Err(TOO_LONG);
         }
-        // SAFETY: by the caller; it lies in the block.
+        // SAFETY: the value lies in the block, and there is room; places lie around `next`.
         unsafe {
             if !is_end {
                 self.later_or_now(symbol);
@@ -413,15 +423,15 @@ impl State {
     /// Writes the value of a symbol; leaves it to be looked at with those that are found later.
     ///
     /// # Safety
-    /// It belongs to the block.
+    /// The coefficient that is `symbol.run` behind `to` is of its block; there is room in `later`.
     unsafe fn later_or_now(&mut self, symbol: Symbol) {
         let at = self.to.wrapping_add(2 * symbol.run);
         if symbol.size == 0 {
-            // SAFETY: by the caller.
+            // SAFETY: the coefficient is one of the block, and aligned.
             return unsafe { at.cast::<i16>().write(symbol.value) };
         }
         let len = symbol.bits - symbol.size;
-        // SAFETY: by the caller; there is room.
+        // SAFETY: the coefficient is one of the block, and aligned; `later` has room.
         unsafe {
             at.cast::<i16>().write(symbol.size as i16);
             self.later.write(Later { at, bits: self.bits.bits << len });
@@ -432,13 +442,15 @@ impl State {
     /// Reads the symbols of `entry` up to the end of the block, which it reaches or runs over.
     ///
     /// # Safety
-    /// As for [`Self::run`]; the entry was written, its bits were not taken.
+    /// As for [`Self::single`], for each symbol of `entry`, which is that of the look-up: it was
+    /// written, and its bits were not taken.
     #[cold]
     #[inline(never)]
     unsafe fn over(&mut self, entry: u64) -> Result<(), Error> {
         let end = self.to.wrapping_add(entry as usize >> 16 & 127);
         let block_end = (self.to.addr() | (BLOCK_BYTES - 1)) + 1;
-        // SAFETY: by the caller.
+        // SAFETY: behind the block lies another one; `single` is called in this one, for no more
+        // symbols than `entry` has.
         unsafe {
             if end.addr() == block_end && entry & END == 0 {
                 self.bits.take(entry as u32 & 255);
@@ -460,11 +472,11 @@ impl State {
 /// Writes eight coefficients, each of which a byte of `values` says.
 ///
 /// # Safety
-/// 16 bytes can be written.
+/// 16 bytes can be written at `to`.
 #[inline(always)]
 unsafe fn write_values(values: u64, to: *mut u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every such processor has SSE2; by the caller.
+    // SAFETY: every such processor has SSE2; the caller has 16 bytes, which need not be aligned.
     unsafe {
         use std::arch::x86_64::*;
         let values = _mm_cvtsi64_si128(values as i64);
@@ -472,7 +484,7 @@ unsafe fn write_values(values: u64, to: *mut u8) {
         _mm_storeu_si128(to.cast(), values);
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: by the caller.
+    // SAFETY: the caller has 16 bytes, which need not be aligned.
     unsafe {
         let values = values.to_le_bytes().map(|it| i16::from(it as i8));
         to.cast::<[i16; 8]>().write_unaligned(values);
@@ -482,12 +494,12 @@ unsafe fn write_values(values: u64, to: *mut u8) {
 /// The same in one instruction.
 ///
 /// # Safety
-/// The processor has AVX2, and 16 bytes can be written.
+/// The processor has AVX2, and 16 bytes can be written at `to`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn write_values_avx2(values: u64, to: *mut u8) {
     use std::arch::x86_64::*;
-    // SAFETY: by the caller.
+    // SAFETY: the caller has AVX2, and 16 bytes, which need not be aligned.
     unsafe {
         _mm_storeu_si128(to.cast(), _mm_cvtepi8_epi16(_mm_cvtsi64_si128(values as i64)));
     }

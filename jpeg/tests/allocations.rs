@@ -16,12 +16,12 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|it| it.set(it.get() + 1));
-        // SAFETY: by the caller.
+        // SAFETY: the system is asked for what the caller may ask for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: by the caller.
+        // SAFETY: the system gave it for this layout, to a caller that is done with it.
         unsafe { System.dealloc(at, layout) }
     }
 }

@@ -250,6 +250,10 @@ fn element<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound<'
 }
 
 /// `bf_getbuffer`: always with shape and strides, in C order, to be written too.
+///
+/// # Safety
+/// The thread is attached to the interpreter; `object` is of our type, and a view can be written at
+/// `view`.
 unsafe extern "C" fn getbuffer(
     object: *mut ffi::PyObject,
     view: *mut c_void,
@@ -289,6 +293,11 @@ unsafe extern "C" fn getbuffer(
     0
 }
 
+/// `tp_dealloc`.
+///
+/// # Safety
+/// The thread is attached to the interpreter; `object` is of our type or a subclass, and nobody
+/// refers to it.
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     // SAFETY: CPython gives an object of our type, or of a subclass, that nobody refers to. The
     // type of an object on the heap is referred to by it, and goes after it.

@@ -50,11 +50,15 @@ struct Private {
     _held: Held,
 }
 
+/// # Safety
+/// `schema` is one of ours, and can be written.
 unsafe extern "C" fn release_schema(schema: *mut Schema) {
     // SAFETY: ours, which points to nothing that must be freed.
     unsafe { (*schema).release = None };
 }
 
+/// # Safety
+/// `array` is one of ours, not released yet, and can be written.
 unsafe extern "C" fn release_array(array: *mut Array) {
     // SAFETY: ours, released once: then `release` says so.
     unsafe {
@@ -63,6 +67,8 @@ unsafe extern "C" fn release_array(array: *mut Array) {
     }
 }
 
+/// # Safety
+/// The thread is attached to the interpreter; `capsule` holds a schema of ours, and goes.
 unsafe extern "C" fn drop_schema(capsule: *mut ffi::PyObject) {
     // SAFETY: a capsule of ours; who takes the schema leaves one that is released.
     unsafe {
@@ -74,8 +80,10 @@ unsafe extern "C" fn drop_schema(capsule: *mut ffi::PyObject) {
     }
 }
 
+/// # Safety
+/// The thread is attached to the interpreter; `capsule` holds an array of ours, and goes.
 unsafe extern "C" fn drop_array(capsule: *mut ffi::PyObject) {
-    // SAFETY: as above.
+    // SAFETY: a capsule of ours; who takes the array leaves one that is released.
     unsafe {
         let array = ffi::PyCapsule_GetPointer(capsule, ARRAY.as_ptr()).cast::<Array>();
         if let Some(release) = (*array).release {

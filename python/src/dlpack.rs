@@ -109,17 +109,24 @@ fn data_type(dtype: DType) -> DataType {
     DataType { code, bits: 8 * dtype.size() as u8, lanes: 1 }
 }
 
+/// # Safety
+/// `it` came out of a box, and nobody uses it any more.
 unsafe extern "C" fn drop_plain(it: *mut Plain) {
     // SAFETY: whoever took the tensor says so once; it came out of a box.
     drop(unsafe { Box::from_raw(it) });
 }
 
+/// # Safety
+/// `it` came out of a box, and nobody uses it any more.
 unsafe extern "C" fn drop_versioned(it: *mut Versioned) {
-    // SAFETY: as above.
+    // SAFETY: whoever took the tensor says so once; it came out of a box.
     drop(unsafe { Box::from_raw(it) });
 }
 
 /// The capsule of a tensor that nobody has taken.
+///
+/// # Safety
+/// The thread is attached to the interpreter; `capsule` is one of ours, and goes.
 unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
     // SAFETY: a capsule of ours; one that was taken has another name by then.
     unsafe {

@@ -100,7 +100,7 @@ pub struct Tensor<'a> {
 
 // SAFETY: a tensor is a shared reference to plain bytes.
 unsafe impl Send for Tensor<'_> {}
-// SAFETY: as above.
+// SAFETY: a tensor only reads its bytes, which nobody writes while it lives.
 unsafe impl Sync for Tensor<'_> {}
 
 impl<'a> Tensor<'a> {
@@ -324,7 +324,7 @@ impl<'a> Tensor<'a> {
             // SAFETY: `at` counts through the tensor's own extents.
             let mut from = unsafe { self.data.as_ptr().offset(start) };
             for to in row.chunks_exact_mut(SIZE) {
-                // SAFETY: as above; the last step may leave the tensor, but is not read.
+                // SAFETY: it is an element of the tensor's; the last step may leave it, but is not read.
                 unsafe { to.copy_from_slice(slice::from_raw_parts(from, SIZE)) };
                 from = from.wrapping_offset(stride);
             }

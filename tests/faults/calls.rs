@@ -30,6 +30,8 @@ fn granted(instead: Instead, n_bytes: size_t) -> size_t {
 /// Defines calls that get a file's number, a buffer and a length.
 macro_rules! transfers {
     ($($name:ident = $system:ident, $call:ident, ($buffer:ty $(, $at:ident: $kind:ty)?);)*) => {$(
+        /// # Safety
+        /// `n_bytes` bytes can be read or written at `buffer`, whichever the call does there.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(
             file: c_int, buffer: $buffer, n_bytes: size_t $(, $at: $kind)?
@@ -55,6 +57,8 @@ transfers! {
 /// As the C library's; where it falls short, it moves the first piece alone.
 macro_rules! pieces {
     ($($name:ident = $whole:ident, $one:ident, $call:ident;)*) => {$(
+        /// # Safety
+        /// There are `n_pieces` pieces, and at each the bytes that it says, to be read or written.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(
             file: c_int, pieces: *const libc::iovec, n_pieces: c_int
@@ -84,6 +88,8 @@ pieces! {
 /// Defines calls that get a path first, and go on as one that gets a folder's number before it.
 macro_rules! on_paths {
     ($($name:ident($($at:ident: $kind:ty),*) = $call:ident, $system:ident($($sent:expr),*);)*) => {$(
+        /// # Safety
+        /// Each path is a text of C, or null.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(path: *const c_char $(, $at: $kind)*) -> c_int {
             // SAFETY: the caller gives a text of C.
@@ -103,6 +109,8 @@ on_paths! {
     mkdir(mode: mode_t) = Make, SYS_mkdirat(mode);
 }
 
+/// # Safety
+/// `path` is a text of C, or null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn openat(
     folder: c_int,
@@ -116,6 +124,8 @@ unsafe extern "C" fn openat(
     unsafe { libc::syscall(libc::SYS_openat, folder, path, flags, mode) as c_int }
 }
 
+/// # Safety
+/// `path` is a text of C, or null; `found` can be written, or is null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn statx(
     folder: c_int,
@@ -133,6 +143,8 @@ unsafe extern "C" fn statx(
 /// Defines calls that get a file's number alone.
 macro_rules! on_files {
     ($($name:ident = $system:ident;)*) => {$(
+        /// # Safety
+        /// Nothing is asked for: a number that is no file's is refused.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(file: c_int) -> c_int {
             unless_failed!(at_file(Call::Sync, file), -1);
@@ -147,6 +159,8 @@ on_files! {
     fdatasync = SYS_fdatasync;
 }
 
+/// # Safety
+/// `path` is a text of C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn opendir(path: *const c_char) -> *mut libc::DIR {
     type Behind = unsafe extern "C" fn(*const c_char) -> *mut libc::DIR;
@@ -158,6 +172,8 @@ unsafe extern "C" fn opendir(path: *const c_char) -> *mut libc::DIR {
     unsafe { mem::transmute::<usize, Behind>(behind)(path) }
 }
 
+/// # Safety
+/// `folder` was opened and is not closed; no other thread reads it meanwhile.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn readdir64(folder: *mut libc::DIR) -> *mut libc::dirent64 {
     type Behind = unsafe extern "C" fn(*mut libc::DIR) -> *mut libc::dirent64;

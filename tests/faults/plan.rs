@@ -94,7 +94,7 @@ pub(crate) fn at_file(call: Call, file: c_int) -> Instead {
 /// `path` is a text of C, or null.
 pub(crate) unsafe fn at_path(call: Call, path: *const libc::c_char) -> Instead {
     match Plan::of(call) {
-        // SAFETY: as the caller has promised; it is not null.
+        // SAFETY: it is not null, so it is a text of C, says the caller.
         Some(plan) if !path.is_null() => plan.decide(unsafe { CStr::from_ptr(path) }.to_bytes()),
         _ => Instead::Nothing,
     }

@@ -37,6 +37,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/no-file-is-long", short),
         trial("tidy/every-code-is-told-once", codes),
         trial("tidy/nothing-is-both-here-and-later", later),
+        trial("tidy/every-unsafe-function-says-what-it-asks", obligations),
         trial("tidy/every-experiment-has-its-tests", experiments),
     ]
 }
@@ -114,6 +115,61 @@ fn later() -> Result<(), Failed> {
         Some((name, _)) => Err(format!("`{name}` is here").into()),
         None => Ok(()),
     }
+}
+
+/// What a caller has to see to. Clippy's `missing_safety_doc` would ask the same of private
+/// functions, but of safe ones too that are compiled for some processors only.
+fn obligations() -> Result<(), Failed> {
+    let mut silent = Vec::new();
+    // These are workspaces of their own.
+    for name in ARROWS.iter().map(|it| it.0).chain(["editor", "fuzz", "python"]) {
+        for file in rust_files(&root().join(name)) {
+            let text = fs::read_to_string(&file)?;
+            silent.extend(unsafe_without_doc(&text).map(|it| format!("{}:{it}", file.display())));
+        }
+    }
+    if silent.is_empty() {
+        return Ok(());
+    }
+    Err(format!("unsafe functions whose docs lack `# Safety`:\n{}", silent.join("\n")).into())
+}
+
+/// The lines of unsafe functions whose docs have no such section. A trait has it for the methods
+/// of its implementations.
+fn unsafe_without_doc(text: &str) -> impl Iterator<Item = usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    // The last line of an implementation of a trait, or of a block of foreign functions.
+    let mut end = None;
+    for (i, &line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let is_impl =
+            code.trim_start_matches("unsafe ").starts_with("impl") && code.contains(" for ");
+        let is_foreign = code.starts_with("unsafe extern ") && !code.contains("fn ");
+        if end.is_none() && (is_impl || is_foreign) && !code.ends_with('}') {
+            end = Some(format!("{}}}", &line[..line.len() - code.len()]));
+        }
+        if end.as_deref() == Some(line) {
+            end = None;
+        }
+        let above = lines[..i].iter().rev().map(|it| it.trim_start());
+        let mut doc = above.take_while(|it| {
+            it.starts_with("//") || !(it.is_empty() || it.ends_with(['{', '}', ';']))
+        });
+        if end.is_none() && is_unsafe_function(code) && !doc.any(|it| it == "/// # Safety") {
+            found.push(i + 1);
+        }
+    }
+    found.into_iter()
+}
+
+/// Whether a line begins one; the type of one has no name.
+fn is_unsafe_function(code: &str) -> bool {
+    let Some((before, after)) = code.split_once("unsafe ") else { return false };
+    let Some((abi, _)) = after.split_once("fn ") else { return false };
+    let is_modifier = |it: &str| it.starts_with("pub") || it == "const" || it == "$vis";
+    before.split(' ').all(|it| it.is_empty() || is_modifier(it))
+        && (abi.is_empty() || abi.starts_with("extern "))
 }
 
 /// The table of `docs/SECURITY.md` names tests that are there.

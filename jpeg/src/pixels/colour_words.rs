@@ -45,14 +45,21 @@ pub(super) unsafe fn interleave<V: Words>(planes: [&[u8]; 3], to: &mut [u8]) -> 
     true
 }
 
+/// A vector of each plane.
+///
+/// # Safety
+/// The processor has the instructions of `V`, and all planes have `V::BYTES` bytes from `i` on.
 #[inline(always)]
 unsafe fn load_3<V: Words>(planes: [&[u8]; 3], i: usize) -> [V; 3] {
     let [a, b, c] = planes;
-    // SAFETY: the caller's, for the instructions and a vector of bytes at i of all three.
+    // SAFETY: the caller has the instructions, and a vector of bytes at i of all three.
     unsafe { [V::load(a.as_ptr().add(i)), V::load(b.as_ptr().add(i)), V::load(c.as_ptr().add(i))] }
 }
 
 /// Bytes of y, cb and cr to bytes of red, green and blue.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn rgb<V: Words>(bytes: [V; 3]) -> [V; 3] {
     let [y, cb, cr] = bytes;
@@ -72,6 +79,9 @@ unsafe fn rgb<V: Words>(bytes: [V; 3]) -> [V; 3] {
 /// The formulas of `colour::ycc_to_rgb` in 16 bits: a factor is split into the part that fits
 /// (1.402 = 1 + 0.402, 1.772 = 2 - 0.228, -0.714136 = -1 + 0.285864), and the rest is taken of
 /// twice the value, so that half of the product's upper word is what has to be rounded.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn rgb_words<V: Words>(words: [V; 3]) -> [V; 3] {
     // SAFETY: the caller has the instructions.

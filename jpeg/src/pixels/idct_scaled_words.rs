@@ -7,7 +7,8 @@ use super::words::Words;
 /// `V::LANES` blocks of 4x4: reads 64 words of each, writes four rows of 4 bytes of each.
 ///
 /// # Safety
-/// The processor has the instructions of `V`; the blocks and the rows are there.
+/// The processor has the instructions of `V`; `64 * V::LANES` words lie at `blocks`, aligned, and
+/// four rows of `4 * V::LANES` bytes can be written at `out`, `stride` apart.
 #[inline(always)]
 pub(super) unsafe fn group_4<V: Words>(
     blocks: *const i16,
@@ -15,7 +16,7 @@ pub(super) unsafe fn group_4<V: Words>(
     out: *mut u8,
     stride: usize,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller has the instructions, the blocks, and four rows for them.
     unsafe {
         let x = V::rows(blocks, quant.as_ptr());
         let zero = V::zero();
@@ -38,12 +39,20 @@ pub(super) unsafe fn group_4<V: Words>(
     }
 }
 
+/// The lower words of both, by turns.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn lo<V: Words>(pair: (V, V)) -> V {
     // SAFETY: the caller has the instructions.
     unsafe { pair.0.lo16(pair.1) }
 }
 
+/// The upper words of both, by turns.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn hi<V: Words>(pair: (V, V)) -> V {
     // SAFETY: the caller has the instructions.
@@ -51,6 +60,9 @@ unsafe fn hi<V: Words>(pair: (V, V)) -> V {
 }
 
 /// Four values of four columns of a lane; `x0` holds words times 2^16, the others pairs of words.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn quarter<V: Words, const SHIFT: i32>(x0: V, x26: V, x37: V, x15: V) -> [V; 4] {
     // SAFETY: the caller has the instructions.
@@ -74,7 +86,8 @@ unsafe fn quarter<V: Words, const SHIFT: i32>(x0: V, x26: V, x37: V, x15: V) -> 
 /// `V::LANES` blocks of 2x2: reads 64 words of each, writes two rows of 2 bytes of each.
 ///
 /// # Safety
-/// The processor has the instructions of `V`; the blocks and the rows are there.
+/// The processor has the instructions of `V`; `64 * V::LANES` words lie at `blocks`, aligned, and
+/// two rows of `2 * V::LANES` bytes can be written at `out`, `stride` apart.
 #[inline(always)]
 pub(super) unsafe fn group_2<V: Words>(
     blocks: *const i16,
@@ -82,7 +95,7 @@ pub(super) unsafe fn group_2<V: Words>(
     out: *mut u8,
     stride: usize,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller has the instructions, the blocks, and two rows for them.
     unsafe {
         let x = V::rows(blocks, quant.as_ptr());
         let zero = V::zero();
@@ -102,6 +115,10 @@ pub(super) unsafe fn group_2<V: Words>(
     }
 }
 
+/// The odd part of two values.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn odd<V: Words>(x37: V, x15: V) -> V {
     // SAFETY: the caller has the instructions.
@@ -111,6 +128,10 @@ unsafe fn odd<V: Words>(x37: V, x15: V) -> V {
     }
 }
 
+/// Two values of four columns of a lane; `x0` holds words times 2^16.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn pair<V: Words, const SHIFT: i32>(x0: V, odd: V) -> [V; 2] {
     // SAFETY: the caller has the instructions.
@@ -121,6 +142,10 @@ unsafe fn pair<V: Words, const SHIFT: i32>(x0: V, odd: V) -> [V; 2] {
 }
 
 /// Writes the first `N` times `N` signed bytes of each lane as `N` rows of samples.
+///
+/// # Safety
+/// The processor has the instructions of `V`; `N` rows of `N * V::LANES` bytes can be written at
+/// `out`, `stride` apart.
 #[inline(always)]
 unsafe fn write<V: Words, const N: usize>(samples: V, out: *mut u8, stride: usize) {
     let mut lanes = [[0_u8; 16]; 4];

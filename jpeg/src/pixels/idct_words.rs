@@ -8,8 +8,8 @@ use super::words::{LANES_MAX, Words};
 /// As `idct::plain` (`SIDE` 8) and `idct_scaled::plain` (4 and 2).
 ///
 /// # Safety
-/// The processor has the instructions of `V`, `coefs` holds whole blocks, and `out` is as long as
-/// `Kernels::idct` says.
+/// The processor has the instructions of `V`; `SIDE` is 8, 4 or 2; `coefs` holds n whole blocks,
+/// and `out`, unless n is 0, at least `(SIDE - 1) * stride + SIDE * n` bytes.
 #[inline(always)]
 pub(super) unsafe fn idct<V: Words, const SIDE: usize>(
     blocks: &Coded<'_>,
@@ -54,11 +54,12 @@ impl Group<'_> {
     /// To `SIDE` x `SIDE` samples each.
     ///
     /// # Safety
-    /// The processor has the instructions; `V::LANES` blocks and as many rows are there.
+    /// The processor has the instructions of `V`; `SIDE` is 8, 4 or 2; `V::LANES` blocks lie there,
+    /// and `SIDE` rows of `SIDE * V::LANES` bytes can be written at `out`, `stride` apart.
     #[inline(always)]
     unsafe fn transform<V: Words, const SIDE: usize>(self, out: *mut u8, stride: usize) {
         let Self { blocks, factors } = self;
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions, the blocks, and rows for them.
         unsafe {
             match SIDE {
                 8 if are_corners::<V>(blocks) => {
@@ -74,6 +75,9 @@ impl Group<'_> {
 }
 
 /// Whether only the first [`CORNER`] coefficients of `V::LANES` blocks are not 0.
+///
+/// # Safety
+/// The processor has the instructions of `V`; `64 * V::LANES` words can be read at `blocks`.
 #[inline(always)]
 unsafe fn are_corners<V: Words>(blocks: *const i16) -> bool {
     // SAFETY: the caller has the instructions and so many blocks of 128 bytes; what is read begins
@@ -91,9 +95,13 @@ unsafe fn are_corners<V: Words>(blocks: *const i16) -> bool {
 }
 
 /// Writes eight rows of 8 bytes of each lane, of its columns of words.
+///
+/// # Safety
+/// The processor has the instructions of `V`; eight rows of `8 * V::LANES` bytes can be written at
+/// `out`, `stride` apart.
 #[inline(always)]
 unsafe fn write_8<V: Words>(columns: [V; 8], out: *mut u8, stride: usize) {
-    // SAFETY: the caller's, for the instructions and the rows.
+    // SAFETY: the caller has the instructions and the rows, of which two are written at a time.
     unsafe {
         for (i, pair) in rows_of(columns).into_iter().enumerate() {
             let centre = V::splat32(0x8080_8080_u32 as i32);
@@ -103,6 +111,9 @@ unsafe fn write_8<V: Words>(columns: [V; 8], out: *mut u8, stride: usize) {
 }
 
 /// Rows of coefficients to columns of samples.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn whole<V: Words>(rows: [V; 8]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -110,6 +121,9 @@ unsafe fn whole<V: Words>(rows: [V; 8]) -> [V; 8] {
 }
 
 /// As `whole`, of what [`Words::corner`] gives: four columns of four, then eight rows of four.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn corner<V: Words>(even: V, odd: V) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -122,6 +136,9 @@ unsafe fn corner<V: Words>(even: V, odd: V) -> [V; 8] {
 }
 
 /// The second half of `corner`, for four rows.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn four<V: Words>(rows: [V; 4]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -132,6 +149,10 @@ unsafe fn four<V: Words>(rows: [V; 4]) -> [V; 8] {
     }
 }
 
+/// Double words to words: lane by lane those of `a`, then those of `b`.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn joined<V: Words>(a: [V; 8], b: [V; 8]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -150,6 +171,9 @@ unsafe fn joined<V: Words>(a: [V; 8], b: [V; 8]) -> [V; 8] {
 }
 
 /// `half` where the last four coefficients are 0, of pairs of the coefficients 0, 2 and 1, 3.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn quarter<V: Words, const SHIFT: i32>(x02: V, x13: V) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -172,6 +196,9 @@ unsafe fn quarter<V: Words, const SHIFT: i32>(x02: V, x13: V) -> [V; 8] {
 }
 
 /// Eight values of each column, descaled by 2^`SHIFT`; element i of `x` holds coefficient i.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn idct_1d<V: Words, const SHIFT: i32>(x: [V; 8]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -205,6 +232,10 @@ struct Terms<V> {
     x53: V,
 }
 
+/// Eight values of four columns of a lane, in double words.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn half<V: Words, const SHIFT: i32>(it: Terms<V>) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -235,6 +266,9 @@ const fn minus(it: Pair) -> Pair {
 }
 
 /// The eight values of even and odd parts.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn ends<V: Words, const SHIFT: i32>(even: [V; 4], odd: [V; 4]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -253,6 +287,9 @@ unsafe fn ends<V: Words, const SHIFT: i32>(even: [V; 4], odd: [V; 4]) -> [V; 8] 
 }
 
 /// Word j of element i becomes word i of element j, lane by lane.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn transposed<V: Words>(x: [V; 8]) -> [V; 8] {
     // SAFETY: the caller has the instructions.
@@ -275,6 +312,9 @@ unsafe fn transposed<V: Words>(x: [V; 8]) -> [V; 8] {
 }
 
 /// Columns of words to rows of signed bytes, lane by lane two rows an element.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn rows_of<V: Words>(x: [V; 8]) -> [V; 4] {
     // SAFETY: the caller has the instructions.

@@ -22,16 +22,21 @@ macro_rules! tier {
             interleave: $name::interleave,
         };
 
-        /// Each function needs the features and the lengths that `Kernels` says.
+        /// The functions, each compiled with the tier's features.
         mod $name {
             use super::*;
 
+            /// # Safety
+            /// The processor has the features; `SIDE` is 8, and the lengths are as [`Kernels::idct`]
+            /// says, or it is 4 or 2, and they are as [`Kernels::idct_scaled`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn idct<const SIDE: usize>(blocks: &Coded<'_>, out: &mut [u8], stride: usize) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
                 unsafe { idct_words::idct::<$widest, SIDE>(blocks, out, stride) }
             }
 
+            /// # Safety
+            /// The processor has the features; the lengths are as [`Kernels::h2v1`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn h2v1(from: &[u8], to: &mut [u8]) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
@@ -40,6 +45,8 @@ macro_rules! tier {
                 }
             }
 
+            /// # Safety
+            /// The processor has the features; the lengths are as [`Kernels::h2v2`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn h2v2(near: &[u8], far: &[u8], to: &mut [u8]) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
@@ -48,6 +55,8 @@ macro_rules! tier {
                 }
             }
 
+            /// # Safety
+            /// The processor has the features; the lengths are as [`Kernels::h1v2`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn h1v2(near: &[u8], far: &[u8], bias: u16, to: &mut [u8]) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
@@ -56,6 +65,8 @@ macro_rules! tier {
                 }
             }
 
+            /// # Safety
+            /// The processor has the features; the lengths are as [`Kernels::ycc_to_rgb`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn ycc_to_rgb(planes: [&[u8]; 3], to: &mut [u8]) {
                 // SAFETY: the features are enabled; the lengths are the caller's.
@@ -64,6 +75,8 @@ macro_rules! tier {
                 }
             }
 
+            /// # Safety
+            /// The processor has the features; the lengths are as [`Kernels::interleave`] says.
             #[target_feature(enable = $features)]
             pub(super) unsafe fn interleave(planes: [&[u8]; 3], to: &mut [u8]) {
                 // SAFETY: the features are enabled; the lengths are the caller's.

@@ -60,13 +60,19 @@ pub(super) unsafe fn h2v2<V: Words>(near: &[u8], far: &[u8], to: &mut [u8]) -> b
 }
 
 /// 3 near + far of the samples from `i` on.
+///
+/// # Safety
+/// The processor has the instructions of `V`; `V::BYTES / 2` bytes can be read from `i` on at both.
 #[inline(always)]
 unsafe fn column<V: Words>(near: *const u8, far: *const u8, i: usize) -> V {
-    // SAFETY: the caller's, for the instructions and half a vector of bytes at both.
+    // SAFETY: the caller has the instructions, and half a vector of bytes from i on at both.
     unsafe { V::load_wide(far.add(i)).add16(thrice(V::load_wide(near.add(i)))) }
 }
 
 /// 3 it + left + bias, 3 it + right + bias.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn triangle<V: Words>(all: [V; 3], bias: [V; 2]) -> [V; 2] {
     let [left, it, right] = all;
@@ -77,6 +83,10 @@ unsafe fn triangle<V: Words>(all: [V; 3], bias: [V; 2]) -> [V; 2] {
     }
 }
 
+/// 3 it.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn thrice<V: Words>(it: V) -> V {
     // SAFETY: the caller has the instructions.
@@ -86,7 +96,7 @@ unsafe fn thrice<V: Words>(it: V) -> V {
 /// As `upsample::h1v2`, or `false` if the rows are too short.
 ///
 /// # Safety
-/// The processor has the instructions of `V`, and the lengths are equal.
+/// The processor has the instructions of `V`, and the lengths of the three rows are equal.
 #[inline(always)]
 pub(super) unsafe fn h1v2<V: Words>(near: &[u8], far: &[u8], bias: u16, to: &mut [u8]) -> bool {
     let (n, step) = (to.len(), V::BYTES);

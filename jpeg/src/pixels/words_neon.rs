@@ -8,6 +8,8 @@ use super::words::Words;
 /// The functions of `Words` of a body each.
 macro_rules! bodies {
     ($(fn $name:ident($($args:tt)*) -> $gives:ty = $body:expr;)*) => {$(
+        /// # Safety
+        /// As [`Words`] says.
         #[inline(always)]
         unsafe fn $name($($args)*) -> $gives {
             // SAFETY: the caller has the instructions, and the bytes at the pointers that `Words`
@@ -141,6 +143,9 @@ impl Words for int16x8_t {
 }
 
 /// Eight dequantised coefficients in zig-zag order, from the `8 * k`-th on.
+///
+/// # Safety
+/// The processor has Advanced SIMD; 64 words can be read at `block` and `quant`; `k` is below 8.
 #[inline(always)]
 unsafe fn octet(block: *const i16, quant: *const u16, k: usize) -> uint8x16_t {
     // SAFETY: the caller has the instructions, and 64 words at both pointers; k is below 8.

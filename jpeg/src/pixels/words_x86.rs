@@ -8,6 +8,8 @@ use super::words::{CORNER_PLACES, Words};
 /// The functions of `Words` that are one instruction on all of x86.
 macro_rules! instructions {
     ($($name:ident($($arg:ident),*) = $intrinsic:ident;)*) => {$(
+        /// # Safety
+        /// As [`Words`] says.
         #[inline(always)]
         unsafe fn $name(self $(, $arg: Self)*) -> Self {
             // SAFETY: the caller has the instructions; see `Words`.
@@ -19,6 +21,8 @@ macro_rules! instructions {
 /// The shifts of `Words`; compilers make the count of a constant an immediate one.
 macro_rules! shifts {
     ($($name:ident = $intrinsic:ident;)*) => {$(
+        /// # Safety
+        /// As [`Words`] says.
         #[inline(always)]
         unsafe fn $name<const N: i32>(self) -> Self {
             // SAFETY: the caller has the instructions; see `Words`.
@@ -30,6 +34,8 @@ macro_rules! shifts {
 /// The functions of `Words` of a body each.
 macro_rules! bodies {
     ($(fn $name:ident($($arg:ident: $of:ty),*) -> $gives:ty = $body:expr;)*) => {$(
+        /// # Safety
+        /// As [`Words`] says.
         #[inline(always)]
         unsafe fn $name($($arg: $of),*) -> $gives {
             // SAFETY: the caller has the instructions, and the bytes at the pointers that `Words`
@@ -120,6 +126,10 @@ impl Words for __m128i {
     }
 }
 
+/// Eight rows of eight words.
+///
+/// # Safety
+/// 64 words can be read at `from`.
 #[inline(always)]
 unsafe fn load_8(from: *const i16) -> [__m128i; 8] {
     let mut rows = [from; 8];
@@ -127,7 +137,7 @@ unsafe fn load_8(from: *const i16) -> [__m128i; 8] {
         // SAFETY: 64 words lie at `from`.
         *at = unsafe { from.add(8 * row) };
     }
-    // SAFETY: as above, and SSE2 is part of x86-64.
+    // SAFETY: eight of the 64 words lie at each; SSE2 is part of x86-64.
     rows.map(|at| unsafe { _mm_loadu_si128(at.cast()) })
 }
 
@@ -233,17 +243,23 @@ impl Words for __m256i {
 }
 
 /// Eight dequantised coefficients in zig-zag order after another, of two blocks.
+///
+/// # Safety
+/// The processor has AVX2; 128 words can be read at `blocks`, and 64 at `quant`.
 #[inline(always)]
 unsafe fn octets(blocks: *const i16, quant: *const u16) -> [__m256i; 8] {
     let mut octets = [zeros(); 8];
     for (k, it) in octets.iter_mut().enumerate() {
-        // SAFETY: the caller's; k is below 8.
+        // SAFETY: the caller has AVX2 and all these words; k is below 8.
         *it = unsafe { octet(blocks, quant, k) };
     }
     octets
 }
 
 /// Those from the `8 * k`-th on.
+///
+/// # Safety
+/// The processor has AVX2; 128 words can be read at `blocks`, and 64 at `quant`; `k` is below 8.
 #[inline(always)]
 unsafe fn octet(blocks: *const i16, quant: *const u16, k: usize) -> __m256i {
     // SAFETY: the caller has AVX2, 128 words at `blocks` and 64 at `quant`; k is below 8.
@@ -255,6 +271,9 @@ unsafe fn octet(blocks: *const i16, quant: *const u16, k: usize) -> __m256i {
 }
 
 /// Row `R` of two blocks.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline(always)]
 unsafe fn row<const R: usize>(octets: &[__m256i; 8]) -> __m256i {
     let mut words = zeros();
@@ -268,6 +287,9 @@ unsafe fn row<const R: usize>(octets: &[__m256i; 8]) -> __m256i {
 }
 
 /// One vector of [`Words::corner`], of the first octets of two blocks.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline(always)]
 unsafe fn corner_of_two<const WHICH: usize>(octets: &[__m256i; 2]) -> __m256i {
     let [first, second] = &const { CORNER_PICKS[WHICH] };
@@ -286,6 +308,9 @@ fn zeros() -> __m256i {
 }
 
 /// The same 16 bytes in both lanes.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline(always)]
 unsafe fn twice(bytes: &[u8; 16]) -> __m256i {
     // SAFETY: the caller has AVX2; the bytes are there.
@@ -451,9 +476,12 @@ impl Words for __m512i {
 }
 
 /// What [`Words::corner`] gives of one block.
+///
+/// # Safety
+/// The processor has AVX-512 VL and VBMI; 16 words can be read at both pointers.
 #[inline(always)]
 unsafe fn corner_of_one(block: *const i16, quant: *const u16) -> __m256i {
-    // SAFETY: the caller has the instructions, and 64 words at both pointers.
+    // SAFETY: the caller has the instructions, and 16 words at both pointers.
     unsafe {
         let (words, factors) = (__m256i::load(block.cast()), __m256i::load(quant.cast()));
         let order = __m256i::load(CORNER_BYTES.0.as_ptr());
@@ -476,6 +504,9 @@ static CORNER_BYTES: ([u8; 32], u32) = {
 };
 
 /// A block's dequantised rows 0 to 3 and 4 to 7.
+///
+/// # Safety
+/// The processor has AVX-512 F and BW; 64 words can be read at both pointers.
 #[inline(always)]
 unsafe fn halves(block: *const i16, quant: *const u16) -> [__m512i; 2] {
     // SAFETY: the caller has the instructions, and 64 words at both pointers.
@@ -492,6 +523,9 @@ unsafe fn halves(block: *const i16, quant: *const u16) -> [__m512i; 2] {
 }
 
 /// Lane i of vector j becomes lane j of vector i.
+///
+/// # Safety
+/// The processor has AVX-512 F.
 #[inline(always)]
 unsafe fn lanes_across(vectors: [__m512i; 4]) -> [__m512i; 4] {
     let [a, b, c, d] = vectors;
