@@ -111,7 +111,7 @@ fn layout_of(capacity: usize) -> Option<Layout> {
 
 /// Memory every byte of which is initialised.
 fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     if layout.align() == HUGE {
         return crate::os::map_aligned(layout.size(), HUGE);
     }
@@ -124,7 +124,7 @@ fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
 /// # Safety
 /// `zeroed` gave it for this layout, and nobody uses it any more.
 unsafe fn give_back(data: NonNull<u8>, layout: Layout) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     if layout.align() == HUGE {
         // SAFETY: `zeroed` had it mapped for this layout, and nobody uses it, says the caller.
         return unsafe { crate::os::unmap(data, layout.size()) };
@@ -604,6 +604,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "sixteen thousand buffers take minutes there")]
     fn what_nobody_needs_goes() {
         let pool = Pool::default();
         let burst: Vec<_> = (0..20).map(|_| pool.buffer(1 << 20)).collect();
@@ -621,6 +622,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "its pages are all taken there")]
     fn large_batches_lie_in_the_same_memory_again() {
         let pool = Pool::within(4 << 30);
         // Their pages are not touched, so they take none.

@@ -2,7 +2,7 @@
 
 pub use safe_file::is_too_many_open;
 use safe_file::patiently;
-use std::{fs::File, io, path::Path, ptr::NonNull, time::Duration};
+use std::{fs::File, io, path::Path, ptr, time::Duration};
 
 /// Opens a regular file to be read; where the process has too many open, waits a little for others
 /// of its threads to close theirs.
@@ -45,13 +45,14 @@ pub fn open_files_max() -> Option<u64> {
 ///
 /// Asking costs up to a microsecond on a virtual machine.
 pub fn thread_cpu() -> Option<Duration> {
-    #[cfg(unix)]
+    // Miri has no such clock.
+    #[cfg(all(unix, not(miri)))]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         let time = Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?);
         Some(crate::tokens::as_there(time))
     }
-    #[cfg(not(unix))]
+    #[cfg(not(all(unix, not(miri))))]
     None
 }
 
@@ -79,12 +80,12 @@ pub(crate) fn thread_delay() -> Option<Duration> {
 /// Processor time that the process has used, all its threads together; none where the system does
 /// not say it.
 pub fn process_cpu() -> Option<Duration> {
-    #[cfg(unix)]
+    #[cfg(all(unix, not(miri)))]
     {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
     }
-    #[cfg(not(unix))]
+    #[cfg(not(all(unix, not(miri))))]
     None
 }
 
@@ -104,7 +105,7 @@ pub fn resident() -> Option<usize> {
 
 /// Gives memory back to the system that the allocator keeps for later.
 pub(crate) fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
         unsafe extern "C" {
             fn malloc_trim(pad: usize) -> i32;
@@ -120,13 +121,13 @@ pub(crate) fn trim() {
 ///
 /// Huge pages are not asked for: what a run of W1 wins by them it loses where the system clears them
 /// (2 virtual cores, Zen 5: 679 µs of processor time an image with them, 654 without).
-#[cfg(target_os = "linux")]
-pub(crate) fn map_aligned(bytes: usize, align: usize) -> Option<NonNull<u8>> {
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn map_aligned(bytes: usize, align: usize) -> Option<ptr::NonNull<u8>> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     let whole = bytes.checked_add(align)?;
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a new mapping, at an address that the system chooses.
-    let first = unsafe { mmap_anonymous(std::ptr::null_mut(), whole, protection, flags) }.ok()?;
+    let first = unsafe { mmap_anonymous(ptr::null_mut(), whole, protection, flags) }.ok()?;
     let before = first.cast::<u8>().align_offset(align);
     // SAFETY: within the mapping, which is larger by `align`.
     let data = unsafe { first.cast::<u8>().add(before) };
@@ -137,25 +138,25 @@ pub(crate) fn map_aligned(bytes: usize, align: usize) -> Option<NonNull<u8>> {
         unmap_some(first.cast(), before);
         unmap_some(end, (whole - before).saturating_sub(end.offset_from_unsigned(data)));
     }
-    NonNull::new(data)
+    ptr::NonNull::new(data)
 }
 
 /// Gives back what [`map_aligned`] gave for `bytes`.
 ///
 /// # Safety
 /// It was given, for as many bytes, and nobody uses it any more.
-#[cfg(target_os = "linux")]
-pub(crate) unsafe fn unmap(data: NonNull<u8>, bytes: usize) {
-    // SAFETY: as the caller says.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) unsafe fn unmap(data: ptr::NonNull<u8>, bytes: usize) {
+    // SAFETY: it begins a page of the mapping, and nobody uses it, says the caller.
     unsafe { unmap_some(data.as_ptr(), bytes) };
 }
 
 /// # Safety
-/// `data` begins a page that is mapped, and nobody uses these bytes.
-#[cfg(target_os = "linux")]
+/// `data` begins a page that is mapped, and nobody uses the pages of these bytes.
+#[cfg(all(target_os = "linux", not(miri)))]
 unsafe fn unmap_some(data: *mut u8, bytes: usize) {
     if bytes > 0 {
-        // SAFETY: as the caller says. It fails only where the arguments are wrong.
+        // SAFETY: nobody uses the pages, says the caller. It fails only where the arguments are wrong.
         let _ = unsafe { rustix::mm::munmap(data.cast(), bytes) };
     }
 }
