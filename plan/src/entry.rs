@@ -101,6 +101,8 @@ pub enum Property {
     Drafts(&'static Drafted),
     /// Moves elements, and computes nothing: a view.
     Moves,
+    /// Gives its first argument as it is, and copies nothing.
+    Passes,
     /// The result is a part of the first argument.
     Crops,
     /// Another function gives a part of the result without making all of it.

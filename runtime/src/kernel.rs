@@ -27,7 +27,7 @@ pub enum Kernel {
 pub type Compute = Box<dyn Fn(&Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Finds the result within the arguments.
 pub type View = Box<dyn for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync>;
-/// Does what the arguments but the first say; that one it does not get.
+/// Does what the arguments but the first say; that one may not be there.
 pub type PassFn = Box<dyn Fn(&Args<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Draws the result.
 pub type DrawFn =

@@ -7,7 +7,6 @@
 //! of its examples. What can be said in the language is said there: `pipe/*.pipe`.
 
 mod declare;
-mod fill;
 mod functions;
 pub mod listing;
 mod marks;

@@ -196,9 +196,9 @@ fn temporaries(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> 
         let (times, by_others, goes_out) = needed[id.row()];
         let elsewhere = match graph.expr(*id) {
             Expr::Column(_) | Expr::Const(_) | Expr::Else { .. } | Expr::Select(..) => true,
-            Expr::Call { function, .. } => {
-                [Property::Moves, Property::Crops].into_iter().any(|it| catalog.has(function, it))
-            }
+            Expr::Call { function, .. } => [Property::Moves, Property::Crops, Property::Passes]
+                .into_iter()
+                .any(|it| catalog.has(function, it)),
             it => is_arithmetic(it) && times == 1 && !by_others,
         };
         times > 0 && !elsewhere && !(goes_out && times == 1)

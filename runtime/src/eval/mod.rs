@@ -21,7 +21,7 @@ mod timing;
 
 use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Kernels, Out, Outside, Pool, Shape,
-    Source, foreign, mix,
+    Source, far, foreign, mix,
 };
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 use files::File;
@@ -457,7 +457,7 @@ impl Compiled {
         let (dtype, rows) = (one.dtype(), subject.chunk.rows);
         let bytes = one.as_bytes().expect("a scalar has no gaps");
         let room = out.room(dtype, Shape::new(&[rows]))?;
-        room.chunks_exact_mut(bytes.len()).for_each(|it| it.copy_from_slice(bytes));
+        far::fill(room, bytes, false);
         Ok(())
     }
 

@@ -2,10 +2,10 @@
 
 use super::{SIDE_MAX, extents::picture};
 use crate::{
-    fill::fill_with,
     pixels::{Picture, border::Border, picture::packed_bytes, with_room},
     prelude::*,
 };
+use runtime::far;
 use std::cell::RefCell;
 
 function! {
@@ -168,7 +168,7 @@ impl Frame<'_> {
     }
 
     fn fill(&self, out: &mut [u8]) {
-        fill_with(out, self.level, false);
+        far::fill(out, self.level, false);
     }
 }
 

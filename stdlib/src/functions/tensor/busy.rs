@@ -20,7 +20,7 @@ function! {
     "busy(x: any, time: float, bytes: int = 0, alone: bool = false) fails -> any",
     // Its own: what is asked of it is not known here.
     cost: Cost::call(1_000.0),
-    properties: &[Property::Alone("alone")],
+    properties: &[Property::Passes, Property::Alone("alone")],
     result: Some(result),
 }
 

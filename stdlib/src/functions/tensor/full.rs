@@ -1,7 +1,8 @@
 //! `full`: a tensor of one value.
 
 use super::shapes::{known, ranked, tensor_of, whole_numbers};
-use crate::{fill::fill_with, prelude::*};
+use crate::prelude::*;
+use runtime::far;
 
 function! {
     /// A tensor of the extents `shape` whose every element is `value`.
@@ -41,7 +42,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         let is_far = out.is_far();
         let room = out.room(value.dtype(), Shape::new(&extents))?;
         let element = value.as_bytes().unwrap_or_default();
-        fill_with(room, element, is_far);
+        far::fill(room, element, is_far);
         Ok(())
     }))
 }

@@ -6,11 +6,10 @@ use super::super::{
     order::lineage,
 };
 use super::terms::{Lane, Part, Tail, Terms};
-use crate::fill::fill_with;
 use plan::{DType, Extent, Field, Type, shown_bytes};
 use runtime::{
     Builder, Chunk, Column, Failure, MAX_RANK, OperatorCall, Pool, ROWS_END_TO_END_MAX, Shape,
-    TEXTS_BYTES_MAX, Tensor, Texts,
+    TEXTS_BYTES_MAX, Tensor, Texts, far,
 };
 
 /// Makes the batch of a group, or the batches of several.
@@ -236,7 +235,7 @@ impl Lane {
 
     fn fill(&self, room: &mut [u8]) {
         match &self.pad {
-            Some(pad) => fill_with(room, pad, false),
+            Some(pad) => far::fill(room, pad, false),
             None => room.fill(0),
         }
     }
