@@ -10,15 +10,15 @@ mod streams;
 pub use choose::{Budget, Choice, Disk, Occasion, choose};
 
 use crate::{
-    estimate::{Figure, Origin, cost::Prices, flow::flows},
-    lower::{
-        Lowered,
+    analysis::{
         catalog::Catalog,
-        graft::{live, live_columns},
-        group::output_roots,
-        lower_known,
+        cost::Prices,
+        flow::flows,
+        live::{live, live_columns, output_roots},
     },
+    lower::{Lowered, lower_known},
 };
+use model::{Figure, Origin};
 use plan::{
     Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
     Otherwise, Plan, Records, StageId, StageMeasured, Transform, called, hash,
@@ -520,7 +520,7 @@ fn written(graph: &Graph, root: ExprId, catalog: &Catalog) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::bed::{Bed, Cells, LIBRARY, picture};
+    use crate::analysis::bed::{Bed, Cells, LIBRARY, picture};
     use plan::{Arg, DType, Type};
 
     fn found(bed: Bed, root: OpId, function: &str) -> Candidate {

@@ -4,12 +4,12 @@ mod filters;
 
 pub use filters::{Filter, filters};
 
-use crate::lower::{
+use crate::analysis::{
     catalog::Catalog,
-    deal,
-    role::{Ends, Role, role},
+    role::{Ends, Role, batch_rows, role},
+    total::lets_none_go,
 };
-use plan::{Arg, Expr, Graph, Index, Library, Op, OpId, OpKind, Otherwise, Plan, Policy, Records};
+use plan::{Arg, Index, Library, Op, OpId, OpKind, Plan, Records};
 
 /// Outputs of an epoch of `plan`, one of whose sources in its order has so many records each; shared
 /// by so many runs, those that `rank` of `world` gives. None where only reading tells.
@@ -110,7 +110,7 @@ impl Counting<'_> {
     fn batch_rows(&self, op: &Op) -> Option<u64> {
         match &op.kind {
             OpKind::Operator { entry, args, .. } => {
-                deal::batch_rows(self.catalog, (entry, args), op.inputs.len())
+                batch_rows(self.catalog, (entry, args), op.inputs.len())
             }
             _ => None,
         }
@@ -131,16 +131,4 @@ fn has_zero(arg: &Arg) -> bool {
 /// Of `all` that are dealt one by one.
 fn of_rank(all: u64, rank: u64, world: u64) -> u64 {
     all.saturating_sub(rank).div_ceil(world)
-}
-
-/// Whether every record that enters leaves, or another in its place.
-pub(crate) fn lets_none_go(op: &Op) -> bool {
-    let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
-    !skips(&op.on_fault) && !skips_in(&op.graph)
-}
-
-fn skips_in(graph: &Graph) -> bool {
-    graph.iter().any(|(_, expr, _)| {
-        matches!(expr, Expr::Else { otherwise: Otherwise::Policy(Policy::Skip { .. }), .. })
-    })
 }

@@ -5,12 +5,9 @@
 //! it for each one that leaves the pipeline; the sum over all steps, the demand, shared by all
 //! cores, bounds the rate, and so does each step that one thread must do in order.
 
-pub(crate) mod cost;
-pub(crate) mod flow;
 mod measured;
 mod memory;
 mod outlook;
-pub(crate) mod size;
 mod steps;
 
 pub(crate) use measured::name as call_name;
@@ -19,7 +16,13 @@ pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
-use crate::lower::{Lowered, catalog::Catalog, lower_known, role::Role, role::role};
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        role::{Role, role},
+    },
+    lower::{Lowered, lower_known},
+};
 use plan::{Diagnostic, Index, Library, Measured, OpId, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -29,15 +29,13 @@ pub use program_text::program_text;
 pub use rewrites::Lowering;
 
 use crate::{
-    estimate::{
-        CallEstimate, Estimate, Origin, Outlook, View, outlook, size::is_of_assumed_length,
-    },
-    lower::{
-        Lowered, batched,
+    analysis::{
         catalog::Catalog,
-        lower_known,
-        role::{Role, role},
+        role::{Role, batched, role},
+        size::is_of_assumed_length,
     },
+    estimate::{CallEstimate, Estimate, Origin, Outlook, View, outlook},
+    lower::{Lowered, lower_known},
     passes::{Optimised, Refusal, Step},
 };
 use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span, StageId};

@@ -1,5 +1,6 @@
 //! Text to plan to program; opens no file, starts no thread, reads no clock.
 
+mod analysis;
 pub mod ast;
 pub mod caches;
 mod check;

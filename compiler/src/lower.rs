@@ -2,38 +2,31 @@
 //! moves into it, what waits for files or for functions outside is done apart, the last values are
 //! written into the batch.
 
-pub(crate) mod align;
+mod align;
 mod apart;
-#[cfg(test)]
-pub(crate) mod bed;
-pub(crate) mod catalog;
-pub(crate) mod deal;
+mod deal;
 mod direct;
 pub(crate) mod graft;
-pub(crate) mod group;
-pub(crate) mod index;
+mod group;
 mod lanes;
-pub(crate) mod role;
 mod rows;
-pub(crate) mod total;
 
-pub use index::{Barrier, index_source};
-
-use crate::errors::lower as errors;
-use catalog::Catalog;
-use graft::live_columns;
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        index::{self, Moved, Reading},
+        live::live_columns,
+        role::{Role, batched, role},
+    },
+    errors::lower as errors,
+};
 use group::{Group, Grouping, Named};
-use index::{Moved, Reading};
 use lanes::Laned;
 use plan::{
     Arg, Code, DEPTH_MAX, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
-    OpKind, Plan, Program, Property, Records, Span, Stage, StageId, Transform,
+    OpKind, Plan, Program, Property, Records, STAGES_MAX, Span, Stage, StageId, Transform,
 };
-use role::{Role, role};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Stages of a program.
-pub(crate) const STAGES_MAX: usize = 1_000;
 
 /// The program that runs `plan`. `label` says where a place of the text is: `aug.pipe:12:8`.
 ///
@@ -490,19 +483,6 @@ fn column_args(
         }
     };
     args.iter().map(&mut column).collect()
-}
-
-/// Whether each record that leaves an operator is a batch, for all of them.
-pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
-    let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
-    for (_, op) in plan.ops.iter() {
-        batched.push(match role(op, catalog) {
-            Role::Batch { .. } => true,
-            Role::FlatMap => false,
-            _ => op.inputs.iter().any(|it| batched[it.row()]),
-        });
-    }
-    batched
 }
 
 #[cfg(test)]

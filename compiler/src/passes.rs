@@ -17,15 +17,16 @@ mod projection_pruning;
 mod pull;
 mod rebuild;
 mod reduction_unrolling;
-pub(crate) mod roi_decoding;
+mod roi_decoding;
 mod roi_resizing;
 mod scaled_decoding;
 mod smaller_data_first;
 mod view_reordering;
 
 use crate::{
+    analysis::catalog::Catalog,
     estimate::{Basis, Estimate, estimate_known},
-    lower::{Lowered, catalog::Catalog, lower_known},
+    lower::{Lowered, lower_known},
     verify::verify_known,
 };
 use plan::{Diagnostic, Library, Plan};

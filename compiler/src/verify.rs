@@ -18,9 +18,9 @@ mod values;
 
 pub use program::verify_program;
 
-use crate::lower::{
-    align::values,
+use crate::analysis::{
     catalog::Catalog,
+    live::values,
     role::{Role, role},
 };
 use calls::{Operates, Record};

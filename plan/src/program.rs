@@ -12,6 +12,8 @@ pub const FORMAT: u32 = 5;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
+/// Stages of a program.
+pub const STAGES_MAX: usize = 1_000;
 
 /// A pipeline that can be run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

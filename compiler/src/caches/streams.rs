@@ -4,13 +4,11 @@
 //! Chance goes on: what is computed of a value that was drawn is drawn too, and a batch of records
 //! in a drawn order holds others in each epoch.
 
-use crate::{
-    estimate::flow::{Flow, taken},
-    lower::{
-        catalog::Catalog,
-        graft::live,
-        role::{Role, draws_order, operator},
-    },
+use crate::analysis::{
+    catalog::Catalog,
+    flow::{Flow, taken},
+    live::live,
+    role::{Role, draws_order, operator},
 };
 use plan::{
     Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Records, Stage, StageId, Transform,

@@ -1,7 +1,7 @@
 //! Parts of values: fields, elements, slices, and what untyped data are.
 
 use super::{Checker, Env, Known, Val};
-use crate::{ast, errors::check as errors, lower::total::TAKE_AT};
+use crate::{analysis::total::TAKE_AT, ast, errors::check as errors};
 use plan::{Arg, DType, ExprId, Extent, Span, Type};
 
 impl<'a> Checker<'a> {

@@ -5,7 +5,7 @@
 //! later steps need, such as the bytes of files, is not read.
 
 use crate::{
-    lower::{
+    analysis::{
         catalog::Catalog,
         role::{Role, draws_order, role},
     },

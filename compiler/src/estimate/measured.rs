@@ -5,7 +5,7 @@
 //! the sum over the steps is the processor time of the stage, to the nanosecond.
 
 use super::{CallEstimate, Figure, Origin, StepEstimate};
-use crate::lower::{Lowered, catalog::Catalog};
+use crate::{analysis::catalog::Catalog, lower::Lowered};
 use plan::{
     Arg, Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured,
     called,

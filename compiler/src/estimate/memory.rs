@@ -1,11 +1,15 @@
 //! Bytes that a pipeline holds while it runs.
 
-use super::{Figure, StepEstimate, flow::flows, size};
-use crate::lower::{
-    Lowered,
-    catalog::Catalog,
-    group::output_roots,
-    role::{Role, operator},
+use super::{Figure, StepEstimate};
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        flow::flows,
+        live::output_roots,
+        role::{Role, operator},
+        size,
+    },
+    lower::Lowered,
 };
 use model::under_way::{self, Making};
 use plan::{Code, Expr, ExprId, IdVec, Index, Property, Stage, StageId, Transform};

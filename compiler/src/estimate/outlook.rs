@@ -5,11 +5,11 @@ mod tail;
 
 use super::{Basis, Estimate, Origin, StepEstimate};
 use crate::{
-    caches::{Budget, Choice, Part},
-    lower::{
+    analysis::{
         catalog::Catalog,
         role::{Ends, Role, role},
     },
+    caches::{Budget, Choice, Part},
 };
 use model::{
     Machine, Network, Solution, Step, Wishes,
@@ -431,9 +431,9 @@ fn part_of(reads: Option<Reads>, part: f64) -> Option<Reads> {
 mod tests {
     use super::*;
     use crate::{
+        analysis::bed::{Bed, Cells, LIBRARY, picture},
         caches::{Occasion, candidates, choose},
         estimate::estimate,
-        lower::bed::{Bed, Cells, LIBRARY, picture},
     };
     use plan::{Arg, DType, ExprId, StageId, Type};
 

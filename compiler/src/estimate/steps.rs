@@ -1,11 +1,16 @@
 //! What each step of a plan costs: the operators as they are written, and the calls within them.
 
-use super::{Figure, Origin, cost::Prices, flow, size};
-use crate::lower::{
-    Lowered,
-    align::values,
-    catalog::Catalog,
-    role::{Role, role},
+use super::{Figure, Origin};
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        cost::Prices,
+        flow,
+        live::values,
+        role::{Role, role},
+        size,
+    },
+    lower::Lowered,
 };
 use plan::{
     Arg, Code, Expr, ExprId, FOREIGN, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property,

@@ -2,13 +2,13 @@
 //! (`semantics.md`, 10 and 11).
 
 use crate::{
-    count,
-    estimate::{Origin, Outlook},
-    lower::{
+    analysis::{
         catalog::Catalog,
-        lower_known,
         role::{Role, role},
     },
+    count,
+    estimate::{Origin, Outlook},
+    lower::lower_known,
 };
 use model::network::Amount;
 use plan::{Code, Index, Library, Op, OpKind, Plan};

@@ -6,7 +6,10 @@ use super::{
     keeping,
     table::Cell,
 };
-use crate::estimate::{CallEstimate, Dropped, Figure, Origin, Outlook, size::AXIS};
+use crate::{
+    analysis::size::AXIS,
+    estimate::{CallEstimate, Dropped, Figure, Origin, Outlook},
+};
 use model::{
     curve::READERS_MAX,
     network::{Amount, Pattern, Step},

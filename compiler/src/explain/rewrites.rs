@@ -7,8 +7,9 @@ use super::{
     table::{Cell, lines},
 };
 use crate::{
+    analysis::live::{live, values},
     estimate::{Figure, Origin},
-    lower::{Lowered, graft::live},
+    lower::Lowered,
     passes::{PASSES, Step},
 };
 use plan::{Code, Commas, Expr, Graph, Index, OpId, Plan, Records, StageId, Transform};
@@ -93,7 +94,7 @@ fn roots(it: &Transform) -> Vec<plan::ExprId> {
 /// Calls of functions that an operator asks for.
 fn calls_of(plan: &Plan, op: OpId) -> usize {
     let op = &plan.ops[op];
-    calls(&op.graph, &crate::lower::align::values(op))
+    calls(&op.graph, &values(op))
 }
 
 fn calls(graph: &Graph, roots: &[plan::ExprId]) -> usize {

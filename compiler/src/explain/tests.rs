@@ -2,11 +2,9 @@
 
 use super::{Comparison, Explanation, Observed, explain};
 use crate::{
+    analysis::bed::{Bed, LIBRARY},
     estimate::View,
-    lower::{
-        bed::{Bed, LIBRARY},
-        tests::imagenet,
-    },
+    lower::tests::imagenet,
     passes::{Settings, optimise},
 };
 use model::Machine;

@@ -6,12 +6,12 @@
 //! any case is read ahead; what hangs on a condition is read where it stands, unless all of the
 //! conditional value is cheap. Before a call outside its arguments are computed, by any thread.
 
-use super::{
+use super::group::{Group, Named};
+use crate::analysis::{
     catalog::Catalog,
-    graft::{live, live_columns},
-    group::{Group, Named, output_roots},
+    cost,
+    live::{live, live_columns, output_roots},
 };
-use crate::estimate::cost;
 use plan::{Arg, DType, Expr, ExprId, FILES_MAX, Field, Graph, Index, Otherwise, Policy, Records};
 
 /// How often a group is cut: files whose names stand in files, and so on.

@@ -1,11 +1,8 @@
 //! Where several runs can share the work: after the last stage that decides which records come
 //! into which batch.
 
-use super::{
-    Lowering,
-    catalog::Catalog,
-    role::{Role, operator},
-};
+use super::Lowering;
+use crate::analysis::role::batch_rows;
 use plan::{Arg, Code, DType, Deal, Lanes};
 
 /// How the lowered program is dealt, which has these lanes.
@@ -37,23 +34,6 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
     };
     let (rows, keeps_tail) = batch.unwrap_or((1, own));
     Deal { stage, rows, keeps_tail, valid: valid(lowering) }
-}
-
-/// The rows of the batches that an operator makes, where they are successive records.
-pub(crate) fn batch_rows(
-    catalog: &Catalog,
-    (entry, args): (&str, &[Arg]),
-    n_inputs: usize,
-) -> Option<u64> {
-    let by_kind = ["by", "tokens"].into_iter().any(|it| {
-        let entry = catalog.operator(entry);
-        let arg = entry.and_then(|entry| catalog.argument(entry, args, it));
-        !matches!(arg, None | Some(Arg::None))
-    });
-    match operator(entry, args, n_inputs, catalog) {
-        Role::Batch { size, .. } if !by_kind => Some(size),
-        _ => None,
-    }
 }
 
 /// Whether an operator gives out what is left at the end.

@@ -1,12 +1,12 @@
 //! How a group is run: a whole chunk at once, or straight into the rows of a batch.
 
-use super::{
+use super::group::Group;
+use crate::analysis::{
     catalog::Catalog,
-    graft::live,
-    group::Group,
+    cost::Prices,
+    live::live,
     total::{any_can_fail, any_policy},
 };
-use crate::estimate::cost::Prices;
 use plan::{Expr, ExprId, Index, Policy};
 
 /// Time of a record that is still computed a chunk at a time: more is not the evaluator's but the

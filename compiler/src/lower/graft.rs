@@ -1,28 +1,8 @@
 //! Copies expressions from one graph into another, with all that they need and nothing else.
 
+use crate::analysis::live::live;
 use plan::{Arg, Expr, ExprId, Graph, Index, OpId, StageId, VarId};
 use std::collections::{BTreeMap, HashMap};
-
-/// Which nodes `roots` need, themselves among them; what `stop` names is not looked into.
-pub(crate) fn live(graph: &Graph, roots: &[ExprId], stop: &[ExprId]) -> Vec<bool> {
-    let mut live = vec![false; graph.len()];
-    roots.iter().for_each(|it| live[it.row()] = true);
-    for (id, expr, _) in graph.iter().rev() {
-        if live[id.row()] && !stop.contains(&id) {
-            expr.needs(|it| live[it.row()] = true);
-        }
-    }
-    live
-}
-
-/// The columns among the `live` nodes, by their number.
-pub(crate) fn live_columns(graph: &Graph, live: &[bool]) -> BTreeMap<u32, ExprId> {
-    let column = |(id, expr, _): (ExprId, &Expr, _)| match expr {
-        Expr::Column(i) if live[id.row()] => Some((*i, id)),
-        _ => None,
-    };
-    graph.iter().filter_map(column).collect()
-}
 
 /// The copying of one graph, or of a part of it.
 pub(crate) struct Graft<'a> {

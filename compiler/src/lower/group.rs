@@ -4,7 +4,8 @@
 //! a column is computed only where something needs it, and what two steps compute alike is
 //! computed once. Filters come first, in the order in which they are written.
 
-use super::graft::{Graft, live};
+use super::graft::Graft;
+use crate::analysis::live::{live, output_roots};
 use plan::{
     Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Otherwise, Policy, Records, StageId,
 };
@@ -294,15 +295,5 @@ impl Group {
         self.filters.is_empty()
             && self.fields == self.inputs
             && self.single().is_some_and(|it| it.iter().zip(0..).all(same))
-    }
-}
-
-/// The values that are written, and how many.
-pub(crate) fn output_roots(outputs: &Records) -> Vec<ExprId> {
-    match outputs {
-        Records::Listed(lists) => lists.concat(),
-        Records::Counted { count, outputs, .. } => {
-            [*count].iter().chain(outputs).copied().collect()
-        }
     }
 }

@@ -5,14 +5,15 @@
 //! dealt: so they are dealt as early as can be, and most of the work is done after it, by the rank
 //! that needs it.
 
-use super::{
-    Lowering,
-    catalog::Catalog,
-    deal,
-    index::Moved,
-    role::{Role, role},
+use super::Lowering;
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        index::Moved,
+        role::{Role, batch_rows, role},
+    },
+    errors::lower as errors,
 };
-use crate::errors::lower as errors;
 use plan::{Arg, Code, Diagnostic, Index, Lanes, Op, OpId, OpKind, Plan};
 
 /// The batches of a plan that lanes are dealt into.
@@ -104,7 +105,7 @@ impl Walk<'_> {
 
     fn batch(&mut self, id: OpId, op: &Op, lanes: (u32, OpId)) {
         let OpKind::Operator { entry, args, .. } = &op.kind else { return };
-        match deal::batch_rows(self.catalog, (entry, args), op.inputs.len()) {
+        match batch_rows(self.catalog, (entry, args), op.inputs.len()) {
             Some(rows) => self.found.batches.push((id, lanes.0, rows)),
             None => self.refuse(op, lanes, &SORTS),
         }

@@ -5,8 +5,10 @@
 //! some. So it is of about 256 KiB and at most 2 ms; files and pictures come four at a time. A
 //! chunk keeps its records from a source or operator up to the next, so all stages between agree.
 
-use super::catalog::Catalog;
-use crate::estimate::flow::{Flow, flows};
+use crate::analysis::{
+    catalog::Catalog,
+    flow::{Flow, flows},
+};
 use plan::{Code, IdVec, Index, Lanes, Stage, StageId};
 
 /// Bytes of a chunk, about: half of a core's second-level cache.

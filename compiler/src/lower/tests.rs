@@ -1,10 +1,11 @@
 //! Plans by hand, and the programs that become of them, as text.
 
-use super::{
-    bed::{Bed, LIBRARY},
-    lower,
+use super::lower;
+use crate::{
+    analysis::bed::{Bed, LIBRARY},
+    explain::program_text,
+    verify::verify,
 };
-use crate::{explain::program_text, verify::verify};
 use plan::{Arg, Binary, Code, DType, Expr, Otherwise, Plan, Policy, Program, Transform, Type};
 
 fn lowered(plan: &Plan) -> Program {

@@ -7,7 +7,10 @@ use super::{
     rebuild,
     view_reordering::name,
 };
-use crate::lower::{align::values, catalog::Catalog, graft::live};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+};
 use plan::{
     Affine, Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Plan, Property, Type,
 };

@@ -4,7 +4,10 @@
 //! mostly has no border.
 
 use super::{Pass, rebuild, view_reordering::name};
-use crate::lower::{align::values, catalog::Catalog, graft::live};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+};
 use plan::{Arg, Expr, ExprId, Graph, Index, Op, Property};
 use std::collections::HashMap;
 

@@ -4,13 +4,12 @@
 //! way round it holds a thousand names of files. Whether that is less is for the estimate to say.
 
 use super::{Pass, Proposal, Refusal};
-use crate::lower::{
-    align::{lets_go, values},
+use crate::analysis::{
     catalog::Catalog,
-    graft::live,
     index::moved,
+    live::{live, values},
     role::{Role, role},
-    total::{any_can_fail, any_policy},
+    total::{any_can_fail, any_policy, lets_go},
 };
 use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 

@@ -5,11 +5,13 @@
 //! before the step that uses them, that step reads them itself, and only the path travels.
 
 use super::{Pass, Proposal, projection_pruning, rebuild};
-use crate::lower::{
-    align::values,
-    catalog::Catalog,
-    graft::{Graft, live, live_columns},
-    index::moved,
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        index::moved,
+        live::{live, live_columns, values},
+    },
+    lower::graft::Graft,
 };
 use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Policy, Type};
 

@@ -1,8 +1,8 @@
 //! What commutes with moving elements: how a value is made of another, and where its axes go.
 
 use crate::{
+    analysis::catalog::Catalog,
     ast::{self, ExprKind, TypeKind},
-    lower::catalog::Catalog,
 };
 use plan::{Arg, Const, Entry, Expr, ExprId, Extent, Graph, Property, Type};
 

@@ -3,7 +3,10 @@
 //! put there instead.
 
 use super::{Proposal, Refusal, rebuild};
-use crate::lower::{align::values, catalog::Catalog, graft::live};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+};
 use plan::{Arg, Expr, ExprId, Index, Op, Plan, Property};
 
 /// A pass that leaves something out.

@@ -8,7 +8,7 @@ use super::{
     nearly::{Leaves, Site},
     rebuild,
 };
-use crate::lower::catalog::Catalog;
+use crate::analysis::catalog::Catalog;
 use plan::{Arg, Expr, ExprId, Graph, Nearly, Op, Property};
 use std::collections::HashMap;
 

@@ -5,12 +5,11 @@
 //! lets `map` come next to operators that it can pass in turn.
 
 use super::{Pass, Proposal, Refusal, rebuild};
-use crate::lower::{
-    align::{lets_go, values},
+use crate::analysis::{
     catalog::Catalog,
-    graft::{live, live_columns},
+    live::{live, live_columns, values},
     role::{Role, role},
-    total::{any_can_fail, any_policy},
+    total::{any_can_fail, any_policy, lets_go},
 };
 use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 

@@ -1,10 +1,9 @@
 //! Fields that no later step needs are not computed.
 
 use super::{Pass, Proposal, rebuild};
-use crate::lower::{
-    align::values,
+use crate::analysis::{
     catalog::Catalog,
-    graft::{live, live_columns},
+    live::{live, live_columns, values},
     role::{Role, role},
 };
 use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};

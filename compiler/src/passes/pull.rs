@@ -5,7 +5,11 @@ use super::{
     moves::{How, computed, moves},
     rebuild,
 };
-use crate::lower::{align::values, catalog::Catalog, graft::live, total::can_fail};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+    total::can_fail,
+};
 use plan::{Arg, Expr, ExprId, Graph, Index, Op, OpId, OpKind, Plan, Property};
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Operators on other graphs: what every rewrite of expressions needs.
 
 use super::Proposal;
-use crate::lower::{
-    align::values,
-    graft::{Graft, live, live_columns},
+use crate::{
+    analysis::live::{live, live_columns, values},
+    lower::graft::Graft,
 };
 use plan::{ExprId, Graph, Index, Op, Plan};
 use std::collections::HashMap;

@@ -5,10 +5,9 @@
 //! together with what stands below and above it.
 
 use super::{Pass, rebuild, view_reordering::name};
-use crate::lower::{
-    align::values,
+use crate::analysis::{
     catalog::Catalog,
-    graft::live,
+    live::{live, values},
     total::{TAKE_AT, can_fail},
 };
 use plan::{

@@ -1,6 +1,6 @@
 //! What is cropped is not made whole: `crop(decode_jpeg(b), …)` is computed as `decode_jpeg_crop(b, …)`.
 //!
-//! Which functions have such a form is the library's to say ([`Property::Fuses`]). Where a crop depends
+//! Which functions have such a form is the library's to say ([`Fuses`](plan::Property::Fuses)). Where a crop depends
 //! on the size of the whole, that is asked of somebody who knows it without making the whole. Where
 //! several parts are wanted, making the whole once is left as it is.
 //!
@@ -8,8 +8,8 @@
 //! epoch to epoch, and then takes the part of that.
 
 use super::{Pass, rebuild};
-use crate::lower::{align::values, catalog::Catalog};
-use plan::{Graph, Op, Property, parts};
+use crate::analysis::{catalog::Catalog, live::values, parts::sites};
+use plan::{Op, parts};
 
 pub(super) const PASS: Pass = Pass {
     name: "roi-decoding",
@@ -35,14 +35,4 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let done: Vec<String> = sites.iter().map(words).collect();
     op.graph.parts = true;
     (!done.is_empty()).then_some((op, done))
-}
-
-/// The values of which a part can be made without them.
-pub(crate) fn sites(graph: &Graph, catalog: &Catalog) -> Vec<parts::Site> {
-    parts::sites(graph, &|function| {
-        catalog.function(function)?.properties.iter().find_map(|it| match it {
-            Property::Fuses(fused) => Some(*fused),
-            _ => None,
-        })
-    })
 }

@@ -6,7 +6,10 @@
 //! made once, whole.
 
 use super::{Pass, rebuild};
-use crate::lower::{align::values, catalog::Catalog, graft::live};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+};
 use plan::{
     Arg, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpKind, Property, Resampled, Type,
 };

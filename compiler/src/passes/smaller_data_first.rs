@@ -5,7 +5,10 @@
 //! computed is rounded between, so it is never exact; and where it is clipped, it is no sum at all.
 
 use super::{Pass, Proposal, Refusal, rebuild, view_reordering::name};
-use crate::lower::{align::values, catalog::Catalog, graft::live};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+};
 use plan::{Arg, DType, Entry, Expr, ExprId, Graph, Index, Op, OpId, Plan, Property, Type};
 use std::collections::HashMap;
 

@@ -2,11 +2,9 @@
 
 use super::{Optimised, Settings, optimise};
 use crate::{
+    analysis::bed::{Bed, LIBRARY, picture},
     explain::plan_text,
-    lower::{
-        bed::{Bed, LIBRARY, picture},
-        tests::imagenet,
-    },
+    lower::tests::imagenet,
     verify::verify,
 };
 use plan::{Arg, DType, Expr, OpKind, Plan, Type};

@@ -11,7 +11,11 @@ use super::{
     pull::pulled,
     rebuild,
 };
-use crate::lower::{align::values, catalog::Catalog, graft::live, total::can_fail};
+use crate::analysis::{
+    catalog::Catalog,
+    live::{live, values},
+    total::can_fail,
+};
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpId, Plan, Property, Type,
     Unary,

@@ -3,9 +3,9 @@
 
 use super::{agree, ensure};
 use crate::{
+    analysis::catalog::Catalog,
     ast,
     check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
-    lower::catalog::Catalog,
 };
 use plan::{Applied, Arg, Entry, Expr, ExprId, Field, Graph, Index, Type};
 

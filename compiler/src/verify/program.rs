@@ -14,16 +14,15 @@ use super::{
     ensure,
     values::{Values, fields, policy},
 };
-use crate::lower::{
-    STAGES_MAX,
+use crate::analysis::{
     catalog::Catalog,
-    graft::live,
+    live::live,
     role::{self, Role},
     total::{any_can_fail, any_policy},
 };
 use plan::{
     Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
-    Policy, Program, Property, Records, Stage, StageId, Transform, Type,
+    Policy, Program, Property, Records, STAGES_MAX, Stage, StageId, Transform, Type,
 };
 use std::collections::BTreeSet;
 

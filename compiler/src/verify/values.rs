@@ -2,7 +2,7 @@
 //! evaluates or prices them is misled: types follow from what is computed, and nothing is too deep.
 
 use super::{agree, calls, ensure, same_dtype};
-use crate::lower::catalog::Catalog;
+use crate::analysis::catalog::Catalog;
 use plan::{
     Binary, Const, DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, STAGE_DEPTH_MAX,
     Type, Unary, VarId,

@@ -3,12 +3,13 @@
 
 use super::{Counted, Dropped};
 use crate::{
-    count::lets_none_go,
-    estimate::{Origin, StepEstimate, size},
-    lower::{
+    analysis::{
         catalog::Catalog,
         role::{Ends, Role, role},
+        size,
+        total::lets_none_go,
     },
+    estimate::{Origin, StepEstimate},
 };
 use model::{Network, network::Amount};
 use plan::{Index, Op, OpKind, Plan, Records};

@@ -1,7 +1,10 @@
 //! Which expressions can fail on a record, and which let it go.
 
-use super::catalog::Catalog;
-use plan::{Arg, Binary, Const, Expr, ExprId, Extent, Graph, Index, Otherwise, Policy, Type};
+use super::{
+    catalog::Catalog,
+    live::{live, values},
+};
+use plan::{Arg, Binary, Const, Expr, ExprId, Extent, Graph, Index, Op, Otherwise, Policy, Type};
 
 /// Whether the node `id` by itself can fail on a record; what it needs is not asked.
 pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
@@ -48,6 +51,26 @@ pub(crate) fn any_policy(graph: &Graph, live: &[bool], policy: fn(&Policy) -> bo
     graph.iter().any(|(id, expr, _)| match expr {
         Expr::Else { otherwise: Otherwise::Policy(it), .. } => live[id.row()] && policy(it),
         _ => false,
+    })
+}
+
+/// Whether faults in `op` can let a record go.
+pub(crate) fn lets_go(op: &Op, catalog: &Catalog) -> bool {
+    let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
+    let live = live(&op.graph, &values(op), &[]);
+    any_policy(&op.graph, &live, skips)
+        || skips(&op.on_fault) && any_can_fail(&op.graph, &live, catalog)
+}
+
+/// Whether every record that enters leaves, or another in its place.
+pub(crate) fn lets_none_go(op: &Op) -> bool {
+    let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
+    !skips(&op.on_fault) && !skips_in(&op.graph)
+}
+
+fn skips_in(graph: &Graph) -> bool {
+    graph.iter().any(|(_, expr, _)| {
+        matches!(expr, Expr::Else { otherwise: Otherwise::Policy(Policy::Skip { .. }), .. })
     })
 }
 

@@ -1,9 +1,8 @@
 //! The operators that a program has a form of its own for: the source or the stage before does
 //! what they say. They are known by name here, and nowhere else.
 
-use super::catalog::Catalog;
-use crate::estimate::size::AXIS;
-use plan::{Arg, Entry, Op, OpKind};
+use super::{catalog::Catalog, size::AXIS};
+use plan::{Arg, Entry, Index, Op, OpKind, Plan};
 
 /// What an operator means to the compiler.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,6 +66,36 @@ pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, catalog: &Cat
         Some(entry) => named(entry, args, (n_inputs, catalog)),
         None => Role::Other,
     }
+}
+
+/// The rows of the batches that an operator makes, where they are successive records.
+pub(crate) fn batch_rows(
+    catalog: &Catalog,
+    (entry, args): (&str, &[Arg]),
+    n_inputs: usize,
+) -> Option<u64> {
+    let by_kind = ["by", "tokens"].into_iter().any(|it| {
+        let entry = catalog.operator(entry);
+        let arg = entry.and_then(|entry| catalog.argument(entry, args, it));
+        !matches!(arg, None | Some(Arg::None))
+    });
+    match operator(entry, args, n_inputs, catalog) {
+        Role::Batch { size, .. } if !by_kind => Some(size),
+        _ => None,
+    }
+}
+
+/// Whether each record that leaves an operator is a batch, for all of them.
+pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
+    let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
+    for (_, op) in plan.ops.iter() {
+        batched.push(match role(op, catalog) {
+            Role::Batch { .. } => true,
+            Role::FlatMap => false,
+            _ => op.inputs.iter().any(|it| batched[it.row()]),
+        });
+    }
+    batched
 }
 
 /// Whether the operator `entry` draws which record comes next, anew in every epoch.

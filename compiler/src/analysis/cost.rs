@@ -1,13 +1,10 @@
 //! What expressions cost: processor time a record, call by call.
 
-use super::{Figure, size};
-use crate::{
-    lower::{catalog::Catalog, graft::live},
-    passes::roi_decoding,
-};
+use super::{catalog::Catalog, live::live, parts, size};
+use model::Figure;
 use plan::{
     Arg, Binary, DType, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Type, Unary, VarId,
-    parts,
+    parts::Site,
 };
 
 /// A node of a whole chunk at once, for each record and byte written. Assumed: at memory's speed.
@@ -29,13 +26,13 @@ pub(crate) struct Prices<'a> {
     /// Whether a whole chunk is computed at once.
     pub(crate) vector: bool,
     /// Values that are made in part.
-    pub(crate) parts: Vec<parts::Site>,
+    pub(crate) parts: Vec<Site>,
 }
 
 impl<'a> Prices<'a> {
     /// Prices on columns of these sizes.
     pub(crate) fn new(graph: &'a Graph, columns: &[Figure], catalog: &'a Catalog) -> Self {
-        let parts = if graph.parts { roi_decoding::sites(graph, catalog) } else { Vec::new() };
+        let parts = if graph.parts { parts::sites(graph, catalog) } else { Vec::new() };
         let sizes = size::of_nodes(graph, columns, catalog);
         Self { graph, catalog, sizes, vector: false, parts }
     }

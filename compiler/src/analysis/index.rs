@@ -4,21 +4,21 @@
 //! where it costs nothing: on the numbers that the source is asked for (`semantics.md`, 7).
 
 use super::{
-    align::lets_go,
     catalog::Catalog,
     role::{Ends, Role, role},
+    total::lets_go,
 };
 use crate::errors::lower as errors;
-use plan::{Diagnostic, IdVec, Library, Op, OpId, OpKind, Plan, Property};
+use plan::{Diagnostic, IdVec, Op, OpId, OpKind, Plan, Property};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands between an operator and the index of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Barrier {
+pub(crate) struct Barrier {
     /// The operator that is in the way.
-    pub at: OpId,
+    pub(crate) at: OpId,
     /// Why, as a sentence goes on after "because".
-    pub why: &'static str,
+    pub(crate) why: &'static str,
 }
 
 /// What a source does in place of the operators above it.
@@ -47,17 +47,6 @@ struct Way {
     laps: Result<OpId, Barrier>,
     /// The source, where the first records here are the first of its index.
     whole: Option<OpId>,
-}
-
-/// The source whose index an operator works on that reads `op`.
-///
-/// # Errors
-/// What is in the way.
-pub fn index_source(ops: &IdVec<OpId, Op>, library: &Library, op: OpId) -> Result<OpId, Barrier> {
-    let catalog = Catalog::new(library);
-    let mut walk = Walk::new(ops, &catalog);
-    walk.all();
-    walk.ways[op].index
 }
 
 /// Moves what can be moved; what cannot is said.

@@ -1,11 +1,13 @@
 //! What flows through the stages of a program: bytes and time of a record at each.
 
-use super::{Figure, cost::Prices, size};
-use crate::lower::{
+use super::{
     catalog::Catalog,
-    group::output_roots,
+    cost::Prices,
+    live::output_roots,
     role::{Role, operator},
+    size,
 };
+use model::Figure;
 use plan::{Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform};
 
 /// A record at one stage.

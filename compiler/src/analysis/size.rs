@@ -1,7 +1,7 @@
 //! How many bytes values have, as far as types tell; the rest is assumed.
 
-use super::Figure;
-use crate::lower::catalog::Catalog;
+use super::catalog::Catalog;
+use model::Figure;
 use plan::{Arg, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Property, Type};
 
 /// Bytes of a file. Assumed: the mean of ImageNet's JPEGs (`docs/MODEL.md`).
