@@ -21,7 +21,7 @@ use crate::{
 use model::{Figure, Origin};
 use plan::{
     Code, Diagnostic, Expr, ExprId, Graph, IdVec, Index, Library, Measured, OpId, OpKind,
-    Otherwise, Plan, Records, StageId, StageMeasured, Transform, called, hash,
+    Otherwise, Plan, Property, Records, StageId, StageMeasured, Transform, called, hash,
     parts::{self, Keep},
 };
 use serde::{Deserialize, Serialize};
@@ -393,8 +393,10 @@ impl Site<'_> {
     fn is_path(&self, (stage, column): (StageId, u32)) -> bool {
         let stage = &self.known.lowered.program.stages[stage];
         match &stage.code {
-            // All that it gives are paths of files that it lists.
-            Code::Source { entry, .. } => entry == "paths",
+            Code::Source { entry, .. } => {
+                let entry = self.known.catalog.source(entry);
+                entry.is_some_and(|it| it.has(Property::GivesPaths))
+            }
             Code::Transform(Transform { graph, outputs: Records::Listed(lists), .. }) => {
                 let [outputs] = &lists[..] else { return false };
                 let from = outputs.get(column as usize).map(|it| graph.expr(*it));

@@ -5,7 +5,7 @@ mod lints;
 pub(crate) use lints::lints;
 
 use crate::{Compiled, cut, load::read_text, samples};
-use plan::{Arg, Expr, ExprId, OpId, OpKind, Plan, Records};
+use plan::{Arg, Entry, Expr, ExprId, OpId, OpKind, Plan, Property, Records};
 use runtime::{Failure, Run};
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path};
@@ -101,13 +101,14 @@ pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
             fields.entry((op.0, id.0)).or_default().push(field.name.clone());
         }
     }
+    let library = stdlib::library();
     let mut all = Vec::new();
     for op in cut::steps(plan) {
         for (id, expr, _) in plan.ops[op].graph.iter() {
             let Expr::Call { function, args, .. } = expr else { continue };
-            let of_path = function == "class_of";
+            let Some(of_path) = library.function(function).and_then(numbers) else { continue };
             let origin = match &args[..] {
-                [_, Arg::List(all), ..] if of_path || function == "index_of" => match texts(all) {
+                [_, Arg::List(all), ..] => match texts(all) {
                     Some(names) => Origin::Given(names),
                     None => continue,
                 },
@@ -121,6 +122,14 @@ pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
         }
     }
     all
+}
+
+/// Whether a function numbers the folder of a path, or a name that it is given; none where it does neither.
+pub(crate) fn numbers(entry: &Entry) -> Option<bool> {
+    entry.properties.iter().find_map(|it| match it {
+        Property::Numbers { of_path } => Some(*of_path),
+        _ => None,
+    })
 }
 
 /// Finds the class folders of sources of a plan.

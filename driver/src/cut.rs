@@ -6,7 +6,8 @@
 use crate::{Compiled, SampleProgress, compile::label, samples};
 use compiler::lower::lower_apart;
 use plan::{
-    Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program, Span,
+    Action, Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program,
+    Span,
 };
 use runtime::{Chunk, Failure, LostRecord, Options, Run, Stopper};
 use std::{
@@ -129,7 +130,7 @@ fn aligned(plan: &Plan) -> BTreeSet<OpId> {
 
 /// Whether records of several streams are put side by side.
 pub(crate) fn is_zip(op: &Op) -> bool {
-    matches!(&op.kind, OpKind::Operator { entry, .. } if entry == "zip")
+    stdlib::library().action(op) == Some(Action::Zip)
 }
 
 /// `op`, where a fault ends no run.

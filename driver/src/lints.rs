@@ -94,7 +94,7 @@ pub(crate) struct Labelled {
 fn labelled(loaded: &Loaded, settings: &Settings) -> Vec<Labelled> {
     let mut all = Vec::new();
     for (number, file) in loaded.files.iter().enumerate().skip(1) {
-        if !file.text.contains("class_of") {
+        if !numbering().any(|it| file.text.contains(it)) {
             continue;
         }
         // What the program has used may be read; it is compiled as the program that it is.
@@ -140,7 +140,14 @@ fn plans(loaded: &Loaded, settings: &Settings) -> Vec<Plan> {
     pipelines(loaded).into_iter().take(LOWERED_MAX).filter_map(plan).collect()
 }
 
-/// The calls of `class_of` in the files of a program.
+/// The functions that number the folders of paths: `class_of`.
+fn numbering() -> impl Iterator<Item = &'static str> {
+    let all = stdlib::library().functions.iter();
+    all.filter(|it| classes::numbers(it) == Some(true)).map(|it| it.name())
+}
+
+/// Where such are called in the files of a program.
 fn calls(loaded: &Loaded) -> Vec<Span> {
-    loaded.trees.iter().flat_map(|it| compiler::calls_of(it, "class_of")).collect()
+    let calls = |tree| numbering().flat_map(move |it| compiler::calls_of(tree, it));
+    loaded.trees.iter().flat_map(calls).collect()
 }

@@ -19,7 +19,7 @@ use crate::{
     cut::{self, Flow, Way},
     machine,
 };
-use plan::{Arg, OpId, OpKind, Plan};
+use plan::{Action, Arg, OpId, OpKind, Plan};
 use runtime::{Chunk, Failure};
 use serde::Serialize;
 use std::time::Instant;
@@ -247,13 +247,14 @@ fn unless_stopped(
 
 /// The steps before the first batch, in the order of the sources, each record once.
 fn part(written: &Plan) -> Plan {
-    let mut plan = cut::at(written, last_alone(written));
+    let (mut plan, library) = (cut::at(written, last_alone(written)), stdlib::library());
     for op in cut::steps(&plan) {
-        match entry(&plan, op) {
-            Some("shuffle" | "repeat") => cut::without(&mut plan, op, 0),
+        match library.action(&plan.ops[op]) {
+            Some(Action::Shuffle | Action::Repeat) => cut::without(&mut plan, op, 0),
             // Until the last record of each stream, whatever their shares.
-            Some("mix") => {
-                let (entry, args, names) = ("concat".to_owned(), Vec::new(), Vec::new());
+            Some(Action::Mix) => {
+                let concat = library.doing(Action::Concat).expect("the library joins streams");
+                let (entry, args, names) = (concat.name().to_owned(), Vec::new(), Vec::new());
                 plan.ops[op].kind = OpKind::Operator { entry, args, names };
             }
             _ => {}
@@ -268,9 +269,10 @@ fn last_alone(plan: &Plan) -> OpId {
     while let Some(&input) = plan.ops[chain[chain.len() - 1]].inputs.first() {
         chain.push(input);
     }
-    let joins = |it: &OpId| matches!(entry(plan, *it), Some("batch" | "windows"));
+    let action = |it: OpId| stdlib::library().action(&plan.ops[it]);
+    let joins = |it: &OpId| matches!(action(*it), Some(Action::Batch | Action::Window));
     let first = chain.iter().rposition(joins).map_or(0, |it| it + 1);
-    let moves = |it: &&OpId| matches!(entry(plan, **it), Some("shuffle" | "repeat"));
+    let moves = |it: &&OpId| matches!(action(**it), Some(Action::Shuffle | Action::Repeat));
     let rest = &chain[first..];
     *rest.iter().find(|it| !moves(it)).unwrap_or(&rest[rest.len() - 1])
 }
@@ -281,18 +283,11 @@ fn zipped(plan: &Plan) -> Vec<OpId> {
     zips.flat_map(|it| plan.ops[it].inputs.clone()).collect()
 }
 
-fn entry(plan: &Plan, op: OpId) -> Option<&str> {
-    match &plan.ops[op].kind {
-        OpKind::Operator { entry, .. } => Some(entry),
-        _ => None,
-    }
-}
-
 fn shuffle(plan: &Plan) -> Shuffle {
     let mut found = Shuffle::None;
     for op in cut::steps(plan) {
-        let OpKind::Operator { entry, args, .. } = &plan.ops[op].kind else { continue };
-        if entry == "shuffle" {
+        let OpKind::Operator { args, .. } = &plan.ops[op].kind else { continue };
+        if stdlib::library().action(&plan.ops[op]) == Some(Action::Shuffle) {
             let window = args.iter().find_map(|it| match it {
                 Arg::Int(n) => u64::try_from(*n).ok(),
                 _ => None,

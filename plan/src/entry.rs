@@ -1,6 +1,6 @@
 //! What is known about an entry of the library without running it.
 
-use crate::{Arg, Binary, Const, DType, Field, Graph, Type, Unary};
+use crate::{Arg, Binary, Const, DType, Field, Graph, Op, OpKind, Type, Unary};
 
 /// Finds the type of a result, or says in one sentence what is wrong with the call.
 pub type ResultType = fn(&Applied<'_>) -> Result<Type, String>;
@@ -109,10 +109,18 @@ pub enum Property {
     Fuses(&'static Fused),
     /// Gives a picture of other extents, a part of which is made of a part of the first argument.
     Resamples(&'static Resampled),
+    /// Gives the number that a name has among those of its second argument, as labels have it.
+    Numbers {
+        /// Whether it is the name of the folder that a path lies in; then the names may be those of the
+        /// folders of sources, which the third argument lists.
+        of_path: bool,
+    },
     /// Calls a function that stands outside (`Foreign`).
     CallsOut,
     /// Where its parameter of this name is true, one thread does it at a time.
     Alone(&'static str),
+    /// Of an operator: what it does with records, where the compiler has to know that.
+    Does(Action),
     /// Of an operator: works on each record alone, and keeps their order.
     RecordWise,
     /// Of an operator: each field that leaves it is made of the inputs' fields of its name alone, all
@@ -132,6 +140,8 @@ pub enum Property {
     NeedsIndex,
     /// Of a source: can be read in any order.
     Indexed,
+    /// Of a source: every field that it gives is the path of a file that it lists.
+    GivesPaths,
     /// Of a source: what its records hold is read from files.
     ReadsFiles,
     /// Of a source: a field of this name, where it has one, says which records are kept. The checker filters by
@@ -139,6 +149,41 @@ pub enum Property {
     Keeps(&'static str),
     /// Of a source: a record that cannot be read can be a fault, in place of the end of the run.
     Faulty(&'static Faulty),
+}
+
+/// What an operator does with records. Whatever does such a thing has the parameters that are named here, as
+/// far as there is something to say by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Gives the records of an epoch in a drawn order, or those of each `window` of so many.
+    Shuffle,
+    /// Gives some of the records, drawn among all of an epoch.
+    Sample,
+    /// Gives the first `n` records.
+    Take,
+    /// Leaves out the first `n` records.
+    Skip,
+    /// Gives all records `n` times over, or for ever.
+    Repeat,
+    /// Puts records together as rows: `size` of them, or as many as make so many `tokens`; sorted `by` something;
+    /// with `pad`, `multiple`, `bounds` and `ragged` for rows that are not alike; `tail` is what becomes of the last
+    /// ones.
+    Batch,
+    /// Makes one record of `length` successive ones, the next one `hop` later.
+    Window,
+    /// Puts the records of several streams side by side.
+    Zip,
+    /// Gives the records of several streams, by `weights` and in a drawn order, until `at_end`.
+    Mix,
+    /// Gives the records of several streams, one stream after the other.
+    Concat,
+}
+
+impl Action {
+    /// Whether it is drawn which record comes next, anew in every epoch.
+    pub fn draws_order(self) -> bool {
+        matches!(self, Self::Shuffle | Self::Sample | Self::Mix)
+    }
 }
 
 /// How several elements become one, in the order of `semantics.md`, 4: each is a lane of 16 in turn, and
@@ -313,6 +358,14 @@ impl Entry {
         self.doc.trim().lines().next().unwrap_or_default().trim()
     }
 
+    /// What an operator does, where the compiler has to know that.
+    pub fn action(&self) -> Option<Action> {
+        self.properties.iter().find_map(|it| match it {
+            Property::Does(action) => Some(*action),
+            _ => None,
+        })
+    }
+
     /// Whether rewrites may rely on `property`.
     pub fn has(&self, property: Property) -> bool {
         self.properties.contains(&property)
@@ -356,4 +409,29 @@ pub struct Library {
     pub written: &'static [(&'static str, &'static str)],
     /// Names that later versions bring, and what each will do.
     pub later: &'static [(&'static str, &'static str)],
+}
+
+impl Library {
+    /// The function called `name`.
+    pub fn function(&self, name: &str) -> Option<&'static Entry> {
+        self.functions.iter().find(|it| it.name() == name).copied()
+    }
+
+    /// The operator called `name`.
+    pub fn operator(&self, name: &str) -> Option<&'static Entry> {
+        self.operators.iter().find(|it| it.name() == name).copied()
+    }
+
+    /// The operator that does this.
+    pub fn doing(&self, action: Action) -> Option<&'static Entry> {
+        self.operators.iter().find(|it| it.action() == Some(action)).copied()
+    }
+
+    /// What a step of a plan does, where it is an operator that the compiler has to know.
+    pub fn action(&self, op: &Op) -> Option<Action> {
+        match &op.kind {
+            OpKind::Operator { entry, .. } => self.operator(entry)?.action(),
+            _ => None,
+        }
+    }
 }

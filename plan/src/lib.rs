@@ -23,8 +23,8 @@ mod types;
 pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
-    Affine, Applied, Cost, Drafted, Entry, Faulty, FieldTypes, Fused, Indexed, Intrinsic, Library,
-    Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
+    Action, Affine, Applied, Cost, Drafted, Entry, Faulty, FieldTypes, Fused, Indexed, Intrinsic,
+    Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

@@ -210,8 +210,8 @@ impl runtime::Kernels for Kernels {
 mod prelude {
     pub(crate) use crate::declare::{function, intrinsic, operator, source};
     pub(crate) use plan::{
-        Affine, Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Nearly, Neutral, Property,
-        Reduction, Type, Untyped,
+        Action, Affine, Applied, Arg, Cost, DType, Extent, Field, Intrinsic, Nearly, Neutral,
+        Property, Reduction, Type, Untyped,
     };
     pub(crate) use runtime::{
         Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, SideIndex, Tensor,

@@ -1,8 +1,8 @@
 //! Plans for tests, written by hand, on a library of a few entries that compute nothing.
 
 use plan::{
-    Arg, Binary, Const, Cost, DType, Draw, Entry, Expr, ExprId, Extent, Field, Fused, Graph,
-    Library, Op, OpId, OpKind, Plan, Policy, Property, Records, Span, Type,
+    Action, Arg, Binary, Const, Cost, DType, Draw, Entry, Expr, ExprId, Extent, Field, Fused,
+    Graph, Library, Op, OpId, OpKind, Plan, Policy, Property, Records, Span, Type,
 };
 
 const fn entry(signature: &'static str, cost: Cost, properties: &'static [Property]) -> Entry {
@@ -63,16 +63,28 @@ static FUNCTIONS: &[&Entry] = &[
 ];
 
 static OPERATORS: &[&Entry] = &[
-    &entry("shuffle(stream: stream, window: int = none) -> stream", CHEAP, &[Property::NeedsIndex]),
-    &entry("repeat(stream: stream, n: int = none) -> stream", CHEAP, &[Property::NeedsIndex]),
-    &entry("take(stream: stream, n: int) -> stream", CHEAP, &[]),
-    &entry("skip(stream: stream, n: int) -> stream", CHEAP, &[]),
-    &entry("zip(streams: streams) -> stream", CHEAP, &[]),
-    &entry("sample(stream: stream, weight: each float) -> stream", CHEAP, &[]),
+    &entry(
+        "shuffle(stream: stream, window: int = none) -> stream",
+        CHEAP,
+        &[Property::Does(Action::Shuffle), Property::NeedsIndex],
+    ),
+    &entry(
+        "repeat(stream: stream, n: int = none) -> stream",
+        CHEAP,
+        &[Property::Does(Action::Repeat), Property::NeedsIndex],
+    ),
+    &entry("take(stream: stream, n: int) -> stream", CHEAP, &[Property::Does(Action::Take)]),
+    &entry("skip(stream: stream, n: int) -> stream", CHEAP, &[Property::Does(Action::Skip)]),
+    &entry("zip(streams: streams) -> stream", CHEAP, &[Property::Does(Action::Zip)]),
+    &entry(
+        "sample(stream: stream, weight: each float) -> stream",
+        CHEAP,
+        &[Property::Does(Action::Sample)],
+    ),
     &entry(
         "batch(stream: stream, size: int = none, pad: record = none, by: each any = none) -> stream",
         Cost::out(50.0, 0.1),
-        &[Property::FieldWise],
+        &[Property::Does(Action::Batch), Property::FieldWise],
     ),
 ];
 

@@ -1,8 +1,9 @@
 //! The operators that a program has a form of its own for: the source or the stage before does
-//! what they say. They are known by name here, and nowhere else.
+//! what they say. Which they are, the library says ([`Action`]); what their arguments make of it, is
+//! known here.
 
 use super::{catalog::Catalog, size::AXIS};
-use plan::{Arg, Entry, Index, Op, OpKind, Plan};
+use plan::{Action, Arg, Entry, Index, Op, OpKind, Plan};
 
 /// What an operator means to the compiler.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +29,8 @@ pub(crate) enum Role {
     /// So many rows a batch; of one that is filled up to so many tokens, as many as are assumed. `plain` where
     /// every row is a record as it is, `drops` where those go that are too few at the end.
     Batch { size: u64, plain: bool, drops: bool },
+    /// Some of the records, drawn among all of an epoch.
+    Sample,
     /// Records side by side: streams must stay aligned.
     Zip,
     /// `length` records as one, the next one `hop` later.
@@ -63,7 +66,7 @@ pub(crate) fn role(op: &Op, catalog: &Catalog) -> Role {
 /// What the operator `entry` means to the compiler, on so many inputs.
 pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, catalog: &Catalog) -> Role {
     match catalog.operator(entry) {
-        Some(entry) => named(entry, args, (n_inputs, catalog)),
+        Some(entry) => doing(entry, args, (n_inputs, catalog)),
         None => Role::Other,
     }
 }
@@ -99,19 +102,20 @@ pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
 }
 
 /// Whether the operator `entry` draws which record comes next, anew in every epoch.
-pub(crate) fn draws_order(entry: &str) -> bool {
-    ["shuffle", "mix", "sample"].contains(&entry)
+pub(crate) fn draws_order(entry: &str, catalog: &Catalog) -> bool {
+    let action = catalog.operator(entry).and_then(Entry::action);
+    action.is_some_and(Action::draws_order)
 }
 
-fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) -> Role {
+fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) -> Role {
     let count = |name| catalog.argument(entry, args, name).and_then(whole);
     let given = |name| catalog.argument(entry, args, name).is_some_and(|it| !is_nothing(it));
-    match entry.name() {
-        "shuffle" => count("window").map_or(Role::Permute, Role::ShuffleWithin),
-        "take" => count("n").map_or(Role::Other, Role::Take),
-        "skip" => count("n").map_or(Role::Other, Role::Skip),
-        "repeat" => Role::Repeat(count("n")),
-        "batch" => {
+    match entry.action() {
+        Some(Action::Shuffle) => count("window").map_or(Role::Permute, Role::ShuffleWithin),
+        Some(Action::Take) => count("n").map_or(Role::Other, Role::Take),
+        Some(Action::Skip) => count("n").map_or(Role::Other, Role::Skip),
+        Some(Action::Repeat) => Role::Repeat(count("n")),
+        Some(Action::Batch) => {
             let plain =
                 !["by", "tokens", "pad", "multiple", "bounds", "ragged"].into_iter().any(given);
             let tail = catalog.argument(entry, args, "tail");
@@ -121,11 +125,12 @@ fn named(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
             let size = count("size").or_else(rows).unwrap_or(1);
             Role::Batch { size, plain: plain && given("size"), drops }
         }
-        "windows" => {
+        Some(Action::Window) => {
             let length = count("length").unwrap_or(1).max(1);
             Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
         }
-        "zip" => Role::Zip,
+        Some(Action::Zip) => Role::Zip,
+        Some(Action::Sample) => Role::Sample,
         _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {
             Some(Arg::Word(word)) if word == "repeat" => Ends::Never,
             Some(Arg::Word(word)) if word == "stop" => Ends::First,

@@ -84,7 +84,7 @@ impl Known<'_> {
         };
         let orders = inputs.iter().find_map(|it| it.order.clone()).or(args.iter().find_map(drawn));
         let anew = || format!("`{entry}` gives another order in every epoch");
-        let order = orders.or_else(|| draws_order(entry).then(anew));
+        let order = orders.or_else(|| draws_order(entry, self.catalog).then(anew));
         let joins = matches!(role, Role::Batch { .. } | Role::Windows { .. });
         let together = order.clone().filter(|_| joins);
         let columns = stage

@@ -63,7 +63,7 @@ fn filter(
     };
     // Which records come first is another matter in each epoch; how many there are is not.
     let reorders =
-        |op: &Op| matches!(&op.kind, OpKind::Operator { entry, .. } if draws_order(entry));
+        |op: &Op| matches!(&op.kind, OpKind::Operator { entry, .. } if draws_order(entry, catalog));
     let selects = |op: &Op| {
         let counts_alone =
             |role| matches!(role, Role::Permute | Role::ShuffleWithin(_) | Role::Repeat(_));

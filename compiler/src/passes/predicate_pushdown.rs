@@ -84,7 +84,7 @@ fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, S
             .and_then(|found| past_copies((filter, below), catalog).map(|()| found))
             .and_then(|found| told_below(plan, below, catalog).map(|()| found)),
         ),
-        OpKind::Operator { entry, .. } => counted(role(below, catalog), entry).map(Err),
+        OpKind::Operator { .. } => counted(role(below, catalog)).map(Err),
         _ => None,
     }
 }
@@ -166,11 +166,11 @@ fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String>
 }
 
 /// Why a filter stays behind an operator that looks at which records come together.
-fn counted(role: Role, entry: &str) -> Option<String> {
+fn counted(role: Role) -> Option<String> {
     let why = match role {
         Role::ShuffleWithin(_) => "other records would be in a window together",
         Role::Take(_) | Role::Skip(_) => "it counts records, and would count others",
-        Role::Other if entry == "sample" => "it draws among all of them",
+        Role::Sample => "it draws among all of them",
         _ => return None,
     };
     Some(why.to_owned())

@@ -9,7 +9,7 @@ use crate::{
     compile::place,
     cut::{self, Faults, Flow},
 };
-use plan::{Code, DType, OpId, OpKind, Plan, Program, Property, mix};
+use plan::{Action, Code, DType, OpId, OpKind, Plan, Program, Property, mix};
 use runtime::{Chunk, Failure};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -211,15 +211,14 @@ impl Trail<'_> {
 
     /// An operator, which does not compute anything of the record.
     fn operator(&mut self, id: OpId) -> What {
-        let OpKind::Operator { entry, .. } = &self.plan.ops[id].kind else {
-            unreachable!("other steps work on each record alone")
-        };
-        let why = match entry.as_str() {
-            "shuffle" => "it goes on, in another place",
-            "mix" | "concat" => "it goes on, among the records of other streams",
-            "repeat" => "it goes on; each lap makes another copy of it",
-            "take" | "skip" | "sample" => "it goes on, if its place is among those that do",
-            _ => {
+        let why = match stdlib::library().action(&self.plan.ops[id]) {
+            Some(Action::Shuffle) => "it goes on, in another place",
+            Some(Action::Mix | Action::Concat) => "it goes on, among the records of other streams",
+            Some(Action::Repeat) => "it goes on; each lap makes another copy of it",
+            Some(Action::Take | Action::Skip | Action::Sample) => {
+                "it goes on, if its place is among those that do"
+            }
+            Some(Action::Batch | Action::Window | Action::Zip) | None => {
                 let why = "records come together here: it is not followed any further".to_owned();
                 return What::Ended { why };
             }

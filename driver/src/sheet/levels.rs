@@ -176,7 +176,7 @@ fn named(plan: &Plan, input: OpId, name: &str) -> Vec<(OpId, ExprId)> {
 
 fn affine(op: &Op, expr: &Expr) -> Option<Normalised> {
     let Expr::Call { function, args, .. } = expr else { return None };
-    let entry = stdlib::library().functions.iter().find(|it| it.name() == function)?;
+    let entry = stdlib::library().function(function)?;
     let affine = entry.properties.iter().find_map(|it| match it {
         Property::Affine(it) => Some(*it),
         _ => None,

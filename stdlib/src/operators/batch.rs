@@ -69,7 +69,11 @@ operator! {
     // Assumed: rows are copied once, at memory's speed; where they were written into the batch
     // they are not copied at all.
     cost: Cost::out(50.0, 0.1),
-    properties: &[Property::FieldWise, Property::Stacks { valid: "valid", apart: "ragged" }],
+    properties: &[
+        Property::Does(Action::Batch),
+        Property::FieldWise,
+        Property::Stacks { valid: "valid", apart: "ragged" },
+    ],
     fields: Some(fields),
 }
 

@@ -18,7 +18,7 @@ operator! {
     /// ```
     "concat(streams: streams) -> stream",
     cost: Cost::call(0.1),    // Assumed: chunks pass as they are.
-    properties: &[Property::FieldWise],
+    properties: &[Property::Does(Action::Concat), Property::FieldWise],
     fields: Some(same_fields),
 }
 

@@ -33,7 +33,7 @@ operator! {
     "mix(streams: streams, weights: shares = none, at_end: stop | repeat | drop = stop) -> stream",
     // Assumed: 3 ns for the draw, two copies of the record.
     cost: Cost { ns_call: 5.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
-    properties: &[Property::FieldWise],
+    properties: &[Property::Does(Action::Mix), Property::FieldWise],
     fields: Some(fields),
 }
 

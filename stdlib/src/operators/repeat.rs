@@ -16,7 +16,7 @@ operator! {
     /// ```
     "repeat(stream: stream, n: int = none) -> stream",
     cost: Cost::call(0.0),
-    properties: &[Property::NeedsIndex, Property::SameFields],
+    properties: &[Property::Does(Action::Repeat), Property::NeedsIndex, Property::SameFields],
     fields: Some(fields),
 }
 

@@ -31,7 +31,7 @@ operator! {
     "sample(stream: stream, weight: each float, count: int = none) -> stream",
     // Assumed: a binary search over the weights and a copy.
     cost: Cost { ns_call: 150.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
-    properties: &[Property::FieldWise, Property::SameFields],
+    properties: &[Property::Does(Action::Sample), Property::FieldWise, Property::SameFields],
     fields: Some(|applied| size(&applied.args[1], "count", 0).map(|_| visible(&applied.inputs[0]))),
 }
 

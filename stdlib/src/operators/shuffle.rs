@@ -29,7 +29,11 @@ operator! {
     "shuffle(stream: stream, window: int = none) -> stream",
     // Assumed: 3 ns for the permutation, 1 for each copy of a small column.
     cost: Cost { ns_call: 4.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
-    properties: &[Property::NeedsIndex, Property::SameFields],    // Without a window.
+    properties: &[
+        Property::Does(Action::Shuffle),
+        Property::NeedsIndex,    // Without a window.
+        Property::SameFields,
+    ],
     fields: Some(|applied| size(&applied.args[0], "window", 1).map(|_| applied.inputs[0].clone())),
 }
 

@@ -17,7 +17,7 @@ operator! {
     /// ```
     "skip(stream: stream, n: int) -> stream",
     cost: Cost::call(0.1),    // Assumed: a chunk is cut, no record is touched.
-    properties: &[Property::SameFields],
+    properties: &[Property::Does(Action::Skip), Property::SameFields],
     fields: Some(|applied| count(&applied.args[0], "n").map(|_| applied.inputs[0].clone())),
 }
 

@@ -26,7 +26,7 @@ operator! {
     "windows(stream: stream, length: int, hop: int = length) -> stream",
     // Assumed: 0.2 ns for each byte copied.
     cost: Cost::out(20.0, 0.2),
-    properties: &[Property::FieldWise],
+    properties: &[Property::Does(Action::Window), Property::FieldWise],
     fields: Some(fields),
 }
 

@@ -21,7 +21,7 @@ operator! {
     /// ```
     "zip(streams: streams) -> stream",
     cost: Cost::call(3.0),    // Assumed: an id is mixed for each stream after the first.
-    properties: &[Property::FieldWise],
+    properties: &[Property::Does(Action::Zip), Property::FieldWise],
     fields: Some(fields),
 }
 

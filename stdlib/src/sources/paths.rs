@@ -18,7 +18,7 @@ source! {
     /// ```
     "paths(pattern: text, lanes: int = none) -> stream",
     cost: Cost::call(150.0),    // Assumed: two paths are put together, one is hashed.
-    properties: &[Property::Indexed],
+    properties: &[Property::Indexed, Property::GivesPaths],
     fields: Some(|applied| {
         Listed::new(&applied.args[0])?;
         Ok(vec![Field { name: "path".to_owned(), ty: Type::scalar(DType::Str) }])

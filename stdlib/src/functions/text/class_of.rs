@@ -21,6 +21,7 @@ function! {
     "class_of(path: str, classes: names?, from: sources) fails -> i64",
     version: 2,
     cost: Cost::call(40.0),
+    properties: &[Property::Numbers { of_path: true }],
     result: Some(result),
 }
 

@@ -20,6 +20,7 @@ function! {
     "index_of(x: any, values: list) fails -> i64",
     // Assumed: a hash of a short text, and one place in memory.
     cost: Cost::call(40.0),
+    properties: &[Property::Numbers { of_path: false }],
     result: Some(result),
 }
 
