@@ -4,6 +4,7 @@ use super::{
     catalog::Catalog,
     live::{live, values},
 };
+use crate::check::library::TAKE_AT;
 use plan::{Arg, Binary, Const, Expr, ExprId, Extent, Graph, Index, Op, Otherwise, Policy, Type};
 
 /// Whether the node `id` by itself can fail on a record; what it needs is not asked.
@@ -30,9 +31,6 @@ pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
         Expr::Stack { .. } | Expr::Else { .. } => true,
     }
 }
-
-/// The function that takes one element of the first axis.
-pub(crate) const TAKE_AT: &str = "take_at";
 
 /// Whether a call takes an element that is there: a type whose first extent is known has been checked.
 fn is_inside(graph: &Graph, function: &str, args: &[Arg]) -> bool {

@@ -1,6 +1,6 @@
 //! Arithmetic, comparison and logic on values of the record.
 
-use super::{Checker, Known, Val, known, known::Refusal};
+use super::{Checker, Known, Val, known, known::Refusal, library};
 use crate::{
     ast::{BinaryOp, CompareOp, UnaryOp},
     errors::check as errors,
@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
         let like = self.met_dtype(a).or(self.met_dtype(b));
         let Some(x) = self.node_of(a, like, a_at) else { return Val::Broken };
         let Some(y) = self.node_of(b, like, b_at) else { return Val::Broken };
-        self.library_call("concat", vec![Arg::Exprs(vec![x, y]), Arg::Int(0)], a_at.to(b_at))
+        self.library_call(library::CONCAT, vec![Arg::Exprs(vec![x, y]), Arg::Int(0)], a_at.to(b_at))
     }
 
     fn met_dtype(&self, val: &Val) -> Option<DType> {
@@ -271,7 +271,7 @@ impl<'a> Checker<'a> {
         let Some(x) = self.node_of(a, None, at) else { return Val::Broken };
         let Some(y) = self.node_of(b, None, at) else { return Val::Broken };
         let equal = matches!(op, CompareOp::Eq | CompareOp::Ne);
-        let function = if equal { "text_eq" } else { "text_lt" };
+        let function = if equal { library::TEXT_EQ } else { library::TEXT_LT };
         let found = self.library_call(function, vec![Arg::Expr(x), Arg::Expr(y)], at);
         if negated { self.unary(UnaryOp::Not, &found, at) } else { found }
     }
@@ -329,7 +329,7 @@ impl<'a> Checker<'a> {
             }
             ids.push(id);
         }
-        self.library_call("text_concat", vec![Arg::Exprs(ids)], at)
+        self.library_call(library::TEXT_CONCAT, vec![Arg::Exprs(ids)], at)
     }
 }
 

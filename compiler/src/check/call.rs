@@ -4,6 +4,7 @@ use super::{
     Checker, Env, Known, LIBRARY_FILES, Val,
     args::Given,
     fit::{EntryWords, Kind, Vars, entry_words, kind, one_formal, result},
+    library,
     scope::Scope,
 };
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     errors::check as errors,
     registry::{Function, Kind as EntryKind},
 };
-use plan::{Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, Type, VALUE_BYTES_MAX, mix};
+use plan::{Action, Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, Type, VALUE_BYTES_MAX, mix};
 use std::mem;
 
 impl<'a> Checker<'a> {
@@ -33,7 +34,9 @@ impl<'a> Checker<'a> {
         }
         let operator = self.registry.get(name, EntryKind::Operator);
         let function = self.registry.get(name, EntryKind::Function);
-        let both = operator.is_some() && (function.is_some() || name == "windows");
+        let both = operator.is_some()
+            && (function.is_some()
+                || operator.is_some_and(|it| it.entry.action() == Some(Action::Window)));
         if both && !self.is_of_stream(call, piped.as_ref(), env) {
             return match function {
                 Some(function) => self.call_library(function, call, piped, env),
@@ -558,8 +561,8 @@ impl<'a> Checker<'a> {
     /// How long an axis is, where the type says it: `len(x)`, `extent(x, 0)`.
     fn known_extent(&self, name: &str, args: &[Arg]) -> Option<i64> {
         let axis = match (name, args.get(1)) {
-            ("len", _) => 0,
-            ("extent", Some(Arg::Int(axis))) => usize::try_from(*axis).ok()?,
+            (library::LEN, _) => 0,
+            (library::EXTENT, Some(Arg::Int(axis))) => usize::try_from(*axis).ok()?,
             _ => return None,
         };
         let Some(Arg::Expr(id)) = args.first() else { return None };

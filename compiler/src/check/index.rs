@@ -1,7 +1,7 @@
 //! Parts of values: fields, elements, slices, and what untyped data are.
 
-use super::{Checker, Env, Known, Val};
-use crate::{analysis::total::TAKE_AT, ast, errors::check as errors};
+use super::{Checker, Env, Known, Val, library};
+use crate::{ast, errors::check as errors};
 use plan::{Arg, DType, ExprId, Extent, Span, Type};
 
 impl<'a> Checker<'a> {
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         };
         let extent = |(axis, it): (usize, &Extent)| match it {
             Extent::Known(n) => Val::int(i64::try_from(*n).unwrap_or(i64::MAX)),
-            _ => self.library_call("extent", vec![Arg::Expr(id), Arg::Int(axis as i64)], at),
+            _ => self.library_call(library::EXTENT, vec![Arg::Expr(id), Arg::Int(axis as i64)], at),
         };
         Val::List(shape.iter().enumerate().map(extent).collect())
     }
@@ -94,17 +94,17 @@ impl<'a> Checker<'a> {
             // A node, as `untyped_field(row, "key")` has it: both are one plan, which a built file can carry.
             Val::Known(Known::Text(_)) => {
                 let Some(key) = self.node_of(index, None, at) else { return Val::Broken };
-                self.library_call("untyped_field", vec![Arg::Expr(id), Arg::Expr(key)], at)
+                self.library_call(library::UNTYPED_FIELD, vec![Arg::Expr(id), Arg::Expr(key)], at)
             }
             Val::Expr(key) if self.is_scalar(*key, |it| it == DType::Str) => {
-                self.library_call("untyped_field", vec![Arg::Expr(id), Arg::Expr(*key)], at)
+                self.library_call(library::UNTYPED_FIELD, vec![Arg::Expr(id), Arg::Expr(*key)], at)
             }
             Val::Expr(i) if self.is_scalar(*i, DType::is_int) => {
-                self.library_call("untyped_at", vec![Arg::Expr(id), Arg::Expr(*i)], at)
+                self.library_call(library::UNTYPED_AT, vec![Arg::Expr(id), Arg::Expr(*i)], at)
             }
             Val::Known(Known::Number(it)) if it.as_int().is_some() => {
                 let args = vec![Arg::Expr(id), Arg::Int(it.as_int().unwrap_or(0))];
-                self.library_call("untyped_at", args, at)
+                self.library_call(library::UNTYPED_AT, args, at)
             }
             other => {
                 let shown = self.shown(other);
@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
             }
             *axis += 1;
             let is_condition = self.ty(*of).dtype() == Some(DType::Bool);
-            let chosen = if is_condition { "select" } else { "gather" };
+            let chosen = if is_condition { library::SELECT } else { library::GATHER };
             return self.library_call(chosen, vec![Arg::Expr(id), Arg::Expr(*of)], at);
         }
         let turned = self.front(id, *axis, rank, at);
@@ -150,7 +150,7 @@ impl<'a> Checker<'a> {
         }
         let others = (0..rank).filter(|it| *it != axis);
         let order = std::iter::once(axis).chain(others).map(|it| Arg::Int(it as i64)).collect();
-        match self.library_call("transpose", vec![Arg::Expr(id), Arg::List(order)], at) {
+        match self.library_call(library::TRANSPOSE, vec![Arg::Expr(id), Arg::List(order)], at) {
             Val::Expr(id) => Some(id),
             _ => None,
         }
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
                 return self.report(errors::outside_list(n as usize, at));
             }
         }
-        self.library_call(TAKE_AT, vec![Arg::Expr(id), arg], at)
+        self.library_call(library::TAKE_AT, vec![Arg::Expr(id), arg], at)
     }
 
     fn slice(&mut self, val: Val, [from, to]: [Option<Val>; 2], at: Span, axis: &mut usize) -> Val {
@@ -193,12 +193,16 @@ impl<'a> Checker<'a> {
         }
         let Some(ends) = self.ends([from, to], at) else { return Val::Broken };
         let args = [Arg::Expr(id), Arg::Int(this)].into_iter().chain(ends).collect();
-        self.library_call("slice", args, at)
+        self.library_call(library::SLICE, args, at)
     }
 
     fn part_of_text(&mut self, id: ExprId, ends: [Option<Val>; 2], at: Span) -> Val {
         let Some(ends) = self.ends(ends, at) else { return Val::Broken };
-        self.library_call("substring", std::iter::once(Arg::Expr(id)).chain(ends).collect(), at)
+        self.library_call(
+            library::SUBSTRING,
+            std::iter::once(Arg::Expr(id)).chain(ends).collect(),
+            at,
+        )
     }
 
     fn ends(&mut self, ends: [Option<Val>; 2], at: Span) -> Option<Vec<Arg>> {
@@ -240,7 +244,7 @@ impl<'a> Checker<'a> {
             Val::Broken => Val::Broken,
             Val::Expr(id) if self.ty(id).is_untyped() => {
                 let args = vec![Arg::Expr(id), Arg::Type(ty.clone())];
-                match self.library_call("as_type", args, type_.span) {
+                match self.library_call(library::AS_TYPE, args, type_.span) {
                     Val::Expr(id) => {
                         let (expr, _) = (self.graph.expr(id).clone(), ());
                         Val::Expr(self.node(expr, ty))

@@ -1,6 +1,6 @@
 //! Lists: written out, counted for each record, chosen from.
 
-use super::{Checker, Env, Known, Val, args::Given, call::place_of_copy, scope::Scope};
+use super::{Checker, Env, Known, Val, args::Given, call::place_of_copy, library, scope::Scope};
 use crate::{ast, errors::check as errors};
 use plan::{Arg, DType, Expr, ExprId, Extent, Span, Type, VarId};
 
@@ -99,7 +99,7 @@ impl<'a> Checker<'a> {
             let all = (0..*n as i64).map(|it| self.take_at(id, &Val::int(it), at)).collect();
             return self.written_out(body, var, all, env);
         }
-        let Val::Expr(count) = self.library_call("len", vec![Arg::Expr(id)], at) else {
+        let Val::Expr(count) = self.library_call(library::LEN, vec![Arg::Expr(id)], at) else {
             return Val::Broken;
         };
         let turn = self.graph.var();
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
             return Some(self.node(Expr::Const(constant), ty));
         }
         let ids = self.nodes(all, like, at)?;
-        match self.library_call("stack", vec![Arg::Exprs(ids), Arg::Int(0)], at) {
+        match self.library_call(library::STACK, vec![Arg::Exprs(ids), Arg::Int(0)], at) {
             Val::Expr(id) => Some(id),
             _ => None,
         }
@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         });
         let Some(Val::Expr(lead)) = lead else { return self.report(errors::no_axis(at)) };
         let shared = axis(self, &Val::Expr(lead));
-        let Val::Expr(len) = self.library_call("len", vec![Arg::Expr(lead)], at) else {
+        let Val::Expr(len) = self.library_call(library::LEN, vec![Arg::Expr(lead)], at) else {
             return Val::Broken;
         };
         let Some(count) = self.window_count(len, (length, hop), at) else { return Val::Broken };
@@ -260,7 +260,9 @@ impl<'a> Checker<'a> {
             return Val::Broken;
         };
         let args = vec![Arg::Expr(*id), Arg::Int(0), from, to];
-        let Val::Expr(found) = self.library_call("slice", args, at) else { return Val::Broken };
+        let Val::Expr(found) = self.library_call(library::SLICE, args, at) else {
+            return Val::Broken;
+        };
         let known = match length {
             Val::Known(Known::Number(it)) => it.as_int().and_then(|it| u64::try_from(it).ok()),
             _ => None,
@@ -279,7 +281,7 @@ impl<'a> Checker<'a> {
         let Some((last, rest)) = all.split_last() else {
             return self.report(errors::empty_list(at));
         };
-        let index = self.draw_call("random_index", vec![Arg::Int(count)], at, env);
+        let index = self.draw_call(library::RANDOM_INDEX, vec![Arg::Int(count)], at, env);
         let mut chosen = last.clone();
         for (i, val) in rest.iter().enumerate().rev() {
             let number = Val::int(i as i64);

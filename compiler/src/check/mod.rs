@@ -15,6 +15,7 @@ mod foreign;
 mod holes;
 mod index;
 mod known;
+pub(crate) mod library;
 mod lists;
 mod named_list;
 mod names;

@@ -5,10 +5,13 @@
 //! together with what stands below and above it.
 
 use super::{Pass, rebuild, view_reordering::name};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
-    total::{TAKE_AT, can_fail},
+use crate::{
+    analysis::{
+        catalog::Catalog,
+        live::{live, values},
+        total::can_fail,
+    },
+    check::library::{TAKE_AT, TRANSPOSE},
 };
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Property, Reduction, Type,
@@ -215,7 +218,7 @@ impl Work<'_> {
             let extent = shape.remove(site.axis);
             shape.insert(0, extent);
             let args = vec![Arg::Expr(x), order];
-            let turned = Expr::Call { function: "transpose".to_owned(), args, draw: None };
+            let turned = Expr::Call { function: TRANSPOSE.to_owned(), args, draw: None };
             front = self.to.add(turned, Type::Tensor { dtype, shape });
         }
         let args = vec![Arg::Expr(front), Arg::Int(at as i64)];
