@@ -7,8 +7,9 @@ use crate::{
         Value, walk,
     },
     errors::lint as errors,
+    registry::{Kind, Registry},
 };
-use plan::{Diagnostic, Span, is_bidi};
+use plan::{Action, Diagnostic, Property, Span, is_bidi};
 use std::collections::BTreeSet;
 
 /// A file that is looked at: its tree, its text, and what the checker has found out.
@@ -16,6 +17,7 @@ struct Looked<'a> {
     file: &'a File,
     text: &'a str,
     notes: &'a Notes,
+    registry: &'a Registry,
 }
 
 /// Finds something.
@@ -36,8 +38,8 @@ static LINTS: [Lint; 9] = [
 
 /// What is allowed and seldom meant in the main file of a program that has no mistakes.
 #[must_use]
-pub fn lints(file: &File, text: &str, notes: &Notes) -> Vec<Diagnostic> {
-    let looked = Looked { file, text, notes };
+pub fn lints(file: &File, text: &str, notes: &Notes, registry: &Registry) -> Vec<Diagnostic> {
+    let looked = Looked { file, text, notes, registry };
     let mut all = Vec::new();
     LINTS.iter().for_each(|it| it(&looked, &mut all));
     all.sort_by_key(|it| (it.span.start, it.span.end));
@@ -99,10 +101,29 @@ fn chains(file: &File) -> impl Iterator<Item = (&Expr, Vec<&Stage>)> {
     })
 }
 
-fn called<'a>(stage: &'a Stage, name: &str) -> Option<&'a Call> {
-    match stage {
-        Stage::Call(it) if it.name.text == name => Some(it),
-        _ => None,
+impl Looked<'_> {
+    /// The call of an operator that does this, where a step is one.
+    fn doing<'s>(&self, stage: &'s Stage, action: Action) -> Option<&'s Call> {
+        let Stage::Call(call) = stage else { return None };
+        let found = self.registry.get(&call.name.text, Kind::Operator)?;
+        (found.entry.action() == Some(action)).then_some(call)
+    }
+
+    /// Whether records come by name from what is called so, and can be had in any order: a source that gives
+    /// paths, or a pipeline of the library above one.
+    fn comes_by_name(&self, name: &str) -> bool {
+        let gives_paths = |name: &str| {
+            let source = self.registry.get(name, Kind::Source);
+            source.is_some_and(|it| it.entry.has(Property::GivesPaths))
+        };
+        let is_above_one = |it: &Declaration| match &it.kind {
+            DeclarationKind::Pipeline(it) if it.name.text == name => {
+                matches!(&chain(&it.body).0.kind, ExprKind::Call(it) if gives_paths(&it.name.text))
+            }
+            _ => false,
+        };
+        let mut written = self.registry.files().0.iter().flat_map(|it| &it.declarations);
+        gives_paths(name) || written.any(is_above_one)
     }
 }
 
@@ -129,7 +150,7 @@ fn decodes(stage: &Stage) -> Option<&str> {
 fn shuffle_after_decode(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
     for (_, stages) in chains(of.file) {
         for (i, stage) in stages.iter().enumerate() {
-            let Some(call) = called(stage, "shuffle") else { continue };
+            let Some(call) = of.doing(stage, Action::Shuffle) else { continue };
             let Some(first) = stages[..i].iter().position(|it| decodes(it).is_some()) else {
                 continue;
             };
@@ -157,7 +178,7 @@ fn gap_before(text: &str, at: usize) -> &str {
 
 fn missing_tail(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
     for (_, stages) in chains(of.file) {
-        for call in stages.iter().filter_map(|it| called(it, "batch")) {
+        for call in stages.iter().filter_map(|it| of.doing(it, Action::Batch)) {
             // `tail` is the second one; where `tokens` end a batch, or one record fills it, none is too small.
             let says = call.args.get(1).is_some_and(|it| it.name.is_none())
                 || ["tail", "tokens"].iter().any(|it| argument(call, it).is_some());
@@ -178,21 +199,18 @@ fn is_of_one(call: &Call) -> bool {
     matches!(&size.value.kind, ExprKind::Number(it) if it.value == Value::Int(1) && it.unit.is_none())
 }
 
-/// Sources whose records come by name, and can be had in any order.
-const BY_NAME: [&str; 2] = ["files", "paths"];
-
 fn sorted_source(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
     for (source, stages) in chains(of.file) {
         let ExprKind::Call(source) = &source.kind else { continue };
         let name = source.name.text.as_str();
-        if !BY_NAME.contains(&name) || argument(source, "lanes").is_some() {
+        if !of.comes_by_name(name) || argument(source, "lanes").is_some() {
             continue;
         }
         for stage in stages {
-            match called(stage, "shuffle") {
+            match of.doing(stage, Action::Shuffle) {
                 Some(call) if argument(call, "window").is_some() => {
                     let found = errors::sorted_source(name, call.span);
-                    all.push(found.fix(call.span, "shuffle"));
+                    all.push(found.fix(call.span, call.name.text.as_str()));
                 }
                 None if matches!(stage, Stage::Each(it) if it.kind.word() != "flat_map") => {
                     continue;

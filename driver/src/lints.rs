@@ -32,7 +32,7 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);
     match (loaded.trees.first(), loaded.files.first()) {
         (Some(tree), Some(file)) if !broken => {
-            let all = compiler::lints(tree, &file.text, &notes);
+            let all = compiler::lints(tree, &file.text, &notes, &registry);
             sorted(all.into_iter().chain(classes::lints(&labelled(loaded, settings), None)))
         }
         _ => Vec::new(),
