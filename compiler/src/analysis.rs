@@ -7,7 +7,9 @@
 //!
 //! The layers above, each of which uses only those before it: `lower` makes the program; `caches`
 //! finds the values of a program that could be kept, and chooses among them; `estimate` says what
-//! plan and program cost, with what is kept; `passes` propose plans and ask the estimate which one is better.
+//! plan and program cost, with what is kept; `passes` propose plans and ask the estimate which one is
+//! better. `caches` and `estimate` have a plan lowered because it shows only there which steps run as one
+//! stage, what is read apart, and what is written where it stays.
 
 #[cfg(test)]
 pub(crate) mod bed;

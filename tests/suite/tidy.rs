@@ -1,4 +1,9 @@
-//! The tree itself: arrows between crates, files listed, files short, generated files fresh.
+//! The tree itself: arrows between crates and modules, files listed, files short, generated files fresh.
+
+#[path = "tidy/layers.rs"]
+mod layers;
+#[path = "tidy/names.rs"]
+mod names;
 
 use crate::{cases::suite, trial};
 use libtest_mimic::{Failed, Trial};
@@ -33,6 +38,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("tidy/arrows-run-downward", arrows),
+        trial("tidy/layers-of-the-compiler-have-no-circle", layers::layers),
+        trial("tidy/entries-are-not-known-by-name", names::unnamed),
         trial("tidy/every-library-file-is-listed", listed),
         trial("tidy/no-file-is-long", short),
         trial("tidy/every-code-is-told-once", codes),
@@ -193,6 +200,36 @@ fn experiments() -> Result<(), Failed> {
     }
     // There may be more of them, and never fewer.
     if rows.len() < 42 { Err(format!("only {} kinds", rows.len()).into()) } else { Ok(()) }
+}
+
+/// What these files hold besides comments and tests, which files of their own may be.
+fn code(files: &[PathBuf]) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut tests = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let is_main =
+            ["lib", "mod"].map(Some).contains(&file.file_stem().and_then(|it| it.to_str()));
+        let beside = if is_main { file.with_file_name("") } else { file.with_extension("") };
+        let mut code = String::new();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if line != "#[cfg(test)]" {
+                let is_comment = line.trim_start().starts_with("//");
+                code.extend([if is_comment { "" } else { line }, "\n"]);
+                continue;
+            }
+            let item = lines.next().unwrap_or_default();
+            match item.split_once("mod ").and_then(|it| it.1.strip_suffix(';')) {
+                Some(module) => tests.push(beside.join(module)),
+                None if item.ends_with('{') => drop(lines.find(|it| *it == "}")),
+                None => {}
+            }
+        }
+        found.insert(file.clone(), code);
+    }
+    found.retain(|file, _| !tests.iter().any(|it| file.with_extension("").starts_with(it)));
+    found
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
