@@ -26,6 +26,16 @@ pub(crate) fn float(text: &[u8]) -> Option<f64> {
     plain(text).or_else(|| str::from_utf8(text).ok()?.parse().ok())
 }
 
+/// A narrow float, as `str::parse` reads it: the nearest one to what is written.
+pub(crate) fn single(text: &[u8]) -> Option<f32> {
+    // Only halfway between two narrow ones does it matter what the wide one was rounded from: those have a
+    // bit more, and no other below it.
+    const BELOW: u64 = (1 << 29) - 1;
+    const HALFWAY: u64 = 1 << 28;
+    let wide = plain(text).filter(|it| it.to_bits() & BELOW != HALFWAY);
+    wide.map(|it| it as f32).or_else(|| str::from_utf8(text).ok()?.parse().ok())
+}
+
 /// One without an exponent whose digits are a float themselves, as is the power of ten that they are
 /// divided by: so only the division rounds (Clinger, PLDI 1990).
 fn plain(text: &[u8]) -> Option<f64> {
@@ -99,6 +109,8 @@ mod tests {
         assert_eq!(whole(text.as_bytes()), text.parse().ok(), "{text:?}");
         let expected = text.parse::<f64>().ok().map(f64::to_bits);
         assert_eq!(float(text.as_bytes()).map(f64::to_bits), expected, "{text:?}");
+        let expected = text.parse::<f32>().ok().map(f32::to_bits);
+        assert_eq!(single(text.as_bytes()).map(f32::to_bits), expected, "{text:?}");
     }
 
     #[test]
@@ -138,6 +150,14 @@ mod tests {
             "9223372036854775808",
             "999999999999999999",
             "0.0000000000000000000001",
+            // Halfway between two narrow floats, and a little beside it, as far as a wide one can tell.
+            "16777217",
+            "16777217.000000001",
+            "16777216.999999999",
+            "0.500000029802322387",
+            "-1.0000000596046447",
+            "1.0000000596046448",
+            "1.00000005960464477",
             "0.30000000000000004",
             "1234567890.12345678",
             "é",

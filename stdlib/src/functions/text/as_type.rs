@@ -222,9 +222,9 @@ macro_rules! floats {
 }
 // The narrow ones through f32, as everywhere.
 floats! {
-    f16: |it: &[u8]| parsed(it).map(f16::from_f32);
-    bf16: |it: &[u8]| parsed(it).map(bf16::from_f32);
-    f32: parsed;
+    f16: |it: &[u8]| numbers::single(it).map(f16::from_f32);
+    bf16: |it: &[u8]| numbers::single(it).map(bf16::from_f32);
+    f32: numbers::single;
     f64: numbers::float
 }
 

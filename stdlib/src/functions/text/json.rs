@@ -32,14 +32,18 @@ fn shown_bytes(text: &[u8]) -> String {
 
 /// The member of an object that is called `name`: the first, if there are several.
 pub(super) fn field<'a>(json: &'a [u8], name: &[u8]) -> Result<&'a [u8], Fault> {
-    let mut found = None;
-    members(json, |key, value| {
-        // Most differ in the first byte.
-        let is_it = key.first() == name.first() && *key == *name;
-        found = is_it.then_some(value);
-        found.is_none()
-    })?;
-    found.ok_or_else(|| missing(json, name))
+    let mut scan = Scan::new(json);
+    scan.begin(b'{', "an object")?;
+    let mut more = !scan.closes(b'}');
+    while more {
+        let is_it = scan.is_key(name)?;
+        let value = scan.value()?;
+        if is_it {
+            return Ok(value);
+        }
+        more = scan.goes_on(b'}')?;
+    }
+    Err(missing(json, name))
 }
 
 /// The members of an object, each handed to `visit`, until it says stop.
@@ -131,6 +135,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next byte that is no white space.
+    #[inline]
     pub(super) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.at) {
             self.at += 1;
@@ -139,6 +144,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past `bracket`, or says what was wanted.
+    #[inline]
     fn open(&mut self, bracket: u8, wanted: &str) -> Result<(), Fault> {
         if self.peek() != Some(bracket) {
             return Err(self.wrong(wanted));
@@ -153,6 +159,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether `bracket` comes next; then moves past it.
+    #[inline]
     pub(super) fn closes(&mut self, bracket: u8) -> bool {
         let closes = self.peek() == Some(bracket);
         self.at += usize::from(closes);
@@ -160,6 +167,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a comma, or past `bracket`: whether it was a comma.
+    #[inline]
     pub(super) fn goes_on(&mut self, bracket: u8) -> Result<bool, Fault> {
         if self.closes(bracket) {
             return Ok(false);
@@ -176,6 +184,18 @@ impl<'a> Scan<'a> {
         let key = self.string()?;
         self.open(b':', "`:`")?;
         Ok(key)
+    }
+
+    /// Moves past a member's name and the colon: whether it is `name`.
+    #[inline]
+    fn is_key(&mut self, name: &[u8]) -> Result<bool, Fault> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a name in quotes"));
+        }
+        let (inner, is_escaped) = self.quoted()?;
+        let is_it = if is_escaped { *said(inner)? == *name } else { inner == name };
+        self.open(b':', "`:`")?;
+        Ok(is_it)
     }
 
     /// Moves past a value, and gives its text.
@@ -266,6 +286,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Moves past a string, and gives what stands between its quotes, and whether something there is escaped.
+    #[inline]
     fn quoted(&mut self) -> Result<(&'a [u8], bool), Fault> {
         let inside = &self.text[self.at + 1..];
         // Behind what is escaped by the last backslash.
@@ -284,16 +305,7 @@ impl<'a> Scan<'a> {
     /// Moves past a string, and gives the text that it says.
     fn string(&mut self) -> Result<Cow<'a, [u8]>, Fault> {
         let (inner, is_escaped) = self.quoted()?;
-        if !is_escaped {
-            return Ok(Cow::Borrowed(inner));
-        }
-        match str::from_utf8(inner).ok().and_then(unescaped) {
-            Some(text) => Ok(Cow::Owned(text.into_bytes())),
-            None => {
-                let detail = format!("the string {} holds a wrong escape", shown_bytes(inner));
-                Err(Fault::new("json-syntax", detail))
-            }
-        }
+        if is_escaped { said(inner).map(Cow::Owned) } else { Ok(Cow::Borrowed(inner)) }
     }
 
     /// That a value of another kind than `wanted` stands here, or none.
@@ -319,7 +331,17 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// The text that a string says whose quotes this stands between, where something of it is escaped.
+fn said(inner: &[u8]) -> Result<Vec<u8>, Fault> {
+    let text = str::from_utf8(inner).ok().and_then(unescaped);
+    text.map(String::into_bytes).ok_or_else(|| {
+        let detail = format!("the string {} holds a wrong escape", shown_bytes(inner));
+        Fault::new("json-syntax", detail)
+    })
+}
+
 /// Where the first of them stands.
+#[inline]
 fn quote_or_backslash(text: &[u8]) -> Option<usize> {
     // Most strings are short; to begin a search of long ones takes as long as such a one.
     let (near, far) = text.split_at(text.len().min(NEAR));
@@ -334,27 +356,30 @@ fn closing(objects: u128) -> u8 {
 
 /// Bytes of the number of JSON in front, without a leading zero or a bare point; 0 where there is none.
 fn number(text: &[u8]) -> usize {
-    let digits = |from: usize| {
-        let rest = text.get(from..).unwrap_or_default();
-        rest.iter().take_while(|it| it.is_ascii_digit()).count()
+    // Where the digits end that begin there.
+    let digits = |mut at: usize| {
+        while text.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
     };
     let first = usize::from(text.first() == Some(&b'-'));
-    let whole = digits(first);
-    if whole == 0 || whole > 1 && text[first] == b'0' {
+    let mut end = digits(first);
+    if end == first || end > first + 1 && text[first] == b'0' {
         return 0;
     }
-    let mut end = first + whole;
     if text.get(end) == Some(&b'.') {
-        match digits(end + 1) {
-            0 => return 0,
-            fraction => end += 1 + fraction,
+        let fraction = end + 1;
+        end = digits(fraction);
+        if end == fraction {
+            return 0;
         }
     }
     if let Some(b'e' | b'E') = text.get(end) {
-        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
-        match digits(end + 1 + sign) {
-            0 => return 0,
-            exponent => end += 1 + sign + exponent,
+        let exponent = end + 1 + usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        end = digits(exponent);
+        if end == exponent {
+            return 0;
         }
     }
     end
