@@ -15,6 +15,9 @@ pub enum Kernel {
     Compute(Compute),
     /// Finds a value within its first argument, and copies nothing.
     View(View),
+    /// Finds a value within its first argument too, and goes on where it was left when something else was
+    /// looked for in it.
+    Seek(Seek),
     /// Gives its first argument as it is, once it has done what the others say.
     Pass(PassFn),
     /// Draws random numbers: the same for the same seed, epoch, record and place.
@@ -27,6 +30,9 @@ pub enum Kernel {
 pub type Compute = Box<dyn Fn(&Args<'_>, &mut Out<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Finds the result within the arguments.
 pub type View = Box<dyn for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync>;
+/// Finds the result within the arguments, by what is known of the first one.
+pub type Seek =
+    Box<dyn for<'a> Fn(&Args<'a>, &mut Skimmed) -> Result<Tensor<'a>, Fault> + Send + Sync>;
 /// Does what the arguments but the first say; that one may not be there.
 pub type PassFn = Box<dyn Fn(&Args<'_>) -> Result<(), Fault> + Send + Sync>;
 /// Draws the result.
@@ -47,6 +53,36 @@ pub enum SideIndex<'a> {
     Wanted(&'a mut Vec<u8>),
 }
 
+/// How far an argument was skimmed while things were looked for in it, and what was passed. It is worth as much as
+/// nothing at all: what is found by it is what would be found from the start.
+#[derive(Debug, Default)]
+pub struct Skimmed {
+    /// Bytes behind the last part that was passed; 0 where nothing was.
+    pub at: usize,
+    /// The parts that were passed, from the first on.
+    pub parts: Vec<Skim>,
+}
+
+/// A part of an argument that was passed: where its name and its value lie.
+#[derive(Debug, Clone)]
+pub struct Skim {
+    /// Bytes of the name.
+    pub name: Range<usize>,
+    /// Bytes of the value.
+    pub value: Range<usize>,
+}
+
+impl Skimmed {
+    /// The most parts that are remembered.
+    pub const PARTS_MAX: usize = 64;
+
+    /// Forgets what is known: another argument comes.
+    pub fn clear(&mut self) {
+        self.at = 0;
+        self.parts.clear();
+    }
+}
+
 impl Kernel {
     /// A kernel that computes.
     pub fn compute(
@@ -60,6 +96,13 @@ impl Kernel {
         f: impl for<'a> Fn(&Args<'a>) -> Result<Tensor<'a>, Fault> + Send + Sync + 'static,
     ) -> Self {
         Self::View(Box::new(f))
+    }
+
+    /// A kernel that finds a view, and goes on where others were left.
+    pub fn seek(
+        f: impl for<'a> Fn(&Args<'a>, &mut Skimmed) -> Result<Tensor<'a>, Fault> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Seek(Box::new(f))
     }
 
     /// A kernel that gives its first argument as it is.
@@ -95,6 +138,7 @@ impl Kernel {
             Self::Compute(compute) => compute(args, out),
             Self::Draw(draw) => draw(draws, args, out),
             Self::View(view) => out.copy(&view(args)?),
+            Self::Seek(seek) => out.copy(&seek(args, &mut Skimmed::default())?),
             Self::Pass(work) => work(args).and_then(|()| out.copy(&args.tensor(0))),
             Self::Indexed(make) => make(args, SideIndex::Absent, out),
         }

@@ -37,8 +37,8 @@ pub use executor::{
 pub use fault::{Failure, Fault};
 pub use foreign::{ForeignFunction, Outside, await_another, worked_elsewhere};
 pub use kernel::{
-    Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, PassFn, SideIndex, VALUE_BYTES_MAX,
-    View,
+    Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, PassFn, Seek, SideIndex, Skim,
+    Skimmed, VALUE_BYTES_MAX, View,
 };
 pub use memory::memory_remedy;
 pub use plan::mix;

@@ -12,7 +12,7 @@ use super::{
     nodes::{Applied, Code, Node, Passed, Slot},
 };
 use crate::{
-    Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Tensor, mix,
+    Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Skimmed, Tensor, mix,
 };
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
@@ -61,6 +61,9 @@ pub(super) struct Register {
     pub(super) scratch: Option<Scratch>,
     found: Option<Result<Value, Stop>>,
     turn: u64,
+    /// What was looked for in the value, of the record of `skimmed_turn`.
+    skimmed: Skimmed,
+    skimmed_turn: u64,
 }
 
 /// Makes a tensor of shorter life a [`Value`].
@@ -75,7 +78,13 @@ impl Machine {
         n_vars: u32,
         (is_measured, pool): (bool, &Pool),
     ) -> Self {
-        let register = || Register { scratch: Some(Scratch::within(pool)), found: None, turn: 0 };
+        let register = || Register {
+            scratch: Some(Scratch::within(pool)),
+            found: None,
+            turn: 0,
+            skimmed: Skimmed::default(),
+            skimmed_turn: 0,
+        };
         Self {
             registers: nodes.ids().map(|_| register()).collect(),
             stack: Vec::new(),
@@ -206,12 +215,43 @@ impl Machine {
                 self.stack.truncate(base);
                 Ok(found?)
             }
+            Code::Call(Applied { kernel: Kernel::Seek(seek), args, lists, .. })
+                if subject.row.is_some() =>
+            {
+                let base = self.push(nodes, subject, args)?;
+                let mut skimmed = self.skimmed(nodes, args);
+                let found = seek(&Args { tensors: &self.stack[base..], lists }, &mut skimmed);
+                let found = found.map(value);
+                self.stack.truncate(base);
+                self.keep_skimmed(args, skimmed);
+                Ok(found?)
+            }
             Code::Call(call) if let (Some(passed), Some(_)) = (call.passed(), subject.row) => {
                 let found = self.find(nodes, subject, passed.first)?;
                 self.pass(nodes, subject, &passed)?;
                 Ok(found)
             }
             _ => self.in_register(nodes, subject, id),
+        }
+    }
+
+    /// What is known of the first of these arguments, which is taken out; of one that changes within a record
+    /// nothing is.
+    fn skimmed(&mut self, nodes: &IdVec<ExprId, Node>, args: &[Slot]) -> Skimmed {
+        let Some(Slot::Value(id)) = args.first() else { return Skimmed::default() };
+        let register = &mut self.registers[id.row()];
+        let mut skimmed = std::mem::take(&mut register.skimmed);
+        if register.skimmed_turn != self.turn || !nodes[*id].vars.is_empty() {
+            skimmed.clear();
+        }
+        skimmed
+    }
+
+    /// Puts back what is known now.
+    fn keep_skimmed(&mut self, args: &[Slot], skimmed: Skimmed) {
+        if let Some(Slot::Value(id)) = args.first() {
+            let register = &mut self.registers[id.row()];
+            (register.skimmed, register.skimmed_turn) = (skimmed, self.turn);
         }
     }
 
@@ -312,7 +352,7 @@ impl Machine {
             }
             Code::Column(_)
             | Code::Const(_)
-            | Code::Call(Applied { kernel: Kernel::View(_), .. }) => {
+            | Code::Call(Applied { kernel: Kernel::View(_) | Kernel::Seek(_), .. }) => {
                 self.copy_found(nodes, subject, id, out)
             }
             _ => self.write(nodes, subject, id, out),

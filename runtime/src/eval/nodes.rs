@@ -178,7 +178,7 @@ pub(super) fn register_bytes(nodes: &IdVec<ExprId, Node>, graph: &Graph, wanted:
         let lies_elsewhere = match &node.code {
             Code::Column(_) | Code::Const(_) | Code::Else { .. } | Code::Select(..) => true,
             Code::Call(Applied { kernel, .. }) => {
-                matches!(kernel, Kernel::View(_) | Kernel::Pass(_))
+                matches!(kernel, Kernel::View(_) | Kernel::Seek(_) | Kernel::Pass(_))
             }
             _ => false,
         };

@@ -5,7 +5,8 @@
 
 use crate::{marks::Marks, prelude::*};
 use memchr::memchr2;
-use std::borrow::Cow;
+use runtime::{Skim, Skimmed};
+use std::{borrow::Cow, ops::Range};
 
 /// How deep lists and objects may be nested.
 const DEPTH_MAX: u32 = 128;
@@ -31,13 +32,32 @@ fn shown_bytes(text: &[u8]) -> String {
 }
 
 /// The member of an object that is called `name`: the first, if there are several.
-pub(super) fn field<'a>(json: &'a [u8], name: &[u8]) -> Result<&'a [u8], Fault> {
-    let mut scan = Scan::new(json);
-    scan.begin(b'{', "an object")?;
-    let mut more = !scan.closes(b'}');
+pub(super) fn field<'a>(
+    json: &'a [u8],
+    name: &[u8],
+    known: &mut Skimmed,
+) -> Result<&'a [u8], Fault> {
+    for part in &known.parts {
+        let (inner, value) = (&json[part.name.clone()], &json[part.value.clone()]);
+        if inner == name || inner.contains(&b'\\') && *said(inner)? == *name {
+            return Ok(value);
+        }
+    }
+    let mut scan = Scan { text: json, at: known.at };
+    let mut more = if known.at == 0 {
+        scan.begin(b'{', "an object")?;
+        !scan.closes(b'}')
+    } else {
+        scan.goes_on(b'}')?
+    };
     while more {
-        let is_it = scan.is_key(name)?;
+        let (inner, is_it) = scan.is_key(name)?;
         let value = scan.value()?;
+        // Only what follows the parts that are known may become one of them.
+        if known.parts.len() < Skimmed::PARTS_MAX {
+            known.parts.push(Skim { name: inner, value: scan.at - value.len()..scan.at });
+            known.at = scan.at;
+        }
         if is_it {
             return Ok(value);
         }
@@ -186,16 +206,18 @@ impl<'a> Scan<'a> {
         Ok(key)
     }
 
-    /// Moves past a member's name and the colon: whether it is `name`.
+    /// Moves past a member's name and the colon: where the name lies, and whether it is `name`.
     #[inline]
-    fn is_key(&mut self, name: &[u8]) -> Result<bool, Fault> {
+    fn is_key(&mut self, name: &[u8]) -> Result<(Range<usize>, bool), Fault> {
         if self.peek() != Some(b'"') {
             return Err(self.wrong("a name in quotes"));
         }
         let (inner, is_escaped) = self.quoted()?;
         let is_it = if is_escaped { *said(inner)? == *name } else { inner == name };
+        // Before the quote that ends it.
+        let end = self.at - 1;
         self.open(b':', "`:`")?;
-        Ok(is_it)
+        Ok((end - inner.len()..end, is_it))
     }
 
     /// Moves past a value, and gives its text.
@@ -441,7 +463,8 @@ mod tests {
     }
 
     fn field<'a>(json: &'a str, name: &str) -> Result<&'a str, Fault> {
-        super::field(json.as_bytes(), name.as_bytes()).map(|it| str::from_utf8(it).unwrap())
+        let found = super::field(json.as_bytes(), name.as_bytes(), &mut Skimmed::default());
+        found.map(|it| str::from_utf8(it).unwrap())
     }
 
     fn string(json: &str) -> Result<String, Fault> {
@@ -549,6 +572,35 @@ mod tests {
         assert!(field("{}", "d").unwrap_err().detail.contains("empty"));
         assert_eq!(field("[1]", "d").unwrap_err().code, "json-type");
         assert_eq!(field("[1", "d").unwrap_err().code, "json-syntax");
+    }
+
+    /// What was looked for before changes nothing of what is found, nor of what is wrong.
+    #[test]
+    fn members_are_found_in_any_order() {
+        let long: Vec<String> = (0..99).map(|it| format!("\"m{it}\": {it}")).collect();
+        let texts = [
+            r#" {"a": 1, "b" : [1, {"c": 2}], "\u0063": "x}\"", "a": 3, "": {}} "#.to_owned(),
+            "{}".to_owned(),
+            "[1]".to_owned(),
+            r#"{"a": 1, "b": tru, "c": 3}"#.to_owned(),
+            r#"{"a": 1, "\x": 2, "c": 3}"#.to_owned(),
+            r#"{"a": 1 "c": 3}"#.to_owned(),
+            r#"{"a": 1, "c": 3"#.to_owned(),
+            format!("{{{}}}", long.join(", ")),
+        ];
+        let names = ["a", "c", "b", "", "m98", "m3", "m70", "m65", "a", "d", "m64", "c"];
+        for json in &texts {
+            for from in 0..names.len() {
+                let mut known = Skimmed::default();
+                for name in names[from..].iter().chain(&names[..from]) {
+                    let (json, name) = (json.as_bytes(), name.as_bytes());
+                    let alone = super::field(json, name, &mut Skimmed::default());
+                    let found = super::field(json, name, &mut known);
+                    assert_eq!(found.map_err(|it| it.detail), alone.map_err(|it| it.detail));
+                }
+                assert!(known.parts.len() <= Skimmed::PARTS_MAX);
+            }
+        }
     }
 
     #[test]

@@ -54,9 +54,10 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         }),
         _ => {
             let is_checked = call.types[0] == Some(Type::Untyped(Untyped::Json));
-            Kernel::view(move |args| {
+            Kernel::seek(move |args, known| {
                 let object = reading::checked_unless(is_checked, args.tensor(0).as_text())?;
-                Ok(Tensor::text(DType::Str, json::field(object, args.tensor(1).as_text())?))
+                let found = json::field(object, args.tensor(1).as_text(), known)?;
+                Ok(Tensor::text(DType::Str, found))
             })
         }
     })
