@@ -4,7 +4,7 @@ mod lints;
 
 pub(crate) use lints::lints;
 
-use crate::{Compiled, cut, load::read_text, samples};
+use crate::{Compiled, load::read_text, samples};
 use plan::{Arg, Entry, Expr, ExprId, OpId, OpKind, Plan, Property, Records};
 use runtime::{Failure, Run};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub fn classes(compiled: &Compiled) -> Result<Vec<Classes>, Failure> {
 
 /// The same of a run, whose sources have listed their files already.
 pub(crate) fn of_run(plan: &Plan, run: &Run) -> Vec<Classes> {
-    let steps = cut::steps(plan).into_iter();
+    let steps = plan.steps().into_iter();
     let sources: Vec<OpId> =
         steps.filter(|it| matches!(plan.ops[*it].kind, OpKind::Source { .. })).collect();
     let mut folders = |ops: &[OpId]| {
@@ -103,7 +103,7 @@ pub(crate) fn labels(plan: &Plan) -> Vec<Label> {
     }
     let library = stdlib::library();
     let mut all = Vec::new();
-    for op in cut::steps(plan) {
+    for op in plan.steps() {
         for (id, expr, _) in plan.ops[op].graph.iter() {
             let Expr::Call { function, args, .. } = expr else { continue };
             let Some(of_path) = library.function(function).and_then(numbers) else { continue };

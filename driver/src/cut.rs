@@ -38,18 +38,12 @@ pub(crate) struct Way {
     pub(crate) chunk_rows: Option<usize>,
 }
 
-/// The operators that leave something for the root, in order.
-pub(crate) fn steps(plan: &Plan) -> Vec<OpId> {
-    let needed = plan.needed();
-    plan.ops.ids().filter(|it| needed[it.row()]).collect()
-}
-
 /// What the step is called that guards the fields of a source, behind the source's name.
 const GUARD: &str = ".rows";
 
 /// The same without the sources of which a step behind them guards the fields: it stands for both.
 pub(crate) fn shown_steps(plan: &Plan) -> Vec<OpId> {
-    let all = steps(plan);
+    let all = plan.steps();
     let guarded: BTreeSet<OpId> = all
         .iter()
         .map(|it| &plan.ops[*it])
@@ -273,7 +267,7 @@ mod tests {
 
     fn flow(root: usize, faults: Faults) -> Flow {
         let compiled = compiled();
-        let root = steps(&compiled.written)[root];
+        let root = compiled.written.steps()[root];
         let program = program(&at(&compiled.written, root), faults, &compiled).unwrap();
         let way = Way {
             seed: 0,
@@ -293,7 +287,9 @@ mod tests {
     #[test]
     fn faults_are_known_by_their_step() {
         let compiled = compiled();
-        let names: Vec<_> = steps(&compiled.written)
+        let names: Vec<_> = compiled
+            .written
+            .steps()
             .iter()
             .map(|it| compiled.written.ops[*it].step.clone())
             .collect();

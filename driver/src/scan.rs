@@ -248,7 +248,7 @@ fn unless_stopped(
 /// The steps before the first batch, in the order of the sources, each record once.
 fn part(written: &Plan) -> Plan {
     let (mut plan, library) = (cut::at(written, last_alone(written)), stdlib::library());
-    for op in cut::steps(&plan) {
+    for op in plan.steps() {
         match library.action(&plan.ops[op]) {
             Some(Action::Shuffle | Action::Repeat) => cut::without(&mut plan, op, 0),
             // Until the last record of each stream, whatever their shares.
@@ -279,13 +279,13 @@ fn last_alone(plan: &Plan) -> OpId {
 
 /// The streams that are put side by side, those of inner ones first.
 fn zipped(plan: &Plan) -> Vec<OpId> {
-    let zips = cut::steps(plan).into_iter().filter(|it| cut::is_zip(&plan.ops[*it]));
+    let zips = plan.steps().into_iter().filter(|it| cut::is_zip(&plan.ops[*it]));
     zips.flat_map(|it| plan.ops[it].inputs.clone()).collect()
 }
 
 fn shuffle(plan: &Plan) -> Shuffle {
     let mut found = Shuffle::None;
-    for op in cut::steps(plan) {
+    for op in plan.steps() {
         let OpKind::Operator { args, .. } = &plan.ops[op].kind else { continue };
         if stdlib::library().action(&plan.ops[op]) == Some(Action::Shuffle) {
             let window = args.iter().find_map(|it| match it {

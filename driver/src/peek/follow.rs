@@ -124,7 +124,7 @@ struct Trail<'a> {
 
 impl Trail<'_> {
     fn find(&mut self, wanted: &Wanted) -> Result<Option<OpId>, Failure> {
-        for op in cut::steps(&self.plan) {
+        for op in self.plan.steps() {
             let OpKind::Source { entry, .. } = &self.plan.ops[op].kind else { continue };
             let indexed = stdlib::library()
                 .sources
@@ -232,7 +232,7 @@ impl Trail<'_> {
     /// Whether `op` has the record's source below it.
     fn comes_from_source(&self, op: OpId) -> bool {
         let part = cut::at(&self.plan, op);
-        cut::steps(&part).into_iter().any(|it| {
+        part.steps().into_iter().any(|it| {
             let op = &part.ops[it];
             matches!(op.kind, OpKind::Source { .. }) && op.place == self.at.place
         })
@@ -248,7 +248,7 @@ impl Trail<'_> {
     /// The step that reads what leaves `op`.
     fn reader(&self, op: OpId) -> Option<OpId> {
         let written = &self.looking.compiled.written;
-        cut::steps(written).into_iter().find(|it| written.ops[*it].inputs.contains(&op))
+        written.steps().into_iter().find(|it| written.ops[*it].inputs.contains(&op))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the files are: sizes, formats, extents, which are empty, which are there twice.
 
 use super::spread::{Histogram, Spread};
-use crate::{Kind, cut, peek::id_text};
+use crate::{Kind, peek::id_text};
 use plan::{DType, Field, OpId, OpKind, Plan};
 use runtime::Chunk;
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct Duplicates {
 
 /// The first steps above the sources that have bytes.
 pub(super) fn steps_with_bytes(plan: &Plan) -> Vec<OpId> {
-    let all = cut::steps(plan);
+    let all = plan.steps();
     let has = |it: &OpId| bytes_column(&plan.ops[*it].output).is_some();
     let first = |it: &&OpId| has(it) && !plan.ops[**it].inputs.iter().any(has);
     all.iter().filter(first).copied().collect()
