@@ -4,7 +4,7 @@ mod lints;
 
 pub(crate) use lints::lints;
 
-use crate::{Compiled, load::read_text, samples};
+use crate::{load::read_text, samples};
 use plan::{Arg, Entry, Expr, ExprId, OpId, OpKind, Plan, Property, Records};
 use runtime::{Failure, Run};
 use serde::Serialize;
@@ -37,12 +37,11 @@ enum Origin {
     Folders(Vec<OpId>),
 }
 
-/// The classes of every label that a pipeline makes; lists the files whose folders they are.
+/// The classes of every label that a plan makes; lists the files whose folders they are.
 ///
 /// # Errors
 /// Files cannot be listed.
-pub fn classes(compiled: &Compiled) -> Result<Vec<Classes>, Failure> {
-    let plan = &compiled.written;
+pub(crate) fn of_plan(plan: &Plan) -> Result<Vec<Classes>, Failure> {
     labels(plan).into_iter().map(|it| it.resolved(&mut |ops| listed(plan, ops))).collect()
 }
 

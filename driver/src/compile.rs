@@ -1,20 +1,17 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
 use crate::{
-    Functions, Loaded, Reach, SourceFile, State, classes, errors, lock::Chosen, machine, samples,
+    Compiled, Functions, Loaded, Reach, State, classes, errors, machine, place::label, samples,
 };
 use compiler::{
     InputError, Inputs, Request,
     ast::DeclarationKind,
-    estimate::{Basis, View, estimate},
-    explain::{Explanation, explain, plan_text},
     lower::lower,
     passes::{self, Optimised, optimise},
     registry::Registry,
 };
-use plan::{Arg, CodeInfo, Diagnostic, Field, Measured, Op, OpKind, Plan, Program, Span};
+use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
 use runtime::{Failure, Prepared};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pipelines of a file that `check` lowers; all of them are checked.
@@ -39,30 +36,6 @@ pub struct Settings {
     pub functions: Functions,
     /// Which files it may use.
     pub reach: Reach,
-}
-
-/// A pipeline that can be run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Compiled {
-    /// The plan as it is written.
-    pub written: Plan,
-    /// The plan that is run, what it will cost, and how it came about.
-    pub optimised: Optimised,
-    /// What runs.
-    pub program: Program,
-    /// The files of the program, for messages.
-    pub files: Vec<SourceFile>,
-    /// What was chosen for it when it was built, where a lock lay beside the program.
-    pub lock: Option<Chosen>,
-    /// What of it was compiled ahead of time, where it comes from a built file.
-    #[serde(skip)]
-    pub prepared: Prepared,
-    /// Who has the functions outside that it calls.
-    #[serde(skip)]
-    pub functions: Functions,
-    /// What is allowed, and probably not meant; a built file has said it when it was built.
-    #[serde(skip)]
-    pub warnings: Vec<Diagnostic>,
 }
 
 /// Compiles one pipeline of `loaded`.
@@ -151,34 +124,6 @@ pub fn pass_names() -> impl Iterator<Item = &'static str> {
 /// Whether a pass has or had this name, or it is `jit`.
 pub fn is_pass(name: &str) -> bool {
     name == JIT || passes::PASSES.iter().any(|it| it.is_called(name))
-}
-
-impl Compiled {
-    /// What `explain` shows.
-    pub fn explanation(&self, view: View) -> Explanation {
-        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
-    }
-
-    /// The same with the estimate for so many cores and bytes of memory; with what was measured in
-    /// place of what is assumed.
-    #[must_use]
-    pub fn estimated(
-        mut self,
-        (cores, memory): (usize, Option<u64>),
-        measured: Option<&Measured>,
-    ) -> Self {
-        let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        let basis = Basis { cores, memory, measured };
-        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), basis) {
-            self.optimised.estimate = estimate.with_processes(self.functions.processes());
-        }
-        self
-    }
-
-    /// The plan that is run, with every expression.
-    pub fn plan_text(&self) -> String {
-        plan_text(&self.optimised.plan, &|span| label(&self.files, span))
-    }
 }
 
 /// Checks the program; the plan is there where nothing is wrong and it is clear which is meant.
@@ -288,35 +233,4 @@ pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
         Failure::Program(why) => InputError::Argument(why),
         failure => InputError::File(failure.to_string()),
     })
-}
-
-/// A place in a program's files, counted from 1; columns are characters.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// The file, as it was named.
-    pub path: String,
-    /// The line.
-    pub line: usize,
-    /// The character of the line.
-    pub column: usize,
-}
-
-/// Where `span` begins; none where it is in no file of the program.
-pub fn place(files: &[SourceFile], span: Span) -> Option<Place> {
-    let file = files.get(usize::from(span.file.0))?;
-    let before = file.text.get(..span.start as usize)?;
-    let line_start = before.rfind('\n').map_or(0, |it| it + 1);
-    Some(Place {
-        path: file.path.clone(),
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
-    })
-}
-
-/// The same as text: `aug.pipe:12:8`.
-pub(crate) fn label(files: &[SourceFile], span: Span) -> String {
-    match place(files, span) {
-        Some(Place { path, line, column }) => format!("{path}:{line}:{column}"),
-        None => "the library".to_owned(),
-    }
 }

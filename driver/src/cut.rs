@@ -3,7 +3,7 @@
 //! The part ends at one operator, each of its steps is a stage of its own, and a record that fails
 //! is left out and named with its step, whatever the program says of it.
 
-use crate::{Compiled, SampleProgress, compile::label, samples};
+use crate::{Compiled, SampleProgress, place::label, samples};
 use compiler::lower::lower_apart;
 use plan::{
     Action, Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program,

@@ -1,7 +1,6 @@
 //! What a plan is: a number for each step, whatever its place in the text and however it is run
 //! (`semantics.md`, 13).
 
-use crate::Compiled;
 use plan::{Arg, Expr, Library, Op, OpKind, Plan, Program, Span};
 use runtime::Fingerprint;
 use serde::Serialize;
@@ -13,16 +12,6 @@ pub struct PlanHash {
     pub whole: u128,
     /// Of each step, with its name: 32 bits, to say which one has changed.
     pub steps: Vec<(String, u32)>,
-}
-
-/// The identity of what runs: that of the plan as it is written, and whether what leaves may differ
-/// from it a little.
-pub(crate) fn identity(compiled: &Compiled) -> PlanHash {
-    let mut hash = plan_hash(&compiled.written, &stdlib::library());
-    if compiled.optimised.is_approximate() {
-        hash.whole = !hash.whole;
-    }
-    hash
 }
 
 /// The identity of `plan`: what is computed, and the versions of what computes it.

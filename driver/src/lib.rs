@@ -5,6 +5,7 @@ pub mod built;
 pub mod calibrate;
 mod classes;
 mod compile;
+mod compiled;
 mod cut;
 mod errors;
 mod functions;
@@ -19,6 +20,7 @@ mod message;
 mod noise;
 mod ours;
 pub mod peek;
+mod place;
 pub mod profile;
 pub mod reference;
 mod run;
@@ -36,10 +38,9 @@ mod written;
 
 pub use arguments::in_python;
 pub use built::Built;
-pub use classes::{Classes, classes};
-pub use compile::{
-    Compiled, Place, Settings, check, codes, compile, is_pass, pass_names, pipelines, place, probe,
-};
+pub use classes::Classes;
+pub use compile::{Settings, check, codes, compile, is_pass, pass_names, pipelines, probe};
+pub use compiled::{Compiled, classes};
 pub use compiler::migration;
 pub use compiler::{
     ast::dump,
@@ -58,6 +59,7 @@ pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
 pub use message::{Drawing, drawn};
 pub use ours::{Ours, Taken};
+pub use place::{Place, place};
 pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,

@@ -2,8 +2,6 @@
 //! compared and changed by hand.
 
 use crate::{
-    Compiled,
-    identity::identity,
     whole,
     written::{self, What, quoted},
 };
@@ -136,12 +134,7 @@ impl Lock {
 }
 
 impl Chosen {
-    /// So many threads for `compiled` as it is now, and nothing else.
-    pub fn plain(compiled: &Compiled, workers: usize) -> Self {
-        Self { plan: hash_of(compiled), workers, ..Self::default() }
-    }
-
-    /// The same for a machine of so many cores. A number of workers holds for the cores that it was chosen on alone: on
+    /// This choice for a machine of so many cores. A number of workers holds for the cores that it was chosen on alone: on
     /// others as many are taken as there are, and those that it was chosen on are told. What is kept does not depend on them.
     #[must_use]
     pub fn on_cores(self, cores: usize) -> (Self, Option<usize>) {
@@ -157,11 +150,6 @@ impl Chosen {
     #[must_use]
     pub fn has_many_workers(&self, cores: usize) -> bool {
         self.workers > WORKERS_PER_CORE * cores
-    }
-
-    /// Whether it was chosen for `compiled` as it is now.
-    pub fn is_of(&self, compiled: &Compiled) -> bool {
-        self.plan == hash_of(compiled)
     }
 
     /// What in it cannot be done, if anything.
@@ -198,11 +186,6 @@ impl Chosen {
             let _ = writeln!(text, "{} = {us:.3}", quoted(step));
         }
     }
-}
-
-/// The hash of the plan of `compiled`, in writing.
-pub(crate) fn hash_of(compiled: &Compiled) -> String {
-    format!("{:032x}", identity(compiled).whole)
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ pub use value::{Range, Value};
 
 use crate::{
     Compiled, Place, SampleProgress, classes,
-    compile::place,
     cut::{self, Faults, Flow, Way},
     machine,
+    place::place,
 };
 use plan::{Expr, Field, OpId, OpKind, Otherwise, Plan, Policy, mix};
 use runtime::{Chunk, Failure, LostRecord};

@@ -1,8 +1,7 @@
 //! Profiles: what was measured of a run, with the program that was run, in one file.
 
 use crate::{
-    Compiled, SampleProgress, Stop, lock::hash_of, machine, noise::Noise, run, samples, whole,
-    written::damaged,
+    Compiled, SampleProgress, Stop, machine, noise::Noise, run, samples, whole, written::damaged,
 };
 use compiler::explain::{Comparison, Observed};
 use model::{
@@ -115,7 +114,7 @@ impl Profile {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pipeline: compiled.program.name.clone(),
-            plan: hash_of(compiled),
+            plan: compiled.hash(),
             program: compiled.program.clone(),
             measured: measured(stats, course.outputs),
             workers: course.workers,
@@ -137,7 +136,7 @@ impl Profile {
     /// Whether it is about `compiled` as it is now.
     pub fn is_of(&self, compiled: &Compiled) -> bool {
         self.version == env!("CARGO_PKG_VERSION")
-            && self.plan == hash_of(compiled)
+            && self.plan == compiled.hash()
             && self.measured.is_of(&compiled.program)
             && is_alike(&self.program, &compiled.program)
     }

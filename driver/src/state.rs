@@ -7,7 +7,7 @@
 use crate::{
     Compiled,
     classes::{self, Classes},
-    identity::{identity, inputs_hash, structure},
+    identity::{inputs_hash, structure},
     whole,
 };
 use plan::{count, things};
@@ -269,7 +269,7 @@ impl State {
 impl Identity {
     /// What `compiled` is.
     pub(crate) fn new(compiled: &Compiled, seed: u64) -> Self {
-        let hash = identity(compiled);
+        let hash = compiled.identity();
         let kept = compiled.optimised.story.iter().filter(|it| it.kept);
         let mut rewrites: Vec<_> = kept.map(|it| it.pass.to_owned()).collect();
         rewrites.dedup();

@@ -10,7 +10,7 @@ pub use model::policy::Policy;
 
 use crate::{
     Circumstances, Compiled, Host, Profile, SampleProgress, Stop,
-    lock::{Chosen, Found, hash_of},
+    lock::{Chosen, Found},
     machine,
     profile::{self, Measuring},
 };
@@ -190,7 +190,7 @@ fn chosen(
     let rows = estimate.batch_rows.unwrap_or(1.0);
     let bottleneck = estimate.steps.get(estimate.bottleneck);
     Chosen {
-        plan: hash_of(compiled),
+        plan: compiled.hash(),
         workers,
         keep: kept.map(|it| it.candidate.value_name()).collect(),
         forbid: Vec::new(),

@@ -8,7 +8,7 @@ mod hidden;
 pub use compare::{Compared, Difference, Error, Reach, compare};
 pub use hidden::Hidden;
 
-use crate::{Compiled, SampleProgress, Stop, compile::label, machine, peek::id_text, samples};
+use crate::{Compiled, SampleProgress, Stop, machine, peek::id_text, place::label, samples};
 use compiler::lower::lower;
 use plan::{Plan, Program};
 use runtime::{Failure, Options, Run, Stats};

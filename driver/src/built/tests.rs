@@ -2,10 +2,7 @@
 //! loop that is the same each time.
 
 use super::{footer, *};
-use crate::{
-    Discard, RunOptions, Stop, Watch, compile,
-    lock::{Chosen, hash_of},
-};
+use crate::{Discard, RunOptions, Stop, Watch, compile, lock::Chosen};
 use plan::{
     Arg, Code, DType, Expr, ExprId, Graph, Index, Policy, Program, Records, Stage, StageId,
     Transform, Type, Unary,
@@ -128,7 +125,7 @@ fn what_is_not_whole_is_refused_by_name() {
 #[test]
 fn a_lock_goes_along_if_it_fits() {
     let mut built = built(PROGRAMS[0]);
-    let plan = hash_of(&built.compiled);
+    let plan = built.compiled.hash();
     let mut locked = |plan: &str, workers| {
         let chosen = Chosen { plan: plan.to_owned(), workers, ..Chosen::default() };
         built.compiled.lock = Some(chosen);

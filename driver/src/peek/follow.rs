@@ -6,8 +6,8 @@
 use super::{FieldPeek, Looking, Lost, PeekOptions, Seen, is_record_wise};
 use crate::{
     Compiled, Place, SampleProgress,
-    compile::place,
     cut::{self, Faults, Flow},
+    place::place,
 };
 use plan::{Action, Code, DType, OpId, OpKind, Plan, Program, Property, mix};
 use runtime::{Chunk, Failure};

@@ -1,6 +1,6 @@
 //! Records that failed, by what was wrong with them.
 
-use crate::{Compiled, compile::label, peek::id_text};
+use crate::{Compiled, peek::id_text, place::label};
 use runtime::LostRecord;
 use serde::Serialize;
 use std::collections::BTreeMap;

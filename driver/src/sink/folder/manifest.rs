@@ -3,7 +3,7 @@
 use super::super::list::LIST;
 use crate::{
     Compiled, RunOptions,
-    identity::{identity, sources_hash},
+    identity::sources_hash,
     whole::{self, failure},
 };
 use plan::{DType, Field, Program, Type};
@@ -52,7 +52,7 @@ impl Provenance {
     pub fn of(compiled: &Compiled, options: &RunOptions) -> Self {
         let state = options.state.as_ref();
         Self {
-            plan: format!("{:032x}", identity(compiled).whole),
+            plan: compiled.hash(),
             seed: options.seed,
             rank: options.rank,
             extent: Extent {
