@@ -18,6 +18,7 @@ pub mod lock;
 mod machine;
 mod message;
 mod noise;
+mod options;
 mod ours;
 pub mod peek;
 mod place;
@@ -58,12 +59,13 @@ pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
 pub use message::{Drawing, drawn};
+pub use options::RunOptions;
 pub use ours::{Ours, Taken};
 pub use place::{Place, place};
 pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
-    RunOptions, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
+    StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
 };
 pub use safe_file::{create, remove_drafts};
 pub use samples::{SampleProgress, cache_folder};

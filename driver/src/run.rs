@@ -18,11 +18,9 @@ pub use summary::{
 pub use uneven::UnevenRanks;
 
 use crate::{
-    Compiled, DiskOptions, Profile, Resumed, SampleProgress, Sink, Written, classes,
-    lock::Chosen,
-    machine,
+    Compiled, Profile, Resumed, RunOptions, SampleProgress, Sink, Written, classes,
     profile::Course,
-    state::{State, StateFile, StateLock},
+    state::{State, StateLock},
 };
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
@@ -30,13 +28,12 @@ pub(crate) use keeping::{needed, reserve};
 use plan::{DType, Field, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{
-    Chunk, Failure, Position, Rank, Stopper,
+    Chunk, Failure, Position, Stopper,
     reads::{self, Reads},
 };
 use saver::Saver;
 use std::{
     fmt,
-    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -48,67 +45,6 @@ const TICK: Duration = Duration::from_millis(100);
 const PROFILE_EVERY: Duration = Duration::from_secs(10);
 /// From one bringing of the output to the disk to the next, where no state asks for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// How a pipeline is run.
-#[derive(Debug, Clone)]
-pub struct RunOptions {
-    /// All that is random follows from it.
-    pub seed: u64,
-    /// Passes over the data.
-    pub epochs: u32,
-    /// Batches to be given at the most; records, where the pipeline ends without `batch`.
-    pub limit: Option<u64>,
-    /// Threads that compute.
-    pub workers: usize,
-    /// Bytes that the run may take.
-    pub memory: u64,
-    /// Whether that is for the whole process, which does little else.
-    pub whole_process: bool,
-    /// Records of a chunk, in place of what the plan says: the output is the same.
-    pub chunk_rows: Option<usize>,
-    /// Which run it is, of several that share the work.
-    pub rank: Rank,
-    /// Where the state is kept: the run goes on from it, and writes it.
-    pub state: Option<StateFile>,
-    /// The file that tells of every record that was skipped or replaced.
-    pub quarantine: Option<PathBuf>,
-    /// Records that may be lost in all; beyond them the run ends.
-    pub most_lost: Option<u64>,
-    /// Whether values are kept in memory from epoch to epoch, where that helps.
-    pub caches: bool,
-    /// What was chosen for it; of that, what is kept from epoch to epoch is heeded here.
-    pub lock: Option<Chosen>,
-    /// The share of the cores that may be used: 0 to 1.
-    pub cpu: f64,
-    /// Where they are kept for later runs.
-    pub disk: Option<DiskOptions>,
-    /// Where what was measured is written, at the end and every now and then.
-    pub profile: Option<PathBuf>,
-}
-
-impl Default for RunOptions {
-    /// One epoch, seed 0, all cores, a quarter of the memory.
-    fn default() -> Self {
-        Self {
-            seed: 0,
-            epochs: 1,
-            limit: None,
-            workers: machine::cores(),
-            memory: machine::default_memory(),
-            whole_process: false,
-            chunk_rows: None,
-            rank: Rank::default(),
-            state: None,
-            quarantine: None,
-            most_lost: None,
-            caches: true,
-            lock: None,
-            cpu: 1.0,
-            disk: None,
-            profile: None,
-        }
-    }
-}
 
 /// Stops a run from another thread: of a signal, of a user interface.
 #[derive(Clone, Default)]

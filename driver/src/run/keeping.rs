@@ -1,9 +1,9 @@
 //! What a run keeps from epoch to epoch, and for later runs: chosen when it begins, and how much of it
 //! was used.
 
-use super::{DiskSummary, KeptSummary, RunOptions};
+use super::{DiskSummary, KeptSummary};
 use crate::{
-    Compiled, DiskOptions,
+    Compiled, DiskOptions, RunOptions,
     store::{About, Inputs},
     view::{self, Asked},
 };

@@ -1,11 +1,12 @@
 //! A run that is ready to begin, at the start of an epoch or where an earlier one stood.
 
 use super::{
-    RunOptions,
     keeping::{self, Keeping},
     quarantine::Quarantine,
 };
-use crate::{Compiled, SampleProgress, State, classes, machine, samples, state::Identity};
+use crate::{
+    Compiled, RunOptions, SampleProgress, State, classes, machine, samples, state::Identity,
+};
 use model::under_way;
 use plan::Program;
 use runtime::Failure;

@@ -2,13 +2,13 @@
 //! wants them, and where it stands is known after each.
 
 use super::{
-    Progress, RunOptions, Summary, UnevenRanks,
+    Progress, Summary, UnevenRanks,
     keeping::{Keeping, Kept},
     ready::{Origin, Ready, ready},
     records_of,
 };
 use crate::{
-    Compiled, Functions, SampleProgress, State,
+    Compiled, Functions, RunOptions, SampleProgress, State,
     sink::pieces::Pieces,
     state::{Identity, Progressed},
 };
