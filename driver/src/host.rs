@@ -2,6 +2,7 @@
 //! it, the host file keeps it, plans are chosen by it.
 
 mod curve;
+mod disk;
 mod mounts;
 mod text;
 

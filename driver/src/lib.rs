@@ -11,6 +11,7 @@ mod errors;
 mod functions;
 pub mod host;
 mod identity;
+mod keep;
 mod kind;
 mod lints;
 mod load;

@@ -24,7 +24,6 @@ use crate::{
 };
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
-pub(crate) use keeping::{needed, reserve};
 use plan::{DType, Field, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{

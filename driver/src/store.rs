@@ -9,7 +9,7 @@ mod why;
 pub use folder::{Kept, Removal, Removed, Verified, gc, list, verify};
 pub use why::{Why, why};
 
-use crate::{Compiled, Host, identity::inputs_hash, machine, view, whole};
+use crate::{Compiled, Host, identity::inputs_hash, machine, whole};
 use compiler::caches::{Candidate, Disk};
 use plan::things;
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
@@ -96,7 +96,7 @@ impl DiskOptions {
     /// The same on a machine of which this is known.
     pub fn disk_of(&self, host: Option<&Host>) -> Disk {
         // What is kept lies in large files.
-        let storage = host.and_then(|it| view::storage(it.storage_of(&self.folder)?, None));
+        let storage = host.and_then(|it| it.storage_of(&self.folder)?.modelled(None));
         let ns = |rate: Option<f64>| rate.filter(|it| *it > 0.0).map(|it| 1e9 / it);
         let read = storage.as_ref().map(|it| it.sequential.best(it.sequential.readers_max));
         let read_ns = ns(read).unwrap_or(Disk::READ_NS);

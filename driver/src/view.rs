@@ -3,17 +3,19 @@
 mod filters;
 
 use crate::{
-    Compiled, Functions, Host, Profile, RunOptions, SampleProgress, host, lock::Chosen, machine,
-    run, samples,
+    Compiled, Functions, Host, Profile, SampleProgress,
+    keep::{Asked, by_stage, laps, needed},
+    lock::Chosen,
+    machine, samples,
 };
 use compiler::{
-    caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates, choose},
+    caches::{Budget, Choice, Disk},
     estimate::{Seen, View},
 };
-use model::{Consumer, Machine, Origin, Storage, curve::Curve, under_way, what_if::Change};
-use plan::{Arg, Code, Measured, Program, StageId};
-use runtime::{Failure, Run};
-use std::{collections::BTreeMap, path::Path};
+use model::{Consumer, Machine, Origin, under_way, what_if::Change};
+use plan::{Arg, Code, Measured, Program};
+use runtime::Failure;
+use std::path::Path;
 
 /// What a pipeline is looked at for.
 #[derive(Debug, Clone, Default)]
@@ -40,29 +42,8 @@ pub struct Circumstances {
     pub disk: Option<Disk>,
 }
 
-/// What a choice of what is kept is made for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
-    /// How often each record comes.
-    pub(crate) passes: f64,
-    /// Bytes that a run may take.
-    pub(crate) memory: u64,
-    /// Where values may be kept from run to run.
-    pub(crate) disk: Option<Disk>,
-}
-
-impl Asked {
-    /// Bytes of memory for the tables of what is on disk.
-    pub(crate) fn table_bytes(&self) -> u64 {
-        self.disk.map_or(0, |_| self.memory / TABLE_PART)
-    }
-}
-
 /// Bytes of memory in which there is room for anything.
 const ANY: u64 = 1 << 60;
-
-/// The part of the memory that the tables of what is on disk may take.
-const TABLE_PART: u64 = 16;
 
 impl Compiled {
     /// The cores that it was estimated for, and nothing else.
@@ -120,7 +101,7 @@ impl Compiled {
         let mut choices = self.kept(&lens, asked, known)?;
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
-        let own = run::needed(self) + asked.table_bytes();
+        let own = needed(self) + asked.table_bytes();
         let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
         let too_large = match keeps {
             true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)?),
@@ -147,44 +128,6 @@ impl Compiled {
         let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default());
         run.map_or(Vec::new(), |it| it.listed_lens())
     }
-
-    /// What a run of so many passes keeps, where it may take `memory`, and what not and why.
-    pub(crate) fn kept(
-        &self,
-        pass_lens: &BTreeMap<StageId, u64>,
-        asked: Asked,
-        (measured, lock): (Option<&Measured>, Option<&Chosen>),
-    ) -> Result<Vec<Choice>, Failure> {
-        let library = stdlib::library();
-        let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
-        let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
-        let are_named = !pinned.is_empty() || !forbidden.is_empty();
-        // Who names a value means it, however little it saves.
-        let least = if are_named { 0.0 } else { SAVES_MIN };
-        let found = candidates(&self.optimised.plan, &library, (measured, least));
-        let mut found = found.unwrap_or_default();
-        if let Some(name) = pinned.iter().chain(&forbidden).find(|it| !is_one_of(it, &found)) {
-            return Err(no_such_value(name, &found));
-        }
-        let is_dear = |it: &Candidate| it.saves.value >= SAVES_MIN;
-        found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
-        let Asked { passes, memory, disk } = asked;
-        let other = run::reserve(self, memory) + asked.table_bytes();
-        let (room, pass_lens) = (memory.saturating_sub(other), pass_lens.clone());
-        Ok(choose(found, &Occasion { pass_lens, passes, room, disk, pinned, forbidden }))
-    }
-}
-
-fn is_one_of(name: &str, found: &[Candidate]) -> bool {
-    found.iter().any(|it| it.value_name() == name)
-}
-
-fn no_such_value(name: &str, found: &[Candidate]) -> Failure {
-    let names: Vec<String> = found.iter().map(|it| format!("`{}`", it.value_name())).collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    Failure::Program(format!(
-        "the lock names `{name}`, and no value of this pipeline is called so: there are {names}; correct it in the lock, or tune again"
-    ))
 }
 
 impl Circumstances {
@@ -269,7 +212,7 @@ fn known(
     let readers = under_way::readers(machine.cores as usize) as u32;
     let storages = &mut machine.storages;
     let mut place = |args: &[Arg]| {
-        let mut found = storage(host.storage_of(Path::new(folder_of(args)?))?, request)?;
+        let mut found = host.storage_of(Path::new(folder_of(args)?))?.modelled(request)?;
         for curve in [&mut found.sequential, &mut found.random] {
             curve.readers_max = curve.readers_max.min(readers);
         }
@@ -295,90 +238,11 @@ fn folder_of(args: &[Arg]) -> Option<&str> {
     path.split(['*', '{', '?', '[']).next()
 }
 
-/// A disk as the model sees it: as it is read when the page cache holds nothing, in requests of
-/// about so many bytes; in the largest that were measured where that is not known.
-pub(crate) fn storage(of: &host::Storage, request: Option<f64>) -> Option<Storage> {
-    let name = of.mount.as_ref().unwrap_or(&of.path).display().to_string();
-    let off = |it: &host::Sweep| match request {
-        Some(request) => (it.request.max(1) as f64 / request.max(1.0)).ln().abs(),
-        None => -(it.request as f64),
-    };
-    let sweep = |pattern: host::Pattern| {
-        let fits = |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == pattern;
-        of.read.iter().filter(fits).min_by(|a, b| off(a).total_cmp(&off(b)))
-    };
-    let curve = |sweep: &host::Sweep| {
-        let host::Curve { m1, b1, m2, b2, thresh } = sweep.curve;
-        let readers_max = sweep.points.last().map_or(1, |it| it.threads);
-        Curve { rise: (m1, b1), level: (m2, b2), split: thresh, readers_max }
-    };
-    let random = match request {
-        Some(_) => sweep(host::Pattern::Files).or_else(|| sweep(host::Pattern::Random))?,
-        None => sweep(host::Pattern::Random)?,
-    };
-    let files = request.filter(|_| random.pattern == host::Pattern::Files);
-    let smaller = files.map_or(1.0, |it| smaller(&of.read, random, it));
-    let times = |(rise, height): (f64, f64)| (rise * smaller, height * smaller);
-    let random_curve = curve(random);
-    let (rise, level) = (times(random_curve.rise), times(random_curve.level));
-    Some(Storage {
-        sequential: curve(sweep(host::Pattern::Sequential)?),
-        random: Curve { rise, level, ..random_curve },
-        write: of.write.median,
-        // Of a thread that is alone; more of them wait for each other, which is in the curve.
-        latency_s: random.points.first().map_or(0.0, |it| it.latency.median),
-        origin: if of.doubt.is_some() { Origin::Assumed } else { Origin::Calibrated },
-        name,
-    })
-}
-
-/// What is left of the bandwidth of `sweep` where a request has `bytes`, fewer than those that were
-/// measured: each takes as much longer or less long as random reads of other sizes do (one thread).
-fn smaller(all: &[host::Sweep], sweep: &host::Sweep, bytes: f64) -> f64 {
-    let time = |it: &host::Sweep| it.points.first().map_or(0.0, |it| it.latency.median);
-    let is_random =
-        |it: &&host::Sweep| it.cache == host::Cache::Cold && it.pattern == host::Pattern::Random;
-    let measured = sweep.request as f64;
-    let below = all.iter().filter(is_random).filter(|it| (it.request as f64) < measured);
-    let least = below.min_by_key(|it| it.request);
-    let like = all.iter().filter(is_random).find(|it| it.request == sweep.request);
-    let (Some(least), Some(like), true) = (least, like, bytes < measured) else { return 1.0 };
-    let each = (time(like) - time(least)) / (measured - least.request as f64);
-    let whole = time(sweep);
-    let taken = (whole - each.max(0.0) * (measured - bytes)).max(whole * bytes / measured);
-    (bytes / taken) / (measured / whole)
-}
-
-/// Records of a pass through each source, where they are known; lists the files.
-pub(crate) fn lens(run: &Run, program: &Program) -> Result<BTreeMap<StageId, u64>, Failure> {
-    Ok(by_stage(program, &run.pass_lens()?))
-}
-
-fn by_stage(program: &Program, lens: &[Option<u64>]) -> BTreeMap<StageId, u64> {
-    let is_source = |it: &plan::Stage| matches!(it.code, Code::Source { .. });
-    let sources = program.stages.iter().filter(|(_, it)| is_source(it)).map(|it| it.0);
-    sources.zip(lens).filter_map(|(id, len)| Some((id, (*len)?))).collect()
-}
-
 /// What would be kept whole if there were room for it, and is not.
 fn too_large(chosen: &[Choice], ideal: Vec<Choice>) -> Vec<Choice> {
     let name = |it: &Choice| it.candidate.value_name();
     let is_whole = |wish: &Choice| chosen.iter().any(|it| it.is_whole() && name(it) == name(wish));
     ideal.into_iter().filter(|it| it.kept && !is_whole(it)).collect()
-}
-
-/// How often the source that is repeated most is passed through in an epoch.
-pub(crate) fn laps(program: &Program) -> f64 {
-    let laps = program.stages.iter().filter_map(|(_, it)| match it.code {
-        Code::Source { laps, .. } => Some(laps.map_or(f64::INFINITY, |it| it as f64)),
-        _ => None,
-    });
-    laps.fold(1.0, f64::max)
-}
-
-/// How often each record comes in `epochs` of a run.
-pub(crate) fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> f64 {
-    if options.caches { epochs as f64 * laps(&compiled.program) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -404,24 +268,6 @@ mod tests {
         assert_eq!((machine.cores, machine.memory_bytes), (5.5, 1000.0));
         of.workers = Some(3);
         assert_eq!(of.machine(2.0).cores, 3.0);
-    }
-
-    #[test]
-    fn a_smaller_file_takes_less_time_and_has_less_bandwidth() {
-        let sweep = |pattern, request: u64, latency| {
-            let figure = |it| host::Figure::of(&[it], true).unwrap();
-            let bandwidth = figure(request as f64 / latency);
-            let point = host::Point { threads: 1, bandwidth, latency: figure(latency) };
-            host::Sweep::of((host::Cache::Cold, pattern, request), vec![point]).unwrap()
-        };
-        let random = |request, latency| sweep(host::Pattern::Random, request, latency);
-        let files = sweep(host::Pattern::Files, 128 << 10, 130e-6);
-        let all = [random(4 << 10, 50e-6), random(128 << 10, 100e-6), files.clone()];
-        let rate = |bytes: f64| smaller(&all, &files, bytes) * (128 << 10) as f64 / 130e-6;
-        // 80 µs for 4 KiB, 105 µs for half.
-        assert!((rate(4096.0) / (4096.0 / 80e-6) - 1.0).abs() < 1e-9);
-        assert!((rate(67_584.0) / (67_584.0 / 105e-6) - 1.0).abs() < 1e-9);
-        assert_eq!(smaller(&all, &files, 1e6), 1.0);
     }
 
     #[test]

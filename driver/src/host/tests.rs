@@ -120,7 +120,7 @@ fn what_is_read_in_small_requests_is_reckoned_with_small_requests() {
         sweep(Pattern::Random, 1 << 16, 1e8),
         sweep(Pattern::Random, 1 << 20, 1e9),
     ];
-    let of = |request| crate::view::storage(&host.storage[0], request).unwrap();
+    let of = |request| host.storage[0].modelled(request).unwrap();
     assert_eq!(of(Some(110e3)).random.at(1.0), 1e8);
     assert_eq!(of(Some(110e3)).latency_s, 65536.0 / 1e8);
     assert_eq!(of(Some(900e3)).random.at(1.0), 1e9);

@@ -4,10 +4,10 @@
 use super::{DiskSummary, KeptSummary};
 use crate::{
     Compiled, DiskOptions, RunOptions,
+    keep::{self, Asked, laps, reserve},
     store::{About, Inputs},
-    view::{self, Asked},
 };
-use compiler::caches::{Budget, Candidate, Choice};
+use compiler::caches::{Candidate, Choice};
 use plan::Program;
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
@@ -27,28 +27,23 @@ pub(super) struct Keeping {
     notes: Vec<String>,
 }
 
-/// Bytes of memory that a run may need for all but what it keeps.
-pub(crate) fn needed(compiled: &Compiled) -> u64 {
-    Budget::own_of(compiled.optimised.estimate.memory.total().value)
-}
-
-/// The same, of `memory`.
-pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
-    needed(compiled).min(memory)
-}
-
 /// What a run of so many epochs could keep something for, if it could.
 pub(super) fn asked(
     compiled: &Compiled,
     options: &RunOptions,
     epochs: usize,
 ) -> Result<Option<Asked>, Failure> {
-    let passes = view::passes(compiled, options, epochs);
+    let passes = passes(compiled, options, epochs);
     let memory = options.memory;
     let disk = options.disk.as_ref().filter(|_| options.caches);
     let disk = disk.map(DiskOptions::disk).transpose()?;
     let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
     Ok((fits || disk.is_some()).then_some(Asked { passes, memory, disk }))
+}
+
+/// How often each record comes in `epochs` of a run.
+fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> f64 {
+    if options.caches { epochs as f64 * laps(&compiled.program) } else { 0.0 }
 }
 
 /// Bytes of memory for all but what is kept.
@@ -65,7 +60,7 @@ pub(super) fn begin(
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
     let choices =
-        compiled.kept(&view::lens(run, program)?, asked, (None, options.lock.as_ref()))?;
+        compiled.kept(&keep::lens(run, program)?, asked, (None, options.lock.as_ref()))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {

@@ -1,7 +1,7 @@
 //! Why a pipeline finds on disk what it finds, or not.
 
 use super::{About, DiskOptions, Inputs, latest_like};
-use crate::{Compiled, Functions, SampleProgress, machine, samples, view};
+use crate::{Compiled, Functions, SampleProgress, keep, machine, samples};
 use runtime::{Failure, Store};
 use serde::Serialize;
 
@@ -37,12 +37,12 @@ pub fn why(
     samples::resolve(&mut program, sample)?;
     let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let asked = view::Asked {
-        passes: view::laps(&program),
+    let asked = keep::Asked {
+        passes: keep::laps(&program),
         memory: machine::default_memory(),
         disk: Some(disk.disk()?),
     };
-    let choices = compiled.kept(&view::lens(&run, &program)?, asked, (None, None))?;
+    let choices = compiled.kept(&keep::lens(&run, &program)?, asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);

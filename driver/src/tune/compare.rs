@@ -5,7 +5,10 @@
 //! each step is a stage of its own there. What is chosen is run by turns, all ways in each round.
 
 use super::{Tuned, Wanted, choice::TURN_SECONDS, explained, tune};
-use crate::{Compiled, Profile, SampleProgress, Stop, cache_point, machine, profile, run, samples};
+use crate::{
+    Compiled, Profile, SampleProgress, Stop, cache_point, keep::reserve, machine, profile, run,
+    samples,
+};
 use model::{
     Machine, Network,
     policy::{self, Policy, Task},
@@ -232,7 +235,7 @@ impl<'a> Bench<'a> {
 
     fn begun(&self, way: &Way) -> Result<Run, Failure> {
         let all = self.wanted.memory.unwrap_or_else(machine::default_memory);
-        let memory = if way.kept.is_empty() { all } else { run::reserve(self.compiled, all) };
+        let memory = if way.kept.is_empty() { all } else { reserve(self.compiled, all) };
         let options = runtime::Options {
             workers: way.workers,
             readers: under_way::readers(way.workers),

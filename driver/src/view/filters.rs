@@ -1,6 +1,6 @@
 //! What filters let through, counted before a run: of those that look at paths and numbers alone.
 
-use crate::{Compiled, Functions, SampleProgress, samples};
+use crate::{Compiled, Functions, SampleProgress, keep::laps, samples};
 use compiler::{count, estimate::Counted, lower::lower};
 use runtime::Options;
 
@@ -28,7 +28,7 @@ fn records(of: &count::Filter, sample: &mut dyn FnMut(&SampleProgress)) -> Optio
     if !samples::are_there(&program) {
         return None;
     }
-    let laps = super::laps(&program);
+    let laps = laps(&program);
     samples::resolve(&mut program, sample).ok()?;
     let options = Options { epochs: 0..1, ..Options::default() };
     let run = runtime::start(&program, &Functions::unneeded(), &options).ok()?;
