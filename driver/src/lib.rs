@@ -17,6 +17,7 @@ mod lints;
 mod load;
 pub mod lock;
 mod machine;
+mod measured;
 mod message;
 mod noise;
 mod options;
@@ -59,11 +60,11 @@ pub use lints::{label_warnings, lint, missing_files};
 pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text};
 pub use lock::Lock;
 pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
+pub use measured::Profile;
 pub use message::{Drawing, drawn};
 pub use options::RunOptions;
 pub use ours::{Ours, Taken};
 pub use place::{Place, place};
-pub use profile::Profile;
 pub use run::{
     Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
     StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,

@@ -19,7 +19,7 @@ pub use uneven::UnevenRanks;
 
 use crate::{
     Compiled, Profile, Resumed, RunOptions, SampleProgress, Sink, Written, classes,
-    profile::Course,
+    measured::Course,
     state::{State, StateLock},
 };
 pub use keeping::cache_point;
