@@ -6,13 +6,13 @@
 //! checked before room is made for it, and the program before any of it is used.
 
 mod footer;
-mod make;
-mod marker;
+pub(crate) mod marker;
 mod outside;
+mod own;
 
-pub(crate) use make::was_built;
-pub use make::{NotMade, begun_as, make};
 pub use outside::{calls_python, needs_python};
+pub use own::begun_as;
+pub(crate) use own::own_executable;
 
 use crate::{Compiled, Loaded, Settings, SourceFile};
 use compiler::{syntax, verify};
@@ -254,11 +254,18 @@ pub fn is_own() -> Result<bool, Refusal> {
     if !marker::is_set() {
         return Ok(false);
     }
-    let mut file = make::own_executable().map_err(unreadable)?;
+    let mut file = own_executable().map_err(unreadable)?;
     match tail(&mut file)? {
         Some((footer, front)) => footer.start(front).map(|_| true),
         None => Err(Refusal::Gone),
     }
+}
+
+/// Whether a file was built, be it damaged or of another version.
+pub(crate) fn was_built(path: &Path) -> io::Result<bool> {
+    let mut file = safe_file::open(path)?;
+    let tail = tail(&mut file).map_err(|it| io::Error::other(it.to_string()))?;
+    Ok(tail.is_some() || is_executable(&mut file)? && marker::find(&mut file, true)?.is_some())
 }
 
 /// Whether `file` is the executable that is running, under whatever name.
@@ -267,7 +274,7 @@ fn is_running(file: &File) -> bool {
     {
         use std::os::unix::fs::MetadataExt;
         let place = |it: &File| it.metadata().ok().map(|it| (it.dev(), it.ino()));
-        let own = make::running().ok().and_then(|it| place(&it));
+        let own = own::running().ok().and_then(|it| place(&it));
         own.is_some() && place(file) == own
     }
     #[cfg(not(unix))]

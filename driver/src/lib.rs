@@ -1,6 +1,7 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
 
 mod arguments;
+pub mod build;
 pub mod built;
 pub mod calibrate;
 mod classes;

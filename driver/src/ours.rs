@@ -5,7 +5,7 @@
 //! by what it holds. A link is replaced itself, and what it leads to stays; a device or a pipe is
 //! written to as it is.
 
-use crate::built;
+use crate::built::was_built;
 use serde::{Deserialize, de::IgnoredAny};
 use std::{
     fs,
@@ -102,7 +102,7 @@ impl Ours {
 
     fn is(self, path: &Path) -> io::Result<bool> {
         if self == Self::Executable {
-            return built::was_built(path);
+            return was_built(path);
         }
         let mut head = Vec::new();
         safe_file::open(path)?.take(HEAD).read_to_end(&mut head)?;

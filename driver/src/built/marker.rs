@@ -38,7 +38,7 @@ pub(super) fn is_set_in(bytes: &[u8]) -> bool {
 
 /// Where the byte stands in an executable which is [`SET`] in it, or is not; none where there is no
 /// such marker, or several.
-pub(super) fn find(file: &mut (impl Read + Seek), set: bool) -> io::Result<Option<u64>> {
+pub(crate) fn find(file: &mut (impl Read + Seek), set: bool) -> io::Result<Option<u64>> {
     let own = own();
     let finder = memchr::memmem::Finder::new(&own[..PATTERN]);
     file.seek(SeekFrom::Start(0))?;
@@ -62,7 +62,7 @@ pub(super) fn find(file: &mut (impl Read + Seek), set: bool) -> io::Result<Optio
 }
 
 /// Sets the marker whose byte stands at `at`.
-pub(super) fn set(file: &mut (impl io::Write + Seek), at: u64) -> io::Result<()> {
+pub(crate) fn set(file: &mut (impl io::Write + Seek), at: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.write_all(&[SET])
 }

@@ -1,12 +1,15 @@
 //! Makes a built file of the running executable: all of it, or nothing.
 
-use super::{Built, Refusal, marker};
-use crate::{Ours, ours::Taken};
+use crate::{
+    Built, Ours,
+    built::{marker, own_executable},
+    ours::Taken,
+};
 use std::{
-    env, fmt,
+    fmt,
     fs::File,
     io::{self, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// Why a built file was not made, and what to do.
@@ -70,35 +73,6 @@ pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
     })
 }
 
-/// The file that is running, also where it was moved or replaced since it began; where the system
-/// does not say that, the file that it was begun as.
-pub(super) fn own_executable() -> io::Result<File> {
-    running().or_else(|_| safe_file::open(&begun_as().ok_or(io::ErrorKind::NotFound)?))
-}
-
-/// The file that is running, where the system says so.
-pub(super) fn running() -> io::Result<File> {
-    match cfg!(target_os = "linux") {
-        true => File::open(super::RUNNING),
-        false => File::open(env::current_exe()?),
-    }
-}
-
-/// The path that this executable was begun as: a system without `/proc` has told it that alone.
-pub fn begun_as() -> Option<PathBuf> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::ffi::OsStrExt;
-        let told = rustix::param::linux_execfn().to_bytes();
-        let path = Path::new(std::ffi::OsStr::from_bytes(told));
-        // A program that has changed its folder since has another one of that name, or none.
-        if path.is_absolute() || path.is_file() {
-            return std::path::absolute(path).ok();
-        }
-    }
-    env::current_exe().ok()
-}
-
 fn no_copy(error: &io::Error) -> NotMade {
     NotMade::new(format!("the running executable cannot be copied: {error}"))
 }
@@ -106,14 +80,6 @@ fn no_copy(error: &io::Error) -> NotMade {
 /// Whether nothing of value is lost where `path` is written.
 fn may_replace(path: &Path) -> Result<(), NotMade> {
     Ours::Executable.may_replace(path).map_err(|Taken { why, help }| NotMade::new(why).help(&help))
-}
-
-/// Whether a file was built, be it damaged or of another version.
-pub(crate) fn was_built(path: &Path) -> io::Result<bool> {
-    let mut file = safe_file::open(path)?;
-    let tail = super::tail(&mut file).map_err(|it: Refusal| io::Error::other(it.to_string()))?;
-    Ok(tail.is_some()
-        || super::is_executable(&mut file)? && marker::find(&mut file, true)?.is_some())
 }
 
 /// Writes a file beside `path`, which takes its place once it is whole.
@@ -127,7 +93,7 @@ fn replaced<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
+    use std::{env, fs};
 
     #[test]
     fn what_fails_half_way_leaves_nothing() {
