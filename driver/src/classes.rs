@@ -1,9 +1,5 @@
 //! The classes of labels: read from files of names, found as folders, told wherever a label is.
 
-mod lints;
-
-pub(crate) use lints::lints;
-
 use crate::{load::read_text, samples};
 use plan::{Arg, Entry, Expr, ExprId, OpId, OpKind, Plan, Property, Records};
 use runtime::{Failure, Run};
@@ -23,14 +19,16 @@ pub struct Classes {
 /// A call that gives the number of a class.
 pub(crate) struct Label {
     fields: Vec<String>,
-    op: OpId,
-    origin: Origin,
+    /// The step that it is called in.
+    pub(crate) op: OpId,
+    /// Where its names come from.
+    pub(crate) origin: Origin,
     /// Whether it is the class of a path.
     of_path: bool,
 }
 
 /// Where the names come from.
-enum Origin {
+pub(crate) enum Origin {
     /// The program says them.
     Given(Vec<String>),
     /// They are the folders of these sources.
@@ -84,7 +82,7 @@ pub(crate) fn listed(plan: &Plan, ops: &[OpId]) -> Result<Vec<String>, Failure> 
 }
 
 /// The arguments of the sources among some steps.
-fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<&'p [Arg]> {
+pub(crate) fn sources<'p>(plan: &'p Plan, ops: &[OpId]) -> Vec<&'p [Arg]> {
     let args = |op: &OpId| match &plan.ops[*op].kind {
         OpKind::Source { args, .. } => Some(args.as_slice()),
         _ => None,

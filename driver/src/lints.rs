@@ -1,6 +1,8 @@
 //! What is allowed and seldom meant: in the text, in what the files of a program say of its labels, and patterns that
 //! stand for no file.
 
+mod labels;
+
 use crate::{
     Compiled, Loaded, Reach, Settings, classes,
     compile::{LOWERED_MAX, Probe, checked, pipelines, sorted},
@@ -33,7 +35,7 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
     match (loaded.trees.first(), loaded.files.first()) {
         (Some(tree), Some(file)) if !broken => {
             let all = compiler::lints(tree, &file.text, &notes, &registry);
-            sorted(all.into_iter().chain(classes::lints(&labelled(loaded, settings), None)))
+            sorted(all.into_iter().chain(labels::lints(&labelled(loaded, settings), None)))
         }
         _ => Vec::new(),
     }
@@ -50,7 +52,7 @@ pub fn label_warnings(
     if !has_classes || loaded.is_broken() {
         return Vec::new();
     }
-    sorted(classes::lints(&labelled(loaded, settings), Some(&compiled.program.name)))
+    sorted(labels::lints(&labelled(loaded, settings), Some(&compiled.program.name)))
 }
 
 /// The patterns of `loaded` that stand for no file, each with what is there instead; nothing where there are
@@ -73,7 +75,7 @@ pub fn missing_files(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
 }
 
 /// Whether an argument names a set of pictures that pipec makes.
-pub(crate) fn is_made(arg: &Arg) -> bool {
+fn is_made(arg: &Arg) -> bool {
     match arg {
         Arg::Text(it) => it.starts_with("sample:"),
         Arg::List(all) => all.iter().any(is_made),
@@ -82,12 +84,12 @@ pub(crate) fn is_made(arg: &Arg) -> bool {
 }
 
 /// A pipeline whose labels are looked at.
-pub(crate) struct Labelled {
-    pub(crate) plan: Plan,
+struct Labelled {
+    plan: Plan,
     /// The file that it is in, where that is not the main one.
-    pub(crate) used_from: Option<String>,
+    used_from: Option<String>,
     /// The calls of `class_of` in the text, in its order.
-    pub(crate) calls: Vec<Span>,
+    calls: Vec<Span>,
 }
 
 /// The pipelines of a program: those of the files that it uses first, which it is compared with.

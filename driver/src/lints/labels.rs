@@ -1,9 +1,9 @@
 //! Labels that do not mean what they should: all of one class, or numbered otherwise elsewhere.
 
-use super::{Label, Origin, labels, sources};
+use super::{Labelled, is_made};
 use crate::{
+    classes::{Label, Origin, labels, sources},
     errors,
-    lints::{Labelled, is_made},
 };
 use plan::{Diagnostic, OpId, Plan, Span, count, things};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ struct Numbered<'p> {
 
 /// What is to be said about the labels of the pipelines of a program, of those of its main file and where one is named
 /// of that one alone. Files that are not there, and sets of pictures that are made when they are used, say nothing.
-pub(crate) fn lints(all: &[Labelled], about: Option<&str>) -> Vec<Diagnostic> {
+pub(super) fn lints(all: &[Labelled], about: Option<&str>) -> Vec<Diagnostic> {
     let mut known: BTreeMap<String, Option<ClassFolders>> = BTreeMap::new();
     let mut found: Vec<Numbered<'_>> = Vec::new();
     for of in all {
