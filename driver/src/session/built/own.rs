@@ -1,11 +1,6 @@
 //! The executable that is running.
 
-use std::{
-    env,
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{env, fs::File, io, path::PathBuf};
 
 /// The file that is running, also where it was moved or replaced since it began; where the system
 /// does not say that, the file that it was begun as.
@@ -25,7 +20,7 @@ pub(super) fn running() -> io::Result<File> {
 pub fn begun_as() -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
-        use std::os::unix::ffi::OsStrExt;
+        use std::{os::unix::ffi::OsStrExt, path::Path};
         let told = rustix::param::linux_execfn().to_bytes();
         let path = Path::new(std::ffi::OsStr::from_bytes(told));
         // A program that has changed its folder since has another one of that name, or none.
