@@ -1,45 +1,11 @@
 //! What every front door needs: loading, probing inputs, running. Prints nothing.
+//!
+//! `session` has what a run needs, `tools` what looks inside and measures; no path leads from the
+//! first to the second.
 
-mod arguments;
-pub mod built;
-pub mod calibrate;
-mod classes;
-mod compile;
-mod cut;
-mod errors;
-mod functions;
-pub mod host;
-mod identity;
-mod kind;
-mod lints;
-mod load;
-pub mod lock;
-mod machine;
-mod message;
-mod noise;
-mod ours;
-pub mod peek;
-pub mod profile;
-pub mod reference;
-mod run;
-mod samples;
-pub mod scan;
-pub mod sheet;
-mod sink;
-mod state;
-pub mod store;
-pub mod tune;
-pub mod verify;
-mod view;
-mod whole;
-mod written;
+mod session;
+mod tools;
 
-pub use arguments::in_python;
-pub use built::Built;
-pub use classes::{Classes, classes};
-pub use compile::{
-    Compiled, Place, Settings, check, codes, compile, is_pass, pass_names, pipelines, place, probe,
-};
 pub use compiler::migration;
 pub use compiler::{
     ast::dump,
@@ -47,28 +13,41 @@ pub use compiler::{
     format::format,
     syntax::{Kind as HighlightKind, highlight},
 };
-pub use errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT};
-pub use functions::Functions;
-pub use host::Host;
-pub use identity::{PlanHash, plan_hash};
-pub use kind::Kind;
-pub use lints::{label_warnings, lint, missing_files};
-pub use load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text};
-pub use lock::Lock;
-pub use machine::{cores, default_memory, real_cores, survive_file_size_limit};
-pub use message::{Drawing, drawn};
-pub use ours::{Ours, Taken};
-pub use profile::Profile;
-pub use run::{
-    Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
-    RunOptions, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
-};
 pub use safe_file::{create, remove_drafts};
-pub use samples::{SampleProgress, cache_folder};
 #[cfg(feature = "arrow")]
-pub use sink::ArrowStream;
-pub use sink::{Discard, Existing, Folder, Provenance, Resumed, Sink, Written, unwritten_format};
-pub use state::{State, StateFile};
-pub use store::DiskOptions;
-pub use view::Circumstances;
-pub use whole::{replace, unwritable, write};
+pub use session::sink::ArrowStream;
+pub use session::{
+    arguments::in_python,
+    built::{self, Built},
+    classes::Classes,
+    compile::{Settings, check, codes, compile, is_pass, pass_names, pipelines, probe},
+    compiled::{Compiled, classes},
+    errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT},
+    functions::Functions,
+    host::{self, Host},
+    identity::{PlanHash, plan_hash},
+    load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text},
+    lock::{self, Lock},
+    machine::{cores, default_memory, real_cores, survive_file_size_limit},
+    measured::Profile,
+    message::{Drawing, drawn},
+    options::RunOptions,
+    ours::{Ours, Taken},
+    place::{Place, place},
+    run::{
+        Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
+        StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
+    },
+    samples::{SampleProgress, cache_folder},
+    sink::{Discard, Existing, Folder, Provenance, Resumed, Sink, Written, unwritten_format},
+    state::{State, StateFile},
+    store::{self, DiskOptions},
+    whole::{replace, unwritable, write},
+};
+pub use tools::{
+    build, calibrate,
+    kind::Kind,
+    lints::{label_warnings, lint, missing_files},
+    peek, profile, reference, scan, sheet, tune, verify,
+    view::Circumstances,
+};

@@ -124,4 +124,10 @@ impl Plan {
         }
         needed
     }
+
+    /// The operators that leave something for the root, in order.
+    pub fn steps(&self) -> Vec<OpId> {
+        let needed = self.needed();
+        self.ops.ids().filter(|it| needed[it.row()]).collect()
+    }
 }

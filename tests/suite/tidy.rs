@@ -38,7 +38,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("tidy/arrows-run-downward", arrows),
-        trial("tidy/layers-of-the-compiler-have-no-circle", layers::layers),
+        trial("tidy/layers-of-the-compiler-have-no-circle", layers::of_compiler),
+        trial("tidy/layers-of-the-driver-have-no-circle", layers::of_driver),
         trial("tidy/entries-are-not-known-by-name", names::unnamed),
         trial("tidy/every-library-file-is-listed", listed),
         trial("tidy/no-file-is-long", short),

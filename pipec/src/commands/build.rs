@@ -10,7 +10,8 @@ use crate::{
 };
 use driver::{
     Built, Compiled, Loaded, Ours, Reach, Settings, SourceFile,
-    built::{self, NotMade},
+    build::{self, NotMade},
+    built::needs_python,
     lock::Chosen,
 };
 use plan::Ahead;
@@ -53,7 +54,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         Exit::Usage
     })?;
     let code = built.code.as_ref().map_or(String::new(), code);
-    let written = built::make(&built, &out);
+    let written = build::make(&built, &out);
     let n_bytes = written.map_err(|NotMade { why, help }| {
         talk.error(&why, help.as_deref());
         Exit::Io
@@ -91,7 +92,7 @@ fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, E
     loaded.files.iter_mut().for_each(|it| name_from(folder, it));
     match driver::compile(&loaded, settings) {
         Ok(mut compiled) => {
-            let outside = built::needs_python(&loaded, &compiled);
+            let outside = needs_python(&loaded, &compiled);
             if !outside.is_empty() {
                 return Err(messages::conclude(talk, &named, &outside));
             }

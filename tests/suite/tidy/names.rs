@@ -9,11 +9,11 @@ const EXCEPTIONS: [(&str, &[&str], &str); 18] = [
     ("any", &["compiler/src/check/fit.rs"], "a word of signatures"),
     ("argmax", &["compiler/src/lints.rs"], "the lint is about calls of this function"),
     ("batch", &BATCH_IS_A_UNIT, "what is counted: `12 batches`"),
-    ("csv", &["driver/src/sink/other.rs"], "what a file is called that `run` cannot write"),
+    ("csv", &["driver/src/session/sink/other.rs"], "what a file is called that `run` cannot write"),
     ("extern", &KEYWORDS, "a keyword"),
     (
         "jsonl",
-        &["driver/src/sink/folder/manifest.rs", "driver/src/sink/other.rs"],
+        &["driver/src/session/sink/folder/manifest.rs", "driver/src/session/sink/other.rs"],
         "the name of a file",
     ),
     ("mean", &["compiler/src/lints.rs"], "the parameter of `normalize`"),
@@ -22,12 +22,20 @@ const EXCEPTIONS: [(&str, &[&str], &str); 18] = [
     ("repeat", &["compiler/src/analysis/role.rs"], "a word of the parameter `at_end`"),
     ("resize", &["compiler/src/lints.rs"], "the lint is about calls of this function"),
     ("shape", &["compiler/src/check/index.rs"], "`x.shape` is the language's own"),
-    ("shape", &["driver/src/sink/arrow/arrays.rs"], "a field of Arrow's `variable_shape_tensor`"),
+    (
+        "shape",
+        &["driver/src/session/sink/arrow/arrays.rs"],
+        "a field of Arrow's `variable_shape_tensor`",
+    ),
     ("skip", &POLICIES, "`else skip` is the language's own"),
     ("slice", &["compiler/src/ast/dump.rs"], "a node of the tree: `x[from:to]`"),
-    ("tar", &["driver/src/sink/other.rs"], "what a file is called that `run` cannot write"),
-    ("tfrecord", &["driver/src/sink/other.rs"], "what a file is called that `run` cannot write"),
-    ("zip", &["driver/src/sink/other.rs"], "what a file is called that `run` cannot write"),
+    ("tar", &["driver/src/session/sink/other.rs"], "what a file is called that `run` cannot write"),
+    (
+        "tfrecord",
+        &["driver/src/session/sink/other.rs"],
+        "what a file is called that `run` cannot write",
+    ),
+    ("zip", &["driver/src/session/sink/other.rs"], "what a file is called that `run` cannot write"),
 ];
 const BATCH_IS_A_UNIT: [&str; 8] = [
     "compiler/src/explain.rs",
@@ -35,9 +43,9 @@ const BATCH_IS_A_UNIT: [&str; 8] = [
     "compiler/src/explain/forecast.rs",
     "compiler/src/explain/html/roofline.rs",
     "compiler/src/explain/long.rs",
-    "driver/src/run/uneven.rs",
-    "driver/src/tune.rs",
-    "driver/src/tune/choice.rs",
+    "driver/src/session/run/uneven.rs",
+    "driver/src/tools/tune.rs",
+    "driver/src/tools/tune/choice.rs",
 ];
 const KEYWORDS: [&str; 4] = [
     "compiler/src/ast/dump.rs",
@@ -58,8 +66,8 @@ const ABOUT_NAMES: [&str; 5] = [
     "compiler/src/check/library.rs",
     "compiler/src/errors",
     "compiler/src/migration",
-    "driver/src/errors.rs",
-    "driver/src/reference",
+    "driver/src/session/errors.rs",
+    "driver/src/tools/reference",
 ];
 
 pub(super) fn unnamed() -> Result<(), Failed> {

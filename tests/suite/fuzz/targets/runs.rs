@@ -89,7 +89,7 @@ pub(crate) fn built(bytes: &[u8]) {
     watchdog.join().expect("it only waits");
 }
 
-/// The bytes with the footer that they need, as `driver/src/built/footer.rs` documents it; none where there is
+/// The bytes with the footer that they need, as `driver/src/session/built/footer.rs` documents it; none where there is
 /// nothing before it.
 fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let (content, footer) = bytes.split_last_chunk::<FOOTER>()?;

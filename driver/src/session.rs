@@ -1,0 +1,31 @@
+//! What every run needs: a program is read, compiled and run, to an end or as a stream, with its state,
+//! its locks, what it keeps, and where its output goes.
+
+pub(crate) mod arguments;
+pub(crate) mod classes;
+pub(crate) mod compile;
+pub(crate) mod compiled;
+pub(crate) mod errors;
+pub(crate) mod functions;
+pub(crate) mod identity;
+pub(crate) mod load;
+pub(crate) mod message;
+pub(crate) mod place;
+pub(crate) mod samples;
+
+pub mod host;
+pub(crate) mod machine;
+
+pub(crate) mod keep;
+pub mod lock;
+pub(crate) mod measured;
+pub(crate) mod options;
+pub(crate) mod run;
+pub(crate) mod sink;
+pub(crate) mod state;
+pub mod store;
+
+pub mod built;
+pub(crate) mod ours;
+pub(crate) mod whole;
+mod written;

@@ -1,0 +1,244 @@
+//! From a program that was read to one that runs: check, rewrite, lower.
+
+use crate::session::{
+    classes,
+    compiled::Compiled,
+    errors,
+    functions::Functions,
+    load::{Loaded, Reach},
+    machine,
+    place::label,
+    samples,
+    state::State,
+};
+use compiler::{
+    InputError, Inputs, Request,
+    ast::DeclarationKind,
+    lower::lower,
+    passes::{self, Optimised, optimise},
+    registry::Registry,
+};
+use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
+use runtime::{Failure, Prepared};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pipelines of a file that `check` lowers; all of them are checked.
+pub(crate) const LOWERED_MAX: usize = 64;
+
+/// What is asked of a program.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The pipeline; the only one, or the one that no other uses, if not said.
+    pub pipeline: Option<String>,
+    /// Values of `param`s.
+    pub params: BTreeMap<String, String>,
+    /// What is left out, by the names that [`pass_names`] gives.
+    pub without: Vec<String>,
+    /// Whether rewrites are allowed that change what leaves by a little.
+    pub approx: bool,
+    /// Threads that will compute; all cores if not said.
+    pub workers: Option<usize>,
+    /// What the run will go on from: the plan is rewritten as it was then.
+    pub state: Option<State>,
+    /// Who has the functions outside that it calls.
+    pub functions: Functions,
+    /// Which files it may use.
+    pub reach: Reach,
+}
+
+/// Compiles one pipeline of `loaded`.
+///
+/// # Errors
+/// All that is wrong with the program, by file and place; warnings too.
+pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Diagnostic>> {
+    let (plan, diagnostics) = checked(loaded, settings, true);
+    let Some(written) = plan else { return Err(diagnostics) };
+    let (optimised, program) = match lowered(loaded, &written, settings) {
+        Ok(lowered) => lowered,
+        Err(found) => return Err(sorted(diagnostics.into_iter().chain(found))),
+    };
+    let files = loaded.files.clone();
+    let compiled = Compiled {
+        written,
+        optimised,
+        program,
+        files,
+        lock: None,
+        prepared: Prepared::Nothing,
+        functions: settings.functions.clone(),
+        warnings: diagnostics,
+    };
+    Ok(match &settings.state {
+        Some(state) if !state.is_about(&compiled) => as_it_was(loaded, compiled, settings, state),
+        _ => compiled,
+    })
+}
+
+/// The same with those rewrites alone that the plan of `state` has gone through, where it can be
+/// run with them.
+fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State) -> Compiled {
+    let was_applied = |pass: &&passes::Pass| state.rewrites().iter().any(|it| pass.is_called(it));
+    let others = passes::PASSES.iter().filter(|it| !was_applied(it));
+    let without = others.map(|it| it.name.to_owned()).collect();
+    let settings = Settings { without, ..settings.clone() };
+    match lowered(loaded, &now.written, &settings) {
+        Ok((optimised, program)) => Compiled { optimised, program, ..now },
+        Err(_) => now,
+    }
+}
+
+/// All that is to be said about `loaded`: every pipeline of it, whatever its parameters will be.
+pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
+    let (_, mut diagnostics) = checked(loaded, settings, false);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return diagnostics;
+    }
+    let names = pipelines(loaded).into_iter().take(LOWERED_MAX);
+    for name in names.filter(|it| settings.pipeline.as_ref().is_none_or(|only| only == it)) {
+        let settings = Settings { pipeline: Some(name), ..settings.clone() };
+        let (plan, found) = checked(loaded, &settings, false);
+        diagnostics.extend(found);
+        let failed = plan.map(|it| lowered(loaded, &it, &settings).err());
+        diagnostics.extend(failed.flatten().into_iter().flatten());
+    }
+    sorted(diagnostics)
+}
+
+/// The pipelines of the main file that can be run, in its order.
+pub fn pipelines(loaded: &Loaded) -> Vec<String> {
+    let main = loaded.trees.first().into_iter().flat_map(|it| &it.declarations);
+    main.filter_map(|it| match &it.kind {
+        DeclarationKind::Pipeline(it) if it.formals.is_none() => Some(it.name.text.clone()),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Every code that a message can have, with its long story, by number.
+pub fn codes() -> Vec<&'static CodeInfo> {
+    let mut codes: Vec<_> = compiler::codes().chain(errors::CODES).collect();
+    codes.sort_by_key(|it| it.id);
+    codes
+}
+
+/// What may be left out beside passes: that arithmetic becomes machine code.
+const JIT: &str = "jit";
+
+/// The names of what may be left out: of the passes that rewrite plans, and `jit`.
+pub fn pass_names() -> impl Iterator<Item = &'static str> {
+    passes::PASSES.iter().map(|it| it.name).chain([JIT])
+}
+
+/// Whether a pass has or had this name, or it is `jit`.
+pub fn is_pass(name: &str) -> bool {
+    name == JIT || passes::PASSES.iter().any(|it| it.is_called(name))
+}
+
+/// Checks the program; the plan is there where nothing is wrong and it is clear which is meant.
+pub(crate) fn checked(
+    loaded: &Loaded,
+    settings: &Settings,
+    needs_params: bool,
+) -> (Option<Plan>, Vec<Diagnostic>) {
+    let request = Request {
+        files: &loaded.trees,
+        imports: &loaded.imports,
+        pipeline: settings.pipeline.as_deref(),
+        params: &settings.params,
+        needs_params,
+        inputs: &Probe,
+        only: None,
+        // Who runs one pipeline needs what that one reads.
+        asked_only: needs_params,
+    };
+    let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
+    let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);
+    let all: Vec<_> = loaded.diagnostics.iter().cloned().chain(found).chain(sets).collect();
+    let all = once_each(all);
+    let broken = all.iter().any(Diagnostic::is_error);
+    (plan.filter(|_| !broken), sorted(all))
+}
+
+/// Without what is said of the spelling of an argument that there is not: `drop_last=True` is one mistake, and what is
+/// written in its place says all.
+fn once_each(mut all: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    const NO_SUCH_PARAMETER: &str = "PC0122";
+    const EQUALS: &str = "PC0030";
+    let unknown: BTreeSet<_> = all
+        .iter()
+        .filter(|it| it.code.id == NO_SUCH_PARAMETER)
+        .map(|it| (it.span.file, it.span.start))
+        .collect();
+    let is_unknown = |it: &Diagnostic| unknown.contains(&(it.span.file, it.span.start));
+    let spelt: Vec<Span> =
+        all.iter().filter(|it| it.code.id == EQUALS && is_unknown(it)).map(|it| it.span).collect();
+    // Of its value, which begins behind the `=`, too.
+    let is_value = |it: &Diagnostic| {
+        let begins = |of: &Span| it.span.file == of.file && it.span.start.wrapping_sub(of.end) <= 1;
+        it.code.id != NO_SUCH_PARAMETER && spelt.iter().any(begins)
+    };
+    all.retain(|it| !(it.code.id == EQUALS && is_unknown(it) || is_value(it)));
+    all
+}
+
+fn lowered(
+    loaded: &Loaded,
+    written: &Plan,
+    settings: &Settings,
+) -> Result<(Optimised, Program), Vec<Diagnostic>> {
+    let library = stdlib::library();
+    let workers = settings.workers.unwrap_or_else(machine::cores);
+    let cores = u32::try_from(workers).unwrap_or(u32::MAX);
+    let made_for = passes::Settings { cores, without: &settings.without, approx: settings.approx };
+    let mut optimised = optimise(written.clone(), &library, &made_for)?;
+    optimised.estimate = optimised.estimate.with_processes(settings.functions.processes());
+    let mut program = lower(&optimised.plan, &library, &|span| label(&loaded.files, span))?;
+    program.jit = settings.without.iter().all(|it| it != JIT);
+    Ok((optimised, program))
+}
+
+fn sample_mistake(op: &Op) -> Option<Diagnostic> {
+    let OpKind::Source { args, .. } = &op.kind else { return None };
+    samples::mistake(args).map(|why| errors::sample_set(&why, op.at))
+}
+
+/// By file and place, each once.
+pub(crate) fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = BTreeSet::new();
+    let mut all: Vec<_> = diagnostics.into_iter().collect();
+    all.retain(|it| seen.insert((it.code, it.span, it.message.clone())));
+    all.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
+    all
+}
+
+/// What the inputs say of themselves.
+pub(crate) struct Probe;
+
+impl Inputs for Probe {
+    fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+        probe(source, args)
+    }
+
+    fn reads(&self, source: &str) -> bool {
+        stdlib::reads_to_know(source)
+    }
+
+    fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
+        classes::names(path).map(Some)
+    }
+
+    fn classes(&self, sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
+        classes::of_sources(sources).map(Some).map_err(|it| it.to_string())
+    }
+}
+
+/// The fields of a source whose files say them; they are looked at now.
+///
+/// # Errors
+/// A file cannot be read, or an argument does not fit what it holds.
+pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+    stdlib::probe(source, args).map_err(|failure| match failure {
+        Failure::Program(why) => InputError::Argument(why),
+        failure => InputError::File(failure.to_string()),
+    })
+}

@@ -1,0 +1,106 @@
+//! What came of a program: the plans and the program of one pipeline, and what they are known by.
+
+use crate::session::{
+    classes::{self, Classes},
+    functions::Functions,
+    identity::{PlanHash, plan_hash},
+    load::SourceFile,
+    lock::Chosen,
+    place::label,
+};
+use compiler::{
+    estimate::{Basis, View, estimate},
+    explain::{Explanation, explain, plan_text},
+    passes::Optimised,
+};
+use plan::{Diagnostic, Measured, Plan, Program};
+use runtime::{Failure, Prepared};
+use serde::{Deserialize, Serialize};
+
+/// A pipeline that can be run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// The plan as it is written.
+    pub written: Plan,
+    /// The plan that is run, what it will cost, and how it came about.
+    pub optimised: Optimised,
+    /// What runs.
+    pub program: Program,
+    /// The files of the program, for messages.
+    pub files: Vec<SourceFile>,
+    /// What was chosen for it when it was built, where a lock lay beside the program.
+    pub lock: Option<Chosen>,
+    /// What of it was compiled ahead of time, where it comes from a built file.
+    #[serde(skip)]
+    pub prepared: Prepared,
+    /// Who has the functions outside that it calls.
+    #[serde(skip)]
+    pub functions: Functions,
+    /// What is allowed, and probably not meant; a built file has said it when it was built.
+    #[serde(skip)]
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Compiled {
+    /// What `explain` shows.
+    pub fn explanation(&self, view: View) -> Explanation {
+        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
+    }
+
+    /// The same with the estimate for so many cores and bytes of memory; with what was measured in
+    /// place of what is assumed.
+    #[must_use]
+    pub fn estimated(
+        mut self,
+        (cores, memory): (usize, Option<u64>),
+        measured: Option<&Measured>,
+    ) -> Self {
+        let cores = u32::try_from(cores).unwrap_or(u32::MAX);
+        let basis = Basis { cores, memory, measured };
+        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), basis) {
+            self.optimised.estimate = estimate.with_processes(self.functions.processes());
+        }
+        self
+    }
+
+    /// The plan that is run, with every expression.
+    pub fn plan_text(&self) -> String {
+        plan_text(&self.optimised.plan, &|span| label(&self.files, span))
+    }
+
+    /// The identity of what runs: that of the plan as it is written, and whether what leaves may differ
+    /// from it a little.
+    pub(crate) fn identity(&self) -> PlanHash {
+        let mut hash = plan_hash(&self.written, &stdlib::library());
+        if self.optimised.is_approximate() {
+            hash.whole = !hash.whole;
+        }
+        hash
+    }
+
+    /// The same of all of it, in writing.
+    pub(crate) fn hash(&self) -> String {
+        format!("{:032x}", self.identity().whole)
+    }
+}
+
+// A choice is part of what was compiled with it, so what holds one against the other stands here.
+impl Chosen {
+    /// So many threads for `compiled` as it is now, and nothing else.
+    pub fn plain(compiled: &Compiled, workers: usize) -> Self {
+        Self { plan: compiled.hash(), workers, ..Self::default() }
+    }
+
+    /// Whether it was chosen for `compiled` as it is now.
+    pub fn is_of(&self, compiled: &Compiled) -> bool {
+        self.plan == compiled.hash()
+    }
+}
+
+/// The classes of every label that a pipeline makes; lists the files whose folders they are.
+///
+/// # Errors
+/// Files cannot be listed.
+pub fn classes(compiled: &Compiled) -> Result<Vec<Classes>, Failure> {
+    classes::of_plan(&compiled.written)
+}

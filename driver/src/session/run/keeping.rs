@@ -1,0 +1,208 @@
+//! What a run keeps from epoch to epoch, and for later runs: chosen when it begins, and how much of it
+//! was used.
+
+use super::{DiskSummary, KeptSummary};
+use crate::session::{
+    compiled::Compiled,
+    keep::{self, Asked, laps, reserve},
+    options::RunOptions,
+    store::{About, DiskOptions, Inputs},
+};
+use compiler::caches::{Candidate, Choice};
+use plan::Program;
+use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
+use std::sync::Arc;
+
+/// A value that is kept.
+pub(super) struct Kept {
+    choice: Choice,
+    cache: Arc<Cache>,
+}
+
+/// What is kept, and what is to be told of it.
+#[derive(Default)]
+pub(super) struct Keeping {
+    pub(super) kept: Vec<Kept>,
+    /// Where they are kept, those too that two steps share.
+    pub(super) points: Vec<CachePoint>,
+    notes: Vec<String>,
+}
+
+/// What a run of so many epochs could keep something for, if it could.
+pub(super) fn asked(
+    compiled: &Compiled,
+    options: &RunOptions,
+    epochs: usize,
+) -> Result<Option<Asked>, Failure> {
+    let passes = passes(compiled, options, epochs);
+    let memory = options.memory;
+    let disk = options.disk.as_ref().filter(|_| options.caches);
+    let disk = disk.map(DiskOptions::disk).transpose()?;
+    let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
+    Ok((fits || disk.is_some()).then_some(Asked { passes, memory, disk }))
+}
+
+/// How often each record comes in `epochs` of a run.
+fn passes(compiled: &Compiled, options: &RunOptions, epochs: usize) -> f64 {
+    if options.caches { epochs as f64 * laps(&compiled.program) } else { 0.0 }
+}
+
+/// Bytes of memory for all but what is kept.
+pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Option<&Asked>) -> u64 {
+    let Some(asked) = asked else { return options.memory };
+    let all = options.memory - asked.table_bytes();
+    if asked.passes >= 2.0 { reserve(compiled, options.memory).min(all) } else { all }
+}
+
+/// Chooses what is kept, and lets `run` keep it.
+pub(super) fn begin(
+    compiled: &Compiled,
+    (run, program): (&mut Run, &Program),
+    (asked, options): (Asked, &RunOptions),
+) -> Result<Keeping, Failure> {
+    let choices =
+        compiled.kept(&keep::lens(run, program)?, asked, (None, options.lock.as_ref()))?;
+    let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
+    let mut keeping = Keeping::default();
+    if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {
+        keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
+    }
+    let caches = keeping.caches(compiled, run, (&kept, asked, options));
+    let kept = kept.into_iter().zip(caches);
+    keeping.kept = kept.map(|(choice, cache)| Kept { cache, choice }).collect();
+    keeping.points = keeping.kept.iter().map(Kept::point).collect();
+    run.keep(&keeping.points)?;
+    // What two steps share is told once.
+    let mut told: Vec<*const Cache> = Vec::new();
+    keeping.kept.retain(|it| {
+        let cache = Arc::as_ptr(&it.cache);
+        let is_new = !told.contains(&cache);
+        told.push(cache);
+        is_new
+    });
+    Ok(keeping)
+}
+
+fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
+    let most = all.filter(|it| it.candidate.refused.is_none());
+    let most = most.max_by(|a, b| a.candidate.saves.value.total_cmp(&b.candidate.saves.value));
+    match most {
+        Some(it) => {
+            let Candidate { function, step, .. } = &it.candidate;
+            format!("nothing is kept on disk: `{function}` ({step}): {}", it.why_not_on_disk())
+        }
+        None => "nothing is kept on disk: no value is dear and the same in each epoch".to_owned(),
+    }
+}
+
+/// Where the value of `candidate` is kept.
+pub fn cache_point(candidate: &Candidate, cache: Arc<Cache>) -> CachePoint {
+    let Candidate { stage, node, keep, key, name, spares, .. } = candidate;
+    let spared = spares.iter().map(|it| Spared {
+        stage: it.stage,
+        node: it.node,
+        key: it.key.clone(),
+        column: it.column,
+    });
+    let (key, spares) = (key.clone(), spared.collect());
+    let (stage, node, keep, name) = (*stage, *node, *keep, *name);
+    CachePoint { stage, node, keep, key, name, spares, cache }
+}
+
+impl Keeping {
+    /// A cache for each choice, with a store where it goes to disk; one for all that find the same.
+    fn caches(
+        &mut self,
+        compiled: &Compiled,
+        run: &Run,
+        (choices, asked, options): (&[Choice], Asked, &RunOptions),
+    ) -> Vec<Arc<Cache>> {
+        let on_disk = choices.iter().filter(|it| it.is_on_disk()).count() as u64;
+        let disk = options.disk.as_ref().filter(|_| asked.disk.is_some() && on_disk > 0);
+        let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
+        let inputs = inputs.unwrap_or_else(|failure| {
+            self.notes.push(format!("nothing is kept on disk: {failure}"));
+            None
+        });
+        let mut caches: Vec<Arc<Cache>> = Vec::with_capacity(choices.len());
+        for (at, choice) in choices.iter().enumerate() {
+            let same = |it: &&Choice| it.candidate.name == choice.candidate.name;
+            if let Some(first) = choices[..at].iter().position(|it| same(&it)) {
+                caches.push(caches[first].clone());
+                continue;
+            }
+            let limit = choices.iter().filter(same).map(|it| it.limit).sum();
+            let is_on_disk = choices.iter().filter(same).any(Choice::is_on_disk);
+            let cache = Cache::new(limit);
+            let (Some(inputs), Some(disk), true) = (&inputs, disk, is_on_disk) else {
+                caches.push(Arc::new(cache));
+                continue;
+            };
+            let about = About::new(compiled, &choice.candidate, inputs);
+            let opened = disk.open(&about, asked.table_bytes() / on_disk);
+            self.notes.extend(opened.notes);
+            caches.push(Arc::new(match opened.store {
+                Some(store) => cache.with_store(store),
+                None => cache,
+            }));
+        }
+        caches
+    }
+
+    /// What is to be told, in sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.notes.iter().cloned().chain(self.kept.iter().flat_map(Kept::notes)).collect()
+    }
+}
+
+impl Kept {
+    fn point(&self) -> CachePoint {
+        cache_point(&self.choice.candidate, self.cache.clone())
+    }
+
+    /// What came of it.
+    pub(super) fn summary(&self) -> KeptSummary {
+        let stats = self.cache.stats();
+        KeptSummary {
+            step: self.choice.candidate.step.clone(),
+            function: self.choice.candidate.function.clone(),
+            hits: stats.hits,
+            misses: stats.misses,
+            bytes: stats.bytes,
+            limit: stats.limit,
+            disk: self.cache.store().map(|it| disk_summary(&it.stats())),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Some(stats) = self.cache.store().map(runtime::Store::stats) else { return Vec::new() };
+        let name = &self.choice.candidate.function;
+        let mut notes = Vec::new();
+        match stats.damaged {
+            0 => {}
+            1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed again")),
+            n => notes.push(format!(
+                "{n} kept values of `{name}` were damaged: they were computed again"
+            )),
+        }
+        if let Some(why) = &stats.stopped {
+            notes.push(format!("no more of `{name}` is kept on disk: {why}"));
+        }
+        if stats.filled_by_other {
+            notes.push(format!(
+                "another run fills what is kept of `{name}`: this one reads what was there at its start"
+            ));
+        }
+        notes
+    }
+}
+
+fn disk_summary(stats: &StoreStats) -> DiskSummary {
+    DiskSummary {
+        hits: stats.hits,
+        written: stats.written,
+        entries: stats.entries,
+        bytes: stats.bytes,
+        damaged: stats.damaged,
+    }
+}

@@ -1,0 +1,107 @@
+//! A run that is ready to begin, at the start of an epoch or where an earlier one stood.
+
+use super::{
+    keeping::{self, Keeping},
+    quarantine::Quarantine,
+};
+use crate::session::{
+    classes,
+    compiled::Compiled,
+    machine,
+    options::RunOptions,
+    samples::{self, SampleProgress},
+    state::{Identity, State},
+};
+use model::under_way;
+use plan::Program;
+use runtime::Failure;
+
+/// Where a run begins.
+pub(super) struct Origin<'a> {
+    /// What it goes on from.
+    pub(super) earlier: Option<&'a State>,
+    /// Else the epoch that it begins with.
+    pub(super) epoch: u32,
+    /// Whether its state will be written down.
+    pub(super) saved: bool,
+    /// Whether an earlier run has told of records that it lost, which is kept.
+    pub(super) goes_on: bool,
+    /// Whether it has the file of lost records for itself: a process may have several streams.
+    pub(super) locks: bool,
+}
+
+/// A run that is ready.
+pub(super) struct Ready {
+    pub(super) run: runtime::Run,
+    /// What runs, with the sets of pictures that it names as files.
+    pub(super) program: Program,
+    pub(super) options: runtime::Options,
+    pub(super) keeping: Keeping,
+    pub(super) identity: Identity,
+    /// What tells of the records that it loses.
+    pub(super) quarantine: Option<Quarantine>,
+}
+
+/// Makes `compiled` ready to run from `origin` on.
+pub(super) fn ready(
+    compiled: &Compiled,
+    options: &RunOptions,
+    origin: &Origin<'_>,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<Ready, Failure> {
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, sample)?;
+    let mut identity = Identity::new(compiled, options.seed);
+    let resume = origin.earlier.map(|it| identity.position_of(it)).transpose()?;
+    let first = resume.as_ref().map_or(origin.epoch, |it| it.epoch);
+    let epochs = first..options.epochs.max(first);
+    let asked = keeping::asked(compiled, options, epochs.len())?;
+    let own = keeping::own_memory(compiled, options, asked.as_ref());
+    let runtime_options = runtime::Options {
+        seed: options.seed,
+        workers: options.workers,
+        readers: under_way::readers(options.workers),
+        memory: own,
+        bound: Some(options.memory),
+        process_memory: options.whole_process.then_some(options.memory),
+        epochs,
+        chunk_rows: options.chunk_rows,
+        rank: options.rank,
+        resume,
+        told_of_losses: options.quarantine.is_some(),
+        most_lost: options.most_lost,
+        cpu_share: share_of_each(options),
+        prepared: compiled.prepared.clone(),
+        ..runtime::Options::default()
+    };
+    let mut run = runtime::start(&program, &*compiled.functions.kernels(), &runtime_options)?;
+    identity.classes(classes::of_run(&compiled.written, &run));
+    if origin.saved {
+        identity.inputs(run.fingerprints()?);
+    }
+    let keeping = match asked {
+        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
+        None => Keeping::default(),
+    };
+    if let Some(state) = origin.earlier {
+        identity.check_inputs(state)?;
+    }
+    let quarantine = match &options.quarantine {
+        Some(path) => Some(Quarantine::open(path, options.rank, origin)?),
+        None => None,
+    };
+    if let Some(quarantine) = &quarantine {
+        run.on_lost(quarantine.on_lost());
+    }
+    Ok(Ready { run, program, options: runtime_options, keeping, identity, quarantine })
+}
+
+/// The share of its time that each worker may compute, so that all of them together use no more of the
+/// cores than was asked for.
+fn share_of_each(options: &RunOptions) -> f64 {
+    // All of the cores: the system shares them out, and nobody has to rest.
+    if options.cpu >= 1.0 {
+        return 1.0;
+    }
+    options.cpu * machine::cores() as f64 / options.workers.max(1) as f64
+}

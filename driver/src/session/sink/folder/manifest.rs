@@ -1,0 +1,306 @@
+//! The manifest of an output folder: what is in it, what it was made of, and whether all of it came.
+
+use super::super::list::LIST;
+use crate::session::{
+    compiled::Compiled,
+    identity::sources_hash,
+    options::RunOptions,
+    whole::{self, failure},
+};
+use plan::{DType, Field, Program, Type};
+use runtime::{Failure, Rank};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+/// What says that a folder is an output, and of what.
+pub(super) const MANIFEST: &str = "pipec.json";
+/// Bytes of one that is read.
+const MANIFEST_MAX: u64 = 64 << 20;
+/// The number of this layout.
+const FORMAT: u32 = 1;
+
+/// What an output is made of, beside its data: that of another is not gone on with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// The plan as it is written: a hash in hexadecimal.
+    plan: String,
+    /// What all random numbers follow from.
+    seed: u64,
+    /// Which run it is, of several that share the work.
+    rank: Rank,
+    /// How much of the data it takes.
+    extent: Extent,
+    /// Whether a checkpoint is there that the run goes on from.
+    pub(super) resumes: bool,
+}
+
+/// How much of which data an output was made of: one of another extent is gone on with, and not replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Extent {
+    /// What the sources name, such as their paths: a hash in hexadecimal.
+    sources: String,
+    epochs: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+}
+
+impl Provenance {
+    /// That of a run of `compiled`.
+    pub fn of(compiled: &Compiled, options: &RunOptions) -> Self {
+        let state = options.state.as_ref();
+        Self {
+            plan: compiled.hash(),
+            seed: options.seed,
+            rank: options.rank,
+            extent: Extent {
+                sources: format!("{:016x}", sources_hash(&compiled.written)),
+                epochs: options.epochs,
+                limit: options.limit,
+            },
+            resumes: state.is_some_and(|it| it.path.exists()),
+        }
+    }
+}
+
+/// What is in the folder; an identical run writes an identical one.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub(super) format: u32,
+    pub(super) pipeline: String,
+    /// The plan as it is written, in hexadecimal, and what all random numbers follow from: an output
+    /// without them is of a time when they were not written down.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    plan: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    extent: Option<Extent>,
+    /// Whether a file holds a batch, or else a piece of the records.
+    pub(super) batched: bool,
+    pub(super) fields: Vec<FieldForm>,
+    /// How many files each field has.
+    pub(super) files: u64,
+    /// Whether the run came to its end.
+    pub(super) complete: bool,
+    /// Which run it is of, of several that share the work; none of one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) share: Option<Share>,
+}
+
+/// A run of several that share the work.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Share {
+    pub(super) rank: u32,
+    pub(super) world: u32,
+}
+
+/// How a field is written.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct FieldForm {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    ty: String,
+    pub(super) form: Form,
+    /// Where the extents are, if not in `NAME.shape`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shape: Option<String>,
+}
+
+/// What the files of a field are.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    /// One array a file.
+    Array,
+    /// The elements of all records, and their extents beside them.
+    Ragged,
+    /// JSON, a line a record.
+    Lines,
+}
+
+impl Form {
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Array | Self::Ragged => "npy",
+            Self::Lines => "jsonl",
+        }
+    }
+
+    fn of(ty: &Type, batched: bool) -> Self {
+        match ty.dtype() {
+            Some(DType::Str) => Self::Lines,
+            Some(DType::Bytes) => Self::Ragged,
+            _ if batched || ty.fixed().is_some() => Self::Array,
+            _ => Self::Ragged,
+        }
+    }
+}
+
+impl Manifest {
+    /// That of an output of `program` of which nothing is there yet.
+    pub(super) fn new(program: &Program, of: &Provenance) -> Self {
+        let Provenance { plan, seed, rank, extent, resumes: _ } = of;
+        let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
+        Self {
+            format: FORMAT,
+            pipeline: program.name.clone(),
+            plan: plan.clone(),
+            seed: Some(*seed),
+            extent: Some(extent.clone()),
+            batched: program.batched,
+            fields: forms(program),
+            files: 0,
+            complete: false,
+            share,
+        }
+    }
+
+    /// The same of whatever seed and extent.
+    pub(super) fn of_any_seed_and_extent(&self) -> Self {
+        Self { seed: None, extent: None, ..self.clone() }
+    }
+
+    /// Why a run of `other` must not replace this output, or not go on with it.
+    pub(super) fn differs_from(&self, other: &Self) -> Option<String> {
+        let plans_are_known = !self.plan.is_empty() && !other.plan.is_empty();
+        if self.share != other.share {
+            return Some(match self.share {
+                Some(Share { rank, world }) => {
+                    format!("holds the output of rank {rank} of {world}")
+                }
+                None => "holds the output of a run alone".to_owned(),
+            });
+        }
+        if self.pipeline != other.pipeline {
+            return Some(format!("holds the output of another pipeline, `{}`", self.pipeline));
+        }
+        if self.fields != other.fields || (plans_are_known && self.plan != other.plan) {
+            let why = "holds the output of another pipeline: it was changed since, or has other parameters";
+            return Some(why.to_owned());
+        }
+        let (then, now) = (self.seed?, other.seed?);
+        (then != now)
+            .then(|| format!("holds the output of `--seed {then}`, and this run has {now}"))
+    }
+
+    /// What a run of `other` would make of other data, or more or less of them.
+    pub(super) fn differs_in_extent(&self, other: &Self) -> Option<String> {
+        let (then, now) = (self.extent.as_ref()?, other.extent.as_ref()?);
+        let limit = |it: Option<u64>| it.map_or("none".to_owned(), |it| it.to_string());
+        if then.sources != now.sources {
+            Some("holds the output of other inputs: a source named other files".to_owned())
+        } else if then.epochs != now.epochs {
+            let (then, now) = (then.epochs, now.epochs);
+            Some(format!("holds the output of `--epochs {then}`, and this run has {now}"))
+        } else if then.limit != now.limit {
+            let now = limit(now.limit);
+            Some(match then.limit {
+                Some(then) => {
+                    format!("holds the output of `--limit {then}`, and this run has {now}")
+                }
+                None => {
+                    format!("holds an output without a limit, and this run has `--limit {now}`")
+                }
+            })
+        } else {
+            None
+        }
+    }
+
+    /// The names of the files of a number, below the folder, in order.
+    pub(super) fn names(&self, number: u64) -> Vec<String> {
+        let mut names = Vec::new();
+        for field in &self.fields {
+            names.push(format!("{}/{number:08}.{}", field.name, field.form.extension()));
+            if field.form == Form::Ragged {
+                names.push(format!("{}/{number:08}.npy", field.shape_folder()));
+            }
+        }
+        names.sort();
+        names
+    }
+
+    /// The folders of the fields.
+    pub(super) fn folders(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for field in &self.fields {
+            folders.push(folder.join(&field.name));
+            if field.form == Form::Ragged {
+                folders.push(folder.join(field.shape_folder()));
+            }
+        }
+        folders
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        whole::write(&folder.join(MANIFEST), "it", &mut |out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        })
+    }
+}
+
+impl FieldForm {
+    /// The folder of the extents.
+    pub(super) fn shape_folder(&self) -> String {
+        self.shape.clone().unwrap_or_else(|| format!("{}.shape", self.name))
+    }
+}
+
+/// How each field is written; the folders of extents have names that no field has.
+pub(super) fn forms(program: &Program) -> Vec<FieldForm> {
+    let mut taken: BTreeSet<String> = program.output.iter().map(|it| it.name.clone()).collect();
+    let mut form = |field: &Field| {
+        let form = Form::of(&field.ty, program.batched);
+        let usual = format!("{}.shape", field.name);
+        let shape = (form == Form::Ragged && !taken.insert(usual.clone())).then(|| {
+            let mut others = (2..).map(|n| format!("{usual}{n}"));
+            others.find(|it| taken.insert(it.clone())).expect("fields are few")
+        });
+        FieldForm { name: field.name.clone(), ty: field.ty.to_string(), form, shape }
+    };
+    program.output.iter().map(&mut form).collect()
+}
+
+/// The output that is in `folder`; fails where something else is.
+pub(super) fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
+    let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
+    match safe_file::read_here(&folder.join(MANIFEST), MANIFEST_MAX) {
+        Ok(text) => {
+            let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
+            let folders = manifest.fields.iter();
+            let plain = folders.clone().all(|it| is_usable(&it.name))
+                && folders.flat_map(|it| &it.shape).all(|it| is_usable(it));
+            if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A draft of what says whose folder it is may be left of a run that was killed.
+            let is_draft = |it: &fs::DirEntry| {
+                it.file_name().to_str().and_then(safe_file::is_draft_of) == Some(MANIFEST)
+            };
+            let mut entries = fs::read_dir(folder).map_err(unreadable)?.flatten();
+            if entries.all(|it| is_draft(&it)) { Ok(None) } else { Err(occupied(folder)) }
+        }
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+/// Whether a name names a folder right here, whoever has written it down, and neither the manifest nor the list.
+pub(super) fn is_usable(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    is_one && !name.contains(['/', '\0']) && ![MANIFEST, LIST].contains(&name)
+}
+
+fn occupied(folder: &Path) -> Failure {
+    Failure::Io {
+        path: folder.display().to_string(),
+        detail: "the folder holds files that are not the output of a run; \
+                 name one that is new or empty"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! Cuts records that leave one by one into pieces, whatever the chunks that they came in.
+//!
+//! A piece ends with the record that makes it [`RECORDS_MAX`] records or [`BYTES_MAX`] bytes, and
+//! with its epoch, so that it depends on the records alone.
+
+use plan::Field;
+use runtime::{Chunk, ChunkBuilder, Failure, Pool};
+use std::mem;
+
+/// Records of a piece.
+pub(super) const RECORDS_MAX: usize = 4096;
+/// Bytes of a piece, but for its last record.
+const BYTES_MAX: usize = 64 << 20;
+
+/// The records of the piece that is not full yet.
+pub(crate) struct Pieces {
+    fields: Vec<Field>,
+    /// Records of a piece.
+    records: usize,
+    pool: Pool,
+    held: ChunkBuilder,
+    held_bytes: usize,
+}
+
+impl Pieces {
+    /// Nothing yet, of these fields.
+    pub(super) fn new(fields: &[Field]) -> Self {
+        Self::of(fields, RECORDS_MAX)
+    }
+
+    /// The same with so many records in a piece.
+    pub(crate) fn of(fields: &[Field], records: usize) -> Self {
+        let pool = Pool::default();
+        Self {
+            held: ChunkBuilder::new(fields, records, 0, &pool),
+            fields: fields.to_vec(),
+            records,
+            pool,
+            held_bytes: 0,
+        }
+    }
+
+    /// Takes the records of `chunk`, and gives each piece that is full to `each`.
+    pub(super) fn push(
+        &mut self,
+        chunk: &Chunk,
+        each: &mut dyn FnMut(&Chunk) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.held.epoch != chunk.epoch {
+            self.finish(each)?;
+        }
+        let mut rest = chunk.clone();
+        while rest.rows > 0 {
+            self.take(&mut rest).map_or(Ok(()), |it| each(&it))?;
+        }
+        Ok(())
+    }
+
+    /// Gives what is left to `each`.
+    pub(super) fn finish(
+        &mut self,
+        each: &mut dyn FnMut(&Chunk) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.flush().map_or(Ok(()), |it| each(&it))
+    }
+
+    /// Takes those of `chunk`, at least one record, that belong to the present piece, and gives the
+    /// piece if it is full with them; what one chunk holds of it alone is not copied.
+    pub(crate) fn take(&mut self, chunk: &mut Chunk) -> Option<Chunk> {
+        if self.is_empty() {
+            self.held.epoch = chunk.epoch;
+        }
+        let (rows, full) = self.fitting(chunk);
+        let (taken, rest) = (chunk.cut(0..rows), chunk.cut(rows..chunk.rows));
+        *chunk = rest;
+        if full && self.is_empty() {
+            return Some(taken);
+        }
+        self.held.append(&taken, 0..rows);
+        self.held_bytes += columns_bytes(&taken, rows);
+        if full { self.flush() } else { None }
+    }
+
+    /// Records of every piece but the last, where that does not depend on what they hold.
+    pub(crate) fn records_of_each(&self) -> Option<u64> {
+        let bytes =
+            self.fields.iter().try_fold(0_usize, |all, it| Some(all + it.ty.fixed_bytes()?));
+        (bytes?.saturating_mul(self.records) < BYTES_MAX).then_some(self.records as u64)
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.rows() == 0
+    }
+
+    /// What is left; nothing, if that is no record.
+    pub(crate) fn flush(&mut self) -> Option<Chunk> {
+        if self.is_empty() {
+            return None;
+        }
+        let empty = ChunkBuilder::new(&self.fields, self.records, self.held.epoch, &self.pool);
+        self.held_bytes = 0;
+        Some(mem::replace(&mut self.held, empty).finish())
+    }
+
+    /// How many of the records belong to the present piece, and whether it is full with them.
+    fn fitting(&self, chunk: &Chunk) -> (usize, bool) {
+        let rows = chunk.rows.min(self.records - self.held.rows());
+        let is_full = |rows: usize| self.held_bytes + columns_bytes(chunk, rows) >= BYTES_MAX;
+        if !is_full(rows) {
+            return (rows, self.held.rows() + rows == self.records);
+        }
+        // The smallest number of records that fills it.
+        let (mut few, mut enough) = (0, rows);
+        while enough - few > 1 {
+            let middle = usize::midpoint(few, enough);
+            if is_full(middle) { enough = middle } else { few = middle }
+        }
+        (enough, true)
+    }
+}
+
+fn columns_bytes(chunk: &Chunk, rows: usize) -> usize {
+    chunk.columns.iter().map(|it| it.cut(0..rows).bytes()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sink::folder::tests::texts;
+
+    /// Records and bytes of the pieces that `all` is cut into when it comes in chunks of `rows`.
+    fn cut(all: &[&str], rows: usize) -> Vec<(usize, usize)> {
+        let mut sizes = Vec::new();
+        let mut note = |it: &Chunk| {
+            sizes.push((it.rows, it.bytes()));
+            Ok(())
+        };
+        let mut pieces = Pieces::new(&texts(&[], 0).0);
+        for part in all.chunks(rows) {
+            pieces.push(&texts(part, 0).1, &mut note).unwrap();
+        }
+        pieces.finish(&mut note).unwrap();
+        sizes
+    }
+
+    #[test]
+    fn pieces_do_not_depend_on_chunks() {
+        let all: Vec<String> = (0..10_000).map(|it| "x".repeat(it % 9)).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let pieces = cut(&all, 10_000);
+        assert_eq!(pieces.iter().map(|it| it.0).collect::<Vec<_>>(), [4096, 4096, 1808]);
+        assert_eq!(cut(&all, 7), pieces);
+    }
+
+    #[test]
+    fn large_records_fill_a_piece_sooner() {
+        let large = "x".repeat(BYTES_MAX / 4 + 1);
+        let pieces = cut(&[&large, &large, &large, &large, "y"], 5);
+        assert_eq!(pieces.iter().map(|it| it.0).collect::<Vec<_>>(), [4, 1]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a pipeline finds on disk what it finds, or not.
+
+use super::{About, DiskOptions, Inputs, latest_like};
+use crate::session::{
+    compiled::Compiled,
+    functions::Functions,
+    keep, machine,
+    samples::{self, SampleProgress},
+};
+use runtime::{Failure, Store};
+use serde::Serialize;
+
+/// What becomes of a value of a pipeline.
+#[derive(Debug, Clone, Serialize)]
+pub struct Why {
+    /// The step that computes it.
+    pub step: String,
+    /// The function whose result it is.
+    pub function: String,
+    /// Whether a run of one epoch keeps it on disk.
+    pub kept: bool,
+    /// Why, or why not.
+    pub why: String,
+    /// Where it would stand.
+    pub address: Option<String>,
+    /// Values that stand there.
+    pub entries: u64,
+    /// What differs from what was kept last, where nothing stands there.
+    pub changed: Option<String>,
+}
+
+/// What becomes of each value of `compiled` that could be kept.
+///
+/// # Errors
+/// A source cannot be listed.
+pub fn why(
+    compiled: &Compiled,
+    disk: &DiskOptions,
+    sample: &mut dyn FnMut(&SampleProgress),
+) -> Result<Vec<Why>, Failure> {
+    let mut program = compiled.program.clone();
+    samples::resolve(&mut program, sample)?;
+    let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
+    let inputs = Inputs::of(&run, disk.verify_inputs)?;
+    let asked = keep::Asked {
+        passes: keep::laps(&program),
+        memory: machine::default_memory(),
+        disk: Some(disk.disk()?),
+    };
+    let choices = compiled.kept(&keep::lens(&run, &program)?, asked, (None, None))?;
+    let each = choices.into_iter().map(|choice| {
+        let candidate = &choice.candidate;
+        let about = About::new(compiled, candidate, &inputs);
+        let possible = candidate.refused.is_none() && candidate.listed;
+        let address = possible.then(|| about.address());
+        let store = address.as_ref().and_then(|it| Store::look(&disk.folder, it).ok());
+        let then = || latest_like(&disk.folder, &about);
+        let changed = store.is_none().then(then).flatten().map(|it| about.changed_since(&it));
+        Why {
+            step: candidate.step.clone(),
+            function: candidate.function.clone(),
+            kept: choice.kept && choice.is_on_disk(),
+            // What is kept in memory alone has a reason for that.
+            why: match choice.kept && !choice.is_on_disk() {
+                true => choice.why_not_on_disk().to_owned(),
+                false => choice.why.clone(),
+            },
+            entries: store.map_or(0, |it| it.stats().entries),
+            changed: changed.filter(|_| possible),
+            address,
+        }
+    });
+    Ok(each.collect())
+}
