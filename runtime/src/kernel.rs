@@ -53,8 +53,8 @@ pub enum SideIndex<'a> {
     Wanted(&'a mut Vec<u8>),
 }
 
-/// How far an argument was skimmed while things were looked for in it, and what was passed. It is worth as much as
-/// nothing at all: what is found by it is what would be found from the start.
+/// How far an argument was skimmed while things were looked for in it, and what was passed. It saves time and no
+/// more: what is found with it is what would be found from the start.
 #[derive(Debug, Default)]
 pub struct Skimmed {
     /// Bytes behind the last part that was passed; 0 where nothing was.

@@ -38,9 +38,8 @@ pub(super) fn field<'a>(
     known: &mut Skimmed,
 ) -> Result<&'a [u8], Fault> {
     for part in &known.parts {
-        let (inner, value) = (&json[part.name.clone()], &json[part.value.clone()]);
-        if inner == name || inner.contains(&b'\\') && *said(inner)? == *name {
-            return Ok(value);
+        if *name_said(&json[part.name.clone()])? == *name {
+            return Ok(&json[part.value.clone()]);
         }
     }
     let mut scan = Scan { text: json, at: known.at };
@@ -51,11 +50,11 @@ pub(super) fn field<'a>(
         scan.goes_on(b'}')?
     };
     while more {
-        let (inner, is_it) = scan.is_key(name)?;
+        let (place, is_it) = scan.name(name)?;
         let value = scan.value()?;
         // Only what follows the parts that are known may become one of them.
         if known.parts.len() < Skimmed::PARTS_MAX {
-            known.parts.push(Skim { name: inner, value: scan.at - value.len()..scan.at });
+            known.parts.push(Skim { name: place, value: scan.at - value.len()..scan.at });
             known.at = scan.at;
         }
         if is_it {
@@ -63,36 +62,16 @@ pub(super) fn field<'a>(
         }
         more = scan.goes_on(b'}')?;
     }
-    Err(missing(json, name))
+    Err(missing(json, name, known))
 }
 
-/// The members of an object, each handed to `visit`, until it says stop.
-fn members<'a>(
-    json: &'a [u8],
-    mut visit: impl FnMut(Cow<'a, [u8]>, &'a [u8]) -> bool,
-) -> Result<(), Fault> {
-    let mut scan = Scan::new(json);
-    scan.begin(b'{', "an object")?;
-    let mut more = !scan.closes(b'}');
-    while more {
-        let key = scan.key()?;
-        if !visit(key, scan.value()?) {
-            return Ok(());
-        }
-        more = scan.goes_on(b'}')?;
-    }
-    Ok(())
-}
-
+/// That none of the members of an object is called `name`, all of which were passed.
 #[cold]
-fn missing(json: &[u8], name: &[u8]) -> Fault {
-    let mut names = Vec::new();
-    let visited = members(json, |key, _| {
-        names.push(key);
-        names.len() <= NAMES_MAX
-    });
-    match visited {
-        Ok(()) => Fault::new("field-missing", missing_among(name, &names)),
+fn missing(json: &[u8], name: &[u8], known: &Skimmed) -> Fault {
+    let inner = known.parts.iter().take(NAMES_MAX + 1).map(|it| &json[it.name.clone()]);
+    let names: Result<Vec<_>, _> = inner.map(name_said).collect();
+    match names {
+        Ok(names) => Fault::new("field-missing", missing_among(name, &names)),
         Err(fault) => fault,
     }
 }
@@ -196,19 +175,9 @@ impl<'a> Scan<'a> {
         Ok(true)
     }
 
-    /// Moves past a member's name and the colon.
-    fn key(&mut self) -> Result<Cow<'a, [u8]>, Fault> {
-        if self.peek() != Some(b'"') {
-            return Err(self.wrong("a name in quotes"));
-        }
-        let key = self.string()?;
-        self.open(b':', "`:`")?;
-        Ok(key)
-    }
-
     /// Moves past a member's name and the colon: where the name lies, and whether it is `name`.
     #[inline]
-    fn is_key(&mut self, name: &[u8]) -> Result<(Range<usize>, bool), Fault> {
+    fn name(&mut self, name: &[u8]) -> Result<(Range<usize>, bool), Fault> {
         if self.peek() != Some(b'"') {
             return Err(self.wrong("a name in quotes"));
         }
@@ -351,6 +320,12 @@ impl<'a> Scan<'a> {
         };
         Fault::new("json-syntax", detail)
     }
+}
+
+/// The name that a member has, from between its quotes.
+fn name_said(inner: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
+    let is_escaped = inner.contains(&b'\\');
+    if is_escaped { said(inner).map(Cow::Owned) } else { Ok(Cow::Borrowed(inner)) }
 }
 
 /// The text that a string says whose quotes this stands between, where something of it is escaped.
