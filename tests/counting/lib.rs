@@ -8,8 +8,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-/// What a count may differ by, of itself.
-const TOLERANCE: f64 = 0.02;
+/// What a count may differ by, of itself: the same loops came out 4.5 % apart where only modules beside
+/// them had changed, and so how the compiler divides a crate. What it is to find, a loop that is no longer
+/// vectorised or a call that is no longer inlined, is many times that.
+const TOLERANCE: f64 = 0.06;
 
 /// Counts the instructions of each of `kernels`, functions of the test program that calls this, while it
 /// runs its ignored test `work`, and compares them with those in `file`.
@@ -18,7 +20,7 @@ const TOLERANCE: f64 = 0.02;
 /// no valgrind.
 ///
 /// # Panics
-/// One differs by more than 2 %.
+/// One differs by more than [`TOLERANCE`].
 pub fn compare(file: &Path, work: &str, kernels: &[&str]) {
     if std::env::var_os("SLOW_TESTS").is_none() || cfg!(debug_assertions) {
         println!("instructions are counted with SLOW_TESTS=1, and --release");
