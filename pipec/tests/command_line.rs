@@ -160,7 +160,7 @@ fn check_mends_and_speaks_to_other_programs() {
     let form = |form: &str| folder.pipec(&["check", "a b.pipe", "--output-format", form]);
     let concise = form("concise");
     let expected =
-        "a b.pipe:2:26: error[PC0107]: there is no operator `shufle` (did you mean `shuffle`?)\n";
+        "a b.pipe:2:26: error[PC0107]: cannot find operator `shufle` (did you mean `shuffle`?)\n";
     assert_eq!((concise.code, concise.out.as_str(), concise.err.as_str()), (1, expected, ""));
     let github = form("github").out;
     let place =

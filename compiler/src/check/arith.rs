@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
     fn refuse(&mut self, refusal: Refusal, sign: &str, (a, b): (&Val, &Val), at: Span) -> Val {
         let diagnostic = match refusal {
             Refusal::Units(a, b) => errors::units(a, b, at),
-            Refusal::Range(why) => errors::cannot_be_reckoned(why, at),
+            Refusal::Range(why) => errors::not_evaluated(why, at),
             Refusal::Kind => errors::no_arithmetic(sign, a.kind(), b.kind(), at),
         };
         self.report(diagnostic)
@@ -169,7 +169,7 @@ impl<'a> Checker<'a> {
         let joint = dtypes.and_then(|(x, y)| promoted(x, y));
         let Some(mut dtype) = joint else {
             let (x, y) = (self.ty(x), self.ty(y));
-            self.report(errors::do_not_go_together(&x, &y, x_at.to(y_at)));
+            self.report(errors::incompatible(&x, &y, x_at.to(y_at)));
             return None;
         };
         if !can_reckon(dtype) && divides {

@@ -297,10 +297,10 @@ pub(super) fn describe(kind: &Kind<'_>) -> String {
             format!("one of {}", words.join(", "))
         }
         Kind::Stream | Kind::Streams => "a stream".into(),
-        Kind::Int => "a whole number".into(),
+        Kind::Int => "an integer".into(),
         Kind::Float => "a number".into(),
-        Kind::Bool => "`true` or `false`, known while compiling".into(),
-        Kind::Text => "text that is known while compiling".into(),
+        Kind::Bool => "`true` or `false`, known at compile time".into(),
+        Kind::Text => "text that is known at compile time".into(),
         Kind::Type => "a type".into(),
         Kind::Values => "a list of values".into(),
         Kind::Names => {

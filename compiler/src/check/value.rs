@@ -172,7 +172,7 @@ impl Val {
     /// What it is, in words of the language, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Known(Known::Bool(_)) => "a truth value",
+            Self::Known(Known::Bool(_)) => "a boolean",
             Self::Known(Known::Number(_)) => "a number",
             Self::Known(Known::Text(_)) => "text",
             Self::Known(Known::Word(_)) => "a word",

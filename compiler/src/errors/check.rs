@@ -25,12 +25,11 @@ pub(crate) fn declared_twice(name: &Name, first: Span) -> Diagnostic {
 
 pub(crate) fn field_twice(name: &Name) -> Diagnostic {
     let message = format!("`{}` is given twice", name.text);
-    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message)
-        .help("leave one of them out")
+    Diagnostic::error(codes::DECLARED_TWICE.code(), name.span, message).help("remove one of them")
 }
 
 pub(crate) fn not_declared_there(name: &Name, file: &str) -> Diagnostic {
-    let message = format!("`{file}` declares no `{}`", name.text);
+    let message = format!("`{file}` does not declare `{}`", name.text);
     Diagnostic::error(codes::NOT_DECLARED_THERE.code(), name.span, message)
 }
 
@@ -41,8 +40,11 @@ pub(crate) fn unknown_name(
     called: bool,
     fields: Option<&str>,
 ) -> Diagnostic {
-    let diagnostic =
-        Diagnostic::error(codes::UNKNOWN_NAME.code(), at, format!("`{name}` means nothing here"));
+    let diagnostic = Diagnostic::error(
+        codes::UNKNOWN_NAME.code(),
+        at,
+        format!("cannot find `{name}` in this scope"),
+    );
     let near = nearest(name, near);
     if let (false, None, Some(diagnostic)) =
         (called, near, elsewhere::name(diagnostic.clone(), name))
@@ -50,35 +52,35 @@ pub(crate) fn unknown_name(
         return diagnostic;
     }
     match (called, near, fields) {
-        (true, ..) => diagnostic.help(format!("`{name}` is called: `{name}(…)`")),
+        (true, ..) => diagnostic.help(format!("`{name}` takes arguments: write `{name}(…)`")),
         (_, Some(meant), _) => diagnostic.help(format!("did you mean `{meant}`?")).fix(at, meant),
         (_, _, Some("")) => diagnostic.help("the record has no fields here"),
         (_, _, Some(fields)) => diagnostic.help(format!("the record has the fields {fields}")),
-        _ => diagnostic.help("declare it with `param` or `const`"),
+        _ => diagnostic.help("declare it as a `param` or a `const`"),
     }
 }
 
 /// `unknown` of a field that there was: a step before leaves it out.
 pub(crate) fn left_out(unknown: Diagnostic, name: &str, word: &str, step: Span) -> Diagnostic {
     let diagnostic = Diagnostic { fix: None, ..unknown };
-    let diagnostic = diagnostic.also(step, format!("this `{word}` leaves `{name}` out"));
-    let advice = format!("give it there too: `{word} {{ …, {name} }}`");
+    let diagnostic = diagnostic.also(step, format!("this `{word}` drops `{name}`"));
+    let advice = format!("keep it there: `{word} {{ …, {name} }}`");
     diagnostic.help(match word {
-        "map" => format!("{advice}; or write `with`, which keeps all fields"),
+        "map" => format!("{advice}, or use `with`, which keeps all fields"),
         _ => advice,
     })
 }
 
 pub(crate) fn hides(name: &str, at: Span) -> Diagnostic {
-    let message = format!("`{name}` could be the field or the parameter");
+    let message = format!("`{name}` is ambiguous: it could be the field or the parameter");
     Diagnostic::error(codes::HIDDEN_NAME.code(), at, message)
-        .help(format!("`it.{name}` is the field; give the parameter another name if that is meant"))
+        .help(format!("`it.{name}` is the field; rename the parameter to use that instead"))
         .fix(at, format!("it.{name}"))
 }
 
 pub(crate) fn it_without_record(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::IT_WITHOUT_RECORD.code(), at, "there is no record here for `it`")
-        .help("`it` is the record within `map`, `with`, `where` and `flat_map`")
+    Diagnostic::error(codes::IT_WITHOUT_RECORD.code(), at, "`it` is used where there is no record")
+        .help("`it` is the current record inside `map`, `with`, `where` and `flat_map`")
 }
 
 pub(crate) fn no_such_field(name: &Name, names: &[&str]) -> Diagnostic {
@@ -86,7 +88,7 @@ pub(crate) fn no_such_field(name: &Name, names: &[&str]) -> Diagnostic {
     let diagnostic = Diagnostic::error(codes::NO_SUCH_FIELD.code(), name.span, message);
     match nearest(&name.text, names) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => diagnostic.help(format!("it has {}", quoted(names))),
+        None => diagnostic.help(format!("its fields are {}", quoted(names))),
     }
 }
 
@@ -96,14 +98,14 @@ pub(crate) fn no_fields(name: &Name, shown: &str) -> Diagnostic {
     match nearest(&name.text, &["shape"]) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
         None => elsewhere::field(diagnostic.clone(), &name.text).unwrap_or_else(|| {
-            diagnostic.help(format!("functions are called: `x |> {}`", name.text))
+            diagnostic.help(format!("to call a function, write `x |> {}`", name.text))
         }),
     }
 }
 
 pub(crate) fn unknown_type(name: &Name) -> Diagnostic {
     let all: Vec<&str> = plan::DType::ALL.iter().map(|it| it.1).collect();
-    let message = format!("`{}` is no type", name.text);
+    let message = format!("unknown type `{}`", name.text);
     let diagnostic = Diagnostic::error(codes::UNKNOWN_TYPE.code(), name.span, message);
     match nearest(&name.text, &all).or_else(|| migration::of_dtype(&name.text)) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
@@ -112,8 +114,8 @@ pub(crate) fn unknown_type(name: &Name) -> Diagnostic {
 }
 
 pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::UNKNOWN_TYPE.code(), at, "this is no type of a value")
-        .help("a type is a dtype with its extents, such as `f32[n, 4]`")
+    Diagnostic::error(codes::UNKNOWN_TYPE.code(), at, "this is not the type of a value")
+        .help("a type is a dtype with extents, such as `f32[n, 4]`")
 }
 
 // ---- calls
@@ -125,7 +127,7 @@ pub(crate) fn unknown_function(
     (kind, behind): (&str, Option<Span>),
 ) -> Diagnostic {
     let name = &call.name;
-    let message = format!("there is no {kind} `{}`", name.text);
+    let message = format!("cannot find {kind} `{}`", name.text);
     let diagnostic = Diagnostic::error(codes::UNKNOWN_FUNCTION.code(), name.span, message);
     let mut meant = nearest(&name.text, own);
     if let (None, Some(row)) = (meant, migration::of_name(&name.text)) {
@@ -134,80 +136,82 @@ pub(crate) fn unknown_function(
     meant = meant.or_else(|| migration::of_dtype(&name.text));
     match meant.or_else(|| nearest(&name.text, library)) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => {
-            diagnostic.help("`pipec doc` lists all there are; `fn` and `pipeline` define your own")
-        }
+        None => diagnostic.help(
+            "`pipec doc` lists everything in the library; define your own with `fn` or `pipeline`",
+        ),
     }
 }
 
 pub(crate) fn comes_later(name: &Name, what: &str) -> Diagnostic {
-    let message = format!("`{}` cannot be run by this version yet", name.text);
+    let message = format!("`{}` is not supported by this version yet", name.text);
     Diagnostic::error(codes::COMES_LATER.code(), name.span, message).help(what)
 }
 
 pub(crate) fn no_target(target: &Text) -> Diagnostic {
-    let message = format!("{} says no place of a function", target.text);
-    Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message)
-        .help("write `\"module:function\"`, and of a pure one its version: `\"module:function@1\"`")
+    let message = format!("{} does not name a Python function", target.text);
+    Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message).help(
+        "write `\"module:function\"`, or `\"module:function@1\"` with the version of a pure one",
+    )
 }
 
 pub(crate) fn pure_target(target: &Text, (pure, random): (bool, bool), place: &str) -> Diagnostic {
     let message = match (pure, random) {
-        (true, true) => "a function is `pure`, or `random`, not both",
-        (true, false) => "a `pure` function lacks its version",
+        (true, true) => "a function cannot be both `pure` and `random`",
+        (true, false) => "a `pure` function needs a version",
         _ => "only a `pure` function has a version",
     };
     let diagnostic = Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message);
     match (pure, random) {
-        (true, true) => diagnostic.help("leave one of them out"),
+        (true, true) => diagnostic.help("remove one of them"),
         (true, false) => diagnostic
             .help(
-                "raise it whenever the function gives something else: what was kept is stale then",
+                "raise it whenever the function returns something else, so that cached values are not reused",
             )
             .fix(target.span, format!("\"{place}@1\"")),
-        _ => diagnostic.help("write `pure` before the `->`, or leave the version out"),
+        _ => diagnostic.help("write `pure` before the `->`, or remove the version"),
     }
 }
 
 pub(crate) fn not_called(name: &Name) -> Diagnostic {
-    let message = format!("`{}` is named, not called", name.text);
+    let message = format!("`{}` is not a function", name.text);
     Diagnostic::error(codes::NOT_CALLED.code(), name.span, message)
-        .help(format!("leave the brackets out: `{}`", name.text))
+        .help(format!("remove the parentheses: `{}`", name.text))
 }
 
 pub(crate) fn recursion(name: &Name) -> Diagnostic {
-    let message = format!("`{}` leads back to itself", name.text);
+    let message = format!("`{}` calls itself", name.text);
     Diagnostic::error(codes::RECURSION.code(), name.span, message)
-        .help("a program is a finite graph: there is no recursion")
+        .help("recursion is not supported: a program is a finite graph")
 }
 
 pub(crate) fn too_deep(at: Span, most: usize) -> Diagnostic {
-    let message = format!("calls lead into each other more than {most} deep");
+    let message = format!("calls are nested more than {most} deep");
     Diagnostic::error(codes::TOO_LARGE.code(), at, message)
 }
 
 pub(crate) fn too_large(at: Span, most: usize) -> Diagnostic {
     let message = format!("the program expands to more than {most} parts");
     Diagnostic::error(codes::TOO_LARGE.code(), at, message)
-        .help("definitions are expanded where they are called; call fewer, or shorten lists")
+        .help("definitions are inlined where they are called: use fewer calls or shorter lists")
 }
 
 pub(crate) fn values_too_deep(at: Span, most: usize) -> Diagnostic {
-    let message = format!("more than {most} values are computed here, each from the one before");
+    let message =
+        format!("this is a chain of more than {most} values, each computed from the previous one");
     Diagnostic::error(codes::TOO_DEEP.code(), at, message)
-        .help("divide the work among several `map`s, one after the other")
+        .help("split the work into several `map` steps")
 }
 
 pub(crate) fn takes_nothing(name: &Name) -> Diagnostic {
-    let message = format!("`{}` takes no argument", name.text);
+    let message = format!("`{}` takes no arguments", name.text);
     Diagnostic::error(codes::NO_SUCH_PARAMETER.code(), name.span, message)
-        .help("what stands left of `|>` is the first argument")
+        .help("the value to the left of `|>` is the first argument")
 }
 
 pub(crate) fn given_twice(param: &str, at: Span) -> Diagnostic {
     let message = format!("`{param}` is given twice");
     Diagnostic::error(codes::DECLARED_TWICE.code(), at, message)
-        .help("what stands left of `|>` is the first argument")
+        .help("the value to the left of `|>` is the first argument")
 }
 
 /// About the `at`-th argument; `foreign` is what is written here for one of its name elsewhere.
@@ -223,7 +227,7 @@ pub(crate) fn no_such_parameter(
         let message = format!("`{}` takes {most}", call.name.text);
         return Diagnostic::error(code, arg.span(), message)
             .label("one too many")
-            .help(format!("it is `{}`", head(&call.name.text, formals)));
+            .help(format!("its signature is `{}`", head(&call.name.text, formals)));
     };
     let message = format!("`{}` has no parameter `{}`", call.name.text, name.text);
     let diagnostic = Diagnostic::error(code, name.span, message);
@@ -233,19 +237,19 @@ pub(crate) fn no_such_parameter(
     let names: Vec<&str> = formals.iter().map(|it| it.name.text.as_str()).collect();
     match nearest(&name.text, &names) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(name.span, meant),
-        None => diagnostic.help(format!("it is `{}`", head(&call.name.text, formals))),
+        None => diagnostic.help(format!("its signature is `{}`", head(&call.name.text, formals))),
     }
 }
 
 pub(crate) fn missing_arguments(call: &Call, missing: &[&str], formals: &[Formal]) -> Diagnostic {
-    let message = format!("`{}` needs {}", call.name.text, quoted(missing));
+    let message = format!("`{}` requires {}", call.name.text, quoted(missing));
     Diagnostic::error(codes::MISSING_ARGUMENT.code(), call.span, message)
-        .help(format!("it is `{}`", head(&call.name.text, formals)))
+        .help(format!("its signature is `{}`", head(&call.name.text, formals)))
 }
 
 pub(crate) fn not_one_of(word: &str, words: &[Name], at: Span) -> Diagnostic {
     let all: Vec<&str> = words.iter().map(|it| it.text.as_str()).collect();
-    let message = format!("`{word}` is none of {}", quoted(&all));
+    let message = format!("`{word}` is not one of {}", quoted(&all));
     let diagnostic = Diagnostic::error(codes::NOT_ONE_OF.code(), at, message);
     match nearest(word, &all) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")).fix(at, meant),
@@ -254,12 +258,12 @@ pub(crate) fn not_one_of(word: &str, words: &[Name], at: Span) -> Diagnostic {
 }
 
 pub(crate) fn wanted(param: &str, wanted: &str, shown: &str, at: Span) -> Diagnostic {
-    let message = format!("`{param}` is {wanted}, and here is {shown}");
+    let message = format!("`{param}` must be {wanted}, found {shown}");
     Diagnostic::error(codes::WANTED.code(), at, message)
 }
 
 pub(crate) fn takes_a_list(name: &Name) -> Diagnostic {
-    let message = format!("`{}` chooses from a list", name.text);
+    let message = format!("`{}` takes a list", name.text);
     Diagnostic::error(codes::MISSING_ARGUMENT.code(), name.span, message)
         .help(format!("write `{}([a, b])`", name.text))
 }
@@ -272,7 +276,7 @@ pub(crate) fn input_type(
     at: Span,
 ) -> Diagnostic {
     let message =
-        format!("`{function}` takes {wanted} as `{}`, and here is `{found}`", formal.name.text);
+        format!("`{function}` expects {wanted} for `{}`, found `{found}`", formal.name.text);
     let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
     let axes = |it: &Type| it.shape().map(<[_]>::len);
     let is_picture = matches!(
@@ -281,12 +285,12 @@ pub(crate) fn input_type(
     );
     let is_path = found.dtype() == Some(DType::Str) && formal.name.text == "bytes";
     match found {
-        Type::Untyped(_) => diagnostic.help("say what the data are: `x as bytes`"),
+        Type::Untyped(_) => diagnostic.help("state the type of the data: `x as bytes`"),
         found if is_picture && axes(found) == Some(2) => {
-            diagnostic.help("a picture has three axes: `expand(x, 2)` gives it a channel")
+            diagnostic.help("an image has three axes: `expand(x, 2)` adds a channel")
         }
         _ if is_path => diagnostic
-            .help("a path says where a file is: what it holds is `bytes` behind `files`, or `read_file(path)`"),
+            .help("a path is not the contents of the file: use `bytes` after `files`, or `read_file(path)`"),
         _ => diagnostic,
     }
 }
@@ -297,15 +301,15 @@ pub(crate) fn refused(function: &str, why: &str, at: Span) -> Diagnostic {
 
 pub(crate) fn value_too_large(ty: &Type, at: Span) -> Diagnostic {
     let (bytes, most) = (bytes_of(ty), shown_bytes(VALUE_BYTES_MAX as u64));
-    let message = format!("this value is `{ty}`, which takes {bytes}, and {most} are the most");
+    let message = format!("this value has type `{ty}` and takes {bytes}; the limit is {most}");
     Diagnostic::error(codes::VALUE_TOO_LARGE.code(), at, message).help("make it smaller")
 }
 
 pub(crate) fn records_too_large(field: &Field, at: Span) -> Diagnostic {
     let Field { name, ty } = field;
-    let message = format!("`{name}` would be `{ty}`, which takes {}", bytes_of(ty));
+    let message = format!("`{name}` would have type `{ty}` and take {}", bytes_of(ty));
     Diagnostic::error(codes::VALUE_TOO_LARGE.code(), at, message)
-        .help("no host has as much memory: take fewer records together, or make them smaller")
+        .help("no host has that much memory: batch fewer records, or make them smaller")
 }
 
 /// The bytes of a value whose extents are known, for people.
@@ -317,27 +321,27 @@ fn bytes_of(ty: &Type) -> String {
 }
 
 pub(crate) fn library_lacks(name: &str, at: Span) -> Diagnostic {
-    let message = format!("the library has no `{name}` that fits this");
+    let message = format!("the library has no matching `{name}`");
     Diagnostic::error(codes::LIBRARY.code(), at, message)
-        .help("this is a mistake in pipec: please report it with the program")
+        .help("this is a bug in pipec: please report it with the program")
 }
 
 // ---- streams
 
 pub(crate) fn function_on_stream(call: &Call) -> Diagnostic {
-    let message = format!("`{}` works on values, and here is a stream", call.name.text);
+    let message = format!("`{}` is a function of values, not of a stream", call.name.text);
     Diagnostic::error(codes::FUNCTION_ON_STREAM.code(), call.span, message)
-        .help("put the chain into brackets: `map { name: … |> …  }`")
+        .help("put the chain inside the braces: `map { name: … |> … }`")
 }
 
 pub(crate) fn operator_on_value(name: &Name, shown: &str, at: Span) -> Diagnostic {
-    let message = format!("`{}` works on streams, and here is {shown}", name.text);
+    let message = format!("`{}` expects a stream, found {shown}", name.text);
     Diagnostic::error(codes::OPERATOR_ON_VALUE.code(), name.span, message)
-        .also(at, "this is no stream")
+        .also(at, "this is not a stream")
 }
 
 pub(crate) fn source_on_stream(call: &Call) -> Diagnostic {
-    let message = format!("`{}` is a source: it reads no stream", call.name.text);
+    let message = format!("`{}` is a source and takes no stream", call.name.text);
     Diagnostic::error(codes::SOURCE_ON_STREAM.code(), call.span, message)
 }
 
@@ -347,56 +351,55 @@ pub(crate) fn each_of_no_record(
     shown: &str,
     value_at: Span,
 ) -> Diagnostic {
-    let message = format!("`{}` works on a stream or a record, and here is {shown}", kind.word());
+    let message = format!("`{}` expects a stream or a record, found {shown}", kind.word());
     Diagnostic::error(codes::NO_RECORD.code(), at, message).also(value_at, "this has no fields")
 }
 
 pub(crate) fn each_of_no_stream(kind: EachKind, at: Span) -> Diagnostic {
-    let message = format!("`{}` works on a stream, and here is a single record", kind.word());
+    let message = format!("`{}` expects a stream, found a single record", kind.word());
     Diagnostic::error(codes::OPERATOR_ON_VALUE.code(), at, message)
 }
 
 pub(crate) fn with_no_record(at: Span, shown: &str) -> Diagnostic {
-    let message = format!("`with` adds the fields of a record, and here is {shown}");
+    let message = format!("`with` expects a record, found {shown}");
     Diagnostic::error(codes::NO_RECORD.code(), at, message)
         .help("name the field: `with { name: … }`")
 }
 
 pub(crate) fn map_to_no_record(at: Span, shown: &str) -> Diagnostic {
-    let message = format!("a stream carries records, and here is {shown}");
+    let message = format!("`map` expects a record, found {shown}");
     Diagnostic::error(codes::NO_RECORD.code(), at, message)
         .help("name the field: `map { name: … }`")
 }
 
 pub(crate) fn flat_map_of(shown: &str, at: Span) -> Diagnostic {
-    let message = format!("`flat_map` takes a list of records, and here is {shown}");
+    let message = format!("`flat_map` expects a list of records, found {shown}");
     Diagnostic::error(codes::NO_RECORD.code(), at, message)
         .help("write `flat_map [{ name: x } for x in xs]`")
 }
 
 pub(crate) fn stream_in_record(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::NOT_A_VALUE.code(), at, "a field is a value, and here is a stream")
+    Diagnostic::error(codes::NOT_A_VALUE.code(), at, "a field must be a value, found a stream")
 }
 
 pub(crate) fn stream_else_value(at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::NOT_A_VALUE.code(),
         at,
-        "a stream has no value to stand in for a record",
+        "a record of a stream cannot be replaced by a value",
     )
-    .help("write `else skip`, `else another` or `else fail`, or put the `else` inside the brackets")
+    .help("write `else skip`, `else another` or `else fail`, or move the `else` inside the braces")
 }
 
 pub(crate) fn not_streams(shown: &str, many: bool, at: Span) -> Diagnostic {
-    let wanted =
-        if many { "streams are wanted, such as `{ a: x, b: y }`," } else { "a stream is wanted" };
-    Diagnostic::error(codes::NOT_A_STREAM.code(), at, format!("{wanted} and here is {shown}"))
+    let wanted = if many { "streams, such as `{ a: x, b: y }`" } else { "a stream" };
+    Diagnostic::error(codes::NOT_A_STREAM.code(), at, format!("expected {wanted}, found {shown}"))
 }
 
 pub(crate) fn pipeline_of(name: &str, shown: &str, at: Span) -> Diagnostic {
-    let message = format!("`{name}` is a pipeline, and here is {shown}");
+    let message = format!("the pipeline `{name}` must be a stream, found {shown}");
     Diagnostic::error(codes::NOT_A_STREAM.code(), at, message)
-        .help("a pipeline begins with a source, such as `files(…)`; a value is a `const`")
+        .help("a pipeline begins with a source, such as `files(…)`; for a value, use `const`")
 }
 
 pub(crate) fn input_unreadable(why: &str, at: Span) -> Diagnostic {
@@ -420,16 +423,15 @@ pub(crate) fn object_store(url: &str, at: Span) -> Diagnostic {
         "http" | "https" | "ftp" => format!("wget -P data {url}"),
         _ => format!("rclone copy {from} data/"),
     };
-    let message = format!(
-        "`{scheme}://` names files that are not in a local folder, and object stores are not supported yet"
-    );
+    let message =
+        format!("`{scheme}://` is not a local path, and object stores are not supported yet");
     Diagnostic::error(codes::OBJECT_STORE.code(), at, message).help(format!(
-        "copy them to a local folder (`{command}`) and name that, as in `\"data/**/*\"`"
+        "copy the files to a local folder (`{command}`) and use a local pattern, such as `\"data/**/*\"`"
     ))
 }
 
 pub(crate) fn each_scalar(shown: &str, at: Span) -> Diagnostic {
-    let message = format!("one number for each record is wanted, and here is {shown}");
+    let message = format!("expected one number per record, found {shown}");
     Diagnostic::error(codes::EACH_SCALAR.code(), at, message)
 }
 
@@ -442,11 +444,11 @@ pub(crate) fn param_unset(name: &Name) -> Diagnostic {
 }
 
 pub(crate) fn no_such_param(name: &str, params: &[&str], at: Span) -> Diagnostic {
-    let message = format!("there is no `param {name}` to be set");
+    let message = format!("unknown parameter `{name}`");
     let diagnostic = Diagnostic::error(codes::PARAM_VALUE.code(), at, message);
     match (nearest(name, params), params) {
         (Some(meant), _) => diagnostic.help(format!("did you mean `--set {meant}=…`?")),
-        (None, []) => diagnostic.help("the file has no parameters"),
+        (None, []) => diagnostic.help("the program declares no parameters"),
         (None, _) => diagnostic.help(format!("the parameters are {}", quoted(params))),
     }
 }
@@ -456,36 +458,36 @@ pub(crate) fn param_kind(
     text: &str,
     default: Option<&crate::check::Val>,
 ) -> Diagnostic {
-    let wanted = default.map_or("a number, a truth value or text in quotes", |it| it.kind());
-    let message = format!("`{}` is {wanted}, and is set to `{text}`", name.text);
+    let wanted = default.map_or("a number, a boolean or text in quotes", |it| it.kind());
+    let message = format!("`{}` must be {wanted}, but is set to `{text}`", name.text);
     Diagnostic::error(codes::PARAM_VALUE.code(), name.span, message)
 }
 
 pub(crate) fn const_of(name: &str, shown: &str, at: Span) -> Diagnostic {
-    let message = format!("`{name}` must be known before the run, and here is {shown}");
+    let message = format!("`{name}` must be known at compile time, found {shown}");
     Diagnostic::error(codes::NOT_KNOWN.code(), at, message)
 }
 
 pub(crate) fn no_pipeline(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, "the file has no pipeline that can be run")
+    Diagnostic::error(codes::WHICH_PIPELINE.code(), at, "the program has no pipeline to run")
         .help("declare one: `pipeline train = files(\"…\") |> …`")
 }
 
 pub(crate) fn which_pipeline(names: &[String], at: Span) -> Diagnostic {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let message = format!("which pipeline is meant? The file has {}", quoted(&names));
+    let message = format!("the program has several pipelines: {}", quoted(&names));
     Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message)
-        .help("say its name behind the file's")
+        .help("give the name of the pipeline after the file")
 }
 
 pub(crate) fn no_such_pipeline(name: &str, names: &[String], at: Span) -> Diagnostic {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let message = format!("the file has no pipeline `{name}`");
+    let message = format!("cannot find pipeline `{name}`");
     let diagnostic = Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message);
     match nearest(name, &names) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
         None if names.is_empty() => diagnostic,
-        None => diagnostic.help(format!("it has {}", quoted(&names))),
+        None => diagnostic.help(format!("the pipelines are {}", quoted(&names))),
     }
 }
 

@@ -128,22 +128,22 @@ impl Walk<'_> {
 }
 
 const COUNTS: errors::NoLanes = errors::NoLanes {
-    what: "this would count the records of each lane by itself",
-    help: "put it next to the source, where it counts those of the whole, or after `batch`",
+    what: "this would count the records of each lane separately",
+    help: "move it directly after the source, where it counts all records, or after `batch`",
 };
 const JOINS: errors::NoLanes = errors::NoLanes {
-    what: "streams that meet here have no lanes in common",
-    help: "leave `lanes` out: ranks need none; or make batches of each stream before they meet",
+    what: "the streams combined here have different lanes",
+    help: "remove `lanes` (ranks do not need them), or batch each stream before combining them",
 };
 const LOOKS_AT_ALL: errors::NoLanes = errors::NoLanes {
-    what: "this looks at all records of an epoch, and a lane has a part of them",
-    help: "leave `lanes` out: ranks need none",
+    what: "this needs all records of an epoch, and a lane has only a part of them",
+    help: "remove `lanes`: ranks do not need them",
 };
 const SORTS: errors::NoLanes = errors::NoLanes {
-    what: "lanes are dealt into batches of so many successive records, and these are sorted ones",
-    help: "leave `lanes` out: ranks need none; or make batches of a fixed size, without `by` and `tokens`",
+    what: "lanes need batches of a fixed number of consecutive records",
+    help: "remove `lanes` (ranks do not need them), or use batches of a fixed size, without `by` and `tokens`",
 };
 const UNDEALT: errors::NoLanes = errors::NoLanes {
-    what: "there is no `batch` that these lanes are dealt into",
-    help: "end the pipeline with `batch(n)`, or leave `lanes` out",
+    what: "lanes without a `batch`",
+    help: "end the pipeline with `batch(n)`, or remove `lanes`",
 };

@@ -1,4 +1,4 @@
-//! What is said to people who write Python; the changes that mend it are offered by whoever found it.
+//! Messages about Python syntax; the fixes come from the code that finds it.
 
 use crate::migration;
 use plan::{Diagnostic, Span};
@@ -9,7 +9,7 @@ pub(crate) fn equals_argument(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::EQUALS_ARGUMENT.code(),
         at,
-        format!("the argument `{name}` gets its value with `:`"),
+        format!("arguments are written `{name}: …`, not `{name}=…`"),
     )
     .help(format!("write `{name}: …`"))
 }
@@ -18,14 +18,15 @@ pub(crate) fn equals_field(name: &str, at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::EQUALS_FIELD.code(),
         at,
-        format!("the field `{name}` gets its value with `:`"),
+        format!("fields are written `{name}: …`, not `{name} = …`"),
     )
     .help(format!("write `{name}: …`"))
 }
 
 /// `middle` is what both comparisons have in common.
 pub(crate) fn comparison_chain(middle: &str, at: Span) -> Diagnostic {
-    let message = Diagnostic::error(codes::COMPARISON_CHAIN.code(), at, "comparisons do not chain");
+    let message =
+        Diagnostic::error(codes::COMPARISON_CHAIN.code(), at, "comparisons cannot be chained");
     let message = message.label("the second comparison");
     message.help(format!("write `and {middle}` before it"))
 }
@@ -38,19 +39,19 @@ pub(crate) fn lambda(given_to: Option<&str>, at: Span) -> Diagnostic {
 
 /// A lambda that is given to a method.
 pub(crate) fn method_lambda(name: &str, at: Span) -> Diagnostic {
-    let message = format!("`{name}` is called as if it were a method, with a lambda");
+    let message = format!("`{name}` is called as a method, with a lambda");
     Diagnostic::error(codes::METHOD_CALL.code(), at, message).help(in_place_of_lambda(Some(name)))
 }
 
 fn in_place_of_lambda(given_to: Option<&str>) -> &'static str {
     match given_to {
         Some("where") => {
-            "write the condition itself, over the record's fields: `|> where label > 3`"
+            "write the condition directly, with the fields of the record: `|> where label > 3`"
         }
         Some("map" | "with") => {
-            "write the record itself, over the fields of the one before: `|> map { x: x * 2 }`; for more, write a `fn`"
+            "write the new record directly: `|> map { x: x * 2 }`; for anything longer, define a `fn`"
         }
-        Some("flat_map") => "write the list itself: `|> flat_map [{ x } for x in xs]`",
+        Some("flat_map") => "write the list directly: `|> flat_map [{ x } for x in xs]`",
         Some(other) => match migration::of_name(other) {
             Some(row) => row.help,
             None => GENERAL,
@@ -60,31 +61,30 @@ fn in_place_of_lambda(given_to: Option<&str>) -> &'static str {
 }
 
 /// What a lambda becomes, wherever it stands.
-const GENERAL: &str =
-    "`map`, `with` and `where` take an expression over the record's fields; for more, write a `fn`";
+const GENERAL: &str = "`map`, `with` and `where` take an expression over the fields of the record; for anything longer, define a `fn`";
 
 pub(crate) fn colon_interval(at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::COLON_INTERVAL.code(),
         at,
-        "an interval is written with `..`, and has both its ends",
+        "intervals are written with `..` and include both bounds",
     )
     .help("write `..`")
 }
 
 /// `header` is how it is written here.
 pub(crate) fn def(header: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::DEF.code(), at, "a function is written with `fn` and `=`")
-        .help(format!("write `{header} …`, one expression without `return`"))
+    Diagnostic::error(codes::DEF.code(), at, "functions are defined with `fn` and `=`")
+        .help(format!("write `{header} …`: a single expression, without `return`"))
 }
 
 /// `meant` is how it is written here, if that is known.
 pub(crate) fn import(meant: Option<&str>, at: Span) -> Diagnostic {
     let message =
-        Diagnostic::error(codes::IMPORT.code(), at, "other files are taken in with `use`");
+        Diagnostic::error(codes::IMPORT.code(), at, "other files are imported with `use`");
     match meant {
         Some(meant) => message.help(format!("write `{meant}`")),
-        None => message.help("write `use name from \"file.pipe\"`; what is written in Python is declared by `extern fn`"),
+        None => message.help("write `use name from \"file.pipe\"`; functions written in Python are declared with `extern fn`"),
     }
 }
 
@@ -102,12 +102,12 @@ pub(crate) fn exclamation(at: Span) -> Diagnostic {
 
 /// `meant` is how the whole is written here.
 pub(crate) fn python_if(meant: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::PYTHON_IF.code(), at, "a choice is written `if c then a else b`")
+    Diagnostic::error(codes::PYTHON_IF.code(), at, "conditionals are written `if c then a else b`")
         .help(format!("write `{meant}`"))
 }
 
 pub(crate) fn single_bar(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::SINGLE_BAR.code(), at, "what flows on is written `|>`")
+    Diagnostic::error(codes::SINGLE_BAR.code(), at, "pipelines are written with `|>`")
         .help("write `|>`")
 }
 
@@ -116,38 +116,38 @@ pub(crate) fn method_call(name: &str, meant: &str, at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::METHOD_CALL.code(),
         at,
-        format!("`{name}` is called as if it were a method"),
+        format!("`{name}` is not a method: values have none"),
     )
     .help(format!("write `{}…`", meant.trim_start()))
 }
 
 /// A method that other libraries have; `help` says what is written here.
 pub(crate) fn foreign_method(name: &str, help: &str, at: Span) -> Diagnostic {
-    let message = format!("`{name}` is called as if it were a method");
+    let message = format!("`{name}` is not a method: values have none");
     Diagnostic::error(codes::METHOD_CALL.code(), at, message).help(help)
 }
 
 /// `dotted` is a function behind its modules; `help` says what is written here.
 pub(crate) fn module_call(dotted: &str, help: &str, at: Span) -> Diagnostic {
-    let message = format!("`{dotted}` is a name of Python, and there are no modules here");
+    let message = format!("`{dotted}` is a Python name: there are no modules");
     Diagnostic::error(codes::MODULE_CALL.code(), at, message).help(help)
 }
 
 /// `hole` is an expression in a text, with quotes of its own.
 pub(crate) fn quoted_hole(hole: &str, at: Span) -> Diagnostic {
-    let message = format!("`{hole}` cannot stand in a text: only a name can be filled in");
+    let message = format!("`{hole}` cannot be interpolated: only names can");
     Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).label("the text ends at the second `\"`").help(
-        "name the value in a step before, and fill in its name: `|> with { name: row[\"name\"] } |> map { text: \"{name}\" }`",
+        "give the value a name in an earlier step: `|> with { name: row[\"name\"] } |> map { text: \"{name}\" }`",
     )
 }
 
 /// `hole` is an expression in a text, and `meant` says the same in another way, if it is known.
 pub(crate) fn expression_in_text(hole: &str, meant: Option<&str>, at: Span) -> Diagnostic {
-    let message = format!("`{hole}` cannot stand in a text: only a name can be filled in");
+    let message = format!("`{hole}` cannot be interpolated: only names can");
     let help = match meant {
-        Some(meant) => format!("write `{meant}`; a brace that is meant as it stands is `{{{{`"),
-        None => "name the value in a step before, and fill in its name: `|> with { name: … } |> map { text: \"{name}\" }`; \
-                 a brace that is meant as it stands is `{{`"
+        Some(meant) => format!("write `{meant}`; for a literal brace, write `{{{{`"),
+        None => "give the value a name in an earlier step: `|> with { name: … } |> map { text: \"{name}\" }`; \
+                 for a literal brace, write `{{`"
             .to_owned(),
     };
     Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).help(help)
@@ -155,31 +155,33 @@ pub(crate) fn expression_in_text(hole: &str, meant: Option<&str>, at: Span) -> D
 
 /// `meant` is the text without its prefix.
 pub(crate) fn text_prefix(prefix: &str, meant: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("a text has no prefix `{prefix}`"))
-        .help(format!("write `{meant}`: double quotes fill in `{{name}}`, single quotes leave all as it stands"))
+    Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("texts have no prefix `{prefix}`"))
+        .help(format!(
+            "write `{meant}`: double quotes interpolate `{{name}}`, single quotes are raw"
+        ))
 }
 
 pub(crate) fn bare_point(meant: &str, at: Span) -> Diagnostic {
     Diagnostic::error(
         codes::BARE_POINT.code(),
         at,
-        "a number has digits on both sides of its point",
+        "a number needs digits on both sides of the decimal point",
     )
     .help(format!("write `{meant}`"))
 }
 
 pub(crate) fn slice_step(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::SLICE_STEP.code(), at, "a slice has no step")
-        .help("take it away: a slice is `from:to`")
+    Diagnostic::error(codes::SLICE_STEP.code(), at, "slices have no step")
+        .help("remove it: a slice is `from:to`")
 }
 
 /// `name` is what stands between the quotes, if it can be a name.
 pub(crate) fn quoted_field(name: Option<&str>, at: Span) -> Diagnostic {
     let message =
-        Diagnostic::error(codes::QUOTED_FIELD.code(), at, "a field has a name, without quotes");
+        Diagnostic::error(codes::QUOTED_FIELD.code(), at, "field names are written without quotes");
     match name {
         Some(name) => message.help(format!("write `{name}`")),
-        None => message.help("a name is made of letters, digits and `_`"),
+        None => message.help("a name consists of letters, digits and `_`"),
     }
 }
 
@@ -190,6 +192,6 @@ pub(crate) fn tuple(meant: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn comprehension_filter(at: Span) -> Diagnostic {
-    Diagnostic::error(codes::COMPREHENSION_FILTER.code(), at, "`[… for …]` leaves nothing out")
-        .help("to leave records out, use `where`")
+    Diagnostic::error(codes::COMPREHENSION_FILTER.code(), at, "`[… for …]` has no filter")
+        .help("to drop records, use `where`")
 }
