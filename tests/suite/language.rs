@@ -57,7 +57,7 @@ fn language() -> Result<(), Failed> {
     let under = |heading: &str| -> Vec<&Block> {
         blocks.iter().filter(|it| it.heading == heading).collect()
     };
-    let (forms, programs) = (under("Forms"), under("Programs that must work"));
+    let (forms, programs) = (under("At a glance"), under("Programs that must work"));
     if forms.is_empty() || programs.len() < 8 {
         return Err(format!("{} forms and {} programs", forms.len(), programs.len()).into());
     }
