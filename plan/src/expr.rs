@@ -36,7 +36,8 @@ pub enum Expr {
     Cast(DType, ExprId),
     /// `if`: on a scalar condition only the chosen branch is computed; else element by element.
     Select(ExprId, ExprId, ExprId),
-    /// The same value for each number below `count`, as a tensor with one axis more.
+    /// The same value for each number below `count`, as one tensor: with an axis more, or end to end along the
+    /// first axis.
     Stack {
         /// How often, a scalar i64.
         count: ExprId,
@@ -44,6 +45,8 @@ pub enum Expr {
         var: VarId,
         /// One element.
         body: ExprId,
+        /// Whether the elements are joined along their first axis, in which they may differ, rather than stacked.
+        joined: bool,
     },
     /// `value`, unless it or what it needs is faulty.
     Else {

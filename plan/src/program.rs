@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;

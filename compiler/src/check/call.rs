@@ -515,6 +515,9 @@ impl<'a> Checker<'a> {
         if !self.step(at) || self.takes_texts(&args, at) {
             return Val::Broken;
         }
+        if let Some(joined) = self.joined_loop(found, &args) {
+            return joined;
+        }
         let Some(vars) = self.unify(&found.signature, &args, at) else { return Val::Broken };
         if let Some(known) = self.known_extent(found.entry.name(), &args) {
             return Val::int(known);
@@ -590,9 +593,4 @@ impl<'a> Checker<'a> {
         found.dedup();
         found
     }
-}
-
-/// The chain of calls of one copy in a list that is written out.
-pub(super) fn place_of_copy(place: u64, copy: u64) -> u64 {
-    mix(mix(place, plan::hash(b"copy")), copy)
 }

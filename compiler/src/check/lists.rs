@@ -1,8 +1,8 @@
 //! Lists: written out, counted for each record, chosen from.
 
-use super::{Checker, Env, Known, Val, args::Given, call::place_of_copy, library, scope::Scope};
-use crate::{ast, errors::check as errors};
-use plan::{Arg, DType, Expr, ExprId, Extent, Span, Type, VarId};
+use super::{Checker, Env, Known, Val, args::Given, library, scope::Scope};
+use crate::{ast, errors::check as errors, registry::Function};
+use plan::{Arg, DType, Expr, ExprId, Extent, Span, Type, VarId, mix};
 
 /// Elements that a list written in the program may have.
 const LIST_MAX: i64 = 4096;
@@ -170,7 +170,29 @@ impl<'a> Checker<'a> {
             return None;
         }
         let shape = [Extent::Unknown].iter().chain(inner).cloned().collect();
-        Some(self.node(Expr::Stack { count, var, body }, Type::Tensor { dtype, shape }))
+        Some(
+            self.node(
+                Expr::Stack { count, var, body, joined: false },
+                Type::Tensor { dtype, shape },
+            ),
+        )
+    }
+
+    /// `concat([e for x in xs])`: the elements end to end. They may differ along the first axis, so that no
+    /// tensor of all of them could be made first.
+    pub(super) fn joined_loop(&mut self, found: &Function, args: &[Arg]) -> Option<Val> {
+        let [Arg::Expr(all), Arg::Int(0)] = args else { return None };
+        if found.entry.name() != library::CONCAT {
+            return None;
+        }
+        let Expr::Stack { count, var, body, joined: false } = *self.graph.expr(*all) else {
+            return None;
+        };
+        let ty = self.ty(body);
+        let (dtype, [_, inner @ ..]) = (ty.dtype()?, ty.shape()?) else { return None };
+        let shape = std::iter::once(&Extent::Unknown).chain(inner).cloned().collect();
+        let node = Expr::Stack { count, var, body, joined: true };
+        Some(Val::Expr(self.node(node, Type::Tensor { dtype, shape })))
     }
 
     /// `windows(record, length: n, hop: m)`: pieces of the fields that share a first axis.
@@ -295,4 +317,9 @@ impl<'a> Checker<'a> {
 
 fn counted(count: ExprId, var: VarId, body: Val) -> Val {
     if body.is_broken() { Val::Broken } else { Val::Counted { count, var, body: Box::new(body) } }
+}
+
+/// The chain of calls of one copy in a list that is written out.
+fn place_of_copy(place: u64, copy: u64) -> u64 {
+    mix(mix(place, plan::hash(b"copy")), copy)
 }

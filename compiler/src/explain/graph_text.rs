@@ -62,7 +62,10 @@ fn expr(node: &Expr, columns: &[Field]) -> String {
         Expr::Binary(op, a, b) => format!("{a} {} {b}", sign(*op)),
         Expr::Cast(to, a) => format!("{to}({a})"),
         Expr::Select(c, a, b) => format!("if {c} then {a} else {b}"),
-        Expr::Stack { count, var, body } => format!("[{body} for {var} below {count}]"),
+        Expr::Stack { count, var, body, joined } => {
+            let each = format!("[{body} for {var} below {count}]");
+            if *joined { format!("concat({each})") } else { each }
+        }
         Expr::Else { value, otherwise: Otherwise::Value(other) } => format!("{value} else {other}"),
         Expr::Else { value, otherwise: Otherwise::Policy(it) } => {
             format!("{value} else {}", policy(*it))

@@ -192,8 +192,8 @@ rows! {
     Name, "NumPy, TensorFlow", ["clip" "clip_by_value"], Renamed("clamp"), "`clamp(x, 0.0, 1.0)` keeps a number within bounds";
     Name, "PyTorch, NumPy", ["cat" "hstack" "vstack"], Told, "`concat([ids, ids])` puts tensors one after the other, `stack([ids, ids])` with an axis more";
     Name, "Python, NumPy", ["randint" "randrange" "integers"], Told, "`uniform_int(0, 9)` draws a whole number, both ends included";
-    Name, "Python, NumPy", ["rand" "random" "random_uniform"], Told, "`uniform()` draws from 0 to 1, `uniform(-1.0, 1.0)` between these";
-    Name, "NumPy", ["randn" "random_normal" "gauss" "standard_normal" "randn_like"], Told, "`normal()` draws one number; `normal(0.0, 0.1)` has a mean and a standard deviation";
+    Name, "Python, NumPy", ["rand" "random"], Told, "`uniform()` draws from 0 to 1, `uniform(-1.0, 1.0)` between these, and `random_uniform([3, 4])` draws a tensor";
+    Name, "NumPy", ["randn" "gauss" "standard_normal" "randn_like"], Told, "`normal()` draws one number, `normal(0.0, 0.1)` with a mean and a standard deviation, and `random_normal([3, 4])` draws a tensor";
     Name, "PyTorch", ["randperm"], Renamed("permutation"), "`permutation(10)` is a random order";
     Name, "Python", ["choice" "choices"], Told, "`one_of([1, 2, 3])` takes one, `random_index(10)` draws an index";
     Name, "NumPy, PyTorch", ["size" "ndim" "numel"], Told, "`image.shape` has the extents, `len(ids)` the first of them";

@@ -78,12 +78,15 @@ impl Values<'_> {
                 same_rank(of(a), ty)
             }
             Expr::Select(c, a, b) => self.select(*c, [of(a), of(b)], ty),
-            Expr::Stack { count, var, body } => {
+            Expr::Stack { count, var, body, joined } => {
                 self.var(*var)?;
                 agree(of(count), &Type::scalar(DType::I64))?;
                 same_dtype(of(body), ty)?;
                 number(ty)?;
-                let fits = rank(ty) == rank(of(body)) + 1;
+                let fits = match joined {
+                    true => rank(of(body)) > 0 && rank(ty) == rank(of(body)),
+                    false => rank(ty) == rank(of(body)) + 1,
+                };
                 ensure(fits, || format!("`{}` stacked is not `{ty}`", of(body)))
             }
             Expr::Else { value, otherwise } => self.otherwise(of(value), otherwise, ty),

@@ -9,7 +9,8 @@ use super::timing::Timing;
 use super::{
     arith, convert,
     fused::{Fused, LEAVES_MAX, Room},
-    nodes::{Applied, Code, Node, Passed, Slot},
+    nodes::{Applied, Code, Node, Passed, Slot, Stacking},
+    stacked::Stacked,
 };
 use crate::{
     Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Skimmed, Tensor, mix,
@@ -404,8 +405,8 @@ impl Machine {
                 let (a, b) = (self.find(nodes, subject, *a)?, self.find(nodes, subject, *b)?);
                 arith::select(&condition, [&a, &b], out)?;
             }
-            Code::Stack { count, var, body } => {
-                self.stack(nodes, subject, (*count, *var, *body), out)?;
+            Code::Stack { count, var, body, how } => {
+                self.stack(nodes, subject, (*count, *var, *body, *how), out)?;
             }
             Code::Column(_) | Code::Const(_) | Code::Else { .. } => {
                 out.copy(&self.find(nodes, subject, id)?)?;
@@ -534,16 +535,16 @@ impl Machine {
         &mut self,
         nodes: &IdVec<ExprId, Node>,
         subject: Subject<'_>,
-        (count, var, body): (ExprId, VarId, ExprId),
+        (count, var, body, how): (ExprId, VarId, ExprId, Stacking),
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
         let count = self.find(nodes, subject, count)?.int().max(0);
-        let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX));
+        let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX), how.joined);
         for i in 0..count {
             self.set(nodes, var, i);
             all.push(&self.find(nodes, subject, body)?)?;
         }
-        all.write(nodes[body].fixed, out)
+        all.write(how.like, out)
     }
 }
 
@@ -553,42 +554,4 @@ fn column(subject: Subject<'_>, i: usize) -> Value {
         Some(row) => column.row(row),
         None => column.stacked().expect("a chunk at once is of scalars"),
     })
-}
-
-/// The turns of a loop, one after the other.
-struct Stacked {
-    count: usize,
-    like: Option<(DType, Shape)>,
-    bytes: Vec<u8>,
-}
-
-impl Stacked {
-    fn new(count: usize) -> Self {
-        Self { count, like: None, bytes: Vec::new() }
-    }
-
-    fn push(&mut self, value: &Value) -> Result<(), Fault> {
-        let shape = Shape::new(value.shape());
-        let (_, first) = *self.like.get_or_insert((value.dtype(), shape));
-        if first != shape {
-            let detail = format!("elements of the extents {first:?} and {shape:?} do not stack");
-            return Err(Fault::new("extents", detail));
-        }
-        let start = self.bytes.len();
-        if (start + value.bytes()).max(self.count) > crate::VALUE_BYTES_MAX {
-            return Err(Fault::new("too-large", format!("{} elements are too many", self.count)));
-        }
-        self.bytes.resize(start + value.bytes(), 0);
-        value.copy_to(&mut self.bytes[start..]);
-        Ok(())
-    }
-
-    fn write(self, fixed: Option<(DType, Shape)>, out: &mut Out<'_>) -> Result<(), Stop> {
-        let Some((dtype, shape)) = self.like.or(fixed) else {
-            return Err(Fault::new("empty", "an empty list has no extents of its own").into());
-        };
-        let extents: Vec<usize> = [self.count].iter().chain(shape.iter()).copied().collect();
-        out.room(dtype, Shape::new(&extents))?.copy_from_slice(&self.bytes);
-        Ok(())
-    }
 }

@@ -16,6 +16,7 @@ mod nodes;
 mod number;
 mod policy;
 mod spare;
+mod stacked;
 mod straight;
 mod timing;
 

@@ -72,8 +72,29 @@ pub(super) enum Code {
     Binary(Binary, ExprId, ExprId),
     Cast(DType, ExprId),
     Select(ExprId, ExprId, ExprId),
-    Stack { count: ExprId, var: VarId, body: ExprId },
+    Stack { count: ExprId, var: VarId, body: ExprId, how: Stacking },
     Else { value: ExprId, otherwise: Otherwise },
+}
+
+/// What becomes of the turns of a loop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stacking {
+    /// Whether they are joined along their first axis.
+    pub(super) joined: bool,
+    /// Dtype and extents of an element, but for the axis along which elements are joined; where its type says
+    /// them. So a loop without a turn has extents.
+    pub(super) like: Option<(DType, Shape)>,
+}
+
+impl Stacking {
+    fn of(element: &Type, joined: bool) -> Self {
+        let shape = element.shape().unwrap_or_default();
+        let inner = shape.get(usize::from(joined)..).unwrap_or_default().iter();
+        let extent =
+            |it: &Extent| if let Extent::Known(n) = it { usize::try_from(*n).ok() } else { None };
+        let inner: Option<Vec<usize>> = inner.map(extent).collect();
+        Self { joined, like: element.dtype().zip(inner.map(|it| Shape::new(&it))) }
+    }
 }
 
 /// A function on its arguments.
@@ -238,7 +259,10 @@ fn code(graph: &Graph, expr: &Expr, ty: &Type, around: &Surroundings<'_>) -> Res
         Expr::Binary(op, a, b) => Code::Binary(*op, *a, *b),
         Expr::Cast(to, a) => Code::Cast(*to, *a),
         Expr::Select(c, a, b) => Code::Select(*c, *a, *b),
-        Expr::Stack { count, var, body } => Code::Stack { count: *count, var: *var, body: *body },
+        Expr::Stack { count, var, body, joined } => {
+            let how = Stacking::of(graph.ty(*body), *joined);
+            Code::Stack { count: *count, var: *var, body: *body, how }
+        }
         Expr::Else { value, otherwise } => {
             Code::Else { value: *value, otherwise: otherwise.clone() }
         }

@@ -281,6 +281,9 @@ impl Values<'_> {
     fn whole(&mut self, rank: usize) -> String {
         let ragged = self.dice.percent(15) && self.field((DType::I64, 0)).is_some();
         match rank {
+            1 if ragged && self.dice.percent(40) => {
+                format!("concat([arange(k) for k in 1..1 + {} % 3])", self.base())
+            }
             1 if ragged => format!("arange(1 + {} % 4)", self.base()),
             1 => format!("arange({})", self.dice.within(1, 5)),
             2 => "reshape(arange(6), [2, 3])".to_owned(),

@@ -3,11 +3,14 @@
 //! What a draw gives depends on the seed, the place in the program, the record and the epoch alone
 //! (`semantics.md`, 6): the same for any number of workers, and after a restart.
 
+mod arrays;
 mod beta;
 mod coin;
 mod normal;
 mod permutation;
 mod random_index;
+mod random_normal;
+mod random_uniform;
 mod uniform;
 mod uniform_int;
 
@@ -20,6 +23,8 @@ pub(crate) static ALL: &[&Function] = &[
     &normal::ENTRY,
     &permutation::ENTRY,
     &random_index::ENTRY,
+    &random_normal::ENTRY,
+    &random_uniform::ENTRY,
     &uniform::ENTRY,
     &uniform_int::ENTRY,
 ];

@@ -68,6 +68,8 @@ mod tests {
         assert_eq!(run(&columns, -1), Ok(Value::of(&[2, 4], &[10_i64, 0, 1, 2, 11, 3, 4, 5])));
         let none = [Tensor::new::<i64>(&[2, 0], &[]), Tensor::new(&[2, 3], &a)];
         assert_eq!(run(&none, 1), Ok(Value::of(&[2, 3], &a)));
+        let no_rows = [Tensor::new::<i64>(&[0, 2], &[]), Tensor::new::<i64>(&[0, 3], &[])];
+        assert_eq!(run(&no_rows, 1), Ok(Value::of::<i64>(&[0, 5], &[])));
     }
 
     #[test]

@@ -71,7 +71,8 @@ pub(super) fn lay(values: &[Tensor<'_>], axis: usize, room: &mut [u8]) {
     let mut start = 0;
     for value in values {
         let width = piece(value);
-        if width > 0 {
+        // A value without elements may lack rows rather than columns: there is no room then.
+        if value.bytes() > 0 {
             packed_bytes(value, |bytes| place(bytes, &mut room[start..], (width, row)));
         }
         start += width;

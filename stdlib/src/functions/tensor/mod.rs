@@ -27,7 +27,7 @@ mod reduce;
 mod reshape;
 mod select;
 mod shape;
-mod shapes;
+pub(crate) mod shapes;
 mod slice;
 mod stack;
 mod sum;

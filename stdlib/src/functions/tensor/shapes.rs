@@ -65,7 +65,7 @@ pub(super) fn extent(applied: &Applied<'_>, i: usize) -> Result<Extent, String> 
 }
 
 /// A whole number as an extent.
-pub(super) fn known(n: i64) -> Result<Extent, String> {
+pub(crate) fn known(n: i64) -> Result<Extent, String> {
     u64::try_from(n).map(Extent::Known).map_err(|_| format!("{n} is no extent: it is below 0"))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn whole_numbers(arg: &Arg) -> Result<Vec<i64>, String> {
 }
 
 /// Refuses more axes than a tensor can have.
-pub(super) fn ranked(dtype: DType, shape: Vec<Extent>) -> Result<Type, String> {
+pub(crate) fn ranked(dtype: DType, shape: Vec<Extent>) -> Result<Type, String> {
     if shape.len() > runtime::MAX_RANK {
         return Err(format!("a tensor has at most {} axes", runtime::MAX_RANK));
     }
