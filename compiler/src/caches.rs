@@ -149,6 +149,7 @@ pub fn candidates(
     for (id, stage) in stages.iter() {
         if let Code::Transform(transform) = &stage.code
             && !transform.vector
+            && !transform.clean_vector
             && !transform.reads
         {
             let site = Site { known, id, transform, least };

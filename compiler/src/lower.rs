@@ -353,6 +353,7 @@ impl Lowering<'_> {
         let code = Code::Transform(Transform {
             steps: part.origin.iter().map(number).collect(),
             vector: direct::at_once(&part, self.catalog),
+            clean_vector: part.clean().is_some_and(|it| direct::at_once(&it, self.catalog)),
             reads: part.reads,
             files: part.files,
             foreign: part.foreign,

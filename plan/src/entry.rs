@@ -149,6 +149,8 @@ pub enum Property {
     Keeps(&'static str),
     /// Of a source: a record that cannot be read can be a fault, in place of the end of the run.
     Faulty(&'static Faulty),
+    /// Of a source: it can read what an untyped field holds itself, as columns with types.
+    TypedColumns(&'static TypedColumns),
 }
 
 /// What an operator does with records. Whatever does such a thing has the parameters that are named here, as
@@ -220,7 +222,7 @@ macro_rules! one_for_each_function {
     )*};
 }
 
-one_for_each_function! { Fused Affine Neutral Faulty }
+one_for_each_function! { Fused Affine Neutral Faulty TypedColumns }
 
 /// How a source gives records that cannot be read, where a step behind it says what becomes of faults.
 #[derive(Debug)]
@@ -234,6 +236,24 @@ pub struct Faulty {
     /// The function that gives a value, or the fault: `guard(value, field, column)`, with the number
     /// of the field that `value` is.
     pub guard: &'static str,
+}
+
+/// How a source reads what an untyped field `x` of its records holds: `x["a"]["b"] as f32` is its column `x/a/b`.
+///
+/// Where one of these values cannot be read, for whatever reason, the record is marked, what its columns hold means
+/// nothing, and whoever needs one finds it the long way.
+#[derive(Debug)]
+pub struct TypedColumns {
+    /// The argument that says which: a record with a dtype, as a word, for each path, a JSON Pointer (RFC 6901).
+    pub argument: usize,
+    /// The untyped field `x`. Each column is called by it and the path.
+    pub field: &'static str,
+    /// The field, a `bool`, that says of a record whether all of them could be read.
+    pub known: &'static str,
+    /// The field that is `x` where they could not, and else empty.
+    pub rest: &'static str,
+    /// Nanoseconds for each of them, and for each byte of `x`.
+    pub cost: Cost,
 }
 
 /// A form of a function `f` that makes only a part of its result; `f` takes one value, and its other

@@ -203,6 +203,10 @@ pub struct Graph {
     pub n_vars: u32,
     /// Whether what is used in part is made in part (`parts`), where the whole is not kept.
     pub parts: bool,
+    /// Whether choices by a column nearly always take their first branch, a column too: what a source
+    /// could read itself (`clean`).
+    #[serde(default)]
+    pub clean: bool,
     #[serde(skip)]
     known: HashMap<String, ExprId>,
 }
@@ -210,7 +214,7 @@ pub struct Graph {
 impl PartialEq for Graph {
     /// By its nodes: what helps to find equal ones is not there where it was read from a file.
     fn eq(&self, other: &Self) -> bool {
-        let made = |it: &Self| (it.n_vars, it.parts);
+        let made = |it: &Self| (it.n_vars, it.parts, it.clean);
         self.nodes == other.nodes && made(self) == made(other)
     }
 }
@@ -225,6 +229,12 @@ impl Graph {
         let id = self.nodes.push((expr, ty));
         self.known.insert(key, id);
         id
+    }
+
+    /// The same, of these nodes in place of its own.
+    pub(crate) fn with_nodes(&self, nodes: impl Iterator<Item = (Expr, Type)>) -> Self {
+        let &Self { n_vars, parts, clean, .. } = self;
+        Self { nodes: nodes.collect(), n_vars, parts, clean, known: HashMap::new() }
     }
 
     /// A new loop variable.

@@ -3,6 +3,7 @@
 //! Nothing here compiles or runs anything.
 
 mod ahead;
+pub mod clean;
 mod diagnostic;
 mod entry;
 mod expr;
@@ -24,7 +25,8 @@ pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
     Action, Affine, Applied, Cost, Drafted, Entry, Faulty, FieldTypes, Fused, Indexed, Intrinsic,
-    Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, WriteAffine,
+    Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, TypedColumns,
+    WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

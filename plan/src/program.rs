@@ -188,6 +188,9 @@ pub struct Transform {
     pub foreign: bool,
     /// Computed a whole chunk at a time: every node is total and cheap.
     pub vector: bool,
+    /// Whether the same holds of a clean chunk (`clean`).
+    #[serde(default)]
+    pub clean_vector: bool,
     /// Rows of the batch that the outputs are written into, where they are.
     pub into_batch: Option<u64>,
     /// Where another record of the source comes from: the stages from the source to here.

@@ -28,12 +28,74 @@ pub(crate) fn float(text: &[u8]) -> Option<f64> {
 
 /// A narrow float, as `str::parse` reads it: the nearest one to what is written.
 pub(crate) fn single(text: &[u8]) -> Option<f32> {
+    plain(text).and_then(narrowed).or_else(|| str::from_utf8(text).ok()?.parse().ok())
+}
+
+/// A number of JSON without an exponent, of few digits, in front of a text.
+pub(crate) struct Usual {
+    is_negative: bool,
+    digits: u64,
+    /// How many of its digits stand behind the point.
+    scale: usize,
+    /// Its bytes.
+    pub(crate) len: usize,
+}
+
+impl Usual {
+    /// The one in front of `text`, where nothing follows that could belong to it.
+    #[inline]
+    pub(crate) fn in_front(text: &[u8]) -> Option<Self> {
+        let first = usize::from(text.first() == Some(&b'-'));
+        let (mut at, mut digits, mut point) = (first, 0_u64, None);
+        let next = loop {
+            match text.get(at) {
+                Some(digit @ b'0'..=b'9') => {
+                    digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+                }
+                Some(b'.') if point.is_none() && at > first => point = Some(at),
+                next => break next,
+            }
+            at += 1;
+        };
+        let whole = point.unwrap_or(at) - first;
+        let scale = point.map_or(0, |it| at - it - 1);
+        let is_one =
+            whole > 0 && (whole == 1 || text[first] != b'0') && (scale > 0 || point.is_none());
+        let ends = !next.is_some_and(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it));
+        let is_usual = is_one && ends && whole + scale <= DIGITS_MAX;
+        is_usual.then_some(Self { is_negative: first > 0, digits, scale, len: at })
+    }
+
+    /// As a whole number, if it is written as one.
+    #[inline]
+    pub(crate) fn whole(&self) -> Option<i64> {
+        let number = self.digits as i64;
+        (self.scale == 0).then_some(if self.is_negative { -number } else { number })
+    }
+
+    /// As [`float`] reads it, where a division is all that it takes.
+    #[inline]
+    pub(crate) fn float(&self) -> Option<f64> {
+        let magnitude = self.digits as f64 / TENS[self.scale];
+        let signed = if self.is_negative { -magnitude } else { magnitude };
+        (self.digits <= EXACT_MAX).then_some(signed)
+    }
+
+    /// The same of [`single`].
+    #[inline]
+    pub(crate) fn single(&self) -> Option<f32> {
+        self.float().and_then(narrowed)
+    }
+}
+
+/// The narrow float that is nearest to what a wide one was rounded from, where the wide one tells.
+#[inline]
+fn narrowed(wide: f64) -> Option<f32> {
     // Only halfway between two narrow ones does it matter what the wide one was rounded from: those have a
     // bit more, and no other below it.
     const BELOW: u64 = (1 << 29) - 1;
     const HALFWAY: u64 = 1 << 28;
-    let wide = plain(text).filter(|it| it.to_bits() & BELOW != HALFWAY);
-    wide.map(|it| it as f32).or_else(|| str::from_utf8(text).ok()?.parse().ok())
+    (wide.to_bits() & BELOW != HALFWAY).then_some(wide as f32)
 }
 
 /// One without an exponent whose digits are a float themselves, as is the power of ten that they are
@@ -111,6 +173,42 @@ mod tests {
         assert_eq!(float(text.as_bytes()).map(f64::to_bits), expected, "{text:?}");
         let expected = text.parse::<f32>().ok().map(f32::to_bits);
         assert_eq!(single(text.as_bytes()).map(f32::to_bits), expected, "{text:?}");
+        for behind in ["", ",1", " 1", "}", "]5"] {
+            let text_and_more = format!("{text}{behind}");
+            let Some(usual) = Usual::in_front(text_and_more.as_bytes()) else { continue };
+            assert_eq!(&text_and_more[..usual.len], text);
+            assert!(serde_json::from_str::<serde_json::Value>(text).is_ok(), "{text:?}");
+            let is_same = |found: Option<u64>, expected: Option<u64>| {
+                found.is_none_or(|it| Some(it) == expected)
+            };
+            let wide = usual.float().map(f64::to_bits);
+            assert!(is_same(wide, float(text.as_bytes()).map(f64::to_bits)), "{text:?}");
+            let narrow = usual.single().map(|it| u64::from(it.to_bits()));
+            assert!(
+                is_same(narrow, single(text.as_bytes()).map(|it| u64::from(it.to_bits()))),
+                "{text:?}"
+            );
+            assert!(is_same(
+                usual.whole().map(|it| it as u64),
+                whole(text.as_bytes()).map(|it| it as u64)
+            ));
+        }
+    }
+
+    #[test]
+    fn usual_numbers_are_read_with_what_follows() {
+        let len = |text: &str| Usual::in_front(text.as_bytes()).map(|it| it.len);
+        for usual in ["0", "-0", "12", "0.5", "-12.25", "999999999999999999", "0.12345678901234567"]
+        {
+            assert_eq!(len(&format!("{usual}, 1")), Some(usual.len()), "{usual}");
+        }
+        let others = [
+            "", "-", ".5", "1.", "-.5", "01", "00", "1.2.3", "1e5", "1E5", "1.5e5", "5x", "1-",
+            "+1",
+        ];
+        for other in others.into_iter().chain(["1234567890123456789", "0.123456789012345678"]) {
+            assert_eq!(len(other), None, "{other}");
+        }
     }
 
     #[test]

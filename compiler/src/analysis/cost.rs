@@ -4,7 +4,7 @@ use super::{catalog::Catalog, live::live, parts, size};
 use model::Figure;
 use plan::{
     Arg, Binary, DType, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Type, Unary, VarId,
-    parts::Site,
+    clean::choice, parts::Site,
 };
 
 /// A node of a whole chunk at once, for each record and byte written. Assumed: at memory's speed.
@@ -48,6 +48,7 @@ impl<'a> Prices<'a> {
         };
         let elements = bytes / self.graph.ty(id).dtype().map_or(1, plan::DType::size) as f64;
         match self.graph.expr(id) {
+            Expr::Select(..) if choice(self.graph, id).is_some() => 0.0,
             Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) | Expr::Else { .. } => {
                 0.0
             }
@@ -88,6 +89,10 @@ impl<'a> Prices<'a> {
             Expr::Call { function, .. } if self.catalog.has(function, Property::Crops) => 0,
             Expr::Call { function, .. } if self.catalog.has(function, Property::Moves) => 1,
             Expr::Else { value, .. } => return self.copy(*value),
+            Expr::Select(..) => match choice(self.graph, id) {
+                Some((_, value)) => return self.copy(value),
+                None => return 0.0,
+            },
             _ => return 0.0,
         };
         COPY_NS[order] * self.sizes[id].value
@@ -139,6 +144,8 @@ fn chances(graph: &Graph, roots: &[ExprId]) -> Vec<f64> {
             *chance = f64::min(*chance + own * share, 1.0);
         };
         match expr {
+            // Assumed: what a source could read itself it has read.
+            Expr::Select(..) if let Some((_, value)) = choice(graph, id) => need(value, 1.0),
             Expr::Select(condition, a, b) => {
                 need(*condition, 1.0);
                 let share = if graph.ty(*condition).shape() == Some(&[]) { 0.5 } else { 1.0 };

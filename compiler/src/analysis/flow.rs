@@ -8,7 +8,10 @@ use super::{
     size,
 };
 use model::Figure;
-use plan::{Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform};
+use plan::{
+    Code, Entry, ExprId, Field, IdVec, Property, RaggedField, Records, Stage, StageId, Transform,
+    Type, TypedColumns, Untyped,
+};
 
 /// A record at one stage.
 #[derive(Debug, Clone)]
@@ -33,7 +36,10 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
     let mut flows: IdVec<StageId, Flow> = IdVec::new();
     for (_, stage) in stages.iter() {
         let flow = match &stage.code {
-            Code::Source { entry, .. } => source(stage, entry, catalog),
+            Code::Source { entry, .. } => {
+                let (columns, ns) = source(entry, &stage.columns, catalog);
+                Flow { columns, makes: 1.0, ns }
+            }
             Code::Transform(it) => transform(it, &flows[stage.inputs[0]].columns, catalog),
             Code::Operator { entry, args, .. } => {
                 let role = operator(entry, args, stage.inputs.len(), catalog);
@@ -54,17 +60,41 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
     flows
 }
 
-fn source(stage: &Stage, entry: &str, catalog: &Catalog) -> Flow {
-    let columns: Vec<Figure> = stage.columns.iter().map(|it| size::of_type(&it.ty)).collect();
+/// Bytes of the columns that leave a source, and nanoseconds for each of its records.
+pub(crate) fn source(entry: &str, fields: &[Field], catalog: &Catalog) -> (Vec<Figure>, f64) {
+    let entry = catalog.source(entry);
+    let properties = entry.map_or(&[][..], |it| it.properties);
+    let typed = properties.iter().find_map(|it| match it {
+        Property::TypedColumns(it) => Some(*it),
+        _ => None,
+    });
+    let size = |it: &Field| match typed {
+        // Assumed: what the source could read itself it has read.
+        Some(typed) if it.name == typed.rest => Figure::assumed(0.0),
+        _ => size::of_type(&it.ty),
+    };
+    let columns: Vec<Figure> = fields.iter().map(size).collect();
     let bytes: f64 = columns.iter().map(|it| it.value).sum();
-    let cost =
-        catalog.source(entry).map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * bytes);
-    Flow { columns, makes: 1.0, ns: cost }
+    let own = entry.map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * bytes);
+    (columns, own + typed.map_or(0.0, |it| reading(it, fields)))
+}
+
+/// Nanoseconds in which a source reads what its untyped field holds.
+fn reading(typed: &TypedColumns, fields: &[Field]) -> f64 {
+    let is_read =
+        |it: &&Field| it.name.strip_prefix(typed.field).is_some_and(|it| it.starts_with('/'));
+    match fields.iter().filter(is_read).count() {
+        0 => 0.0,
+        n => {
+            let record = size::of_type(&Type::Untyped(Untyped::Json)).value;
+            typed.cost.ns_call * n as f64 + typed.cost.ns_byte_in * record
+        }
+    }
 }
 
 fn transform(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> Flow {
     let mut prices = Prices::new(&transform.graph, columns, catalog);
-    prices.vector = transform.vector;
+    prices.vector = transform.vector || transform.clean_vector;
     let (columns, makes) = written(&transform.outputs, &prices);
     let roots: Vec<ExprId> =
         transform.filters.iter().copied().chain(output_roots(&transform.outputs)).collect();

@@ -195,12 +195,8 @@ impl Known<'_> {
     }
 
     fn source(&self, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {
-        let bytes: Vec<Figure> = op.output.iter().map(|it| size::of_type(&it.ty)).collect();
+        let (bytes, ns) = flow::source(entry, &op.output, self.catalog);
         let all: Figure = bytes.iter().copied().sum();
-        let ns = self
-            .catalog
-            .source(entry)
-            .map_or(0.0, |it| it.cost.ns_call + it.cost.ns_byte_out * all.value);
         (bytes, vec![call(entry, 1.0, ns, all)])
     }
 
@@ -228,7 +224,8 @@ impl Known<'_> {
     /// Whether an operator's input is computed a whole chunk at a time.
     fn at_once(&self, id: OpId) -> bool {
         let stages = &self.lowered.stages_of[id];
-        !stages.is_empty() && stages.iter().all(|it| self.transform(*it, |it| it.vector))
+        !stages.is_empty()
+            && stages.iter().all(|it| self.transform(*it, |it| it.vector || it.clean_vector))
     }
 
     /// The stage that writes into an operator's batch, where one does.

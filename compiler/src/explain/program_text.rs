@@ -55,6 +55,7 @@ fn head(stage: &Stage) -> String {
                 (true, _) => "read",
                 _ if it.foreign => "transform outside",
                 (_, true) => "transform at once",
+                _ if it.clean_vector => "transform at once if clean",
                 _ => "transform",
             };
             format!("{kind} {inputs}")

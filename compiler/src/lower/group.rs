@@ -8,6 +8,7 @@ use super::graft::Graft;
 use crate::analysis::live::{live, output_roots};
 use plan::{
     Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Otherwise, Policy, Records, StageId,
+    clean::Clean,
 };
 use std::collections::BTreeMap;
 
@@ -99,6 +100,7 @@ impl<'a> Grouping<'a> {
     /// Appends the step `op`. After a `flat_map` there is no other.
     pub(crate) fn step(&mut self, id: OpId, op: &Op) {
         self.group.graph.parts |= op.graph.parts;
+        self.group.graph.clean |= op.graph.clean;
         match &op.kind {
             OpKind::Map { outputs } => {
                 self.columns = self.values(id, op, outputs);
@@ -219,7 +221,7 @@ impl Group {
         (roots, inputs): (&[ExprId], &[Field]),
     ) -> (Self, Vec<ExprId>) {
         let mut graph = Graph::default();
-        graph.parts = self.graph.parts;
+        (graph.parts, graph.clean) = (self.graph.parts, self.graph.clean);
         let mut graft = Graft::keeping_vars(&self.graph, &mut graph);
         carried.iter().zip(0..).for_each(|(&id, i)| graft.cut(id, i));
         let keeps: Vec<ExprId> = filters.iter().map(|it| it.keep).collect();
@@ -246,6 +248,21 @@ impl Group {
             ..self.clone()
         };
         (part, outputs)
+    }
+
+    /// What it computes of a clean chunk (`plan::clean`), where that is something else.
+    pub(crate) fn clean(&self) -> Option<Self> {
+        let clean = Clean::of(&self.graph, &self.roots())?;
+        let mut group = Self { graph: clean.graph.clone(), ..self.clone() };
+        group.filters.iter_mut().for_each(|it| it.keep = clean.stands(it.keep));
+        let rename = |it: &mut ExprId| *it = clean.stands(*it);
+        match &mut group.outputs {
+            Records::Listed(lists) => lists.iter_mut().flatten().for_each(rename),
+            Records::Counted { count, outputs, .. } => {
+                [count].into_iter().chain(outputs).for_each(rename);
+            }
+        }
+        Some(group)
     }
 
     /// `value`, where a fault is dealt with as `policy` says.

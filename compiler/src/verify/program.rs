@@ -212,6 +212,10 @@ impl Check<'_> {
         if code.vector {
             self.at_once(code)?;
         }
+        if code.clean_vector {
+            let (clean, _) = code.clean().ok_or("no column makes a chunk a clean one")?;
+            self.at_once(&clean)?;
+        }
         if let Some(rows) = code.into_batch {
             self.in_batch(code, rows)?;
         }

@@ -49,7 +49,7 @@ impl Compiled {
     ) {
         let names = machine.culprit().map(|it| made_of(&self.files, it)).unwrap_or_default();
         let found = |&name: &ExprId| {
-            let found = machine.find(&self.nodes, subject, name).ok()?;
+            let found = machine.find(&self.values.nodes, subject, name).ok()?;
             Some(found.as_str().to_owned()).filter(|it| !it.is_empty())
         };
         let found: Option<Vec<String>> = names.iter().map(found).collect();

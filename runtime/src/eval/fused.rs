@@ -7,7 +7,6 @@ use super::{
     arith::{broadcast, joined_axes, stretched},
     code::{Listed, MachineCode, Prepared},
     nodes::Node,
-    wanted,
 };
 use crate::{Fault, MAX_RANK, Out, Shape, Tensor, VALUE_BYTES_MAX};
 use codegen::{
@@ -210,9 +209,13 @@ fn library(prepared: &Prepared, host: &Target) -> Option<Result<Library, Refused
 fn all_groups(program: &Program) -> impl Iterator<Item = (usize, &Stage, &Transform, Vec<Group>)> {
     program.stages.iter().filter_map(|(id, stage)| {
         let Code::Transform(transform) = &stage.code else { return None };
-        let groups = groups(&transform.graph, &wanted(transform), way(transform.vector));
+        let groups = groups_of(transform);
         Some((id.row(), stage, transform, groups))
     })
+}
+
+fn groups_of(transform: &Transform) -> Vec<Group> {
+    groups(&transform.graph, &transform.wanted(), way(transform.vector))
 }
 
 /// The machine code of every group of `program`, to be read.
@@ -268,10 +271,16 @@ fn compiled_for(prepared: &Prepared) -> Result<(Target, String), Refused> {
 pub(super) fn precompiled(program: &Program, cpu: &str) -> Result<Ahead, String> {
     let target = Target::named(cpu).map_err(|it| it.to_string())?;
     let mut loops = Vec::new();
-    for (.., transform, groups) in all_groups(program) {
+    let mut add = |groups: Vec<Group>, transform: &Transform| {
         for group in groups {
             loops.extend((!transform.vector).then(|| group.body.clone().strided()));
             loops.push(group.body);
+        }
+    };
+    for (.., transform, groups) in all_groups(program) {
+        add(groups, transform);
+        if let Some((clean, _)) = transform.clean() {
+            add(groups_of(&clean), &clean);
         }
     }
     Ok(ahead(&target, cpu, &loops))

@@ -35,7 +35,11 @@ pub(crate) use nodes::Tap;
 use plan::{DType, ExprId, Field, IdVec, Policy, Records, Stage, Transform, VarId, parts::Keep};
 pub(crate) use policy::Lost;
 pub(crate) use spare::Spare;
-use std::{slice, sync::Arc, time::Instant};
+use std::{
+    slice,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 pub use timing::{CallStats, Calls};
 
 /// What a transform needs from outside when it is made.
@@ -60,17 +64,18 @@ pub(crate) struct Compiled {
     /// What its steps are called, and in which of them each node is written.
     names: Vec<Name>,
     steps: Vec<u32>,
-    nodes: IdVec<ExprId, Node>,
+    values: Values,
+    /// The same of a clean chunk (`plan::clean`), by which columns one is known.
+    clean: Option<(Vec<u32>, Values)>,
+    /// Whether a value is kept from epoch to epoch.
+    keeps: OnceLock<()>,
     n_vars: u32,
-    filters: Vec<ExprId>,
-    outputs: Records,
     columns: Vec<Field>,
     /// Dtype and extents of each, where the type fixes them.
     fixed: Vec<Option<(DType, Shape)>>,
     on_fault: Policy,
     /// What was read from a file, and what names it.
     files: Vec<File>,
-    vector: bool,
     spare: Option<Spare>,
     spare_key: u64,
     /// Sources of the program, which know their records by name.
@@ -83,6 +88,26 @@ pub(crate) struct Compiled {
     outside: Option<Arc<dyn Outside>>,
     /// See [`Compiled::register_bytes`].
     register_bytes: u64,
+}
+
+/// What is computed of a record: values by their numbers in the stage's graph.
+struct Values {
+    nodes: IdVec<ExprId, Node>,
+    filters: Vec<ExprId>,
+    outputs: Records,
+    /// Whether a chunk is computed at once.
+    vector: bool,
+}
+
+impl Values {
+    fn new(transform: &Transform, around: &Surroundings<'_>) -> Result<Self, Failure> {
+        let mut nodes = nodes::prepare(&transform.graph, around)?;
+        let wanted = transform.wanted();
+        wanted.iter().for_each(|&id| nodes[id].users += 1);
+        around.jit.fuse(&mut nodes, &transform.graph, (&wanted, transform.vector));
+        let (filters, outputs) = (transform.filters.clone(), transform.outputs.clone());
+        Ok(Self { nodes, filters, outputs, vector: transform.vector })
+    }
 }
 
 /// A worker's own memory for one stage.
@@ -113,26 +138,25 @@ impl Compiled {
         spare: Option<Spare>,
         around: &Surroundings<'_>,
     ) -> Result<Self, Failure> {
-        let mut nodes = nodes::prepare(&transform.graph, around)?;
-        let outputs = transform.outputs.clone();
-        each_output(&outputs, |id| nodes[id].users += 1);
-        transform.filters.iter().for_each(|&id| nodes[id].users += 1);
-        around.jit.fuse(&mut nodes, &transform.graph, (&wanted(transform), transform.vector));
-        let register_bytes = nodes::register_bytes(&nodes, &transform.graph, &wanted(transform));
+        let values = Values::new(transform, around)?;
+        // A record that takes another's place may be one that is not clean.
+        let clean = transform.clean().filter(|_| spare.is_none());
+        let clean = clean.map(|(it, columns)| Ok((columns, Values::new(&it, around)?)));
+        let (nodes, wanted) = (&values.nodes, transform.wanted());
+        let register_bytes = nodes::register_bytes(nodes, &transform.graph, &wanted);
         Ok(Self {
             register_bytes,
             name: Name::of(stage),
             names: Name::each(stage),
             steps: transform.steps.clone(),
-            nodes,
+            values,
+            clean: clean.transpose()?,
+            keeps: OnceLock::new(),
             n_vars: transform.graph.n_vars,
-            filters: transform.filters.clone(),
-            outputs,
             columns: stage.columns.clone(),
             fixed: stage.columns.iter().map(fixed).collect(),
             on_fault: transform.on_fault,
             files: files::of(transform),
-            vector: transform.vector,
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
             sources: around.sources.iter().flatten().cloned().collect(),
@@ -146,7 +170,7 @@ impl Compiled {
     /// Memory for one worker.
     pub(crate) fn registers(&self) -> Registers {
         let chain = self.spare.iter().flat_map(|it| &it.chain).map(|it| it.registers()).collect();
-        let machine = Machine::new(&self.nodes, self.n_vars, (self.is_measured, &self.pool));
+        let machine = Machine::new(&self.values.nodes, self.n_vars, (self.is_measured, &self.pool));
         Registers { machine, row_bytes: Vec::new(), chain }
     }
 
@@ -163,10 +187,11 @@ impl Compiled {
         let begin = Instant::now();
         let mut done = None;
         let mut run = || {
-            done = Some(match (self.vector, to) {
-                (true, _) => self.run_at_once(&mut registers.machine, chunk, to),
-                (false, Some(to)) => self.run_into(registers, chunk, to, lost),
-                (false, None) => self.run_each(registers, chunk, lost),
+            let values = self.values_of(chunk);
+            done = Some(match (values.vector, to) {
+                (true, _) => self.run_at_once(values, &mut registers.machine, (chunk, to)),
+                (false, Some(to)) => self.run_into((values, registers), (chunk, to), lost),
+                (false, None) => self.run_each((values, registers), chunk, lost),
             });
         };
         match &self.outside {
@@ -179,19 +204,36 @@ impl Compiled {
         done
     }
 
+    /// What is computed of the records of `chunk`.
+    fn values_of(&self, chunk: &Chunk) -> &Values {
+        let all_true = |it: &u32| {
+            let column = chunk.columns[*it as usize].as_slice::<bool>();
+            column.is_some_and(|it| !it.contains(&false))
+        };
+        match &self.clean {
+            // What is kept hangs on the other values.
+            Some((columns, values)) if self.keeps.get().is_none() => {
+                if columns.iter().all(all_true) { values } else { &self.values }
+            }
+            _ => &self.values,
+        }
+    }
+
     /// Keeps a value from epoch to epoch, or spares one that only such a one needs; `false` where
     /// there is no such value, or it cannot be spared.
     pub(crate) fn keep(&self, id: ExprId, tap: Tap) -> bool {
+        let _ = self.keeps.set(());
+        let Values { nodes, vector, .. } = &self.values;
         if tap.keep == Keep::Index {
-            let mut parts = self.nodes.iter().filter_map(|it| it.1.straight.as_ref());
+            let mut parts = nodes.iter().filter_map(|it| it.1.straight.as_ref());
             let part = parts.find(|it| it.is_part && it.whole == id);
             return part.is_some_and(|it| it.index.set(tap).is_ok());
         }
-        let node = self.nodes.get(id).filter(|_| !self.vector);
+        let node = nodes.get(id).filter(|_| !vector);
         let node = node.filter(|it| !tap.is_spared || it.dtype.is_some_and(DType::is_text));
         let keeps = node.is_some_and(|it| it.tap.set(tap).is_ok());
         if keeps {
-            self.nodes.iter().filter_map(|it| it.1.fused.as_ref()).for_each(|it| it.give_way(id));
+            nodes.iter().filter_map(|it| it.1.fused.as_ref()).for_each(|it| it.give_way(id));
         }
         keeps
     }
@@ -209,7 +251,7 @@ impl Compiled {
 
     /// Whether it computes a whole chunk at a time.
     pub(crate) fn is_at_once(&self) -> bool {
-        self.vector
+        self.values.vector
     }
 
     /// Whether it calls functions outside.
@@ -225,7 +267,7 @@ impl Compiled {
     /// Record by record, into a new chunk.
     fn run_each(
         &self,
-        registers: &mut Registers,
+        (values, registers): (&Values, &mut Registers),
         chunk: &Chunk,
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
@@ -237,7 +279,7 @@ impl Compiled {
         for row in 0..chunk.rows {
             let (kept, n_lost) = (out.rows(), lost.len());
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
-                let appended = self.append(machine, subject, &mut out);
+                let appended = values.append(machine, subject, &mut out);
                 if appended.is_err() {
                     out.truncate(kept);
                 }
@@ -254,12 +296,11 @@ impl Compiled {
     /// Record by record, each into its row of a batch.
     fn run_into(
         &self,
-        registers: &mut Registers,
-        chunk: &Chunk,
-        to: &Destination,
+        (values, registers): (&Values, &mut Registers),
+        (chunk, to): (&Chunk, &Destination),
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
-        let Records::Listed(lists) = &self.outputs else {
+        let Records::Listed(lists) = &values.outputs else {
             unreachable!("a batch is written into by a map")
         };
         let mut ids = Builder::new(&plan::Type::scalar(DType::U64), chunk.rows, &self.pool);
@@ -269,7 +310,7 @@ impl Compiled {
                 ids.truncate(kept);
                 for (column, &id) in lists[0].iter().enumerate() {
                     let mut out = self.slot(to, column, row, 1, None);
-                    machine.find_into(&self.nodes, subject, id, &mut out)?;
+                    machine.find_into(&values.nodes, subject, id, &mut out)?;
                 }
                 ids.push_scalar(subject.id());
                 Ok(())
@@ -319,6 +360,78 @@ impl Compiled {
         Out::slot(dtype, all, room)
     }
 
+    /// All records at once: every node is a scalar, total and cheap.
+    fn run_at_once(
+        &self,
+        values: &Values,
+        machine: &mut Machine,
+        (chunk, to): (&Chunk, Option<&Destination>),
+    ) -> Result<Chunk, Failure> {
+        let Records::Listed(lists) = &values.outputs else {
+            unreachable!("a chunk at once is not multiplied")
+        };
+        machine.next_record();
+        machine.timing.next(chunk.rows as u64);
+        let subject = Subject { chunk, row: None };
+        let done = match to {
+            Some(to) => self.at_once_into(values, (machine, subject), &lists[0], to),
+            None => self.at_once(values, (machine, subject), &lists[0]),
+        };
+        done.map_err(|stop| {
+            let (Stop::Fault(fault) | Stop::Policy(fault, _)) = stop;
+            Failure::Program(format!("{}: a total computation failed: {fault}", self.name.label))
+        })
+    }
+
+    fn at_once_into(
+        &self,
+        values: &Values,
+        (machine, subject): (&mut Machine, Subject<'_>),
+        outputs: &[ExprId],
+        to: &Destination,
+    ) -> Result<Chunk, Stop> {
+        let rows = subject.chunk.rows;
+        for (column, &id) in outputs.iter().enumerate() {
+            let mut out = self.slot(to, column, 0, rows, Some(rows));
+            values.fill(machine, subject, id, &mut out)?;
+        }
+        Ok(self.batch_rows(subject.chunk, to, subject.chunk.ids.clone()))
+    }
+
+    fn at_once(
+        &self,
+        values: &Values,
+        (machine, subject): (&mut Machine, Subject<'_>),
+        outputs: &[ExprId],
+    ) -> Result<Chunk, Stop> {
+        let chunk = subject.chunk;
+        let mut columns = Vec::with_capacity(outputs.len());
+        for (field, &id) in self.columns.iter().zip(outputs) {
+            columns.push(match &values.nodes[id].code {
+                nodes::Code::Column(i) => chunk.columns[*i].clone(),
+                _ => {
+                    let mut column = Builder::new(&field.ty, chunk.rows, &self.pool);
+                    let dtype = column.dtype();
+                    let room = column.scalars(chunk.rows);
+                    let mut out = Out::slot(dtype, Shape::new(&[chunk.rows]), room);
+                    values.fill(machine, subject, id, &mut out)?;
+                    column.finish()
+                }
+            });
+        }
+        let all = Chunk { rows: chunk.rows, epoch: chunk.epoch, ids: chunk.ids.clone(), columns };
+        match values.kept(machine, subject)? {
+            Some(kept) if kept.len() < chunk.rows => {
+                let mut out = ChunkBuilder::new(&self.columns, kept.len(), chunk.epoch, &self.pool);
+                out.gather(&all, &kept);
+                Ok(out.finish())
+            }
+            _ => Ok(all),
+        }
+    }
+}
+
+impl Values {
     /// Appends what becomes of one record: nothing where a filter says so.
     fn append(
         &self,
@@ -371,76 +484,6 @@ impl Compiled {
         }
         out.ids.push_scalar(id);
         Ok(())
-    }
-
-    /// All records at once: every node is a scalar, total and cheap.
-    fn run_at_once(
-        &self,
-        machine: &mut Machine,
-        chunk: &Chunk,
-        to: Option<&Destination>,
-    ) -> Result<Chunk, Failure> {
-        let Records::Listed(lists) = &self.outputs else {
-            unreachable!("a chunk at once is not multiplied")
-        };
-        machine.next_record();
-        machine.timing.next(chunk.rows as u64);
-        let subject = Subject { chunk, row: None };
-        let done = match to {
-            Some(to) => self.at_once_into(machine, subject, &lists[0], to),
-            None => self.at_once(machine, subject, &lists[0]),
-        };
-        done.map_err(|stop| {
-            let (Stop::Fault(fault) | Stop::Policy(fault, _)) = stop;
-            Failure::Program(format!("{}: a total computation failed: {fault}", self.name.label))
-        })
-    }
-
-    fn at_once_into(
-        &self,
-        machine: &mut Machine,
-        subject: Subject<'_>,
-        outputs: &[ExprId],
-        to: &Destination,
-    ) -> Result<Chunk, Stop> {
-        let rows = subject.chunk.rows;
-        for (column, &id) in outputs.iter().enumerate() {
-            let mut out = self.slot(to, column, 0, rows, Some(rows));
-            self.fill(machine, subject, id, &mut out)?;
-        }
-        Ok(self.batch_rows(subject.chunk, to, subject.chunk.ids.clone()))
-    }
-
-    fn at_once(
-        &self,
-        machine: &mut Machine,
-        subject: Subject<'_>,
-        outputs: &[ExprId],
-    ) -> Result<Chunk, Stop> {
-        let chunk = subject.chunk;
-        let mut columns = Vec::with_capacity(outputs.len());
-        for (field, &id) in self.columns.iter().zip(outputs) {
-            columns.push(match &self.nodes[id].code {
-                nodes::Code::Column(i) => chunk.columns[*i].clone(),
-                _ => {
-                    let mut column = Builder::new(&field.ty, chunk.rows, &self.pool);
-                    let dtype = column.dtype();
-                    let room = column.scalars(chunk.rows);
-                    let mut out = Out::slot(dtype, Shape::new(&[chunk.rows]), room);
-                    self.fill(machine, subject, id, &mut out)?;
-                    column.finish()
-                }
-            });
-        }
-        let all = Chunk { rows: chunk.rows, epoch: chunk.epoch, ids: chunk.ids.clone(), columns };
-        match self.kept(machine, subject)? {
-            Some(kept) if kept.len() < chunk.rows => {
-                let mut out = ChunkBuilder::new(&self.columns, kept.len(), chunk.epoch, &self.pool);
-                out.gather(&all, &kept);
-                Ok(out.finish())
-            }
-            _ => Ok(all),
-        }
     }
 
     /// Writes one value for each record, also where one serves all.
@@ -497,21 +540,4 @@ impl Subject<'_> {
 
 fn fixed(field: &Field) -> Option<(DType, Shape)> {
     Some((field.ty.dtype()?, Shape::new(&field.ty.fixed()?)))
-}
-
-/// The values that a transform is made for.
-fn wanted(transform: &Transform) -> Vec<ExprId> {
-    let mut wanted = transform.filters.clone();
-    each_output(&transform.outputs, |id| wanted.push(id));
-    wanted
-}
-
-fn each_output(outputs: &Records, mut visit: impl FnMut(ExprId)) {
-    match outputs {
-        Records::Listed(lists) => lists.iter().flatten().for_each(|&id| visit(id)),
-        Records::Counted { count, outputs, .. } => {
-            visit(*count);
-            outputs.iter().for_each(|&id| visit(id));
-        }
-    }
 }

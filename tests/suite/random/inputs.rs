@@ -124,10 +124,20 @@ fn words() -> String {
     lines.collect()
 }
 
+/// Lines with the same fields, and every now and then one that is not as the others.
 fn json() -> String {
-    let lines = (0..20).map(|i| match i % 5 {
+    let lines = (0..24).map(|i| match i % 8 {
         4 => format!("{{\"text\": \"row {i}\"}}\n"),
-        _ => format!("{{\"n\": {i}, \"xs\": [{i}.5, 2], \"text\": \"row {i}\"}}\n"),
+        5 => format!(
+            "{{\"o\": {{\"n\": {i}}}, \"\\u006e\": {i}e0, \"text\": \"a\\tb\", \"n\": null}}\n"
+        ),
+        6 => format!(
+            "{{\"n\": {i}, \"text\": {i}, \"o\": {{\"n\": 1e999, \"n\": 1}}, \"xs\": tru}}\n"
+        ),
+        _ => format!(
+            "{{\"n\": {i}, \"xs\": [{i}.5, 2], \"text\": \"row {i}\", \"o\": {{\"n\": {}}}}}\n",
+            i % 3
+        ),
     });
     lines.collect()
 }

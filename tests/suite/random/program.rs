@@ -180,12 +180,12 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(14) {
+        let (text, records) = match self.dice.below(15) {
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
             4 => ("csv(\"{data}/tables/*.csv\", missing: { age: -1 })", 24),
-            5 => ("jsonl(\"{data}/rows/*.jsonl\")", 22),
+            5 | 8 => ("jsonl(\"{data}/rows/*.jsonl\")", 22),
             6 => ("tfrecord(\"{data}/shards/*.tfrecord\")", 20),
             7 => ("tar(\"{data}/shards/*.tar\")", 18),
             _ => {

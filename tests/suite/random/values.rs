@@ -320,8 +320,9 @@ impl Values<'_> {
             self.fields.iter().filter(|it| it.ty.is_untyped()).map(|it| it.name.clone()).collect();
         if !rows.is_empty() && self.dice.percent(70) {
             let row = self.dice.pick(&rows).clone();
-            return match self.dice.below(3) {
-                0 => row,
+            return match self.dice.below(6) {
+                0 | 1 => row,
+                2 => format!("{row}[\"o\"][\"n\"]"),
                 _ => format!("{row}[\"{}\"]", self.dice.pick(&["n", "xs", "text"])),
             };
         }

@@ -499,6 +499,7 @@ impl Draft {
             reads: false,
             foreign: false,
             vector: false,
+            clean_vector: false,
             into_batch: None,
             another: Vec::new(),
         };

@@ -45,7 +45,8 @@ impl Value {
         Self::from(Tensor::text(DType::Bytes, bytes))
     }
 
-    fn from(tensor: Tensor<'_>) -> Self {
+    /// What a tensor holds.
+    pub(crate) fn from(tensor: Tensor<'_>) -> Self {
         let mut bytes = vec![0; tensor.bytes()];
         tensor.copy_to(&mut bytes);
         Self { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), bytes }

@@ -5,9 +5,12 @@ use super::{
     json::{self, Scan, shown},
     reading,
 };
-use crate::{numbers, prelude::*};
+use crate::{
+    numbers::{self, Usual},
+    prelude::*,
+};
 use half::{bf16, f16};
-use runtime::{Element, MAX_RANK};
+use runtime::{Builder, Element, MAX_RANK};
 
 function! {
     /// Untyped data as a value of the type `to`; `x as f32[n]` is short for it.
@@ -102,6 +105,34 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     ))
 }
 
+/// Moves past a scalar of JSON, and appends it; none where it is none of that dtype.
+pub(super) fn append(dtype: DType, scan: &mut Scan<'_>, to: &mut Builder) -> Option<()> {
+    fn scalar<T: Word>(scan: &mut Scan<'_>, to: &mut Builder) -> Option<()> {
+        let usual = scan.usual().and_then(|it| Some((T::usual(&it)?, it.len)));
+        let value = match usual {
+            Some((value, len)) => {
+                scan.pass(len);
+                value
+            }
+            None => T::read(scan.plain_word()?)?,
+        };
+        to.push_scalar(value);
+        Some(())
+    }
+    macro_rules! by_dtype {
+        ($($name:ident: $ty:ty),+) => {
+            match dtype {
+                DType::Str | DType::Bytes => None,
+                $(DType::$name => scalar::<$ty>(scan, to),)+
+            }
+        };
+    }
+    by_dtype!(
+        Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
+        F16: f16, BF16: bf16, F32: f32, F64: f64
+    )
+}
+
 /// Reads lists in lists: once for their lengths, once for the numbers.
 fn read<T: Word>(json: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
     if axes.is_empty() {
@@ -177,11 +208,18 @@ fn agreed(axes: &[Extent], found: &[Option<usize>]) -> Result<[usize; MAX_RANK],
 /// An element that a number, `true` or `false` of JSON can say.
 trait Word: Element {
     fn read(word: &[u8]) -> Option<Self>;
+
+    /// The same of a number that is usual, where that is quick.
+    fn usual(number: &Usual) -> Option<Self>;
 }
 
 impl Word for bool {
     fn read(word: &[u8]) -> Option<Self> {
         parsed(word)
+    }
+
+    fn usual(_: &Usual) -> Option<Self> {
+        None
     }
 }
 
@@ -198,6 +236,10 @@ macro_rules! integers {
                     None => parsed(word).or_else(|| whole(word)?.try_into().ok()),
                 }
             }
+
+            fn usual(number: &Usual) -> Option<Self> {
+                number.whole()?.try_into().ok()
+            }
         }
     )+};
 }
@@ -212,20 +254,24 @@ fn whole(word: &[u8]) -> Option<i64> {
 }
 
 macro_rules! floats {
-    ($($ty:ty: $read:expr);+) => {$(
+    ($($ty:ty: $read:expr, $usual:expr);+) => {$(
         impl Word for $ty {
             fn read(word: &[u8]) -> Option<Self> {
                 ($read)(word)
+            }
+
+            fn usual(number: &Usual) -> Option<Self> {
+                ($usual)(number)
             }
         }
     )+};
 }
 // The narrow ones through f32, as everywhere.
 floats! {
-    f16: |it: &[u8]| numbers::single(it).map(f16::from_f32);
-    bf16: |it: &[u8]| numbers::single(it).map(bf16::from_f32);
-    f32: numbers::single;
-    f64: numbers::float
+    f16: |it: &[u8]| numbers::single(it).map(f16::from_f32), |it: &Usual| it.single().map(f16::from_f32);
+    bf16: |it: &[u8]| numbers::single(it).map(bf16::from_f32), |it: &Usual| it.single().map(bf16::from_f32);
+    f32: numbers::single, Usual::single;
+    f64: numbers::float, Usual::float
 }
 
 #[cfg(test)]

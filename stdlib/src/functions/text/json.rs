@@ -3,6 +3,8 @@
 //! What is skimmed is checked against the grammar (RFC 8259), and beyond it `NaN`, `Infinity`
 //! and `-Infinity` are read, which Python writes. Nothing recurses with the text's nesting.
 
+pub(crate) mod typed;
+
 use crate::{marks::Marks, prelude::*};
 use memchr::memchr2;
 use runtime::{Skim, Skimmed};
@@ -203,12 +205,17 @@ impl<'a> Scan<'a> {
 
     /// Moves past a list or an object.
     fn nested(&mut self) -> Result<(), Fault> {
+        self.nested_within(0)
+    }
+
+    /// The same of one that stands within `around` others, which count as well.
+    fn nested_within(&mut self, around: u32) -> Result<(), Fault> {
         // One bit for each open bracket: whether it is that of an object.
         let (mut objects, mut depth) = (0_u128, 0);
         loop {
             let opened = self.opened()?;
             if let Some(object) = opened {
-                if depth == DEPTH_MAX {
+                if depth + around == DEPTH_MAX {
                     let detail = format!("JSON is nested more than {DEPTH_MAX} deep");
                     return Err(Fault::new("json-depth", detail));
                 }

@@ -11,7 +11,7 @@ mod folder_of;
 pub(crate) mod guarded;
 mod hash;
 mod index_of;
-mod json;
+pub(crate) mod json;
 mod lower;
 mod members;
 mod name_of;

@@ -161,6 +161,15 @@ fn as_type(text: &str, dtype: DType, shape: &[Extent]) -> Result<Made, Fault> {
     call("as_type", &args, (&[tensor(text), Tensor::nothing()], &ty))
 }
 
+/// What is found in a text by names, outermost first, as a scalar.
+pub(super) fn found(text: &str, path: &[&str], dtype: DType) -> Result<Vec<u8>, Fault> {
+    let mut found = text.to_owned();
+    for name in path {
+        found = field(&found, name)?;
+    }
+    as_type(&found, dtype, &[]).map(|it| it.1)
+}
+
 /// Values of every kind, sound and not.
 pub(super) fn values() -> Vec<Vec<u8>> {
     let values = [

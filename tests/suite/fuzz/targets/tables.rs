@@ -102,10 +102,15 @@ pub(crate) fn lines(bytes: &[u8]) {
     };
     FOLDER.with(|folder| {
         let path = folder.write("file.txt", file);
-        let args = [Arg::Text(path.to_string_lossy().into_owned()), Arg::None];
+        let pattern = Arg::Text(path.to_string_lossy().into_owned());
+        let args =
+            [vec![pattern.clone(), Arg::None], vec![Arg::None; usize::from(way & 1)]].concat();
         let fields = [Field { name: name.to_owned(), ty }];
         let source = source(entry, &args, &fields);
         let found = read(&*source, &fields);
+        if let (1, Ok(rows)) = (way & 1, &found) {
+            typed(&pattern, rows);
+        }
         let lines = text(file).split_inclusive(|it| *it == b'\n').map(without_end);
         let expected: Option<Vec<_>> =
             lines.map(|it| str::from_utf8(it).ok().map(|_| it.to_vec())).collect();
@@ -126,6 +131,40 @@ pub(crate) fn lines(bytes: &[u8]) {
             }
         }
     });
+}
+
+/// Fields of lines that are read by the source: what the evaluator finds in each line, one by one.
+fn typed(pattern: &Arg, lines: &[Row]) {
+    let types = [DType::I64, DType::Str, DType::F32];
+    let wanted = [("/a", &["a"][..]), ("/b/a", &["b", "a"]), ("/n", &["n"])];
+    let field = |name: String, dtype| Field { name, ty: Type::scalar(dtype) };
+    let word = |dtype: DType| Arg::Word(dtype.to_string());
+    for turn in 0..types.len() {
+        let each = || wanted.iter().zip(types.iter().cycle().skip(turn));
+        let named = each().map(|((path, _), dtype)| ((*path).to_owned(), word(*dtype)));
+        let args = [pattern.clone(), Arg::None, Arg::Record(named.collect())];
+        let untyped = Field { name: "row.rest".to_owned(), ty: Type::Untyped(Untyped::Json) };
+        let columns = each().map(|((path, _), dtype)| field(format!("row{path}"), *dtype));
+        let known = field("row.typed".to_owned(), DType::Bool);
+        let fields: Vec<Field> = [untyped].into_iter().chain(columns).chain([known]).collect();
+        let rows = read(&*source("jsonl", &args, &fields), &fields).expect("lines are there");
+        assert_eq!(rows.len(), lines.len());
+        for ((_, row), (_, line)) in rows.iter().zip(lines) {
+            let text = str::from_utf8(&line[0]).expect("it was read as text");
+            let found = each().map(|((_, path), dtype)| super::json::found(text, path, *dtype));
+            match found.collect::<Result<Vec<_>, _>>() {
+                Ok(found) => {
+                    let expected = [vec![Vec::new()], found, vec![vec![1]]].concat();
+                    assert_eq!(*row, expected, "{text}");
+                }
+                Err(_) => {
+                    let (rest, known) = (row.first(), row.last());
+                    let expected = (Some(&line[0]), Some(&vec![0]));
+                    assert_eq!((rest, known), expected, "{text}");
+                }
+            }
+        }
+    }
 }
 
 pub(super) fn source(entry: &str, args: &[Arg], columns: &[Field]) -> Arc<dyn Source> {
@@ -356,7 +395,9 @@ pub(super) fn csvs() -> Vec<Vec<u8>> {
 
 /// Files of lines, some of them of other formats.
 pub(super) fn files() -> Vec<Vec<u8>> {
-    let files: [&[u8]; 8] = [
+    let files: [&[u8]; 10] = [
+        b"{\"a\": 1, \"b\": {\"a\": \"x\"}, \"n\": 1.5}\n{\"n\": 2, \"a\": \"y\", \"b\": {\"a\": 2}}\n{\"a\": 1}\n",
+        b"{\"n\":1e0,\"\\u0061\":\"\\n\",\"b\":{\"c\":[tru],\"a\":3}}\n{\"a\":3,\"a\":4,\"b\":{\"a\":\"\"},\"n\":null}",
         b"one\n\nthree\r\n\r\r\nlast",
         "\u{feff}vier\nf\u{fc}nf\n\u{2028}\n".as_bytes(),
         b"f\xfcnf\nok\n",
