@@ -334,6 +334,11 @@ impl Builder {
         self.buffer.bytes_mut()[at..self.bytes].copy_from_slice(value);
     }
 
+    /// The bytes of the rows written.
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.buffer.bytes()[..self.bytes]
+    }
+
     /// Appends room for a row, to be written by the caller.
     pub fn room(&mut self, shape: Shape) -> &mut [u8] {
         match self.fixed {

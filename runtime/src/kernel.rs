@@ -2,6 +2,7 @@
 
 use crate::{
     Builder, Element, Failure, Fault, Outside, Philox, Shape, Source, Tensor, buffer::Scratch, far,
+    storage::ReadWhole,
 };
 pub use plan::VALUE_BYTES_MAX;
 use plan::{Arg, DType, Type, shown_bytes};
@@ -24,6 +25,8 @@ pub enum Kernel {
     Draw(DrawFn),
     /// Computes a part of what its first argument holds, and uses an index of that, or makes one.
     Indexed(IndexedFn),
+    /// Reads the object whose path is its first argument: of many records at once, where the storage is far.
+    Read(ReadWhole),
 }
 
 /// Reads the arguments, writes the result.
@@ -141,6 +144,7 @@ impl Kernel {
             Self::Seek(seek) => out.copy(&seek(args, &mut Skimmed::default())?),
             Self::Pass(work) => work(args).and_then(|()| out.copy(&args.tensor(0))),
             Self::Indexed(make) => make(args, SideIndex::Absent, out),
+            Self::Read(whole) => whole.read(args.tensor(0).as_str(), out),
         }
     }
 }
@@ -296,6 +300,15 @@ impl<'a> Out<'a> {
             Place::Slot { room, .. } => room.len(),
             Place::Grow(register) => register.tensor().bytes(),
             Place::Row { column, bytes, .. } => column.bytes() - bytes,
+        }
+    }
+
+    /// What was written, which has no gaps.
+    pub(crate) fn written(&self) -> &[u8] {
+        match &self.place {
+            Place::Slot { room, .. } => room,
+            Place::Grow(register) => register.tensor().as_bytes().unwrap_or_default(),
+            Place::Row { column, bytes, .. } => &column.written()[*bytes..],
         }
     }
 

@@ -17,6 +17,7 @@ pub mod os;
 mod random;
 pub mod reads;
 mod source;
+pub mod storage;
 mod tensor;
 pub mod tokens;
 

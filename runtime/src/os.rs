@@ -11,7 +11,7 @@ use std::{fs::File, io, path::Path, ptr, time::Duration};
 ///
 /// # Errors
 /// Those of [`safe_file::open`].
-pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+pub(crate) fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     patiently(|| safe_file::open(path), give_up)
 }
 
@@ -19,7 +19,7 @@ pub fn open(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
 ///
 /// # Errors
 /// Those of [`File::open`].
-pub fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
+pub(crate) fn open_any(path: &Path, give_up: impl FnMut()) -> io::Result<File> {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;

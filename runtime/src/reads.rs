@@ -58,7 +58,7 @@ pub fn hold_back(bytes_per_second: Option<u64>) {
 ///
 /// # Errors
 /// Those of [`Read::read_exact`].
-pub fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
+pub(crate) fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
     let (mut filled, mut behind) = (0, [0]);
     loop {
         // One byte more is asked for: a file gives less only at its end.
@@ -80,7 +80,7 @@ pub fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
 ///
 /// # Errors
 /// Those of [`crate::os::read_exact_at`].
-pub fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
     crate::os::read_exact_at(file, room, offset)?;
     count(room.len() as u64);
     Ok(())

@@ -12,7 +12,9 @@ mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs;
+use std::path::Path;
+
+use runtime::storage::{self, Stat};
 
 pub use natural::natural_order;
 pub use pattern::{Pattern, PatternError};
@@ -196,17 +198,19 @@ impl Listing {
         Some(Beside { first, files: counts[folder], in_root, flat: !deep })
     }
 
-    /// Hands key and metadata of each file to `visit`, in order: what a fingerprint is made of.
+    /// Hands the key of each file, and what is known of it, to `visit`, in order: what a fingerprint is made of.
     ///
     /// # Errors
     /// A file is no longer there.
-    pub fn each_file(&self, visit: &mut dyn FnMut(&str, &fs::Metadata)) -> Result<(), ListError> {
+    pub fn each_file(&self, visit: &mut dyn FnMut(&str, &Stat)) -> Result<(), ListError> {
         let (mut path, mut key) = (String::new(), String::new());
 
         for i in 0..self.len() {
             self.path(i, &mut path);
             self.key(i, &mut key);
-            let found = fs::metadata(&path).map_err(|why| ListError::unreadable(&path, &why))?;
+            let at = Path::new(&path);
+            let found = storage::of(at).stat(at);
+            let found = found.map_err(|why| ListError::unreadable(&path, &why))?;
             visit(&key, &found);
         }
         Ok(())

@@ -13,9 +13,10 @@ pub mod tar;
 pub mod tfrecord;
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::Path;
+
+use runtime::storage;
 
 pub use framing::{Framing, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
@@ -58,7 +59,7 @@ impl FileError {
     pub fn at(path: &Path, place: Place, fault: RecordFault) -> FileError {
         let RecordFault { mut message, help, loses_rest } = fault;
         if let (true, Place::Record(_, byte)) = (loses_rest, place) {
-            let rest = fs::metadata(path).map_or(0, |it| it.len().saturating_sub(byte));
+            let rest = storage::of(path).stat(path).map_or(0, |it| it.bytes.saturating_sub(byte));
             message = format!("{message}; {rest} bytes to the end of the file are lost");
         }
         let path = path.to_string_lossy().into_owned();

@@ -4,6 +4,8 @@
 mod layers;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/storage.rs"]
+mod storage;
 
 use crate::{cases::suite, trial};
 use libtest_mimic::{Failed, Trial};
@@ -41,6 +43,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/layers-of-the-compiler-have-no-circle", layers::of_compiler),
         trial("tidy/layers-of-the-driver-have-no-circle", layers::of_driver),
         trial("tidy/entries-are-not-known-by-name", names::unnamed),
+        trial("tidy/data-are-opened-by-storages-alone", storage::alone),
         trial("tidy/every-library-file-is-listed", listed),
         trial("tidy/no-file-is-long", short),
         trial("tidy/every-code-is-told-once", codes),

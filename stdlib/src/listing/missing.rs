@@ -2,8 +2,9 @@
 //! other folders, files with another extension.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use runtime::storage::{self, Kind};
 
 use super::glob::extension_start;
 use super::natural::natural_order;
@@ -24,11 +25,11 @@ const FOLDERS_MAX: usize = 4;
 
 /// Counts the extensions of the files in a folder and nearby below it, so that an example fits what is there.
 fn extensions_below(folder: &Path, depth: usize, counts: &mut BTreeMap<String, usize>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = storage::of(folder).list(folder) else { return };
     let mut paths: Vec<PathBuf> =
-        entries.take(ENTRIES_MAX).filter_map(|it| Some(it.ok()?.path())).collect();
+        entries.take(ENTRIES_MAX).filter_map(|it| Some(folder.join(it.ok()?.name()))).collect();
     paths.sort();
-    for path in paths.iter().filter(|it| it.is_file()) {
+    for path in paths.iter().filter(|it| is(it, Kind::File)) {
         let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         let is_plain = extension.chars().all(|it| it.is_ascii_alphanumeric());
         if !extension.is_empty() && extension.len() <= 8 && is_plain {
@@ -36,16 +37,21 @@ fn extensions_below(folder: &Path, depth: usize, counts: &mut BTreeMap<String, u
         }
     }
     let Some(depth) = depth.checked_sub(1) else { return };
-    for path in paths.iter().filter(|it| it.is_dir()).take(FOLDERS_MAX) {
+    for path in paths.iter().filter(|it| is(it, Kind::Folder)).take(FOLDERS_MAX) {
         extensions_below(path, depth, counts);
     }
+}
+
+/// Whether that is at a path.
+fn is(path: &Path, kind: Kind) -> bool {
+    storage::of(path).stat(path).is_ok_and(|it| it.kind == kind)
 }
 
 /// The error for a pattern without files, after a look around.
 pub(super) fn explain(pattern: &Pattern) -> ListError {
     let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
-    let help = match (pattern.plain_file(), root.is_dir()) {
-        (Some(file), true) if root.join(file).is_dir() => {
+    let help = match (pattern.plain_file(), is(root, Kind::Folder)) {
+        (Some(file), true) if is(&root.join(file), Kind::Folder) => {
             let folder = pattern.text();
             let mut counts = BTreeMap::new();
             extensions_below(&root.join(file), DEPTH_MAX, &mut counts);
@@ -70,12 +76,13 @@ pub(super) fn explain(pattern: &Pattern) -> ListError {
 
 /// What to say where the root itself is missing: which part of it is not there.
 fn missing_folder(root: &Path) -> String {
-    if let Some(file) = root.ancestors().find(|it| it.is_file()) {
+    if let Some(file) = root.ancestors().find(|it| is(it, Kind::File)) {
         return format!("`{}` is a file, not a folder", file.display());
     }
 
+    let exists = |it: &Path| storage::of(it).stat(it).is_ok();
     let there =
-        root.ancestors().skip(1).find(|it| it.exists() || *it == Path::new("")).unwrap_or(root);
+        root.ancestors().skip(1).find(|it| exists(it) || *it == Path::new("")).unwrap_or(root);
     let rest = root.strip_prefix(there).unwrap_or(root);
     let first = rest.components().next().map(|it| it.as_os_str().to_string_lossy().into_owned());
     let first = first.unwrap_or_default();
@@ -89,10 +96,12 @@ fn missing_folder(root: &Path) -> String {
 
 /// What to say where a name is missing in a folder.
 fn beside(folder: &Path, name: &str) -> String {
-    let mut names: Vec<String> = fs::read_dir(or_current(folder))
+    let folder_read = or_current(folder);
+    let mut names: Vec<String> = storage::of(folder_read)
+        .list(folder_read)
         .into_iter()
         .flat_map(|entries| entries.flatten().take(SURVEY_MAX))
-        .map(|it| it.file_name().to_string_lossy().into_owned())
+        .map(|it| it.name().to_string_lossy().into_owned())
         .filter(|it| !it.starts_with('.'))
         .collect();
     if let Some(near) = plan::nearest(name, &names.iter().map(String::as_str).collect::<Vec<_>>()) {
@@ -158,18 +167,18 @@ impl Survey {
         let mut waiting = vec![root.to_owned()];
 
         while let Some(folder) = waiting.pop() {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            for entry in storage::of(&folder).list(&folder).into_iter().flatten().flatten() {
                 survey.n_entries += 1;
                 if survey.n_entries > SURVEY_MAX {
                     survey.cut = true;
                     return survey;
                 }
-                let name = entry.file_name().to_string_lossy().into_owned();
+                let name = entry.name().to_string_lossy().into_owned();
                 if name.starts_with('.') {
                     continue;
                 }
-                if entry.file_type().is_ok_and(|it| it.is_dir()) {
-                    waiting.push(entry.path());
+                if entry.kind().is_ok_and(|it| it == Kind::Folder) {
+                    waiting.push(folder.join(entry.name()));
                     survey.add_folder(name);
                 } else {
                     survey.add_file(&name, pattern);

@@ -227,7 +227,7 @@ fn sizes_come_in_order() {
     let folder = Folder::with(&["x10.jpg", "x9.jpg"]);
     let mut found = Vec::new();
     let listing = list(&folder.pattern("*")).unwrap();
-    listing.each_file(&mut |key, of| found.push((key.to_owned(), of.len()))).unwrap();
+    listing.each_file(&mut |key, of| found.push((key.to_owned(), of.bytes))).unwrap();
     assert_eq!(found, [("x9.jpg".to_owned(), 6), ("x10.jpg".to_owned(), 7)]);
 
     fs::remove_file(folder.0.join("x9.jpg")).unwrap();

@@ -4,9 +4,10 @@
 //! at a time, and what is held are the names of the folders on the way down. A linked folder is
 //! followed unless it holds, as the way down went, itself; the bound on their number stops the rest.
 
-use std::fs::{self, DirEntry};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use runtime::storage::{self, Entry as Found, Kind, Storage};
 
 use super::natural::natural_order;
 use super::pattern::{NodeId, Pattern};
@@ -24,8 +25,11 @@ pub(super) fn walk(pattern: &Pattern, shelf: &mut Shelf<'_>) -> Result<(), ListE
     }
 
     let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
-    match fs::metadata(root) {
-        Ok(found) if found.is_dir() => Walk { pattern, shelf, n_links: 0 }.run(root),
+    let storage = storage::of(root);
+    match storage.stat(root) {
+        Ok(found) if found.kind == Kind::Folder => {
+            Walk { storage, pattern, shelf, n_links: 0 }.run(root)
+        }
         Ok(_) => Ok(()),
         Err(why) if is_missing(&why) => Ok(()),
         Err(why) => Err(ListError::unreadable(pattern.root(), &why)),
@@ -35,13 +39,14 @@ pub(super) fn walk(pattern: &Pattern, shelf: &mut Shelf<'_>) -> Result<(), ListE
 /// A path without wildcards is the one file.
 fn plain(root: &str, name: &str, shelf: &mut Shelf<'_>) -> Result<(), ListError> {
     let path = Path::new(root).join(name);
-    match fs::metadata(&path) {
-        Ok(found) if found.is_dir() => Ok(()),
+    let storage = storage::of(&path);
+    match storage.stat(&path) {
+        Ok(found) if found.kind == Kind::Folder => Ok(()),
         Ok(_) => {
             let folder = shelf.folder("");
             shelf.file(folder, name)
         }
-        Err(why) if is_missing(&why) && path.is_symlink() => {
+        Err(why) if is_missing(&why) && storage.is_link(&path) => {
             Err(ListError::lost_link(&path.to_string_lossy()))
         }
         Err(why) if is_missing(&why) => Ok(()),
@@ -50,6 +55,7 @@ fn plain(root: &str, name: &str, shelf: &mut Shelf<'_>) -> Result<(), ListError>
 }
 
 struct Walk<'w, 's> {
+    storage: &'static dyn Storage,
     pattern: &'w Pattern,
     shelf: &'w mut Shelf<'s>,
     n_links: usize,
@@ -90,9 +96,9 @@ impl Walk<'_, '_> {
             return Err(ListError::too_many_links(&inner.shown(), LINKS_MAX));
         }
 
-        let target = real_path(&inner.path)?;
+        let target = real_path(self.storage, &inner.path)?;
         for level in way {
-            if level.real_path()?.starts_with(&target) {
+            if level.real_path(self.storage)?.starts_with(&target) {
                 return Ok(false);
             }
         }
@@ -110,7 +116,7 @@ impl Walk<'_, '_> {
             }
             None => {
                 let shown = |why| ListError::unreadable(&level.folder.shown(), &why);
-                let entries = fs::read_dir(&level.folder.path).map_err(shown)?;
+                let entries = self.storage.list(&level.folder.path).map_err(shown)?;
                 for entry in entries {
                     let entry =
                         entry.map_err(|why| ListError::unreadable(&level.folder.shown(), &why))?;
@@ -128,16 +134,18 @@ impl Walk<'_, '_> {
     /// Looks for a name that the pattern writes out, without reading the folder.
     fn look_up(&self, name: &str, level: &mut Level) -> Result<(), ListError> {
         let path = level.folder.path.join(name);
-        match fs::metadata(&path) {
-            Ok(found) if found.is_dir() => {
+        match self.storage.stat(&path) {
+            Ok(found) if found.kind == Kind::Folder => {
                 let states = self.pattern.enter(&level.folder.states, name);
-                let linked = path.is_symlink();
+                let linked = self.storage.is_link(&path);
                 level.add_folder(
                     name,
                     Inner { states, linked, odd_path: level.folder.odd.then_some(path) },
                 );
             }
-            Ok(found) if found.is_file() && self.pattern.takes(&level.folder.states, name) => {
+            Ok(found)
+                if found.kind == Kind::File && self.pattern.takes(&level.folder.states, name) =>
+            {
                 self.check_name(level.folder.odd, &path)?;
                 level.add_file(name);
             }
@@ -150,8 +158,8 @@ impl Walk<'_, '_> {
 
     /// Adds what is found in a folder, if it matches. Its kind comes with its name: a link alone is
     /// looked up.
-    fn sort_in(&self, entry: &DirEntry, level: &mut Level) -> Result<(), ListError> {
-        let os_name = entry.file_name();
+    fn sort_in(&self, entry: &Found, level: &mut Level) -> Result<(), ListError> {
+        let os_name = entry.name();
         let name = os_name.to_string_lossy();
         let odd = level.folder.odd || os_name.to_str().is_none();
         let inside = self.pattern.enter(&level.folder.states, &name);
@@ -160,50 +168,40 @@ impl Walk<'_, '_> {
             return Ok(());
         }
 
-        let (kind, linked) = kind_of(entry, takes)?;
+        let (kind, linked) = self.kind_of(entry, &level.folder.path, takes)?;
+        let odd_path = odd.then(|| level.folder.path.join(&os_name));
         if kind == Kind::Folder && !inside.is_empty() {
-            let odd_path = odd.then(|| entry.path());
             level.add_folder(&name, Inner { states: inside, linked, odd_path });
         } else if kind == Kind::File && takes {
-            self.check_name(odd, &entry.path())?;
+            odd_path.map_or(Ok(()), |it| self.check_name(true, &it))?;
             level.add_file(&name);
         }
         Ok(())
     }
 
+    /// What an entry is, and whether it is a link to that; a link to nothing that no file was wanted of is neither.
+    fn kind_of(
+        &self,
+        entry: &Found,
+        folder: &Path,
+        wanted: bool,
+    ) -> Result<(Kind, bool), ListError> {
+        let path = || folder.join(entry.name());
+        let shown = |why: &io::Error| ListError::unreadable(&path().to_string_lossy(), why);
+        match entry.kind().map_err(|why| shown(&why))? {
+            Kind::Link => match self.storage.stat(&path()) {
+                Ok(target) => Ok((target.kind, true)),
+                Err(why) if !is_missing(&why) => Err(shown(&why)),
+                Err(_) if wanted => Err(ListError::lost_link(&path().to_string_lossy())),
+                Err(_) => Ok((Kind::Other, true)),
+            },
+            kind => Ok((kind, false)),
+        }
+    }
+
     fn check_name(&self, odd: bool, path: &Path) -> Result<(), ListError> {
         if odd { Err(ListError::not_text(&path.to_string_lossy())) } else { Ok(()) }
     }
-}
-
-#[derive(PartialEq, Eq)]
-enum Kind {
-    File,
-    Folder,
-    /// A pipe, a socket, a device; a link to nothing that no file was wanted of.
-    Neither,
-}
-
-/// What an entry is, and whether it is a link to that.
-fn kind_of(entry: &DirEntry, wanted: bool) -> Result<(Kind, bool), ListError> {
-    let shown = |why: &io::Error| ListError::unreadable(&entry.path().to_string_lossy(), why);
-    let mut found = entry.file_type().map_err(|why| shown(&why))?;
-    let linked = found.is_symlink();
-
-    if linked {
-        found = match fs::metadata(entry.path()) {
-            Ok(target) => target.file_type(),
-            Err(why) if !is_missing(&why) => return Err(shown(&why)),
-            Err(_) if wanted => return Err(ListError::lost_link(&entry.path().to_string_lossy())),
-            Err(_) => return Ok((Kind::Neither, true)),
-        };
-    }
-    let kind = match (found.is_dir(), found.is_file()) {
-        (true, _) => Kind::Folder,
-        (_, true) => Kind::File,
-        _ => Kind::Neither,
-    };
-    Ok((kind, linked))
 }
 
 /// A folder on the way down.
@@ -325,9 +323,9 @@ impl Level {
         Folder { path, below_root, states, linked, odd }
     }
 
-    fn real_path(&mut self) -> Result<&Path, ListError> {
+    fn real_path(&mut self, storage: &dyn Storage) -> Result<&Path, ListError> {
         if self.real_path.is_none() {
-            self.real_path = Some(real_path(&self.folder.path)?);
+            self.real_path = Some(real_path(storage, &self.folder.path)?);
         }
         Ok(self.real_path.as_deref().unwrap_or(&self.folder.path))
     }
@@ -338,8 +336,8 @@ fn join(folder: &Path, name: &str) -> PathBuf {
     if folder == Path::new(".") { PathBuf::from(name) } else { folder.join(name) }
 }
 
-fn real_path(path: &Path) -> Result<PathBuf, ListError> {
-    fs::canonicalize(path).map_err(|why| ListError::unreadable(&path.to_string_lossy(), &why))
+fn real_path(storage: &dyn Storage, path: &Path) -> Result<PathBuf, ListError> {
+    storage.real_path(path).map_err(|why| ListError::unreadable(&path.to_string_lossy(), &why))
 }
 
 /// Whether there is nothing at a path, a file where a folder should be, or a link to itself.

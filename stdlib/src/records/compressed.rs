@@ -1,10 +1,10 @@
 //! Files that are compressed, told by their first bytes, as a stream of what they hold.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
-use runtime::{os, reads};
+use runtime::reads;
+use runtime::storage::{self, Kind, Object};
 
 use super::FileError;
 
@@ -69,7 +69,7 @@ impl Codec {
 
 /// An open file: as it is, or what is compressed in it.
 pub(super) enum Input {
-    Plain(File),
+    Plain(Box<dyn Object>),
     Compressed(Codec, Box<dyn Read + Send>),
 }
 
@@ -77,15 +77,15 @@ impl Input {
     /// Opens a file; also gives its bytes where they are known to be those that it holds: not of what is compressed,
     /// nor of what is no file but a pipe.
     pub(super) fn open(path: &Path) -> io::Result<(Input, Option<u64>)> {
-        let mut file = os::open(path, || ())?;
-        let found = file.metadata()?;
+        let mut file = storage::of(path).open(path, &mut || ())?;
+        let found = file.stat()?;
         // What the system makes up as it is read has no bytes beforehand.
-        let len = Some(found.len()).filter(|it| found.is_file() && *it > 0);
+        let len = Some(found.bytes).filter(|it| found.kind == Kind::File && *it > 0);
         let mut start = [0; 16];
         let n_bytes = match len {
             Some(len) => {
                 let room = &mut start[..len.min(16) as usize];
-                os::read_exact_at(&file, room, 0)?;
+                file.read_exact_at(room, 0)?;
                 room.len()
             }
             None => 0,
@@ -93,7 +93,7 @@ impl Input {
         match Codec::of(&start[..n_bytes]) {
             None => Ok((Input::Plain(file), len)),
             Some(codec) => {
-                file.rewind()?;
+                file.go_to(0)?;
                 Ok((Input::Compressed(codec, codec.decoder(file)), None))
             }
         }
@@ -103,7 +103,7 @@ impl Input {
     ///
     /// # Errors
     /// It cannot be read, or it is compressed.
-    pub(super) fn by_number(path: &Path) -> Result<(File, u64), FileError> {
+    pub(super) fn by_number(path: &Path) -> Result<(Box<dyn Object>, u64), FileError> {
         match Input::open(path).map_err(|why| FileError::unreadable(path, &why))? {
             (Input::Plain(file), len) => Ok((file, len.unwrap_or_default())),
             (Input::Compressed(codec, _), _) => Err(FileError::in_order_only(path, codec.name())),
@@ -113,7 +113,7 @@ impl Input {
     /// Goes to a byte of what it holds; it was just opened.
     pub(super) fn go_to(&mut self, offset: u64) -> io::Result<()> {
         match self {
-            Input::Plain(file) => file.seek(SeekFrom::Start(offset)).map(|_| ()),
+            Input::Plain(file) => file.go_to(offset),
             Input::Compressed(_, decoder) => {
                 let passed = io::copy(&mut decoder.take(offset), &mut io::sink())?;
                 if passed == offset { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
@@ -131,7 +131,7 @@ impl Read for Input {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self {
             Input::Plain(file) => {
-                let n_bytes = file.read(room)?;
+                let n_bytes = file.read_on(room)?;
                 reads::count(n_bytes as u64);
                 Ok(n_bytes)
             }

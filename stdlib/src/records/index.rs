@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memchr_iter;
-use runtime::{Counted, os};
+use runtime::{Counted, storage};
 
 use super::framing::{Framing, RECORD_MAX};
 use super::{FileError, Place, RecordFault, RecordReader, csv, tar, tfrecord};
@@ -139,7 +139,7 @@ impl RecordIndex {
 /// # Errors
 /// The file cannot be read.
 pub fn line_at(path: &Path, offset: u64) -> io::Result<u64> {
-    let mut input = os::open(path, || ())?.take(offset);
+    let mut input = storage::of(path).open(path, &mut || ())?.take(offset);
     let mut block = vec![0; 64 * 1024];
     let mut line = 1;
     loop {

@@ -4,12 +4,11 @@
 //! The key is the path up to the first point of the file's name, what follows the point names the member. The same
 //! walk goes over a record in memory, and over an archive on disk, of which it reads the headers alone.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use runtime::os;
+use runtime::storage::Object;
 
 use super::compressed::Input;
 use super::framing::{End, RECORD_MAX};
@@ -51,13 +50,13 @@ impl Bytes for &[u8] {
 }
 
 /// A file, and how many bytes it has.
-impl Bytes for (File, u64) {
+impl Bytes for (Box<dyn Object>, u64) {
     fn len(&self) -> u64 {
         self.1
     }
 
     fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
-        os::read_exact_at(&self.0, room, at)
+        self.0.read_exact_at(room, at)
     }
 }
 

@@ -3,8 +3,6 @@
 
 use std::path::Path;
 
-use runtime::os;
-
 use super::compressed::Input;
 use super::framing::{End, RECORD_MAX};
 use super::{FileError, RecordFault};
@@ -82,7 +80,7 @@ pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, Fil
     while at < len {
         visit(at);
         let room = &mut header[..(len - at).min(HEADER as u64) as usize];
-        os::read_exact_at(&file, room, at).map_err(unreadable)?;
+        file.read_exact_at(room, at).map_err(unreadable)?;
         let found = if room.len() == HEADER { length(&header) } else { None };
         let end = found.and_then(whole).map(|it| at + it as u64);
         // What is cut off, or has lost its length, takes the rest.

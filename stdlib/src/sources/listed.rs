@@ -3,14 +3,11 @@
 use super::Loose;
 use crate::listing::{ListError, Listing, Pattern, list_all};
 use plan::Arg;
-use runtime::{Failure, Fingerprint, mix, os};
-use std::{
-    fs,
-    io::{self, Read},
-    path::PathBuf,
-    sync::OnceLock,
-    time::UNIX_EPOCH,
+use runtime::{
+    Failure, Fingerprint, mix,
+    storage::{self, Stat},
 };
+use std::{io, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Bytes that are read at once where all of a file is looked at.
@@ -49,15 +46,14 @@ impl Listed {
     /// The names and sizes of the files, as one number; each file is looked at now.
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let (mut hash, mut times, mut files, mut bytes) = (Xxh3::new(), Xxh3::new(), 0, 0);
-        let visit = &mut |key: &str, of: &fs::Metadata| {
-            let size = of.len();
+        let visit = &mut |key: &str, of: &Stat| {
+            let size = of.bytes;
             hash.update(&(key.len() as u64).to_le_bytes());
             hash.update(key.as_bytes());
             hash.update(&size.to_le_bytes());
             files += 1;
             bytes += size;
-            let changed = of.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
-            times.update(&changed.map_or(0, |it| it.as_nanos()).to_le_bytes());
+            times.update(&of.tag.to_le_bytes());
         };
         self.found()?.listing.each_file(visit).map_err(unlisted)?;
         let (hash, times) = (hash.digest128(), times.digest128());
@@ -74,10 +70,10 @@ impl Listed {
                 path: path.display().to_string(),
                 detail: format!("it cannot be read: {it}; see that it is there and may be read"),
             };
-            let mut file = os::open(&path, || ()).map_err(unreadable)?;
+            let mut file = storage::of(&path).open(&path, &mut || ()).map_err(unreadable)?;
             let mut len = 0_u64;
             loop {
-                match file.read(&mut block) {
+                match file.read_on(&mut block) {
                     Ok(0) => break,
                     Ok(n_bytes) => {
                         hash.update(&block[..n_bytes]);

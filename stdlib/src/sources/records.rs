@@ -8,9 +8,9 @@ use crate::records::{
 use plan::unmix;
 use runtime::{
     ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, Unread, mix, os, reads,
+    storage::{self, Object},
 };
 use std::{
-    fs::File,
     io,
     ops::Range,
     path::{Path, PathBuf},
@@ -102,10 +102,13 @@ struct Inner<F> {
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
     first_lens: Arc<FirstLens>,
-    open: Mutex<Vec<(u32, Arc<File>)>>,
+    open: Mutex<Vec<(u32, Opened)>>,
     /// How many of them.
     open_max: usize,
 }
+
+/// A file, open; several threads read in it.
+type Opened = Arc<Box<dyn Object>>;
 
 struct Files {
     paths: Arc<[PathBuf]>,
@@ -254,9 +257,10 @@ impl<F: Format> Inner<F> {
         let (first, last) = (place(numbers[0]), place(numbers[numbers.len() - 1]));
         let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
         bytes.resize((last.offset + u64::from(last.len) - first.offset) as usize, 0);
-        let read =
-            self.file(first.file, path).and_then(|it| reads::exact_at(&it, bytes, first.offset));
+        let file_of_run = self.file(first.file, path);
+        let read = file_of_run.and_then(|it| it.read_exact_at(bytes, first.offset));
         read.map_err(|why| unreadable(path, &why))?;
+        reads::count(bytes.len() as u64);
 
         for &number in numbers {
             let at = place(number);
@@ -278,13 +282,13 @@ impl<F: Format> Inner<F> {
     }
 
     /// The file, open; the one that was used longest ago is closed for it.
-    fn file(&self, number: u32, path: &Path) -> io::Result<Arc<File>> {
+    fn file(&self, number: u32, path: &Path) -> io::Result<Opened> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let found = open.iter().position(|(it, _)| *it == number);
         let file = match found {
             Some(at) => open.remove(at).1,
             // Better to open a file again later than to end for it.
-            None => Arc::new(os::open(path, || open.clear())?),
+            None => Arc::new(storage::of(path).open(path, &mut || open.clear())?),
         };
         open.push((number, file.clone()));
         if open.len() > self.open_max {

@@ -1,7 +1,8 @@
 //! `read_text`: a whole file as text.
 
-use super::reading::{checked, read_into};
+use super::reading::{checked, unread};
 use crate::prelude::*;
+use runtime::storage::ReadWhole;
 
 function! {
     /// The text of a file, which must be UTF-8.
@@ -19,12 +20,12 @@ function! {
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
-    Ok(Kernel::compute(|args, out| {
-        let path = args.tensor(0).as_str();
-        let bytes = read_into(path, DType::Str, out)?;
-        let named = |it: Fault| Fault::new(it.code, format!("`{path}`: {}", it.detail));
-        checked(bytes).map(|_| ()).map_err(named)
-    }))
+    Ok(Kernel::Read(ReadWhole { dtype: DType::Str, fault: unread, check: is_text }))
+}
+
+fn is_text(path: &str, bytes: &[u8]) -> Result<(), Fault> {
+    let named = |it: Fault| Fault::new(it.code, format!("`{path}`: {}", it.detail));
+    checked(bytes).map(|_| ()).map_err(named)
 }
 
 #[cfg(test)]

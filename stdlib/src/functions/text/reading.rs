@@ -2,55 +2,26 @@
 
 use super::json::shown;
 use crate::prelude::*;
-use runtime::{VALUE_BYTES_MAX, os, reads};
-use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use runtime::VALUE_BYTES_MAX;
+use runtime::storage::ReadError;
+use std::io::ErrorKind;
 
-/// Reads the file called `path` to where the result will live, as `dtype`.
-pub(super) fn read_into<'a>(
-    path: &str,
-    dtype: DType,
-    out: &'a mut Out<'_>,
-) -> Result<&'a [u8], Fault> {
-    let (mut file, len) = open(path)?;
-    let room = out.room(dtype, Shape::new(&[len]))?;
-    match reads::to_end(&mut file, room) {
-        Ok(true) => Ok(room),
-        Ok(false) => Err(changed(path)),
-        Err(it) => Err(unreadable(path, &it)),
+/// What is wrong with a record whose file cannot be read.
+pub(super) fn unread(path: &str, error: &ReadError) -> Fault {
+    let path = shown(path);
+    let unreadable = |why: String| Fault::new("file-unreadable", format!("{path} {why}"));
+    match error {
+        ReadError::NoFile => unreadable("is no file".to_owned()),
+        ReadError::Changed => unreadable("changed while it was read".to_owned()),
+        ReadError::TooLarge(bytes) => {
+            let detail = format!("{path} has {bytes} bytes, and {VALUE_BYTES_MAX} are the most");
+            Fault::new("file-too-large", detail)
+        }
+        ReadError::Io(error) if error.kind() == ErrorKind::NotFound => {
+            Fault::new("file-missing", format!("there is no file {path}"))
+        }
+        ReadError::Io(error) => unreadable(format!("cannot be read: {error}")),
     }
-}
-
-/// The file, and how many bytes it has.
-fn open(path: &str) -> Result<(File, usize), Fault> {
-    let file = os::open_any(Path::new(path), || ()).map_err(|it| unreadable(path, &it))?;
-    let found = file.metadata().map_err(|it| unreadable(path, &it))?;
-    if !found.is_file() {
-        let detail = format!("{} is no file", shown(path));
-        return Err(Fault::new("file-unreadable", detail));
-    }
-    let len = found.len();
-    let fits = usize::try_from(len).ok().filter(|it| *it <= VALUE_BYTES_MAX);
-    let len = fits.ok_or_else(|| {
-        let detail = format!("{} has {len} bytes, and {VALUE_BYTES_MAX} are the most", shown(path));
-        Fault::new("file-too-large", detail)
-    })?;
-    Ok((file, len))
-}
-
-fn unreadable(path: &str, error: &io::Error) -> Fault {
-    let path_shown = shown(path);
-    match error.kind() {
-        ErrorKind::NotFound => Fault::new("file-missing", format!("there is no file {path_shown}")),
-        ErrorKind::UnexpectedEof => changed(path),
-        _ => Fault::new("file-unreadable", format!("{path_shown} cannot be read: {error}")),
-    }
-}
-
-fn changed(path: &str) -> Fault {
-    let detail = format!("{} changed while it was read", shown(path));
-    Fault::new("file-unreadable", detail)
 }
 
 /// Bytes that are UTF-8: where they `are` known to be, as JSON that was read before, nobody looks.

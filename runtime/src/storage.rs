@@ -1,0 +1,284 @@
+//! Where the user's data lie: one contract for the local file system, and for whatever else has objects with names.
+//!
+//! A path that begins with `name://` belongs to the storage that was registered under that name, any other to the
+//! local file system. Nothing else opens a file of the user's data (a tidy test). A storage is one file beside this
+//! one, or a crate of its own that calls [`register`].
+
+mod local;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use local::Local;
+use std::{
+    ffi::OsString,
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+pub use whole::ReadWhole;
+
+/// Objects with names, in folders.
+///
+/// Errors are those of the system, by their kind: [`io::ErrorKind::NotFound`] is an object that is not there.
+pub trait Storage: Send + Sync {
+    /// What lies directly in a folder, in any order.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be read.
+    fn list(&self, folder: &Path) -> io::Result<Entries<'_>>;
+
+    /// What is at a path; links are followed.
+    ///
+    /// # Errors
+    /// There is nothing, or nobody may know.
+    fn stat(&self, path: &Path) -> io::Result<Stat>;
+
+    /// Opens an object that is read piece by piece. `give_up` may be called before a further attempt, and closes what
+    /// the caller can do without.
+    ///
+    /// # Errors
+    /// There is no such object, or it may not be read.
+    fn open(&self, path: &Path, give_up: &mut dyn FnMut()) -> io::Result<Box<dyn Object>>;
+
+    /// Reads objects, or ranges of them, each to where `landing` says. All of them may be under way at a time, and they
+    /// come in any order; the calling thread waits for all, and `landing` is called by it alone.
+    ///
+    /// What was read is counted ([`crate::reads`]).
+    fn read(&self, requests: &[Request<'_>], landing: &mut dyn Landing);
+
+    /// Writes an object: afterwards it is there as a whole, or as it was.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// Whether the path itself is a link.
+    fn is_link(&self, _path: &Path) -> bool {
+        false
+    }
+
+    /// The path without links.
+    ///
+    /// # Errors
+    /// There is nothing at it.
+    fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+}
+
+/// What a folder holds.
+pub type Entries<'a> = Box<dyn Iterator<Item = io::Result<Entry>> + 'a>;
+
+/// Something in a folder.
+pub struct Entry(Found);
+
+enum Found {
+    Local(fs::DirEntry),
+}
+
+impl Entry {
+    /// Its name in the folder.
+    pub fn name(&self) -> OsString {
+        match &self.0 {
+            Found::Local(entry) => entry.file_name(),
+        }
+    }
+
+    /// What it is: of a link, that it is one.
+    ///
+    /// # Errors
+    /// It has gone meanwhile.
+    pub fn kind(&self) -> io::Result<Kind> {
+        match &self.0 {
+            Found::Local(entry) => entry.file_type().map(local::kind),
+        }
+    }
+}
+
+/// What there may be at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An object with bytes.
+    File,
+    /// What holds others.
+    Folder,
+    /// A name for something else.
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// What is known of an object without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes that it has.
+    pub bytes: u64,
+    /// Changes when the object does: the nanosecond in which a file was written last, of a store the hash of its tag.
+    pub tag: u128,
+}
+
+/// An object, or a range of it, that is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// The bytes that are asked for; none where that are all, however many there are.
+    pub range: Option<Range<u64>>,
+}
+
+/// Where what is read goes, and who is told.
+pub trait Landing {
+    /// Room for the bytes of a request, as many as it has; none where that are too many, and then nothing is read of it
+    /// and nobody is told.
+    fn room(&mut self, request: usize, bytes: u64) -> Option<&mut [u8]>;
+
+    /// The room of a request is filled, or why it is not.
+    fn landed(&mut self, request: usize, result: Result<(), ReadError>);
+}
+
+/// Why an object was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// What is there is no file.
+    NoFile,
+    /// It had other bytes at its end than at its begin.
+    Changed,
+    /// It has so many bytes, and a value may not.
+    TooLarge(u64),
+    /// The storage says so.
+    Io(io::Error),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Changed,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// An open object. What it gives is not counted: that is for who knows whether it is of records.
+pub trait Object: Send + Sync {
+    /// What it is now.
+    ///
+    /// # Errors
+    /// The storage does not say.
+    fn stat(&self) -> io::Result<Stat>;
+
+    /// Fills `room` with the bytes from `offset` on; threads may share the object.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] where there are fewer; those of the storage.
+    fn read_exact_at(&self, room: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Reads on, from where the last such call ended: as many bytes as come at once, none at the end.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn read_on(&mut self, room: &mut [u8]) -> io::Result<usize>;
+
+    /// Says where [`Object::read_on`] goes on.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn go_to(&mut self, offset: u64) -> io::Result<()>;
+}
+
+impl io::Read for Box<dyn Object> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.read_on(room)
+    }
+}
+
+/// A storage, by what paths in it begin with.
+struct Registered {
+    scheme: Box<str>,
+    storage: &'static dyn Storage,
+}
+
+/// As `reads` and `tokens`, of the process: kernels know a path and no more.
+static REGISTERED: RwLock<Vec<Registered>> = RwLock::new(Vec::new());
+static ARE_OTHERS: AtomicBool = AtomicBool::new(false);
+
+/// Letters of a scheme, at most.
+const SCHEME_MAX: usize = 16;
+
+/// Paths that begin with `scheme://` are those of `storage` from now on, as long as the process lives.
+pub fn register(scheme: &str, storage: Box<dyn Storage>) {
+    let storage: &'static dyn Storage = Box::leak(storage);
+    let mut all = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|it| &*it.scheme != scheme);
+    all.push(Registered { scheme: scheme.into(), storage });
+    ARE_OTHERS.store(true, Relaxed);
+}
+
+/// Whether there is any storage but the local file system.
+pub fn are_others() -> bool {
+    ARE_OTHERS.load(Relaxed)
+}
+
+/// The storage that a path is of.
+pub fn of(path: &Path) -> &'static dyn Storage {
+    match scheme_of(path.as_os_str().as_encoded_bytes()) {
+        None => &Local,
+        Some(scheme) => registered(scheme).unwrap_or(&Unknown),
+    }
+}
+
+/// What stands before the `://` that a path begins with, where it does.
+pub fn scheme_of(path: &[u8]) -> Option<&str> {
+    let end = path.iter().take(SCHEME_MAX + 1).position(|it| *it == b':')?;
+    let (scheme, rest) = path.split_at(end);
+    let is_scheme = scheme.first().is_some_and(u8::is_ascii_lowercase)
+        && scheme.iter().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
+    let scheme = str::from_utf8(scheme).ok()?;
+    (is_scheme && rest.starts_with(b"://")).then_some(scheme)
+}
+
+fn registered(scheme: &str) -> Option<&'static dyn Storage> {
+    let all = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    all.iter().find(|it| &*it.scheme == scheme).map(|it| it.storage)
+}
+
+/// What nobody has registered.
+struct Unknown;
+
+impl Unknown {
+    fn error(path: &Path) -> io::Error {
+        let scheme = scheme_of(path.as_os_str().as_encoded_bytes()).unwrap_or_default();
+        let detail = format!("this build has no storage for `{scheme}://`");
+        io::Error::new(io::ErrorKind::Unsupported, detail)
+    }
+}
+
+impl Storage for Unknown {
+    fn list(&self, folder: &Path) -> io::Result<Entries<'_>> {
+        Err(Self::error(folder))
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        Err(Self::error(path))
+    }
+
+    fn open(&self, path: &Path, _: &mut dyn FnMut()) -> io::Result<Box<dyn Object>> {
+        Err(Self::error(path))
+    }
+
+    fn read(&self, requests: &[Request<'_>], landing: &mut dyn Landing) {
+        for (number, request) in requests.iter().enumerate() {
+            landing.landed(number, Err(ReadError::Io(Self::error(request.path))));
+        }
+    }
+
+    fn put(&self, path: &Path, _: &[u8]) -> io::Result<()> {
+        Err(Self::error(path))
+    }
+}
