@@ -30,6 +30,8 @@ mod output;
 mod outside;
 #[path = "suite/random/mod.rs"]
 mod random;
+#[path = "suite/storage.rs"]
+mod storage;
 #[path = "suite/tidy.rs"]
 mod tidy;
 #[path = "suite/versions.rs"]
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
     trials.extend(fuzz::trials());
     trials.extend(migration::trials());
     trials.extend(random::trials());
+    trials.extend(storage::trials());
     trials.extend(tidy::trials());
     trials.extend(versions::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));

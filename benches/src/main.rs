@@ -8,6 +8,7 @@ mod arithmetic;
 mod decoder;
 mod epochs;
 mod fleet;
+mod objects;
 mod paper;
 mod peers;
 mod scaling;
@@ -52,11 +53,12 @@ const SCALING: &str = "scaling";
 /// The decoder beside another one: a part of that.
 const DECODER: &str = "decoder";
 
-const ALL: [(&str, Experiments); 11] = [
+const ALL: [(&str, Experiments); 12] = [
     ("arithmetic", arithmetic::rows),
     ("tracing", tracing::rows),
     ("tuners", tuners::rows),
     ("storage", storage::rows),
+    ("objects", objects::rows),
     ("epochs", epochs::rows),
     ("paper", paper::rows),
     ("fleet", fleet::rows),

@@ -18,6 +18,53 @@ const AHEAD_MAX: f64 = 24.0;
 /// Rounds that are looked at, of those that workers in step take: a mean of so many is near enough.
 const ROUNDS_MAX: u64 = 10_000;
 
+/// Requests to one store that are under way at a time, at the most: as many as the solver thinks of
+/// ([`crate::curve::READERS_MAX`]).
+const REQUESTS_MAX: u64 = crate::curve::READERS_MAX as u64;
+/// Requests beyond those that keep the workers busy where all take the same: a batch of them takes as long as its
+/// slowest. Assumed.
+const REQUESTS_SPARE: f64 = 1.25;
+
+/// Objects of a store that answers late, read by threads each of which waits for a batch of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fetching {
+    /// Nanoseconds from a request to its answer.
+    pub latency_ns: f64,
+    /// Nanoseconds of a core that a record takes in all; 0 where nobody knows.
+    pub record_ns: f64,
+    /// Nanoseconds that a reader takes for one that has come.
+    pub landing_ns: f64,
+    /// Threads that compute, and those that read.
+    pub workers: u64,
+    /// See [`readers`].
+    pub readers: u64,
+    /// Requests that the store answers at a time.
+    pub requests_max: u64,
+}
+
+impl Fetching {
+    /// Requests that each reader has under way at a time.
+    ///
+    /// Little's law: together they are the rate that the workers can do times how long a request takes. A reader has
+    /// none under way while it takes in what has come, so that each of them has the more.
+    pub fn batch(&self) -> u64 {
+        let readers = self.readers.max(1) as f64;
+        let most = (REQUESTS_MAX.min(self.requests_max) / self.readers.max(1)).max(1);
+        if self.record_ns <= 0.0 || self.latency_ns <= 0.0 {
+            return most;
+        }
+        let rate = self.workers.max(1) as f64 / self.record_ns;
+        let taking_in = (rate * self.landing_ns).min(readers / 2.0);
+        let batch = REQUESTS_SPARE * rate * self.latency_ns / (readers - taking_in);
+        (batch.ceil() as u64).clamp(1, most)
+    }
+
+    /// Requests that are under way at a time.
+    pub fn under_way(&self) -> u64 {
+        self.batch() * self.readers.max(1)
+    }
+}
+
 /// Batches whose rows are computed in place, by several workers at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Making {
@@ -196,6 +243,32 @@ mod tests {
         // Ten batches under way and that of the consumer.
         assert_eq!(within(300, 1), 43);
         assert_eq!((within(1000, 1), within(1000, 0), within(10, 1)), (96, 96, 1));
+    }
+
+    #[test]
+    fn requests_are_as_many_as_the_rate_times_the_latency() {
+        let fetching = |latency_ns, record_ns| {
+            let landing_ns = 0.0;
+            Fetching {
+                latency_ns,
+                record_ns,
+                landing_ns,
+                workers: 2,
+                readers: 4,
+                requests_max: 1024,
+            }
+        };
+        // 2,000 records/s, each of which is 30 ms on its way: 60, and a quarter more.
+        assert_eq!(fetching(30e6, 1e6).under_way(), 76);
+        assert_eq!(fetching(30e6, 1e6).batch(), 19);
+        // A disk: each reader has one.
+        assert_eq!(fetching(100e3, 1e6).batch(), 1);
+        // More than a store is asked at a time, or while nobody knows.
+        assert_eq!((fetching(30e6, 1e3).batch(), fetching(30e6, 0.0).batch()), (64, 64));
+        assert_eq!(Fetching { requests_max: 8, ..fetching(30e6, 1e6) }.under_way(), 8);
+        assert_eq!(Fetching { requests_max: 0, ..fetching(30e6, 1e6) }.batch(), 1);
+        // Each of 4 readers takes in for a quarter of the time.
+        assert_eq!(Fetching { landing_ns: 500e3, ..fetching(30e6, 1e6) }.batch(), 25);
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn hold_back(bytes_per_second: Option<u64>) {
     MOST.store(bytes_per_second.map_or(0, |it| it.max(1)), Relaxed);
 }
 
-/// Fills `room` with the rest of `file`; whether that is all of it, and nothing follows.
+/// Fills `room` with the rest of `file`, which is not counted; whether that is all of it, and nothing follows.
 ///
 /// # Errors
 /// Those of [`Read::read_exact`].
@@ -70,20 +70,9 @@ pub(crate) fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
             Err(error) => return Err(error),
         }
         if filled >= room.len() {
-            count(room.len() as u64);
             return Ok(filled == room.len());
         }
     }
-}
-
-/// Fills `room` with the bytes of `file` from `offset` on; threads may share the file.
-///
-/// # Errors
-/// Those of [`crate::os::read_exact_at`].
-pub(crate) fn exact_at(file: &File, room: &mut [u8], offset: u64) -> io::Result<()> {
-    crate::os::read_exact_at(file, room, offset)?;
-    count(room.len() as u64);
-    Ok(())
 }
 
 /// Counts bytes that were read, and waits until they are paid for.

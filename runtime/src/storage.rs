@@ -4,11 +4,15 @@
 //! local file system. Nothing else opens a file of the user's data (a tidy test). A storage is one file beside this
 //! one, or a crate of its own that calls [`register`].
 
+mod ahead;
+mod emulated;
 mod local;
 #[cfg(test)]
 mod tests;
 mod whole;
 
+pub use ahead::Ahead;
+pub use emulated::{Emulated, Emulation, Objects, Ordered};
 use local::Local;
 use std::{
     ffi::OsString,
@@ -19,13 +23,21 @@ use std::{
         PoisonError, RwLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 pub use whole::ReadWhole;
+pub(crate) use whole::len_of_value;
 
 /// Objects with names, in folders.
 ///
 /// Errors are those of the system, by their kind: [`io::ErrorKind::NotFound`] is an object that is not there.
 pub trait Storage: Send + Sync {
+    /// What a request takes, of a storage that answers late: many are to be under way at a time. None where threads
+    /// wait for one after the other, as for a disk.
+    fn access(&self) -> Option<Access> {
+        None
+    }
+
     /// What lies directly in a folder, in any order.
     ///
     /// # Errors
@@ -38,6 +50,11 @@ pub trait Storage: Send + Sync {
     /// There is nothing, or nobody may know.
     fn stat(&self, path: &Path) -> io::Result<Stat>;
 
+    /// What is at several paths, all of which may be asked for at a time; `visit` is told of each, in their order.
+    fn stats(&self, paths: &[PathBuf], visit: &mut dyn FnMut(usize, io::Result<Stat>)) {
+        paths.iter().enumerate().for_each(|(number, path)| visit(number, self.stat(path)));
+    }
+
     /// Opens an object that is read piece by piece. `give_up` may be called before a further attempt, and closes what
     /// the caller can do without.
     ///
@@ -48,7 +65,8 @@ pub trait Storage: Send + Sync {
     /// Reads objects, or ranges of them, each to where `landing` says. All of them may be under way at a time, and they
     /// come in any order; the calling thread waits for all, and `landing` is called by it alone.
     ///
-    /// What was read is counted ([`crate::reads`]).
+    /// It may be unwound from `landing`, where there is no memory: then nothing stays under way. What comes is counted
+    /// by `landing` ([`crate::reads`]).
     fn read(&self, requests: &[Request<'_>], landing: &mut dyn Landing);
 
     /// Writes an object: afterwards it is there as a whole, or as it was.
@@ -71,6 +89,17 @@ pub trait Storage: Send + Sync {
     }
 }
 
+/// How a far storage answers, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Access {
+    /// From a request to the first byte of what it gives.
+    pub latency: Duration,
+    /// Bytes a second of one request; none: nobody knows, or it does not matter.
+    pub bytes_per_second: Option<u64>,
+    /// Requests that it answers at a time.
+    pub requests_max: usize,
+}
+
 /// What a folder holds.
 pub type Entries<'a> = Box<dyn Iterator<Item = io::Result<Entry>> + 'a>;
 
@@ -79,13 +108,20 @@ pub struct Entry(Found);
 
 enum Found {
     Local(fs::DirEntry),
+    Known(OsString, Kind),
 }
 
 impl Entry {
+    /// One of which all is known.
+    pub fn new(name: OsString, kind: Kind) -> Self {
+        Self(Found::Known(name, kind))
+    }
+
     /// Its name in the folder.
     pub fn name(&self) -> OsString {
         match &self.0 {
             Found::Local(entry) => entry.file_name(),
+            Found::Known(name, _) => name.clone(),
         }
     }
 
@@ -96,6 +132,7 @@ impl Entry {
     pub fn kind(&self) -> io::Result<Kind> {
         match &self.0 {
             Found::Local(entry) => entry.file_type().map(local::kind),
+            Found::Known(_, kind) => Ok(*kind),
         }
     }
 }

@@ -12,7 +12,7 @@ mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use runtime::storage::{self, Stat};
 
@@ -21,6 +21,8 @@ pub use pattern::{Pattern, PatternError};
 
 /// Files that one listing may hold: 3 GiB beside the names.
 const FILES_MAX: usize = 1 << 28;
+/// Files whose sizes are asked for together.
+const TOGETHER: usize = 256;
 
 /// Lists the files of one pattern, in natural order.
 ///
@@ -204,14 +206,32 @@ impl Listing {
     /// A file is no longer there.
     pub fn each_file(&self, visit: &mut dyn FnMut(&str, &Stat)) -> Result<(), ListError> {
         let (mut path, mut key) = (String::new(), String::new());
+        let mut from = 0;
+        while from < self.len() {
+            // Those of one pattern lie in one storage.
+            let root = self.folder(from).root;
+            let same = (from..self.len()).take(TOGETHER);
+            let same = same.take_while(|it| self.folder(*it).root == root).count();
+            let paths: Vec<PathBuf> = (from..from + same)
+                .map(|it| {
+                    self.path(it, &mut path);
+                    PathBuf::from(&path)
+                })
+                .collect();
 
-        for i in 0..self.len() {
-            self.path(i, &mut path);
-            self.key(i, &mut key);
-            let at = Path::new(&path);
-            let found = storage::of(at).stat(at);
-            let found = found.map_err(|why| ListError::unreadable(&path, &why))?;
-            visit(&key, &found);
+            let mut failed = None;
+            storage::of(&paths[0]).stats(&paths, &mut |number, found| match found {
+                _ if failed.is_some() => {}
+                Ok(found) => {
+                    self.key(from + number, &mut key);
+                    visit(&key, &found);
+                }
+                Err(why) => {
+                    failed = Some(ListError::unreadable(&paths[number].to_string_lossy(), &why));
+                }
+            });
+            failed.map_or(Ok(()), Err)?;
+            from += same;
         }
         Ok(())
     }
@@ -344,12 +364,13 @@ pub enum ListErrorKind {
 
 impl ListError {
     fn unreadable(path: &str, why: &std::io::Error) -> ListError {
-        use std::io::ErrorKind::{NotFound, PermissionDenied};
+        use std::io::ErrorKind::{NotFound, PermissionDenied, Unsupported};
         let help = match why.kind() {
             NotFound => {
                 "it went away while the files were listed: list a folder that nobody changes"
             }
             PermissionDenied => "give the user who runs this the right to read it (`chmod +rx`)",
+            Unsupported => "copy the files to a local folder, and name that",
             _ => "see that the disk is there and sound",
         };
         ListError {

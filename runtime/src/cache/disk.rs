@@ -228,7 +228,8 @@ impl Store {
         }
     }
 
-    fn contains(&self, key: CacheKey) -> bool {
+    /// Whether the value of `key` was there when that was looked at last.
+    pub(crate) fn contains(&self, key: CacheKey) -> bool {
         locked(self.shard(key)).contains_key(&key)
     }
 

@@ -5,6 +5,7 @@
 //! [`Value`] is good until the machine goes on to the next record, or, for nodes inside a
 //! loop, to its next turn. Nothing outside this folder sees one.
 
+use super::landed::Landed;
 use super::timing::Timing;
 use super::{
     arith, convert,
@@ -56,6 +57,8 @@ pub(super) struct Machine {
     pub(super) timing: Timing,
     /// Operands of compiled code that are laid out anew.
     room: Room,
+    /// What was read for the records of the chunk.
+    pub(super) landed: Landed,
 }
 
 pub(super) struct Register {
@@ -94,6 +97,7 @@ impl Machine {
             culprit: None,
             timing: Timing::new(nodes.len(), is_measured),
             room: Room::default(),
+            landed: Landed::default(),
         }
     }
 
@@ -389,6 +393,7 @@ impl Machine {
         match &nodes[id].code {
             Code::Epoch => out.scalar(i64::from(subject.chunk.epoch))?,
             Code::Var(var) => out.scalar(self.vars[var.row()])?,
+            Code::Call(call) if self.put_landed((id, call), out)? => {}
             Code::Call(call) if subject.row.is_some() => self.call(nodes, subject, call, out)?,
             Code::Call(call) => {
                 let (dtype, _) = nodes[id].fixed.expect("a chunk at once is of scalars");

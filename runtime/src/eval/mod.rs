@@ -10,6 +10,7 @@ mod fused;
 #[path = "plain.rs"]
 mod fused;
 mod kept;
+mod landed;
 mod machine;
 mod name;
 mod nodes;
@@ -27,6 +28,8 @@ use crate::{
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 use files::File;
 pub(crate) use fused::Jit;
+use landed::Reading;
+pub(crate) use landed::Seen;
 use machine::{Machine, Stop, Subject};
 pub(crate) use name::Name;
 use name::name_of;
@@ -76,6 +79,8 @@ pub(crate) struct Compiled {
     on_fault: Policy,
     /// What was read from a file, and what names it.
     files: Vec<File>,
+    /// What is read of far storages for all records of a chunk at once.
+    reading: Reading,
     spare: Option<Spare>,
     spare_key: u64,
     /// Sources of the program, which know their records by name.
@@ -143,6 +148,7 @@ impl Compiled {
         let clean = transform.clean().filter(|_| spare.is_none());
         let clean = clean.map(|(it, columns)| Ok((columns, Values::new(&it, around)?)));
         let (nodes, wanted) = (&values.nodes, transform.wanted());
+        let reading = Reading::of(nodes, transform);
         let register_bytes = nodes::register_bytes(nodes, &transform.graph, &wanted);
         Ok(Self {
             register_bytes,
@@ -157,6 +163,7 @@ impl Compiled {
             fixed: stage.columns.iter().map(fixed).collect(),
             on_fault: transform.on_fault,
             files: files::of(transform),
+            reading,
             spare,
             spare_key: mix(around.seed, 0x0061_6e6f_7468_6572),
             sources: around.sources.iter().flatten().cloned().collect(),
@@ -276,6 +283,7 @@ impl Compiled {
         for (column, bytes) in out.columns.iter_mut().zip(&registers.row_bytes) {
             column.expect((bytes + bytes / 8).saturating_mul(chunk.rows));
         }
+        self.read_ahead(&mut registers.machine, chunk);
         for row in 0..chunk.rows {
             let (kept, n_lost) = (out.rows(), lost.len());
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
@@ -304,6 +312,7 @@ impl Compiled {
             unreachable!("a batch is written into by a map")
         };
         let mut ids = Builder::new(&plan::Type::scalar(DType::U64), chunk.rows, &self.pool);
+        self.read_ahead(&mut registers.machine, chunk);
         for row in 0..chunk.rows {
             let kept = ids.rows();
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {

@@ -43,6 +43,7 @@ impl Compiled {
     ) -> Result<(), Failure> {
         registers.machine.next_record();
         registers.machine.timing.next(1);
+        registers.machine.landed.at(Some(row));
         let subject = Subject { chunk, row: Some(row) };
         let Err(stop) = compute(&mut registers.machine, subject) else { return Ok(()) };
         let (mut fault, policy) = match stop {
@@ -85,6 +86,7 @@ impl Compiled {
         mut compute: impl FnMut(&mut Machine, Subject<'_>) -> Result<(), Stop>,
     ) -> Result<bool, Failure> {
         let spare = self.spare.as_ref().expect("the compiler gives `another` its source");
+        registers.machine.landed.at(None);
         let mut draws = Philox::new(self.spare_key, chunk.ids()[row], chunk.epoch);
         for _ in 0..ATTEMPTS_MAX {
             let number = spare.first + draws.below(spare.len.max(1));

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Chunk, Failure, Finish,
-    eval::{Compiled, Lost, Name},
+    eval::{Compiled, Lost, Name, Seen},
     tokens,
 };
 use model::under_way::{self, UnderWay};
@@ -263,13 +263,21 @@ impl Node {
     fn rows_in_time(&self) -> usize {
         let Kind::Transform { compiled, .. } = &self.kind else { return usize::MAX };
         match self.measured.each() {
-            _ if compiled.is_at_once() => usize::MAX,
+            // What waits for many requests waits no longer than for one.
+            _ if compiled.is_at_once() || compiled.far().is_some() => usize::MAX,
             Some(each) => {
                 let most = TASK_MAX.mul_f64(tokens::slower());
                 (most.as_nanos() / each.as_nanos().max(1)).max(1) as usize
             }
             None => 1,
         }
+    }
+
+    /// What was seen of a far storage, where it reads of one as many records at a time as are worth it.
+    pub(super) fn far(&self) -> Option<Seen> {
+        let Kind::Transform { compiled, .. } = &self.kind else { return None };
+        let is_free = !self.limit.is_fixed && self.lane == Lane::ONE;
+        compiled.far().filter(|_| is_free && self.class == Class::Reader)
     }
 
     /// What is to be under way of the batches that it computes in place; none where it makes none.

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     CachePoint, Failure, Source, Wants,
-    eval::{Name, Tap},
+    eval::{Name, Seen, Tap},
 };
+use model::under_way::Fetching;
 use plan::{Index, StageId};
 use std::{
     ops::Range,
@@ -359,7 +360,31 @@ impl State {
         let node = &self.nodes[id];
         let below = node.below.iter().rev().map(|&it| &self.nodes[it]);
         let chain = below.take_while(|it| matches!(it.kind, Kind::Transform { .. }));
-        chain.map(Node::rows_worth).fold(node.rows_worth(), usize::min).max(node.limit.rows)
+        let chain = chain.map(Node::rows_worth);
+        let worth = chain.fold(node.rows_worth(), usize::min).max(node.limit.rows);
+        // What comes to a stage that asks a far storage is as much as it is to ask for at a time.
+        let after = node.below.iter().rev().copied();
+        let after = after.take_while(|&it| matches!(self.nodes[it].kind, Kind::Transform { .. }));
+        [id].into_iter().chain(after).filter_map(|it| self.requests(it)).fold(worth, usize::max)
+    }
+
+    /// Requests that a task of the node is to have under way, where it reads of a far storage: as many as keep the
+    /// workers busy with what is done to the records afterwards.
+    fn requests(&self, id: usize) -> Option<usize> {
+        let node = &self.nodes[id];
+        let Seen { latency, requests_max } = node.far()?;
+        let own = node.measured.cpu_of_all();
+        let after = node.below.iter().map(|&it| self.nodes[it].measured.worked);
+        let each = |time: Duration| time.as_nanos() as f64 / node.measured.records.max(1) as f64;
+        let fetching = Fetching {
+            latency_ns: latency.as_nanos() as f64,
+            record_ns: each(own + after.sum::<Duration>()),
+            landing_ns: each(own),
+            workers: node.limit.workers as u64,
+            readers: self.threads[Class::Reader as usize] as u64,
+            requests_max: requests_max as u64,
+        };
+        usize::try_from(fetching.batch()).ok()
     }
 
     /// Begins a task of the node, which is ready.

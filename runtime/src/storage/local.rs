@@ -28,12 +28,9 @@ impl Storage for Local {
 
     /// One after the other: the calling threads are those that there are to wait for a disk.
     fn read(&self, requests: &[Request<'_>], landing: &mut dyn Landing) {
-        for (number, Request { path, range }) in requests.iter().enumerate() {
-            let done = match range {
-                None => whole(path, number, landing),
-                Some(range) => part(path, range, number, landing),
-            };
-            match done {
+        for request in requests.iter().enumerate() {
+            let number = request.0;
+            match self.answer(request, landing) {
                 Ok(false) => {}
                 Ok(true) => landing.landed(number, Ok(())),
                 Err(error) => landing.landed(number, Err(error)),
@@ -51,6 +48,20 @@ impl Storage for Local {
 
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
         fs::canonicalize(path)
+    }
+}
+
+impl Local {
+    /// Does what is asked for; `false` where there is no room for it.
+    pub(super) fn answer(
+        &self,
+        (number, Request { path, range }): (usize, &Request<'_>),
+        landing: &mut dyn Landing,
+    ) -> Result<bool, ReadError> {
+        match range {
+            None => whole(path, number, landing),
+            Some(range) => part(path, range, number, landing),
+        }
     }
 }
 
@@ -79,7 +90,7 @@ fn part(
     let file = os::open(path, || ())?;
     let bytes = range.end.saturating_sub(range.start);
     let Some(room) = landing.room(number, bytes) else { return Ok(false) };
-    reads::exact_at(&file, room, range.start)?;
+    os::read_exact_at(&file, room, range.start)?;
     Ok(true)
 }
 

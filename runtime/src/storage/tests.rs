@@ -174,6 +174,56 @@ fn the_local_file_system_keeps_the_contract() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore)]
+fn an_emulated_store_keeps_the_contract() {
+    let folder = Folder::new("emulated");
+    let of = |latency, requests_max| {
+        let objects = Objects::Folder(folder.0.clone());
+        Emulated::new(Emulation { objects, latency, requests_max, ..Emulation::default() })
+    };
+    for (name, latency, requests_max) in [("at-once", 0, 1024), ("later", 1, 2)] {
+        let storage = &of(Duration::from_millis(latency), requests_max);
+        let root = PathBuf::from(format!("virtual://{name}"));
+        contract(&Case { storage, root, folder: folder.0.join(name) });
+    }
+}
+
+#[test]
+fn objects_that_are_made_up_are_always_the_same() {
+    let objects = Objects::Made { count: 3, bytes: 700 };
+    let storage = Emulated::new(Emulation { objects, ..Emulation::default() });
+    let case = Case { storage: &storage, root: "virtual://made".into(), folder: PathBuf::new() };
+    let names: Vec<String> = listed(&case, "").into_iter().map(|it| it.0).collect();
+    assert_eq!(names, ["0000000", "0000001", "0000002"]);
+
+    let whole = taken(&case, &[("0000002", None)], 700, &|_| ()).remove(0).1;
+    assert_eq!((whole[0], whole[1], whole[8], whole[251], whole[260]), (2, 0, 8, 0, 9));
+    for range in [0..700, 0..3, 5..9, 8..300, 699..700, 250..252] {
+        let part = taken(&case, &[("0000002", Some(range.clone()))], 700, &|_| ()).remove(0).1;
+        assert_eq!(part, whole[range.start as usize..range.end as usize], "{range:?}");
+    }
+    let told = taken(&case, &[("0000003", None), ("2", None), ("", None)], 700, &|_| ());
+    let told: Vec<String> = told.into_iter().map(|it| it.0).collect();
+    assert_eq!(told, ["NotFound", "NotFound", "NoFile"]);
+    assert!(storage.put(&case.path("0000003"), b"").is_err());
+}
+
+#[test]
+fn requests_fail_as_often_as_was_ordered() {
+    let objects = Objects::Made { count: 9, bytes: 10 };
+    let order = Ordered { path: "5".to_owned(), kind: io::ErrorKind::TimedOut, times: 2 };
+    let of = Emulation { objects, faults: vec![order], ..Emulation::default() };
+    let storage = Emulated::new(of);
+    let case = Case { storage: &storage, root: "virtual://made".into(), folder: PathBuf::new() };
+    let requests = [("0000004", None), ("0000005", None)];
+    for second in ["TimedOut", "TimedOut", "read"] {
+        let told = taken(&case, &requests, 10, &|_| ());
+        assert_eq!([&*told[0].0, &*told[1].0], ["read", second]);
+    }
+    assert_eq!(storage.under_way_most(), 2);
+}
+
+#[test]
 fn a_path_says_of_which_storage_it_is() {
     let scheme = |it: &str| scheme_of(it.as_bytes()).map(str::to_owned);
     assert_eq!(scheme("s3://bucket/a").as_deref(), Some("s3"));

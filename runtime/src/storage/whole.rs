@@ -1,7 +1,7 @@
 //! Objects that are values of records: read whole, to where the value will live.
 
 use super::{Landing, ReadError, Request};
-use crate::{Fault, Out, Shape, VALUE_BYTES_MAX};
+use crate::{Fault, Out, Shape, VALUE_BYTES_MAX, reads};
 use plan::DType;
 use std::path::Path;
 
@@ -23,12 +23,14 @@ impl ReadWhole {
         let at = Path::new(path);
         super::of(at).read(&[Request { path: at, range: None }], &mut value);
         value.done?;
-        (self.check)(path, out.written())
+        let bytes = out.written();
+        reads::count(bytes.len() as u64);
+        (self.check)(path, bytes)
     }
 }
 
 /// The bytes of a value, where there may be so many.
-pub(super) fn len_of_value(bytes: u64) -> Result<usize, ReadError> {
+pub(crate) fn len_of_value(bytes: u64) -> Result<usize, ReadError> {
     let len = usize::try_from(bytes).ok().filter(|it| *it <= VALUE_BYTES_MAX);
     len.ok_or(ReadError::TooLarge(bytes))
 }

@@ -76,6 +76,9 @@ pub(super) fn explain(pattern: &Pattern) -> ListError {
 
 /// What to say where the root itself is missing: which part of it is not there.
 fn missing_folder(root: &Path) -> String {
+    if storage::scheme_of(root.as_os_str().as_encoded_bytes()).is_some() {
+        return format!("there is no folder `{}`", root.display());
+    }
     if let Some(file) = root.ancestors().find(|it| is(it, Kind::File)) {
         return format!("`{}` is a file, not a folder", file.display());
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use runtime::storage;
+
 use super::glob::{Component, NameOf, Piece};
 use super::parse::{self, Part};
 
@@ -47,7 +49,7 @@ impl Pattern {
     /// is empty or names a folder.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         let parts = parse::parse(text)?;
-        if let Some(error) = names_no_file(text, &parts) {
+        if let Some(error) = names_no_file(text, &parts).or_else(|| names_no_folder(&parts)) {
             return Err(error);
         }
 
@@ -272,6 +274,21 @@ fn begins_at_root() -> PatternError {
     PatternError::new(0, "an alternative begins at the file system's root", help)
 }
 
+/// The `name:` of a storage, where the pattern begins with that and two slashes.
+fn scheme(parts: &[Part]) -> Option<&str> {
+    let [Part::Piece(Piece::Text(name)), Part::Slash, Part::Slash, ..] = parts else { return None };
+    storage::scheme_of(format!("{name}//").as_bytes()).map(|_| name.as_str())
+}
+
+/// The mistake of a pattern that does not say what is meant of a storage.
+fn names_no_folder(parts: &[Part]) -> Option<PatternError> {
+    let scheme = scheme(parts)?;
+    let is_named = matches!(parts.get(3..5), Some([Part::Piece(Piece::Text(_)), Part::Slash]));
+    let help = format!("write a folder out, and then what lies in it: `{scheme}//name/**/*.jpg`");
+    let message = format!("no folder is named behind `{scheme}//`");
+    (!is_named).then(|| PatternError::new(0, message, help))
+}
+
 /// Cuts off the folders that are written out, up to the last `/` before a wildcard or the file.
 fn split_root(parts: &[Part]) -> (String, &[Part]) {
     let written = |it: &&Part| matches!(it, Part::Slash | Part::Piece(Piece::Text(_)));
@@ -280,12 +297,18 @@ fn split_root(parts: &[Part]) -> (String, &[Part]) {
         return (String::new(), parts);
     };
 
-    let names = parts[..slash].iter().filter_map(|it| match it {
+    let scheme = scheme(parts).filter(|_| slash > 3);
+    let begin = if scheme.is_some() { 3 } else { 0 };
+    let names = parts[begin..slash].iter().filter_map(|it| match it {
         Part::Piece(Piece::Text(name)) if name != "." => Some(name.as_str()),
         _ => None,
     });
-    let start = if matches!(parts[0], Part::Slash) { "/" } else { "" };
-    (start.to_owned() + &names.collect::<Vec<&str>>().join("/"), &parts[slash + 1..])
+    let start = match scheme {
+        Some(scheme) => format!("{scheme}//"),
+        None if matches!(parts[0], Part::Slash) => "/".to_owned(),
+        None => String::new(),
+    };
+    (start + &names.collect::<Vec<&str>>().join("/"), &parts[slash + 1..])
 }
 
 /// The components of one way through the pattern.

@@ -135,6 +135,9 @@ fn roots_end_before_the_first_wildcard() {
         ("/a.jpg", "/"),
         (r"d\*/x*", "d*"),
         ("a{b/c,d}/x", ""),
+        ("s3://bucket/*.jpg", "s3://bucket"),
+        ("s3://bucket/a/./b//x.jpg", "s3://bucket/a/b"),
+        ("S3://bucket/*.jpg", "S3:/bucket"),
     ] {
         assert_eq!(Pattern::parse(pattern).unwrap().root(), root, "{pattern}");
     }
@@ -162,6 +165,8 @@ fn mistakes_in_patterns() {
         ("{0..1234567890123456789}", 0, "numbers in a range have at most 18 digits"),
         ("{a/,b}", 0, "an alternative names a folder"),
         ("x/{,b}/c", 0, "an alternative leaves nothing between two slashes"),
+        ("s3://*.jpg", 0, "no folder is named behind `s3://`"),
+        ("s3://bucket", 0, "no folder is named behind `s3://`"),
         ("{/a,b}/c", 0, "an alternative begins at the file system's root"),
         (&deep, 96, "sets stand more than 32 deep in one another"),
         (

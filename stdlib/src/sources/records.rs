@@ -1,14 +1,17 @@
 //! Records of files, in order or by number: what `lines`, `jsonl`, `csv` and `tfrecord` share.
 
+mod runs;
+
 use super::listed::Listed;
 use crate::records::{
     FileError, FirstLens, OwnBlock, Place, Position, RecordFault, RecordIndex, RecordReader, Span,
     line_at,
 };
 use plan::unmix;
+use runs::{Index, Ranges};
 use runtime::{
     ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, Unread, mix, os, reads,
-    storage::{self, Object},
+    storage::{self, Object, Request},
 };
 use std::{
     io,
@@ -23,8 +26,6 @@ const OPEN_MAX: usize = 64;
 const OPEN_SHARE: u64 = 8;
 /// Records of a file, at the most: no file has so many lines.
 const RECORDS_MAX: u64 = 1 << 36;
-/// Bytes that are read at once where records that follow each other are asked for.
-const READ: u64 = 1 << 20;
 
 /// A record as it lies in its file, or a field of one.
 #[derive(Clone, Copy)]
@@ -122,12 +123,6 @@ struct Reading<S> {
     scratch: S,
 }
 
-struct Index {
-    records: RecordIndex,
-    /// The number of each file's first record.
-    firsts: Vec<usize>,
-}
-
 impl<F: Format> Records<F> {
     /// The records of these files; nothing is opened yet.
     pub(super) fn new(format: F, listed: Listed, place: u64) -> Self {
@@ -148,11 +143,14 @@ impl<F: Format> Source for Records<F> {
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
         let index = self.inner.index()?;
         let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
-        let mut from = 0;
-        while from < numbers.len() {
-            let run = index.run(&numbers[from..]);
-            self.inner.fetch_run(&numbers[from..from + run], &mut reading, out)?;
-            from += run;
+        if storage::are_others() {
+            return self.inner.fetch_runs(&index.runs(numbers), &mut reading.scratch, out);
+        }
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            let (run, others) = rest.split_at(index.run(rest));
+            self.inner.fetch_run(run, &mut reading, out)?;
+            rest = others;
         }
         Ok(())
     }
@@ -252,16 +250,62 @@ impl<F: Format> Inner<F> {
         Reading { bytes, scratch }: &mut Reading<F::Scratch>,
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
-        let (files, index) = (self.files()?, self.index()?);
-        let place = |it: u64| index.records.at(it as usize);
-        let (first, last) = (place(numbers[0]), place(numbers[numbers.len() - 1]));
-        let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
-        bytes.resize((last.offset + u64::from(last.len) - first.offset) as usize, 0);
-        let file_of_run = self.file(first.file, path);
-        let read = file_of_run.and_then(|it| it.read_exact_at(bytes, first.offset));
+        let (file, range) = self.index()?.span(numbers);
+        let path = &self.files()?.paths[file as usize];
+        bytes.resize((range.end - range.start) as usize, 0);
+        let read = self.file(file, path).and_then(|it| it.read_exact_at(bytes, range.start));
         read.map_err(|why| unreadable(path, &why))?;
         reads::count(bytes.len() as u64);
+        self.append_run(numbers, (bytes, scratch), out)
+    }
 
+    /// The same of several such runs; of files that lie far away all are asked for at once.
+    fn fetch_runs(
+        &self,
+        runs: &[&[u64]],
+        scratch: &mut F::Scratch,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let (files, index) = (self.files()?, self.index()?);
+        let spans: Vec<_> = runs.iter().map(|it| index.span(it)).collect();
+        let path_of = |it: &(u32, Range<u64>)| &files.paths[it.0 as usize];
+        let request = |it| Request { path: path_of(it), range: Some(it.1.clone()) };
+        let is_far = |it: &&(u32, Range<u64>)| storage::of(path_of(it)).access().is_some();
+        // The files of one source lie in one storage, or nearly.
+        let mut ranges = Ranges::default();
+        let far: Vec<_> = spans.iter().filter(is_far).collect();
+        if far.len() == spans.len()
+            && let Some(first) = far.first()
+        {
+            let requests: Vec<_> = far.iter().map(|it| request(it)).collect();
+            ranges.read(storage::of(path_of(first)), &requests);
+        }
+        for (number, run) in runs.iter().enumerate() {
+            match ranges.take(number) {
+                Some(Ok(bytes)) => self.append_run(run, (&bytes, scratch), out)?,
+                Some(Err(why)) => return Err(unreadable(path_of(&spans[number]), &why)),
+                None => {
+                    let mut reading =
+                        Reading { bytes: Counted::new(), scratch: std::mem::take(scratch) };
+                    self.fetch_run(run, &mut reading, out)?;
+                    *scratch = reading.scratch;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends records that follow each other in one file, and whose bytes are there.
+    fn append_run(
+        &self,
+        numbers: &[u64],
+        (bytes, scratch): (&[u8], &mut F::Scratch),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let (files, index) = (self.files()?, self.index()?);
+        let place = |it: u64| index.records.at(it as usize);
+        let first = place(numbers[0]);
+        let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
         for &number in numbers {
             let at = place(number);
             let start = (at.offset - first.offset) as usize;
@@ -296,40 +340,6 @@ impl<F: Format> Inner<F> {
         }
         Ok(file)
     }
-}
-
-impl Index {
-    fn new(records: RecordIndex, files: usize) -> Self {
-        let first = |file: usize| first_of(&records, file as u32);
-        let firsts = (0..files).map(first).collect();
-        Self { records, firsts }
-    }
-
-    /// How many of the numbers, from the first on, are worth one read.
-    fn run(&self, numbers: &[u64]) -> usize {
-        let first = self.records.at(numbers[0] as usize);
-        let follows = |it: &usize| {
-            let at = self.records.at(numbers[*it] as usize);
-            numbers[*it] == numbers[0] + *it as u64
-                && at.file == first.file
-                && at.offset + u64::from(at.len) - first.offset <= READ
-        };
-        1 + (1..numbers.len()).take_while(follows).count()
-    }
-}
-
-/// The first record that is not in a file before `file`.
-fn first_of(records: &RecordIndex, file: u32) -> usize {
-    let (mut low, mut high) = (0, records.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if records.at(middle).file < file {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// The records one after the other: they are found in order, and read by any thread.

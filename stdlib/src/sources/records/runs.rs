@@ -1,0 +1,104 @@
+//! Which records are worth one read, and what is read of files that lie far away.
+
+use crate::records::RecordIndex;
+use runtime::{
+    Counted, reads,
+    storage::{Landing, ReadError, Request, Storage},
+};
+use std::{io, ops::Range};
+
+/// Bytes that are read at once where records that follow each other are asked for.
+const READ: u64 = 1 << 20;
+
+/// Where the records of files lie.
+pub(super) struct Index {
+    pub(super) records: RecordIndex,
+    /// The number of each file's first record.
+    pub(super) firsts: Vec<usize>,
+}
+
+impl Index {
+    pub(super) fn new(records: RecordIndex, files: usize) -> Self {
+        let first = |file: usize| first_of(&records, file as u32);
+        let firsts = (0..files).map(first).collect();
+        Self { records, firsts }
+    }
+
+    /// The file of records that follow each other, and where they lie in it.
+    pub(super) fn span(&self, numbers: &[u64]) -> (u32, Range<u64>) {
+        let place = |it: u64| self.records.at(it as usize);
+        let (first, last) = (place(numbers[0]), place(numbers[numbers.len() - 1]));
+        (first.file, first.offset..last.offset + u64::from(last.len))
+    }
+
+    /// The numbers in parts, each of which is worth one read.
+    pub(super) fn runs<'n>(&self, numbers: &'n [u64]) -> Vec<&'n [u64]> {
+        let (mut runs, mut rest) = (Vec::new(), numbers);
+        while !rest.is_empty() {
+            let (run, others) = rest.split_at(self.run(rest));
+            runs.push(run);
+            rest = others;
+        }
+        runs
+    }
+
+    /// How many of the numbers, from the first on, are worth one read.
+    pub(super) fn run(&self, numbers: &[u64]) -> usize {
+        let first = self.records.at(numbers[0] as usize);
+        let follows = |it: &usize| {
+            let at = self.records.at(numbers[*it] as usize);
+            numbers[*it] == numbers[0] + *it as u64
+                && at.file == first.file
+                && at.offset + u64::from(at.len) - first.offset <= READ
+        };
+        1 + (1..numbers.len()).take_while(follows).count()
+    }
+}
+
+/// Ranges of files that lie far away, as they come.
+#[derive(Default)]
+pub(super) struct Ranges(Vec<(Counted<u8>, Option<io::Result<()>>)>);
+
+impl Ranges {
+    pub(super) fn read(&mut self, storage: &dyn Storage, requests: &[Request<'_>]) {
+        self.0.resize_with(requests.len(), || (Counted::new(), None));
+        storage.read(requests, self);
+    }
+
+    /// What came of a request, if it was made.
+    pub(super) fn take(&mut self, request: usize) -> Option<io::Result<Counted<u8>>> {
+        let (bytes, done) = self.0.get_mut(request)?;
+        Some(done.take()?.map(|()| std::mem::take(bytes)))
+    }
+}
+
+impl Landing for Ranges {
+    fn room(&mut self, request: usize, bytes: u64) -> Option<&mut [u8]> {
+        let room = &mut self.0[request].0;
+        room.resize(bytes as usize, 0);
+        Some(room)
+    }
+
+    fn landed(&mut self, request: usize, result: Result<(), ReadError>) {
+        reads::count(self.0[request].0.len() as u64);
+        self.0[request].1 = Some(result.map_err(|it| match it {
+            ReadError::Io(error) => error,
+            ReadError::NoFile => io::ErrorKind::IsADirectory.into(),
+            ReadError::Changed | ReadError::TooLarge(_) => io::ErrorKind::UnexpectedEof.into(),
+        }));
+    }
+}
+
+/// The first record that is not in a file before `file`.
+fn first_of(records: &RecordIndex, file: u32) -> usize {
+    let (mut low, mut high) = (0, records.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        if records.at(middle).file < file {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

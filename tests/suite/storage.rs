@@ -1,0 +1,133 @@
+//! A far storage gives what the file system gives: the same bytes, the same faults, however many threads there are and
+//! however records are cut into chunks, also where a run is stopped and goes on, is shared, and keeps values.
+
+use crate::{output, random::compiled, trial};
+use libtest_mimic::{Failed, Trial};
+use runtime::storage::{self, Emulated, Emulation, Objects};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process,
+    time::Duration,
+};
+
+/// Pipelines over the files of [`Data`].
+const PROGRAMS: [(&str, &str); 9] = [
+    (
+        "files",
+        r#"files("{data}/img/*.bin") |> shuffle |> map { bytes, n: len(bytes) } |> batch(7)"#,
+    ),
+    (
+        "filter",
+        r#"files("{data}/img/*.bin") |> where len(bytes) > 600 |> map { n: len(bytes), class: class_of(path) }"#,
+    ),
+    (
+        "two",
+        r#"files("{data}/img/*.bin") |> map { a: len(bytes), b: len(read_file(sibling(path, ".txt"))) else 0 }"#,
+    ),
+    (
+        "skip",
+        r#"paths("{data}/img/*.bin") |> shuffle |> map { text: read_text(sibling(path, ".txt")) } else skip(most: 0.9) |> batch(4)"#,
+    ),
+    (
+        "another",
+        r#"paths("{data}/img/*.bin") |> map { n: len(read_file(sibling(path, ".txt"))) else another(most: 1) }"#,
+    ),
+    (
+        "sometimes",
+        r#"paths("{data}/img/*.bin") |> map { n: if ends_with(path, "3.bin") then len(read_file(path)) else -1 }"#,
+    ),
+    ("lines", r#"lines("{data}/text/*.txt") |> map { n: len(text), text }"#),
+    (
+        "shuffled",
+        r#"lines("{data}/text/*.txt") |> shuffle |> map { n: len(text), text } |> batch(16)"#,
+    ),
+    ("csv", r#"csv("{data}/*.csv") |> shuffle |> map { sum: a + b } |> batch(8)"#),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let of = |(name, text): (&'static str, &'static str)| {
+        trial(format!("storage/{name}"), move || check(name, text))
+    };
+    let mut trials: Vec<Trial> = PROGRAMS.into_iter().map(of).collect();
+    trials.push(trial("storage/missing-names", missing));
+    trials
+}
+
+/// Files in a folder, and in a store that is emulated.
+struct Data {
+    folder: PathBuf,
+    far: PathBuf,
+}
+
+impl Data {
+    fn new(name: &str) -> Result<Self, Failed> {
+        let folder = env::temp_dir().join(format!("pipec-suite-storage-{}-{name}", process::id()));
+        let scheme = name.replace('-', "");
+        let far = PathBuf::from(format!("{scheme}://data"));
+        let folder = folder.join("data");
+        for of in ["img", "text"] {
+            fs::create_dir_all(folder.join(of))?;
+        }
+        for i in 0..40_usize {
+            let bytes: Vec<u8> = (0..i * 37).map(|it| (it * i) as u8).collect();
+            fs::write(folder.join(format!("img/{i}.bin")), bytes)?;
+            if i % 3 > 0 {
+                fs::write(folder.join(format!("img/{i}.txt")), "text ".repeat(i))?;
+            }
+            let lines: String = (0..i).map(|it| "x".repeat(it * i % 50) + "\n").collect();
+            fs::write(folder.join(format!("text/{i}.txt")), lines)?;
+        }
+        let rows: String = (0..100).map(|it| format!("{it},{}\n", it * it)).collect();
+        fs::write(folder.join("table.csv"), "a,b\n".to_owned() + &rows)?;
+
+        let objects = Objects::Folder(folder.parent().unwrap_or(&folder).to_owned());
+        let latency = Duration::from_micros(200);
+        let store = Emulation { objects, latency, requests_max: 16, ..Emulation::default() };
+        storage::register(&scheme, Box::new(Emulated::new(store)));
+        Ok(Self { folder, far })
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        let _ = self.folder.parent().map(fs::remove_dir_all);
+    }
+}
+
+fn check(name: &str, text: &str) -> Result<(), Failed> {
+    let data = Data::new(name)?;
+    let text = format!("edition 2026\nparam data: path = \".\"\npipeline p = {text}\n");
+    let of = |place: &Path| -> Result<String, String> {
+        let told = output::of(&compiled(&text, place)?)?;
+        Ok(told.replace(&place.display().to_string(), "DATA"))
+    };
+    let (near, far) = (of(&data.folder)?, of(&data.far)?);
+    if near == far { Ok(()) } else { Err(format!("near:\n{near}\nfar:\n{far}").into()) }
+}
+
+/// What is said of files that are not there is the same, but for what is known of folders beside them.
+fn missing() -> Result<(), Failed> {
+    let data = Data::new("missing-names")?;
+    for pattern in ["img/*.jpg", "img/none.bin", "imgs/**/*.bin"] {
+        let text = format!(
+            "edition 2026\nparam data: path = \".\"\npipeline p = files(\"{{data}}/{pattern}\")\n"
+        );
+        let failure = |place: &Path| -> Result<String, String> {
+            let compiled = compiled(&text, place)?;
+            let run =
+                runtime::start(&compiled.program, &stdlib::Kernels, &runtime::Options::default());
+            let first = run.and_then(|mut it| it.next().transpose());
+            let told = first.err().ok_or("it runs")?.to_string();
+            let told = told.split_once("no file matches").map_or("", |it| it.1).to_owned();
+            Ok(told.replace(&place.display().to_string(), "DATA"))
+        };
+        let (near, far) = (failure(&data.folder)?, failure(&data.far)?);
+        let is_same =
+            near == far || pattern.starts_with("imgs") && far.contains("there is no folder");
+        if !is_same || far.is_empty() {
+            return Err(format!("{pattern}:\n{near}\n{far}").into());
+        }
+    }
+    Ok(())
+}
