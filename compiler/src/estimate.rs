@@ -13,7 +13,7 @@ mod steps;
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
-pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Seen, View, outlook};
+pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
 
 use crate::{

@@ -221,7 +221,9 @@ fn storage_seconds(
             let most = disk.curve(reads.pattern).best(readers);
             let bytes = flow.entering[at] * reads.bytes;
             // So many requests at once, each of which waits.
-            let waits = flow.entering[at] * reads.requests * disk.latency_s / f64::from(readers);
+            let at_a_time = disk.requests_max.map_or(f64::INFINITY, |it| it.max(1) as f64);
+            let at_a_time = f64::from(readers).min(at_a_time);
+            let waits = flow.entering[at] * reads.requests * disk.latency_s / at_a_time;
             seconds[reads.storage] += nought(bytes / most).max(waits);
         }
         cache_seconds(step, flow.visits[at], machine, &mut seconds);

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The part of the memory that may be planned with; the rest is for what nobody counts (paper's code: 0.9).
 pub const MEMORY_PART: f64 = 0.9;
 
+/// Bytes per second that bound nothing.
+const UNBOUNDED: f64 = 1e15;
+
 /// A machine, or what one may use of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
@@ -38,6 +41,10 @@ pub struct Storage {
     pub write: f64,
     /// Seconds of waiting for each request, whatever its size.
     pub latency_s: f64,
+    /// Requests that it answers at a time, where it is asked for many: a store beyond a network. None of a disk, whose
+    /// readers wait for one after the other.
+    #[serde(default)]
+    pub requests_max: Option<u64>,
     /// Where the numbers come from.
     pub origin: Origin,
 }
@@ -74,7 +81,28 @@ impl Storage {
     pub fn flat(name: &str, bytes_per_s: f64) -> Self {
         let curve = Curve::flat(bytes_per_s);
         let (name, origin) = (name.to_owned(), Origin::Assumed);
-        Self { name, sequential: curve, random: curve, write: bytes_per_s, latency_s: 0.0, origin }
+        Self {
+            name,
+            sequential: curve,
+            random: curve,
+            write: bytes_per_s,
+            latency_s: 0.0,
+            requests_max: None,
+            origin,
+        }
+    }
+
+    /// A store that answers so many requests at a time, each after so many seconds and at so many bytes per second.
+    pub fn far(
+        name: &str,
+        (latency_s, requests_max): (f64, u64),
+        bytes_per_s: Option<f64>,
+    ) -> Self {
+        let flat = Self::flat(name, UNBOUNDED);
+        let each = |it: f64| Curve::up_to(it, it * requests_max.max(1) as f64);
+        let curve = bytes_per_s.map_or(flat.random, each);
+        let requests_max = Some(requests_max);
+        Self { sequential: curve, random: curve, latency_s, requests_max, ..flat }
     }
 
     /// The curve for a pattern of reading.

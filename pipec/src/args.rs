@@ -13,6 +13,7 @@ pub(crate) use values::Changes;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
 use clap_complete::Shell;
+use runtime::storage::{self, Emulated, Emulation, Objects};
 use std::{path::PathBuf, time::Duration};
 use values::{setting, share, size, speed, time, whole};
 
@@ -123,6 +124,20 @@ pub(crate) struct ProgramArgs {
     /// own folder).
     #[arg(long)]
     pub(crate) allow_outside: bool,
+    /// Emulate a store whose objects come after so long: `virtual://PATH` is the file PATH below this folder.
+    #[arg(long, hide = true, value_name = "TIME", value_parser = time)]
+    pub(crate) virtual_store: Option<Duration>,
+}
+
+impl ProgramArgs {
+    /// Starts emulating it.
+    pub(crate) fn begin(&self) {
+        if let Some(latency) = self.virtual_store {
+            let objects = Objects::Folder(".".into());
+            let store = Emulated::new(Emulation { objects, latency, ..Emulation::default() });
+            storage::register("virtual", Box::new(store));
+        }
+    }
 }
 
 /// What is allowed beyond what is exact.
@@ -438,6 +453,7 @@ impl PipelineArgs {
             disable_pass: Vec::new(),
             allow: Vec::new(),
             allow_outside,
+            virtual_store: None,
         }
     }
 }

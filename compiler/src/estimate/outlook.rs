@@ -1,6 +1,7 @@
 //! What bounds a pipeline on a machine, and what would help: the estimate as a network of the
 //! operational model, solved.
 
+mod requests;
 mod tail;
 
 use super::{Basis, Estimate, Origin, StepEstimate};
@@ -18,6 +19,7 @@ use model::{
     solve,
 };
 use plan::{Expr, Index, Library, Op, OpKind, Plan, Property};
+pub use requests::Requests;
 use serde::Serialize;
 use tail::{with_counted, with_tails};
 

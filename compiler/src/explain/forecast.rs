@@ -263,6 +263,10 @@ impl Told<'_> {
             Limit::Cap(at) => format!("the rate limit of `{}`", steps[at].name),
             Limit::Storage(at) => {
                 let Some(storage) = machine.storages.get(at) else { return "reading".to_owned() };
+                if let Some(most) = storage.requests_max {
+                    let most = most.min(u64::from(READERS_MAX));
+                    return format!("{most} requests at a time to {}", storage.name);
+                }
                 let steps = steps.iter().filter_map(|it| it.reads);
                 let pattern = steps.filter(|it| it.storage == at).map(|it| it.pattern).next();
                 let curve = storage.curve(pattern.unwrap_or(Pattern::Random));
@@ -361,7 +365,7 @@ impl Told<'_> {
             Remedy::TwiceTheCores => {
                 format!("{} instead of {}", things(cores * 2.0, "core"), cores)
             }
-            Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
+            Remedy::TwiceTheStorage(at) => faster_storage(self.outlook, at).to_owned(),
             Remedy::TwiceTheMemory => {
                 format!("`--memory {}`", option_of(2.0 * self.outlook.machine.memory_bytes))
             }
@@ -392,4 +396,10 @@ pub(super) fn lengths(explanation: &Explanation) -> Option<String> {
             shown.join(", ")
         )
     })
+}
+
+/// What helps where reading from a storage bounds.
+pub(super) fn faster_storage(outlook: &Outlook, at: usize) -> &'static str {
+    let is_far = outlook.machine.storages.get(at).is_some_and(|it| it.requests_max.is_some());
+    if is_far { "a store twice as fast" } else { "a disk twice as fast" }
 }

@@ -18,7 +18,7 @@ use compiler::{
 };
 use model::{Consumer, Machine, Origin, under_way, what_if::Change};
 use plan::{Arg, Code, Measured, Program};
-use runtime::Failure;
+use runtime::{Failure, storage};
 use std::path::Path;
 
 /// What a pipeline is looked at for.
@@ -84,10 +84,11 @@ impl Compiled {
     ) -> Result<View, Failure> {
         let mut machine = of.machine(f64::from(self.optimised.estimate.cores));
         let request = self.optimised.estimate.request_bytes(&stdlib::library());
-        let storages = match &of.host {
+        let mut storages = match &of.host {
             Some(host) => known(&mut machine, (host, request), &self.program),
             None => vec![None; sources(&self.program).count()],
         };
+        add_far(&mut machine, &mut storages, &self.program);
         // Of the machine that it was measured on no more is known than that it was this one.
         let then = if of.elsewhere { Machine::new(1.0, 0.0) } else { machine.clone() };
         let seen = of.seen().map(|(seen, cores)| (seen, Machine { cores, ..then }));
@@ -227,6 +228,25 @@ fn known(
         }))
     };
     sources(program).map(&mut place).collect()
+}
+
+/// Adds the storages that answer late, and says which sources lie there.
+fn add_far(machine: &mut Machine, storages: &mut [Option<usize>], program: &Program) {
+    for (source, at) in sources(program).zip(storages) {
+        let Some(path) = folder_of(source).map(Path::new) else { continue };
+        let Some(scheme) = storage::scheme_of(path.as_os_str().as_encoded_bytes()) else {
+            continue;
+        };
+        let Some(access) = storage::of(path).access() else { continue };
+        let name = format!("{scheme}://");
+        let known = machine.storages.iter().position(|it| it.name == name);
+        *at = Some(known.unwrap_or_else(|| {
+            let answers = (access.latency.as_secs_f64(), access.requests_max as u64);
+            let each = access.bytes_per_second.map(|it| it as f64);
+            machine.storages.push(model::Storage::far(&name, answers, each));
+            machine.storages.len() - 1
+        }));
+    }
 }
 
 /// Where a source reads: what comes before the first wildcard of its first path.

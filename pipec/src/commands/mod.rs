@@ -200,6 +200,7 @@ fn known_passes(without: &[String], talk: &Talk) -> Result<(), Exit> {
 }
 
 fn settings(program: &ProgramArgs) -> Settings {
+    program.begin();
     Settings {
         pipeline: program.name.clone(),
         params: program.set.iter().cloned().collect(),

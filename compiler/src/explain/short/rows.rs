@@ -8,7 +8,7 @@ use super::super::{
 };
 use crate::{
     caches::Choice,
-    estimate::{Dropped, Figure, Outlook},
+    estimate::{Dropped, Figure, Outlook, Requests},
     passes::{PASSES, Pass},
 };
 use model::{
@@ -23,6 +23,7 @@ const SHOWN: usize = 3;
 
 pub(super) fn text(explanation: &Explanation) -> String {
     let mut all = vec![("rewrites", rewrites(explanation)), ("limits", limits(explanation))];
+    all.extend(Some(requests(explanation)).filter(|it| !it.is_empty()).map(|it| ("requests", it)));
     all.extend(forecast::python(explanation).map(|it| ("python", vec![it])));
     let uneven = explanation.two_ranks.filter(|it| it.of > it.each.saturating_mul(2));
     all.extend(uneven.map(|it| ("ranks", vec![two_ranks(it)])));
@@ -120,6 +121,24 @@ fn limit(explanation: &Explanation, outlook: &Outlook, limit: Limit) -> String {
     }
 }
 
+/// What is under way to storages that answer late.
+fn requests(explanation: &Explanation) -> Vec<String> {
+    let Some(outlook) = &explanation.outlook else { return Vec::new() };
+    let told = |it: Requests| {
+        let storage = &outlook.machine.storages[it.storage];
+        let figure = |value: f64| Figure { value, origin: storage.origin };
+        format!(
+            "{}: {} under way (Little's law: {} each, {}/s), {} of memory",
+            storage.name,
+            whole(Figure::exact(it.under_way as f64)),
+            time(figure(storage.latency_s * 1e9)),
+            rate(Figure::assumed(it.rate)),
+            bytes(Figure::assumed(it.under_way as f64 * it.bytes)),
+        )
+    };
+    outlook.requests().into_iter().map(told).collect()
+}
+
 /// Who waits for whom, where it is said how long the consumer takes.
 fn consumer(outlook: &Outlook) -> Option<String> {
     let seconds = outlook.machine.consumer.seconds?;
@@ -208,7 +227,11 @@ fn remedy(explanation: &Explanation, remedy: Remedy) -> String {
     match remedy {
         Remedy::Core => things(cores + 1.0, "core"),
         Remedy::TwiceTheCores => things(cores * 2.0, "core"),
-        Remedy::TwiceTheStorage(_) => "a disk twice as fast".to_owned(),
+        Remedy::TwiceTheStorage(at) => explanation
+            .outlook
+            .as_ref()
+            .map_or("a disk twice as fast", |it| forecast::faster_storage(it, at))
+            .to_owned(),
         Remedy::TwiceTheMemory => twice_the_memory(explanation),
         Remedy::TwiceTheMemoryBandwidth => "memory twice as fast".to_owned(),
         Remedy::Parallel(at) if explanation.estimate.steps[at].calls_outside() => {

@@ -35,6 +35,7 @@ impl Storage {
             write: self.write.median,
             // Of a thread that is alone; more of them wait for each other, which is in the curve.
             latency_s: random.points.first().map_or(0.0, |it| it.latency.median),
+            requests_max: None,
             origin: if self.doubt.is_some() { Origin::Assumed } else { Origin::Calibrated },
             name,
         })
