@@ -54,6 +54,20 @@ pub(crate) fn check_stopped(compiled: &Compiled) -> Result<(), String> {
     check_against(compiled, &run(compiled, WAYS[0], None))
 }
 
+/// The same where chunks are as large as the run finds them to be worth.
+pub(crate) fn check_stopped_anywhere(compiled: &Compiled) -> Result<(), String> {
+    let whole = run(compiled, WAYS[0], None);
+    let way = (2, None);
+    for stop in [1, whole.n / 4, whole.n / 2, whole.n.saturating_sub(1)] {
+        let other = run(compiled, way, Some(stop));
+        if other.records != whole.records {
+            let (other, whole) = (other.records, &whole.records);
+            return Err(format!("stopped after {stop}, {way:?}:\n{other}\nelse:\n{whole}"));
+        }
+    }
+    Ok(())
+}
+
 /// What is kept from epoch to epoch changes no record. Losses behind an early end are counted or
 /// not, as the threads come to them.
 pub(crate) fn check_kept(compiled: &Compiled) -> Result<(), String> {

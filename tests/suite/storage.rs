@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Pipelines over the files of [`Data`].
-const PROGRAMS: [(&str, &str); 9] = [
+const PROGRAMS: [(&str, &str); 12] = [
     (
         "files",
         r#"files("{data}/img/*.bin") |> shuffle |> map { bytes, n: len(bytes) } |> batch(7)"#,
@@ -36,6 +36,18 @@ const PROGRAMS: [(&str, &str); 9] = [
     (
         "sometimes",
         r#"paths("{data}/img/*.bin") |> map { n: if ends_with(path, "3.bin") then len(read_file(path)) else -1 }"#,
+    ),
+    (
+        "window",
+        r#"paths("{data}/img/*.bin") |> shuffle(window: 16) |> map { n: len(read_file(path)) } |> batch(4)"#,
+    ),
+    (
+        "lost",
+        r#"paths("{data}/img/*.bin") |> where not ends_with(path, "1.bin") |> shuffle(window: 9) |> map { text: read_text(sibling(path, ".txt")) } else skip(most: 0.9)"#,
+    ),
+    (
+        "few",
+        r#"lines("{data}/text/*.txt") |> where len(text) > 30 |> map { n: len(read_file("{data}/table.csv")), m: len(text) }"#,
     ),
     ("lines", r#"lines("{data}/text/*.txt") |> map { n: len(text), text }"#),
     (
@@ -99,7 +111,9 @@ fn check(name: &str, text: &str) -> Result<(), Failed> {
     let data = Data::new(name)?;
     let text = format!("edition 2026\nparam data: path = \".\"\npipeline p = {text}\n");
     let of = |place: &Path| -> Result<String, String> {
-        let told = output::of(&compiled(&text, place)?)?;
+        let compiled = compiled(&text, place)?;
+        let told = output::of(&compiled)?;
+        output::check_stopped_anywhere(&compiled)?;
         Ok(told.replace(&place.display().to_string(), "DATA"))
     };
     let (near, far) = (of(&data.folder)?, of(&data.far)?);

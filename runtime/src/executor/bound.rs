@@ -71,6 +71,11 @@ impl Budget {
         }
     }
 
+    /// Where the run's buffers come from.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// The most bytes that buffers ever had, with what decoders worked in.
     pub(super) fn peak(&self) -> usize {
         self.pool.peak()

@@ -390,6 +390,7 @@ impl Build<'_> {
             stage,
             lane: self.lane,
             name: Name::of(of),
+            columns: of.columns.clone().into(),
             is_last: true,
             deals_lanes: false,
             kind,

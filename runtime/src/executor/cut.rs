@@ -1,7 +1,7 @@
 //! Chunks are cut: into pieces that are worth a task, and where a direct batch ends.
 
 use super::{node::Parcel, position::At};
-use crate::{Buffer, Chunk, Pool, eval::Destination, memory};
+use crate::{Buffer, Chunk, ChunkBuilder, Pool, eval::Destination, memory};
 use model::under_way::{self, Making, UnderWay};
 use plan::Field;
 use std::{
@@ -21,6 +21,20 @@ pub(super) struct Stretch {
 impl Stretch {
     pub(super) fn cut(&self, rows: Range<usize>) -> Self {
         Self { at: self.at.plus(rows.start as u64), chunk: self.chunk.cut(rows) }
+    }
+
+    /// The same with those that follow in its epoch: their places are so many records behind its own.
+    pub(super) fn joined(
+        self,
+        others: impl Iterator<Item = Self>,
+        columns: &[Field],
+        pool: &Pool,
+    ) -> Self {
+        let Self { chunk, at } = self;
+        let mut out = ChunkBuilder::new(columns, chunk.rows, chunk.epoch, pool);
+        out.append(&chunk, 0..chunk.rows);
+        others.for_each(|it| out.append(&it.chunk, 0..it.chunk.rows));
+        Self { chunk: out.finish(), at }
     }
 }
 

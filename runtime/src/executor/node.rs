@@ -18,6 +18,7 @@ use crate::{
     tokens,
 };
 use model::under_way::{self, UnderWay};
+use plan::Field;
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// A stage, or the parallel step of one.
@@ -28,6 +29,8 @@ pub(super) struct Node {
     pub(super) lane: Lane,
     /// What the stage is called.
     pub(super) name: Name,
+    /// The columns that leave the stage.
+    pub(super) columns: Arc<[Field]>,
     /// Whether what leaves it leaves the stage.
     pub(super) is_last: bool,
     /// Whether it deals the lanes that leave the stage.
@@ -311,6 +314,17 @@ impl Node {
         let Kind::Transform { cut: Some(cut), .. } = &self.kind else { return 0 };
         let opens = if is_next && cut.opens() { cut.batch_bytes() } else { 0 };
         usize::try_from(cut.unclaimed().saturating_add(opens)).unwrap_or(usize::MAX)
+    }
+
+    /// How many of the chunks that wait for the next node, the first ones, have no more than so many records.
+    pub(super) fn chunks_within(&self, rows: usize) -> usize {
+        let mut left = rows as u64;
+        let fits = |it: &&Item| {
+            let is_chunk = matches!(it, Item::Chunk(_)) && it.rows() <= left;
+            left -= if is_chunk { it.rows() } else { 0 };
+            is_chunk
+        };
+        self.out.iter().take_while(fits).count()
     }
 
     /// Takes the first item that waits for the next node.

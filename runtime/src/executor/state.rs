@@ -7,7 +7,7 @@ use super::{
     cut::{Cut, Stretch},
     hands::Hands,
     losses::LostRecord,
-    node::{Class, Fetch, Item, Kind, Node},
+    node::{Class, Fetch, Item, Kind, Node, Parcel},
     operate::Operating,
     position::{At, Point},
     supply::Supply,
@@ -395,9 +395,13 @@ impl State {
         let (epoch, rows, mut bytes_in) = (node.epoch, node.rows_now(rows), 0);
         let timing = Timing { cpu: node.measured.wants_cpu(), delay: self.hands.are_many() };
         let mut entered = 0;
+        // What asks a far storage takes all that waits for it, up to what it is to ask for at a time.
+        let far = node.far().map(|_| &above[node.inputs[0]]);
+        let far = far.map(|it| (it.chunks_within(rows), it.columns.clone()));
+        let pool = self.budget.pool();
         let mut next = |input: usize| {
             let item = above[node.inputs[input]].pop().expect("the node is ready");
-            bytes_in = item.bytes();
+            bytes_in += item.bytes();
             entered += item.rows();
             item
         };
@@ -410,14 +414,23 @@ impl State {
                 (Work::Draw(supply.clone(), cursor.take(), epoch), At::start())
             }
             Kind::Transform { compiled, pieces, cut, .. } => {
-                let mut next = || pieces.give(rows, || next(0).into_parcel().into_stretch());
+                let has_rest = pieces.has_rest();
+                let mut piece = || pieces.give(rows, || next(0).into_parcel().into_stretch());
                 match cut {
                     None => {
-                        let Stretch { chunk, at } = next();
+                        let first = piece();
+                        let Stretch { chunk, at } = match far.filter(|_| !has_rest) {
+                            Some((chunks, columns)) if chunks > 1 => {
+                                let others = (1..chunks).map(|_| next(0).into_parcel());
+                                let others = others.map(Parcel::into_stretch);
+                                first.joined(others, &columns, pool)
+                            }
+                            _ => first,
+                        };
                         (Work::Compute(compiled.clone(), chunk), at)
                     }
                     Some(cut) => {
-                        let (piece, at) = cut.give(&mut next);
+                        let (piece, at) = cut.give(&mut piece);
                         (Work::Place(compiled.clone(), piece), at)
                     }
                 }
