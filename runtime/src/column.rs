@@ -339,6 +339,18 @@ impl Builder {
         &self.buffer.bytes()[..self.bytes]
     }
 
+    /// Appends `rows` texts without a byte.
+    pub fn push_empty(&mut self, rows: usize) {
+        assert!(self.rank == 1 && self.fixed.is_none(), "a text has one axis, of any length");
+        let (shapes, offsets) = (self.shapes.len() + rows, self.offsets.len() + rows);
+        // Room that doubles, as for one text after the other.
+        self.shapes.reserve(rows);
+        self.shapes.resize(shapes, 0);
+        self.offsets.reserve(rows);
+        self.offsets.resize(offsets, self.offsets[self.rows]);
+        self.rows += rows;
+    }
+
     /// Appends room for a row, to be written by the caller.
     pub fn room(&mut self, shape: Shape) -> &mut [u8] {
         match self.fixed {
@@ -559,6 +571,21 @@ impl ChunkBuilder {
 mod tests {
     use super::*;
     use plan::{Extent, Field, Type};
+
+    #[test]
+    fn empty_texts_are_texts() {
+        let mut builder = Builder::new(&Type::scalar(DType::Str), 2, &Pool::default());
+        builder.push_empty(2);
+        builder.push_text(b"x");
+        builder.push_empty(0);
+        builder.push_empty(40);
+        builder.push_text(b"yz");
+        builder.truncate(45);
+        let column = builder.finish();
+        let rows: Vec<&str> = (0..column.rows()).map(|it| column.row(it).as_str()).collect();
+        let expected = [vec!["", "", "x"], vec![""; 40], vec!["yz"]].concat();
+        assert_eq!(rows, expected);
+    }
 
     fn texts(all: &[&str]) -> Column {
         let mut builder = Builder::new(&Type::scalar(DType::Str), 2, &Pool::default());

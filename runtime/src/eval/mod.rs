@@ -115,6 +115,22 @@ impl Values {
     }
 }
 
+/// What is computed of each record of a chunk.
+struct Chosen<'a> {
+    all: &'a Values,
+    /// What is computed of those in which all of these columns are true.
+    clean: Option<(Vec<&'a [bool]>, &'a Values)>,
+}
+
+impl<'a> Chosen<'a> {
+    fn of(&self, row: usize) -> &'a Values {
+        match &self.clean {
+            Some((columns, clean)) if columns.iter().all(|it| it[row]) => clean,
+            _ => self.all,
+        }
+    }
+}
+
 /// A worker's own memory for one stage.
 pub(crate) struct Registers {
     machine: Machine,
@@ -194,11 +210,11 @@ impl Compiled {
         let begin = Instant::now();
         let mut done = None;
         let mut run = || {
-            let values = self.values_of(chunk);
-            done = Some(match (values.vector, to) {
-                (true, _) => self.run_at_once(values, &mut registers.machine, (chunk, to)),
-                (false, Some(to)) => self.run_into((values, registers), (chunk, to), lost),
-                (false, None) => self.run_each((values, registers), chunk, lost),
+            let values = self.choose(chunk);
+            done = Some(match (values.all.vector, to) {
+                (true, _) => self.run_at_once(values.all, &mut registers.machine, (chunk, to)),
+                (false, Some(to)) => self.run_into((&values, registers), (chunk, to), lost),
+                (false, None) => self.run_each((&values, registers), chunk, lost),
             });
         };
         match &self.outside {
@@ -212,17 +228,21 @@ impl Compiled {
     }
 
     /// What is computed of the records of `chunk`.
-    fn values_of(&self, chunk: &Chunk) -> &Values {
-        let all_true = |it: &u32| {
-            let column = chunk.columns[*it as usize].as_slice::<bool>();
-            column.is_some_and(|it| !it.contains(&false))
-        };
-        match &self.clean {
+    fn choose<'a>(&'a self, chunk: &'a Chunk) -> Chosen<'a> {
+        let clean = self.clean.as_ref().filter(|_| {
             // What is kept hangs on the other values.
-            Some((columns, values)) if self.keeps.get().is_none() => {
-                if columns.iter().all(all_true) { values } else { &self.values }
+            self.keeps.get().is_none()
+        });
+        let of = |it: &u32| chunk.columns[*it as usize].as_slice::<bool>();
+        let decided = clean.and_then(|(columns, clean)| {
+            let columns: Option<Vec<&[bool]>> = columns.iter().map(of).collect();
+            Some((columns?, clean))
+        });
+        match decided {
+            Some((columns, clean)) if columns.iter().all(|it| !it.contains(&false)) => {
+                Chosen { all: clean, clean: None }
             }
-            _ => &self.values,
+            clean => Chosen { all: &self.values, clean },
         }
     }
 
@@ -274,7 +294,7 @@ impl Compiled {
     /// Record by record, into a new chunk.
     fn run_each(
         &self,
-        (values, registers): (&Values, &mut Registers),
+        (values, registers): (&Chosen<'_>, &mut Registers),
         chunk: &Chunk,
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
@@ -286,6 +306,7 @@ impl Compiled {
         self.read_ahead(&mut registers.machine, chunk);
         for row in 0..chunk.rows {
             let (kept, n_lost) = (out.rows(), lost.len());
+            let values = values.of(row);
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
                 let appended = values.append(machine, subject, &mut out);
                 if appended.is_err() {
@@ -304,17 +325,18 @@ impl Compiled {
     /// Record by record, each into its row of a batch.
     fn run_into(
         &self,
-        (values, registers): (&Values, &mut Registers),
+        (values, registers): (&Chosen<'_>, &mut Registers),
         (chunk, to): (&Chunk, &Destination),
         lost: &mut Vec<Lost>,
     ) -> Result<Chunk, Failure> {
-        let Records::Listed(lists) = &values.outputs else {
-            unreachable!("a batch is written into by a map")
-        };
         let mut ids = Builder::new(&plan::Type::scalar(DType::U64), chunk.rows, &self.pool);
         self.read_ahead(&mut registers.machine, chunk);
         for row in 0..chunk.rows {
             let kept = ids.rows();
+            let values = values.of(row);
+            let Records::Listed(lists) = &values.outputs else {
+                unreachable!("a batch is written into by a map")
+            };
             self.with_policy(registers, (chunk, row), lost, |machine, subject| {
                 ids.truncate(kept);
                 for (column, &id) in lists[0].iter().enumerate() {

@@ -84,6 +84,8 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 struct TypedLines {
     wanted: Object,
     columns: Vec<Filled>,
+    /// Whether one of them is the line.
+    has_line: bool,
 }
 
 /// What a column of the chunks is filled with.
@@ -112,8 +114,9 @@ impl TypedLines {
                 wanted.want(path, (at, dtype)).map(|()| Filled::Member(dtype))
             }
         };
-        let columns = columns.iter().enumerate().map(filled).collect::<Result<_, _>>()?;
-        Ok(Self { wanted, columns })
+        let columns: Vec<_> = columns.iter().enumerate().map(filled).collect::<Result<_, _>>()?;
+        let has_line = columns.iter().any(|it| matches!(it, Filled::Line));
+        Ok(Self { wanted, columns, has_line })
     }
 }
 
@@ -135,21 +138,53 @@ impl Format for TypedLines {
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
         record.check_utf8()?;
-        let line = record.bytes;
+        let (line, rows) = (record.bytes, out.rows());
         let is_known = self.wanted.read(line, keys, &mut out.columns);
+        if is_known && !self.has_line {
+            return Ok(());
+        }
         if !is_known {
-            out.truncate(out.rows());
+            out.truncate(rows);
         }
         for (filled, to) in self.columns.iter().zip(&mut out.columns) {
             match filled {
                 Filled::Line => to.push_text(line),
-                Filled::Rest => to.push_text(if is_known { b"" } else { line }),
-                Filled::Known => to.push_scalar(is_known),
-                Filled::Member(_) if is_known => {}
-                Filled::Member(dtype) => append_nothing(*dtype, to),
+                Filled::Member(dtype) if !is_known => append_nothing(*dtype, to),
+                Filled::Rest | Filled::Known if !is_known => {
+                    filled.catch_up(rows, to);
+                    filled.append_unknown(line, to);
+                }
+                Filled::Member(_) | Filled::Rest | Filled::Known => {}
             }
         }
         Ok(())
+    }
+
+    /// Of lines that could be read nothing was said yet.
+    fn finish(&self, out: &mut ChunkBuilder) {
+        let rows = out.rows();
+        for (filled, to) in self.columns.iter().zip(&mut out.columns) {
+            filled.catch_up(rows, to);
+        }
+    }
+}
+
+impl Filled {
+    /// Says of all lines up to `rows` of which nothing was said yet that they could be read.
+    fn catch_up(self, rows: usize, to: &mut Builder) {
+        match self {
+            Self::Rest => to.push_empty(rows - to.rows()),
+            Self::Known => to.scalars_of::<bool>(rows - to.rows()).fill(true),
+            Self::Line | Self::Member(_) => {}
+        }
+    }
+
+    fn append_unknown(self, line: &[u8], to: &mut Builder) {
+        match self {
+            Self::Rest => to.push_text(line),
+            Self::Known => to.push_scalar(false),
+            Self::Line | Self::Member(_) => {}
+        }
     }
 }
 

@@ -79,6 +79,11 @@ pub(super) trait Format: Send + Sync + 'static {
         Err(file_failure(error))
     }
 
+    /// Ends what [`append`](Self::append) has begun: other records may follow, or none.
+    fn finish(&self, out: &mut ChunkBuilder) {
+        let _ = out;
+    }
+
     /// What follows the file's name where a person is told of its record `ordinal`.
     fn record(&self, ordinal: u64) -> String {
         format!(":{}", ordinal + 1)
@@ -144,12 +149,17 @@ impl<F: Format> Source for Records<F> {
         let index = self.inner.index()?;
         let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
         if storage::are_others() {
-            return self.inner.fetch_runs(&index.runs(numbers), &mut reading.scratch, out);
+            let runs = index.runs(numbers);
+            let fetched = self.inner.fetch_runs(&runs, &mut reading.scratch, out);
+            self.inner.format.finish(out);
+            return fetched;
         }
         let mut rest = numbers;
         while !rest.is_empty() {
             let (run, others) = rest.split_at(index.run(rest));
-            self.inner.fetch_run(run, &mut reading, out)?;
+            let fetched = self.inner.fetch_run(run, &mut reading, out);
+            self.inner.format.finish(out);
+            fetched?;
             rest = others;
         }
         Ok(())
@@ -457,6 +467,15 @@ impl<F: Format> Unread for Part<F> {
     }
 
     fn read(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let read = self.append(out);
+        // Also of those before one that cannot be read.
+        self.inner.format.finish(out);
+        read
+    }
+}
+
+impl<F: Format> Part<F> {
+    fn append(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
         let Self { inner, held: Held { block, ordinal }, records } = self;
         let (files, file) = (inner.files()?, block.position.file as usize);
         let (path, key, mut scratch) =
