@@ -671,6 +671,30 @@ mod tests {
     }
 
     #[test]
+    fn requests_to_a_far_storage_follow_from_its_latency() {
+        let mut bed = Bed::default();
+        let files = bed.files();
+        let root = bed.map(files, |it| vec![("bytes", it.read())]);
+        let plan = bed.plan(root);
+        let of = |latency_s: f64| {
+            let mut view = view(&[], Vec::new());
+            view.storages = vec![Some(0)];
+            view.machine.storages = vec![model::Storage::far("s3://", (latency_s, 1000), None)];
+            // A millisecond of a core for each: 16,000 in a second.
+            looked(&plan, view, |steps| steps[1].ns = super::super::Figure::exact(1e6))
+        };
+        let under_way = |it: &Outlook| it.requests()[0].under_way;
+        // 16, a quarter more, and as many for each of 16 readers.
+        let quick = of(1e-3);
+        assert_eq!((under_way(&quick), quick.solution.bounds[0].limit), (32, solve::Limit::Cpu));
+        // 480 would be needed.
+        let slow = of(30e-3);
+        assert_eq!(under_way(&slow), 256);
+        assert!((slow.solution.rate - 256.0 / 30e-3).abs() < 1e-6, "{}", slow.solution.rate);
+        assert_eq!(slow.solution.bounds[0].limit, solve::Limit::Storage(0));
+    }
+
+    #[test]
     fn what_is_kept_spares_each_step_its_own_part() {
         let mut bed = Bed::default();
         let files = bed.files();
