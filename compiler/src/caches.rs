@@ -501,7 +501,7 @@ impl Reading<'_> {
 fn impure(graph: &Graph, root: ExprId, known: (&[Option<String>], &Catalog)) -> Option<String> {
     let live = live(graph, &[root], &[]);
     let mut nodes = graph.iter().filter(|(id, ..)| live[id.row()]);
-    let several = || "it is made several times for a record".to_owned();
+    let several = || "it is computed several times per record".to_owned();
     let turns = || nodes.any(|(_, expr, _)| matches!(expr, Expr::Var(_))).then(several);
     drawn(graph, &[root], known).or_else(turns)
 }
@@ -573,7 +573,7 @@ mod tests {
             let batch = bed.batch(root, 4);
             let root = bed.map(batch, |it| resized(it, "image"));
             let why = found(bed, root, "resize").refused;
-            assert_eq!(why.is_some_and(|it| it.contains("another order")), refused);
+            assert_eq!(why.is_some_and(|it| it.contains("changes the order")), refused);
         }
     }
 

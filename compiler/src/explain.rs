@@ -317,7 +317,7 @@ impl Lines<'_> {
     /// All that is to be known of a step.
     fn notes(&self, id: OpId, op: &Op) -> Option<String> {
         let lanes = match self.lanes.get(id.row()) {
-            Some(InLanes::Alone(n)) => Some(format!("in each of {n} lanes alone")),
+            Some(InLanes::Alone(n)) => Some(format!("in each of {n} lanes separately")),
             Some(InLanes::Dealt(n)) => Some(format!("from {n} lanes in turn")),
             Some(InLanes::None) | None => None,
         };
@@ -328,7 +328,7 @@ impl Lines<'_> {
     /// What the short form says of a step that hands its records on as they are.
     fn brief(&self, id: OpId, op: &Op) -> Option<String> {
         let lanes = match self.lanes.get(id.row()) {
-            Some(InLanes::Alone(n)) => Some(format!("each of {n} lanes on its own")),
+            Some(InLanes::Alone(n)) => Some(format!("each of {n} lanes separately")),
             Some(InLanes::Dealt(n)) => Some(format!("from {n} lanes in turn")),
             Some(InLanes::None) | None => None,
         };
@@ -349,9 +349,9 @@ impl Lines<'_> {
                               on average, no buffer"
                 .to_owned(),
             Role::ShuffleWithin(n) => {
-                format!("a record moves by {} places on average, and by less than {n}", n / 3)
+                format!("a record moves by {} positions on average, and by less than {n}", n / 3)
             }
-            Role::Repeat(None) => "endless passes over its source".to_owned(),
+            Role::Repeat(None) => "repeats its source forever".to_owned(),
             Role::Repeat(Some(n)) => format!("{n} passes over its source"),
             _ => return None,
         })

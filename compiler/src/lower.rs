@@ -431,9 +431,9 @@ impl Lowering<'_> {
             }
             Code::Transform(it) => match &it.outputs {
                 Records::Listed(lists) if lists.len() == 1 => None,
-                _ => Some("it makes several records of one"),
+                _ => Some("it creates several records from one"),
             },
-            Code::Operator { .. } => Some("what leaves it depends on which records come together"),
+            Code::Operator { .. } => Some("its output depends on which records are grouped"),
         }
     }
 

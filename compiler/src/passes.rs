@@ -228,8 +228,8 @@ impl State {
             return false;
         }
         let sound = verify_known(&plan, &self.catalog);
-        debug_assert!(sound.is_ok(), "{pass} made a plan that does not hold: {sound:?}");
-        debug_assert_eq!(plan.output(), self.plan.output(), "{pass} changed what leaves");
+        debug_assert!(sound.is_ok(), "{pass} made an invalid plan: {sound:?}");
+        debug_assert_eq!(plan.output(), self.plan.output(), "{pass} changed the output");
         // What is outside may remember what it was called with: it sees the same records in the same
         // order, whatever is rewritten.
         if sound.is_err() || outside::above(&plan) != outside::above(&self.plan) {

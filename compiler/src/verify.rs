@@ -90,7 +90,7 @@ fn joins(plan: &Plan) -> Result<(), String> {
 
 /// The same for a library that is known already.
 pub(crate) fn verify_known(plan: &Plan, catalog: &Catalog) -> Result<(), String> {
-    ensure(plan.ops.get(plan.root).is_some(), || format!("the root {} is not there", plan.root))?;
+    ensure(plan.ops.get(plan.root).is_some(), || format!("the root {} does not exist", plan.root))?;
     tree(plan)?;
     for (id, op) in plan.ops.iter() {
         let check = Check { ops: &plan.ops, op, catalog };
@@ -107,7 +107,7 @@ fn tree(plan: &Plan) -> Result<(), String> {
     let mut readers = vec![0_u32; plan.ops.len()];
     for (id, op) in plan.ops.iter() {
         for &input in &op.inputs {
-            ensure(input < id, || format!("{id} reads {input}, which does not stand before it"))?;
+            ensure(input < id, || format!("{id} reads {input}, which does not come before it"))?;
             readers[input.row()] += 1;
         }
     }
@@ -154,9 +154,9 @@ impl Check<'_> {
         for field in &self.op.output {
             let name = &field.name;
             ensure(!name.starts_with('$') && !name.is_empty(), || {
-                format!("a field is called `{name}`")
+                format!("a field is named `{name}`")
             })?;
-            ensure(seen.insert(name), || format!("two fields are called `{name}`"))?;
+            ensure(seen.insert(name), || format!("two fields are named `{name}`"))?;
         }
         let (entry, args) = match &self.op.kind {
             OpKind::Source { entry, args } => (self.catalog.source(entry), args),
@@ -181,7 +181,9 @@ impl Check<'_> {
                         .get(OpId(*it))
                         .is_some_and(|it| matches!(it.kind, OpKind::Source { .. }))
                 };
-                ensure(all.iter().all(is_source), || "what it asks is no source".into())
+                ensure(all.iter().all(is_source), || {
+                    "it asks something that is not a source".into()
+                })
             }
             _ => Ok(()),
         }

@@ -98,7 +98,7 @@ fn ranged<P: DeserializeOwned>(
     answer: impl FnOnce(&Document, P) -> Answer,
 ) -> Answer {
     if !METHODS.contains(&request.method.as_str()) {
-        let message = format!("`{}` is not answered here", request.method);
+        let message = format!("`{}` is not supported", request.method);
         return Err(error(ErrorCode::MethodNotFound, &message));
     }
     let wrong = |it: serde_json::Error| error(ErrorCode::InvalidParams, &it.to_string());

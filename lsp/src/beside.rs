@@ -209,12 +209,12 @@ fn cost(program: &Program, compiled: Compiled) -> Cost {
 fn step_text(compiled: &Compiled, step: &str) -> Result<String, String> {
     let explained = compiled.explanation(compiled.plain_view());
     let line = explained.steps.iter().find(|it| it.step == step);
-    let Some(line) = line else { return Err(format!("there is no step `{step}` any more")) };
+    let Some(line) = line else { return Err(format!("the step `{step}` no longer exists")) };
     let cost = &explained.estimate.steps[line.estimate];
     let time = compiler::explain::time;
     let mut text = format!("{step}, written at {}\n", line.place);
     if let Some(record) = &line.record {
-        text += &format!("gives       {record}\n");
+        text += &format!("output      {record}\n");
     }
     text += &format!(
         "costs       {} per record, {} of the time of `{}`\n",
@@ -225,9 +225,9 @@ fn step_text(compiled: &Compiled, step: &str) -> Result<String, String> {
     for it in &cost.calls {
         text += &format!("            {} {}\n", it.name, time(it.ns));
     }
-    text += &format!("threads     {} at the most\n", cost.workers);
+    text += &format!("threads     at most {}\n", cost.workers);
     if explained.estimate.bottleneck == line.estimate {
-        text += "bounds      the rate of the whole: this is the bottleneck\n";
+        text += "limits      the rate of the pipeline: this is the bottleneck\n";
     }
     if let Some(note) = &line.note {
         text += &format!("note        {note}\n");

@@ -59,12 +59,12 @@ pub(crate) fn references(document: &Document, byte: u32, declaration: bool) -> V
 /// # Errors
 /// It cannot be, and why.
 pub(crate) fn renamed(document: &Document, byte: u32) -> Result<&Occurrence, String> {
-    let it = document.analysis.names.at(byte).ok_or("there is no name here")?;
+    let it = document.analysis.names.at(byte).ok_or("no name here")?;
     match it.meaning {
         Meaning::Declared(_) | Meaning::Local(_) => Ok(it),
         Meaning::Library => Err(format!("`{}` belongs to the library", it.text)),
         Meaning::Field(_) => Err(format!(
-            "`{}` is a field: what reads the batches knows it by this name, so it is changed by hand",
+            "`{}` is a field: consumers of the batches use this name, so change it by hand",
             it.text
         )),
     }
@@ -78,7 +78,7 @@ pub(crate) fn rename(document: &Document, byte: u32, name: &str) -> Result<Works
     let it = renamed(document, byte)?;
     let parsed = compiler::syntax::parse_value(name);
     if !parsed.is_some_and(|it| matches!(it.kind, ExprKind::Name(_)) && !it.bracketed) {
-        return Err(format!("`{name}` cannot be a name"));
+        return Err(format!("`{name}` is not a valid name"));
     }
     let all = document.analysis.names.like(it);
     let files: Vec<FileId> = all.iter().map(|it| it.at.file).collect();
@@ -88,7 +88,7 @@ pub(crate) fn rename(document: &Document, byte: u32, name: &str) -> Result<Works
     if let Some(taken) = taken {
         let line = document.analysis.text_of(taken.at.file);
         let line = line.map_or(0, |it| it.position(taken.at.start as usize).line + 1);
-        return Err(format!("`{name}` means something else already, in line {line}"));
+        return Err(format!("`{name}` is already used in line {line}"));
     }
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
     for it in all {
@@ -149,8 +149,8 @@ pub(crate) fn actions(document: &Document, range: Range, world: &World) -> Vec<C
 fn fix_title(old: &str, new: &str) -> String {
     match (old.trim(), new.trim()) {
         ("", new) => format!("Write `{new}`"),
-        (old, "") => format!("Leave out `{old}`"),
-        (old, new) => format!("Write `{new}` instead of `{old}`"),
+        (old, "") => format!("Remove `{old}`"),
+        (old, new) => format!("Replace `{old}` with `{new}`"),
     }
 }
 
@@ -270,13 +270,13 @@ fn pins(document: &Document, byte: u32) -> Vec<CodeAction> {
         let mut forbidden = free.clone();
         forbidden.forbid.push(value.clone());
         if is_kept || is_forbidden {
-            all.push(written(format!("Unpin `{value}` in the lock"), free));
+            all.push(written(format!("Unpin `{value}` in the lock file"), free));
         }
         if !is_kept {
-            all.push(written(format!("Pin in the lock: keep `{value}`"), kept));
+            all.push(written(format!("Pin in the lock file: cache `{value}`"), kept));
         }
         if !is_forbidden {
-            all.push(written(format!("Pin in the lock: never keep `{value}`"), forbidden));
+            all.push(written(format!("Pin in the lock file: never cache `{value}`"), forbidden));
         }
     }
     all

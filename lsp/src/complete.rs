@@ -93,8 +93,8 @@ fn types() -> Vec<CompletionItem> {
 
 fn policies() -> Vec<CompletionItem> {
     let all = [
-        (PolicyKind::Skip, "the record goes"),
-        (PolicyKind::Another, "another of its source takes its place"),
+        (PolicyKind::Skip, "the record is dropped"),
+        (PolicyKind::Another, "it is replaced by another record of its source"),
         (PolicyKind::Fail, "the run ends"),
     ];
     all.map(|(it, what)| item(it.word(), CompletionItemKind::Keyword, what)).into()
@@ -118,9 +118,9 @@ impl Offers<'_> {
             _ => None,
         };
         let each = [
-            ("map", "map { ${1:name}: $0 }", "the record becomes this"),
-            ("with", "with { ${1:name}: $0 }", "the record also gets these fields"),
-            ("where", "where $0", "the record stays if"),
+            ("map", "map { ${1:name}: $0 }", "the record is replaced by this"),
+            ("with", "with { ${1:name}: $0 }", "these fields are added to the record"),
+            ("where", "where $0", "keeps the record if"),
             ("flat_map", "flat_map $0", "each element of a list becomes a record"),
         ];
         let keyword = |(word, text, what): (&str, &str, &str)| {

@@ -104,7 +104,7 @@ fn call_cost(document: &Document, it: &Occurrence, item: &Item) -> String {
             ("byte written", cost.ns_byte_out),
         ];
         let each =
-            each.iter().filter(|it| it.1 > 0.0).map(|(what, ns)| format!("{ns} ns a {what}"));
+            each.iter().filter(|it| it.1 > 0.0).map(|(what, ns)| format!("{ns} ns per {what}"));
         let each: Vec<String> = each.collect();
         if each.is_empty() { String::new() } else { format!("~{}, assumed", each.join(", ")) }
     })

@@ -28,7 +28,7 @@ const QUIET: Duration = Duration::from_millis(120);
 /// Documents that are open at once; of more, nothing is known.
 const DOCUMENTS_MAX: usize = 512;
 /// What is said where nothing else can be.
-const BUG: &str = "pipec lsp made a mistake here; what it knows of the text is as it was before";
+const BUG: &str = "internal error in pipec lsp; its view of the document is unchanged";
 
 /// The server of one editor.
 pub(crate) struct Server {
@@ -142,10 +142,10 @@ impl Server {
         let answer = match (request.method.as_str(), self.began, self.shutdown) {
             ("initialize", false, _) => Ok(self.initialize(&request.params)),
             (_, false, _) => {
-                Err(error(ErrorCode::ServerNotInitialized, "`initialize` comes first"))
+                Err(error(ErrorCode::ServerNotInitialized, "the server is not initialized"))
             }
             ("initialize", true, _) | (_, _, true) => {
-                Err(error(ErrorCode::InvalidRequest, "this does not come now"))
+                Err(error(ErrorCode::InvalidRequest, "the request is not valid in this state"))
             }
             ("shutdown", ..) => {
                 self.shutdown = true;
@@ -198,7 +198,7 @@ impl Server {
     fn open(&mut self, it: OpenedText) {
         if self.documents.len() >= DOCUMENTS_MAX && !self.documents.contains_key(&it.uri) {
             let message =
-                format!("more than {DOCUMENTS_MAX} documents are open: `{}` is left out", it.uri);
+                format!("more than {DOCUMENTS_MAX} documents are open: `{}` is ignored", it.uri);
             self.notify("window/logMessage", json!({ "type": 2, "message": message }));
             return;
         }
@@ -320,19 +320,19 @@ impl Server {
             let code = text(0).unwrap_or_default();
             let codes = driver::codes();
             let found = codes.into_iter().find(|it| it.id == code);
-            let found = found.ok_or_else(|| wrong("there is no message of this code"))?;
+            let found = found.ok_or_else(|| wrong("unknown code"))?;
             let story = format!("{} {}\n\n{}", found.id, found.name, found.long.trim_end());
             self.show(&story);
             return Ok(Some(Value::String(story)));
         }
         let document = text(0).and_then(|it| self.documents.get(&it));
-        let document = document.ok_or_else(|| wrong("this document is not open"))?;
-        let pipeline = text(1).ok_or_else(|| wrong("a pipeline is to be named"))?;
+        let document = document.ok_or_else(|| wrong("the document is not open"))?;
+        let pipeline = text(1).ok_or_else(|| wrong("expected the name of a pipeline"))?;
         let program = document.program(&self.world);
         let command = match name {
             "pipec.explain" => Command::Explain(program, pipeline, text(2)),
             "pipec.peek" => Command::Peek(program, pipeline),
-            _ => return Err(error(ErrorCode::MethodNotFound, "there is no such command")),
+            _ => return Err(error(ErrorCode::MethodNotFound, "unknown command")),
         };
         let _ = self.commands.send((id.clone(), command));
         Ok(None)

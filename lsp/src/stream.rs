@@ -23,7 +23,7 @@ impl Threads {
     /// Waits until both have ended.
     pub(crate) fn join(self) -> io::Result<()> {
         let ended = |it: JoinHandle<io::Result<()>>| {
-            it.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")))
+            it.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
         };
         ended(self.reader).and(ended(self.writer))
     }
@@ -60,7 +60,7 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
         input.by_ref().take(HEAD_MAX - start as u64).read_until(b'\n', &mut head)?;
         let line = &head[start..];
         if head.len() as u64 >= HEAD_MAX {
-            return wrong(format!("what stands before a message has more than {HEAD_MAX} bytes"));
+            return wrong(format!("the header of a message is longer than {HEAD_MAX} bytes"));
         }
         if matches!(line, b"" | b"\n" | b"\r\n") {
             break;
@@ -69,9 +69,7 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
     }
     if len > MESSAGE_MAX {
         let most = MESSAGE_MAX >> 20;
-        return wrong(format!(
-            "a message of {len} bytes is announced, and {most} MiB are the most"
-        ));
+        return wrong(format!("a message of {len} bytes exceeds the limit of {most} MiB"));
     }
     Message::read(&mut head.as_slice().chain(input.take(len)))
 }

@@ -61,9 +61,9 @@ impl EachStage {
 
     pub(crate) fn doc(&self) -> &'static str {
         match self.kind {
-            EachKind::Map => "`map e`: the record becomes `e`.",
-            EachKind::With => "`with e`: the record also gets the fields of `e`.",
-            EachKind::Where => "`where e`: the record stays if `e`.",
+            EachKind::Map => "`map e`: the record is replaced by `e`.",
+            EachKind::With => "`with e`: the fields of `e` are added to the record.",
+            EachKind::Where => "`where e`: keeps the record if `e` is true.",
             EachKind::FlatMap => "`flat_map e`: each element of the list `e` becomes a record.",
         }
     }

@@ -100,8 +100,7 @@ fn a_slip_is_told_and_mended() {
     let told = client.open("file:///tmp/lsp-test/train.pipe", &broken);
     assert_eq!(told["diagnostics"][0]["code"], "PC0107", "{told}");
     let actions = client.actions(&broken, "shufle");
-    let fix =
-        actions.iter().find(|it| it["title"] == "Write `shuffle` instead of `shufle`").unwrap();
+    let fix = actions.iter().find(|it| it["title"] == "Replace `shufle` with `shuffle`").unwrap();
     let edit = &fix["edit"]["changes"]["file:///tmp/lsp-test/train.pipe"][0];
     assert_eq!(
         (edit["newText"].as_str(), &edit["range"]),

@@ -270,7 +270,7 @@ impl Network {
     /// figure which is negative or no number.
     pub fn new(steps: Vec<Step>) -> Result<Self, Flaw> {
         if steps.is_empty() || steps.len() > STEPS_MAX {
-            return Err(Flaw(format!("a network has 1 to {STEPS_MAX} steps, not {}", steps.len())));
+            return Err(Flaw(format!("expected 1 to {STEPS_MAX} steps, found {}", steps.len())));
         }
         let mut readers = vec![0_usize; steps.len()];
         for (index, step) in steps.iter().enumerate() {
@@ -372,8 +372,8 @@ fn sound(step: &Step) -> Result<(), Flaw> {
         ("taken", step.taken),
         ("CPU time", step.ns.value),
         ("waiting time", step.waits_ns.value),
-        ("part done in order", step.serial),
-        ("cores of a call", step.internal),
+        ("sequential part", step.serial),
+        ("cores per call", step.internal),
         ("cap", step.cap.unwrap_or(1.0)),
         ("bytes read", step.reads.map_or(0.0, |it| it.bytes + it.requests)),
         ("bytes moved", step.bytes_moved),
@@ -413,8 +413,8 @@ impl fmt::Display for Varies {
         f.write_str(match self {
             Self::Random => "draws random numbers",
             Self::Clock => "reads the clock",
-            Self::Unrepeatable => "may give other records each time",
-            Self::Reorders => "gives another order each epoch",
+            Self::Unrepeatable => "may return other records each time",
+            Self::Reorders => "changes the order each epoch",
         })
     }
 }

@@ -62,12 +62,12 @@ impl fmt::Display for Rejected {
         match self {
             Self::Varies(step, why) => write!(f, "`{step}` {why}"),
             Self::Infinite => f.write_str("its records never end"),
-            Self::UnknownSize => f.write_str("its size is not known"),
-            Self::Empty => f.write_str("there is nothing to keep"),
+            Self::UnknownSize => f.write_str("its size is unknown"),
+            Self::Empty => f.write_str("there is nothing to cache"),
             Self::TooLarge { bytes, budget } => {
-                write!(f, "{} do not fit into {}", Bytes(*bytes), Bytes(*budget))
+                write!(f, "{} does not fit into {}", Bytes(*bytes), Bytes(*budget))
             }
-            Self::NoRoom => f.write_str("there is no room of that kind"),
+            Self::NoRoom => f.write_str("there is no cache of that kind"),
         }
     }
 }

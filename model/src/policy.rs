@@ -228,7 +228,8 @@ impl Run<'_, '_> {
     fn give_up(&mut self, at: usize) {
         let name = &self.task.network.steps()[at].name;
         self.gave_up = Some(format!(
-            "`{name}` bounds the rate and can have no more workers: cache after it, or make it parallel"
+            "`{name}` limits the rate and cannot use more workers: cache after it, or make it \
+             parallel"
         ));
     }
 }

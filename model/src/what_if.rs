@@ -84,7 +84,7 @@ impl Machine {
 const ASSUMED_DISK: f64 = 500e6;
 
 fn change(text: &str) -> Result<Change, String> {
-    let wrong = || format!("`{text}` is no change of a machine: write for instance {NAMES}");
+    let wrong = || format!("`{text}` is not a change of the machine: write for example {NAMES}");
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     let value = value.trim();
     let change = match name.trim() {
@@ -100,7 +100,7 @@ fn change(text: &str) -> Result<Change, String> {
         _ => return Err(wrong()),
     };
     change.ok_or_else(|| {
-        format!("`{value}` is not a value for `{}`: write for instance {NAMES}", name.trim())
+        format!("`{value}` is not a valid value for `{}`: write for example {NAMES}", name.trim())
     })
 }
 

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Exit::Fine;
         }
-        talk.error(&format!("the output cannot be written: {error}"), None);
+        talk.error(&format!("cannot write the output: {error}"), None);
         Exit::Io
     });
     ExitCode::from(exit as u8)

@@ -60,13 +60,13 @@ pub(crate) fn exit(diagnostics: &[Diagnostic]) -> Exit {
 /// Says that a program cannot be read.
 pub(crate) fn unreadable(talk: &Talk, it: &Unreadable) -> Exit {
     let Unreadable { path, why, help } = it;
-    talk.error(&format!("`{path}` cannot be read: {why}"), help.as_deref());
+    talk.error(&format!("cannot read `{path}`: {why}"), help.as_deref());
     Exit::Io
 }
 
 /// Says that a built file is not run.
 pub(crate) fn refused(talk: &Talk, path: &Path, it: &Refusal) -> Exit {
-    talk.error(&format!("`{}` cannot be run: {it}", path.display()), it.help());
+    talk.error(&format!("cannot run `{}`: {it}", path.display()), it.help());
     Exit::Io
 }
 

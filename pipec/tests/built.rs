@@ -89,10 +89,8 @@ fn the_same_program_gives_the_same_bytes_and_harm_is_noticed() {
 
     // Taken away, damaged, stripped: all in place of `two`, since copies are large.
     fs::write(&two, &whole[..whole.len() - 100]).unwrap();
-    folder
-        .own("two", &["run"])
-        .ends(5, &["two` cannot be run: its program is gone", "help: build"]);
-    folder.pipec(&["explain", "two"]).ends(5, &["`two` cannot be run: its program is gone"]);
+    folder.own("two", &["run"]).ends(5, &["two`: its program is missing", "help: build"]);
+    folder.pipec(&["explain", "two"]).ends(5, &["cannot run `two`: its program is missing"]);
     let mut damaged = whole;
     let at = damaged.len() - 500;
     damaged[at] ^= 1;
@@ -118,7 +116,7 @@ fn what_was_compiled_before_gives_the_same_bytes() {
         eprintln!("nothing is compiled here: {asm:?}");
         return;
     }
-    assert!(asm.out.starts_with("; compiled when it is made ready to run, for "), "{asm:?}");
+    assert!(asm.out.starts_with("; compiled before the run starts, for "), "{asm:?}");
     folder.pipec(&["run", "s.pipe", "--out", "a"]).ends(0, &[]);
     let gives_the_same = |run: Printed, out: &str| {
         run.ends(0, &[]);
@@ -128,19 +126,19 @@ fn what_was_compiled_before_gives_the_same_bytes() {
     let build = |more: &[&str]| folder.pipec(&[&["build", "s.pipe", "-o", "it"], more].concat());
     let asm = || folder.own("it", &["explain", "--emit", "asm"]).out;
 
-    build(&[]).ends(0, &["its arithmetic compiled for `native`"]);
+    build(&[]).ends(0, &["arithmetic compiled for `native`"]);
     gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
     assert!(asm().starts_with("; compiled ahead of time for `native`: "), "{}", asm());
     // Of another executable nothing is run that was not checked.
     gives_the_same(folder.pipec(&["run", "it", "--out", "c"]), "c");
     let other = folder.pipec(&["explain", "it", "--emit", "asm"]).out;
-    assert!(other.contains("is not run, since another executable is running"), "{other}");
+    assert!(other.contains("is not used: another executable is running"), "{other}");
 
-    build(&["--disable-pass", "jit"]).ends(0, &["was built"]);
+    build(&["--disable-pass", "jit"]).ends(0, &["built `it`"]);
     gives_the_same(folder.own("it", &["run", "--out", "b"]), "b");
     assert_eq!(asm(), "");
-    build(&["--disable-pass", "jit", "--target-cpu", "native"]).ends(2, &["`jit` is left out"]);
-    build(&["--target-cpu", "z80"]).ends(2, &["no processor `z80`", "the processors are native"]);
+    build(&["--disable-pass", "jit", "--target-cpu", "native"]).ends(2, &["`jit` is disabled"]);
+    build(&["--target-cpu", "z80"]).ends(2, &["no processor `z80`", "the CPUs are native"]);
     if cfg!(target_arch = "x86_64") {
         build(&["--target-cpu", "x86-64-v2"]).ends(0, &["compiled for `x86-64-v2`"]);
         assert!(asm().starts_with("; compiled ahead of time for `x86-64-v2`: "), "{}", asm());
@@ -157,8 +155,8 @@ fn stripped(folder: &Folder) -> bool {
     if !strip.is_ok_and(|it| it.success()) {
         return false;
     }
-    folder.own("two", &["run"]).ends(5, &["its program is gone, as after `strip`"]);
-    folder.pipec(&["run", "two"]).ends(5, &["its program is gone, as after `strip`"]);
+    folder.own("two", &["run"]).ends(5, &["its program is missing, for example after `strip`"]);
+    folder.pipec(&["run", "two"]).ends(5, &["its program is missing, for example after `strip`"]);
     true
 }
 
@@ -166,15 +164,17 @@ fn stripped(folder: &Folder) -> bool {
 fn nothing_else_is_overwritten_or_taken_for_a_program() {
     let folder = Folder::with_program("else");
     let build = |more: &[&str]| folder.pipec(&[&["build", "n.pipe", "train"], more].concat());
-    build(&["-o", "n.pipe"]).ends(2, &["`n.pipe` holds something else", "name another file"]);
+    build(&["-o", "n.pipe"]).ends(2, &["`n.pipe` is not an executable", "name another file"]);
     build(&["-o", "parts"]).ends(2, &["`parts` is a folder"]);
-    build(&["-o", "none/train"]).ends(5, &["cannot be written", "make its folder first"]);
+    build(&["-o", "none/train"]).ends(5, &["cannot write `none/train`", "create its folder first"]);
     build(&["--set", "m=1"]).ends(2, &["no `param m`"]);
-    build(&["--disable-pass", "magic"]).ends(2, &["no pass `magic`"]);
+    build(&["--disable-pass", "magic"]).ends(2, &["unknown pass `magic`"]);
     folder.pipec(&["build", "n.pipe", "val"]).ends(2, &["no pipeline `val`"]);
     assert_eq!(folder.read("n.pipe"), MAIN);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
-    folder.pipec(&["run", PIPEC]).ends(5, &["it is binary: neither the text of a program"]);
+    folder
+        .pipec(&["run", PIPEC])
+        .ends(5, &["it is a binary file, neither the source of a program"]);
 }
 
 #[test]

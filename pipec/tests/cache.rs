@@ -151,7 +151,7 @@ fn flipped_bytes_are_computed_anew_and_told() {
             assert!(found.out.contains("1 value is damaged, 39 values are sound"), "{found:#?}");
             let ended = site.kept(&[]);
             assert_eq!(figure(&ended, "damaged"), 1, "{kind} {at}: {ended:#?}");
-            says(&ended, "was damaged: it was computed again");
+            says(&ended, "was damaged and recomputed");
             let again = site.kept(&[]);
             assert_eq!(figure(&again, "damaged"), 0, "{kind} {at}: {again:#?}");
         }
@@ -190,13 +190,13 @@ fn changed_inputs_are_seen_and_told() {
     // Another picture in its place, which tells by its size.
     fs::copy(picture(0), picture(1)).unwrap();
     site.plain();
-    says(&site.kept(&[]), "inputs changed: 40 files, ");
+    says(&site.kept(&[]), "inputs have changed: now 40 files, ");
     // The time alone.
     let file =
         File::options().append(true).open(site.folder.join("data").join(&pictures[2])).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(5)).unwrap();
     let ended = site.kept(&[]);
-    says(&ended, "inputs changed: files were written or renamed");
+    says(&ended, "inputs have changed: files were written or renamed");
     assert_eq!(figure(&ended, "written"), 40);
     // Neither size nor time: who asks for the contents sees it.
     let path = site.folder.join("data").join(&pictures[3]);
@@ -208,7 +208,7 @@ fn changed_inputs_are_seen_and_told() {
     fs::write(&path, bytes).unwrap();
     File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
     site.plain();
-    says(&site.kept(&["--verify-inputs"]), "inputs changed: files were written or renamed");
+    says(&site.kept(&["--verify-inputs"]), "inputs have changed: files were written or renamed");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn changed_parameters_are_seen_and_told() {
     site.kept(&[]);
     site.plain_with(&["--set", "side=16"]);
     let ended = site.kept(&["--set", "side=16"]);
-    says(&ended, "it is computed in another way: the pipeline or a parameter was changed");
+    says(&ended, "it is computed differently: the pipeline or a parameter has changed");
     // All but those that were asked for again before they were written.
     assert!(figure(&ended, "hits") > 20, "{ended:#?}");
     assert_eq!(figure(&site.kept(&["--set", "side=16"]), "hits"), 80);
@@ -227,7 +227,7 @@ fn changed_parameters_are_seen_and_told() {
 fn the_bound_is_kept_and_told() {
     let site = Site::new("bound");
     let ended = site.kept(&["--cache-limit", "50kB"]);
-    says(&ended, "is kept on disk: the room that it may take is used up");
+    says(&ended, "on disk stopped: the size limit is reached");
     let used: usize = common::files(&site.folder.join("kept")).values().map(Vec::len).sum();
     assert!(used <= 50_000 && figure(&ended, "written") > 10, "{used} bytes: {ended:#?}");
     site.folder.pipec(&["cache", "gc", "kept", "--max", "1kB"]).ends(0, &["1 address removed"]);

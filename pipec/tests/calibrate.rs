@@ -56,7 +56,7 @@ fn what_cannot_be_measured_is_refused() {
     let folder = with_disk("calibrate-refused");
     let calibrate = |args: &[&str]| calibrate(&folder, args);
     calibrate(&["--path", "nowhere", "--time", "1ms"])
-        .ends(5, &["`nowhere`", "name one that is there"]);
+        .ends(5, &["`nowhere`", "name an existing one"]);
     calibrate(&["--path", "disk", "--time", "1ms", "--size", "1000TiB"]).ends(5, &["--size"]);
     calibrate(&["--size", "1MiB"]).ends(2, &["32MiB"]);
     assert!(is_empty(&folder.join("disk")) && !folder.join("config").exists());

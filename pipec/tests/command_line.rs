@@ -116,23 +116,23 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
                    pipeline a = files(\"{data}/*.jpg\") |> take(size)\npipeline b = range(3)\n";
     let folder = Folder::of("cli-usage", &[("a.pipe", program), ("n.pipe", NUMBERS)]);
     let run = |args: &[&str]| folder.pipec(&[&["run"], args].concat());
-    run(&["b.pipe"]).ends(5, &["`b.pipe` cannot be read", "this folder holds `a.pipe`, `n.pipe`"]);
+    run(&["b.pipe"]).ends(5, &["cannot read `b.pipe`", "this folder contains `a.pipe`, `n.pipe`"]);
     run(&["n.pipe"]).ends(2, &["PC0164", "`train`", "`each`"]);
     run(&["a.pipe", "c"]).ends(2, &["no pipeline `c`"]);
     run(&["a.pipe", "a"]).ends(2, &["PC0161", "`data` is not set", "--set data=…"]);
     run(&["a.pipe", "a", "--set", "dta=x"])
         .ends(2, &["no `param dta`", "did you mean `--set data=…`"]);
     run(&["a.pipe", "b", "--set", "data=x", "--set", "size=12x"]).ends(2, &["PC0162", "`12x`"]);
-    run(&["a.pipe", "b", "--set", "data"]).ends(2, &["it is written `name=value`"]);
+    run(&["a.pipe", "b", "--set", "data"]).ends(2, &["expected `name=value`"]);
     run(&["n.pipe", "each", "--memory", "2"]).ends(2, &["512MiB"]);
-    run(&["n.pipe", "each", "--workers", "0"]).ends(2, &["a whole number from 1 to 1,024"]);
+    run(&["n.pipe", "each", "--workers", "0"]).ends(2, &["an integer from 1 to 1,024"]);
     let lanes = "pipeline p = paths(\"none/*\", lanes: 8) |> map { n: hash(path) } |> batch(2)\n";
     folder.write("l.pipe", lanes);
-    let uneven = ["3 ranks do not divide 8 lanes", "such as 2", "`lanes: 9`"];
+    let uneven = ["world size 3 does not divide 8 lanes", "such as 2", "`lanes: 9`"];
     run(&["l.pipe", "--world-size", "3"]).ends(2, &uneven);
     run(&["n.pipe", "each", "--disable-pass", "magic"])
-        .ends(2, &["no pass `magic`", "the passes are"]);
-    run(&["a.pipe", "a", "--set", "data=none"]).ends(5, &["there is no folder `none`"]);
+        .ends(2, &["unknown pass `magic`", "the passes are"]);
+    run(&["a.pipe", "a", "--set", "data=none"]).ends(5, &["cannot find the folder `none`"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn check_tells_every_mistake_once() {
     let check = folder.pipec(&["check", "wrong.pipe", "--json"]);
     assert_eq!((check.code, check.out.matches("\"code\"").count(), check.err.as_str()), (1, 3, ""));
     assert!(check.out.contains("\"line\": 2"), "{}", check.out);
-    folder.pipec(&["check", "sub", "--no-lints"]).ends(0, &["1 file, nothing wrong"]);
+    folder.pipec(&["check", "sub", "--no-lints"]).ends(0, &["1 file, no errors"]);
     folder.pipec(&["check", "wrong.pipe", "--color", "always"]).ends(1, &["\x1b["]);
 }
 
@@ -175,7 +175,7 @@ fn check_mends_and_speaks_to_other_programs() {
 
     folder.pipec(&["check", "sub"]).ends(0, &["PC0402 missing-tail", "1 warning in 1 file"]);
     folder.pipec(&["explain", "PC0402"]).ends(0, &[]);
-    folder.pipec(&["check", "a b.pipe", "--fix"]).ends(0, &["3 places mended", "nothing wrong"]);
+    folder.pipec(&["check", "a b.pipe", "--fix"]).ends(0, &["3 places fixed", "no errors"]);
     let mended = "pipeline p = range(9) |> shuffle |> batch(3, tail: drop)\n";
     assert_eq!(folder.read("a b.pipe"), mended);
 }
@@ -236,8 +236,8 @@ fn explain_shows_plans_and_tells_stories() {
     assert!(explain(&["n.pipe", "train", "--json"]).starts_with('{'));
     assert!(explain(&["PC0201"]).starts_with("PC0201 no-such-file\n"));
     assert_eq!(explain(&["no-such-file"]), explain(&["pc0201"]));
-    folder.pipec(&["explain", "PC9999"]).ends(2, &["there is no message `PC9999`"]);
-    folder.pipec(&["explain", "m.pipe"]).ends(5, &["`m.pipe` cannot be read"]);
+    folder.pipec(&["explain", "PC9999"]).ends(2, &["unknown code `PC9999`"]);
+    folder.pipec(&["explain", "m.pipe"]).ends(5, &["cannot read `m.pipe`"]);
 }
 
 #[test]
@@ -256,11 +256,13 @@ fn sample_sets_are_made_once() {
 
     folder
         .pipec(&["sample", "images", "photos", "--count", "2"])
-        .ends(0, &["2 pictures in `photos`"]);
+        .ends(0, &["2 images in `photos`"]);
     folder
         .pipec(&["sample", "images", "photos", "--count", "2"])
-        .ends(0, &["holds these 2 pictures"]);
-    folder.pipec(&["sample", "images", "photos", "--count", "5"]).ends(5, &["holds another set"]);
+        .ends(0, &["contains these 2 images"]);
+    folder
+        .pipec(&["sample", "images", "photos", "--count", "5"])
+        .ends(5, &["contains another set"]);
     folder.pipec(&["sample", "images", "none", "--count", "0"]).ends(2, &["1 to"]);
 }
 
@@ -282,14 +284,14 @@ fn a_format_that_is_not_written_is_refused() {
         [("x.parquet", "Parquet"), ("a/x.TFRecord", "TFRecord"), ("x.csv.gz", "a compressed file")]
     {
         let said = folder.pipec(&["run", "n.pipe", "--out", out]);
-        let named = format!("`--out {out}` asks for {format}, which is not written yet");
+        let named = format!("`--out {out}`: writing {format} is not supported yet");
         said.ends(2, &[&named, "a folder of NumPy files", "`--out - > x", "an Arrow IPC stream"]);
         assert!(!folder.join(out).exists());
     }
     folder.pipec(&["run", "n.pipe", "--out", "x.arrow"]).ends(
         2,
         &[
-            "`--out x.arrow` names an Arrow file, and Arrow is written to stdout alone",
+            "`--out x.arrow` names an Arrow file, but Arrow is only written to stdout",
             "`--out - > x.arrow`",
         ],
     );

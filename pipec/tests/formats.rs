@@ -112,10 +112,7 @@ fn shards_are_read_in_any_order() {
     assert_eq!(sorted("in_window"), all);
     folder.run_p(&["no_order"]).ends(
         5,
-        &[
-            "it is compressed with gzip, and so it can be read in order only",
-            "shuffle(window: 10_000)",
-        ],
+        &["it is compressed with gzip, so it can only be read in order", "shuffle(window: 10_000)"],
     );
 }
 
@@ -138,18 +135,18 @@ fn what_is_damaged_is_told_and_the_rest_arrives() {
     assert_eq!(folder.numbers("sound"), numbers[1..]);
     folder.run_p(&["example"]).ends(
         5,
-        &["0.tfrecord`: record 1, at byte 0: the checksum of the data is wrong", "check: false"],
+        &["0.tfrecord`: record 1, at byte 0: the checksum of the data is invalid", "check: false"],
     );
 
     // The first record's length; the end within a record.
-    let rest = "0.tfrecord`: record 1, at byte 0: the checksum of the length is wrong; ";
+    let rest = "0.tfrecord`: record 1, at byte 0: the checksum of the length is invalid; ";
     fs::write(folder.join("0.tfrecord"), &whole).unwrap();
     damage("0.tfrecord", &|it| it[0] ^= 1);
     let _ = fs::remove_dir_all(folder.join("sound"));
     assert_eq!(folder.numbers("sound"), numbers[6..]);
     folder
         .run_p(&["example"])
-        .ends(5, &[&format!("{rest}{} bytes to the end of the file are lost", whole.len())]);
+        .ends(5, &[&format!("{rest}the remaining {} bytes of the file are skipped", whole.len())]);
     fs::write(folder.join("0.tfrecord"), &whole[..whole.len() - 5]).unwrap();
     let _ = fs::remove_dir_all(folder.join("sound"));
     assert_eq!(folder.numbers("sound"), [&numbers[..5], &numbers[6..]].concat());
@@ -162,16 +159,14 @@ fn what_is_damaged_is_told_and_the_rest_arrives() {
     assert_eq!(folder.numbers("cut"), [&numbers[..1], &numbers[6..]].concat());
     folder.run_p(&["shards"]).ends(
         5,
-        &[&format!(
-            "0.tar`: record 2, at byte {second}: there is a header whose checksum is wrong"
-        )],
+        &[&format!("0.tar`: record 2, at byte {second}: found a header with an invalid checksum")],
     );
     fs::write(folder.join("0.tar"), &archive[..archive.len() - 1024 - 510]).unwrap();
     let _ = fs::remove_dir_all(folder.join("cut"));
     assert_eq!(folder.numbers("cut"), [&numbers[..5], &numbers[6..]].concat());
     folder
         .run_p(&["shards"])
-        .ends(5, &["0.tar`: record 6, at byte", "the archive ends within a file"]);
+        .ends(5, &["0.tar`: record 6, at byte", "the archive is truncated inside a file"]);
 }
 
 #[test]
@@ -233,9 +228,12 @@ pipeline most = tfrecord("a.tfrecord") |> map { x: row["labels"] as i8[n] }
         3,
         &["example-type", "this feature is a list of `f32`, and a list of `i64` is asked for"],
     );
-    run("shape").ends(3, &["example-shape", "this feature has 3 values, which cannot be `[n, 2]`"]);
-    run("missing")
-        .ends(3, &["field-missing", "there is no feature `lables`; there are `boxes`, `labels`"]);
+    run("shape")
+        .ends(3, &["example-shape", "this feature has 3 values, which do not fit `[n, 2]`"]);
+    run("missing").ends(
+        3,
+        &["field-missing", "cannot find the feature `lables`; the features are `boxes`, `labels`"],
+    );
     run("most").ends(3, &["example-type", "200 is no `i8`"]);
 }
 

@@ -75,7 +75,7 @@ fn nothing_is_written_through_a_link() {
     folder.pipec(&["fmt", "p.pipe"]).ends(0, &["1 of 1 file changed"]);
     assert_eq!(folder.read("p.pipe").lines().count(), NUMBERS.lines().count());
     folder.write("p.pipe", &NUMBERS.replace("range(100)", "rnage(100)"));
-    folder.pipec(&["check", "--fix", "p.pipe"]).ends(0, &["1 place mended"]);
+    folder.pipec(&["check", "--fix", "p.pipe"]).ends(0, &["1 place fixed"]);
     folder.write("p.pipe", NUMBERS);
     fs::remove_dir_all(folder.join("out")).unwrap();
     for [state, profile] in [["s.json", "a.profile"], ["t.json", "b.profile"]] {
@@ -169,7 +169,7 @@ fn no_link_is_followed_in_a_cache() {
     let folder = &site.0;
     fs::create_dir(folder.join("kept")).unwrap();
     symlink("../mine", folder.join("kept/room.lock")).unwrap();
-    site.run().ends(0, &["is not kept in `kept`"]);
+    site.run().ends(0, &["is not cached in `kept`"]);
     assert_eq!(folder.read("mine"), MINE);
     fs::remove_file(folder.join("kept/room.lock")).unwrap();
 
@@ -179,7 +179,7 @@ fn no_link_is_followed_in_a_cache() {
         let file = ending(&address, end).remove(0);
         fs::rename(&file, folder.join("away")).unwrap();
         symlink(folder.join("mine"), &file).unwrap();
-        site.run().ends(0, &["is not kept in `kept`", "it is a link"]);
+        site.run().ends(0, &["is not cached in `kept`", "it is a link"]);
         assert_eq!(folder.read("mine"), MINE, "{end}");
         fs::rename(folder.join("away"), &file).unwrap();
     }
@@ -187,7 +187,7 @@ fn no_link_is_followed_in_a_cache() {
     fs::rename(&address, folder.join("elsewhere")).unwrap();
     symlink(folder.join("elsewhere"), &address).unwrap();
     let before = folder.files("elsewhere");
-    site.run().ends(0, &["is not kept in `kept`"]);
+    site.run().ends(0, &["is not cached in `kept`"]);
     assert!(folder.files("elsewhere") == before);
     folder.pipec(&["cache", "gc", "kept", "--max", "1kB"]).ends(0, &[]);
     assert!(folder.files("elsewhere") == before);
@@ -354,7 +354,7 @@ fn what_lies_outside_of_a_project_is_not_shown() {
     symlink("../../secret.env", folder.join("project/sub/p.pipe")).unwrap();
     for command in ["check", "fmt", "run"] {
         let it = folder.pipec(&[command, &at(&folder)]);
-        it.ends(5, &["leads out of its project"]);
+        it.ends(5, &["outside of the project"]);
         assert!(!it.err.contains("hunter2"), "{it:#?}");
     }
     let it = folder.pipec(&["fmt", &at(&folder), "--allow-outside"]);
@@ -437,10 +437,10 @@ fn ranks_share_neither_a_folder_nor_a_state() {
     run("1", &["--checkpoint", "s.json", "--out", "other"]).ends(4, &["--rank 0", "--rank 1"]);
     folder
         .pipec(&["run", "p.pipe", "--checkpoint", "s.json"])
-        .ends(4, &["--rank 0", "a run alone"]);
+        .ends(4, &["--rank 0", "a run without ranks"]);
     run("0", &["--checkpoint", "s.json", "--out", "out"]).ends(0, &[]);
     assert!(folder.read("out/pipec.json").contains("\"world\": 2"));
-    run("1", &["--out", "out"]).ends(5, &["rank 0 of 2", "a folder of its own"]);
+    run("1", &["--out", "out"]).ends(5, &["rank 0 of 2", "its own folder"]);
     // A run alone keeps what it always did.
     folder.pipec(&["run", "p.pipe", "--checkpoint", "a.json", "--out", "alone"]).ends(0, &[]);
     assert!(
@@ -448,7 +448,7 @@ fn ranks_share_neither_a_folder_nor_a_state() {
             && !folder.read("a.json").contains("share")
     );
     assert!(!folder.read("alone/pipec.json").contains("share"));
-    run("1", &["--checkpoint", "a.json"]).ends(4, &["a run alone"]);
+    run("1", &["--checkpoint", "a.json"]).ends(4, &["a run without ranks"]);
 }
 
 #[test]
@@ -471,11 +471,11 @@ fn a_folder_and_a_state_are_locked_while_they_are_used() {
     let (out, state) = (second(&["--out", "out"]), second(&["--checkpoint", "s.json"]));
     let _ = Command::new("kill").args(["-INT", &first.id().to_string()]).status();
     first.wait().unwrap();
-    out.ends(5, &["another run writes into this folder"]);
-    state.ends(5, &["another run keeps its state there"]);
+    out.ends(5, &["another run is writing to this folder"]);
+    state.ends(5, &["another run is using this checkpoint file"]);
     // Nothing of it is left: the next run finds the folder and the state free, and more in them.
     let again = run("0", &[&both[..], &["--limit", "1"]].concat());
-    ended(folder.command(&again)).ends(4, &["outputs already", "`--limit 1` ends before that"]);
+    ended(folder.command(&again)).ends(4, &["it already has", "`--limit 1` ends before that"]);
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn no_output_takes_the_place_of_a_source() {
         for source in sources {
             let before = bytes(source);
             let it = run(command, source);
-            it.ends(2, &[&format!("`{source}` "), "is not overwritten", "name another file"]);
+            it.ends(2, &[&format!("`{source}` "), "will not be overwritten", "name another file"]);
             assert!(bytes(source) == before, "{command:?} has written {source}");
         }
         run(command, "data").ends(2, &["`data` is a folder"]);

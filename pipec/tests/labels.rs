@@ -60,7 +60,7 @@ fn an_unknown_class_is_named_with_the_nearest() {
     folder.write("classes.txt", "a\n\nc\n");
     folder.run_p(&["file"]).ends(5, &["line 2 of `classes.txt` is empty", "p.pipe:5"]);
     fs::remove_file(folder.join("classes.txt")).unwrap();
-    folder.run_p(&["file"]).ends(5, &["`classes.txt` cannot be read", "p.pipe:5"]);
+    folder.run_p(&["file"]).ends(5, &["cannot read the classes in `classes.txt`", "p.pipe:5"]);
     let cure = "this stream has no files";
     folder.write("p.pipe", &PROGRAM.replace("classes: images", "classes: range(3)"));
     folder.run_p(&["other"]).ends(5, &[cure]);
@@ -104,10 +104,10 @@ pipeline gone = paths("no/such/*/*.txt") |> map { label: class_of(path) }
     let lines: Vec<&str> = found.lines().collect();
     assert_eq!(lines.len(), 4, "{found}");
     assert!(lines[0].contains("p.pipe:5:") && lines[0].contains("PC0410"), "{found}");
-    assert!(lines[0].contains("number 1 is `b` in `train` and `c` in `own`"), "{found}");
+    assert!(lines[0].contains("label 1 is `b` in `train` and `c` in `own`"), "{found}");
     assert!(lines[1..3].iter().all(|it| it.contains("p.pipe:6:")), "{found}");
     assert!(
-        found.contains("PC0409") && found.contains("all files lie in one folder, `a`"),
+        found.contains("PC0409") && found.contains("all files are in one folder, `a`"),
         "{found}"
     );
     assert!(found.contains("`train` has 3 classes and `flat` has 1"), "{found}");
@@ -128,7 +128,7 @@ fn classes_may_be_folders_further_out() {
     write("class_of(path)");
     let found = folder.pipec(&["check", "p.pipe"]);
     let found: Vec<_> = found.err.split_whitespace().collect();
-    let help = "of `cat/images/1.jpg`, the class is `class_of(folder_of(path), classes: [";
+    let help = "for paths like `cat/images/1.jpg`, use `class_of(folder_of(path), classes: [";
     assert!(found.join(" ").contains(help), "{found:?}");
     write("class_of(folder_of(path), classes: [\"a\", \"b\"])");
     folder.run_p(&["--out", "out"]).ends(0, &[]);
@@ -206,9 +206,9 @@ fn a_state_of_another_mapping_is_refused() {
     }
     let run = |pipeline: &str, state: &str| until("3", pipeline, state);
     folder.write("classes.txt", "c\nb\na\n");
-    let others = "the classes of its labels are others: there were 3, and now are";
+    let others = "the classes of its labels have changed: there";
     run("file", "file.json")
-        .ends(4, &[others, "as many of other names or in another order: `c`, `b`, `a`"]);
+        .ends(4, &[others, "but with other names or in another order: `c`, `b`, `a`"]);
     let program = PROGRAM.replace(r#""b", "c"]"#, r#""b", "c", "d"]"#);
     folder.write("p.pipe", &program);
     run("listed", "listed.json").ends(4, &[others, "now are 4: `a`, `b`, `c`, `d`"]);
@@ -246,14 +246,15 @@ use train from "p.pipe"
 pipeline eval = paths("val/*/*.txt") |> map { label: path |> class_of }
 "#,
     );
-    let told = "number 1 is `b` in `train` and `c` in `own`";
+    let told = "label 1 is `b` in `train` and `c` in `own`";
     for args in [["run", "own"], ["run", "train"], ["explain", "own"], ["peek", "train"]] {
         folder.pipec(&[args[0], "p.pipe", args[1]]).ends(0, &["PC0410", told]);
     }
     folder.pipec(&["build", "p.pipe", "own", "-o", "own"]).ends(0, &["PC0410", told]);
 
     // Across files: in the one that is asked for, and at the call alone.
-    let told = "other numbers than in `train` of `p.pipe`: number 1 is `b` in `train` and `c` in";
+    let told =
+        "labels differ from those of `train` of `p.pipe`: label 1 is `b` in `train` and `c` in";
     folder.pipec(&["run", "eval.pipe", "eval"]).ends(0, &["PC0410", told]);
     let found = folder.pipec(&["check", "eval.pipe", "--output-format", "json"]).out;
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
@@ -278,14 +279,15 @@ fn files_beside_class_folders_are_told() {
     let check = |named: &str| folder.pipec(&[named, "p.pipe"]);
     assert!(!check("check").err.contains("PC0412"));
     folder.write("train/README.txt", "x");
-    let told = "1 file lies beside the class folders and makes a class of its own, `train`: `train/README.txt`";
-    let cure = "name only the files in class folders: `train/*/*`";
+    let told = "1 file is next to the class folders and becomes a class of its own, `train`: \
+                `train/README.txt`";
+    let cure = "match only the files in class folders: `train/*/*`";
     for command in ["check", "run", "scan", "explain"] {
         check(command).ends(0, &["PC0412 loose-files", told, cure]);
     }
     folder.write("train/x.txt", "x");
     folder.write("train/d/deep/1.txt", "x");
-    check("run").ends(0, &["2 files lie beside the class folders", "`train/**/*/*`"]);
+    check("run").ends(0, &["2 files are next to the class folders", "`train/**/*/*`"]);
     let cured = folder.read("p.pipe").replace("**/*", "**/*/*");
     folder.write("p.pipe", &cured);
     assert!(!check("run").err.contains("PC0412"));

@@ -60,7 +60,7 @@ fn peek_shows_one_step_and_saves_its_pictures() {
     let (code, _, err) = folder.run(&["peek", "p.pipe", "pictures", "--at", "mapp"]);
     assert!(code == 2 && err.contains("did you mean `pictures.map#1`"), "{err}");
     let (code, _, err) = folder.run(&["peek", "p.pipe", "numbers", "--save", "no.png"]);
-    assert!(code == 2 && err.contains("there is no picture"), "{err}");
+    assert!(code == 2 && err.contains("there are no images"), "{err}");
     let (code, _, err) = folder.run(&["peek", "p.pipe", "pictures", "--save", "s.jpg"]);
     assert!(code == 2 && err.contains("`--save s.png`"), "{err}");
     assert!(!folder.join("s.jpg").exists());
@@ -82,7 +82,7 @@ fn a_sheet_has_every_picture_of_a_record() {
     let folder = Folder::with_program("scene");
     let args = ["peek", "p.pipe", "scene", "--at", "batch", "-n", "2", "--save", "s.png"];
     let (code, _, err) = folder.run(&args);
-    assert!(code == 0 && err.contains("12 pictures of 2 records"), "{err}");
+    assert!(code == 0 && err.contains("12 images of 2 records"), "{err}");
 
     let (width, pixels) = pixels(&folder.join("s.png"));
     let at = |y: usize, x: usize| &pixels[(y * width + x) * 3..][..3];
@@ -98,7 +98,7 @@ fn a_sheet_has_every_picture_of_a_record() {
 
     let (_, _, err) = folder.run(&["peek", "p.pipe", "many", "-n", "80", "--save", "s.png"]);
     assert!(
-        err.contains("64 pictures of 64 records") && err.contains("16 more did not fit"),
+        err.contains("64 images of 64 records") && err.contains("16 more did not fit"),
         "{err}"
     );
 }
@@ -116,13 +116,13 @@ fn a_record_is_followed_until_it_is_gone() {
     let (code, failed, _) = follow(5);
     assert!(code == 0 && failed.trim_end().ends_with("(division-by-zero)"), "{failed}");
     let (_, kept, _) = follow(0);
-    assert!(kept.contains("x  -3") && kept.contains("records come together"), "{kept}");
+    assert!(kept.contains("x  -3") && kept.contains("records are combined"), "{kept}");
 
     let (_, out, _) = folder.run(&["peek", "p.pipe", "pictures", "--json", "-n", "2"]);
     let steps: serde_json::Value = serde_json::from_str(&out).unwrap();
     let odd = steps[0]["records"][1]["id"].as_str().unwrap();
     let (_, gone, _) = folder.run(&["peek", "p.pipe", "pictures", "--record", odd]);
-    assert!(gone.trim_end().ends_with("it does not pass: it is gone from here on"), "{gone}");
+    assert!(gone.trim_end().ends_with("dropped: it does not pass the filter"), "{gone}");
     let (code, ..) = folder.run(&["peek", "p.pipe", "pictures", "--record", "0000000000000000"]);
     assert_eq!(code, 2);
 }

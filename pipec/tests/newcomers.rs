@@ -28,9 +28,12 @@ fn doc_shows_what_a_name_is() {
         printed.out
     };
     let of_function = doc("class_of");
-    for part in
-        ["class_of(path: str", "sorted", "|> map { label: class_of(path) }", "Cost: ~40 ns a call"]
-    {
+    for part in [
+        "class_of(path: str",
+        "sorted",
+        "|> map { label: class_of(path) }",
+        "Cost: ~40 ns per call",
+    ] {
         assert!(of_function.contains(part), "no `{part}` in:\n{of_function}");
     }
     assert!(doc("batch").contains("Operators") && doc("files").contains("Sources"));
@@ -50,22 +53,22 @@ fn doc_shows_what_a_name_is() {
     {
         assert!(ragged.contains(part), "no `{part}` in:\n{ragged}");
     }
-    assert!(doc("split").contains("`lines`") && doc("split").contains("splits a text into words"));
-    assert!(doc("tokenize").contains("a function in Python does it"));
+    assert!(
+        doc("split").contains("`lines`") && doc("split").contains("to split a text into words")
+    );
+    assert!(doc("tokenize").contains("use a Python function"));
     assert!(doc("drop_last").contains("`tail: drop`"));
 
     let all = folder.pipec(&["doc"]).out;
     for part in
-        ["Sources\n  csv ", "Functions: image\n", "Words of the language\n", "`pipec doc NAME`"]
+        ["Sources\n  csv ", "Functions: image\n", "Keywords of the language\n", "`pipec doc NAME`"]
     {
         assert!(all.contains(part), "no `{part}` in:\n{all}");
     }
     assert!(all.lines().all(|it| it.chars().count() <= 100), "{all}");
-    folder
-        .pipec(&["doc", "reszie"])
-        .ends(2, &["nothing called `reszie`", "did you mean `resize`?"]);
-    folder.pipec(&["doc", "frobnicate"]).ends(2, &["`pipec doc` lists all"]);
-    folder.pipec(&["doc", "mask"]).ends(2, &["nothing called `mask`", "speaks of it: ", "`crop`"]);
+    folder.pipec(&["doc", "reszie"]).ends(2, &["cannot find `reszie`", "did you mean `resize`?"]);
+    folder.pipec(&["doc", "frobnicate"]).ends(2, &["`pipec doc` lists everything"]);
+    folder.pipec(&["doc", "mask"]).ends(2, &["cannot find `mask`", "mentioned by ", "`crop`"]);
     let json: serde_json::Value =
         serde_json::from_str(&folder.pipec(&["doc", "concat", "--json"]).out).unwrap();
     assert_eq!(json.as_array().map(Vec::len), Some(2));
@@ -80,7 +83,7 @@ fn explain_tells_what_a_fault_is() {
         printed.out
     };
     let told = explain("image-truncated");
-    assert!(told.contains("ends before its last row") && told.contains("else skip"), "{told}");
+    assert!(told.contains("truncated before its last row") && told.contains("else skip"), "{told}");
     let both = explain("index");
     assert!(both.contains("PC0152") && both.contains("a fault"), "{both}");
     assert_eq!(told, folder.pipec(&["doc", "image-truncated"]).out);
@@ -91,9 +94,9 @@ fn explain_points_to_the_documentation() {
     let folder = Folder::new("new-explain");
     folder
         .pipec(&["explain", "class_of"])
-        .ends(2, &["no file and no message `class_of`", "`pipec doc class_of`"]);
+        .ends(2, &["`class_of` is neither a file nor a code", "`pipec doc class_of`"]);
     folder.pipec(&["explain", "prefetch"]).ends(2, &["`pipec doc prefetch`"]);
-    folder.pipec(&["explain", "gone.pipe"]).ends(5, &["`gone.pipe` cannot be read"]);
+    folder.pipec(&["explain", "gone.pipe"]).ends(5, &["cannot read `gone.pipe`"]);
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn a_lock_that_is_not_there_is_named() {
     let run = || folder.pipec(&["run", "n.pipe", "train", "--locked"]);
     run().ends(
         2,
-        &["there is no lock: `n.pipe.lock` does not exist", "`pipec tune n.pipe train` writes it"],
+        &["cannot find the lock file `n.pipe.lock`", "create it with `pipec tune n.pipe train`"],
     );
 }
 
@@ -154,14 +157,12 @@ fn a_finished_run_has_nothing_left_to_do() {
 fn check_counts_what_it_has_checked() {
     let folder = Folder::of("new-check", &[("n.pipe", NUMBERS)]);
     let missing = folder.pipec(&["check", "missing.pipe"]);
-    missing.ends(
-        5,
-        &["`missing.pipe` cannot be read", "nothing was checked; 1 file could not be read"],
-    );
-    assert!(!missing.err.contains("nothing wrong"), "{}", missing.err);
+    missing
+        .ends(5, &["cannot read `missing.pipe`", "nothing was checked; 1 file could not be read"]);
+    assert!(!missing.err.contains("no errors"), "{}", missing.err);
     folder
         .pipec(&["check", "n.pipe", "missing.pipe", "--no-lints"])
-        .ends(5, &["1 file, nothing wrong; 1 file could not be read"]);
+        .ends(5, &["1 file, no errors; 1 file could not be read"]);
     assert!(!folder.pipec(&["check", "--help"]).out.contains("without reading any data"));
 }
 
@@ -196,7 +197,7 @@ fn what_nobody_uses_may_be_damaged() {
     fs::write(&path, bytes).unwrap();
 
     let verify = folder.pipec(&["verify", "p.pipe", "--pairs", "1"]);
-    assert!(verify.code == 0 && !verify.err.contains("a bug of pipec"), "{verify:#?}");
+    assert!(verify.code == 0 && !verify.err.contains("a bug in pipec"), "{verify:#?}");
     for part in [
         "2 batches the same, 1 record failed",
         "only in a part that the pipeline does not use",
@@ -261,7 +262,7 @@ fn a_pattern_without_files_is_told_by_check() {
         &[
             "PC0413 no-files",
             "no file matches `data/*.jpg`",
-            "below `data` there are 2 files that end in `.png`",
+            "below `data` there are 2 files with the extension `.png`",
             "1 warning in 1 file",
         ],
     );
@@ -269,34 +270,34 @@ fn a_pattern_without_files_is_told_by_check() {
         .ends(0, &["no file matches `dtaa/*.png`", "did you mean `data`"]);
     check("lines(\"{root}/*.txt\")", &[]).ends(0, &["no file matches `data/*.txt`"]);
     check("files([\"{root}/*.png\", \"more/*.png\"])", &[])
-        .ends(0, &["no file matches `more/*.png`", "there is no folder `more`"]);
-    check("files(\"{root}/*.png\")", &[]).ends(0, &["nothing wrong"]);
+        .ends(0, &["no file matches `more/*.png`", "cannot find the folder `more`"]);
+    check("files(\"{root}/*.png\")", &[]).ends(0, &["no errors"]);
     folder.pipec(&["run", "p.pipe", "--set", "root=dtaa"]).ends(
         5,
-        &["`dtaa/*.png`: no file matches: there is no folder `dtaa`; did you mean `data`?"],
+        &["`dtaa/*.png`: no file matches: cannot find the folder `dtaa`; did you mean `data`?"],
     );
-    check("files(\"{root}/*.jpg\")", &["--no-lints"]).ends(0, &["nothing wrong"]);
+    check("files(\"{root}/*.jpg\")", &["--no-lints"]).ends(0, &["no errors"]);
 }
 
 #[test]
 fn numbers_on_the_command_line_say_what_is_wanted() {
     let folder = Folder::of("numbers", &[("p.pipe", "pipeline p = range(9)\n")]);
     for (args, wanted) in [
-        (&["run", "--limit", "0"][..], "a whole number of at least 1, such as 100"),
-        (&["run", "--seed", "abc"], "a whole number from 0 on, such as 7"),
-        (&["run", "--seed", "-1"], "a whole number from 0 on, such as 7"),
-        (&["run", "--workers", "2000"], "a whole number from 1 to 1,024, such as 4"),
-        (&["run", "--epochs", "1.5"], "a whole number of at least 1, such as 90"),
-        (&["run", "--max-errors", "-1"], "a whole number from 0 on, such as 10"),
-        (&["peek", "-n", "0"], "a whole number from 1 to 10,000, such as 16"),
-        (&["explain", "--epochs", "x"], "a whole number of at least 1, such as 90"),
-        (&["verify", "--pairs", "x"], "a whole number from 0 on, such as 3"),
+        (&["run", "--limit", "0"][..], "an integer of at least 1, such as 100"),
+        (&["run", "--seed", "abc"], "an integer of at least 0, such as 7"),
+        (&["run", "--seed", "-1"], "an integer of at least 0, such as 7"),
+        (&["run", "--workers", "2000"], "an integer from 1 to 1,024, such as 4"),
+        (&["run", "--epochs", "1.5"], "an integer of at least 1, such as 90"),
+        (&["run", "--max-errors", "-1"], "an integer of at least 0, such as 10"),
+        (&["peek", "-n", "0"], "an integer from 1 to 10,000, such as 16"),
+        (&["explain", "--epochs", "x"], "an integer of at least 1, such as 90"),
+        (&["verify", "--pairs", "x"], "an integer of at least 0, such as 3"),
     ] {
         let args = [&[args[0], "p.pipe"], &args[1..]].concat();
         folder.pipec(&args).ends(2, &[wanted]);
     }
     let sample = folder.pipec(&["sample", "images", "d", "--count", "abc"]);
-    sample.ends(2, &["a whole number from 0 on, such as 1_000"]);
+    sample.ends(2, &["an integer of at least 0, such as 1_000"]);
     folder.pipec(&["run", "p.pipe", "--limit", "1_000"]).ends(0, &["9 records"]);
 }
 
@@ -346,7 +347,7 @@ fn the_file_that_is_torn_is_named_and_not_its_partner() {
     is_named(&["peek", "p.pipe", "steps", "--record", "2.jpg"], "`masks/2.jpg`: ");
 
     fs::remove_file(folder.join("masks/3.jpg")).unwrap();
-    run("steps").ends(0, &["there is no file `masks/3.jpg`"]);
+    run("steps").ends(0, &["cannot find the file `masks/3.jpg`"]);
     assert!(folder.read("bad.jsonl").contains("\"file\":\"masks/3.jpg\""));
     is_named(&["scan", "p.pipe", "steps", "--json"], "\"file\": \"masks/3.jpg\"");
 
@@ -373,8 +374,7 @@ fn a_crop_outside_of_a_smaller_mask_names_the_files() {
     let file = fs::read(folder.join("small/m/00000000.npy")).unwrap();
     let begin = file.windows(3).position(|it| it == [0xff, 0xd8, 0xff]).unwrap();
     fs::write(folder.join("masks/0.jpg"), &file[begin..]).unwrap();
-    let why =
-        "do not lie within a picture of 9 x 9; the files are `images/0.jpg` and `masks/0.jpg`";
+    let why = "lies outside the image of 9 x 9; the files are `images/0.jpg` and `masks/0.jpg`";
     folder.pipec(&["run", "p.pipe"]).ends(3, &["record  `images/0.jpg`", why]);
 }
 
@@ -385,14 +385,14 @@ fn a_pipeline_that_gives_nothing_is_told() {
          pipeline replaced = range(5) |> map { x: 1 // (i - i) } else another(most: 1.0) |> batch(2)\n";
     let folder = Folder::of("new-nothing", &[("p.pipe", program)]);
     folder.pipec(&["run", "p.pipe", "batches"]).ends(0, &["fewer records reached `batch` than"]);
-    folder.pipec(&["run", "p.pipe", "all"]).ends(0, &["every record was left out"]);
-    folder.pipec(&["run", "p.pipe", "failed"]).ends(0, &["5 records failed, and too few are left"]);
-    let none = "none of 100 others that were tried in its place works either";
-    folder.pipec(&["run", "p.pipe", "replaced"]).ends(3, &["divided by zero", none]);
+    folder.pipec(&["run", "p.pipe", "all"]).ends(0, &["every record was dropped"]);
+    folder.pipec(&["run", "p.pipe", "failed"]).ends(0, &["5 records failed, and too few remain"]);
+    let none = "none of the 100 other records tried in its place works either";
+    folder.pipec(&["run", "p.pipe", "replaced"]).ends(3, &["division by zero", none]);
     // It would go on for ever, epoch after epoch.
     let profile = |name: &str| folder.pipec(&["profile", "p.pipe", name, "--seconds", "2"]);
-    profile("batches").ends(1, &["`batches` gives no batch in an epoch", "`tail: keep`"]);
-    profile("all").ends(1, &["`all` gives no record in an epoch"]);
+    profile("batches").ends(1, &["`batches` has no batches in an epoch", "`tail: keep`"]);
+    profile("all").ends(1, &["`all` has no records in an epoch"]);
 }
 
 #[test]
@@ -403,22 +403,22 @@ fn ranks_that_get_nothing_are_told_before_the_run() {
     let run = |name: &str, rank: &str, world: &str| {
         folder.pipec(&["run", "p.pipe", name, "--rank", rank, "--world", world])
     };
-    let none =
-        "none of the 100 ranks gets a batch: each gets equally many, and an epoch has 45 batches";
+    let none = "none of the 100 ranks gets a batch: each gets the same number, but an epoch has only 45 \
+         batches";
     run("drops", "7", "100").ends(0, &[none, "run at most 45 ranks, make smaller batches"]);
-    let some = "55 of the 100 ranks get nothing: an epoch has 45 batches";
-    let hangs =
-        "training that waits for all ranks in each step hangs: run at most 45 ranks, make smaller";
+    let some = "55 of the 100 ranks get nothing: an epoch has only 45 batches";
+    let hangs = "training that synchronizes all ranks in each step hangs: run at most 45 ranks, make \
+         smaller";
     let own = run("keeps", "70", "100");
     own.ends(0, &[some, "rank 70 is one of them", hangs, "(`tail: mask`)"]);
     assert!(!run("keeps", "0", "100").err.contains("one of them"));
     assert!(!run("keeps", "0", "45").err.contains("warning"));
     let uneven =
-        "some of the 2 ranks get 23 batches of an epoch and others 22: an epoch has 45 batches";
+        "some of the 2 ranks get 23 batches per epoch and others 22: an epoch has 45 batches";
     run("keeps", "0", "2").ends(0, &[uneven, "`tail: drop` or `tail: mask`"]);
     let explained = folder.pipec(&["explain", "p.pipe", "drops", "--verbose"]).out;
     assert!(
-        explained.contains("where there are more than 45 ranks, none gets anything"),
+        explained.contains("where there are more than 45 ranks, all get nothing"),
         "{explained}"
     );
 }

@@ -41,7 +41,7 @@ impl Folder {
 #[test]
 fn a_state_of_something_else_is_refused_with_what_has_changed() {
     let folder = Folder::with_state("refused");
-    folder.refuses(&["--seed", "4"], "made with the seed 0, and this run has 4");
+    folder.refuses(&["--seed", "4"], "written with seed 0, but this run has seed 4");
     folder.write("p.pipe", &PROGRAM.replace("batch(4)", "batch(5)"));
     folder.refuses(&[], "changed since, in `p.batch#1`");
     folder.write("p.pipe", &PROGRAM.replace("|> map", "|> where len(text) > 3 |> map"));
@@ -54,10 +54,10 @@ fn a_state_of_something_else_is_refused_with_what_has_changed() {
     let state = folder.read("s.json");
     assert!(state.len() < 1024, "{state}");
     for (damage, why) in [
-        (state[..state.len() / 2].to_owned(), "broken off"),
+        (state[..state.len() / 2].to_owned(), "it is truncated"),
         (state.replace("\"outputs\":5", "\"outputs\":6"), "its checksum"),
         (state.replace("\"format\":1", "\"format\":9"), "newer pipec"),
-        ("{}".to_owned(), "no state of a run"),
+        ("{}".to_owned(), "it is not a checkpoint"),
     ] {
         folder.write("s.json", &damage);
         folder.refuses(&[], why);
@@ -186,7 +186,7 @@ fn a_state_may_be_ahead_of_what_is_on_the_disk() {
     // Nothing at all is more likely another folder than a damaged one.
     fs::remove_dir_all(folder.join("out")).unwrap();
     run_into(&folder, &["batches"], &["--epochs", "2"])
-        .ends(4, &["holds no output", "name the folder"]);
+        .ends(4, &["contains no output", "name the folder"]);
 }
 
 #[test]
@@ -219,14 +219,14 @@ fn a_folder_of_another_run_is_neither_gone_on_with_nor_replaced() {
     run_into(&folder, &["batches"], &["--seed", "4", "--limit", "9", "--overwrite"]).ends(0, &[]);
     folder.write("s.json", &nine);
     let of_four = folder.files("out");
-    run_into(&folder, &["batches"], &[]).ends(4, &["`--seed 4`, and this run has 0"]);
+    run_into(&folder, &["batches"], &[]).ends(4, &["`--seed 4`, but this run has 0"]);
     assert!(folder.files("out") == of_four);
 
     // The finished output of another pipeline stays, unless it is said that it may go.
     let plain = |what: &[&str]| folder.pipec(&[&["run", "p.pipe", "--out", "out"], what].concat());
     plain(&["records"]).ends(5, &["another pipeline, `batches`", "another folder", "--overwrite"]);
     folder.write("p.pipe", &NUMBERS.replace("batch(4", "batch(5"));
-    plain(&["batches"]).ends(5, &["it was changed since", "--overwrite"]);
+    plain(&["batches"]).ends(5, &["it has changed since", "--overwrite"]);
     assert!(folder.files("out") == of_four);
     plain(&["records", "--overwrite"]).ends(0, &[]);
     assert!(folder.read("out/pipec.json").contains("\"pipeline\": \"records\""));
@@ -249,17 +249,17 @@ fn a_finished_output_is_replaced_by_that_of_the_same_run_alone() {
     let before = folder.files("out");
     run(&[]).ends(0, &[]);
     for (more, told) in [
-        (&["--seed", "3"][..], "the output of `--seed 0`, and this run has 3"),
-        (&["--epochs", "2"], "the output of `--epochs 1`, and this run has 2"),
-        (&["--limit", "1"], "an output without a limit, and this run has `--limit 1`"),
-        (&["--set", "n=2"], "another pipeline: it was changed since, or has other parameters"),
-        (&["--set", "data=b.txt"], "the output of other inputs: a source named other files"),
+        (&["--seed", "3"][..], "the output of `--seed 0`, but this run has 3"),
+        (&["--epochs", "2"], "the output of `--epochs 1`, but this run has 2"),
+        (&["--limit", "1"], "an output without a limit, but this run has `--limit 1`"),
+        (&["--set", "n=2"], "another pipeline: it has changed since, or has other parameters"),
+        (&["--set", "data=b.txt"], "the output of other inputs: a source had other files"),
     ] {
-        run(more).ends(5, &[told, "name another folder, or add `--overwrite`"]);
+        run(more).ends(5, &[told, "use another folder, or add `--overwrite`"]);
         assert!(folder.files("out") == before, "{more:?}");
     }
     run(&["--limit", "1", "--overwrite"]).ends(0, &[]);
-    run(&[]).ends(5, &["the output of `--limit 1`, and this run has none"]);
+    run(&[]).ends(5, &["the output of `--limit 1`, but this run has none"]);
     // A checkpoint that has written nothing yet does not go on with it.
     let state = ["--checkpoint", "s.json", "--limit", "1"];
     folder.pipec(&[&["run", "p.pipe"], &state[..]].concat()).ends(0, &[]);
@@ -282,7 +282,7 @@ fn ranks_do_not_share_the_file_of_their_lost_records() {
     run("0").ends(0, &["failed "]);
     let lost = folder.read("lost.jsonl");
     assert!(lost.starts_with("{\"rank\":0,\"source\":"), "{lost}");
-    run("1").ends(5, &["the records of rank 0", "a file of its own"]);
+    run("1").ends(5, &["the records of rank 0", "its own file"]);
     assert_eq!(folder.read("lost.jsonl"), lost);
     run("0").ends(0, &[]);
     assert_eq!(folder.read("lost.jsonl"), lost);

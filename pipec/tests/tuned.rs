@@ -77,11 +77,11 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.write("q.pipe", "pipeline p = range(64) |> map { x: i * 2 } |> batch(8)\n");
     folder
         .pipec(&["explain", "q.pipe", "--profile", "p.profile"])
-        .ends(2, &["is of another program", "pipec profile"]);
+        .ends(2, &["was measured with another version", "pipec profile"]);
     folder.write("cut.profile", &folder.read("p.profile")[..100]);
     folder.pipec(&["explain", "p.pipe", "--profile", "cut.profile"]).ends(
         5,
-        &["cut.profile", "it is no profile, or damaged: it is empty or cut off; make one"],
+        &["cut.profile", "it is damaged, or not a profile: it is empty or truncated; create one"],
     );
     folder.pipec(&["explain", "p.pipe", "--profile", "none"]).ends(5, &["none"]);
 }
@@ -134,7 +134,9 @@ fn a_damaged_host_file_is_told_of() {
 #[test]
 fn a_lock_is_heeded_while_it_fits() {
     let folder = Folder::of("tuned", &[("p.pipe", PROGRAM)]);
-    folder.pipec(&["run", "p.pipe", "--locked"]).ends(2, &["there is no lock", "pipec tune"]);
+    folder
+        .pipec(&["run", "p.pipe", "--locked"])
+        .ends(2, &["cannot find the lock file", "pipec tune"]);
     folder
         .pipec(&["tune", "p.pipe", "--seconds", "2s", "--epochs", "3"])
         .ends(0, &["workers", "written to `p.pipe.lock`"]);
@@ -161,13 +163,14 @@ fn a_lock_is_heeded_while_it_fits() {
         5,
         &[
             "p.pipe.lock",
-            "line 2 of this lock is wrong: there is no key `workers`, only `format` and `pipeline`",
+            "line 2 of this lock file is invalid: unknown key `workers`; the keys are `format` \
+             and `pipeline`",
         ],
     );
 
     folder.write("p.pipe.lock", &lock);
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
-    folder.pipec(&run).ends(2, &["the program was changed since"]);
+    folder.pipec(&run).ends(2, &["`p` has changed since"]);
     folder.pipec(&["run", "p.pipe"]).ends(0, &["not used", "16 batches"]);
 }
 
@@ -189,13 +192,13 @@ fn workers_of_a_lock_are_told_as_they_are() {
     for (lock, told) in [
         (
             &b"format = 1\n[pipeline.p]\nworkers = 3\n"[..],
-            "line 2 of this lock is wrong: `plan` is missing",
+            "line 2 of this lock file is invalid: `plan` is missing",
         ),
         (
             b"format = 1\n[pipeline.p]\nplan = 3\n",
-            "line 3 of this lock is wrong: text in quotes belongs",
+            "line 3 of this lock file is invalid: expected a string",
         ),
-        (b"format = 1\n\xff", "this lock is not text in UTF-8"),
+        (b"format = 1\n\xff", "this lock file is not UTF-8 text"),
     ] {
         fs::write(folder.join("p.pipe.lock"), lock).unwrap();
         run(&[]).ends(5, &["error: `p.pipe.lock`: ", told, "write it again with `pipec tune`"]);
@@ -206,13 +209,13 @@ fn workers_of_a_lock_are_told_as_they_are() {
 fn a_built_file_brings_its_lock_along() {
     let folder = Folder::of("tuned-built", &[("p.pipe", PROGRAM)]);
     let build = |more: &[&str]| folder.pipec(&[&["build", "p.pipe", "-o", "own"], more].concat());
-    build(&["--locked"]).ends(2, &["there is no lock", "pipec tune"]);
+    build(&["--locked"]).ends(2, &["cannot find the lock file", "pipec tune"]);
     folder.pipec(&["tune", "p.pipe", "--seconds", "1s", "--epochs", "3"]).ends(0, &[]);
     let lock = folder.read("p.pipe.lock");
     let workers = lock.lines().find(|it| it.starts_with("workers")).unwrap();
     let three = lock.replace(workers, "workers = 3");
     folder.write("p.pipe.lock", &three);
-    build(&["--locked"]).ends(0, &["as it was tuned: 3 workers, keeps p.map#1.resize"]);
+    build(&["--locked"]).ends(0, &["tuned: 3 workers, caches p.map#1.resize"]);
 
     // The lock goes along, the file is needed no more.
     fs::remove_file(folder.join("p.pipe.lock")).unwrap();
@@ -231,10 +234,10 @@ fn a_built_file_brings_its_lock_along() {
 
     folder.write("p.pipe.lock", &three);
     folder.write("p.pipe", &PROGRAM.replace("batch(8)", "batch(4)"));
-    build(&["--locked"]).ends(2, &["the program was changed since"]);
-    build(&[]).ends(0, &["not used", "`own` was built"]);
+    build(&["--locked"]).ends(2, &["`p` has changed since"]);
+    build(&[]).ends(0, &["not used", "built `own`"]);
     folder.write("p.pipe.lock", "format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 2000\n");
-    build(&[]).ends(5, &["2000 workers: it needs 1 to 1024"]);
+    build(&[]).ends(5, &["2000 workers, expected 1 to 1024"]);
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn a_tiny_set_is_too_few_to_tell_workers_apart() {
         line.split(' ').next().unwrap().parse::<usize>().unwrap()
     };
     let tuned = folder.pipec(&["tune", "p.pipe", "--seconds", "8s", "--virtual-cores", "2"]);
-    tuned.ends(0, &["too few data", "an epoch has only 3 batches", "the model's choice"]);
+    tuned.ends(0, &["too little data", "an epoch has only 3 batches", "the model's choice"]);
     assert!(locked_workers() <= 2);
     // A rate is none of a moment.
     assert!(!tuned.out.contains("in 0 s"), "{}", tuned.out);
@@ -258,12 +261,12 @@ fn a_tiny_set_is_too_few_to_tell_workers_apart() {
     let many = text.replace("files(\"*.txt\")", "range(100000)").replace("len(bytes)", "i");
     folder.write("p.pipe", &many);
     let tuned = folder.pipec(&["tune", "p.pipe", "--seconds", "2s", "--virtual-cores", "2"]);
-    tuned.ends(0, &["too few data", "turns of 2.4 s need `--seconds ", "the model's choice"]);
+    tuned.ends(0, &["too little data", "turns of 2.4 s need `--seconds ", "the model's choice"]);
     assert!(locked_workers() <= 2);
     // Policies are compared all the same, and it is said what that is worth.
     let policies =
         ["tune", "p.pipe", "--seconds", "1s", "--policy", "naive", "--policy", "heuristic"];
-    folder.pipec(&policies).ends(0, &["too few data to tell policies apart: `--seconds 12s`"]);
+    folder.pipec(&policies).ends(0, &["too short to compare policies: use `--seconds 12s`"]);
 }
 
 /// What is kept of it is large.
@@ -334,7 +337,7 @@ fn policies_are_compared_and_leave_no_lock() {
         folder.pipec(&[&args, more].concat())
     };
     let all = tune(&["--policy", "all"]);
-    all.ends(0, &["no lock was written"]);
+    all.ends(0, &["no lock file was written"]);
     for policy in ["naive", "heuristic", "autotune", "random", "step", "model"] {
         let line = all.out.lines().find(|it| it.starts_with(policy));
         let line = line.unwrap_or_else(|| panic!("no `{policy}` in:\n{}", all.out));
@@ -356,7 +359,7 @@ fn what_lies_beside_a_program_is_used_and_said() {
     assert!(explain(&[]).out.contains("default costs, not measured here"));
     folder.pipec(&["profile", "sub/p.pipe", "--seconds", "300ms"]).ends(0, &["`p.profile`"]);
     let found = explain(&[]);
-    found.ends(0, &["costs are those of `p.profile`; `--no-profile`"]);
+    found.ends(0, &["costs are from `p.profile`; `--no-profile`"]);
     assert!(
         found.out.contains(" measured") && !found.out.contains("default costs"),
         "{}",
@@ -367,7 +370,7 @@ fn what_lies_beside_a_program_is_used_and_said() {
 
     // A lock: beside the program, with what it was measured on.
     folder.pipec(&["tune", "sub/p.pipe", "--seconds", "1s"]).ends(0, &["`sub/p.profile`"]);
-    explain(&[]).ends(0, &["costs are those of `sub/p.profile`"]);
+    explain(&[]).ends(0, &["costs are from `sub/p.profile`"]);
     let run = |more: &[&str]| folder.pipec(&[&["run", "sub/p.pipe"], more].concat());
     run(&[]).ends(0, &["tuned        `sub/p.pipe.lock`: "]);
     let lock = folder.read("sub/p.pipe.lock");
@@ -376,7 +379,7 @@ fn what_lies_beside_a_program_is_used_and_said() {
     let other = |n: &str| lock.replace(&format!("cores = {cores} "), &format!("cores = {n} "));
     folder.write("sub/p.pipe.lock", &other("96").replace("workers = ", "workers = 7"));
     let said =
-        format!("was made on 96 cores, and here there are {cores}: as many workers are used");
+        format!("was tuned on 96 cores, but this machine has {cores}: using one worker per core");
     run(&[]).ends(0, &[&said, &format!("tuned        `sub/p.pipe.lock`: {cores} worker")]);
     let said = run(&["--workers", "1"]);
     assert!(!said.err.contains("96 cores") && said.err.contains("1 worker"), "{}", said.err);
@@ -388,7 +391,7 @@ fn what_lies_beside_a_program_is_used_and_said() {
     let changed = explain(&[]);
     changed.ends(
         0,
-        &["is of another program than `p` is now, and not used: `pipec profile sub/p.pipe p`"],
+        &["was measured with another version of `p` and is not used: `pipec profile sub/p.pipe p`"],
     );
     assert!(changed.out.contains("default costs, not measured here"), "{}", changed.out);
 }

@@ -95,16 +95,16 @@ class Array(_pipec.ArrayBase):
         copy: bool | None = None,
     ) -> Any:
         if dl_device is not None and tuple(dl_device) != _CPU:
-            raise BufferError(f"it lies in the memory of the processor, not on device {dl_device}")
+            raise BufferError(f"the array is in CPU memory, not on device {dl_device}")
         if copy:
-            raise BufferError("it is handed over without a copy: copy what comes of it")
+            raise BufferError("arrays are exported without a copy: copy the result instead")
         return _pipec.dlpack(self, max_version is not None and max_version[0] >= 1)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
         address, dtype, shape, strides = _pipec.layout(self)
         if dtype not in _TYPESTR:
-            raise AttributeError(f"NumPy has no {dtype}")
+            raise AttributeError(f"NumPy does not support {dtype}")
         # Who looks at the address holds the array itself.
         return {
             "version": 3, "shape": shape, "typestr": _TYPESTR[dtype], "data": (address, False), "strides": strides,
@@ -116,13 +116,13 @@ class Array(_pipec.ArrayBase):
         made = _pipec.ndarray(self)
         if dtype is not None and made.dtype != numpy.dtype(dtype):
             if copy is False:
-                raise ValueError(f"as {dtype} it would be a copy")
+                raise ValueError(f"converting to {dtype} needs a copy")
             return made.astype(dtype)
         return made.copy() if copy else made
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("it has no axes, so no length")
+            raise TypeError("an array without axes has no length")
         return self.shape[0]
 
     def __getitem__(self, at: Any) -> Any:
@@ -150,7 +150,7 @@ class Array(_pipec.ArrayBase):
     def __getattr__(self, name: str) -> Any:
         # What others ask an object for, to find out what it is, is none of NumPy's business.
         if name.startswith("_"):
-            raise AttributeError(f"an array of pipec has no {name!r}")
+            raise AttributeError(f"a pipec array has no attribute {name!r}")
         try:
             return getattr(self.numpy(), name)
         except ImportError as missing:
@@ -169,7 +169,7 @@ class Array(_pipec.ArrayBase):
         """Its only element."""
         elements = _pipec.elements(self) if self.size == 1 else []
         if not elements:
-            raise ValueError(f"it has {self.size} elements, not one")
+            raise ValueError(f"expected one element, found {self.size}")
         return elements[0]
 
     def tolist(self) -> Any:

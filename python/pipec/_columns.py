@@ -42,7 +42,7 @@ class Ragged:
         import torch
 
         if self.shapes is not None and self.shapes.shape[1] != 1:
-            raise TypeError("records of several axes are no jagged tensor: give them the same extents behind the first one, "
+            raise TypeError("records with several axes are not a jagged tensor: give them the same extents after the first axis, "
                             "and let `batch` keep their lengths (`ragged: [field]`)")
 
         def tensor(it: Any) -> Any:
@@ -56,7 +56,7 @@ class Ragged:
     def __getitem__(self, at: int) -> Any:
         """Row `at`, without a copy: of NumPy, or of the framework that the arrays are of."""
         if not -len(self) <= at < len(self):
-            raise IndexError(f"row {at} of {len(self)}")
+            raise IndexError(f"row {at} is out of range for {len(self)} rows")
         at %= len(self)
         if self.shapes is None:
             return self.values[int(self.offsets[at]) : int(self.offsets[at + 1])]

@@ -390,24 +390,24 @@ def _natural(name: str, value: Any, *, least: int = 0, most: int = 2**63 - 1) ->
     try:
         number = int(value.__index__())
     except AttributeError:
-        raise _wrong(f"`{name}` is a whole number, not {value!r}") from None
+        raise _wrong(f"`{name}` must be an integer, found {value!r}") from None
     if not least <= number <= most:
-        raise _wrong(f"`{name}` is {number}: it needs {least} to {most}")
+        raise _wrong(f"`{name}` must be from {least} to {most}, found {number}")
     return number
 
 
 def _world_size(world_size: int | None, world: int | None) -> int | None:
     if world_size is not None and world is not None and world_size != world:
-        raise _wrong(f"`world_size` is {world_size!r} and its former name `world` {world!r}: say `world_size` alone")
+        raise _wrong(f"`world_size` is {world_size!r}, but its former name `world` is {world!r}: use only `world_size`")
     return world if world_size is None else world_size
 
 
 def _ranks(rank: int | None, world: int | None) -> dict[str, int]:
     if (rank is None) != (world is None):
-        raise _wrong("`rank` and `world_size` are said together: `rank=0, world_size=4`")
+        raise _wrong("`rank` and `world_size` must be set together: `rank=0, world_size=4`")
     rank, world = _natural("rank", rank or 0), _natural("world_size", 1 if world is None else world, least=1)
     if rank >= world:
-        raise _wrong(f"there is no rank {rank} of {world}: ranks are counted from 0")
+        raise _wrong(f"rank {rank} is out of range for world size {world}: ranks start at 0")
     return {"rank": rank, "world": world}
 
 
@@ -416,7 +416,7 @@ def _bytes(memory: int | str | None) -> int | None:
         return None if memory is None else _natural("memory", memory, least=1)
     found = _pipec.size(memory)
     if found is None:
-        raise _wrong(f"`memory` is bytes or a size with its unit, such as \"2GiB\", not {memory!r}")
+        raise _wrong(f"`memory` must be a number of bytes or a size with a unit, such as \"2GiB\", found {memory!r}")
     return found
 
 
@@ -437,4 +437,4 @@ def _quoted(value: Any) -> str:
     text = os.fspath(value)
     if "'" not in text:
         return f"'{text}'"
-    raise _wrong(f"a text in a list that has a `'`: {text!r}; write it into the program")
+    raise _wrong(f"a text in a list cannot contain `'`: {text!r}; write it in the program")

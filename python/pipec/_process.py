@@ -93,7 +93,7 @@ def _found(question: dict[str, Any], memory: int) -> Callable[..., Any]:
         for name in path.split("."):
             found = getattr(found, name)
     if not callable(found):
-        raise TypeError(f"it is {type(found)}, which cannot be called")
+        raise TypeError(f"it is {type(found)}, which is not callable")
     return found  # type: ignore[no-any-return]
 
 
@@ -133,7 +133,7 @@ def _write(value: Any, dtype: str, memory: int) -> tuple[str, list[int]]:
         _put(memoryview(data), memory)
         return ("str" if isinstance(value, str) else "bytes"), [len(data)]
     if dtype in ("str", "bytes"):
-        raise TypeError(f"it gave {type(value)}, and was to give {dtype}")
+        raise TypeError(f"it returned {type(value)}, expected {dtype}")
     if isinstance(value, (bool, int, float)):
         _put(memoryview(_number(value, dtype)), memory)
         return dtype, []
@@ -143,7 +143,7 @@ def _write(value: Any, dtype: str, memory: int) -> tuple[str, list[int]]:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.name not in _DTYPES:
-        raise TypeError(f"it gave elements of the dtype {array.dtype}")
+        raise TypeError(f"it returned elements of the dtype {array.dtype}")
     _put(memoryview(array.reshape(-1).view("u1")), memory)
     return _DTYPES[array.dtype.name], list(array.shape)
 
@@ -155,7 +155,7 @@ def _number(value: Any, dtype: str) -> bytes:
     elif dtype[0] in "ui":
         fits = isinstance(value, int)
     if not fits:
-        raise TypeError(f"it gave {type(value)}, and was to give {dtype}")
+        raise TypeError(f"it returned {type(value)}, expected {dtype}")
     if dtype == "bf16":
         import numpy
 
@@ -163,7 +163,7 @@ def _number(value: Any, dtype: str) -> bytes:
     try:
         return struct.pack(_FORMS[dtype], value)
     except struct.error:
-        raise OverflowError(f"it gave {value}, which is no {dtype}") from None
+        raise OverflowError(f"it returned {value}, which does not fit into {dtype}") from None
     except OverflowError:
         return struct.pack(_FORMS[dtype], math.copysign(math.inf, value))
 

@@ -139,7 +139,7 @@ pub(crate) fn base(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 pub(crate) fn array_class(class: &Bound<'_, PyType>) -> PyResult<()> {
     let py = class.py();
     if !class.is_subclass(base(py)?)? {
-        return Err(PyRuntimeError::new_err("it is no subclass of ArrayBase"));
+        return Err(PyRuntimeError::new_err("it is not a subclass of ArrayBase"));
     }
     let _ = CLASS.set(py, class.clone().unbind());
     Ok(())
@@ -168,13 +168,13 @@ pub(crate) fn new<'py>(
 pub(crate) fn of<'a>(array: &'a Bound<'_, PyAny>) -> PyResult<(&'a Layout, Held)> {
     let py = array.py();
     if !array.is_instance(base(py)?)? {
-        return Err(pyo3::exceptions::PyTypeError::new_err("it is no array of pipec"));
+        return Err(pyo3::exceptions::PyTypeError::new_err("it is not a pipec array"));
     }
     // SAFETY: it is one of ours. One that Python has made by itself has no owner.
     unsafe {
         let raw = array.as_ptr().cast::<Raw>();
         let owner = Bound::from_borrowed_ptr_or_opt(py, (*raw).owner);
-        let owner = owner.ok_or_else(|| PyRuntimeError::new_err("an array that holds nothing"))?;
+        let owner = owner.ok_or_else(|| PyRuntimeError::new_err("an empty array"))?;
         Ok((&(*raw).layout, owner.cast::<Owner>()?.get().0.clone()))
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn row<'py>(array: &Bound<'py, PyAny>, i: isize) -> PyResult<Bound<'p
     let rows = layout.shape().first().copied().unwrap_or(0);
     let at = if i < 0 { i + rows } else { i };
     if !(0..rows).contains(&at) {
-        let message = format!("row {i} of an array of {rows}");
+        let message = format!("row {i} is out of range for {rows} rows");
         return Err(pyo3::exceptions::PyIndexError::new_err(message));
     }
     let mut part = Layout { axes: layout.axes - 1, ..*layout };
@@ -267,7 +267,7 @@ unsafe extern "C" fn getbuffer(
         let raw = object.cast::<Raw>();
         let layout = &raw mut (*raw).layout;
         let Some(letter) = letter((*layout).dtype).filter(|_| !(*raw).owner.is_null()) else {
-            let error = "`bf16` has no letter in the buffer protocol: take `__dlpack__`";
+            let error = "the buffer protocol does not support `bf16`: use `__dlpack__`";
             let py = Python::assume_attached();
             PyBufferError::new_err(error).restore(py);
             return -1;

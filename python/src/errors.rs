@@ -83,7 +83,7 @@ pub(crate) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
 /// A program that cannot be read.
 pub(crate) fn unreadable(py: Python<'_>, it: &Unreadable) -> PyErr {
     let help = it.help.as_ref().map(|it| format!("; {it}")).unwrap_or_default();
-    let message = format!("`{}` cannot be read: {}{help}", it.path, it.why);
+    let message = format!("cannot read `{}`: {}{help}", it.path, it.why);
     let facts = [("code", object(py, "unreadable")), ("path", object(py, &it.path))];
     raised(py, "InputError", &message, &facts)
 }
@@ -91,7 +91,7 @@ pub(crate) fn unreadable(py: Python<'_>, it: &Unreadable) -> PyErr {
 /// A built file that is not run.
 pub(crate) fn refused(py: Python<'_>, path: &str, it: &Refusal) -> PyErr {
     let help = it.help().map(|it| format!("; {it}")).unwrap_or_default();
-    let message = format!("`{path}` cannot be run: {it}{help}");
+    let message = format!("cannot run `{path}`: {it}{help}");
     let facts = [("code", object(py, "unreadable")), ("path", object(py, path))];
     raised(py, "InputError", &message, &facts)
 }

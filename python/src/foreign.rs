@@ -69,8 +69,8 @@ impl Functions {
         match pickled(given.bind(py)) {
             Ok(it) => Ok(Recipe { name, way: Way::Pickle(it) }),
             Err(it) => Err(Failure::Program(format!(
-                "the function `{name}` cannot be handed to another process: {it}; let it stand in a module \
-                 that can be imported, install `cloudpickle`, or leave `processes=` out"
+                "the function `{name}` cannot be pickled for another process: {it}; define it in \
+                 a module that can be imported, install `cloudpickle`, or remove `processes=`"
             ))),
         }
     }
@@ -104,7 +104,7 @@ impl Functions {
         match found.is_callable() {
             true => Ok(found.unbind()),
             false => Err(PyTypeError::new_err(format!(
-                "it is {}, which cannot be called",
+                "it is {}, which is not callable",
                 found.get_type()
             ))),
         }
@@ -151,8 +151,8 @@ impl Outside for Functions {
 fn missing(which: &Foreign, why: &str) -> Failure {
     let Foreign { name, target, .. } = which;
     Failure::Program(format!(
-        "the function `{name}` is not there: `{target}`: {why}; hand it over, \
-         `load(…, functions={{\"{name}\": f}})`, or see that `import` finds its module"
+        "cannot find the function `{name}`: `{target}`: {why}; pass it with `load(…, \
+         functions={{\"{name}\": f}})`, or make sure that `import` finds its module"
     ))
 }
 
@@ -173,7 +173,7 @@ fn pickled(function: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         module.is_ok_and(|it| it == "__main__")
     };
     if whole.is_none() && of_main() {
-        let told = "it stands in the program that runs, `__main__`, which others do not have";
+        let told = "it is defined in `__main__`, which other processes cannot import";
         return Err(PyTypeError::new_err(told));
     }
     let pickle = whole.map_or_else(|| py.import("pickle"), Ok)?;
@@ -229,7 +229,7 @@ impl ForeignFunction for Function {
             let called = self.called(py, seed, args, take);
             called.unwrap_or_else(|error| Err(self.fault(py, error)))
         });
-        called.unwrap_or_else(|| Err(Fault::new("python", "Python has come to its end")))
+        called.unwrap_or_else(|| Err(Fault::new("python", "Python is shutting down")))
     }
 }
 
@@ -268,7 +268,7 @@ impl Function {
         if self.dtype.is_text() {
             let kind = given.get_type();
             return Err(PyTypeError::new_err(format!(
-                "it gave {kind}, and was to give {}",
+                "it returned {kind}, expected {}",
                 self.dtype
             )));
         }
@@ -351,7 +351,7 @@ fn scalar(
     };
     if !fits {
         let kind = given.get_type();
-        return Err(PyTypeError::new_err(format!("it gave {kind}, and was to give {dtype}")));
+        return Err(PyTypeError::new_err(format!("it returned {kind}, expected {dtype}")));
     }
     let mut one = |it: &Tensor<'_>| Ok(Some(take(it)));
     match dtype {

@@ -45,7 +45,8 @@ fn descr(py: Python<'_>, dtype: DType) -> PyResult<*mut npyffi::PyArray_Descr> {
     static BF16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let made = BF16.get_or_try_init(py, || {
         let bf16 = py.import("ml_dtypes").and_then(|it| it.getattr("bfloat16"));
-        let missing = "NumPy has no `bf16`: install `ml_dtypes`, take the batches without `.numpy()`, or write `f32(…)` in the pipeline";
+        let missing = "NumPy does not support `bf16`: install `ml_dtypes`, use the batches \
+                       without `.numpy()`, or write `f32(…)` in the pipeline";
         let bf16 = bf16.map_err(|_| PyTypeError::new_err(missing))?;
         let dtype = py.import("numpy")?.getattr("dtype")?.call1((bf16,))?;
         Ok::<_, PyErr>(dtype.unbind())
@@ -125,12 +126,12 @@ pub(crate) fn looked_at<R>(
             Some(it) => it,
             None if is_wanted()? => wanted,
             None => {
-                return Err(PyTypeError::new_err(format!("it gave elements of the dtype {of}")));
+                return Err(PyTypeError::new_err(format!("it returned elements of the dtype {of}")));
             }
         };
         let axes = array.nd as usize;
         if axes > runtime::MAX_RANK {
-            return Err(PyTypeError::new_err(format!("it gave an array of {axes} axes")));
+            return Err(PyTypeError::new_err(format!("it returned an array with {axes} axes")));
         }
         let extents: Vec<usize> = (0..axes).map(|it| *array.dimensions.add(it) as usize).collect();
         let data = NonNull::new(array.data.cast()).unwrap_or(NonNull::<u64>::dangling().cast());

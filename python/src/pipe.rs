@@ -98,7 +98,8 @@ impl Batches {
             engine.begin(py, native)?;
             self.turn.store(engine.turn, Relaxed);
         } else if turn != engine.turn {
-            let told = "another iteration over the same pipeline was begun since: load it twice to have two at a time";
+            let told = "another iteration over the same pipeline has started since: load it twice \
+                        to iterate twice at the same time";
             return Err(errors::coded(py, "IterationError", &ITERATOR_OVERTAKEN, told));
         }
         loop {
@@ -267,7 +268,9 @@ impl Native {
 }
 
 fn forked(py: Python<'_>) -> PyErr {
-    let told = "this pipeline runs in another process, of which this one is a copy: load it here, or take `pipe.torch()` without worker processes (`num_workers=0`); it has threads of its own";
+    let told = "this pipeline runs in the parent process, and its threads do not exist in a fork: \
+                load it here, or use `pipe.torch()` without worker processes (`num_workers=0`); \
+                it has its own threads";
     errors::coded(py, "ForkError", &USED_AFTER_FORK, told)
 }
 
@@ -397,7 +400,7 @@ impl Native {
         let len = py.detach(move || stream.epoch_len(compiled));
         len.and_then(|it| usize::try_from(it).ok()).ok_or_else(|| {
             let told =
-                "only reading tells how many batches this pipeline gives: count steps instead";
+                "the number of batches is unknown until the pipeline is read: count steps instead";
             errors::coded(py, "LengthError", &LENGTH_UNKNOWN, told)
         })
     }

@@ -134,7 +134,7 @@ impl Processes {
         let process = match &mut lent.process {
             Some(idle) => idle,
             none => none.insert(Process::start(&self.python).map_err(|error| {
-                let told = format!("no process of Python can be started: {error}");
+                let told = format!("cannot start a Python process: {error}");
                 Wrong::Lost(format!("{told} (`{}`)", self.python.executable))
             })?),
         };
@@ -280,7 +280,7 @@ impl Process {
             }
             Ok(Reply::Failed(raised)) => Err(Wrong::Raised(raised)),
             Err(error) => {
-                Err(Wrong::Lost(format!("the process that calls `{name}` answered: {error}")))
+                Err(Wrong::Lost(format!("the process that calls `{name}` replied: {error}")))
             }
         }
     }
@@ -330,7 +330,7 @@ impl Process {
         self.socket.read_exact(&mut len)?;
         let len = u32::from_le_bytes(len) as usize;
         if len > ANSWER_MAX {
-            return Err(io::Error::other("its answer is too long"));
+            return Err(io::Error::other("its reply is too long"));
         }
         let mut text = vec![0; len];
         self.socket.read_exact(&mut text)?;
@@ -339,19 +339,19 @@ impl Process {
 
     /// Fetches what the function gave.
     fn given(&mut self, answer: &Answer) -> Result<(), Wrong> {
-        let wrong = |told: &str| Wrong::Lost(format!("a process of Python gave {told}"));
+        let wrong = |told: &str| Wrong::Lost(format!("a Python process returned {told}"));
         let Some(Placed { dtype, shape, .. }) = &answer.given else {
             return Err(wrong("nothing"));
         };
-        let dtype = DType::named(dtype).ok_or_else(|| wrong("elements that there are not"))?;
+        let dtype = DType::named(dtype).ok_or_else(|| wrong("elements of an unknown dtype"))?;
         if shape.len() > runtime::MAX_RANK {
             return Err(Wrong::Refused(Fault::new(
                 "python",
-                format!("it gave an array of {} axes", shape.len()),
+                format!("it returned an array with {} axes", shape.len()),
             )));
         }
         let room = self.result.claim(dtype, Shape::new(shape)).map_err(Wrong::Refused)?;
-        self.memory.read_exact_at(room, 0).map_err(|it| wrong(&format!("no value: {it}")))
+        self.memory.read_exact_at(room, 0).map_err(|it| wrong(&format!("an invalid value: {it}")))
     }
 
     /// Why it does not answer.
@@ -360,15 +360,15 @@ impl Process {
             Some(status) => {
                 let why = match status.signal() {
                     Some(9) => {
-                        "was killed (signal 9), as by a system that is out of memory".to_owned()
+                        "was killed (signal 9), probably because the system ran out of memory".to_owned()
                     }
                     Some(11) => "crashed (signal 11, SIGSEGV)".to_owned(),
-                    Some(signal) => format!("was ended by signal {signal}"),
-                    None => format!("has ended ({status})"),
+                    Some(signal) => format!("was terminated by signal {signal}"),
+                    None => format!("exited ({status})"),
                 };
                 format!("the process that called `{name}` {why}")
             }
-            None => format!("the process that calls `{name}` does not answer: {error}"),
+            None => format!("the process that calls `{name}` does not reply: {error}"),
         }
     }
 
@@ -394,7 +394,7 @@ fn memory() -> io::Result<OwnedFd> {
 
 #[cfg(not(target_os = "linux"))]
 fn memory() -> io::Result<OwnedFd> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "`processes=` needs Linux: leave it out"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "`processes=` requires Linux: remove it"))
 }
 
 impl Drop for Process {

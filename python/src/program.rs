@@ -109,7 +109,7 @@ impl Program {
     ) -> Result<Self, Wrong> {
         if told.rank >= told.world {
             let (rank, world) = (told.rank, told.world);
-            let told = format!("there is no rank {rank} of {world}: ranks are counted from 0");
+            let told = format!("rank {rank} is out of range for world size {world}: ranks start at 0");
             return Err(Wrong::Argument(told));
         }
         let settings = Settings {
@@ -139,7 +139,8 @@ impl Program {
             let all: Vec<_> = declared.iter().map(|it| format!("`{it}`")).collect();
             let calls = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
             let told = format!(
-                "the pipeline calls no function `{other}`: of those that `extern fn` declares it calls {calls}"
+                "the pipeline does not call `{other}`: of the functions declared by `extern fn` \
+                 it calls {calls}"
             );
             return Err(Wrong::Argument(told));
         }
@@ -189,7 +190,7 @@ impl Program {
 /// Whether so many runs can share the work; else, why not.
 pub(crate) fn sharable(compiled: &Compiled, runs: u32) -> Result<(), String> {
     match compiled.program.uneven_lanes(runs) {
-        Some(lanes) => Err(format!("{runs} ranks do not divide {lanes} lanes")),
+        Some(lanes) => Err(format!("{lanes} lanes cannot be divided among {runs} ranks")),
         None => Ok(()),
     }
 }
@@ -205,11 +206,11 @@ fn compiled(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Wrong> {
 fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
     let name = &built.compiled.program.name;
     if let Some(other) = settings.pipeline.as_ref().filter(|it| *it != name) {
-        let wrong = format!("there is no pipeline `{other}` in it: it was built of `{name}` alone");
+        let wrong = format!("it does not contain the pipeline `{other}`: it was built from `{name}` only");
         return Err(Wrong::Argument(wrong));
     }
     if !settings.params.is_empty() {
-        let wrong = "its parameters were set when it was built: build another one".to_owned();
+        let wrong = "its parameters were set when it was built: build it again".to_owned();
         return Err(Wrong::Argument(wrong));
     }
     Ok(Compiled { functions: settings.functions.clone(), ..built.compiled })

@@ -111,14 +111,14 @@ def test_ranks_that_get_nothing_are_warned_of():
 
 
 @pytest.mark.parametrize("told,said", [
-    ({"rank": 2, "world": 2}, "no rank 2 of 2"),
-    ({"rank": 2, "world_size": 2}, "no rank 2 of 2"),
-    ({"rank": 0, "world_size": 2, "world": 3}, "former name `world` 3"),
-    ({"rank": 0}, "said together"),
+    ({"rank": 2, "world": 2}, "rank 2 is out of range for world size 2"),
+    ({"rank": 2, "world_size": 2}, "rank 2 is out of range for world size 2"),
+    ({"rank": 0, "world_size": 2, "world": 3}, "former name `world` is 3"),
+    ({"rank": 0}, "set together"),
     ({"workers": 0}, "workers"),
     ({"memory": "2 bananas"}, "2GiB"),
     ({"seed": -1}, "seed"),
-    ({"rows": 0.5}, "whole number"),
+    ({"rows": 0.5}, "integer"),
 ])
 def test_wrong_arguments(told, said):
     with pytest.raises(pipec.ArgumentError, match=said) as caught:

@@ -131,11 +131,11 @@ def test_a_fault_is_dealt_with_as_the_program_says(tmp_path):
 @pytest.mark.parametrize(
     "given, says",
     [
-        (lambda x: x.astype("f8"), "`f` gave f64[3], and its declaration says f32[3]"),
-        (lambda x: x[:2], "`f` gave f32[2], and its declaration says f32[3]"),
-        (lambda x: x[None], "`f` gave f32[1, 3], and its declaration says f32[3]"),
+        (lambda x: x.astype("f8"), "`f` returned f64[3], but it is declared as f32[3]"),
+        (lambda x: x[:2], "`f` returned f32[2], but it is declared as f32[3]"),
+        (lambda x: x[None], "`f` returned f32[1, 3], but it is declared as f32[3]"),
         (lambda x: None, "object"),
-        (lambda x: "text", "`f` gave str, and its declaration says f32[3]"),
+        (lambda x: "text", "`f` returned str, but it is declared as f32[3]"),
         (lambda x: x + 1j, "complex"),
     ],
 )
@@ -158,7 +158,7 @@ def test_functions_are_imported_from_where_the_declaration_says(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     text = 'edition 2026\nextern fn twice(i: i64) -> i64 = "ours_of_test:Box.twice"\npipeline p = range(4) |> map { y: twice(i) } |> batch(4)'
     assert values(pipec.load(text), "y") == [[0, 2, 4, 6]]
-    with pytest.raises(pipec.RunError, match="(?s)`f` is not there: `ours:f`: ModuleNotFoundError.*functions="):
+    with pytest.raises(pipec.RunError, match="(?s)cannot find the function `f`: `ours:f`: ModuleNotFoundError.*functions="):
         list(load("pipeline p = range(4) |> map { y: f(i) }"))
     with pytest.raises(pipec.ArgumentError, match="`g`.*it calls `f`"):
         pipec.load(HEAD.format("i: i64", "", "i64") + "pipeline p = range(4) |> map { y: f(i) }", functions={"g": print})

@@ -127,9 +127,9 @@ def test_a_process_that_dies_costs_its_record_alone(ours):
 
 def test_what_cannot_be_found_or_handed_over_is_told_at_the_start(ours):
     text = "pipeline p = range(4) |> map { y: f(i) } |> batch(2)"
-    with pytest.raises(pipec.RunError, match="(?s)`f` is not there: `ours_elsewhere:none`: AttributeError.*functions="):
+    with pytest.raises(pipec.RunError, match="(?s)cannot find the function `f`: `ours_elsewhere:none`: AttributeError.*functions="):
         list(load(text, "none"))
-    with pytest.raises(pipec.RunError, match="(?s)`f` cannot be handed to another process.*leave `processes=` out"):
+    with pytest.raises(pipec.RunError, match="(?s)`f` cannot be pickled for another process.*remove `processes=`"):
         list(load(text, "none", functions={"f": lambda i: i}))
     assert values(load(text, "none", functions={"f": abs}), "y") == [[0, 1], [2, 3]]
 
@@ -154,5 +154,5 @@ def test_nothing_is_left_open(ours):
     for _ in range(10):
         once()
     assert len(os.listdir("/proc/self/fd")) <= before
-    with pytest.raises(pipec.ArgumentError, match="`processes` is -1"):
+    with pytest.raises(pipec.ArgumentError, match="`processes` must be .*found -1"):
         load(text, "where", processes=-1)

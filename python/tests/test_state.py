@@ -147,7 +147,7 @@ def test_an_epoch_that_gives_nothing_ends_and_is_told():
         assert [len(list(none)) for _ in range(3)] == [0, 0, 0]
     with pytest.warns(pipec.PipecWarning, match="an epoch has no batch; make smaller batches"):
         assert list(pipec.load(few.replace("64", "128"))) == []
-    with pytest.warns(pipec.PipecWarning, match="some of the 2 ranks get 2 batches of an epoch and others 1"):
+    with pytest.warns(pipec.PipecWarning, match="some of the 2 ranks get 2 batches per epoch and others 1"):
         assert len(list(pipec.load(few.replace("64", "48, tail: keep"), rank=0, world_size=2))) == 2
 
 

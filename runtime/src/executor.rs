@@ -541,5 +541,5 @@ impl Shared {
 fn bug(whose: &str, panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-    Failure::Program(format!("{whose} panicked, which is a bug of pipec: {text}"))
+    Failure::Program(format!("{whose} panicked, this is a bug in pipec: {text}"))
 }

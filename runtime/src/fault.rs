@@ -117,7 +117,7 @@ impl fmt::Display for Failure {
                 write!(f, "`{path}`: {detail}")
             }
             Self::Program(detail) => f.write_str(detail),
-            Self::State(detail) => write!(f, "the checkpoint does not fit: {detail}"),
+            Self::State(detail) => write!(f, "the checkpoint does not match: {detail}"),
             Self::Stopped => f.write_str("stopped"),
         }
     }

@@ -255,7 +255,9 @@ impl<'a> Args<'a> {
     pub fn size(&self, i: usize, most: usize) -> Result<usize, Fault> {
         let found = self.int(i);
         let size = usize::try_from(found).ok().filter(|it| (1..=most).contains(it));
-        size.ok_or_else(|| Fault::new("size", format!("{found} is not a size from 1 to {most}")))
+        size.ok_or_else(|| {
+            Fault::new("size", format!("expected a size from 1 to {most}, found {found}"))
+        })
     }
 }
 
@@ -378,14 +380,14 @@ impl<'a> Out<'a> {
 pub(crate) fn too_large(dtype: DType, shape: Shape) -> Fault {
     let bytes = shape.iter().fold(dtype.size() as u64, |it, &n| it.saturating_mul(n as u64));
     let (bytes, most) = (shown_bytes(bytes), shown_bytes(VALUE_BYTES_MAX as u64));
-    Fault::new("too-large", format!("a {dtype}{shape:?} takes {bytes}, and {most} are the most"))
+    Fault::new("too-large", format!("a {dtype}{shape:?} takes {bytes}, but the limit is {most}"))
 }
 
 fn same_extents(found: Shape, expected: Shape) -> Result<(), Fault> {
     if found == expected {
         return Ok(());
     }
-    Err(Fault::new("extents", format!("the extents are {found:?}, and {expected:?} are needed")))
+    Err(Fault::new("extents", format!("expected the extents {expected:?}, found {found:?}")))
 }
 
 /// Makes the kernel of one call; what it refuses is a failure of the run.

@@ -179,8 +179,8 @@ pub(crate) fn failure_of(panic: &(dyn Any + Send)) -> Option<Failure> {
     let detail = match used {
         Some(used) => detail_of(*bytes as u64, *used as u64),
         None => format!(
-            "the system has no {} of memory left for one buffer: make the records or batches smaller, or \
-             give the process more",
+            "the system cannot allocate {} for a buffer: make the records or batches smaller, or \
+             give the process more memory",
             shown_bytes(*bytes as u64)
         ),
     };
@@ -197,16 +197,17 @@ fn detail_of(bytes: u64, used: u64) -> String {
     let enough = (enough.saturating_add(beside)).div_ceil(1_000_000);
     let given = match total {
         Some(total) => format!(
-            "{} were given ({} for the process itself, {} in use)",
+            "the limit is {} ({} for the process itself, {} in use)",
             shown_bytes(total),
             shown_bytes(beside),
             shown_bytes(used)
         ),
-        None => format!("{} were given ({} in use)", shown_bytes(limit), shown_bytes(used)),
+        None => format!("the limit is {} ({} in use)", shown_bytes(limit), shown_bytes(used)),
     };
     let how = remedy(enough, total.is_some());
     format!(
-        "this step needs {} of memory more, which do not fit: {given}. Give it more ({how}), or make the value smaller before this step, such as by decoding only a part",
+        "this step needs {} more memory, which does not fit: {given}. Raise the limit ({how}), or \
+         make the value smaller before this step, for example by decoding only a part",
         shown_bytes(bytes)
     )
 }
@@ -280,7 +281,7 @@ mod tests {
         // The idle one makes room.
         assert_eq!(take(Manner::Again, 600 << 10), None);
         let refused = take(Manner::Waits, 2 << 20).expect("it does not fit");
-        assert!(refused.contains("needs 2.1 MB of memory more"), "{refused}");
+        assert!(refused.contains("needs 2.1 MB more memory"), "{refused}");
 
         // What is no buffer counts, as long as it is there.
         let working = task(Manner::Again, || Working::of(800 << 10)).0;

@@ -71,7 +71,9 @@ pub trait Stream: Send {
     /// What `next` would append, found and not read yet: at most `rows` records, and none at the end.
     fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {
         let _ = rows;
-        Err(Failure::Program("a source does not find its records, a bug of pipec".to_owned()))
+        Err(Failure::Program(
+            "a source does not find its records; this is a bug in pipec".to_owned(),
+        ))
     }
 
     /// Where the next record stands, in a few numbers; none where it can only be come to by
@@ -83,7 +85,7 @@ pub trait Stream: Send {
     /// Goes to a place that `place` has given, on a stream that was just made.
     fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
         let _ = place;
-        Err(Failure::State("the source cannot be read from there on".to_owned()))
+        Err(Failure::State("the source cannot be read from that position".to_owned()))
     }
 }
 

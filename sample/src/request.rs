@@ -43,9 +43,7 @@ pub fn cached(request: &Request, cache_root: &Path) -> PathBuf {
 fn parse_set(text: &str) -> Result<Request, String> {
     let (kind, settings) = text.split_once('?').unwrap_or((text, ""));
     if kind != "images" {
-        return Err(format!(
-            "there is no sample set `{kind}`; the one there is is `sample:images`"
-        ));
+        return Err(format!("unknown sample set `{kind}`; the only one is `sample:images`"));
     }
 
     let mut request = Request { count: 1000, seed: 0 };
@@ -63,7 +61,7 @@ fn parse_set(text: &str) -> Result<Request, String> {
 fn number(name: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
     value.parse().ok().filter(|it| range.contains(it)).ok_or_else(|| {
         let (low, high) = (range.start(), range.end());
-        format!("`{name}={value}` is not a whole number from {low} to {high}")
+        format!("`{name}={value}` is not an integer from {low} to {high}")
     })
 }
 
@@ -78,9 +76,9 @@ mod tests {
         assert_eq!(read("sample:images"), Ok("images-v1-1000-0".into()));
         assert_eq!(read("sample:images?count=60&seed=7"), Ok("images-v1-60-7".into()));
         for (text, says) in [
-            ("sample:sounds", "no sample set `sounds`"),
-            ("sample:images?count=0", "`count=0` is not a whole number from 1"),
-            ("sample:images?seed=x", "`seed=x` is not a whole number from 0"),
+            ("sample:sounds", "unknown sample set `sounds`"),
+            ("sample:images?count=0", "`count=0` is not an integer from 1"),
+            ("sample:images?seed=x", "`seed=x` is not an integer from 0"),
             ("sample:images?size=9", "no `size`; it has `count` and `seed`"),
         ] {
             let error = read(text).unwrap_err();

@@ -99,7 +99,7 @@ impl std::fmt::Display for Error {
             Error::Parameter(sentence) => f.write_str(sentence),
             Error::Occupied { folder, holds } => {
                 let folder = folder.display();
-                write!(f, "`{folder}` holds {holds}; name a folder that is new or empty")
+                write!(f, "`{folder}` contains {holds}; use a folder that is new or empty")
             }
             Error::Io { path, source } => write!(f, "`{}`: {source}", path.display()),
         }
@@ -146,11 +146,11 @@ pub fn is_made(images: &Images) -> bool {
 fn check(images: &Images) -> Result<(), Error> {
     let (count, classes) = (images.count, images.classes);
     if !(1..=COUNT_MAX).contains(&count) {
-        return Err(Error::Parameter(format!("a set has 1 to {COUNT_MAX} pictures, not {count}")));
+        return Err(Error::Parameter(format!("expected 1 to {COUNT_MAX} images, found {count}")));
     }
     if !(1..=SCENES.len()).contains(&classes) {
         let most = SCENES.len();
-        return Err(Error::Parameter(format!("a set has 1 to {most} classes, not {classes}")));
+        return Err(Error::Parameter(format!("expected 1 to {most} classes, found {classes}")));
     }
     Ok(())
 }
@@ -179,7 +179,7 @@ fn found(images: &Images) -> Result<bool, Error> {
     match entries.next() {
         None => Ok(false),
         Some(_) => {
-            let holds = "files that are not of a sample set".into();
+            let holds = "files that are not a sample set".into();
             Err(Error::Occupied { folder: images.folder.clone(), holds })
         }
     }

@@ -63,49 +63,56 @@ static WRITTEN: &[(&str, &str)] = &[
 
 /// Names that later versions bring, and what each will do.
 static LATER: &[(&str, &str)] = &[
-    ("hdf5", "`hdf5` reads HDF5 files; it comes with the formats"),
-    ("parquet", "`parquet` reads Parquet files; it comes with the formats"),
+    ("hdf5", "`hdf5` reads HDF5 files; it is planned with the file formats"),
+    ("parquet", "`parquet` reads Parquet files; it is planned with the file formats"),
     (
         "documents",
-        "`documents` reads texts from JSON Lines, Parquet or text files; it comes with the text library",
+        "`documents` reads texts from JSON Lines, Parquet or text files; it is planned with the \
+         text library",
     ),
     (
         "tokenize",
-        "`tokenize` turns text into the numbers of a tokenizer; it comes with the text library. Until then a function in \
-         Python does it, declared with `extern fn`: the cookbook has one under \"Your own tokenizer\"",
+        "`tokenize` turns text into token ids; it is planned with the text library. Until then, \
+         use a Python function declared with `extern fn`: see \"Your own tokenizer\" in the \
+         cookbook",
     ),
-    ("pack", "`pack` fills sequences of one length; it comes with the text library"),
-    ("join", "`join` adds the fields of another stream by a key; it comes with the formats"),
-    ("count", "`count` counts the records of a stream by a key; it comes with the formats"),
+    ("pack", "`pack` fills sequences of one length; it is planned with the text library"),
+    (
+        "join",
+        "`join` adds the fields of another stream by a key; it is planned with the file formats",
+    ),
+    ("count", "`count` counts the records of a stream by key; it is planned with the file formats"),
     (
         "decode_audio",
-        "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it comes with the audio library",
+        "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it is planned with the audio library",
     ),
-    ("log_mel", "`log_mel` computes a log-mel spectrogram; it comes with the audio library"),
+    ("log_mel", "`log_mel` computes a log-mel spectrogram; it is planned with the audio library"),
     (
         "mask_time",
-        "`mask_time` blanks a stretch of time (SpecAugment); it comes with the audio library",
+        "`mask_time` blanks a stretch of time (SpecAugment); it is planned with the audio library",
     ),
     (
         "mask_frequency",
-        "`mask_frequency` blanks a band of frequencies (SpecAugment); it comes with the audio library",
+        "`mask_frequency` blanks a band of frequencies (SpecAugment); it is planned with the \
+         audio library",
     ),
-    ("video_frames", "`video_frames` decodes a video; it comes with the video library"),
-    ("rasterize", "`rasterize` draws outlines as masks; it comes with the detection library"),
+    ("video_frames", "`video_frames` decodes a video; it is planned with the video library"),
+    ("rasterize", "`rasterize` draws outlines as masks; it is planned with the detection library"),
     (
         "resize_all",
-        "`resize_all` resizes a picture with its boxes and masks; it comes with the detection library",
+        "`resize_all` resizes an image with its boxes and masks; it is planned with the detection \
+         library",
     ),
     (
         "ssd_random_crop",
-        "`ssd_random_crop` is the crop of the SSD paper; it comes with the detection library",
+        "`ssd_random_crop` is the crop of the SSD paper; it is planned with the detection library",
     ),
-    ("autocontrast", "`autocontrast` stretches the grey levels; it comes with RandAugment"),
-    ("equalize", "`equalize` flattens the histogram; it comes with RandAugment"),
-    ("rotate", "`rotate` turns a picture; it comes with RandAugment"),
-    ("shear_x", "`shear_x` shears a picture; it comes with RandAugment"),
-    ("posterize", "`posterize` drops bits; it comes with RandAugment"),
-    ("solarize", "`solarize` inverts bright pixels; it comes with RandAugment"),
+    ("autocontrast", "`autocontrast` stretches the gray levels; it is planned with RandAugment"),
+    ("equalize", "`equalize` flattens the histogram; it is planned with RandAugment"),
+    ("rotate", "`rotate` rotates an image; it is planned with RandAugment"),
+    ("shear_x", "`shear_x` shears an image; it is planned with RandAugment"),
+    ("posterize", "`posterize` drops bits; it is planned with RandAugment"),
+    ("solarize", "`solarize` inverts bright pixels; it is planned with RandAugment"),
 ];
 
 /// The functions by subject, which is the folder that they lie in.

@@ -367,16 +367,17 @@ impl ListError {
         use std::io::ErrorKind::{NotFound, PermissionDenied, Unsupported};
         let help = match why.kind() {
             NotFound => {
-                "it went away while the files were listed: list a folder that nobody changes"
+                "it was removed while the files were listed: make sure that nothing changes the \
+                 folder meanwhile"
             }
-            PermissionDenied => "give the user who runs this the right to read it (`chmod +rx`)",
-            Unsupported => "copy the files to a local folder, and name that",
-            _ => "see that the disk is there and sound",
+            PermissionDenied => "give the current user permission to read it (`chmod +rx`)",
+            Unsupported => "copy the files to a local folder and use that",
+            _ => "check that the disk is available and not damaged",
         };
         ListError {
             kind: ListErrorKind::Unreadable,
             path: path.to_owned(),
-            message: format!("`{path}` cannot be read: {why}"),
+            message: format!("cannot read `{path}`: {why}"),
             help: help.to_owned(),
         }
     }
@@ -385,9 +386,10 @@ impl ListError {
         ListError {
             kind: ListErrorKind::NotText,
             path: path.to_owned(),
-            message: format!("the name of `{path}` is not UTF-8, as every path must be"),
-            help: "rename it (`convmv -t utf8` does many at once), or leave it out of the pattern"
-                .to_owned(),
+            message: format!("the name of `{path}` is not valid UTF-8"),
+            help:
+                "rename it (`convmv -t utf8` renames many at once), or exclude it from the pattern"
+                    .to_owned(),
         }
     }
 
@@ -395,8 +397,8 @@ impl ListError {
         ListError {
             kind: ListErrorKind::Unreadable,
             path: path.to_owned(),
-            message: format!("the link `{path}` points to nothing"),
-            help: "bring back what it points to, or take the link away".to_owned(),
+            message: format!("the symbolic link `{path}` is broken"),
+            help: "restore its target, or remove the link".to_owned(),
         }
     }
 
@@ -405,7 +407,7 @@ impl ListError {
             kind: ListErrorKind::TooMany,
             path: path.to_owned(),
             message: format!("there are more than {FILES_MAX} files below `{path}`"),
-            help: "name fewer with the pattern, or pack them into shards".to_owned(),
+            help: "use a narrower pattern, or pack them into shards".to_owned(),
         }
     }
 
@@ -413,8 +415,8 @@ impl ListError {
         ListError {
             kind: ListErrorKind::TooMany,
             path: path.to_owned(),
-            message: format!("`{path}` is the {most}th linked folder: links may lead in a circle"),
-            help: "name the folders that hold the files without going through links".to_owned(),
+            message: format!("`{path}` is the {most}th linked folder: the links may form a cycle"),
+            help: "name the folders that contain the files directly, without links".to_owned(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl FileError {
         let RecordFault { mut message, help, loses_rest } = fault;
         if let (true, Place::Record(_, byte)) = (loses_rest, place) {
             let rest = storage::of(path).stat(path).map_or(0, |it| it.bytes.saturating_sub(byte));
-            message = format!("{message}; {rest} bytes to the end of the file are lost");
+            message = format!("{message}; the remaining {rest} bytes of the file are skipped");
         }
         let path = path.to_string_lossy().into_owned();
         FileError { path, place: Some(place), message, help }
@@ -83,8 +83,8 @@ impl FileError {
         FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
-            message: format!("it cannot be read: {why}"),
-            help: "see that the file is there and may be read".to_owned(),
+            message: format!("cannot be read: {why}"),
+            help: "check that the file exists and is readable".to_owned(),
         }
     }
 
@@ -93,7 +93,7 @@ impl FileError {
         FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
-            message: format!("what is compressed in it with {with} is damaged, or cut off: {why}"),
+            message: format!("its {with} data is damaged or truncated: {why}"),
             help: "copy or write the file again".to_owned(),
         }
     }
@@ -103,7 +103,7 @@ impl FileError {
         FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
-            message: format!("it is compressed with {with}, and so it can be read in order only"),
+            message: format!("it is compressed with {with}, so it can only be read in order"),
             help: "shuffle within a window, `shuffle(window: 10_000)`, or decompress it".to_owned(),
         }
     }
@@ -114,9 +114,9 @@ impl FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!(
-                "it changed while it was read: it had {then} bytes, and now ends after {now}"
+                "it changed while it was read: it had {then} bytes and now ends after {now}"
             ),
-            help: "see that nothing writes to it meanwhile".to_owned(),
+            help: "make sure that nothing writes to it meanwhile".to_owned(),
         }
     }
 }

@@ -117,8 +117,8 @@ fn python() -> Result<(), Failed> {
     };
     let (a, b) = (told("a")?, told("b")?);
     let shown: String = a.iter().map(|it| line(&loaded.files, it)).collect();
-    let expected = "PC0206 build-needs-python at `f` in line 2: `f` is a Python function (`ours:f`), and a built \
-                    executable has no Python\n";
+    let expected = "PC0206 build-needs-python at `f` in line 2: `f` is a Python function \
+                    (`ours:f`), but a built executable has no Python\n";
     if b.is_empty() && shown.starts_with(expected) && a.len() == 1 {
         Ok(())
     } else {

@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
             Role::Map if self.keeps_all(op) => way,
             Role::Map | Role::Where => Way { whole: None, ..way },
             Role::FlatMap => Way {
-                index: Err(Barrier { at: id, why: "it makes several records of one" }),
+                index: Err(Barrier { at: id, why: "it creates several records from one" }),
                 whole: None,
                 ..way
             },
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
                 it.take = it.take.map(|take| take.saturating_sub(n));
             }),
             Role::Repeat(laps) => self.repeat(id, way, laps),
-            _ => Way::barred(id, "what leaves it depends on which records come together"),
+            _ => Way::barred(id, "its output depends on which records are grouped"),
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
 
     fn part(&mut self, id: OpId, way: Way, change: impl FnOnce(&mut Reading)) -> Way {
         let Some(source) = way.whole else {
-            return Way::barred(id, "it counts records, which are not those of the index here");
+            return Way::barred(id, "it counts records, which differ from the index here");
         };
         change(self.reading(source));
         self.moved.gone.insert(id);
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
         let reading = self.reading(source);
         reading.laps = reading.laps.zip(laps).map(|(inner, outer)| inner.saturating_mul(outer));
         self.moved.gone.insert(id);
-        let why = "its laps are shuffled one by one: `shuffle` stands before `repeat`";
+        let why = "each repetition is shuffled separately: put `shuffle` before `repeat`";
         Way { index: Err(Barrier { at: id, why }), whole: None, ..way }
     }
 

@@ -193,7 +193,7 @@ impl Choice {
     pub fn why_not_on_disk(&self) -> &str {
         match (self.candidate.listed, self.kept) {
             (false, _) => OTHER_FILES,
-            (true, true) => "reading it takes as long as computing it, or there is no room",
+            (true, true) => "reading it takes as long as computing it, or there is no space",
             (true, false) => &self.why,
         }
     }
@@ -202,7 +202,7 @@ impl Choice {
     fn saves_in_words(&self) -> String {
         let share = self.share.max(self.disk_share);
         let part = match share < 1.0 {
-            true => format!(", with room for {} of them", percent(share)),
+            true => format!(", with space for {} of them", percent(share)),
             false => String::new(),
         };
         format!("{:.0} µs per record{part}", self.saves_ns / 1e3)
@@ -273,7 +273,7 @@ pub fn choose(candidates: Vec<Candidate>, occasion: &Occasion) -> Vec<Choice> {
                 other.rest = rest;
             } else if other.candidate.stage == stage && other.is_open() {
                 let less = other.saves_in_words();
-                other.why = format!("`{name}` saves more: {saves}, this one {less}");
+                other.why = format!("`{name}` saves more: {saves}, this one saves {less}");
             }
         }
     }
@@ -373,7 +373,7 @@ fn room_for(memory: f64, disk: f64) -> String {
 fn not_worth_it(choice: &Choice) -> String {
     match choice.has_room() {
         true => format!("filling it costs what {:.0} epochs save", choice.payback),
-        false => "there is no room".to_owned(),
+        false => "there is no space".to_owned(),
     }
 }
 

@@ -83,7 +83,7 @@ impl Known<'_> {
             _ => None,
         };
         let orders = inputs.iter().find_map(|it| it.order.clone()).or(args.iter().find_map(drawn));
-        let anew = || format!("`{entry}` gives another order in every epoch");
+        let anew = || format!("`{entry}` changes the order in every epoch");
         let order = orders.or_else(|| draws_order(entry, self.catalog).then(anew));
         let joins = matches!(role, Role::Batch { .. } | Role::Windows { .. });
         let together = order.clone().filter(|_| joins);
@@ -132,7 +132,7 @@ impl Stream {
 }
 
 fn source(id: StageId, stage: &Stage, is_shuffled: bool) -> Stream {
-    let order = is_shuffled.then(|| "`shuffle` gives another order in every epoch".to_owned());
+    let order = is_shuffled.then(|| "`shuffle` changes the order in every epoch".to_owned());
     let columns = vec![None; stage.columns.len()];
     Stream { columns, order, sources: vec![(id, 1.0)], most: None }
 }

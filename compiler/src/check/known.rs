@@ -46,7 +46,7 @@ fn unit(op: BinaryOp, a: Unit, b: Unit) -> Result<Unit, Refusal> {
 }
 
 fn ints(op: BinaryOp, a: i64, b: i64) -> Result<Size, Refusal> {
-    const ZERO: Refusal = Refusal::Range("it divides by zero");
+    const ZERO: Refusal = Refusal::Range("division by zero");
     let exact = match op {
         BinaryOp::Add => a.checked_add(b),
         BinaryOp::Sub => a.checked_sub(b),
@@ -64,7 +64,7 @@ fn ints(op: BinaryOp, a: i64, b: i64) -> Result<Size, Refusal> {
         BinaryOp::Pow => u32::try_from(b).ok().and_then(|it| a.checked_pow(it)),
         BinaryOp::And | BinaryOp::Or => return Err(Refusal::Kind),
     };
-    exact.map(Size::Int).ok_or(Refusal::Range("it is larger than 64 bits hold"))
+    exact.map(Size::Int).ok_or(Refusal::Range("the result does not fit into 64 bits"))
 }
 
 fn floats(op: BinaryOp, a: f64, b: f64) -> Result<Size, Refusal> {
@@ -81,7 +81,7 @@ fn floats(op: BinaryOp, a: f64, b: f64) -> Result<Size, Refusal> {
     if value.is_finite() {
         Ok(Size::Float(value))
     } else {
-        Err(Refusal::Range("it is no finite number"))
+        Err(Refusal::Range("the result is not finite"))
     }
 }
 

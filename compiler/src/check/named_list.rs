@@ -43,7 +43,8 @@ impl Checker<'_> {
         let found = self.request.inputs.classes(&sources)?;
         match found {
             Some(names) if names.is_empty() => {
-                Err("this stream has no files, and so no folders that could be classes".to_owned())
+                Err("this stream has no files, so there are no folders to use as classes"
+                    .to_owned())
             }
             found => Ok(found),
         }

@@ -88,7 +88,7 @@ impl fmt::Display for Unit {
             (1, 0) => f.write_str("seconds"),
             (-1, 0) => f.write_str("hertz"),
             (0, 1) => f.write_str("bytes"),
-            (-1, 1) => f.write_str("bytes a second"),
+            (-1, 1) => f.write_str("bytes per second"),
             (s, b) => write!(f, "s^{s} B^{b}"),
         }
     }

@@ -76,7 +76,7 @@ pub(crate) fn no_lanes(at: Span, source: Span, why: &NoLanes) -> Diagnostic {
 
 pub(crate) fn lanes_out_of_bounds(at: Span, found: i64) -> Diagnostic {
     let most = plan::Lanes::MAX;
-    Diagnostic::error(NO_LANES.code(), at, format!("`lanes` is {found}, and must lie in 1..{most}"))
+    Diagnostic::error(NO_LANES.code(), at, format!("`lanes` is {found}, but must be in 1..{most}"))
         .help("use at least the largest world size you plan for, or a multiple of it, such as 64")
 }
 

@@ -69,7 +69,7 @@ fn block(op: &Op, role: Role) -> Option<String> {
         Role::Batch { plain: false, .. } => Some(format!("one block of batches of {step}")),
         Role::Merge(_) => Some(format!("one block of {step}")),
         Role::Sample | Role::Other if matches!(op.kind, OpKind::Operator { .. }) => {
-            Some(format!("what {step} has read of the epoch"))
+            Some(format!("the records that {step} has read in the epoch"))
         }
         _ => None,
     }
@@ -102,9 +102,9 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let end = match program.deal.keeps_tail {
         false => "batches left over at the end of an epoch, fewer than the ranks, are dropped",
         true if program.deal.valid.is_some() => {
-            "all ranks give equally many: the last batch of some may be empty"
+            "all ranks return the same number: the last batch of some may be empty"
         }
-        true => "at the end of an epoch some ranks may give one batch more than others",
+        true => "at the end of an epoch some ranks may return one batch more than others",
     };
     Some(if program.batched { format!("{who}; {end}") } else { who })
 }

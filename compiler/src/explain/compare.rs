@@ -106,7 +106,7 @@ impl Comparison {
 
     fn heads(&self) -> Vec<Vec<Cell>> {
         let head = |letter: &str, it: &SideFigures| {
-            let bound = it.bottleneck.as_deref().unwrap_or("nothing that is known");
+            let bound = it.bottleneck.as_deref().unwrap_or("unknown");
             let of = format!("{} of {}", it.pipeline, it.name);
             let [cores, workers] = [(it.cores, "core"), (it.workers, "worker")]
                 .map(|(n, what)| things(n as f64, what));
@@ -256,7 +256,7 @@ fn figures(name: &str, run: &Observed<'_>) -> SideFigures {
     let in_order = stages.iter().filter(|it| it.serial_ns > 0.0).map(|it| {
         let steps = it.steps.join(", ");
         let rate = 1e9 * records / it.serial_ns;
-        (format!("`{steps}`, done in order by one thread"), rate, Some(steps))
+        (format!("`{steps}`, sequential on one thread"), rate, Some(steps))
     });
     let mut bounds: Vec<_> = [all].into_iter().chain(in_order).collect();
     bounds.retain(|it| it.1.is_finite());

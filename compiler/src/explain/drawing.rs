@@ -137,7 +137,7 @@ fn facts(explanation: &Explanation, line: &Line) -> Vec<String> {
     }
     let kept = kept(explanation, &line.step);
     if !kept.is_empty() {
-        facts.push(format!("kept: {}", kept.join(", ")));
+        facts.push(format!("cached: {}", kept.join(", ")));
     }
     facts
 }

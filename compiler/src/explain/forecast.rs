@@ -167,7 +167,7 @@ pub(super) fn python(explanation: &Explanation) -> Option<String> {
 pub(super) fn called(processes: u32) -> String {
     match processes {
         0 => "one at a time under the GIL".to_owned(),
-        1 => "in 1 process of its own".to_owned(),
+        1 => "in 1 separate process".to_owned(),
         n => format!("in {n} processes"),
     }
 }

@@ -23,10 +23,10 @@ pub(super) fn page(explanation: &Explanation, observed: Option<&Observed<'_>>) -
     let mut body = head(explanation, observed) + &tiles(explanation);
     body += &section("The plan", "", &picture::plan(explanation));
     let mut figures = roofline::figure(explanation, observed)
-        .map_or(String::new(), |it| section("How far it can go", "", &it));
-    figures += &section("Why, and what would help", "", &facts(explanation));
+        .map_or(String::new(), |it| section("Limits", "", &it));
+    figures += &section("Bottleneck and suggestions", "", &facts(explanation));
     if let Some(observed) = observed {
-        figures += &section("Where the stages' time went", "", &measured::stages(observed));
+        figures += &section("Time by stage", "", &measured::stages(observed));
         figures += &section("Waits of the consumer", "", &measured::stalls(observed));
     }
     body += &element("div", "columns", &figures);
@@ -94,7 +94,7 @@ fn tiles(explanation: &Explanation) -> String {
         let cores = long::cores(explanation);
         tile(&format!("of {cores} in use"), &percent(solution.core_use), "");
         let (kind, class) = kind(solution.verdict);
-        tile("what bounds", kind, class);
+        tile("limits", kind, class);
     }
     let each = estimate.ns.times(1.0 / estimate.batch_rows.unwrap_or(1.0));
     tile("time per record", &time(each), "");
@@ -106,7 +106,7 @@ fn kind(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Hardware => ("hardware", ""),
         Verdict::Software => ("a step in order", "bad"),
-        Verdict::Outside => ("a service outside", "bad"),
+        Verdict::Outside => ("an external service", "bad"),
         Verdict::Consumer => ("the consumer", "good"),
         Verdict::Unbounded => ("nothing known", ""),
     }

@@ -252,7 +252,7 @@ fn most_ranks(TwoRanks { of, beyond, .. }: TwoRanks, batched: bool) -> String {
         (false, _) => "records",
     };
     let (n, ranks) = (count(of), if of == 1 { "rank" } else { "ranks" });
-    let end = if beyond == Beyond::Idle { "some get nothing" } else { "none gets anything" };
+    let end = if beyond == Beyond::Idle { "some get nothing" } else { "all get nothing" };
     format!("an epoch has {n} {what}: where there are more than {n} {ranks}, {end}")
 }
 

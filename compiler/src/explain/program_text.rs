@@ -18,7 +18,7 @@ pub fn program_text(program: &Program) -> String {
             let input = &program.stages[stage.inputs[0]].columns;
             transform(&mut text, it, (input, &stage.columns));
         }
-        let _ = writeln!(text, "    -> {}, {} rows a chunk", record(&stage.columns), stage.rows);
+        let _ = writeln!(text, "    -> {}, {} rows per chunk", record(&stage.columns), stage.rows);
         if let Some(lanes) = program.lanes.iter().find(|it| it.stage == id) {
             let Lanes { count, rows, .. } = lanes;
             let _ = writeln!(text, "    {count} lanes up to here, {rows} records of each in turn");
@@ -46,7 +46,7 @@ fn head(stage: &Stage) -> String {
                 Some(n) => {
                     let _ = write!(head, " laps {n}");
                 }
-                None => head.push_str(" laps for ever"),
+                None => head.push_str(" laps forever"),
             }
             head
         }

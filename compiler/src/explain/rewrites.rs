@@ -28,7 +28,7 @@ pub struct Lowering {
 pub(super) fn lowerings(plan: &Plan, lowered: &Lowered) -> Vec<Lowering> {
     let mut all = Vec::new();
     for id in &lowered.moved.gone {
-        let what = format!("{} is done by the source, on numbers", plan.ops[*id].step);
+        let what = format!("{} is done by the source, on indices", plan.ops[*id].step);
         all.push(Lowering { name: "index", what });
     }
     for (id, stage) in lowered.program.stages.iter() {
@@ -45,20 +45,22 @@ fn of_stage(plan: &Plan, lowered: &Lowered, (id, it): (StageId, &Transform)) -> 
     let mut all = Vec::new();
     let mut tell = |name, what| all.push(Lowering { name, what });
     if it.reads {
-        tell("reading", format!("{names}: files are read ahead, by threads that wait for them"));
+        tell("reading", format!("{names}: files are read ahead by I/O threads"));
         return all;
     }
     if steps.len() > 1 {
-        tell("fusion", format!("{names} are one stage"));
+        tell("fusion", format!("{names} are fused into one stage"));
     }
     if !it.filters.is_empty() && steps.len() > 1 {
         tell(
             "filters",
-            format!("{names}: filters are asked first, values for what they let through"),
+            format!(
+                "{names}: filters run first, other values are computed only for records that pass"
+            ),
         );
     }
     if it.into_batch.is_some() {
-        tell("in place", format!("{names}: what is made is written into the batch"));
+        tell("in place", format!("{names}: results are written directly into the batch"));
     }
     let written: usize = lowered
         .stages_of
@@ -73,9 +75,7 @@ fn of_stage(plan: &Plan, lowered: &Lowered, (id, it): (StageId, &Transform)) -> 
     {
         tell(
             "once",
-            format!(
-                "{names}: {merged} of {written} calls are not done, being the same as others or not needed"
-            ),
+            format!("{names}: {merged} of {written} calls are eliminated as duplicates or unused"),
         );
     }
     all
@@ -152,7 +152,7 @@ fn row(head: [&str; 3], what: String) -> Vec<Cell> {
 fn proposal(step: &Step) -> Vec<Cell> {
     let shown = |ns: f64| time(Figure { value: ns, origin: Origin::Assumed });
     let estimate = match step.before {
-        None => "it could not be run before".to_owned(),
+        None => "it could not run before".to_owned(),
         Some(before) => {
             let saved = 1.0 - step.after / before.max(1e-9);
             let effect = match () {

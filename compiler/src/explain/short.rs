@@ -75,7 +75,7 @@ fn bottleneck(explanation: &Explanation) -> String {
         return "none known".to_owned();
     };
     if !step.parallel {
-        return format!("{}, which one thread does in order", step.step);
+        return format!("{}, sequential on one thread", step.step);
     }
     let main = step.calls.first().filter(|it| it.share >= 0.5 && step.calls.len() > 1);
     match main {

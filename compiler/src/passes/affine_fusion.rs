@@ -18,9 +18,9 @@ use plan::{
 pub(super) const PASS: Pass = Pass {
     name: "affine-fusion",
     formerly: Some("affine-chains"),
-    summary: "puts arithmetic together",
-    doc: "Several multiplications and additions of known numbers become one of each.",
-    law: "Affine maps of real numbers make an affine map; of floats the last bits differ, since \
+    summary: "merges multiplications and additions",
+    doc: "Several multiplications and additions of constants become one of each.",
+    law: "A composition of affine maps is an affine map; with floats, the last bits differ, since \
           each step rounds.",
     exact: false,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, &chains(op, catalog))),
@@ -227,7 +227,7 @@ fn rewritten(op: &Op, chains: &[Chain]) -> Option<(Op, Vec<String>)> {
 
 impl Chain {
     fn words(&self) -> String {
-        format!("{} are one", self.names.iter().rev().cloned().collect::<Vec<_>>().join(", "))
+        format!("{} merged", self.names.iter().rev().cloned().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -241,7 +241,7 @@ fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
             pass: PASS.name.to_owned(),
             step: op.step.clone(),
             what: it.words(),
-            why: "not exact: each step rounds, one step rounds otherwise".to_owned(),
+            why: "not exact: a single step rounds differently than several".to_owned(),
         })
     });
     refused.collect()

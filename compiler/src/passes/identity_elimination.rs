@@ -14,9 +14,9 @@ use std::collections::HashMap;
 pub(super) const PASS: Pass = Pass {
     name: "identity-elimination",
     formerly: Some("no-ops"),
-    summary: "leaves out what changes nothing",
-    doc: "What changes nothing is left out.",
-    law: "The library states with which arguments a function gives its first one as it is.",
+    summary: "removes what changes nothing",
+    doc: "Calls that change nothing are removed.",
+    law: "The library states for which arguments a function returns its first argument unchanged.",
     exact: true,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,

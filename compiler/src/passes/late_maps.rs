@@ -16,10 +16,12 @@ use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 pub(super) const PASS: Pass = Pass {
     name: "late-maps",
     formerly: None,
-    summary: "computes fields after what holds records",
-    doc: "A `map` comes after what holds records or lets some go, so that small ones are held.",
-    law: "A `map` works on each record alone and keeps its id, so its values and draws do not depend \
-          on where it stands; an operator that does not look at values orders the same records alike.",
+    summary: "computes fields after steps that buffer records",
+    doc: "A `map` moves after steps that buffer or drop records, so that smaller records are \
+          buffered.",
+    law: "A `map` works on each record separately and keeps its id, so its values and random \
+          draws do not depend on its position; an operator that does not look at values orders \
+          the same records in the same way.",
     exact: true,
     propose,
     refuse,
@@ -33,7 +35,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
 fn swapped(plan: &Plan, (below, id): (OpId, OpId)) -> Proposal {
     let mut plan = plan.clone();
     let (map, holds) = (plan.ops[below].clone(), plan.ops[id].clone());
-    let why = format!("{} comes after {}", map.step, holds.step);
+    let why = format!("{} moves after {}", map.step, holds.step);
     let output = plan.ops[map.inputs[0]].output.clone();
     plan.ops[below] = Op { inputs: map.inputs.clone(), output, ..holds };
     plan.ops[id] = Op { inputs: vec![below], ..map };
@@ -75,13 +77,13 @@ fn blocked(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Option<
     let another = |it: &Policy| matches!(it, Policy::Another { .. });
     let counts = !matches!(role(holds, catalog), Role::ShuffleWithin(_));
     let why = if lets_go(map, catalog) {
-        "records that fail there go, and then others come together".to_owned()
+        "records that fail there are dropped, and then other records would be grouped".to_owned()
     } else if any_policy(&map.graph, &live, another) || another(&map.on_fault) && fails {
-        "other records take the place of those that fail there".to_owned()
+        "records that fail there are replaced by others".to_owned()
     } else if counts && fails {
-        "a record that fails there would not be told any more".to_owned()
+        "a record that fails there would no longer be reported".to_owned()
     } else if !values(holds).is_empty() {
-        format!("{} asks for values", holds.step)
+        format!("{} uses values", holds.step)
     } else {
         return None;
     };

@@ -18,9 +18,10 @@ use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan,
 pub(super) const PASS: Pass = Pass {
     name: "late-materialization",
     formerly: Some("late-reads"),
-    summary: "reads files after what holds records",
-    doc: "A file is read by the step that uses it, after operators that hold records or let some go.",
-    law: "What a file holds is a function of its path; an operator that only holds records or lets some go does not look at it.",
+    summary: "reads files after steps that buffer records",
+    doc: "A file is read by the step that uses it, after operators that buffer or drop records.",
+    law: "The contents of a file are a function of its path; an operator that only buffers or \
+          drops records does not look at them.",
     exact: true,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse: super::nothing_refused,

@@ -144,7 +144,7 @@ pub(super) fn broken(
     let name = moving.name();
     if entry.has(Property::Gathers) && crops {
         return Some(format!(
-            "an element that `{function}` gives is made of several, also of some outside the part"
+            "an element of `{function}` is computed from several, also from some outside the part"
         ));
     }
     let gathers = entry.has(Property::Gathers) && entry.has(Property::Weighs);
@@ -154,8 +154,9 @@ pub(super) fn broken(
     };
     (gathers && !crops && mirrors()).then(|| {
         format!(
-            "`{function}` adds up pixels from one side on, and breaks ties towards it: of a mirror image it \
-             gives the mirror image but for last bits; and where it stands `{name}` costs nothing"
+            "`{function}` adds up pixels from one side and breaks ties towards it, so a mirrored \
+             image results in the mirrored output except for the last bits; and `{name}` costs \
+             nothing in its place"
         )
     })
 }

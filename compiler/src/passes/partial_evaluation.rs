@@ -15,10 +15,10 @@ use std::collections::HashMap;
 pub(super) const PASS: Pass = Pass {
     name: "partial-evaluation",
     formerly: Some("make-less"),
-    summary: "makes only what is used",
-    doc: "What is thrown away at once is not made.",
-    law: "The library states that the two are nearly the same: they differ by what is rounded and \
-          clipped between.",
+    summary: "computes only what is used",
+    doc: "Values that are discarded immediately are not computed.",
+    law: "The library states that the two are nearly the same: they differ by intermediate \
+          rounding and clipping.",
     exact: false,
     propose: |plan, catalog| LEAVES.propose(plan, catalog),
     refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
@@ -34,7 +34,7 @@ static LEAVES: Leaves<Nearly> = Leaves {
         format!("`{function}` with `{parameter}: {value}` for `{of}`")
     },
     rewritten,
-    why_not: "not exact: colours are rounded and clipped before they are weighed",
+    why_not: "not exact: colors are rounded and clipped before they are weighted",
 };
 
 fn rewritten(op: &Op, sites: &[Site<Nearly>], catalog: &Catalog) -> Option<Op> {

@@ -16,10 +16,10 @@ use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
 pub(super) const PASS: Pass = Pass {
     name: "predicate-pushdown",
     formerly: Some("early-filters"),
-    summary: "filters before it does more",
-    doc: "A filter comes before steps that compute nothing that it asks for.",
-    law: "A filter on fields that a step hands on lets the same records go before it as after it; a \
-          value that nothing needs is not computed.",
+    summary: "filters before other work",
+    doc: "A filter moves before steps that compute nothing that it needs.",
+    law: "A filter on fields that a step passes through drops the same records before it as after \
+          it; a value that nothing needs is not computed.",
     exact: true,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse,
@@ -31,7 +31,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     let found = filters.filter_map(|(id, _)| Some((id, passed(plan, id, catalog)?.ok()?)));
     let (id, columns) = { found }.next()?;
     let below = plan.ops[id].inputs[0];
-    let why = format!("{} comes before {}", plan.ops[id].step, plan.ops[below].step);
+    let why = format!("{} moves before {}", plan.ops[id].step, plan.ops[below].step);
     Some(Proposal { plan: swapped(plan, (below, id), &columns), why })
 }
 
@@ -110,7 +110,7 @@ fn columns(below: &Op, asked: &[u32], lists: &[Vec<ExprId>]) -> Result<Vec<u32>,
         let first = sources.next().flatten();
         let Some(column) = first.filter(|it| sources.all(|other| other == Some(*it))) else {
             return Err(format!(
-                "it asks for `{}`, which is computed there",
+                "it needs `{}`, which is computed there",
                 below.output[i as usize].name
             ));
         };
@@ -126,13 +126,13 @@ fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), Str
         live[id.0 as usize] && matches!(expr, Expr::Call { draw: Some(_), .. })
     };
     if filter.graph.iter().any(draws) {
-        return Err("it draws for each copy by itself".to_owned());
+        return Err("it draws for each copy separately".to_owned());
     }
     if !total(filter, catalog) {
-        return Err("it can fail, and would be told once instead of for each copy".to_owned());
+        return Err("it can fail, and would be reported once instead of for each copy".to_owned());
     }
     if !total(below, catalog) {
-        return Err("a record that fails there would not be told any more".to_owned());
+        return Err("a record that fails there would no longer be reported".to_owned());
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String>
     // Of how many records a share may fail is counted where they come in.
     let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, catalog);
     if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, catalog)) {
-        return Err(format!("{} counts the share of records that fail", it.step));
+        return Err(format!("{} counts the fraction of records that fail", it.step));
     }
     let mut at = &plan.ops[copies.inputs[0]];
     // What a source does itself stands between no two steps of a stage.
@@ -158,7 +158,7 @@ fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String>
     };
     while passed(at) {
         if !total(at, catalog) {
-            return Err(format!("a record that fails in {} would not be told any more", at.step));
+            return Err(format!("a record that fails in {} would no longer be reported", at.step));
         }
         at = &plan.ops[at.inputs[0]];
     }
@@ -168,9 +168,9 @@ fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String>
 /// Why a filter stays behind an operator that looks at which records come together.
 fn counted(role: Role) -> Option<String> {
     let why = match role {
-        Role::ShuffleWithin(_) => "other records would be in a window together",
-        Role::Take(_) | Role::Skip(_) => "it counts records, and would count others",
-        Role::Sample => "it draws among all of them",
+        Role::ShuffleWithin(_) => "other records would share a window",
+        Role::Take(_) | Role::Skip(_) => "it counts records, and would count other records",
+        Role::Sample => "it draws from all of them",
         _ => return None,
     };
     Some(why.to_owned())

@@ -11,8 +11,8 @@ use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 pub(super) const PASS: Pass = Pass {
     name: "projection-pruning",
     formerly: Some("dead-fields"),
-    summary: "computes no field that nothing needs",
-    doc: "A field that no later step needs is not computed, and does not travel.",
+    summary: "removes unused fields",
+    doc: "A field that no later step needs is not computed or passed on.",
     law: "A value that nothing needs changes no record: it is a function of its record alone.",
     exact: true,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
@@ -26,8 +26,8 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     let why = match &dropped[..] {
         // What only does not travel is not worth a word.
         [] => String::new(),
-        [one] => format!("{one}: nothing needs it"),
-        all => format!("{}: nothing needs them", all.join(", ")),
+        [one] => format!("{one}: unused"),
+        all => format!("{}: unused", all.join(", ")),
     };
     needs.dropped().map(|plan| Proposal { plan, why })
 }

@@ -22,8 +22,10 @@ pub(super) const PASS: Pass = Pass {
     name: "reduction-unrolling",
     formerly: Some("small-axes"),
     summary: "unrolls reductions over small axes",
-    doc: "What is reduced over an axis of a few elements is arithmetic on these, in one loop with what stands around it.",
-    law: "The order of a reduction is defined: of at most 16 elements each is a lane of its own, and the same ones are put together.",
+    doc: "A reduction over an axis of a few elements becomes arithmetic on these elements, in one \
+          loop with the arithmetic around it.",
+    law: "The order of a reduction is defined: with at most 16 elements, each is a lane of its \
+          own, and the lanes are combined in the same order.",
     exact: true,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,

@@ -15,8 +15,8 @@ pub(super) const PASS: Pass = Pass {
     name: "roi-decoding",
     formerly: Some("make-parts"),
     summary: "decodes only the cropped region",
-    doc: "Where only a part of a value is used, only that part is made.",
-    law: "The library states that the part of the whole and the part made at once are the same.",
+    doc: "If only a part of a value is used, only that part is computed.",
+    law: "The library states that a part of the whole and the part computed directly are the same.",
     exact: true,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
@@ -31,7 +31,8 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let roots = values(&op);
     let mut sites = sites(&op.graph, catalog);
     sites.retain(|it| !roots.contains(&it.whole));
-    let words = |it: &parts::Site| format!("`{}` makes the part that is used", it.fused.into);
+    let words =
+        |it: &parts::Site| format!("`{}` computes only the part that is used", it.fused.into);
     let done: Vec<String> = sites.iter().map(words).collect();
     op.graph.parts = true;
     (!done.is_empty()).then_some((op, done))

@@ -19,8 +19,9 @@ pub(super) const PASS: Pass = Pass {
     name: "roi-resizing",
     formerly: Some("resize-parts"),
     summary: "resizes only the cropped region",
-    doc: "Of a picture that is resized and cropped, only the part that is used is resized.",
-    law: "The library states that the part of the resized picture and the part resized by itself are the same.",
+    doc: "If an image is resized and cropped, only the part that is used is resized.",
+    law: "The library states that a part of the resized image and the part resized directly are \
+          the same.",
     exact: true,
     propose: |plan, catalog| rebuild::each(plan, |op| first(op, catalog)),
     refuse: super::nothing_refused,
@@ -43,7 +44,10 @@ struct Site<'a> {
 /// With the first of its sites rewritten: a pass is asked again until it finds nothing.
 fn first(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let site = sites(op, catalog).into_iter().next()?;
-    let words = format!("`{}` before `{}`, of what it needs", site.how.part, site.function);
+    let words = format!(
+        "`{}` before `{}`, which then resizes only what is needed",
+        site.how.part, site.function
+    );
     Some((rewritten(op, &site), vec![words]))
 }
 

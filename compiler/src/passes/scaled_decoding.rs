@@ -15,9 +15,9 @@ pub(super) const PASS: Pass = Pass {
     name: "scaled-decoding",
     formerly: Some("draft"),
     summary: "decodes at a smaller scale",
-    doc: "A picture that is made smaller at once is decoded smaller.",
-    law: "The library states that the two are nearly the same: of each block the low frequencies are \
-          kept, which are what is left of it when it is made smaller.",
+    doc: "An image that is shrunk right after decoding is decoded at a smaller scale.",
+    law: "The library states that the two are nearly the same: each block keeps its low \
+          frequencies, which are what remains after shrinking.",
     exact: false,
     propose: |plan, catalog| LEAVES.propose(plan, catalog),
     refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
@@ -31,7 +31,7 @@ static LEAVES: Leaves<Drafted> = Leaves {
     asked: |it| Some(it.asked),
     words: |function, it| format!("`{}` for `{function}`, below `{}`", it.into, it.of),
     rewritten: |op, sites, _| Some(rewritten(op, sites)),
-    why_not: "not exact: the high frequencies of a block are left out before it is made smaller",
+    why_not: "not exact: the high frequencies of a block are dropped before it is shrunk",
 };
 
 fn rewritten(op: &Op, sites: &[Site<Drafted>]) -> Op {

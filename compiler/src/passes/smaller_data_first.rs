@@ -16,9 +16,10 @@ pub(super) const PASS: Pass = Pass {
     name: "smaller-data-first",
     formerly: Some("less-first"),
     summary: "shrinks images before other work on them",
-    doc: "What makes less of a value comes before other sums, what makes more of it after them.",
-    law: "Weighted sums over different axes can be swapped, as sums of real numbers; rounding \
-          between them makes it differ by about a level, clipping makes it wrong.",
+    doc: "Operations that shrink a value move before other weighted sums, operations that enlarge \
+          it after them.",
+    law: "Weighted sums of real numbers over different axes commute; rounding between them \
+          changes the result by about one level, clipping makes it wrong.",
     exact: false,
     propose,
     refuse,
@@ -50,7 +51,7 @@ fn site(graph: &Graph, upper: ExprId, catalog: &Catalog) -> Option<Site> {
         // More, by a cast below what rounds.
         Expr::Cast(to, base) if above.has(Property::Rounds) && widens(graph, *base, *to) => {
             let inexact = format!(
-                "`{}` of `{}` is rounded to whole numbers, of `{to}` it is not",
+                "`{}` of `{}` is rounded to integers, of `{to}` it is not",
                 above.name(),
                 graph.ty(*base).dtype()?
             );
@@ -68,13 +69,10 @@ fn site(graph: &Graph, upper: ExprId, catalog: &Catalog) -> Option<Site> {
             if !below.has(Property::Rounds) || size(lower) != size(base) {
                 return None;
             }
-            let broken = (!below.has(Property::Weighs)).then(|| {
-                format!(
-                    "`{name}` clips each channel, and mixes channels, so that it is no weighted sum"
-                )
-            });
+            let broken = (!below.has(Property::Weighs))
+                .then(|| format!("`{name}` clips and mixes channels, so it is not a weighted sum"));
             let inexact =
-                format!("`{name}` rounds what it gives, `{}` then weighs it", above.name());
+                format!("`{name}` rounds its result, which `{}` then weights", above.name());
             Some(Site { upper, lower, base, broken, inexact })
         }
         _ => None,

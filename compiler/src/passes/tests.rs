@@ -117,7 +117,7 @@ fn fields_that_nothing_needs_are_dropped() {
         .map(|op| op.output.iter().map(|it| it.name.as_str()).collect())
         .collect();
     assert_eq!(outputs, [vec!["path"], vec!["path"], vec!["label"], vec!["label"], vec!["label"]]);
-    assert_eq!(made.story[0].why, "`bytes` of p.map#1, `image` of p.map#2: nothing needs them");
+    assert_eq!(made.story[0].why, "`bytes` of p.map#1, `image` of p.map#2: unused");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn one_part_is_made_at_once() {
         bed.plan(root)
     };
     let made = optimised(&plan(1, false), &[]);
-    assert_eq!(made.story[0].why, "p.map#1: `decode_crop` makes the part that is used");
+    assert_eq!(made.story[0].why, "p.map#1: `decode_crop` computes only the part that is used");
     assert!(made.story[0].kept && made.plan.ops[made.plan.root].graph.parts);
     for left in [plan(2, false), plan(1, true)] {
         assert!(optimised(&left, &[]).story.is_empty());
@@ -202,7 +202,7 @@ fn the_verifier_sees_what_is_wrong() {
     };
     use plan::OpId as Id;
     assert!(wrong(|it| it.root = Id(0)).contains("is read"));
-    assert!(wrong(|it| it.ops[Id(2)].inputs = vec![Id(3)]).contains("stand before"));
+    assert!(wrong(|it| it.ops[Id(2)].inputs = vec![Id(3)]).contains("come before"));
     assert!(wrong(|it| it.ops[Id(2)].output.clear()).contains("flow in"));
     assert!(
         wrong(|it| it.ops[Id(4)].output[1].ty = Type::scalar(DType::F32)).contains("field `label`")

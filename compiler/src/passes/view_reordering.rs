@@ -25,9 +25,11 @@ use std::collections::HashMap;
 pub(super) const PASS: Pass = Pass {
     name: "view-reordering",
     formerly: Some("sink-views"),
-    summary: "moves views behind or before arithmetic",
-    doc: "What moves elements goes below what computes each alone, so that it costs no copy.",
-    law: "Where each element of the result is made of the one at the same place, moving elements and computing them commute.",
+    summary: "moves views past arithmetic",
+    doc: "Operations that only move elements go before elementwise arithmetic, so that they need \
+          no copy.",
+    law: "If each element of the result is computed from the element at the same position, moving \
+          and computing elements commute.",
     exact: true,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse,
@@ -232,7 +234,7 @@ fn refused(op: &Op, catalog: &Catalog) -> Vec<Refusal> {
         let whole = site(&op.graph, id, catalog).is_some() && users[upper.row()] > 1;
         let name = name(&op.graph, *upper);
         let why = match whole {
-            true => format!("all of what {name} gives is needed besides"),
+            true => format!("the whole result of {name} is also needed"),
             false => broken((&op.graph, *upper), (entry, args), catalog)?,
         };
         let (pass, step) = (PASS.name.to_owned(), op.step.clone());

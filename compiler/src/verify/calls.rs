@@ -36,7 +36,7 @@ pub(super) fn function(
     ty: &Type,
 ) -> Result<(), String> {
     let entry = catalog.function(name).ok_or_else(|| format!("there is no function `{name}`"))?;
-    ensure(entry.intrinsic.is_none(), || format!("`{name}` has no code of its own"))?;
+    ensure(entry.intrinsic.is_none(), || format!("`{name}` has no code"))?;
     let signature = catalog.signature(entry).ok_or("its signature cannot be read")?;
     let record = Record { columns: &[], graph: Some(graph) };
     for id in args.iter().flat_map(ids) {
@@ -136,7 +136,7 @@ fn in_graph(call: &Operates<'_>, graph: &mut Graph) -> Vec<Arg> {
 fn same_fields(expected: &[Field], found: &[Field]) -> Result<(), String> {
     let same = expected.len() == found.len()
         && expected.iter().zip(found).all(|(a, b)| a.name == b.name && agree(&a.ty, &b.ty).is_ok());
-    ensure(same, || "other fields leave it than the library says".into())
+    ensure(same, || "its output fields differ from the library".into())
 }
 
 /// Whether each argument is of its parameter's kind; what the signature's variables stand for.

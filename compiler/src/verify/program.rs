@@ -42,7 +42,9 @@ const RECORDS_MAX: u64 = i64::MAX as u64;
 pub fn verify_program(program: &Program, library: &Library) -> Result<(), String> {
     let catalog = Catalog::new(library);
     let (format, n) = (program.format, program.stages.len());
-    ensure(format == FORMAT, || format!("its form is {format}, and this pipec runs {FORMAT}"))?;
+    ensure(format == FORMAT, || {
+        format!("its format is {format}, but this pipec runs format {FORMAT}")
+    })?;
     ensure((1..=STAGES_MAX).contains(&n), || format!("it has {n} stages"))?;
     tree(&program.stages)?;
     for (id, stage) in program.stages.iter() {
@@ -100,7 +102,7 @@ fn tree(stages: &IdVec<StageId, Stage>) -> Result<(), String> {
     let mut readers = vec![0_u32; stages.len()];
     for (id, stage) in stages.iter() {
         for &input in &stage.inputs {
-            ensure(input < id, || format!("{id} reads {input}, which does not stand before it"))?;
+            ensure(input < id, || format!("{id} reads {input}, which does not come before it"))?;
             readers[input.row()] += 1;
         }
     }
@@ -108,7 +110,7 @@ fn tree(stages: &IdVec<StageId, Stage>) -> Result<(), String> {
         Some((0, rest)) => rest.iter().all(|it| *it == 1),
         _ => false,
     };
-    ensure(once, || "its stages are no tree".into())
+    ensure(once, || "its stages are not a tree".into())
 }
 
 /// What leaves the program: the last stage's columns that are not hidden.
@@ -156,7 +158,7 @@ impl Check<'_> {
         ensure(self.stage.inputs.is_empty(), || "a source reads a stage".into())?;
         calls::source(self.catalog, (entry, args), &self.stage.columns)?;
         let indexed = self.is_indexed(entry);
-        ensure(indexed || shuffles.is_empty(), || "it shuffles what has no index".into())?;
+        ensure(indexed || shuffles.is_empty(), || "it shuffles a source without an index".into())?;
         let counts = [Some(*skip), *take, *laps].into_iter().flatten();
         let most = counts.max().unwrap_or(0);
         ensure(most <= RECORDS_MAX, || format!("it counts {most} records"))
@@ -185,7 +187,7 @@ impl Check<'_> {
             Arg::Sources(all) => all.iter().all(is_source),
             _ => true,
         });
-        ensure(sound, || "what it asks is no source before it".into())
+        ensure(sound, || "it asks something that is not a source before it".into())
     }
 
     fn transform(&self, code: &Transform) -> Result<(), String> {
@@ -246,7 +248,7 @@ impl Check<'_> {
     /// A whole chunk at once: columns that stay as they are, and scalars that cannot fail.
     fn at_once(&self, code: &Transform) -> Result<(), String> {
         let Some(outputs) = single(code) else {
-            return Err("a chunk at once is multiplied".into());
+            return Err("a vectorized chunk is multiplied".into());
         };
         let column = |it: &ExprId| match code.graph.expr(*it) {
             Expr::Column(i) => Some(&self.input()[*i as usize]),
@@ -264,7 +266,7 @@ impl Check<'_> {
             !live[id.row()] || is_scalar(ty) && !matches!(expr, Expr::Var(_))
         });
         let fails = code.reads || any_can_fail(&code.graph, &live, self.catalog);
-        ensure(plain && !fails, || "a chunk at once is not of scalars, or can fail".into())
+        ensure(plain && !fails, || "a vectorized chunk is not of scalars, or can fail".into())
     }
 
     /// Rows of a batch: all of one size, none can go, and the batch is of that size.
@@ -299,7 +301,7 @@ impl Check<'_> {
             let live = code_live(code);
             let wanted = any_policy(&code.graph, &live, replaces)
                 || replaces(&code.on_fault) && any_can_fail(&code.graph, &live, self.catalog);
-            return ensure(!wanted, || "another record comes from nowhere".into());
+            return ensure(!wanted, || "`another` has no source".into());
         };
         let stage = |it: StageId| self.stages.get(it).filter(|_| it < self.id);
         let from = stage(*source).map(|it| &it.code);
@@ -311,7 +313,7 @@ impl Check<'_> {
             matches!(next.map(|it| &it.code), Some(Code::Transform(it)) if single(it).is_some())
         });
         ensure(indexed && leads && self.stage.inputs == [last], || {
-            "another record does not come the same way".into()
+            "`another` does not take the same path".into()
         })
     }
 }

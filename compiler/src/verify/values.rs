@@ -42,9 +42,9 @@ impl Values<'_> {
             None => later = Some(it),
         });
         match later {
-            Some(it) => Err(format!("it needs {it}, which does not stand before {id}")),
+            Some(it) => Err(format!("it needs {it}, which does not come before {id}")),
             None if deepest as usize >= STAGE_DEPTH_MAX => {
-                Err(format!("more than {STAGE_DEPTH_MAX} values stand above each other"))
+                Err(format!("values are nested more than {STAGE_DEPTH_MAX} deep"))
             }
             None => Ok(deepest + 1),
         }
@@ -144,17 +144,17 @@ pub(super) fn policy(policy: &Policy) -> Result<(), String> {
     match policy {
         Policy::Fail => Ok(()),
         Policy::Skip { most } | Policy::Another { most } => {
-            ensure(*most >= 0.0, || format!("a share of {most} may go"))
+            ensure(*most >= 0.0, || format!("a fraction of {most} may fail"))
         }
     }
 }
 
 fn type_(ty: &Type) -> Result<(), String> {
-    let Some(shape) = ty.shape() else { return Err(format!("it is `{ty}`, and no tensor")) };
+    let Some(shape) = ty.shape() else { return Err(format!("it is `{ty}`, not a tensor")) };
     ensure(shape.len() <= RANK_MAX, || format!("it has more than {RANK_MAX} axes"))?;
     ensure(!text(ty) || shape.len() <= 1, || format!("it is `{ty}`"))?;
     let overflows = ty.fixed().is_some() && ty.fixed_bytes().is_none();
-    ensure(!overflows, || "its size is no number".into())
+    ensure(!overflows, || "its size is not a number".into())
 }
 
 fn constant(value: &Const, ty: &Type) -> Result<(), String> {
@@ -163,7 +163,7 @@ fn constant(value: &Const, ty: &Type) -> Result<(), String> {
             let sound = dtype.is_text() && rank(ty) == 0 && ty.dtype() == Some(*dtype);
             ensure(sound, || format!("`{dtype}` is not `{ty}`"))?;
             let utf8 = *dtype != DType::Str || std::str::from_utf8(bytes).is_ok();
-            return ensure(utf8, || "its text is no UTF-8".into());
+            return ensure(utf8, || "its text is not UTF-8".into());
         }
         Const::Floats(dtype, shape, all) => (dtype, shape, all.len() as u64),
         Const::Ints(dtype, shape, all) => (dtype, shape, all.len() as u64),
@@ -202,7 +202,7 @@ fn binary(op: Binary, [a, b]: [&Type; 2], ty: &Type) -> Result<(), String> {
 }
 
 fn number(ty: &Type) -> Result<(), String> {
-    ensure(!text(ty), || format!("`{ty}` is no number"))
+    ensure(!text(ty), || format!("`{ty}` is not a number"))
 }
 
 fn text(ty: &Type) -> bool {

@@ -76,18 +76,18 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotBuilt => write!(f, "it is no file that `pipec build` has made"),
+            Self::NotBuilt => write!(f, "it was not made by `pipec build`"),
             Self::Gone => {
-                write!(f, "its program is gone, as after `strip` or a copy that was cut off")
+                write!(f, "its program is missing, for example after `strip` or a truncated copy")
             }
             Self::Damaged(why) => write!(f, "it is damaged: {why}"),
             Self::Newer(by) => {
-                write!(f, "it was built by pipec {by}, and this is the older {VERSION}")
+                write!(f, "it was built by pipec {by}, but this is the older {VERSION}")
             }
             Self::Older(by) => {
                 write!(f, "it was built by pipec {by}, whose programs pipec {VERSION} cannot read")
             }
-            Self::Unsound(why) => write!(f, "its program does not hold together: {why}"),
+            Self::Unsound(why) => write!(f, "its program is inconsistent: {why}"),
             Self::Unreadable(why) => f.write_str(why),
         }
     }
@@ -101,14 +101,16 @@ impl Refusal {
         Some(match self {
             Self::NotBuilt | Self::Unreadable(_) => return None,
             Self::Gone => {
-                "build it again with `pipec build`; strip `pipec` itself before, where it must be small"
+                "build it again with `pipec build`; to make it smaller, strip `pipec` itself first"
             }
             Self::Damaged(_) => "copy it again, or build it again with `pipec build`",
             Self::Newer(_) | Self::Older(_) => {
-                "run the file itself, which is its own pipec, or build it again from its text"
+                "run the file itself, which contains its own pipec, or build it again from the \
+                 source"
             }
             Self::Unsound(_) => {
-                "it was not made by `pipec build`, or by another pipec; build it again from its text"
+                "it was not made by `pipec build`, or by another pipec; build it again from the \
+                 source"
             }
         })
     }
@@ -151,7 +153,7 @@ impl Built {
             postcard::to_allocvec(self).map_err(|it| Refusal::Unsound(it.to_string()))?;
         if bytes.len() as u64 > CONTENT_MAX {
             let (len, most) = (bytes.len() >> 20, CONTENT_MAX >> 20);
-            return Err(Refusal::Unsound(format!("it has {len} MiB, and at most {most} fit")));
+            return Err(Refusal::Unsound(format!("it has {len} MiB, but the limit is {most}")));
         }
         let footer = Footer::of(&bytes);
         bytes.extend(footer.bytes());
@@ -196,7 +198,7 @@ impl Built {
             // checksum of both.
             Some(code) if is_running => Prepared::Own(unsafe { OwnCode::new(code) }),
             Some(code) => {
-                let why = "another executable is running, which trusts its own code alone";
+                let why = "another executable is running, which uses only its own code";
                 Prepared::Foreign { cpu: code.cpu, why: why.to_owned() }
             }
         };
@@ -232,19 +234,19 @@ impl Built {
         let estimate = &optimised.estimate;
         let n_steps = optimised.plan.ops.len();
         if estimate.steps.len() != n_steps || estimate.bottleneck >= n_steps {
-            return Err("its estimate is that of another program".into());
+            return Err("its estimate belongs to another program".into());
         }
         if files.is_empty() || u16::try_from(files.len()).is_err() {
             return Err(format!("it has {} texts", files.len()));
         }
         if optimised.plan.ops[optimised.plan.root].output != program.output {
-            return Err("its plan is that of another program".into());
+            return Err("its plan belongs to another program".into());
         }
         match &self.compiled.lock {
             Some(lock) if !lock.is_of(&self.compiled) => {
-                Err("its lock is that of another program".into())
+                Err("its lock file belongs to another program".into())
             }
-            Some(lock) => lock.flaw().map_or(Ok(()), |it| Err(format!("its lock has {it}"))),
+            Some(lock) => lock.flaw().map_or(Ok(()), |it| Err(format!("its lock file has {it}"))),
             None => Ok(()),
         }
     }
@@ -321,7 +323,7 @@ fn is_executable(file: &mut File) -> io::Result<bool> {
 }
 
 fn unreadable(error: io::Error) -> Refusal {
-    Refusal::Unreadable(format!("it cannot be read: {error}"))
+    Refusal::Unreadable(format!("cannot be read: {error}"))
 }
 
 #[cfg(test)]

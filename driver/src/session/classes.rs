@@ -190,14 +190,14 @@ pub(crate) fn shown(names: &[String]) -> String {
 
 /// The names in a file: one on each line, blank lines at its end left aside.
 pub(crate) fn names(path: &str) -> Result<Vec<String>, String> {
-    let help = "write one name on each line, in the order of their numbers";
+    let help = "write one name per line, in the order of the labels";
     let text = read_text(Path::new(path))
-        .map_err(|why| format!("the classes in `{path}` cannot be read: {why}; {help}"))?;
+        .map_err(|why| format!("cannot read the classes in `{path}`: {why}; {help}"))?;
     let text = text.trim_start_matches('\u{feff}').trim_end();
     let names: Vec<String> = text.lines().map(|it| it.trim().to_owned()).collect();
     match names.iter().position(String::is_empty) {
         Some(line) => Err(format!(
-            "line {} of `{path}` is empty, and every line is a class; {help}",
+            "line {} of `{path}` is empty, but every line is a class; {help}",
             line + 1
         )),
         None if names.is_empty() => Err(format!("`{path}` is empty; {help}")),

@@ -59,6 +59,9 @@ impl ForeignFunction for Nobody {
         _: &[Tensor<'_>],
         _: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        Err(Fault::new("foreign", "nothing is called where a program is only looked at"))
+        Err(Fault::new(
+            "foreign",
+            "Python functions are not called when a program is only inspected",
+        ))
     }
 }

@@ -271,7 +271,8 @@ impl Host {
         let io = |detail| Failure::Io { path: path.display().to_string(), detail };
         let text = safe_file::text(path, BYTES_MAX).map_err(|error| {
             io(format!(
-                "this host file cannot be read: {error}; name another one, or make it with `pipec calibrate`"
+                "cannot read this host file: {error}; use another one, or create it with `pipec \
+                 calibrate`"
             ))
         })?;
         Self::parse(&text).map_err(io)
@@ -379,7 +380,9 @@ pub fn default_file() -> Result<PathBuf, Failure> {
     let config = || configured().or_else(|| set("HOME").map(|it| it.join(".config")));
     named().or_else(|| config().map(|it| it.join("pipec/host.toml"))).ok_or_else(|| Failure::Io {
         path: "~/.config/pipec/host.toml".to_owned(),
-        detail: "there is no home folder to keep the host file in: name a file with `--out`, or set PIPEC_HOST to one".to_owned(),
+        detail: "there is no home folder for the host file: name a file with `--out`, or set \
+                 PIPEC_HOST to one"
+            .to_owned(),
     })
 }
 

@@ -63,7 +63,8 @@ fn no_such_value(name: &str, found: &[Candidate]) -> Failure {
     let names: Vec<String> = found.iter().map(|it| format!("`{}`", it.value_name())).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     Failure::Program(format!(
-        "the lock names `{name}`, and no value of this pipeline is called so: there are {names}; correct it in the lock, or tune again"
+        "the lock file names `{name}`, which is not a value of this pipeline: the values are \
+         {names}; correct the lock file, or run `pipec tune` again"
     ))
 }
 

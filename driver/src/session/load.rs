@@ -284,8 +284,8 @@ pub fn read_main(path: &Path, reach: Reach) -> Result<String, Unreadable> {
     let unreadable = |why: String, help| Unreadable { path: path.display().to_string(), why, help };
     let leads_out = || path.is_symlink() && !resolved(path).starts_with(project_of(path));
     if reach == Reach::Project && leads_out() {
-        let help = "name the file that it leads to, or add `--allow-outside`";
-        let why = "it is a link that leads out of its project";
+        let help = "name its target, or add `--allow-outside`";
+        let why = "it is a link to a file outside of the project";
         return Err(unreadable(why.to_owned(), Some(help.to_owned())));
     }
     read_text(path).map_err(|why| {
@@ -315,7 +315,7 @@ fn identity(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-const NOT_THERE: &str = "it is not there";
+const NOT_THERE: &str = "file not found";
 
 /// The text of a program's file, or why it is none.
 pub fn read_text(path: &Path) -> Result<String, String> {
@@ -328,7 +328,8 @@ pub fn text(from: impl io::Read) -> Result<String, String> {
     io::Read::read_to_end(&mut io::Read::take(from, SOURCE_MAX as u64 + 1), &mut bytes)
         .map_err(|it| reason(&it))?;
     if bytes.iter().take(BINARY_WITHIN).any(|it| *it == 0) {
-        return Err("it is binary: neither the text of a program nor a built file".to_owned());
+        return Err("it is a binary file, neither the source of a program nor a built executable"
+            .to_owned());
     }
     if bytes.len() > SOURCE_MAX {
         return Err(format!("it has more than {} MiB", SOURCE_MAX >> 20));
@@ -340,14 +341,14 @@ pub fn text(from: impl io::Read) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|it| {
         let at = it.utf8_error().valid_up_to() + if marked { 3 } else { 0 };
-        format!("it is no text in UTF-8 (byte {at})")
+        format!("it is not valid UTF-8 (byte {at})")
     })
 }
 
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => NOT_THERE.to_owned(),
-        io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
         _ => error.to_string(),
     }
@@ -357,7 +358,7 @@ fn reason(error: &io::Error) -> String {
 fn beside(path: &Path) -> String {
     let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else {
-        return format!("there is no folder `{}`", folder.display());
+        return format!("cannot find the folder `{}`", folder.display());
     };
     let mut names: Vec<String> = entries
         .flatten()
@@ -372,8 +373,8 @@ fn beside(path: &Path) -> String {
     let more = if names.len() > NAMES_MAX { ", …" } else { "" };
     let shown: Vec<String> = names.iter().take(NAMES_MAX).map(|it| format!("`{it}`")).collect();
     match shown.as_slice() {
-        [] => format!("{place} holds no `.pipe` file"),
-        _ => format!("{place} holds {}{more}", shown.join(", ")),
+        [] => format!("{place} contains no `.pipe` file"),
+        _ => format!("{place} contains {}{more}", shown.join(", ")),
     }
 }
 
@@ -434,7 +435,7 @@ mod tests {
         let messages = folder.messages();
         let codes: Vec<_> = messages.iter().map(|it| (it.0, it.1)).collect();
         assert_eq!(codes, [(1, "PC0203"), (0, "PC0201"), (0, "PC0202")]);
-        assert!(messages[1].2.ends_with("holds `a.pipe`, `main.pipe`"), "{messages:?}");
+        assert!(messages[1].2.ends_with("contains `a.pipe`, `main.pipe`"), "{messages:?}");
     }
 
     #[test]
@@ -472,12 +473,12 @@ mod tests {
     fn a_missing_or_huge_main_file_is_no_program() {
         let folder = Folder::new("main", &[("huge.pipe", &"#".repeat(SOURCE_MAX + 1))]);
         let read = |name: &str| Loaded::read(&folder.0.join(name)).unwrap_err();
-        assert_eq!(read("main.pipe").why, "it is not there");
-        assert!(read("main.pipe").help.unwrap().ends_with("holds `huge.pipe`"));
+        assert_eq!(read("main.pipe").why, "file not found");
+        assert!(read("main.pipe").help.unwrap().ends_with("contains `huge.pipe`"));
         assert_eq!(read("huge.pipe").why, "it has more than 1 MiB");
         assert_eq!(
             read("no/such.pipe").help.unwrap(),
-            format!("there is no folder `{}`", folder.0.join("no").display())
+            format!("cannot find the folder `{}`", folder.0.join("no").display())
         );
     }
 }

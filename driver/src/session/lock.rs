@@ -88,7 +88,7 @@ impl Lock {
     /// It cannot be read, is no lock, or one of a newer pipec.
     pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
-        let what = What { name: "lock", format: FORMAT, made_by: "pipec tune" };
+        let what = What { name: "lock file", format: FORMAT, made_by: "pipec tune" };
         let text = match safe_file::text(path, BYTES_MAX) {
             Ok(text) => text,
             Err(it) if it.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -111,7 +111,7 @@ impl Lock {
         let mut lock = Self::read(path)?.unwrap_or_else(Self::empty);
         lock.pipeline.insert(name.to_owned(), chosen);
         let text = lock.text();
-        whole::write(path, "the lock", &mut |out| out.write_all(text.as_bytes()))
+        whole::write(path, "the lock file", &mut |out| out.write_all(text.as_bytes()))
     }
 
     /// A lock that says nothing yet.
@@ -123,7 +123,7 @@ impl Lock {
     /// The file: one thing a line, each with what it is.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "# What `pipec tune` has chosen. Change what you like: `run` and `build` heed it.\n\
+            "# Written by `pipec tune` and used by `run` and `build`. It may be edited by hand.\n\
              format = {FORMAT}\n"
         );
         for (name, it) in &self.pipeline {
@@ -156,7 +156,7 @@ impl Chosen {
     pub(crate) fn flaw(&self) -> Option<String> {
         let (least, most) = (WORKERS.start(), WORKERS.end());
         (!WORKERS.contains(&self.workers))
-            .then(|| format!("{} workers: it needs {least} to {most}", self.workers))
+            .then(|| format!("{} workers, expected {least} to {most}", self.workers))
     }
 
     fn write(&self, name: &str, text: &mut String) {
@@ -165,17 +165,19 @@ impl Chosen {
         let name = quoted(name);
         let _ = write!(
             text,
-            "\n[pipeline.{name}]\n\
-             plan = {}  # what is computed; another program needs another lock\n\
-             workers = {}  # threads that compute, on the `cores` below\n\
-             keep = [{}]  # values kept in memory from epoch to epoch\n\
-             forbid = [{}]  # values never kept\n\
-             \n[pipeline.{name}.found]  # for people; but for `cores`, nothing follows from it\n\
-             cores = {cores}  # on another number of them, `run` takes as many workers as there are cores; 0 is any\n\
+            "\n\
+             [pipeline.{name}]\n\
+             plan = {}  # identifies the program that this is for\n\
+             workers = {}  # worker threads, on the `cores` below\n\
+             keep = [{}]  # values cached in memory from epoch to epoch\n\
+             forbid = [{}]  # values never cached\n\n\
+             [pipeline.{name}.found]  # for information; only `cores` is used\n\
+             cores = {cores}  # with another number of cores, `run` uses one worker per core; 0 \
+             means any\n\
              records_per_second = {records_per_second:.1}\n\
              predicted = {predicted:.1}\n\
-             bottleneck = {}\n\
-             \n[pipeline.{name}.found.costs_us]  # CPU time of a record, in microseconds\n",
+             bottleneck = {}\n\n\
+             [pipeline.{name}.found.costs_us]  # CPU time of a record, in microseconds\n",
             quoted(&self.plan),
             self.workers,
             list(&self.keep),
@@ -214,7 +216,7 @@ mod tests {
             ("format = 2\nnot_known_yet = 1", "newer"),
             ("format = 1\n\nworkers 3", "line 3"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 70000", "70000 workers"),
-            ("format = 1\nworker = 3", "no key `worker`"),
+            ("format = 1\nworker = 3", "unknown key `worker`"),
             ("format = 1\n[pipeline.p]\nplan = \"\"\nworkers = 0", "0 workers"),
         ] {
             fs::write(&path, wrong).unwrap();

@@ -59,7 +59,7 @@ pub struct Profile {
 /// Bytes of a profile at the most: it holds a program.
 const BYTES_MAX: u64 = 64 << 20;
 /// What helps where a profile cannot be used.
-const REMEDY: &str = "make one with `pipec profile -o FILE`";
+const REMEDY: &str = "create one with `pipec profile -o FILE`";
 
 /// What can be measured, in nanoseconds or less: sums of such figures are numbers.
 const FIGURES: RangeInclusive<f64> = 0.0..=1e24;
@@ -156,24 +156,24 @@ impl Profile {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let fail = |detail: String| Failure::Io { path: path.display().to_string(), detail };
         let text = safe_file::text(path, BYTES_MAX)
-            .map_err(|it| fail(format!("this profile cannot be read: {it}; {REMEDY}")))?;
+            .map_err(|it| fail(format!("cannot read this profile: {it}; {REMEDY}")))?;
         let wrong = |it: serde_json::Error| {
-            fail(format!("it is no profile, or damaged: {}; {REMEDY}", damaged(&it)))
+            fail(format!("it is damaged, or not a profile: {}; {REMEDY}", damaged(&it)))
         };
         // First its form: a newer one may have other keys.
         let Head { format } = serde_json::from_str(&text).map_err(wrong)?;
         if format != FORMAT {
             return Err(fail(format!(
-                "its form is {format}, and this pipec reads form {FORMAT}; {REMEDY}"
+                "its format is {format}, but this pipec reads format {FORMAT}; {REMEDY}"
             )));
         }
         let profile: Self = serde_json::from_str(&text).map_err(wrong)?;
         let own = [profile.seconds, profile.stalled_seconds];
         let wrong = profile.measured.figures().chain(own).find(|it| !FIGURES.contains(it));
         match wrong {
-            Some(it) => {
-                Err(fail(format!("it is no profile: nothing that is measured is {it:e}; {REMEDY}")))
-            }
+            Some(it) => Err(fail(format!(
+                "it is not a profile: it contains the invalid value {it:e}; {REMEDY}"
+            ))),
             None => Ok(profile),
         }
     }

@@ -82,10 +82,8 @@ impl Ours {
         }
         match self.is(path) {
             Ok(true) => Ok(()),
-            Ok(false) => {
-                taken(format!("holds something else than {}, and is not overwritten", self.name()))
-            }
-            Err(error) => taken(format!("is there and cannot be read ({error})")),
+            Ok(false) => taken(format!("is not {} and will not be overwritten", self.name())),
+            Err(error) => taken(format!("exists, but cannot be read ({error})")),
         }
     }
 
@@ -94,9 +92,9 @@ impl Ours {
             Self::Profile => "a profile",
             Self::Page => "a page of `pipec explain`",
             Self::Sheet => "a sheet of `pipec peek`",
-            Self::Records => "records that have failed",
+            Self::Records => "a list of failed records",
             Self::Host => "a host file",
-            Self::Executable => "an executable that `pipec build` has made",
+            Self::Executable => "an executable made by `pipec build`",
         }
     }
 
@@ -159,7 +157,7 @@ mod tests {
             for text in ["edition 2026\n", "{\"text\": \"a data set\"}\n", "\u{89}PNG", "x"] {
                 fs::write(&path, text).unwrap();
                 let taken = kind.may_replace(&path).unwrap_err();
-                assert!(taken.why.contains("file` holds something else than "), "{taken:?}");
+                assert!(taken.why.contains("file` is not "), "{taken:?}");
             }
             for (of, text) in &all {
                 fs::write(&path, text).unwrap();

@@ -315,14 +315,15 @@ impl Consumer<'_> {
         let fills = self.program.batched && !self.program.deal.keeps_tail;
         if failed > 0 {
             let failed = things(failed, "record", "records");
-            let rest = if fills { "too few are left to fill a batch" } else { "none is left" };
+            let rest = if fills { "too few remain to fill a batch" } else { "none remains" };
             return format!("{failed} failed, and {rest}: `pipec scan` lists each with its reason");
         }
         let why = match fills {
             true => {
-                "fewer records reached `batch` than a batch has: make batches smaller, or say `tail: keep`"
+                "fewer records reached `batch` than its size: make batches smaller, or use `tail: \
+                 keep`"
             }
-            false => "the sources are empty, or every record was left out",
+            false => "the sources are empty, or every record was dropped",
         };
         why.to_owned()
     }

@@ -115,8 +115,8 @@ fn make(request: &Request, progress: &mut dyn FnMut(&SampleProgress)) -> Result<
     made.map_err(|error| Failure::Io {
         path: folder.display().to_string(),
         detail: format!(
-            "the sample set cannot be made: {error}; set XDG_CACHE_HOME to a folder that has room, \
-             and may be written"
+            "cannot generate the sample set: {error}; set XDG_CACHE_HOME to a writable folder \
+             with enough space"
         ),
     })?;
     Ok(folder)
@@ -132,7 +132,7 @@ pub fn cache_folder() -> Result<PathBuf, Failure> {
     let cache = cache.or_else(|| set("HOME").map(|it| it.join(".cache")));
     cache.map(|it| it.join("pipec")).ok_or_else(|| Failure::Io {
         path: "~/.cache/pipec".to_owned(),
-        detail: "there is no home folder to keep sample sets in: set XDG_CACHE_HOME to a folder"
+        detail: "there is no home folder for sample sets: set XDG_CACHE_HOME to a folder"
             .to_owned(),
     })
 }
@@ -141,7 +141,7 @@ pub fn cache_folder() -> Result<PathBuf, Failure> {
 fn escaped(folder: &Path) -> Result<String, Failure> {
     let text = folder.to_str().ok_or_else(|| Failure::Io {
         path: folder.display().to_string(),
-        detail: "its name is no text in UTF-8: set XDG_CACHE_HOME to another folder".to_owned(),
+        detail: "its name is not valid UTF-8: set XDG_CACHE_HOME to another folder".to_owned(),
     })?;
     let mut escaped = String::with_capacity(text.len());
     for it in text.chars() {

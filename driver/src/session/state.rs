@@ -61,7 +61,7 @@ impl StateLock {
 
     /// Puts a line in place of what the file holds.
     fn replace(&mut self, path: &Path, line: &[u8]) -> Result<(), Failure> {
-        let unwritable = |it| whole::failure(path, "the checkpoint cannot be written", &it);
+        let unwritable = |it| whole::failure(path, "cannot write the checkpoint", &it);
         // Another run may have begun the file since.
         if self.0.is_none() && safe_file::open(path).is_ok_and(|it| is_locked(&it)) {
             return Err(in_use(path));
@@ -87,8 +87,8 @@ pub(crate) fn is_locked(file: &File) -> bool {
 fn in_use(path: &Path) -> Failure {
     Failure::Io {
         path: path.display().to_string(),
-        detail: "another run keeps its state there; wait until it has ended, or name another file \
-                 (each rank needs its own)"
+        detail: "another run is using this checkpoint file; wait until it has ended, or name \
+                 another file (each rank needs its own)"
             .to_owned(),
     }
 }
@@ -160,20 +160,20 @@ impl State {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
         let refused = |why: &str| Err(Failure::State(why.to_owned()));
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(bytes) else {
-            return refused("it is no state of a run, or was broken off");
+            return refused("it is not a checkpoint, or it is truncated");
         };
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(format) if format > u64::from(FORMAT) => {
-                return refused("a newer pipec has written it: go on with that one");
+                return refused("it was written by a newer pipec: resume with that version");
             }
             Some(_) => {}
-            None => return refused("it is no state of a run"),
+            None => return refused("it is not a checkpoint"),
         }
         let Ok(state) = serde_json::from_value::<Self>(value) else {
             return refused("it is damaged");
         };
         if state.check != state.checksum() {
-            return refused("it is damaged: its checksum is another one");
+            return refused("it is damaged: its checksum does not match");
         }
         Ok(state)
     }
@@ -186,8 +186,8 @@ impl State {
         let unreadable = |it: io::Error| Failure::Io {
             path: path.display().to_string(),
             detail: format!(
-                "the checkpoint cannot be read: {it}; check its permissions, or start again with another \
-                 checkpoint file"
+                "cannot read the checkpoint: {it}; check its permissions, or start again with \
+                 another checkpoint file"
             ),
         };
         let bytes = match safe_file::read(path, BYTES_MAX) {
@@ -219,7 +219,8 @@ impl State {
         }
         let (then, now) = (share(self.share), share(share_of(rank)));
         Err(Failure::State(format!(
-            "the checkpoint is of {then}, and this is {now}: each rank needs a checkpoint file of its own"
+            "the checkpoint was written by {then}, but this is {now}: each rank needs its own \
+             checkpoint file"
         )))
     }
 
@@ -230,8 +231,8 @@ impl State {
         let begun = self.epoch.saturating_add(u32::from(is_begun));
         let too_few = |asked: String, least: String| {
             Err(Failure::State(format!(
-                "it has {} already, in {}, and `{asked}` ends before that; give at least `{least}`, or \
-                 start again with another checkpoint file and another folder",
+                "it already has {} in {}, but `{asked}` ends before that; use at least `{least}`, \
+                 or start again with another checkpoint file and another folder",
                 things(self.outputs, "output", "outputs"),
                 things(u64::from(begun), "epoch", "epochs"),
             )))
@@ -355,7 +356,9 @@ impl Identity {
         let here = self.here();
         if state.pipeline != here.pipeline {
             let (then, now) = (&state.pipeline, &here.pipeline);
-            return changed(format!("it is of the pipeline `{then}`, and this is `{now}`"));
+            return changed(format!(
+                "it was written by the pipeline `{then}`, but this is `{now}`"
+            ));
         }
         self.check_classes(state)?;
         if state.plan != here.plan {
@@ -364,11 +367,11 @@ impl Identity {
         if state.seed != here.seed {
             let (then, now) = (state.seed, here.seed);
             return changed(format!(
-                "it was made with the seed {then}, and this run has {now}: give the same one"
+                "it was written with seed {then}, but this run has seed {now}: use the same seed"
             ));
         }
         if state.structure != here.structure {
-            return changed("the plan was rewritten in another way than it is here".to_owned());
+            return changed("the plan was optimized differently".to_owned());
         }
         Position::from_numbers(state.epoch, &state.position)
     }
@@ -385,19 +388,19 @@ impl Identity {
         if then.len() != self.steps.len() {
             let (then, now) = (then.len(), self.steps.len());
             let steps = if then == 0 || now > STEPS_MAX {
-                "its steps are others".to_owned()
+                "its steps are different".to_owned()
             } else {
-                format!("it had {}, and now has {now}", things(then as u64, "step", "steps"))
+                format!("it had {} and now has {now}", things(then as u64, "step", "steps"))
             };
-            return format!("the pipeline was changed since: {steps}; {cure}");
+            return format!("the pipeline has changed since: {steps}; {cure}");
         }
         let now = self.steps.iter().map(|it| format!("{:08x}", it.1));
         let differ =
             now.zip(then).zip(&self.steps).filter(|((now, then), _)| now.as_bytes() != *then);
         let names: Vec<_> = differ.map(|(_, it)| format!("`{}`", it.0)).collect();
         match names.as_slice() {
-            [] => format!("the pipeline was changed since; {cure}"),
-            names => format!("the pipeline was changed since, in {}; {cure}", names.join(", ")),
+            [] => format!("the pipeline has changed since; {cure}"),
+            names => format!("the pipeline has changed since, in {}; {cure}", names.join(", ")),
         }
     }
 }
@@ -420,15 +423,13 @@ fn changed_classes(then: &str, now: &str, classes: &[Classes]) -> String {
     let names: Vec<_> = classes.iter().map(|it| classes::shown(&it.names)).collect();
     let names = names.join("; ");
     let what = if then == now {
-        format!(
-            "there were {then}, and now are as many of other names or in another order: {names}"
-        )
+        format!("there are still {then}, but with other names or in another order: {names}")
     } else {
-        format!("there were {then}, and now are {now}: {names}")
+        format!("there were {then}, now there are {now}: {names}")
     };
     format!(
-        "the classes of its labels are others: {what}; bring them back as they were (`classes:` of \
-         `class_of` fixes them), or start again with another checkpoint file"
+        "the classes of its labels have changed: {what}; restore them (`classes:` of `class_of` \
+         fixes them), or start again with another checkpoint file"
     )
 }
 
@@ -440,7 +441,7 @@ fn share_of(rank: Rank) -> Option<(u32, u32)> {
 fn share(of: Option<(u32, u32)>) -> String {
     match of {
         Some((rank, world)) => format!("`--rank {rank} --world-size {world}`"),
-        None => "a run alone".to_owned(),
+        None => "a run without ranks".to_owned(),
     }
 }
 
@@ -448,11 +449,11 @@ fn share(of: Option<(u32, u32)>) -> String {
 fn changed_inputs(then: &State, now: &State) -> String {
     let amount =
         |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), count(it.bytes));
-    let cure = "bring the data back as they were, or start again with another checkpoint file";
+    let cure = "restore the data, or start again with another checkpoint file";
     if (then.files, then.bytes) == (now.files, now.bytes) {
-        return format!("files were renamed or changed since ({}); {cure}", amount(now));
+        return format!("files have been renamed or changed since ({}); {cure}", amount(now));
     }
-    format!("the inputs were {}, and now are {}; {cure}", amount(then), amount(now))
+    format!("the inputs were {} and now are {}; {cure}", amount(then), amount(now))
 }
 
 /// Says which file it is about.

@@ -111,7 +111,7 @@ impl DiskOptions {
         let opened = self.opened(about, table_bytes, &mut notes);
         if let Err(error) = &opened {
             let (function, folder) = (&about.function, self.folder.display());
-            notes.push(format!("`{function}` is not kept in `{folder}`: {error}"));
+            notes.push(format!("`{function}` is not cached in `{folder}`: {error}"));
         }
         Opened { store: opened.ok(), notes }
     }
@@ -130,10 +130,10 @@ impl DiskOptions {
             notes.extend(changed(&self.folder, about));
             fs::create_dir_all(&place)?;
             if !safe_file::is_real_folder(&place) {
-                return Err(io::Error::other(format!("`{address}` is a link there")));
+                return Err(io::Error::other(format!("`{address}` is a link")));
             }
             if folder_bytes(&self.folder) + ABOUT_BYTES > self.limit {
-                return Err(io::Error::other("the room that it may take is used up"));
+                return Err(io::Error::other("the size limit is reached"));
             }
             about.write(&place).map_err(|it| io::Error::other(it.to_string()))?;
         }
@@ -176,7 +176,7 @@ impl About {
     }
 
     fn write(&self, place: &Path) -> Result<(), Failure> {
-        whole::write(&place.join(ABOUT), "what it is about", &mut |out| {
+        whole::write(&place.join(ABOUT), "the description of the cache", &mut |out| {
             Ok(serde_json::to_writer_pretty(out, self)?)
         })
     }
@@ -192,15 +192,17 @@ impl About {
         let amount =
             |it: &Self| format!("{}, {} bytes", things(it.files, "file", "files"), it.bytes);
         if (self.format, &self.pipec) != (then.format, &then.pipec) {
-            return format!("pipec was changed: what is kept is of {}", then.pipec);
+            return format!("pipec has changed: the cached values were written by {}", then.pipec);
         }
         if self.computed != then.computed {
-            return "it is computed in another way: the pipeline or a parameter was changed"
+            return "it is computed differently: the pipeline or a parameter has changed"
                 .to_owned();
         }
         match (self.files, self.bytes) == (then.files, then.bytes) {
-            true => format!("inputs changed: files were written or renamed ({})", amount(self)),
-            false => format!("inputs changed: {}, and were {}", amount(self), amount(then)),
+            true => {
+                format!("inputs have changed: files were written or renamed ({})", amount(self))
+            }
+            false => format!("inputs have changed: now {}, before {}", amount(self), amount(then)),
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn write(
     content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     safe_file::write_synced(path, content)
-        .map_err(|error| failure(path, &format!("{what} cannot be written"), &error))
+        .map_err(|error| failure(path, &format!("cannot write {what}"), &error))
 }
 
 /// The same for one of many, which are brought to the disk together later.
@@ -43,24 +43,22 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// The failure that a file cannot be written, and what helps.
 pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    failure(path, "it cannot be written", error)
+    failure(path, "cannot be written", error)
 }
 
 /// What went wrong with a file that is written, and what helps.
 pub(crate) fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, or name a folder on another disk"
+            "free some space, or use a folder on another disk"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "name a folder that may be written"
+            "use a writable folder"
         }
-        io::ErrorKind::FileTooLarge => "raise the size that a file may have (`ulimit -f`)",
-        io::ErrorKind::NotFound => "see that the folder is there, and that nobody takes it away",
-        _ if os::is_too_many_open(error) => {
-            "raise the number of files that may be open (`ulimit -n`)"
-        }
-        _ => "see that the disk is there and sound, or name a folder on another one",
+        io::ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
+        io::ErrorKind::NotFound => "check that the folder exists and is not removed meanwhile",
+        _ if os::is_too_many_open(error) => "raise the limit of open files (`ulimit -n`)",
+        _ => "check that the disk is available and not damaged, or use a folder on another one",
     };
     Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}; {remedy}") }
 }

@@ -29,7 +29,8 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str, what: What) -> Result<T, St
     let head: Head = toml::from_str(text).map_err(|it| wrong(text, &it, what))?;
     if head.format == 0 || head.format > format {
         return Err(format!(
-            "this {name} is of form {}, this pipec knows forms up to {format}: use a newer pipec, or write it again with `{made_by}`",
+            "this {name} has format {}, but this pipec supports formats up to {format}: use a \
+             newer pipec, or write it again with `{made_by}`",
             head.format
         ));
     }
@@ -42,7 +43,8 @@ fn wrong(text: &str, error: &toml::de::Error, What { name, made_by, .. }: What) 
     let line = text.as_bytes()[..at].iter().filter(|it| **it == b'\n').count() + 1;
     let message = plain(error.message());
     format!(
-        "line {line} of this {name} is wrong: {message}; correct it, or write it again with `{made_by}`"
+        "line {line} of this {name} is invalid: {message}; correct it, or write it again with \
+         `{made_by}`"
     )
 }
 
@@ -50,7 +52,7 @@ fn wrong(text: &str, error: &toml::de::Error, What { name, made_by, .. }: What) 
 pub(crate) fn unreadable(error: &io::Error, What { name, made_by, .. }: What) -> String {
     match error.kind() {
         io::ErrorKind::InvalidData => {
-            format!("this {name} is not text in UTF-8; write it again with `{made_by}`")
+            format!("this {name} is not UTF-8 text; write it again with `{made_by}`")
         }
         _ => error.to_string(),
     }
@@ -60,7 +62,7 @@ pub(crate) fn unreadable(error: &io::Error, What { name, made_by, .. }: What) ->
 pub(crate) fn damaged(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     match error.classify() {
-        Category::Eof => "it is empty or cut off".to_owned(),
+        Category::Eof => "it is empty or truncated".to_owned(),
         Category::Syntax | Category::Io => format!("line {} is not JSON", error.line()),
         Category::Data => {
             let text = error.to_string();
@@ -80,7 +82,7 @@ fn plain(message: &str) -> String {
         message.strip_prefix("unknown field ").and_then(|it| it.split_once(", expected "))
     {
         let known = known.strip_prefix("one of ").unwrap_or(known);
-        return format!("there is no key {key}, only {}", known.replace(" or ", " and "));
+        return format!("unknown key {key}; the keys are {}", known.replace(" or ", " and "));
     }
     let of_type = ["invalid type: ", "invalid value: ", "invalid length "];
     let found = of_type.iter().find_map(|it| message.strip_prefix(it));
@@ -88,20 +90,20 @@ fn plain(message: &str) -> String {
         return message.to_owned();
     };
     let expected = match expected {
-        "a string" => "text in quotes",
+        "a string" => "a string",
         "a sequence" => "a list",
         "a boolean" => "`true` or `false`",
         "f32" | "f64" => "a number",
-        it if it.starts_with(['u', 'i']) && it[1..].parse::<u8>().is_ok() => "a whole number",
-        "usize" | "isize" => "a whole number",
-        it if it.starts_with("struct ") || it == "a map" => "keys and values",
+        it if it.starts_with(['u', 'i']) && it[1..].parse::<u8>().is_ok() => "an integer",
+        "usize" | "isize" => "an integer",
+        it if it.starts_with("struct ") || it == "a map" => "a table",
         it => it,
     };
-    let expected = match found.contains('-') && expected == "a whole number" {
-        true => "a whole number from 0",
+    let expected = match found.contains('-') && expected == "an integer" {
+        true => "a non-negative integer",
         false => expected,
     };
-    format!("{expected} belongs there, not {found}").replacen("values belongs", "values belong", 1)
+    format!("expected {expected}, found {found}")
 }
 
 /// A string in quotes. Those of JSON are ones of TOML, but for DEL, which TOML wants escaped.
@@ -118,26 +120,29 @@ mod tests {
     fn messages_of_serde_are_told_without_types() {
         for (message, told) in [
             ("missing field `plan`", "`plan` is missing"),
-            ("unknown field `a`, expected `b` or `c`", "there is no key `a`, only `b` and `c`"),
-            ("unknown field `a`, expected one of `b`, `c`", "there is no key `a`, only `b`, `c`"),
+            ("unknown field `a`, expected `b` or `c`", "unknown key `a`; the keys are `b` and `c`"),
+            (
+                "unknown field `a`, expected one of `b`, `c`",
+                "unknown key `a`; the keys are `b`, `c`",
+            ),
             (
                 "invalid type: integer `3`, expected a string",
-                "text in quotes belongs there, not integer `3`",
+                "expected a string, found integer `3`",
             ),
             (
                 "invalid value: integer `-3`, expected usize",
-                "a whole number from 0 belongs there, not integer `-3`",
+                "expected a non-negative integer, found integer `-3`",
             ),
             (
                 "invalid type: string \"x\", expected struct Chosen",
-                "keys and values belong there, not string \"x\"",
+                "expected a table, found string \"x\"",
             ),
             ("duplicate key", "duplicate key"),
         ] {
             assert_eq!(plain(message), told);
         }
         let wrong = |text| damaged(&serde_json::from_str::<Head>(text).map(|_| ()).unwrap_err());
-        assert_eq!(wrong("{\"format\":"), "it is empty or cut off");
+        assert_eq!(wrong("{\"format\":"), "it is empty or truncated");
         assert_eq!(wrong("{\"format\":\n1,}"), "line 2 is not JSON");
         assert_eq!(wrong("{}"), "line 1: `format` is missing");
     }

@@ -49,8 +49,8 @@ pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
     let mut own = own_executable().map_err(|it| no_copy(&it))?;
     let at = marker::find(&mut own, false).map_err(|it| no_copy(&it))?;
     let at = at.ok_or_else(|| {
-        NotMade::new("this executable has no place that says whether it was built".into())
-            .help("`pipec build` copies a pipec that is a program of its own, and was not packed")
+        NotMade::new("this executable has no marker for built programs".into())
+            .help("`pipec build` can only copy a standalone pipec that was not packed")
     })?;
     let write = |file: &mut File| -> io::Result<u64> {
         own.seek(SeekFrom::Start(0))?;
@@ -61,19 +61,19 @@ pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
         Ok(copied + trailer.len() as u64)
     };
     replaced(path, write).map_err(|it| {
-        let not_made = NotMade::new(format!("`{}` cannot be written: {it}", path.display()));
+        let not_made = NotMade::new(format!("cannot write `{}`: {it}", path.display()));
         match it.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                not_made.help("make room there, or name another place with `-o`")
+                not_made.help("free some space, or choose another path with `-o`")
             }
-            io::ErrorKind::NotFound => not_made.help("make its folder first"),
+            io::ErrorKind::NotFound => not_made.help("create its folder first"),
             _ => not_made,
         }
     })
 }
 
 fn no_copy(error: &io::Error) -> NotMade {
-    NotMade::new(format!("the running executable cannot be copied: {error}"))
+    NotMade::new(format!("cannot copy the running executable: {error}"))
 }
 
 /// Whether nothing of value is lost where `path` is written.
@@ -108,10 +108,7 @@ mod tests {
 
         fs::write(&path, "mine").unwrap();
         let refused = may_replace(&path).unwrap_err();
-        assert!(
-            refused.why.contains("something else than an executable that `pipec build` has made"),
-            "{refused}"
-        );
+        assert!(refused.why.contains("is not an executable made by `pipec build`"), "{refused}");
         assert!(may_replace(&folder).unwrap_err().why.ends_with("is a folder"));
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -172,7 +172,7 @@ pub fn step_named(compiled: &Compiled, name: &str) -> Result<String, (String, St
         }
         _ => {
             let found: Vec<&str> = found.into_iter().map(String::as_str).collect();
-            let message = format!("several steps are called `{name}`");
+            let message = format!("several steps are named `{name}`");
             Err((message, format!("they are {}", found.join(", "))))
         }
     }

@@ -129,10 +129,10 @@ fn nothing_came(program: &Program) -> Failure {
     let name = &program.name;
     Failure::Program(match program.batched {
         true => format!(
-            "`{name}` gives no batch in an epoch, so there is nothing to measure: make its batches smaller, or say \
-             `tail: keep`"
+            "`{name}` has no batches in an epoch, so there is nothing to measure: make its \
+             batches smaller, or use `tail: keep`"
         ),
-        false => format!("`{name}` gives no record in an epoch, so there is nothing to measure"),
+        false => format!("`{name}` has no records in an epoch, so there is nothing to measure"),
     })
 }
 

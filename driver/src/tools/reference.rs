@@ -169,7 +169,7 @@ fn cost(it: &Cost) -> String {
     let prices =
         [("call", it.ns_call), ("byte read", it.ns_byte_in), ("byte written", it.ns_byte_out)];
     let charged = prices.into_iter().filter(|it| it.1 > 0.0);
-    let parts: Vec<String> = charged.map(|(what, ns)| format!("{} a {what}", time(ns))).collect();
+    let parts: Vec<String> = charged.map(|(what, ns)| format!("{} per {what}", time(ns))).collect();
     if parts.is_empty() { "nothing".to_owned() } else { format!("~{}", parts.join(", ~")) }
 }
 
@@ -198,9 +198,9 @@ mod tests {
         assert_eq!(topics_of("center_crop"), ["Functions: image"]);
         assert_eq!(topics_of("concat"), ["Operators", "Functions: tensor"]);
         assert_eq!(topics_of("files"), ["Sources"]);
-        assert_eq!(topics_of("skip"), ["Operators", "Words of the language"]);
+        assert_eq!(topics_of("skip"), ["Operators", "Keywords of the language"]);
         assert_eq!(topics_of("f32"), ["Functions: tensor", "Types"]);
-        assert_eq!(topics_of("where"), ["Words of the language"]);
+        assert_eq!(topics_of("where"), ["Keywords of the language"]);
         assert!(matches!(find("pc0107"), Found::Code(it) if it.name == "unknown-function"));
         assert!(matches!(find("num_workers"), Found::Foreign(_)));
         assert!(matches!(find("drop_last"), Found::Foreign(it) if it[0].from == "PyTorch"));

@@ -147,7 +147,8 @@ impl Scanning<'_> {
             }
         }
         if found.faults.records > 0 && !zipped(&self.plan).is_empty() {
-            let why = "a stream of `zip` has records that fail: what comes after was not looked at";
+            let why =
+                "a stream of `zip` has records that fail: the steps after it were not scanned";
             found.unseen = Some(why.to_owned());
             return Ok(found);
         }

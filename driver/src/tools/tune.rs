@@ -183,7 +183,7 @@ fn explained(
         ..Circumstances::default()
     };
     let explanation = compiled.explanation(compiled.view(&circumstances, sample)?);
-    let none = || Failure::Program("its steps are no tree, a bug of pipec".to_owned());
+    let none = || Failure::Program("its steps are not a tree; this is a bug in pipec".to_owned());
     let outlook = explanation.outlook.clone().ok_or_else(none)?;
     Ok((explanation, outlook))
 }

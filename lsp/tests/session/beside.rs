@@ -72,14 +72,14 @@ fn a_choice_is_pinned_and_unpinned_in_the_lock() {
     let folder = Folder::new("pins");
     let mut client = Client::begun();
     let uri = folder.opened(&mut client);
-    let never = action(&mut client, &format!("Pin in the lock: never keep `{VALUE}`"));
+    let never = action(&mut client, &format!("Pin in the lock file: never cache `{VALUE}`"));
     let text = applied(&folder, &never);
     assert!(text.contains(&format!("forbid = [\"{VALUE}\"]")), "{text}");
     client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
     let free = action(&mut client, &format!("Unpin `{VALUE}` in the lock"));
     assert!(!applied(&folder, &free).contains(VALUE));
     client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
-    let keep = action(&mut client, &format!("Pin in the lock: keep `{VALUE}`"));
+    let keep = action(&mut client, &format!("Pin in the lock file: cache `{VALUE}`"));
     let text = applied(&folder, &keep);
     assert!(text.contains(&format!("keep = [\"{VALUE}\"]")), "{text}");
 }

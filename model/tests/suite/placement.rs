@@ -65,7 +65,7 @@ fn every_place_is_told_with_a_reason() {
         memory.unwrap().outcome.as_ref().err().map(ToString::to_string)
     };
     assert_eq!(why(0), None);
-    assert_eq!(why(1).unwrap(), "840 GB do not fit into 270 GB");
+    assert_eq!(why(1).unwrap(), "840 GB does not fit into 270 GB");
     assert_eq!(why(2).unwrap(), "`augment` draws random numbers");
     let disks = choice.considered.iter().filter(|it| it.tier == Tier::Disk);
     assert!(disks.take(2).all(|it| it.outcome == Err(Rejected::NoRoom)));
@@ -77,8 +77,8 @@ fn what_varies_cuts_everything_after_it() {
     for (varies, told) in [
         (Varies::Random, "draws random numbers"),
         (Varies::Clock, "reads the clock"),
-        (Varies::Unrepeatable, "may give other records each time"),
-        (Varies::Reorders, "gives another order each epoch"),
+        (Varies::Unrepeatable, "may return other records each time"),
+        (Varies::Reorders, "changes the order each epoch"),
     ] {
         let rows = [quiet("a"), ("b", 1.0, 10.0, Some(varies)), quiet("c"), quiet("d"), quiet("e")];
         let found = candidates(&chain(&rows));

@@ -6,15 +6,14 @@ use std::time::Duration;
 
 /// `name=value`.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("it is written `name=value`")?;
+    let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
     if name.is_empty() {
-        return Err("there is no name before the `=`".to_owned());
+        return Err("expected a name before the `=`".to_owned());
     }
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// A whole number of a range, with one that a person might mean: `--limit 0` says what is wanted, not what the parser
-/// of numbers thinks.
+/// An integer in a range, with an example: `--limit 0` says what is expected, not what the parser of numbers thinks.
 pub(super) fn whole<T>(
     least: T,
     most: T,
@@ -33,11 +32,11 @@ where
             // The largest that a type holds says nothing.
             let range = match high <= 1 << 20 {
                 true => format!("from {} to {}", count(low), count(high)),
-                false if low == 0 => "from 0 on".to_owned(),
+                false if low == 0 => "of at least 0".to_owned(),
                 false => format!("of at least {}", count(low)),
             };
             format!(
-                "it is a whole number {range}, such as {}",
+                "expected an integer {range}, such as {}",
                 count(example.into()).replace(',', "_")
             )
         })
@@ -54,14 +53,15 @@ pub(super) fn changes(text: &str) -> Result<Changes, String> {
 
 /// A time: a number of seconds, or one with its unit.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "it is a time, such as 500ms, 10s or 2min; a plain number is in seconds";
+    const WANTED: &str =
+        "expected a duration, such as 500ms, 10s or 2min; a plain number is in seconds";
     let seconds = plain(text).or_else(|| what_if::seconds(text)).ok_or(WANTED)?;
     Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
 }
 
 /// A time that says its unit: where days are usual, a plain number in seconds would be a trap.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "it is a number with a unit, such as 90min, 12h or 30d";
+    const WANTED: &str = "expected a number with a unit, such as 90min, 12h or 30d";
     let seconds = what_if::seconds(text).ok_or(WANTED)?;
     Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
 }
@@ -69,7 +69,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 /// Bytes in a second.
 pub(super) fn speed(text: &str) -> Result<u64, String> {
     let wanted =
-        || "it is a size for each second, such as 50MB/s; a plain number is in bytes".to_owned();
+        || "expected a size per second, such as 50MB/s; a plain number is in bytes".to_owned();
     let bytes = text.strip_suffix("/s").unwrap_or(text);
     size(bytes.trim_end()).map_err(|_| wanted())
 }
@@ -86,7 +86,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     // 0.6 can only be 60%; 60 could be meant in either way.
     let share = percent.map(|it| it / 100.0).or_else(|| plain(text).filter(|it| *it < 1.0));
     let share = share.filter(|it| *it >= 0.01 && *it <= 1.0);
-    share.ok_or_else(|| "it is a number from 1% to 100%, such as 60%".to_owned())
+    share.ok_or_else(|| "expected a number from 1% to 100%, such as 60%".to_owned())
 }
 
 /// Fewer bytes than these are a number whose unit was forgotten: `--memory 2`.
@@ -94,7 +94,8 @@ const PLAIN_MIN: f64 = 65_536.0;
 
 /// A size in bytes: a number with its unit, or a plain one that can only be of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    const WANTED: &str = "it is a number with a unit, such as 512MiB or 2GiB; a plain number is in bytes, 65,536 at least";
+    const WANTED: &str = "expected a number with a unit, such as 512MiB or 2GiB; a plain number \
+                          is in bytes, at least 65,536";
     let bytes =
         plain(text).filter(|it| *it >= PLAIN_MIN).or_else(|| what_if::size(text)).ok_or(WANTED)?;
     // Large enough for any machine, and exact in a float.
@@ -148,14 +149,17 @@ mod tests {
         assert_eq!([workers("1"), workers("1_024")], [Ok(1), Ok(1024)]);
         for wrong in ["0", "1025", "abc", "", "-1", "+1", "1.5", "99999999999999999999"] {
             let said = workers(wrong).unwrap_err();
-            assert_eq!(said, "it is a whole number from 1 to 1,024, such as 4", "{wrong}");
+            assert_eq!(said, "expected an integer from 1 to 1,024, such as 4", "{wrong}");
         }
         let said = |it: Result<u64, String>| it.unwrap_err();
         assert_eq!(
             said(whole(1, u64::MAX, 100)("0")),
-            "it is a whole number of at least 1, such as 100"
+            "expected an integer of at least 1, such as 100"
         );
-        assert_eq!(said(whole(0, u64::MAX, 7)("abc")), "it is a whole number from 0 on, such as 7");
+        assert_eq!(
+            said(whole(0, u64::MAX, 7)("abc")),
+            "expected an integer of at least 0, such as 7"
+        );
         assert_eq!(whole(0, u64::MAX, 7)("18446744073709551615"), Ok(u64::MAX));
     }
 

@@ -27,8 +27,8 @@ pub(super) fn run(args: &BuildArgs, talk: &Talk) -> io::Result<Exit> {
 
 fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     if super::built(&args.file, talk)?.is_some() {
-        let help = "name the text of the program; a built file is copied as any other";
-        talk.error(&format!("`{}` is built already", args.file.display()), Some(help));
+        let help = "pass the source of the program; copy a built executable like any other file";
+        talk.error(&format!("`{}` is already built", args.file.display()), Some(help));
         return Err(Exit::Usage);
     }
     known_passes(&args.disable_pass, talk)?;
@@ -50,7 +50,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
     let built = Built::new(compiled, &settings);
     let built = built.compiled_for(args.target_cpu.as_deref()).map_err(|why| {
         let cpu = args.target_cpu.as_deref().unwrap_or_default();
-        talk.error(&format!("nothing is compiled for `{cpu}`: {why}"), known_cpus().as_deref());
+        talk.error(&format!("cannot compile for `{cpu}`: {why}"), known_cpus().as_deref());
         Exit::Usage
     })?;
     let code = built.code.as_ref().map_or(String::new(), code);
@@ -59,28 +59,28 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         talk.error(&why, help.as_deref());
         Exit::Io
     })?;
-    talk.say(&format!("`{}` was built, {}{code}{tuned}", out.display(), bytes(n_bytes as f64)));
+    talk.say(&format!("built `{}`, {}{code}{tuned}", out.display(), bytes(n_bytes as f64)));
     Ok(Exit::Fine)
 }
 
 /// For what its arithmetic was compiled.
 fn code(code: &Ahead) -> String {
-    format!(", its arithmetic compiled for `{}`", code.cpu)
+    format!(", arithmetic compiled for `{}`", code.cpu)
 }
 
 /// What to name instead.
 fn known_cpus() -> Option<String> {
     let all = runtime::processors();
-    (!all.is_empty()).then(|| format!("the processors are {}", all.join(", ")))
+    (!all.is_empty()).then(|| format!("the CPUs are {}", all.join(", ")))
 }
 
 /// What goes along of the lock.
 fn tuned(lock: &Chosen) -> String {
     let keeps = match &lock.keep[..] {
         [] => String::new(),
-        keep => format!(", keeps {}", keep.join(", ")),
+        keep => format!(", caches {}", keep.join(", ")),
     };
-    format!(", as it was tuned: {}{keeps}", things(lock.workers as u64, "worker", "workers"))
+    format!(", tuned: {}{keeps}", things(lock.workers as u64, "worker", "workers"))
 }
 
 /// Compiles a program under names that do not say where it was built; messages say it all the same.

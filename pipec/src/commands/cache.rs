@@ -60,7 +60,7 @@ fn what(about: &Option<About>) -> String {
                 bytes(*of as f64)
             )
         }
-        None => "it does not say what it is".to_owned(),
+        None => "no description".to_owned(),
     }
 }
 
@@ -85,14 +85,14 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
 }
 
 fn reason(it: &Why) -> io::Result<()> {
-    let kept = if it.kept { "kept" } else { "not kept" };
+    let kept = if it.kept { "cached" } else { "not cached" };
     print(&format!("`{}` of {}: {kept}: {}\n", it.function, it.step, it.why))?;
     match (&it.address, it.entries) {
         (Some(address), n) if n > 0 => {
             print(&format!("  found: {} at {}\n", things(n, "value", "values"), &address[..8]))?;
         }
         (Some(_), _) if it.kept || it.changed.is_some() => {
-            let changed = it.changed.as_deref().unwrap_or("nothing like it was kept before");
+            let changed = it.changed.as_deref().unwrap_or("nothing similar was cached before");
             print(&format!("  not found: {changed}\n"))?;
         }
         _ => {}
@@ -115,7 +115,7 @@ fn verify(args: &CacheFolderArgs, talk: &Talk) -> io::Result<Exit> {
     match sound {
         Ok(true) => Ok(Exit::Fine),
         Ok(false) => {
-            let help = "a run computes damaged values again, and replaces them";
+            let help = "the next run recomputes damaged values";
             talk.error("some cached values are damaged", Some(help));
             Ok(Exit::Io)
         }
@@ -147,8 +147,8 @@ fn gc(args: &CacheGcArgs, talk: &Talk) -> io::Result<Exit> {
     let (freed, left) = (bytes(removed.bytes as f64), bytes(removed.left as f64));
     talk.say(&format!("{gone} removed, {freed}; {left} left"));
     if removed.in_use > 0 {
-        let used = things(removed.in_use, "address stays", "addresses stay");
-        let note = format!("{used}: a run uses it");
+        let used = things(removed.in_use, "address kept", "addresses kept");
+        let note = format!("{used}: in use by a run");
         talk.say(&talk.styled(Style::Warning, &note));
     }
     Ok(Exit::Fine)

@@ -30,7 +30,7 @@ use std::{
 pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
     if args.size < SIZE_MIN {
         let help = format!("it must be at least {}MiB", SIZE_MIN >> 20);
-        talk.error("the file of `--size` is too small to be measured", Some(&help));
+        talk.error("`--size` is too small to measure", Some(&help));
         return Ok(Exit::Usage);
     }
     let free = args.out.as_deref().map_or(Ok(()), |it| may_replace(it, Ours::Host, talk));
@@ -51,7 +51,8 @@ pub(super) fn run(args: &CalibrateArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(it) = host.measured.as_ref().and_then(|it| it.others).filter(|it| *it > BUSY) {
         let warning = talk.styled(Style::Warning, "warning:");
         talk.say(&format!(
-            "{warning} others kept {it:.1} cores busy meanwhile: figures may be too low; measure again while nothing else runs"
+            "{warning} other programs used {it:.1} cores meanwhile: figures may be too low; \
+             measure again while nothing else runs"
         ));
     }
     if let Err(failure) = host.save(&out) {
@@ -103,7 +104,8 @@ fn text(host: &Host) -> String {
     if lines.iter().any(|it| it.contains('~')) {
         lines.push(String::new());
         lines.push(
-            "~  not to be trusted: too few runs, runs too unlike each other, or as said".to_owned(),
+            "~  unreliable: too few runs, runs that differ too much, or for the reason given"
+                .to_owned(),
         );
     }
     lines.join("\n") + "\n"
@@ -121,7 +123,7 @@ fn cpu_text(it: &Cpu) -> Vec<String> {
     );
     let why = match it.quota {
         Some(quota) if quota < f64::from(it.allowed) => {
-            format!("; the quota of its group is {quota}")
+            format!("; its cgroup quota is {quota}")
         }
         _ => String::new(),
     };
@@ -148,7 +150,7 @@ fn storage_text(it: &Storage) -> Vec<String> {
     let system = it.file_system.as_deref().unwrap_or("an unknown file system");
     let device = it.device.as_ref().map_or(String::new(), |it| format!(" on {it}"));
     let medium = match it.medium {
-        Medium::Rotating => ", a disk that rotates",
+        Medium::Rotating => ", a rotating disk",
         Medium::Solid => ", flash",
         Medium::Virtual => ", a virtual disk",
         Medium::Network => ", over the network",
@@ -157,7 +159,7 @@ fn storage_text(it: &Storage) -> Vec<String> {
     };
     let free = it.free.map_or(String::new(), |it| format!(", {} free", bytes(it as f64)));
     let written = format!(
-        "write {}/s until it is on the disk; a file of {}",
+        "write {}/s, synced to disk; a file of {}",
         speed(&it.write),
         bytes(it.file as f64)
     );
@@ -169,7 +171,7 @@ fn storage_text(it: &Storage) -> Vec<String> {
         row("", cold_text(it.cold)),
     ];
     if it.medium == Medium::Virtual {
-        lines.push(row("", "whoever provides the virtual disk may have kept the file in memory"));
+        lines.push(row("", "the host of the virtual disk may have cached the file in memory"));
     }
     lines.extend(it.doubt.iter().map(|it| row("", &format!("~ {it}"))));
     for pair in [Cache::Cold, Cache::Warm] {
@@ -182,8 +184,8 @@ fn storage_text(it: &Storage) -> Vec<String> {
 
 fn cold_text(cold: Cold) -> &'static str {
     match cold {
-        Cold::Direct => "cold reads go past the page cache (O_DIRECT)",
-        Cold::Dropped => "cold reads follow on dropping the page cache, seen to be empty",
+        Cold::Direct => "cold reads bypass the page cache (O_DIRECT)",
+        Cold::Dropped => "cold reads after dropping the page cache, verified to be empty",
         Cold::Unassured => "~ cold reads may have come from the page cache",
     }
 }
@@ -235,8 +237,9 @@ fn brief(seconds: f64) -> String {
 
 fn measured_text(it: &Measured) -> String {
     let load = it.load.map_or(String::new(), |it| format!("; load {it} before"));
-    let others =
-        it.others.map_or(String::new(), |it| format!(", others kept {it:.1} cores busy meanwhile"));
+    let others = it
+        .others
+        .map_or(String::new(), |it| format!(", other programs used {it:.1} cores meanwhile"));
     let quick = if it.quick { " (quick)" } else { "" };
     format!("\nmeasured  {} in {}{quick}{load}{others}", it.at, time(it.seconds))
 }

@@ -76,7 +76,7 @@ fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> 
         && let Some((text, n_mended)) = mend::mended((path, reach), &loaded.files[0].text, &look)
     {
         driver::replace(path, &text).map_err(|it| failed(talk, &it))?;
-        talk.say(&format!("`{}`: {} mended", path.display(), things(n_mended, "place", "places")));
+        talk.say(&format!("`{}`: {} fixed", path.display(), things(n_mended, "place", "places")));
         loaded = Loaded::from_text_within(path, text, reach);
     }
     let found = look(&loaded);
@@ -88,7 +88,7 @@ fn conclusion(talk: &Talk, (n_checked, n_unread): (usize, usize), all: &[Diagnos
     let found = match messages::tally(talk, all) {
         tally if !tally.is_empty() => format!("{tally} in {}", files(n_checked)),
         _ if n_checked == 0 => "nothing was checked".to_owned(),
-        _ => format!("{}, nothing wrong", files(n_checked)),
+        _ => format!("{}, no errors", files(n_checked)),
     };
     match n_unread {
         0 => found,

@@ -42,10 +42,10 @@ pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
-                    mentioned(name).unwrap_or_else(|| "`pipec doc` lists all there is".to_owned())
+                    mentioned(name).unwrap_or_else(|| "`pipec doc` lists everything".to_owned())
                 }
             };
-            talk.error(&format!("there is nothing called `{name}`"), Some(&help));
+            talk.error(&format!("cannot find `{name}` in the documentation"), Some(&help));
             return Ok(Exit::Usage);
         }
     };
@@ -57,9 +57,12 @@ pub(super) fn run(args: &DocArgs, talk: &Talk) -> io::Result<Exit> {
 fn foreign(name: &str, row: &Row) -> String {
     let text = match row.place {
         Place::ArgumentOf(call) => {
-            format!("`{name}` is an argument of {}. Here, of `{call}`: {}.", row.from, row.help)
+            format!(
+                "`{name}` is an argument of {}. In pipec, for `{call}`: {}.",
+                row.from, row.help
+            )
         }
-        _ => format!("`{name}` is a name of {}. Here, {}.", row.from, row.help),
+        _ => format!("`{name}` is a name of {}. In pipec: {}.", row.from, row.help),
     };
     explain::wrapped(&text, WIDTH)
 }
@@ -124,7 +127,7 @@ fn mentioned(word: &str) -> Option<String> {
         .take(NAMED_MAX)
         .map(|it| format!("`{}`", it.name))
         .collect();
-    (!names.is_empty()).then(|| format!("what speaks of it: {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("mentioned by {}", names.join(", ")))
 }
 
 /// The beginning of a text that is too long.
@@ -146,7 +149,7 @@ fn topic(it: &Topic) -> String {
     text.push('\n');
     text += &markdown(&it.doc);
     if let Some(cost) = &it.cost {
-        text += &format!("\nCost: {cost}, assumed until `pipec profile` measures it.\n");
+        text += &format!("\nCost: {cost}, a default until `pipec profile` measures it.\n");
     }
     text
 }

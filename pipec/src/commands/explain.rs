@@ -62,14 +62,14 @@ fn measured(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Result<Opti
     let profile = Profile::read(path).map_err(|it| super::failed(talk, &it))?;
     let (name, what) = (path.display(), &compiled.program.name);
     if !profile.is_of(compiled) {
-        let help = "make a new one with `pipec profile`";
-        talk.error(&format!("`{name}` is of another program than `{what}` is now"), Some(help));
+        let help = "create a new one with `pipec profile`";
+        talk.error(&format!("`{name}` was measured with another version of `{what}`"), Some(help));
         return Err(Exit::Usage);
     }
     if profile.kept {
         talk.say(&format!(
-            "`{name}` is of a run that kept values, so what it says of costs is not used: \
-             make one without with `pipec profile`"
+            "`{name}` was measured with cached values, so its costs are not used: create a \
+             profile without a cache with `pipec profile`"
         ));
     }
     Ok(Some(profile))
@@ -92,14 +92,16 @@ fn usual(args: &ExplainArgs, compiled: &Compiled, talk: &Talk) -> Option<Profile
     let mut stale = None;
     for (path, profile) in found.filter(|it| !it.1.kept) {
         if profile.is_of(compiled) {
-            talk.say(&format!("costs are those of `{path}`; `--no-profile` shows default costs"));
+            talk.say(&format!("costs are from `{path}`; use `--no-profile` for default costs"));
             return Some(profile);
         }
         stale.get_or_insert(path);
     }
     let path = stale?;
-    let help = format!("`pipec profile {} {name}` makes a new one", target(args).display());
-    talk.say(&format!("`{path}` is of another program than `{name}` is now, and not used: {help}"));
+    let help = format!("`pipec profile {} {name}` creates a new one", target(args).display());
+    talk.say(&format!(
+        "`{path}` was measured with another version of `{name}` and is not used: {help}"
+    ));
     None
 }
 
@@ -184,8 +186,8 @@ fn code(args: &ExplainArgs, talk: &Talk) -> io::Result<Option<Exit>> {
     if !looks_like_code(name) {
         return Ok(of_library(name, talk));
     }
-    let help = "a code is `PC` and four digits, such as PC0123; it stands before each message";
-    talk.error(&format!("there is no message `{name}`"), Some(help));
+    let help = "a code is `PC` and four digits, such as PC0123; it is at the start of each message";
+    talk.error(&format!("unknown code `{name}`"), Some(help));
     Ok(Some(Exit::Usage))
 }
 
@@ -196,11 +198,11 @@ fn of_library(name: &str, talk: &Talk) -> Option<Exit> {
             format!("`{name}` is a name of the language: `pipec doc {name}` explains it")
         }
         Found::Later(_) | Found::Foreign(_) => {
-            format!("`pipec doc {name}` says what is written here")
+            format!("`pipec doc {name}` shows the equivalent in pipec")
         }
         Found::Code(_) | Found::Fault(_) | Found::Nothing(_) => return None,
     };
-    talk.error(&format!("there is no file and no message `{name}`"), Some(&what));
+    talk.error(&format!("`{name}` is neither a file nor a code"), Some(&what));
     Some(Exit::Usage)
 }
 
@@ -327,7 +329,7 @@ fn machine_code(compiled: &Compiled, form: Form, talk: &Talk) -> io::Result<Exit
         writeln!(out, "; {of}    # {steps}\n{text}")?;
     }
     if all.is_empty() {
-        talk.say("nothing of it is compiled: `explain --emit program` shows what it computes");
+        talk.say("no part of it is compiled: `explain --emit program` shows what it computes");
     }
     Ok(Exit::Fine)
 }

@@ -9,7 +9,7 @@ pub(super) fn run(talk: &Talk) -> Exit {
         // The editor is gone without a word.
         Ok(false) => Exit::Errors,
         Err(error) => {
-            talk.error(&format!("the editor cannot be read or written to: {error}"), None);
+            talk.error(&format!("cannot communicate with the editor: {error}"), None);
             Exit::Io
         }
     }

@@ -107,17 +107,17 @@ fn built(file: &Path, talk: &Talk) -> Result<Option<Built>, Exit> {
 fn as_built(built: Built, settings: &Settings, talk: &Talk) -> Result<Compiled, Exit> {
     let name = &built.compiled.program.name;
     let wrong = if let Some(other) = settings.pipeline.as_ref().filter(|it| *it != name) {
-        format!("there is no pipeline `{other}` in it: it was built of `{name}` alone")
+        format!("it does not contain the pipeline `{other}`: it was built from `{name}` only")
     } else if !settings.params.is_empty() {
         "its parameters were set when it was built".to_owned()
     } else if !settings.without.is_empty() {
         "its rewrites were chosen when it was built".to_owned()
     } else if settings.approx && !built.compiled.optimised.is_approximate() {
-        "what it may change was chosen when it was built".to_owned()
+        "`--approx` was chosen when it was built".to_owned()
     } else {
         return Ok(built.compiled);
     };
-    talk.error(&wrong, Some("build another one of its program, with `pipec build`"));
+    talk.error(&wrong, Some("build it again with `pipec build`"));
     Err(Exit::Usage)
 }
 
@@ -134,24 +134,26 @@ fn lock(
     let is_there = lock.is_some();
     let chosen = lock.and_then(|mut it| it.pipeline.remove(name));
     let shown = path.display();
-    let help = format!("`pipec tune {} {name}` writes it", file.display());
+    let help = format!("create it with `pipec tune {} {name}`", file.display());
     match chosen {
         Some(chosen) if chosen.is_of(compiled) => return Ok(Some(chosen)),
         Some(_) if locked => {
-            let wrong = format!("`{shown}` is of another `{name}`: the program was changed since");
+            let wrong = format!("`{shown}` is outdated: `{name}` has changed since");
             talk.error(&wrong, Some(&help));
             return Err(Exit::Usage);
         }
         None if locked && compiled.lock.is_none() => {
             let wrong = match is_there {
-                true => format!("`{shown}` holds other pipelines, and not `{name}`"),
-                false => format!("there is no lock: `{shown}` does not exist"),
+                true => format!("`{shown}` has other pipelines, but not `{name}`"),
+                false => format!("cannot find the lock file `{shown}`"),
             };
             talk.error(&wrong, Some(&help));
             return Err(Exit::Usage);
         }
         Some(_) => {
-            talk.say(&format!("`{shown}` is of another `{name}` and not used; {help} again"));
+            talk.say(&format!(
+                "`{shown}` is outdated, since `{name}` has changed, and is not used; {help} again"
+            ));
         }
         None => {}
     }
@@ -167,8 +169,8 @@ fn for_cores(
     let (chosen, other) = lock?.on_cores(cores);
     if let Some(other) = other {
         talk.say(&format!(
-            "the lock of `{name}` was made on {}, and here there are {cores}: as many workers are used; \
-             `pipec tune {} {name}` measures again",
+            "the lock file of `{name}` was tuned on {}, but this machine has {cores}: using one \
+             worker per core; `pipec tune {} {name}` measures again",
             things(other as u64, "core", "cores"),
             file.display(),
         ));
@@ -177,12 +179,13 @@ fn for_cores(
         let (workers, here) = (chosen.workers as u64, things(cores as u64, "core", "cores"));
         talk.warning(
             &format!(
-                "the lock of `{name}` asks for {}, and there {} {here} here",
+                "the lock file of `{name}` sets {}, but there {} only {here}",
                 things(workers, "worker", "workers"),
                 if cores == 1 { "is" } else { "are" },
             ),
             &format!(
-                "more than two for each core take memory and no work: correct `workers` in it, or run `pipec tune {} {name}`",
+                "more than two per core use memory without doing work: correct `workers` in the \
+                 lock file, or run `pipec tune {} {name}`",
                 file.display()
             ),
         );
@@ -195,7 +198,7 @@ fn known_passes(without: &[String], talk: &Talk) -> Result<(), Exit> {
     let Some(unknown) = without.iter().find(|it| !driver::is_pass(it)) else { return Ok(()) };
     let passes: Vec<&str> = driver::pass_names().collect();
     let help = format!("the passes are {}", passes.join(", "));
-    talk.error(&format!("there is no pass `{unknown}`"), Some(&help));
+    talk.error(&format!("unknown pass `{unknown}`"), Some(&help));
     Err(Exit::Usage)
 }
 
@@ -241,7 +244,7 @@ fn failed(talk: &Talk, failure: &Failure) -> Exit {
 /// Tells of a sample set while it is made.
 fn samples_made(talk: &Talk) -> impl FnMut(&SampleProgress) {
     |it| {
-        talk.passing(&format!("making sample pictures: {} of {}", it.made, it.count));
+        talk.passing(&format!("generating sample images: {} of {}", it.made, it.count));
         if it.made == it.count {
             talk.passed();
         }

@@ -22,13 +22,13 @@ pub(super) fn programs(paths: &[PathBuf], talk: &Talk) -> Result<Vec<PathBuf>, E
         let before = programs.len();
         below(path, DEPTH_MAX, &mut programs);
         if programs.len() == before {
-            talk.error(&format!("no `.pipe` file is below `{}`", path.display()), None);
+            talk.error(&format!("no `.pipe` files in `{}`", path.display()), None);
             return Err(Exit::Io);
         }
     }
     if programs.len() > PROGRAMS_MAX {
-        let help = "name folders with fewer of them";
-        talk.error(&format!("these are more than {PROGRAMS_MAX} programs"), Some(help));
+        let help = "pass folders with fewer programs";
+        talk.error(&format!("more than {PROGRAMS_MAX} programs"), Some(help));
         return Err(Exit::Usage);
     }
     Ok(programs)

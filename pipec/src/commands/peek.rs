@@ -20,8 +20,10 @@ pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
         return Ok(exit);
     }
     if let Some(path) = args.save.as_deref().filter(|it| !is_png(it)) {
-        let message =
-            format!("a contact sheet is a PNG, and `{}` is the name of none", path.display());
+        let message = format!(
+            "a contact sheet is a PNG file, but `{}` does not end in `.png`",
+            path.display()
+        );
         let help = format!("`--save {}`", path.with_extension("png").display());
         talk.error(&message, Some(&help));
         return Ok(Exit::Usage);
@@ -88,19 +90,18 @@ fn saved(args: &PeekArgs, sheet: &Sheet, talk: &Talk) -> Exit {
     if sheet.pictures() == 0 {
         let help = "an image is a field of u8, u16 or floats with 1, 3 or 4 channels, such as \
                     `u8[h, w, 3]` or `f32[3, h, w]`";
-        talk.error("there is no picture to be saved", Some(help));
+        talk.error("there are no images to save", Some(help));
         return Exit::Usage;
     }
     if let Err(failure) = sheet.save(path) {
         return failed(talk, &failure);
     }
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (pictures, records) =
-        (count(sheet.pictures(), "picture"), count(sheet.records(), "record"));
+    let (pictures, records) = (count(sheet.pictures(), "image"), count(sheet.records(), "record"));
     let left_out = match sheet.left_out() {
         0 => String::new(),
         n => format!(
-            "; {n} more did not fit: a sheet has at most {PICTURES_MAX} pictures, a record at most \
+            "; {n} more did not fit: a sheet has at most {PICTURES_MAX} images, a record at most \
              {PICTURES_OF_RECORD_MAX} of them"
         ),
     };
@@ -133,9 +134,9 @@ fn follow(
     match found {
         Ok(true) => Ok(Exit::Fine),
         Ok(false) => {
-            let help = "an id is the 16 digits that `peek` shows at the source; the end of a file's \
-                        path will do too";
-            talk.error(&format!("no source has the record `{record}`"), Some(help));
+            let help = "use the id of 16 digits that `peek` shows at the source, or the end of a \
+                        file path";
+            talk.error(&format!("cannot find the record `{record}` in any source"), Some(help));
             Ok(Exit::Usage)
         }
         Err(failure) => Ok(failed(talk, &failure)),

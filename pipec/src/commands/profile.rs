@@ -30,7 +30,7 @@ pub(super) fn run(args: &ProfileArgs, talk: &Talk) -> io::Result<Exit> {
     if let Err(failure) = profile.write(&path) {
         return Ok(failed(talk, &failure));
     }
-    let settled = if profile.settled { "" } else { ", not settled yet" };
+    let settled = if profile.settled { "" } else { ", not yet stable" };
     talk.say(&format!(
         "{}: {}, {} in {}{settled}; written to `{}`",
         profile.pipeline,

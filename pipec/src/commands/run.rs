@@ -78,7 +78,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
 fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
     let path = Lock::path_of(&args.file);
     let from = match compiled.lock.as_ref() == Some(lock) || !path.exists() {
-        true => "as it was built".to_owned(),
+        true => "as built".to_owned(),
         false => format!("`{}`", path.display()),
     };
     let own = args.program.workers.map(usize::from);
@@ -89,7 +89,7 @@ fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
     };
     let keeps = match &lock.keep[..] {
         [] => String::new(),
-        all => format!(", keeps {}", all.join(", ")),
+        all => format!(", caches {}", all.join(", ")),
     };
     format!("{from}: {workers}{keeps}")
 }
@@ -97,8 +97,11 @@ fn tuned(args: &RunArgs, compiled: &Compiled, lock: &Chosen) -> String {
 /// What is wrong with what was asked for, which is known before anything is read.
 fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     if args.rank >= args.world_size {
-        let help = "ranks are counted from 0, so that the last of `--world-size 8` is `--rank 7`";
-        talk.error(&format!("there is no rank {} of {}", args.rank, args.world_size), Some(help));
+        let help = "ranks start at 0: the last rank of `--world-size 8` is `--rank 7`";
+        talk.error(
+            &format!("rank {} is out of range for world size {}", args.rank, args.world_size),
+            Some(help),
+        );
         return Some(Exit::Usage);
     }
     if let Some(format) = unwritten_format(&args.out) {
@@ -107,9 +110,9 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
             &match format {
                 // As a stream it is.
                 "Arrow" => format!(
-                    "`--out {out}` names an Arrow file, and Arrow is written to stdout alone"
+                    "`--out {out}` names an Arrow file, but Arrow is only written to stdout"
                 ),
-                _ => format!("`--out {out}` asks for {format}, which is not written yet"),
+                _ => format!("`--out {out}`: writing {format} is not supported yet"),
             },
             Some(&written(&args.out)),
         );
@@ -119,19 +122,20 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         return None;
     }
     if args.checkpoint.is_some() {
-        let help = "nobody knows which batches were read out of a pipe: write them into a folder \
-                    (`--out DIR`), or iterate in Python, where `state_dict()` counts those handed out";
+        let help = "it is unknown which batches were read from the pipe: write them to a folder \
+                    (`--out DIR`), or iterate in Python, where `state_dict()` counts the batches \
+                    that were returned";
         talk.error("`--out -` and `--checkpoint` cannot be combined", Some(help));
         return Some(Exit::Usage);
     }
     if args.json {
-        let help = "write the batches into a folder, or leave one of them out";
+        let help = "write the batches to a folder, or remove one of the two";
         talk.error("`--out -` and `--json` would both write to stdout", Some(help));
         return Some(Exit::Usage);
     }
     if io::stdout().is_terminal() {
-        let help = "send it to a program (`| python train.py`) or a file (`> batches.arrow`)";
-        talk.error("an Arrow stream is not for a terminal", Some(help));
+        let help = "pipe it to a program (`| python train.py`) or a file (`> batches.arrow`)";
+        talk.error("cannot write an Arrow stream to a terminal", Some(help));
         return Some(Exit::Usage);
     }
     None
@@ -151,11 +155,15 @@ fn written(out: &Path) -> String {
 fn uneven(args: &RunArgs, compiled: &Compiled, talk: &Talk) -> Option<Exit> {
     let lanes = compiled.program.uneven_lanes(args.world_size)?;
     let help = format!(
-        "take a number that divides the lanes, such as {}, or other lanes (`lanes: {}`)",
+        "use a world size that divides the number of lanes, such as {}, or another number of \
+         lanes (`lanes: {}`)",
         (1..args.world_size).rev().find(|it| lanes.is_multiple_of(*it)).unwrap_or(1),
         args.world_size.saturating_mul(lanes.div_ceil(args.world_size.max(1))),
     );
-    talk.error(&format!("{} ranks do not divide {lanes} lanes", args.world_size), Some(&help));
+    talk.error(
+        &format!("world size {} does not divide {lanes} lanes", args.world_size),
+        Some(&help),
+    );
     Some(Exit::Usage)
 }
 
@@ -164,7 +172,8 @@ pub(super) fn stop_on_signals(stop: Stop, terminal: bool) {
     let stopping = move || {
         if stop.request() {
             if terminal {
-                let _ = writeln!(io::stderr(), "\nstopping; once more ends at once");
+                let _ =
+                    writeln!(io::stderr(), "\nstopping; press Ctrl-C again to exit immediately");
             }
         } else {
             signals::end();
@@ -209,7 +218,7 @@ fn sync_stdout() -> Result<(), Failure> {
     if !file.metadata().is_ok_and(|it| it.is_file()) {
         return Ok(());
     }
-    file.sync_data().map_err(|it| driver::unwritable(Path::new("the standard output"), &it))
+    file.sync_data().map_err(|it| driver::unwritable(Path::new("stdout"), &it))
 }
 
 #[cfg(not(unix))]

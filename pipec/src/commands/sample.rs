@@ -15,7 +15,7 @@ pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
     let SampleCommand::Images(args) = command;
     let images = Images { count: args.count, seed: args.seed, ..Images::new(args.folder.clone()) };
     let made = sample::images(&images, &mut |made| {
-        talk.passing(&format!("{made} of {}", things(args.count, "picture", "pictures")));
+        talk.passing(&format!("{made} of {}", things(args.count, "image", "images")));
     });
     talk.passed();
     match made {
@@ -36,12 +36,15 @@ fn told(args: &ImagesArgs, summary: Summary, talk: &Talk) -> io::Result<Exit> {
         }))?;
         return Ok(Exit::Fine);
     }
-    let pictures = things(made, "picture", "pictures");
+    let pictures = things(made, "image", "images");
     talk.say(&match (made, kept) {
-        (0, 1) => format!("`{folder}` holds this picture already"),
-        (0, _) => format!("`{folder}` holds these {kept} pictures already"),
+        (0, 1) => format!("`{folder}` already contains this image"),
+        (0, _) => format!("`{folder}` already contains these {kept} images"),
         (_, 0) => format!("{pictures} in `{folder}`, {}", bytes(written as f64)),
-        _ => format!("{pictures} more in `{folder}`, {}; {kept} were there", bytes(written as f64)),
+        _ => format!(
+            "{pictures} more in `{folder}`, {}; {kept} already existed",
+            bytes(written as f64)
+        ),
     });
     Ok(Exit::Fine)
 }

@@ -38,7 +38,7 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
     let watch = ScanWatch {
         stop,
         bad: &mut |it| out.as_mut().map_or(Ok(()), |out| out.write(it)),
-        progress: &mut |n| talk.passing(&format!("{} looked at", things(n, "record", "records"))),
+        progress: &mut |n| talk.passing(&format!("{} scanned", things(n, "record", "records"))),
         sample: &mut samples_made(talk),
     };
     let usual = ScanOptions::default();
@@ -93,7 +93,7 @@ fn text(found: &Scan) -> String {
     let Scan { pipeline, records, faults, step, seconds, .. } = found;
     let mut lines = Vec::new();
     if found.interrupted {
-        lines.push("interrupted: this is what was found up to then".to_owned());
+        lines.push("interrupted: results up to that point".to_owned());
     }
     lines.push(format!(
         "{pipeline}: {} up to {step} in {}, {} failed",
@@ -157,16 +157,13 @@ fn files_text(files: &Files) -> Vec<String> {
     if twice.groups > 0 {
         let groups = things(twice.groups, "content", "contents");
         let spare = things(twice.records, "file", "files");
-        lines.push(row("duplicates", &format!("{groups} more than once, {spare} could go")));
+        lines.push(row("duplicates", &format!("{groups} more than once, {spare} redundant")));
         lines.extend(twice.first.iter().map(|it| row("", &names(&it.first, it.records))));
     }
     if twice.compared + files.empty.records < files.records {
         lines.push(row(
             "",
-            &format!(
-                "only the first {} were compared: the memory has no more room",
-                count(twice.compared)
-            ),
+            &format!("only the first {} were compared: memory is full", count(twice.compared)),
         ));
     }
     lines
@@ -188,7 +185,7 @@ fn labels_text(labels: &Labels, shuffle: Shuffle) -> Vec<String> {
     } else {
         let (least, most) = (count(rarest.1), count(commonest.1));
         format!(
-            "{} is in the fewest records, {least}, {} in the most, {most}",
+            "{} is the rarest, in {least}, {} the most common, in {most}",
             rarest.0, commonest.0
         )
     };
@@ -196,16 +193,15 @@ fn labels_text(labels: &Labels, shuffle: Shuffle) -> Vec<String> {
     if !labels.sorted {
         return lines;
     }
-    let found =
-        format!("{run:.1} records in a row have the same one, {run_shuffled:.1} would by chance");
+    let found = format!("runs of {run:.1} equal labels on average, {run_shuffled:.1} by chance");
     lines.push(row("", &format!("the source is sorted by it: {found}")));
     let advice = match shuffle {
-        Shuffle::All => "the pipeline shuffles all records, which is right for that".to_owned(),
+        Shuffle::All => "the pipeline shuffles all records, which fixes that".to_owned(),
         Shuffle::Window(n) if n as f64 >= 10.0 * run => return lines,
         Shuffle::Window(n) => format!(
             "`shuffle(window: {n})` leaves them nearly sorted: use `shuffle` without a window, or a larger one"
         ),
-        Shuffle::None => "to train on it, add `|> shuffle` behind the source".to_owned(),
+        Shuffle::None => "for training, add `|> shuffle` after the source".to_owned(),
     };
     lines.push(row("", &advice));
     lines

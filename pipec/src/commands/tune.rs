@@ -73,7 +73,7 @@ fn tuned(
         if let Err(failure) = tuned.profile.write(&profile) {
             return Ok(failed(talk, &failure));
         }
-        also = format!("; what was measured, which `explain` uses, to `{}`", profile.display());
+        also = format!("; the profile, which `explain` uses, to `{}`", profile.display());
     }
     talk.say(&format!("{name}: written to `{}`{also}", path.display()));
     Ok(Exit::Fine)
@@ -84,14 +84,14 @@ fn basis(workers: usize, basis: &Basis) -> String {
     let workers = things(workers as u64, "worker", "workers");
     match basis {
         Basis::Faster { than, gain, rounds } => format!(
-            "{workers}: {} faster than {than}, the model's choice, over {rounds} turns of each",
+            "{workers}: {} faster than {than}, the model's choice, over {rounds} rounds",
             percent(*gain)
         ),
-        Basis::Model => format!(
-            "{workers}: the model's choice; no other number was faster by more than the noise"
-        ),
+        Basis::Model => {
+            format!("{workers}: the model's choice; no other number was significantly faster")
+        }
         Basis::TooFew(why) => format!(
-            "too few data to tell numbers of workers apart: {why}; {workers}: the model's choice"
+            "too little data to compare numbers of workers: {why}; {workers}: the model's choice"
         ),
     }
 }
@@ -131,17 +131,18 @@ fn compared(
     print(&lines)?;
     if let Some(needed) = tune::too_short(policies, wanted.seconds) {
         talk.say(&format!(
-            "turns of less than 2 s are too few data to tell policies apart: `--seconds {needed:.0}s` does"
+            "rounds of less than 2 s are too short to compare policies: use `--seconds \
+             {needed:.0}s`"
         ));
     }
-    talk.say("compared, and no lock was written: `pipec tune` without `--policy` does that");
+    talk.say("no lock file was written: to write one, run `pipec tune` without `--policy`");
     Ok(Exit::Fine)
 }
 
 /// A line for each policy: its rate, also as a share of the best, and what it has set.
 fn table(pipeline: &str, compared: &[Compared]) -> String {
     let best = compared.iter().map(|it| it.records_per_second).fold(0.0, f64::max);
-    let mut lines = format!("{pipeline}, by turns on the same machine\n\n");
+    let mut lines = format!("{pipeline}, alternating on the same machine\n\n");
     let mut line = |policy: &str, [records, share, tried]: [&str; 3], threads: &str| {
         lines += &format!("{policy:<9}  {records:>14}  {share:>11}  {tried:>5}  {threads}\n");
     };
@@ -173,7 +174,7 @@ fn threads(compared: &Compared) -> String {
     };
     match &compared.keeps[..] {
         [] => threads,
-        keeps => format!("{threads}; keeps {}", keeps.join(", ")),
+        keeps => format!("{threads}; caches {}", keeps.join(", ")),
     }
 }
 
@@ -197,13 +198,16 @@ mod tests {
         };
         let keeps = vec!["p.map#1.resize".to_owned()];
         let model = Compared { keeps, ..one(Policy::Model, Threads::Together(4), 19_840.0) };
-        let expected = "\
-p, by turns on the same machine
+        let expected = "p, alternating on the same machine
 
-policy          records/s  of the best  tried  threads
-naive               1,240           6%      1  1 for all steps
-step                9,920          50%      9  p.map#1 3, p.map#2 12
-model              19,800         100%      1  4 for all steps together; keeps p.map#1.resize
+policy          records/s  of the \
+                        best  tried  threads
+naive               1,240           6%      1  1 for \
+                        all steps
+step                9,920          50%      9  p.map#1 3, \
+                        p.map#2 12
+model              19,800         100%      1  4 for all steps \
+                        together; caches p.map#1.resize
 
 step: `p.batch#1` bounds it
 ";

@@ -64,14 +64,17 @@ fn line(pair: &Pair, batched: bool) -> String {
     if pair.uncompared().is_some() {
         let what = if batched { "batch" } else { "record" };
         return format!(
-            "seed {}, {epochs}: nothing could be compared, since both plans fail before the first {what}",
+            "seed {}, {epochs}: nothing to compare, both plans fail before the first {what}",
             pair.seed
         );
     }
     let how = match &pair.error {
         None => "the same".to_owned(),
         Some(it) => {
-            format!("nearly the same, off by {:.3e} at most, {:.3e} on average", it.max, it.mean)
+            format!(
+                "nearly the same, the difference is at most {:.3e}, {:.3e} on average",
+                it.max, it.mean
+            )
         }
     };
     let mut line = format!("seed {}, {epochs}: {begun}{outputs} {how}", pair.seed);
@@ -106,7 +109,7 @@ fn hidden(all: &[Hidden]) -> String {
 }
 
 fn different(talk: &Talk, found: &Difference) {
-    talk.error("the optimized plan gives something else, which is a bug of pipec", None);
+    talk.error("the optimized plan has different results; this is a bug in pipec", None);
     let either = |it: &[Option<String>; 2]| match it {
         [Some(a), Some(b)] if a == b => a.clone(),
         [a, b] => {
@@ -125,6 +128,6 @@ fn different(talk: &Talk, found: &Difference) {
     for (what, text) in rows {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<7}"))));
     }
-    let help = "`--disable-pass REWRITE` says which rewrite it is; please report it";
+    let help = "find the rewrite with `--disable-pass REWRITE`, and please report it";
     talk.say(&format!("{} {help}", talk.styled(Style::Help, " help:")));
 }

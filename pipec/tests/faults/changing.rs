@@ -15,7 +15,7 @@ const CASES: [Case; 7] = [
     Case {
         fault: fault("open", "data", "vanish").of("/7.bin").once(),
         ends: &[
-            ("strict", 3, "there is no file"),
+            ("strict", 3, "cannot find the file"),
             ("skipping", 0, "failed       1 record: file-missing"),
             ("replaced", 0, "failed       1 record: file-missing"),
             ("texts", 0, "failed       1 record: file-missing"),
@@ -38,9 +38,9 @@ const CASES: [Case; 7] = [
     Case {
         fault: fault("open", "data", "vanish").of("/1.").once(),
         ends: &[
-            ("in_order", 5, "1.txt`: it cannot be read"),
-            ("objects", 5, "1.jsonl`: it cannot be read"),
-            ("table", 5, "1.csv`: it cannot be read"),
+            ("in_order", 5, "1.txt`: cannot be read"),
+            ("objects", 5, "1.jsonl`: cannot be read"),
+            ("table", 5, "1.csv`: cannot be read"),
         ],
     },
     Case {
@@ -62,7 +62,7 @@ const CASES: [Case; 7] = [
     // Between the first time, when its lines are found, and the second, when they are read.
     Case {
         fault: Fault { from: 2, ..fault("open", "data", "shrink").of("/1.txt").once() },
-        ends: &[("by_number", 5, "1.txt`: it cannot be read")],
+        ends: &[("by_number", 5, "1.txt`: cannot be read")],
     },
 ];
 

@@ -58,7 +58,7 @@ fn says(ended: &Printed, part: &str) -> bool {
 #[test]
 fn what_cannot_be_kept_is_computed() {
     let (folder, whole) = site("written");
-    for (what, part) in [("ENOSPC", "the disk is full"), ("EIO", "it cannot be written")] {
+    for (what, part) in [("ENOSPC", "the disk is full"), ("EIO", "cannot be written")] {
         for (word, from) in [(".seg", 1), (".seg", 9), (".idx", 1), (".idx", 9)] {
             let _ = fs::remove_dir_all(folder.join("run/kept"));
             let fault = Fault { from, ..fault("write", "run/kept", what).of(word) };
@@ -74,7 +74,7 @@ fn what_cannot_be_kept_is_computed() {
     for fault in [fault("make", "run/kept", "ENOSPC"), fault("open", "run/kept", "EACCES")] {
         let _ = fs::remove_dir_all(folder.join("run/kept"));
         let ended = kept(&folder, &whole, Some(&fault));
-        assert!(folder.was_hit() && says(&ended, "is not kept in `"), "{}", ended.err);
+        assert!(folder.was_hit() && says(&ended, "is not cached in `"), "{}", ended.err);
     }
 }
 
@@ -86,7 +86,7 @@ fn what_cannot_be_read_is_computed() {
         for from in [1, 2, 9] {
             let fault = Fault { from, ..fault("read", "run/kept", "EIO").of(word).once() };
             let ended = kept(folder, whole, Some(&fault));
-            let told = says(&ended, "was damaged") || says(&ended, "is not kept in");
+            let told = says(&ended, "was damaged") || says(&ended, "is not cached in");
             assert!(folder.was_hit() && told, "{word} {from}: {}", ended.err);
         }
     }

@@ -61,7 +61,7 @@ fn a_full_disk_behind_stdout_is_said() {
         let output = folder.streaming(pipeline).stdout(full).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{err}");
-        assert!(err.contains("standard output") && err.contains("free some space"), "{err}");
+        assert!(err.contains("stdout") && err.contains("free some space"), "{err}");
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) const PIPELINES: [(&str, &str); 8] = [
 /// Those in which a file that cannot be read costs its record, and not the run.
 pub(crate) const FORGIVING: [&str; 3] = ["skipping", "replaced", "texts"];
 /// Some of these stands in a message before what helps.
-const REMEDIES: [&str; 4] = ["help:", "; ", "see that", "list a folder that"];
+const REMEDIES: [&str; 4] = ["help:", "; ", "check that", "make sure that"];
 /// A run that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Files that are records.

@@ -287,7 +287,7 @@ impl Store {
         bytes: &[u8],
     ) -> Result<(), String> {
         let offset = self.reserve(&mut locked(writer), bytes.len() as u64)?;
-        let segment = self.segments.last().or(self.begun.get()).ok_or("it has vanished")?;
+        let segment = self.segments.last().or(self.begun.get()).ok_or("it was removed")?;
         segment.write_value(bytes, offset).map_err(|it| why(&it))?;
         let written = Record::new((key, value), offset, (bytes, self.seed)).written(self.seed);
         let place = {
@@ -305,7 +305,7 @@ impl Store {
     /// Room for a value of so many bytes, and its record; where it goes.
     fn reserve(&self, writer: &mut Writer, bytes: u64) -> Result<u64, String> {
         if self.counts.entries.load(Relaxed) >= self.entries_max {
-            return Err("its table has no more room in memory".to_owned());
+            return Err("its table in memory is full".to_owned());
         }
         if self.segments.is_empty() && self.begun.get().is_none() {
             let [a, b, c, d, ..] = nonce();
@@ -313,10 +313,10 @@ impl Store {
             let segment = Segment::open(&self.folder, &name, true).map_err(|it| why(&it))?;
             let _ = self.begun.set(segment);
         }
-        let segment = self.segments.last().or(self.begun.get()).ok_or("it has vanished")?;
+        let segment = self.segments.last().or(self.begun.get()).ok_or("it was removed")?;
         let (records, values) = (writer.reserved + 1, writer.values + bytes);
         if records > segment::RECORDS_MAX - CLAIM_RECORDS {
-            return Err("its index has no more room".to_owned());
+            return Err("its index is full".to_owned());
         }
         if records > writer.claimed.0 || values > writer.claimed.1 {
             let step = (self.room.limit / 64).clamp(CLAIM.0, CLAIM.1);
@@ -330,7 +330,7 @@ impl Store {
             } else if claim((records, values)).map_err(|it| why(&it))? {
                 (records, values)
             } else {
-                return Err("the room that it may take is used up".to_owned());
+                return Err("the size limit is reached".to_owned());
             };
         }
         let offset = writer.values;
@@ -374,7 +374,7 @@ impl Store {
     /// Puts an entry into the table; the one that was written last stands.
     fn note(&self, key: CacheKey, (place, bytes): (Place, u64)) {
         if self.counts.entries.load(Relaxed) >= self.entries_max {
-            let _ = self.stopped.set("its table has no more room in memory".to_owned());
+            let _ = self.stopped.set("its table in memory is full".to_owned());
             return;
         }
         if locked(self.shard(key)).insert(key, place).is_none() {

@@ -96,7 +96,7 @@ fn compute<T: Number>(
     out: &mut Out<'_>,
 ) -> Result<(), Fault> {
     if matches!(op, Binary::FloorDiv | Binary::Rem) && T::DTYPE.is_int() && has_zero::<T>(ab[1]) {
-        return Err(Fault::new("division-by-zero", "a whole number is divided by zero"));
+        return Err(Fault::new("division-by-zero", "integer division by zero"));
     }
     let out = out.tensor::<T>(&shape)?;
     match op {
@@ -216,7 +216,7 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Result<Shape, Fault> {
             (1, y) => y,
             (x, 1) => x,
             _ => {
-                let detail = format!("the extents {a:?} and {b:?} do not go together");
+                let detail = format!("the extents {a:?} and {b:?} are incompatible");
                 return Err(Fault::new("extents", detail));
             }
         };

@@ -89,7 +89,7 @@ pub fn precompile(program: &Program, cpu: &str) -> Result<Ahead, String> {
     if program.jit {
         fused::precompiled(program, cpu)
     } else {
-        Err("the rewrite `jit` is left out".to_owned())
+        Err("the rewrite `jit` is disabled".to_owned())
     }
 }
 

@@ -255,13 +255,13 @@ fn compiled_for(prepared: &Prepared) -> Result<(Target, String), Refused> {
         (Prepared::Own(code), Some(Err(why))) => (&code.ahead().cpu, why.to_string()),
         (Prepared::Foreign { cpu, why }, _) => (cpu, why.clone()),
         _ => {
-            let made = format!("compiled when it is made ready to run, for {}", of(&host));
+            let made = format!("compiled before the run starts, for {}", of(&host));
             return Ok((host, made));
         }
     };
     let made = format!(
-        "compiled when it is made ready to run, for {}; the code that was made ahead of time for \
-         `{cpu}` is not run, since {why}",
+        "compiled before the run starts, for {}; the code compiled ahead of time for `{cpu}` is \
+         not used: {why}",
         of(&host)
     );
     Ok((host, made))

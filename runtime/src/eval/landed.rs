@@ -171,7 +171,9 @@ impl Compiled {
                     continue;
                 };
                 let path = match args.first() {
-                    Some(Slot::Value(path)) => machine.find(&self.values.nodes, subject, *path).ok(),
+                    Some(Slot::Value(path)) => {
+                        machine.find(&self.values.nodes, subject, *path).ok()
+                    }
                     Some(Slot::Known(path)) => Some(super::machine::value(path.tensor())),
                     _ => None,
                 };

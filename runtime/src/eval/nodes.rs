@@ -277,8 +277,10 @@ fn kernel(
     around: &Surroundings<'_>,
 ) -> Result<Kernel, Failure> {
     let unknown = || {
-        let detail =
-            format!("this build has no function `{function}`; the program needs a newer one");
+        let detail = format!(
+            "this build does not have the function `{function}`: the program needs a \
+                     newer pipec"
+        );
         Failure::Program(detail)
     };
     let build = around.kernels.function(function).ok_or_else(unknown)?;

@@ -17,7 +17,7 @@ pub(super) type Room = ();
 pub(super) const LEAVES_MAX: usize = 1;
 
 /// Why there is nothing.
-const NONE: &str = "this was built without a compiler for arithmetic";
+const NONE: &str = "this pipec was built without a compiler for arithmetic";
 
 pub(super) fn listed(_: &Program, _: &Prepared) -> Result<Listed, String> {
     Err(NONE.to_owned())

@@ -70,7 +70,7 @@ impl Compiled {
                 }
                 let Lost { record, mut fault, name, .. } = one;
                 let tried =
-                    format!("none of {ATTEMPTS_MAX} others that were tried in its place works");
+                    format!("none of the {ATTEMPTS_MAX} other records tried in its place works");
                 fault.detail = format!("{}; {tried} either", fault.detail).into();
                 Err(failure(&name, (id, record), fault))
             }

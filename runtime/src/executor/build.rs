@@ -85,7 +85,7 @@ fn verify(program: &Program) -> Result<(), Failure> {
     let wrong = |what: String| Err(Failure::Program(format!("the program is damaged: {what}")));
     if program.format != FORMAT {
         let found = program.format;
-        return wrong(format!("its form is {found}, and this build reads form {FORMAT}"));
+        return wrong(format!("its format is {found}, but this build reads format {FORMAT}"));
     }
     let mut n_readers = vec![0; program.stages.len()];
     for (id, stage) in program.stages.iter() {
@@ -95,16 +95,16 @@ fn verify(program: &Program) -> Result<(), Failure> {
             Code::Operator { .. } => true,
         };
         if !inputs_fit || stage.inputs.iter().any(|&it| it >= id) {
-            return wrong(format!("stage {id} has wrong inputs"));
+            return wrong(format!("stage {id} has invalid inputs"));
         }
         stage.inputs.iter().for_each(|it| n_readers[it.row()] += 1);
     }
     match n_readers.split_last() {
         Some((0, rest)) if rest.iter().all(|&it| it == 1) => {}
         Some(_) => return wrong("its stages are not a tree".into()),
-        None => return wrong("it has no stage".into()),
+        None => return wrong("it has no stages".into()),
     }
-    if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are none".into()) }
+    if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are invalid".into()) }
 }
 
 /// Whether the stages of lanes are chains, none of which is a part of another.
@@ -317,7 +317,7 @@ impl Build<'_> {
     /// Where records come from that replace faulty ones.
     fn spare(&self, id: usize, transform: &Transform) -> Result<Option<Spare>, Failure> {
         let Some((from, through)) = transform.another.split_first() else { return Ok(None) };
-        let damaged = || Failure::Program("the program is damaged: `another` of no source".into());
+        let damaged = || Failure::Program("the program is damaged: `another` has no source".into());
         let stage = self.program.stages.get(*from).ok_or_else(damaged)?;
         let source = self.sources[from.row()].clone().ok_or_else(damaged)?;
         let Code::Source { skip, take, .. } = &stage.code else { return Err(damaged()) };
@@ -473,5 +473,5 @@ fn operating(maker: Maker) -> Operating {
 }
 
 fn unknown(what: &str, name: &str) -> Failure {
-    Failure::Program(format!("this build has no {what} `{name}`"))
+    Failure::Program(format!("this build does not have the {what} `{name}`"))
 }

@@ -235,12 +235,13 @@ pub(super) fn deal(
     let Rank { rank, world, part, parts } = rank;
     for (what, number, of) in [("rank", rank, world), ("part", part, parts)] {
         if number >= of {
-            let why = format!("there is no {what} {number} among {of}: they are counted from 0");
+            let why = format!("{what} {number} is out of range for {of}: numbering starts at 0");
             return Err(Failure::Program(why));
         }
     }
     let plan::Deal { stage, rows, keeps_tail, .. } = program.deal;
-    let damaged = || Failure::Program("the program is damaged: no stage deals its records".into());
+    let damaged =
+        || Failure::Program("the program is damaged: no stage distributes its records".into());
     let node = *last_nodes.get(stage.row()).filter(|_| rows > 0).ok_or_else(damaged)?;
     let [rank, even, part, parts] = [rank, world, part, parts].map(u64::from);
     let (rank, world) = (rank + even * part, even * parts);

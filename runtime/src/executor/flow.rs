@@ -276,8 +276,8 @@ impl State {
         }
         let (label, n) = (node.name.label.to_string(), node.barren);
         let detail = format!(
-            "of {} none is left, and the stream begins again for ever: let some through, or \
-             leave out `repeat`",
+            "none of {} passes, and the stream repeats forever: let some through, or remove \
+             `repeat`",
             plan::things(n, "record", "records")
         );
         (n > laps_end?).then_some(Failure::Data { label, detail })

@@ -59,7 +59,8 @@ impl Found {
         out.truncate(out.rows());
         let (found, asked) = (out.rows(), self.pieces.rows);
         if read.is_ok() && found != asked {
-            let detail = format!("a source gave {found} of {asked} records, a bug of pipec");
+            let detail =
+                format!("a source returned {found} of {asked} records; this is a bug in pipec");
             return Err(Failure::Program(detail));
         }
         Ok((self.supply.as_copies(out.finish(), &self.laps), read.err()))

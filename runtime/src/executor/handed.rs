@@ -53,7 +53,8 @@ impl Handed {
                 let what = things(rows as u64, one, many);
                 let bytes = shown_bytes(bytes as u64);
                 let detail = format!(
-                    "{detail}. The consumer still holds {what} ({bytes}): it has the rest of the memory back once those are let go"
+                    "{detail}. The consumer still holds {what} ({bytes}): that memory is freed \
+                     when they are dropped"
                 );
                 Failure::Memory { label, detail }
             }

@@ -30,7 +30,7 @@ const LANE: u64 = u64::from_le_bytes(*b"lane\0\0\0\0");
 /// Makes what deals the lanes; the one argument is the records of a block.
 pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let [Arg::Int(rows)] = call.args else {
-        return Err(Failure::Program("the program is damaged: lanes of no size".to_owned()));
+        return Err(Failure::Program("the program is damaged: its lanes have no size".to_owned()));
     };
     let mut dealer = Dealer {
         lanes: call.inputs.iter().map(|_| Held::default()).collect(),
@@ -129,7 +129,7 @@ impl Dealer {
             [turn] => usize::try_from(*turn).ok().filter(|it| *it < self.lanes.len()),
             _ => None,
         };
-        let unfit = || Failure::State("what it says of the lanes is of other ones".to_owned());
+        let unfit = || Failure::State("it was written with other lanes".to_owned());
         self.turn = turn.ok_or_else(unfit)?;
         Ok(())
     }
@@ -143,8 +143,8 @@ impl Dealer {
         Err(Failure::Data {
             label: String::new(),
             detail: format!(
-                "what is held of {} lanes takes {}, and {} of the run's memory are for it: give the run \
-                 more (`--memory`), or take fewer lanes or smaller batches",
+                "the buffers of {} lanes take {}, but the limit for them is {} of the run's \
+                 memory: raise it (`--memory`), or use fewer lanes or smaller batches",
                 self.lanes.len(),
                 shown_bytes(held as u64),
                 shown_bytes(self.most as u64)

@@ -163,7 +163,7 @@ impl Least {
         let stated = (least + least / 32).div_ceil(1_000_000) * 1_000_000;
         let parts = [
             (self.process, "for the process itself"),
-            (self.computing, "for values while they are computed"),
+            (self.computing, "for intermediate values"),
             (self.records, "for records and batches"),
         ];
         // What is less than a thousandth of the whole is not worth a word.
@@ -171,8 +171,8 @@ impl Least {
         let parts: Vec<String> =
             parts.map(|(bytes, what)| format!("{} {what}", shown_bytes(*bytes))).collect();
         let detail = format!(
-            "this pipeline needs about {} of memory ({}), and {} were given: run it with {}, or make \
-             its values or batches smaller",
+            "this pipeline needs about {} of memory ({}), but the limit is {}: run it with {}, or \
+             make its values or batches smaller",
             shown_bytes(stated),
             parts.join(", "),
             shown_bytes(memory),

@@ -222,7 +222,7 @@ impl Losses {
 fn too_many(lost: u64, most: Option<u64>) -> Option<String> {
     let most = most.filter(|it| lost > *it)?;
     let lost = things(lost, "record", "records");
-    Some(format!("{lost} failed, and {most} may: mend the data, or allow more"))
+    Some(format!("{lost} failed, but at most {most} may: fix the data, or allow more"))
 }
 
 impl Share {
@@ -247,8 +247,9 @@ impl Share {
         let word = if *replaced { "another" } else { "skip" };
         let share = *lost as f64 / records.max(1) as f64;
         format!(
-            "{} of {} failed ({}), and `else {word}(most: {most})` allows {}; the first: {record}: {first}; \
-             mend the data (`pipec scan` lists every record that fails), or write `else {word}(most: {})`",
+            "{} of {} failed ({}), but `else {word}(most: {most})` allows {}; the first: \
+             {record}: {first}; fix the data (`pipec scan` lists every record that fails), or \
+             write `else {word}(most: {})`",
             count(*lost),
             things(records, "record", "records"),
             percent(share),
@@ -321,9 +322,9 @@ mod tests {
         assert_eq!(lose(2, 10, 1e-3).exceeded(2000), None);
         assert_eq!(
             lose(3, 200, 1e-3).exceeded(0).unwrap(),
-            "3 of 200 records failed (1.5%), and `else skip(most: 0.001)` allows 1; the first: `a.jpg`: it is torn \
-             (torn); mend the data (`pipec scan` lists every record that fails), or write \
-             `else skip(most: 0.02)`"
+            "3 of 200 records failed (1.5%), but `else skip(most: 0.001)` allows 1; the first: \
+             `a.jpg`: it is torn (torn); fix the data (`pipec scan` lists every record that \
+             fails), or write `else skip(most: 0.02)`"
         );
     }
 

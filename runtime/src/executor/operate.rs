@@ -284,7 +284,8 @@ impl Operating {
         if let Wants::Input(input) = wants
             && (self.ended.get(input) != Some(&false) || self.failures[input].is_some())
         {
-            let what = format!("an operator wants more of its input {input}, a bug of pipec");
+            let what =
+                format!("an operator asks for more of its input {input}; this is a bug in pipec");
             return Err(Failure::Program(what));
         }
         (self.opened, self.wants) = (opened, wants);

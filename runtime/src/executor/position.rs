@@ -112,7 +112,7 @@ impl Position {
             Some(Self { epoch, at })
         };
         let fits = numbers.len() <= NUMBERS_MAX;
-        let damaged = || Failure::State("its position cannot be read: it is damaged".to_owned());
+        let damaged = || Failure::State("its position is damaged".to_owned());
         fits.then(read).flatten().ok_or_else(damaged)
     }
 }

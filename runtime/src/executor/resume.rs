@@ -100,5 +100,5 @@ fn first_place(at: &At) -> Option<u64> {
 }
 
 fn unfit() -> Failure {
-    Failure::State("it is that of another program".to_owned())
+    Failure::State("it belongs to another program".to_owned())
 }

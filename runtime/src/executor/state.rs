@@ -191,7 +191,8 @@ impl State {
 
     /// Keeps a value from epoch to epoch.
     pub(super) fn keep(&self, point: &CachePoint) -> Result<(), Failure> {
-        let stray = || Failure::Program("a value is to be kept that the program has not".into());
+        let stray =
+            || Failure::Program("a value that is to be cached is not in the program".into());
         let compiled = |stage: StageId| {
             let mut nodes = self.nodes.iter().filter(|it| it.stage == stage.row());
             nodes.find_map(|it| match &it.kind {

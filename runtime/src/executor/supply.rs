@@ -151,7 +151,8 @@ impl Supply {
         self.source.fetch(&numbers, &mut out)?;
         if out.rows() != numbers.len() {
             let (found, asked) = (out.rows(), numbers.len());
-            let detail = format!("a source gave {found} of {asked} records, a bug of pipec");
+            let detail =
+                format!("a source returned {found} of {asked} records; this is a bug in pipec");
             return Err(Failure::Program(detail));
         }
         Ok(self.as_copies(out.finish(), &laps))
@@ -229,7 +230,8 @@ impl Supply {
         if self.laps.is_some_and(|it| cursor.lap >= it) || self.take == Some(0) {
             return Ok(false);
         }
-        let none = || Failure::Program("a source can be read once only, a bug of pipec".into());
+        let none =
+            || Failure::Program("a source can be read only once; this is a bug in pipec".into());
         let mut stream = self.source.stream().ok_or_else(none)?;
         let place = cursor.resume.take().unwrap_or_default();
         cursor.lap_rows = place.lap_rows;

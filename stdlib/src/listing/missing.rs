@@ -58,8 +58,8 @@ pub(super) fn explain(pattern: &Pattern) -> ListError {
             let most = counts.iter().max_by_key(|it| it.1);
             let extension = most.map_or("jpg", |it| it.0.as_str());
             format!(
-                "`{folder}` is a folder: `{folder}/*` are its files, `{folder}/**/*.{extension}` all of this \
-                 extension below it"
+                "`{folder}` is a folder: use `{folder}/*` for its files, or \
+                 `{folder}/**/*.{extension}` for all files below it with this extension"
             )
         }
         (Some(file), true) => beside(Path::new(pattern.root()), file),
@@ -91,10 +91,10 @@ fn missing_folder(root: &Path) -> String {
     let first = first.unwrap_or_default();
 
     let advice = match first.as_str() {
-        "~" => "; `~` is not filled in here: write the home folder out".to_owned(),
+        "~" => "; `~` is not expanded: write the path of the home folder".to_owned(),
         _ => format!("; {}", beside(there, &first)),
     };
-    format!("there is no folder `{}`{advice}", there.join(&first).display())
+    format!("cannot find the folder `{}`{advice}", there.join(&first).display())
 }
 
 /// What to say where a name is missing in a folder.
@@ -116,7 +116,7 @@ fn beside(folder: &Path, name: &str) -> String {
     match names.len() {
         0 => format!("{place} is empty"),
         n_names => {
-            format!("{place} holds {}", enumerate(&names[..n_names.min(SHOWN_MAX)], n_names))
+            format!("{place} contains {}", enumerate(&names[..n_names.min(SHOWN_MAX)], n_names))
         }
     }
 }
@@ -128,7 +128,7 @@ fn below(root: &Path, pattern: &Pattern) -> String {
     let seen = || found.folders.iter().map(String::as_str);
     for folder in pattern.named_folders().filter(|it| !found.folders.contains(*it)) {
         if let Some(near) = plan::nearest(folder, &seen().collect::<Vec<_>>()) {
-            return format!("no folder below {place} is called `{folder}`; did you mean `{near}`?");
+            return format!("there is no folder `{folder}` below {place}; did you mean `{near}`?");
         }
     }
 
@@ -136,8 +136,8 @@ fn below(root: &Path, pattern: &Pattern) -> String {
     if found.fitting > 0 {
         let (files, lie) = (files(found.fitting), if found.fitting == 1 { "lies" } else { "lie" });
         return format!(
-            "{about}{files} of such a name {lie} in other folders below {place}: \
-             `**/` finds them at any depth"
+            "{about}{files} with a matching name {lie} in other folders below {place}: use `**/` \
+             to find them at any depth"
         );
     }
     match found.extensions.iter().max_by_key(|(_, count)| **count) {
@@ -145,9 +145,12 @@ fn below(root: &Path, pattern: &Pattern) -> String {
             format!("below {place} there are {about}{} without an extension", files(*count))
         }
         Some((extension, count)) => {
-            format!("below {place} there are {about}{} that end in `.{extension}`", files(*count))
+            format!(
+                "below {place} there are {about}{} with the extension `.{extension}`",
+                files(*count)
+            )
         }
-        None => format!("{place} and the folders in it hold no files"),
+        None => format!("there are no files in or below {place}"),
     }
 }
 

@@ -28,11 +28,11 @@ pub(super) enum Part {
 pub(super) fn parse(text: &str) -> Result<Vec<Part>, PatternError> {
     if text.len() > TEXT_MAX {
         let message =
-            format!("a pattern has at most {TEXT_MAX} bytes, this one has {}", text.len());
+            format!("a pattern has at most {TEXT_MAX} bytes; this one has {}", text.len());
         return Err(PatternError::new(0, message, "give `files` a list of shorter patterns"));
     }
     if let Some(at) = text.find('\0') {
-        return Err(PatternError::new(at, "no path holds a zero byte", "take it out"));
+        return Err(PatternError::new(at, "a path cannot contain a zero byte", "remove it"));
     }
 
     let mut parser = Parser { text, at: 0, depth: 0 };
@@ -43,9 +43,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Part>, PatternError> {
 pub(super) fn variants(parts: &[Part], text_len: usize) -> Result<Vec<Vec<Part>>, PatternError> {
     let n_ways = count(parts);
     if n_ways > VARIANTS_MAX || n_ways.saturating_mul(text_len) > EXPANSION_MAX {
-        let message = format!(
-            "the sets with a `/` inside stand for {n_ways} alternatives, which is too many"
-        );
+        let message =
+            format!("the sets that contain `/` expand to {n_ways} alternatives, which is too many");
         return Err(PatternError::new(
             0,
             message,
@@ -116,8 +115,8 @@ impl Parser<'_> {
             '[' => Part::Piece(Piece::OneOf(self.char_set(at)?)),
             '{' => self.set(at)?,
             '}' => {
-                let help = "open the set with `{`, or write `\\}` for the brace itself";
-                return Err(PatternError::new(at, "`}` closes nothing", help));
+                let help = "open the set with `{`, or write `\\}` for a literal brace";
+                return Err(PatternError::new(at, "unmatched `}`", help));
             }
             '\\' => Part::Piece(Piece::Text(self.escaped(at)?.to_string())),
             plain => Part::Piece(Piece::Text(plain.to_string())),
@@ -125,10 +124,10 @@ impl Parser<'_> {
     }
 
     fn escaped(&mut self, at: usize) -> Result<char, PatternError> {
-        let help = "write `\\\\` for the backslash itself, `/` between folders";
+        let help = "write `\\\\` for a literal backslash, and `/` between folders";
         match self.peek() {
-            None => Err(PatternError::new(at, "`\\` stands before nothing", help)),
-            Some('/') => Err(PatternError::new(at, "no name holds a `/`", help)),
+            None => Err(PatternError::new(at, "`\\` at the end of the pattern", help)),
+            Some('/') => Err(PatternError::new(at, "a name cannot contain `/`", help)),
             Some(found) => {
                 self.at += found.len_utf8();
                 Ok(found)
@@ -143,7 +142,7 @@ impl Parser<'_> {
         }
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            let message = format!("sets stand more than {DEPTH_MAX} deep in one another");
+            let message = format!("sets are nested more than {DEPTH_MAX} deep");
             return Err(PatternError::new(
                 at,
                 message,
@@ -156,7 +155,7 @@ impl Parser<'_> {
             branches.push(self.sequence()?);
         }
         if !self.eat('}') {
-            let help = "close the set with `}`, or write `\\{` for the brace itself";
+            let help = "close the set with `}`, or write `\\{` for a literal brace";
             return Err(PatternError::new(at, "`{` is not closed", help));
         }
         self.depth -= 1;
@@ -202,7 +201,7 @@ impl Parser<'_> {
                 false => low,
             };
             if low > high {
-                let message = format!("`{low}-{high}` holds no character");
+                let message = format!("`{low}-{high}` is an empty range");
                 return Err(PatternError::new(at, message, "write the lower character first"));
             }
             set.ranges.push((low, high));
@@ -214,8 +213,7 @@ impl Parser<'_> {
 
     fn set_char(&mut self, at: usize) -> Result<char, PatternError> {
         let found = self.peek().filter(|&it| it != '/').ok_or_else(|| {
-            let help =
-                "close the set of characters with `]`, or write `\\[` for the bracket itself";
+            let help = "close the set of characters with `]`, or write `\\[` for a literal bracket";
             PatternError::new(at, "`[` is not closed", help)
         })?;
         self.at += found.len_utf8();
@@ -286,13 +284,13 @@ fn only_letter(text: &str) -> Option<char> {
 
 fn lone_alternative(set: &str, at: usize) -> PatternError {
     let inside = &set[1..set.len() - 1];
-    let message = format!("`{set}` is a set with one alternative");
+    let message = format!("`{set}` is a set with only one alternative");
     let help = if inside.contains("..") {
-        "a range is two whole numbers, `{000..099}`, or two letters, `{a..e}`".to_owned()
+        "a range consists of two integers, `{000..099}`, or two letters, `{a..e}`".to_owned()
     } else {
         format!(
-            "name several, `{{jpg,jpeg}}`; a value is filled in for `{set}` only between double quotes; \
-             the braces themselves are `\\{{{inside}\\}}`"
+            "list several, `{{jpg,jpeg}}`; `{set}` is interpolated only between double quotes; \
+             for literal braces, write `\\{{{inside}\\}}`"
         )
     };
     PatternError::new(at, message, help)

@@ -264,14 +264,14 @@ fn names_no_file(text: &str, parts: &[Part]) -> Option<PatternError> {
         _ => return None,
     };
 
-    let message = format!("`{text}` names a folder");
-    let help = format!("`{folder}/*` are its files, `{folder}/**` also those of the folders in it");
+    let message = format!("`{text}` is a folder");
+    let help = format!("use `{folder}/*` for its files, or `{folder}/**` to include subfolders");
     Some(PatternError::new(text.len() - 1, message, help))
 }
 
 fn begins_at_root() -> PatternError {
     let help = "put the `/` before the set, or give a list of patterns";
-    PatternError::new(0, "an alternative begins at the file system's root", help)
+    PatternError::new(0, "an alternative is an absolute path", help)
 }
 
 /// The `name:` of a storage, where the pattern begins with that and two slashes.
@@ -314,7 +314,7 @@ fn split_root(parts: &[Part]) -> (String, &[Part]) {
 /// The components of one way through the pattern.
 fn steps(parts: &[Part], text: &str) -> Result<Vec<Step>, PatternError> {
     if let Some(Part::Slash) = parts.last() {
-        return Err(PatternError::new(0, "an alternative names a folder", "name a file in each"));
+        return Err(PatternError::new(0, "an alternative is a folder", "name a file in each"));
     }
 
     let mut steps = Vec::new();
@@ -330,7 +330,7 @@ fn steps(parts: &[Part], text: &str) -> Result<Vec<Step>, PatternError> {
         None => {
             return Err(PatternError::new(
                 0,
-                "an alternative names no file",
+                "an alternative does not name a file",
                 "name a file in each",
             ));
         }
@@ -347,12 +347,9 @@ fn step(parts: &[Part], text: &str) -> Result<Option<Step>, PatternError> {
         match part {
             Part::Deep(_) if parts.len() == 1 => return Ok(Some(Step::Deep)),
             Part::Deep(at) => {
-                let help = "`*` is any text in a name, `**/` any number of folders: `**/*.jpg`";
-                return Err(PatternError::new(
-                    *at,
-                    "`**` does not stand alone between slashes",
-                    help,
-                ));
+                let help =
+                    "`*` matches any text in a name, `**/` any number of folders: `**/*.jpg`";
+                return Err(PatternError::new(*at, "`**` must stand alone between slashes", help));
             }
             Part::Piece(piece) => component.push(piece.clone()),
             Part::Slash | Part::Branch(_) => {
@@ -364,14 +361,14 @@ fn step(parts: &[Part], text: &str) -> Result<Option<Step>, PatternError> {
     match component.text() {
         Some("..") => {
             let at = text.rfind("..").unwrap_or(0);
-            let help = "write the pattern from the folder that it begins in";
-            Err(PatternError::new(at, "`..` stands behind a wildcard", help))
+            let help = "start the pattern from the folder that it refers to";
+            Err(PatternError::new(at, "`..` after a wildcard", help))
         }
         Some(".") => Ok(None),
         _ if parts.is_empty() => Ok(None),
         _ if component.may_be_empty() => {
             let help = "put the `/` into the set: `data/{,train/}*.jpg`";
-            Err(PatternError::new(0, "an alternative leaves nothing between two slashes", help))
+            Err(PatternError::new(0, "an alternative is empty between two slashes", help))
         }
         _ => Ok(Some(Step::Named(component))),
     }

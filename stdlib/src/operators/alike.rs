@@ -9,7 +9,7 @@ use runtime::{Chunk, OperatorCall};
 /// The order may differ. An extent that is not the same in all is any extent.
 pub(super) fn same_fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     let Some((first, others)) = applied.inputs.split_first() else {
-        return Err("it needs a stream at least".to_owned());
+        return Err("it needs at least one stream".to_owned());
     };
     let mut fields = visible(first);
     for (number, other) in others.iter().enumerate() {
@@ -20,7 +20,7 @@ pub(super) fn same_fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
             let Some(same) = same else { return Err(missing(&one, &two, &field.name)) };
             field.ty = joined(&field.ty, &same.ty).ok_or_else(|| {
                 let (name, a, b) = (&field.name, &field.ty, &same.ty);
-                format!("`{name}` is `{a}` in {one} and `{b}` in {two}, and must be the same type")
+                format!("`{name}` is `{a}` in {one} and `{b}` in {two}: the types must be the same")
             })?;
         }
         let extra = other.iter().find(|it| fields.iter().all(|field| field.name != it.name));
@@ -33,7 +33,7 @@ pub(super) fn same_fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 
 fn missing(has: &str, lacks: &str, field: &str) -> String {
     format!(
-        "{has} has a field `{field}`, and {lacks} has none: `map` both to the same fields first"
+        "{has} has a field `{field}`, but {lacks} does not: `map` both to the same fields first"
     )
 }
 

@@ -37,16 +37,16 @@ pub(super) fn numbers(arg: &Arg) -> Vec<f64> {
 pub(super) fn size(arg: &Arg, name: &str, least: i64) -> Result<Option<usize>, String> {
     match int(arg) {
         Some(it) if (least..=ROWS_MAX).contains(&it) => Ok(Some(it as usize)),
-        Some(it) => Err(format!("`{name}` is {it}, and must lie in {least}..{ROWS_MAX}")),
+        Some(it) => Err(format!("`{name}` is {it}, but must be in {least}..{ROWS_MAX}")),
         None if *arg == Arg::None => Ok(None),
-        None => Err(format!("`{name}` must be a whole number that is known before the run")),
+        None => Err(format!("`{name}` must be an integer that is known at compile time")),
     }
 }
 
 /// How many records `arg` counts, from 0.
 pub(super) fn count(arg: &Arg, name: &str) -> Result<u64, String> {
-    let found = int(arg).ok_or(format!("`{name}` must be a whole number"))?;
-    u64::try_from(found).map_err(|_| format!("`{name}` is {found}, and must not be less than 0"))
+    let found = int(arg).ok_or(format!("`{name}` must be an integer"))?;
+    u64::try_from(found).map_err(|_| format!("`{name}` is {found}, but must be at least 0"))
 }
 
 /// What is left of `n` records, where a run is resumed.

@@ -101,6 +101,6 @@ mod tests {
         two.fields[1] = field("a", "i32");
         assert!(refused(&ENTRY, &[], &[one.clone(), two.clone()]).contains("`a` is `i64`"));
         two.fields[1] = field("c", "i64");
-        assert!(refused(&ENTRY, &[], &[one, two]).contains("stream 2 has none"));
+        assert!(refused(&ENTRY, &[], &[one, two]).contains("stream 2 does not"));
     }
 }

@@ -22,23 +22,23 @@ fn check_part(bytes: usize, whole: u64, share: u64, what: &str) -> Result<(), Fa
     }
     let (bytes, shown) = (shown_bytes(bytes as u64), shown_bytes(most as u64));
     let (whose, more) = match most {
-        HELD_BYTES_MAX => ("an operator may hold", String::new()),
+        HELD_BYTES_MAX => ("for an operator", String::new()),
         _ => {
             // Half of the memory at the least is for what one operator holds.
             let more = memory_remedy(whole.saturating_mul(COPIES));
-            ("it may hold of the run's memory", format!("give the run more ({more}), "))
+            ("for it within the memory of the run", format!("raise it ({more}), "))
         }
     };
     let detail = format!(
-        "{what} takes {bytes}, and {shown} are all that {whose}: {more}make it smaller, or put it before what makes the \
-         records large"
+        "{what} takes {bytes}, but the limit is {shown} {whose}: {more}make it smaller, or move \
+         it before the steps that make the records large"
     );
     Err(Failure::Memory { label: String::new(), detail })
 }
 
 /// What a saved state is that is none of this operator.
 pub(super) fn unfit(name: &str) -> Failure {
-    Failure::State(format!("what it says of `{name}` is that of another program"))
+    Failure::State(format!("its state of `{name}` belongs to another program"))
 }
 
 /// What does not fit the program; the stage has a label of its own.

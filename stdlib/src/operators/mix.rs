@@ -59,7 +59,7 @@ fn weights(arg: &Arg, names: &[String], streams: usize) -> Result<Vec<f64>, Stri
         Arg::Record(entries) => {
             if let Some((name, _)) = entries.iter().find(|(it, _)| !names.contains(it)) {
                 return Err(format!(
-                    "there is a weight for `{name}`, which is none of the streams"
+                    "there is a weight for `{name}`, which is not one of the streams"
                 ));
             }
             let of = |name: &String| match entries.iter().find(|(it, _)| it == name) {
@@ -74,13 +74,13 @@ fn weights(arg: &Arg, names: &[String], streams: usize) -> Result<Vec<f64>, Stri
         return Err(format!("`mix` takes at most {BLOCK} streams"));
     }
     let some = all.iter().any(|it| *it > 0.0);
-    some.then_some(all).ok_or_else(|| "one of the weights must be more than 0".to_owned())
+    some.then_some(all).ok_or_else(|| "at least one weight must be greater than 0".to_owned())
 }
 
 fn weight(arg: &Arg) -> Result<f64, String> {
-    let found = number(arg).ok_or("a weight must be a number that is known before the run")?;
+    let found = number(arg).ok_or("a weight must be a number that is known at compile time")?;
     let fits = found.is_finite() && found >= 0.0;
-    fits.then_some(found).ok_or_else(|| format!("a weight is {found}, and must be 0 or more"))
+    fits.then_some(found).ok_or_else(|| format!("a weight is {found}, but must be at least 0"))
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
@@ -292,7 +292,7 @@ impl Mix {
             }
             self.next_run();
         }
-        check_held(self.held(), self.share, "what `mix` holds of its streams")
+        check_held(self.held(), self.share, "the buffer of `mix`")
     }
 
     /// Ends the run at the first slot whose record is one that failed.
@@ -334,7 +334,7 @@ impl Mix {
                 return Err(failure(format!("{name} has no records, so it cannot be repeated")));
             }
             AtEnd::Repeat => {
-                return Err(Failure::Program(format!("{name} was not made endless")));
+                return Err(Failure::Program(format!("{name} does not repeat")));
             }
             AtEnd::Stop => {
                 self.run = self.slot_without(input, rows);
@@ -477,7 +477,7 @@ mod tests {
         let list = |all: &[i64]| Arg::List(all.iter().map(|it| Arg::Int(*it)).collect());
         for (weights, message) in [
             (list(&[1]), "1 weight for 2"),
-            (list(&[0, 0]), "more than 0"),
+            (list(&[0, 0]), "greater than 0"),
             (list(&[1, -1]), "is -1"),
         ] {
             assert!(refused(&ENTRY, &[weights, stop.clone()], &two).contains(message));

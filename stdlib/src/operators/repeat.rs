@@ -29,6 +29,6 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 
 /// The compiler makes it laps of the source.
 fn build(_: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let why = "`repeat` was not made laps of its source, and nothing else can run it";
+    let why = "`repeat` cannot repeat its source";
     Err(Failure::Program(why.to_owned()))
 }

@@ -43,7 +43,7 @@ const ORDER: u64 = u64::from_le_bytes(*b"order\0\0\0");
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let weight = column(&call.args[0]);
-    let weight = weight.ok_or_else(|| Failure::Program("`weight` is no column".to_owned()))?;
+    let weight = weight.ok_or_else(|| Failure::Program("`weight` is not a column".to_owned()))?;
     let offset = Philox::new(mix(call.key, OFFSET), 0, call.epoch).unit();
     let line = Arc::new(OnceLock::new());
     let serial = Sample {
@@ -113,7 +113,7 @@ impl Operator for Sample {
         check_held(
             self.bytes + self.held.sums.len() * 8,
             self.share,
-            "what `sample` holds of an epoch",
+            "the records of an epoch that `sample` buffers",
         )?;
         if chunk.is_none() { self.finish(out) } else { Ok(()) }
     }
@@ -161,7 +161,7 @@ impl Line {
         floats(weights, &mut self.sums);
         for (number, it) in self.sums.iter_mut().enumerate().skip(first) {
             if !(it.is_finite() && *it >= 0.0) {
-                let why = format!("the weight of record {number} is {it}, and must be 0 or more");
+                let why = format!("the weight of record {number} is {it}, but must be at least 0");
                 return Err(failure(why));
             }
             sum += *it;
@@ -174,7 +174,7 @@ impl Line {
         let whole = self.sums.last().copied().unwrap_or(0.0);
         if whole == 0.0 || !whole.is_finite() {
             return Err(failure(format!(
-                "the weights add up to {whole}, and no share can be taken of that"
+                "the weights add up to {whole}, so they cannot be normalized"
             )));
         }
         self.width = whole / count as f64;

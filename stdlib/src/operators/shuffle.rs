@@ -42,7 +42,7 @@ const PHASE: u64 = u64::from_le_bytes(*b"phase\0\0\0");
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let Some(window) = size(&call.args[0], "window", 1).map_err(Failure::Program)? else {
-        let why = "`shuffle` was not made a permutation of its source: it needs a `window` here";
+        let why = "`shuffle` cannot permute its source: it needs a `window` here";
         return Err(Failure::Program(why.to_owned()));
     };
     let phase = Philox::new(mix(call.key, PHASE), 0, call.epoch).below(window as u64) as usize;

@@ -37,11 +37,11 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
         let (name, ty) = (&field.name, &field.ty);
         let Some(extents) = ty.fixed() else {
             return Err(format!(
-                "`{name}` is `{ty}`, and a window needs extents that are known: leave it out with `map`"
+                "`{name}` is `{ty}`, but a window needs known extents: drop it with `map`"
             ));
         };
         if extents.len() == MAX_RANK {
-            return Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"));
+            return Err(format!("`{name}` already has {MAX_RANK} axes, the maximum for a tensor"));
         }
         let extents = [length].into_iter().chain(extents).map(|it| it as u64);
         let dtype = ty.dtype().expect("it has extents");
@@ -51,7 +51,7 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 fn steps(args: &[Arg]) -> Result<(usize, usize), String> {
-    let length = size(&args[0], "length", 1)?.ok_or("`length` must be known")?;
+    let length = size(&args[0], "length", 1)?.ok_or("`length` must be known at compile time")?;
     Ok((length, size(&args[1], "hop", 1)?.unwrap_or(length)))
 }
 

@@ -33,7 +33,8 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
             if all.iter().any(|it| it.name == field.name) {
                 let name = field.name;
                 return Err(format!(
-                    "two streams have a field `{name}`: name the streams, `zip({{ a: …, b: … }})`"
+                    "two streams have a field `{name}`: give the streams names, `zip({{ a: …, b: \
+                     … }})`"
                 ));
             }
             all.push(field);
@@ -173,7 +174,8 @@ impl Zip {
         let (Some(ended), Some(goes_on)) = (ended, goes_on) else { return Ok(()) };
         let (a, b, rows) = (&self.names[ended], &self.names[goes_on], self.rows);
         Err(failure(format!(
-            "{a} ends after {rows} records, and {b} goes on: `zip` needs streams of the same length; `take` makes them so"
+            "{a} ends after {rows} records, but {b} continues: `zip` needs streams of the same \
+             length; shorten them with `take`"
         )))
     }
 

@@ -109,8 +109,8 @@ impl Table {
         let (found, wanted) = (fields.len(), self.columns.len());
         let (found, wanted) =
             (things(found as u64, "field", "fields"), things(wanted as u64, "column", "columns"));
-        let message = format!("the record has {found}, and the table {wanted}");
-        let help = "put fields that hold the delimiter between quotes, or give the delimiter";
+        let message = format!("expected {wanted}, found {found}");
+        let help = "quote fields that contain the delimiter, or set `delimiter`";
         Err(RecordFault::new(message, help))
     }
 }
@@ -220,8 +220,8 @@ impl Splitter {
             None => Ok(None),
             Some(&found) if found == delimiter => Ok(Some(&inside[end + 2..])),
             Some(_) => {
-                let help = "double the quotes inside of a field: `\"a \"\"b\"\" c\"`";
-                Err(RecordFault::new("text stands behind a closing quote", help))
+                let help = "double the quotes inside a quoted field: `\"a \"\"b\"\" c\"`";
+                Err(RecordFault::new("unexpected text after a closing quote", help))
             }
         }
     }
@@ -230,7 +230,7 @@ impl Splitter {
     fn add(&mut self, start: usize, end: usize) -> Result<(), RecordFault> {
         if self.spans.len() == FIELDS_MAX {
             let message = format!("the record has more than {FIELDS_MAX} fields");
-            return Err(RecordFault::new(message, "give the delimiter, if it is another one"));
+            return Err(RecordFault::new(message, "set `delimiter` if it is another character"));
         }
         self.spans.push((start as u32, end as u32));
         Ok(())
@@ -271,7 +271,7 @@ pub(super) fn check_header(
     }
     if sorted(&found) == sorted(wanted) {
         let listed: Vec<String> = wanted.iter().map(|it| format!("`{it}`")).collect();
-        let message = "the columns are those of the first file, in another order";
+        let message = "the columns are in a different order than in the first file";
         let help = format!(
             "all files of one source need the same columns in the same order: {}",
             listed.join(", ")
@@ -282,17 +282,17 @@ pub(super) fn check_header(
     let differing = found.iter().zip(wanted).find(|(found, wanted)| found != wanted);
     let message = match differing {
         Some((found, wanted)) => {
-            format!("the column is called `{found}` where the first file has `{wanted}`")
+            format!("expected the column `{wanted}` as in the first file, found `{found}`")
         }
         None => {
             format!(
-                "the number of columns is {} where the first file has {}",
+                "the number of columns is {}, but the first file has {}",
                 found.len(),
                 wanted.len()
             )
         }
     };
-    Err(RecordFault::new(message, "read files with other columns by a source of their own"))
+    Err(RecordFault::new(message, "read files with different columns with a separate source"))
 }
 
 /// The names of the columns that a header gives.
@@ -301,14 +301,14 @@ fn names(header: Fields<'_>) -> Result<Vec<String>, RecordFault> {
     for (i, field) in header.iter().enumerate() {
         let name = str::from_utf8(field.trim_ascii()).map_err(|_| {
             let message = format!("the name of column {} is not UTF-8", i + 1);
-            RecordFault::new(message, "turn the file into UTF-8: `iconv -f latin1 -t utf-8`")
+            RecordFault::new(message, "convert the file to UTF-8: `iconv -f latin1 -t utf-8`")
         })?;
         names.push(if name.is_empty() { format!("column{}", i + 1) } else { name.to_owned() });
     }
 
     match sorted(&names).windows(2).find(|it| it[0] == it[1]) {
         Some(twice) => {
-            let message = format!("two columns are called `{}`", twice[0]);
+            let message = format!("two columns are named `{}`", twice[0]);
             Err(RecordFault::new(message, "rename one in the header"))
         }
         None => Ok(names),
@@ -348,7 +348,8 @@ impl Sample {
         let delimiter = layout.delimiter.unwrap_or_else(|| self.likely_delimiter());
         let rows = self.rows(delimiter)?;
         let Some((&(line, first), below)) = rows.split_first() else {
-            let fault = RecordFault::new("the file holds no record", "take it out of the pattern");
+            let fault =
+                RecordFault::new("the file contains no records", "exclude it from the pattern");
             return Err((1, fault));
         };
 
@@ -423,7 +424,7 @@ fn unended(quoted: bool) -> RecordFault {
         return unclosed();
     }
     let message = format!("the first record is longer than {} MiB", SAMPLE >> 20);
-    RecordFault::new(message, "see that this is a CSV file")
+    RecordFault::new(message, "check that this is a CSV file")
 }
 
 impl Table {

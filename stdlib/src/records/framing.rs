@@ -96,15 +96,15 @@ impl Framing {
         let message = format!("the line is longer than {} MiB", RECORD_MAX >> 20);
         RecordFault::new(
             message,
-            "see that this is a text file; larger records belong into binary formats",
+            "check that this is a text file; store larger records in a binary format",
         )
     }
 }
 
 /// The mistake of a quote without its other one.
 pub(super) fn unclosed() -> RecordFault {
-    let help = "close it with `\"`; a quote in a field that begins with one is written `\"\"`";
-    RecordFault::new("a quote in the record that begins here is not closed", help)
+    let help = "close it with `\"`; inside a quoted field, write a quote as `\"\"`";
+    RecordFault::new("unclosed quote in the record that begins here", help)
 }
 
 /// Goes past the last field between quotes in the first record: where that ends, and the line ends

@@ -154,5 +154,5 @@ pub fn line_at(path: &Path, offset: u64) -> io::Result<u64> {
 
 fn too_many() -> RecordFault {
     let message = format!("there are more than {RECORDS_MAX} records up to here");
-    RecordFault::new(message, "read them in order, with `shuffle(window: …)`, or name fewer files")
+    RecordFault::new(message, "read them in order, with `shuffle(window: …)`, or use fewer files")
 }

@@ -113,7 +113,7 @@ impl<B: Bytes> Walk<B> {
                 return Ok(Step::Zeros);
             }
             let Some(own) = size(&header) else {
-                return Ok(Step::Damaged("a header whose checksum is wrong"));
+                return Ok(Step::Damaged("a header with an invalid checksum"));
             };
             let (kind, size) = (header[156], extended.size.take().unwrap_or(own));
             match kind {
@@ -123,7 +123,7 @@ impl<B: Bytes> Walk<B> {
                     Ok(_) => {}
                     Err(step) => return Ok(step),
                 },
-                b'S' => return Ok(Step::Damaged("a sparse file, which is not read")),
+                b'S' => return Ok(Step::Damaged("a sparse file, which is not supported")),
                 // Of what holds no data (links, folders, devices) the size says nothing.
                 b'1'..=b'6' => return Ok(Step::Other),
                 _ if size > RECORD_MAX as u64 => {
@@ -356,7 +356,7 @@ pub fn key(record: &[u8]) -> Result<String, RecordFault> {
         match walk.next().expect(READ) {
             Step::Member(it) if names.contains(&it.name) => {
                 let message = format!("`{}` has the member `{}` twice", it.key, it.name);
-                return Err(RecordFault::new(message, "write each file of a record once"));
+                return Err(RecordFault::new(message, "write each file of a record only once"));
             }
             Step::Member(it) => {
                 names.push(it.name);
@@ -364,17 +364,17 @@ pub fn key(record: &[u8]) -> Result<String, RecordFault> {
             }
             Step::Other => {}
             Step::Short => {
-                let message = "the archive ends within a file";
-                let fault = RecordFault::new(message, "write it again: its end is missing");
+                let message = "the archive is truncated inside a file";
+                let fault = RecordFault::new(message, "write it again: the end is missing");
                 return Err(fault.losing_rest());
             }
             Step::Damaged(what) => {
-                let message = format!("there is {what}");
+                let message = format!("found {what}");
                 let fault = RecordFault::new(message, "write the archive again");
                 return Err(fault.losing_rest());
             }
             Step::Zeros | Step::End => break,
         }
     }
-    key.ok_or_else(|| RecordFault::new("there is no file here", "write the archive again"))
+    key.ok_or_else(|| RecordFault::new("the record has no files", "write the archive again"))
 }

@@ -48,23 +48,24 @@ fn whole(length: u64) -> Option<usize> {
 /// the data are damaged.
 pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
     let cut_off = || {
-        let message = format!("the record is cut off after {} bytes", record.len());
-        RecordFault::new(message, "write the file again: its end is missing").losing_rest()
+        let message = format!("the record is truncated after {} bytes", record.len());
+        RecordFault::new(message, "write the file again: the end is missing").losing_rest()
     };
     let (header, rest) = record.split_first_chunk().ok_or_else(cut_off)?;
     let length = length(header).ok_or_else(|| {
-        let help = "write the file again, or see that it is one of TFRecords";
-        RecordFault::new("the checksum of the length is wrong", help).losing_rest()
+        let help = "write the file again, or check that it is a TFRecord file";
+        RecordFault::new("the checksum of the length is invalid", help).losing_rest()
     })?;
     let Some(length) = whole(length).map(|it| it - HEADER - FOOTER) else {
-        let message = format!("the record has {length} bytes, and {RECORD_MAX} are the most");
+        let message = format!("the record has {length} bytes, but the limit is {RECORD_MAX}");
         return Err(RecordFault::new(message, "write smaller records").losing_rest());
     };
     let (data, footer) = rest.split_at_checked(length).ok_or_else(cut_off)?;
     let footer: &[u8; FOOTER] = footer.first_chunk().ok_or_else(cut_off)?;
     if check && masked(data) != u32::from_le_bytes(*footer) {
-        let help = "write the file again; `else skip` leaves the record out, `check: false` takes it as it is";
-        return Err(RecordFault::new("the checksum of the data is wrong", help));
+        let help = "write the file again; `else skip` skips the record, `check: false` uses it \
+                    without the check";
+        return Err(RecordFault::new("the checksum of the data is invalid", help));
     }
     Ok(data)
 }
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(end(&whole), End::At { end: 19, n_lines: 1 });
         for cut in 0..whole.len() {
             let fault = data(&whole[..cut], true).unwrap_err();
-            assert!(fault.loses_rest && fault.message.contains("cut off"), "{fault}");
+            assert!(fault.loses_rest && fault.message.contains("truncated"), "{fault}");
         }
     }
 

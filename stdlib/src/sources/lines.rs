@@ -91,7 +91,7 @@ mod tests {
             std::fs::write(folder.path("a.txt"), changed).unwrap();
             let failure = in_order(&*source, &fields(), 100).unwrap_err().to_string();
             let n_bytes = changed.len();
-            let told = format!("it had 8 bytes, and now ends after {n_bytes}");
+            let told = format!("it had 8 bytes and now ends after {n_bytes}");
             assert!(failure.contains(&told) && failure.contains("a.txt"), "{failure}");
         }
     }

@@ -68,7 +68,7 @@ impl Listed {
             let path = found.path(number);
             let unreadable = |it: io::Error| Failure::Io {
                 path: path.display().to_string(),
-                detail: format!("it cannot be read: {it}; see that it is there and may be read"),
+                detail: format!("cannot be read: {it}; check that it exists and is readable"),
             };
             let mut file = storage::of(&path).open(&path, &mut || ()).map_err(unreadable)?;
             let mut len = 0_u64;
@@ -101,11 +101,11 @@ pub(super) fn patterns(arg: &Arg) -> Result<Vec<Pattern>, String> {
         Arg::List(all) if !all.is_empty() => {
             let texts = all.iter().map(|it| match it {
                 Arg::Text(text) => pattern(text),
-                _ => Err("a list of patterns must hold text only".to_owned()),
+                _ => Err("a list of patterns must contain only text".to_owned()),
             });
             texts.collect()
         }
-        _ => Err("the files must be named by text, `\"data/**/*.jpg\"`".to_owned()),
+        _ => Err("expected a pattern as text, such as `\"data/**/*.jpg\"`".to_owned()),
     }
 }
 

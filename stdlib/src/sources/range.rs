@@ -27,8 +27,8 @@ source! {
 fn length(arg: &Arg) -> Result<u64, String> {
     match arg {
         Arg::Int(n) if *n >= 0 => Ok(*n as u64),
-        Arg::Int(n) => Err(format!("`n` is {n}, and must not be less than 0")),
-        _ => Err("`n` must be a whole number that is known before the run".to_owned()),
+        Arg::Int(n) => Err(format!("`n` is {n}, but must be at least 0")),
+        _ => Err("`n` must be an integer that is known at compile time".to_owned()),
     }
 }
 

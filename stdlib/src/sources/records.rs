@@ -404,7 +404,7 @@ impl<F: Format> Stream for InOrder<F> {
     }
 
     fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
-        let changed = || Failure::State("a file of the source is shorter than it was".to_owned());
+        let changed = || Failure::State("a file of the source became shorter".to_owned());
         let &[file, offset, line, ordinal, next] = place else { return Err(changed()) };
         let inner = self.inner.clone();
         let files = inner.files()?;
@@ -508,11 +508,11 @@ pub(super) fn file_failure(why: FileError) -> Failure {
 fn unreadable(path: &Path, why: &io::Error) -> Failure {
     let path = path.display().to_string();
     let help = if os::is_too_many_open(why) {
-        "raise the number of files that may be open (`ulimit -n`)"
+        "raise the limit of open files (`ulimit -n`)"
     } else {
-        "see that it is there, may be read, and is not written to meanwhile"
+        "check that it exists, is readable, and is not written to meanwhile"
     };
-    Failure::Io { path, detail: format!("it cannot be read: {why}: {help}") }
+    Failure::Io { path, detail: format!("cannot be read: {why}: {help}") }
 }
 
 /// Appends a record that is text.
@@ -527,7 +527,7 @@ fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
         Ok(_) => Ok(()),
         Err(why) => Err(RecordFault::new(
             format!("byte {} of the record is not UTF-8", why.valid_up_to() + 1),
-            "turn the file into UTF-8: `iconv -f latin1 -t utf-8`",
+            "convert the file to UTF-8: `iconv -f latin1 -t utf-8`",
         )),
     }
 }

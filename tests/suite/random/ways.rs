@@ -234,7 +234,7 @@ impl Ran {
 
     /// Whether it panicked, or did not end by itself.
     fn is_bug(&self) -> bool {
-        matches!(&self.end, End::Failed(it) if it == "stopped" || it.contains("bug of pipec"))
+        matches!(&self.end, End::Failed(it) if it == "stopped" || it.contains("bug in pipec"))
     }
 
     /// What is known not to be exact yet, where that is all that differs.

@@ -22,7 +22,7 @@ pub(super) fn stages(observed: &Observed<'_>) -> String {
     };
     let legend = key("work", "at work")
         + &key("starved", "waits for input")
-        + &key("blocked", "waits for room")
+        + &key("blocked", "waits for space")
         + &key("free", "waits for a thread");
     element("p", "quiet", &legend) + &element("div", "bars", &rows)
 }
@@ -69,7 +69,7 @@ pub(super) fn stalls(observed: &Observed<'_>) -> String {
             + &element("span", "number", &escaped(&count)));
     }
     let told = format!(
-        "It waited {} of {:.1} s, and took each chunk as soon as it was there: a consumer that \
+        "It waited {} of {:.1} s, and took each chunk as soon as it was ready: a consumer that \
          computes waits less.",
         percent(observed.stall_share()),
         observed.seconds

@@ -78,7 +78,7 @@ fn under(node: &Node<'_>) -> String {
     }
     parts.extend(node.line.stream.iter().map(|it| format!("→ {it}")));
     if !node.kept.is_empty() {
-        parts.push(format!("kept: {}", node.kept.join(", ")));
+        parts.push(format!("cached: {}", node.kept.join(", ")));
     }
     parts.push(node.line.place.clone());
     parts.join(" · ")
@@ -156,7 +156,7 @@ fn consumer(explanation: &Explanation, row: usize) -> String {
     let is_bound = is_bound_by_consumer(explanation);
     let class = if is_bound { "step bottleneck" } else { "step idle" };
     let cores = long::cores(explanation);
-    let text = if is_bound { "consumer: it bounds the rate" } else { "consumer" };
+    let text = if is_bound { "consumer: limits the rate" } else { "consumer" };
     rect(class, (2.0, top(row)), (300.0, 34.0), &cores)
         + &label("title", (14.0, top(row) + 22.0), text)
 }

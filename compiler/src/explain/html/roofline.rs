@@ -64,8 +64,8 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
     let alone = time(Figure { value: 1e9 * solution.alone_s, origin: Origin::Measured });
     let unit = if explanation.estimate.batch_rows.is_some() { "batch" } else { "record" };
     let caption = format!(
-        "One {unit} alone takes {alone}: with N under way there are N/R_min a second, until \
-         at N* = {knee:.1} something is used up. Dashed: what bounds it."
+        "A single {unit} takes {alone}: with N in flight, the rate is N/R_min per second, until a \
+         resource is saturated at N* = {knee:.1}. Dashed: the limits."
     );
     Some(svg("roofline", SIZE, &inner) + &element("p", "quiet", &caption))
 }
@@ -101,7 +101,7 @@ fn axes(scale: &Scale) -> String {
         drawn += &label("quiet end", (x - 6.0, y + 4.0), &told(it));
     }
     let middle = (left + right) / 2.0;
-    drawn += &label("quiet middle", (middle, bottom + 36.0), "N: outputs under way at once");
+    drawn += &label("quiet middle", (middle, bottom + 36.0), "N: outputs in flight");
     drawn + &label("quiet", (left + 6.0, top + 4.0), "records/s")
 }
 

@@ -137,21 +137,21 @@ impl<'t> Slip<'t> {
             return (*phrase).to_owned();
         }
         match self.open() {
-            Some(open) => format!("a sign, `,` or `{}`", closing(self.word(open))),
-            None => "a sign, `|>` or the next declaration".to_owned(),
+            Some(open) => format!("an operator, `,` or `{}`", closing(self.word(open))),
+            None => "an operator, `|>` or the next declaration".to_owned(),
         }
     }
 }
 
 /// What rules are in words, the ones that say most first.
 static WANTED: [(&[Rule], &str); 14] = [
-    (&[Rule::each], "an operator (`map …`, `shuffle`, `batch(8)`)"),
+    (&[Rule::each], "a step (`map …`, `shuffle`, `batch(8)`)"),
     (
         &[Rule::list, Rule::quantity, Rule::expr, Rule::value, Rule::argument, Rule::place],
         "a value",
     ),
     (&[Rule::kw_then], "`then`"),
-    (&[Rule::plus, Rule::times], "a sign, `|>` or the end"),
+    (&[Rule::plus, Rule::times], "an operator, `|>` or the end"),
     (&[Rule::entry], "a field"),
     (&[Rule::formal], "a parameter"),
     (&[Rule::extent], "an extent (`3`, `n`, `?`)"),

@@ -55,8 +55,11 @@ impl Footer {
             let most = CONTENT_MAX >> 20;
             return Err(Refusal::Damaged(format!("its program would have more than {most} MiB")));
         }
-        let missing =
-            || Refusal::Damaged(format!("of {len} bytes of its program {front} are there"));
+        let missing = || {
+            Refusal::Damaged(format!(
+                "its program is truncated: expected {len} bytes, found {front}"
+            ))
+        };
         front.checked_sub(len).ok_or_else(missing)
     }
 
@@ -65,7 +68,7 @@ impl Footer {
         if content.len() as u64 != self.number(8)
             || checksum(&self.bytes, content) != self.number(0)
         {
-            return Err(Refusal::Damaged("its checksum is that of other bytes".into()));
+            return Err(Refusal::Damaged("its checksum does not match".into()));
         }
         let format = u32::from_le_bytes(self.part(16));
         match format.cmp(&FORMAT) {

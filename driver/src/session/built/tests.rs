@@ -295,21 +295,18 @@ fn code_that_cannot_be_run_is_made_anew() {
     let made = seen(&|_| {}, true);
     assert!(made.starts_with("compiled ahead of time for `native`: "), "{made}");
     let anew = |made: String, why: &str| {
-        let is_told = made.starts_with("compiled when it is made ready to run, for ");
+        let is_told = made.starts_with("compiled before the run starts, for ");
         assert!(is_told && made.ends_with(why), "{made}, not {why}");
     };
-    anew(
-        seen(&|_| {}, false),
-        "since another executable is running, which trusts its own code alone",
-    );
+    anew(seen(&|_| {}, false), "another executable is running, which uses only its own code");
     for at in (0..whole.code.len()).step_by(97) {
-        anew(seen(&|it| it.code[at] ^= 1, true), "since it is damaged");
+        anew(seen(&|it| it.code[at] ^= 1, true), "it is damaged");
     }
     let lacks = |it: &mut Ahead| {
         it.features.push("dreams".into());
         it.seal = it.sum();
     };
-    anew(seen(&lacks, true), "`native` is not run, since this processor has no dreams");
+    anew(seen(&lacks, true), "`native` is not used: this processor has no dreams");
     // Code of another program is there, and is for none of its loops.
     seen(&|it| *it = other.clone().unwrap(), true);
 }
@@ -342,25 +339,25 @@ fn what_would_mislead_the_runtime_is_named() {
     };
     let [plain, draws, mixed, many, replaced, _] = PROGRAMS;
     refused(plain, &|it| stage(it, 0).rows = 1 << 30, "chunks of 1073741824 records");
-    refused(plain, &|it| stage(it, 0).columns[0].name = "j".into(), "other fields leave it");
-    refused(plain, &|it| stage(it, 1).inputs.clear(), "no tree");
+    refused(plain, &|it| stage(it, 0).columns[0].name = "j".into(), "output fields differ");
+    refused(plain, &|it| stage(it, 1).inputs.clear(), "not a tree");
     refused(plain, &|it| stage(it, 1).inputs[0] = StageId(7), "s7");
     refused(plain, &|it| transform(it, 1).graph.n_vars = u32::MAX, "loop variables");
     refused(plain, &|it| transform(it, 1).filters[0] = ExprId(99), "no v99");
-    refused(plain, &|it| transform(it, 1).on_fault = SKIP_SOME, "a share of NaN");
+    refused(plain, &|it| transform(it, 1).on_fault = SKIP_SOME, "a fraction of NaN");
     refused(plain, &|it| listed(it, 1).truncate(1), "1 values for 2 columns");
     refused(plain, &|it| listed(it, 1).swap(0, 1), "column `x`");
-    refused(plain, &|it| it.output.clear(), "other fields leave it");
+    refused(plain, &|it| it.output.clear(), "output fields differ");
     refused(plain, &|it| it.deal.stage = StageId(9), "s9 deals");
     refused(mixed, &|it| it.deal.stage = StageId(0), "where streams meet");
     refused(plain, &|it| it.deal.valid = Some(0), "which rows are records");
-    refused(plain, &|it| it.format = 9, "its form is 9");
+    refused(plain, &|it| it.format = 9, "its format is 9");
     refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
     refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
     refused(mixed, &|it| names(it).truncate(1), "1 names for 2 streams");
-    refused(many, &|it| transform(it, 1).vector = true, "multiplied");
-    refused(replaced, &|it| transform(it, 1).another.clear(), "from nowhere");
-    refused(replaced, &|it| transform(it, 1).another[0] = StageId(1), "the same way");
+    refused(many, &|it| transform(it, 1).vector = true, "is multiplied");
+    refused(replaced, &|it| transform(it, 1).another.clear(), "has no source");
+    refused(replaced, &|it| transform(it, 1).another[0] = StageId(1), "the same path");
     let chain = |it: &mut Program| {
         let mut graph = Graph::default();
         let mut last = graph.add(Expr::Column(0), Type::scalar(DType::I64));
@@ -369,7 +366,7 @@ fn what_would_mislead_the_runtime_is_named() {
         }
         transform(it, 1).graph = graph;
     };
-    refused(many, &chain, "stand above each other");
+    refused(many, &chain, "values are nested");
 }
 
 const SKIP_SOME: Policy = Policy::Skip { most: f64::NAN };

@@ -94,10 +94,10 @@ impl Mount {
     pub(crate) fn doubt(&self) -> Option<&'static str> {
         match (self.kind.as_str(), self.medium()) {
             ("zfs" | "bcachefs", _) => {
-                Some("the file system keeps a cache of its own, which cannot be dropped")
+                Some("the file system has its own cache, which cannot be dropped")
             }
-            (_, Medium::Memory) => Some("the file system is memory, and no disk"),
-            (_, Medium::Network) => Some("the server may have kept the file in its memory"),
+            (_, Medium::Memory) => Some("the file system is in memory, not on a disk"),
+            (_, Medium::Network) => Some("the server may have cached the file in memory"),
             _ => None,
         }
     }

@@ -77,11 +77,11 @@ fn what_is_wrong_is_told_with_its_line() {
         Host::parse(&text.replacen(from, to, 1)).unwrap_err()
     };
     let newer = told("format = 1", "format = 2\nnew = 3");
-    assert!(newer.contains("form 2") && newer.contains("newer pipec"), "{newer}");
+    assert!(newer.contains("format 2") && newer.contains("newer pipec"), "{newer}");
     let line = text.lines().position(|it| it == "quota = 1.5").unwrap() + 1;
     let unknown = told("quota = 1.5", "qouta = 1.5");
     assert!(unknown.contains(&format!("line {line} ")), "{unknown}");
-    assert!(unknown.contains("no key `qouta`") && unknown.contains("`quota`"), "{unknown}");
+    assert!(unknown.contains("unknown key `qouta`") && unknown.contains("`quota`"), "{unknown}");
     let text_for_number = told("available = 1.5", "available = \"two\"");
     assert!(text_for_number.contains("line "), "{text_for_number}");
     assert!(told("available = 1.5", "available = -1").contains("`cpu.available`"));

@@ -53,7 +53,10 @@ impl Host {
             "# What this machine can do, measured by `pipec calibrate`. It may be edited by hand.",
         );
         out.say("# Bandwidths in bytes per second, latencies in seconds, sizes in bytes. `trusted = false`:");
-        out.say("# too few runs, runs too unlike each other, or not seen to come from the disk (`doubt`).");
+        out.say(
+            "# too few runs, runs that differ too much, or not verified to come from the disk \
+                 (`doubt`).",
+        );
         out.key("format", self.format);
         self.measured_text(&mut out);
         self.cpu_text(&mut out);
@@ -72,7 +75,7 @@ impl Host {
         out.key("quick", it.quick);
         out.key("pipec", quoted(&it.pipec));
         out.some("load", it.load.map(float));
-        out.say("# Cores that others kept busy meanwhile: much of it makes all figures too low.");
+        out.say("# Cores used by other programs meanwhile: if many, all figures are too low.");
         out.some("others", it.others.map(float));
     }
 
@@ -187,6 +190,7 @@ fn float(it: f64) -> String {
 
 fn bad(what: &str, wanted: &str, value: impl Display) -> String {
     format!(
-        "{what} of this host file is {value}, and must be {wanted}: mend it, or measure again with `pipec calibrate`"
+        "{what} of this host file is {value}, but must be {wanted}: correct it, or measure again \
+         with `pipec calibrate`"
     )
 }

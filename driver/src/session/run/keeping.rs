@@ -89,9 +89,10 @@ fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
     match most {
         Some(it) => {
             let Candidate { function, step, .. } = &it.candidate;
-            format!("nothing is kept on disk: `{function}` ({step}): {}", it.why_not_on_disk())
+            format!("nothing is cached on disk: `{function}` ({step}): {}", it.why_not_on_disk())
         }
-        None => "nothing is kept on disk: no value is dear and the same in each epoch".to_owned(),
+        None => "nothing is cached on disk: no value is both expensive and the same in each epoch"
+            .to_owned(),
     }
 }
 
@@ -121,7 +122,7 @@ impl Keeping {
         let disk = options.disk.as_ref().filter(|_| asked.disk.is_some() && on_disk > 0);
         let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
         let inputs = inputs.unwrap_or_else(|failure| {
-            self.notes.push(format!("nothing is kept on disk: {failure}"));
+            self.notes.push(format!("nothing is cached on disk: {failure}"));
             None
         });
         let mut caches: Vec<Arc<Cache>> = Vec::with_capacity(choices.len());
@@ -180,17 +181,16 @@ impl Kept {
         let mut notes = Vec::new();
         match stats.damaged {
             0 => {}
-            1 => notes.push(format!("a kept value of `{name}` was damaged: it was computed again")),
-            n => notes.push(format!(
-                "{n} kept values of `{name}` were damaged: they were computed again"
-            )),
+            1 => notes.push(format!("a cached value of `{name}` was damaged and recomputed")),
+            n => notes.push(format!("{n} cached values of `{name}` were damaged and recomputed")),
         }
         if let Some(why) = &stats.stopped {
-            notes.push(format!("no more of `{name}` is kept on disk: {why}"));
+            notes.push(format!("caching `{name}` on disk stopped: {why}"));
         }
         if stats.filled_by_other {
             notes.push(format!(
-                "another run fills what is kept of `{name}`: this one reads what was there at its start"
+                "another run is filling the cache of `{name}`: this run only reads what was \
+                 cached when it started"
             ));
         }
         notes

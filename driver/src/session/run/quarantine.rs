@@ -140,8 +140,8 @@ fn file(path: &Path, Wanted { rank, goes_on, locks }: Wanted) -> io::Result<File
     Ok(file)
 }
 
-const IN_USE: &str = "another run writes into it; wait until it has ended, or name another file (each rank \
-                      needs its own)";
+const IN_USE: &str = "another run is writing to it; wait until it has ended, or use another file \
+                      (each rank needs its own)";
 
 /// Sees to it that a file holds what an earlier run has lost, or nothing, and nobody writes it.
 fn may_be_written(path: &Path, rank: Option<u32>, locks: bool) -> io::Result<()> {
@@ -159,16 +159,15 @@ fn may_be_written(path: &Path, rank: Option<u32>, locks: bool) -> io::Result<()>
     match serde_json::from_slice::<RecordHead>(&first) {
         Ok(head) if head.rank == rank || rank.is_none() => Ok(()),
         Ok(RecordHead { rank: Some(other), .. }) => Err(io::Error::other(format!(
-            "it holds the records of rank {other}, which are not overwritten; give each rank a file of its \
-             own"
+            "it contains the records of rank {other}, which will not be overwritten; give each \
+             rank its own file"
         ))),
         Ok(_) => Err(io::Error::other(
-            "it holds the records of a run alone, which are not overwritten; give each rank a file of its \
-             own",
+            "it contains the records of a run without ranks, which will not be overwritten; give \
+             each rank its own file",
         )),
         Err(_) => Err(io::Error::other(
-            "it holds something else than the records that a run has lost, and is not overwritten; name \
-             another file",
+            "it is not a list of failed records and will not be overwritten; use another file",
         )),
     }
 }

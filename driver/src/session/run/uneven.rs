@@ -59,7 +59,7 @@ impl UnevenRanks {
                 true => {
                     "make smaller batches (`batch(n)`), or keep the last records (`tail: keep`)"
                 }
-                false => "the sources are empty, or every record is left out",
+                false => "the sources are empty, or every record is dropped",
             };
             return (format!("an epoch has no {one}"), help.to_owned());
         }
@@ -67,21 +67,22 @@ impl UnevenRanks {
             let (most, least) = (plan::things(each.0, one, many), plan::count(each.1));
             return (
                 format!(
-                    "some of the {ranks} ranks get {most} of an epoch and others {least}: an epoch has {all}, and \
-                     `tail: keep` gives out the last ones, too"
+                    "some of the {ranks} ranks get {most} per epoch and others {least}: an epoch \
+                     has {all}, and `tail: keep` includes the last ones"
                 ),
-                "training that waits for all ranks in each step hangs or mixes up epochs: give each rank equally many \
-                 (`tail: drop` or `tail: mask`)"
+                "training that synchronizes all ranks in each step hangs or mixes up epochs: give \
+                 each rank the same number (`tail: drop` or `tail: mask`)"
                     .to_owned(),
             );
         }
         let message = match idle {
             _ if idle == world => format!(
-                "none of the {ranks} ranks gets a {one}: each gets equally many, and an epoch has {all}"
+                "none of the {ranks} ranks gets a {one}: each gets the same number, but an epoch \
+                 has only {all}"
             ),
-            1 => format!("1 of the {ranks} ranks gets nothing: an epoch has {all}"),
+            1 => format!("1 of the {ranks} ranks gets nothing: an epoch has only {all}"),
             _ => format!(
-                "{} of the {ranks} ranks get nothing: an epoch has {all}",
+                "{} of the {ranks} ranks get nothing: an epoch has only {all}",
                 plan::count(idle)
             ),
         };
@@ -94,7 +95,7 @@ impl UnevenRanks {
             false => most,
         };
         let help = match idle < world {
-            true => format!("training that waits for all ranks in each step hangs: {help}"),
+            true => format!("training that synchronizes all ranks in each step hangs: {help}"),
             false => help,
         };
         (message + &own, help)

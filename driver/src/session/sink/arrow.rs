@@ -176,8 +176,7 @@ fn shared_axis(fields: &[plan::Field]) -> bool {
 }
 
 fn too_large(field: &plan::Field) -> Failure {
-    let detail =
-        format!("`{field}` has more elements than Arrow can count: write it with `--out DIR`");
+    let detail = format!("`{field}` has too many elements for Arrow: write it with `--out DIR`");
     Failure::Data { label: String::new(), detail }
 }
 
@@ -188,12 +187,12 @@ fn failure(error: ArrowError) -> Failure {
             Failure::Stopped
         }
         ArrowError::IoError(_, error) => {
-            let path = Path::new("the standard output");
-            whole::failure(path, "it cannot be written", &error)
+            let path = Path::new("stdout");
+            whole::failure(path, "cannot be written", &error)
         }
         other => Failure::Data {
             label: String::new(),
-            detail: format!("the output is no Arrow table: {other}"),
+            detail: format!("the output cannot be written as Arrow: {other}"),
         },
     }
 }
@@ -332,7 +331,7 @@ mod tests {
             let mut bytes = Vec::new();
             let mut sink = ArrowStream::open(&mut bytes, &program(&fields, true)).unwrap();
             let failure = sink.take(&made(wrong)).unwrap_err().to_string();
-            assert!(failure.contains("no Arrow table"), "{failure}");
+            assert!(failure.contains("cannot be written as Arrow"), "{failure}");
         }
         // Beside a value of the whole batch, a row is the batch.
         let whole = field("note", DType::F32, &[]);

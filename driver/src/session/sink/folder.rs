@@ -86,15 +86,15 @@ impl Folder {
         existing: Existing,
     ) -> Result<Self, Failure> {
         fs::create_dir_all(folder)
-            .map_err(|it| failure(folder, "the folder cannot be made", &it))?;
+            .map_err(|it| failure(folder, "cannot create the folder", &it))?;
         let lock = locked(folder)?;
         let earlier = earlier(folder)?;
         if let Some(field) = program.output.iter().find(|it| !is_usable(&it.name)) {
             return Err(Failure::Io {
                 path: folder.display().to_string(),
                 detail: format!(
-                    "no folder in it can be called as the field `{}`; give the field another name \
-                     with `map`",
+                    "the name of the field `{}` is not a valid folder name; rename the field with \
+                     `map`",
                     field.name
                 ),
             });
@@ -102,8 +102,8 @@ impl Folder {
         let are_bytes = |it: &&Field| it.ty.is_texts() && it.ty.dtype() == Some(DType::Bytes);
         if let (Some(field), false) = (program.output.iter().find(are_bytes), program.batched) {
             return Err(Failure::Program(format!(
-                "`{field}` is of records that are no batches, and no file of a folder holds such: write it with `--out -` \
-                 as Arrow, or leave it out with `map`"
+                "`{field}` is not batched, and bytes of single records cannot be written to a \
+                 folder: write it as Arrow with `--out -`, or drop it with `map`"
             )));
         }
         let manifest = Manifest::new(program, of);
@@ -166,15 +166,15 @@ impl Folder {
     fn check_earlier(&self) -> Result<(), Failure> {
         let folder = self.folder.display();
         let why = match &self.earlier {
-            None => "holds no output".to_owned(),
+            None => "contains no output".to_owned(),
             Some(earlier) => match earlier.differs_from(&self.manifest) {
                 None => return Ok(()),
                 Some(why) => why,
             },
         };
         Err(Failure::State(format!(
-            "the folder `{folder}` {why}; name the folder that the run has begun, or start again with \
-             another checkpoint file"
+            "the folder `{folder}` {why}; use the folder that the run has started with, or start \
+             again with another checkpoint file"
         )))
     }
 
@@ -208,16 +208,17 @@ impl Sink for Folder {
     fn sync(&mut self) -> Result<(), Failure> {
         let written = self.so_far();
         let Some(list) = &mut self.list else { return Ok(()) };
-        let syncer = match &self.syncer {
-            Some(syncer) => syncer,
-            None => {
-                let root = self.lock.clone();
-                let started = Syncer::begin(root, self.from.written());
-                self.syncer.insert(started.map_err(|it| {
-                    failure(&self.folder, "no thread can be started to sync it", &it)
-                })?)
-            }
-        };
+        let syncer =
+            match &self.syncer {
+                Some(syncer) => syncer,
+                None => {
+                    let root = self.lock.clone();
+                    let started = Syncer::begin(root, self.from.written());
+                    self.syncer.insert(started.map_err(|it| {
+                        failure(&self.folder, "cannot start a thread to sync it", &it)
+                    })?)
+                }
+            };
         if syncer.done()?.files < written.files && syncer.is_idle() {
             list.flush()?;
             syncer.give(self.unsynced.taken(list.path(), written));
@@ -261,7 +262,8 @@ impl Sink for Folder {
         };
         if damage.is_none() && place.outputs != outputs {
             return Err(Failure::State(format!(
-                "the folder `{}` holds the output of another run; start again with another checkpoint file",
+                "the folder `{}` contains the output of another run; start again with another \
+                 checkpoint file",
                 self.folder.display()
             )));
         }
@@ -296,12 +298,12 @@ fn may_go(folder: &Path, earlier: &Manifest, manifest: &Manifest) -> Result<(), 
     let why = earlier.differs_from(manifest).or_else(|| earlier.differs_in_extent(manifest));
     let Some(why) = why.filter(|_| earlier.complete || of_another_rank) else { return Ok(()) };
     let help = match earlier.share.is_some() || manifest.share.is_some() {
-        true => "give each rank a folder of its own, or add `--overwrite`",
-        false => "name another folder, or add `--overwrite`",
+        true => "give each rank its own folder, or add `--overwrite`",
+        false => "use another folder, or add `--overwrite`",
     };
     Err(Failure::Io {
         path: folder.display().to_string(),
-        detail: format!("it {why}, which is not replaced; {help}"),
+        detail: format!("it {why}, which will not be overwritten; {help}"),
     })
 }
 
@@ -448,8 +450,8 @@ fn locked(folder: &Path) -> Result<Option<File>, Failure> {
     Err(Failure::Io {
         path: folder.display().to_string(),
         detail:
-            "another run writes into this folder; wait until it has ended, or name another one \
-                 (each rank needs its own)"
+            "another run is writing to this folder; wait until it has ended, or use another one \
+             (each rank needs its own)"
                 .to_owned(),
     })
 }
@@ -457,16 +459,15 @@ fn locked(folder: &Path) -> Result<Option<File>, Failure> {
 /// Makes the folder of a field. A link in its place would lead the output somewhere else.
 fn make_folder(folder: &Path) -> Result<(), Failure> {
     let made = fs::create_dir_all(folder);
-    made.map_err(|it| failure(folder, "the folder cannot be made", &it))?;
+    made.map_err(|it| failure(folder, "cannot create the folder", &it))?;
     if safe_file::is_real_folder(folder) {
         return Ok(());
     }
     Err(Failure::Io {
         path: folder.display().to_string(),
-        detail:
-            "it is a link, and output is not written through links; remove it, or name another \
-                 folder with `--out`"
-                .to_owned(),
+        detail: "it is a link, and output is not written through links; remove it, or use another \
+             folder with `--out`"
+            .to_owned(),
     })
 }
 
@@ -479,9 +480,8 @@ fn clear(folder: &Path) -> Result<(), Failure> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(is_ours) {
-            fs::remove_file(entry.path()).map_err(|it| {
-                failure(&entry.path(), "the earlier output cannot be removed", &it)
-            })?;
+            fs::remove_file(entry.path())
+                .map_err(|it| failure(&entry.path(), "cannot remove the earlier output", &it))?;
         }
     }
     // It fails where something else is in it, which stays.
@@ -621,7 +621,7 @@ pub(super) mod tests {
                 &Provenance::default(),
                 Existing::Keep,
             );
-            assert!(refused.is_err_and(|it| it.to_string().contains("another name")), "{name}");
+            assert!(refused.is_err_and(|it| it.to_string().contains("rename the field")), "{name}");
         }
     }
 
@@ -689,7 +689,7 @@ pub(super) mod tests {
             Folder::open(&scratch.0, &of, &from, Existing::Keep)
         };
         let Err(refused) = open(&raw) else { panic!("taken") };
-        assert!(refused.to_string().contains("`raw: bytes[3]` is of records"), "{refused}");
+        assert!(refused.to_string().contains("`raw: bytes[3]` is not batched"), "{refused}");
         let fields =
             [&names[..], &raw, &[Field { name: "note".into(), ty: Type::scalar(DType::Bytes) }]];
         let batch = batch_of_texts(&fields.concat());

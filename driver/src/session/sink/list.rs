@@ -159,7 +159,7 @@ pub(super) fn check(
     let sizes = walk(folder, numbers, &mut |place, line| {
         let names = names(place.files);
         if !line.files.keys().eq(names.iter()) {
-            return Err(format!("`{LIST}` does not name the files of number {}", place.files));
+            return Err(format!("`{LIST}` does not list the files with number {}", place.files));
         }
         line.files.iter().try_for_each(|(name, sum)| sum.has_size_of(folder, name))
     });
@@ -186,11 +186,9 @@ fn walk(
         return Ok(here);
     }
     let file = safe_file::open_here(&folder.join(LIST));
-    let mut lines =
-        BufReader::new(file.map_err(|it| Damage {
-            from: begin,
-            found: format!("`{LIST}` cannot be read ({it})"),
-        })?);
+    let mut lines = BufReader::new(
+        file.map_err(|it| Damage { from: begin, found: format!("cannot read `{LIST}` ({it})") })?,
+    );
     while here.files < numbers {
         let Some((line, n_bytes)) = next(&mut lines).filter(|it| it.0.epoch >= here.epoch) else {
             let found = format!("`{LIST}` is damaged from line {} on", here.files + 1);
@@ -225,9 +223,9 @@ impl Sum {
         match fs::symlink_metadata(folder.join(name)) {
             Ok(it) if it.is_file() && it.len() == self.bytes => Ok(()),
             Ok(it) if it.is_file() => {
-                Err(format!("`{name}` has {} bytes, and {} were written", it.len(), self.bytes))
+                Err(format!("`{name}` has {} bytes, but {} were written", it.len(), self.bytes))
             }
-            Ok(_) => Err(format!("`{name}` is no file")),
+            Ok(_) => Err(format!("`{name}` is not a file")),
             Err(_) => Err(format!("`{name}` is missing")),
         }
     }
@@ -243,13 +241,13 @@ impl Sum {
         };
         match sum() {
             Ok(found) if found == *self => Ok(()),
-            Ok(_) => Err(format!("`{name}` has another checksum than what was written")),
-            Err(error) => Err(format!("`{name}` cannot be read ({error})")),
+            Ok(_) => Err(format!("the checksum of `{name}` does not match")),
+            Err(error) => Err(format!("cannot read `{name}` ({error})")),
         }
     }
 }
 
 /// The failure that an output could not be brought to the disk.
 pub(super) fn unsynced(path: &Path, error: &io::Error) -> Failure {
-    failure(path, "the output cannot be brought to the disk", error)
+    failure(path, "cannot sync the output to the disk", error)
 }

@@ -162,7 +162,7 @@ pub(super) fn used(place: &Path) -> SystemTime {
 fn found(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     places(folder).map_err(|error| Failure::Io {
         path: folder.display().to_string(),
-        detail: format!("it cannot be listed: {error}; name the folder that `--cache` was given"),
+        detail: format!("cannot be listed: {error}; use the folder that was given to `--cache`"),
     })
 }
 
@@ -194,5 +194,5 @@ fn address_of(place: &Path) -> String {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    whole::failure(path, "it cannot be tidied", error)
+    whole::failure(path, "cannot be cleaned up", error)
 }

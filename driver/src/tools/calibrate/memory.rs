@@ -61,7 +61,7 @@ fn bandwidth(threads: usize, time: &Time<'_>) -> Result<Option<Bandwidths>, Fail
     time.go_on()?;
 
     let doubt = (cache > 0 && bytes < 2 * cache)
-        .then(|| "there is too little memory for a buffer that no cache holds".to_owned());
+        .then(|| "there is too little memory for a buffer larger than the CPU caches".to_owned());
     let runs = runs.into_inner().unwrap_or_else(|it| it.into_inner());
     let [read, write, copy] = runs.map(|it| Figure::of(&it, doubt.is_none()));
     let threads = threads as u32;

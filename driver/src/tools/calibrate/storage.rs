@@ -111,7 +111,7 @@ impl Reading<'_> {
             let way = Way { probe: self.probe, cache: Cache::Warm, cold, doubtful: !held };
             sweeps.extend(way.sweeps(time, told)?.0);
         }
-        let unassured = "the pages of the file could not be kept out of the page cache";
+        let unassured = "the file could not be evicted from the page cache";
         let doubt = self.doubt.or((cold == Cold::Unassured).then_some(unassured));
         Ok((cold, doubt.map(str::to_owned), sweeps))
     }
@@ -152,13 +152,15 @@ impl Reading<'_> {
 fn whole_name(folder: &Path) -> Result<PathBuf, Failure> {
     let io = |detail| Failure::Io { path: folder.display().to_string(), detail };
     let whole = fs::canonicalize(folder).map_err(|error| {
-        io(format!("this folder cannot be measured: {error}; name one that is there"))
+        io(format!("cannot measure this folder: {error}; name an existing one"))
     })?;
     if !whole.is_dir() {
-        return Err(io("this is no folder; name the one in which the data are".to_owned()));
+        return Err(io("this is not a folder; name the folder that contains the data".to_owned()));
     }
     if whole.to_str().is_none() {
-        return Err(io("its name is no text in UTF-8, and cannot stand in the host file; name another folder of this disk".to_owned()));
+        return Err(io("its name is not valid UTF-8, so it cannot be written to the host file; \
+                       name another folder on this disk"
+            .to_owned()));
     }
     Ok(whole)
 }
@@ -178,7 +180,8 @@ fn enough_room(folder: &Path, size: u64, free: Option<u64>) -> Result<(), Failur
     let (wanted, free) = (size >> 20, free >> 20);
     let full = io::Error::from(io::ErrorKind::StorageFull);
     let detail = format!(
-        "a file of {wanted} MiB is needed to measure this disk, and {free} MiB are free: {full}; free some space, or ask for a smaller file with `--size` (32MiB at the least)"
+        "measuring this disk needs a file of {wanted} MiB, but only {free} MiB are free: {full}; \
+         free some space, or use a smaller file with `--size` (at least 32MiB)"
     );
     Err(Failure::Io { path: folder.display().to_string(), detail })
 }
@@ -192,7 +195,9 @@ mod tests {
         let told = enough_room(Path::new("/d"), 256 << 20, Some(100 << 20)).unwrap_err();
         let told = told.to_string();
         assert!(
-            told.contains("`/d`: a file of 256 MiB") && told.contains("100 MiB are free"),
+            told.contains("`/d`: ")
+                && told.contains("a file of 256 MiB")
+                && told.contains("100 MiB are free"),
             "{told}"
         );
         assert_eq!(enough_room(Path::new("/d"), 1, Some(1)), Ok(()));

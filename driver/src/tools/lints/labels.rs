@@ -106,7 +106,7 @@ fn difference(first: &Numbered<'_>, it: &Numbered<'_>) -> String {
         false => (format!("`{}`", first.of.plan.name), format!("`{}`", it.of.plan.name)),
     };
     match a.iter().zip(b).position(|(a, b)| a != b) {
-        Some(i) => format!("number {i} is `{}` in {one} and `{}` in {other}", a[i], b[i]),
+        Some(i) => format!("label {i} is `{}` in {one} and `{}` in {other}", a[i], b[i]),
         None => format!(
             "{one} has {} and {other} has {}",
             things(a.len() as u64, "class", "classes"),

@@ -215,14 +215,14 @@ impl Trail<'_> {
     /// An operator, which does not compute anything of the record.
     fn operator(&mut self, id: OpId) -> What {
         let why = match stdlib::library().action(&self.plan.ops[id]) {
-            Some(Action::Shuffle) => "it goes on, in another place",
-            Some(Action::Mix | Action::Concat) => "it goes on, among the records of other streams",
-            Some(Action::Repeat) => "it goes on; each lap makes another copy of it",
+            Some(Action::Shuffle) => "passes, at another position",
+            Some(Action::Mix | Action::Concat) => "passes, mixed with the records of other streams",
+            Some(Action::Repeat) => "passes; each repetition makes another copy",
             Some(Action::Take | Action::Skip | Action::Sample) => {
-                "it goes on, if its place is among those that do"
+                "passes, if its position is among those selected"
             }
             Some(Action::Batch | Action::Window | Action::Zip) | None => {
-                let why = "records come together here: it is not followed any further".to_owned();
+                let why = "records are combined here: it is not followed further".to_owned();
                 return What::Ended { why };
             }
         };

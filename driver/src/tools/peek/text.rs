@@ -11,11 +11,11 @@ pub fn text(peek: &StepPeek) -> String {
         seen(&mut text, &peek.fields, it);
     }
     if peek.records.is_empty() {
-        text.push_str("  no record\n");
+        text.push_str("  no records\n");
     }
     if peek.filtered > 0 {
         let records = if peek.filtered == 1 { "record" } else { "records" };
-        let _ = writeln!(text, "  {} {records} did not pass on the way to these", peek.filtered);
+        let _ = writeln!(text, "  {} {records} filtered out before these", peek.filtered);
     }
     text
 }
@@ -26,7 +26,7 @@ pub fn followed_text(followed: &Followed) -> String {
     for it in &followed.what {
         match it {
             What::Seen(it) => seen(&mut text, &followed.fields, it),
-            What::Filtered => text.push_str("  it does not pass: it is gone from here on\n"),
+            What::Filtered => text.push_str("  dropped: it does not pass the filter\n"),
             What::Passed { why } | What::Ended { why } => {
                 let _ = writeln!(text, "  {why}");
             }
@@ -46,7 +46,7 @@ fn seen(text: &mut String, fields: &[FieldPeek], seen: &Seen) {
     match seen {
         Seen::Record { id, values, in_place } => {
             let width = fields.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
-            let place = if *in_place { "  in place of one that failed" } else { "" };
+            let place = if *in_place { "  replaces a failed record" } else { "" };
             let _ = writeln!(text, "  {id}{place}");
             for (field, value) in fields.iter().zip(values) {
                 let class = class(field, value);

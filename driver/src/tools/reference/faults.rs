@@ -27,33 +27,37 @@ kinds! {
     FAILURE_KINDS:
 
     "data"
-    "The data do not fit the program as a whole: rows of a batch have different extents, a key comes twice, or none of \
-     the records of an endless stream is left."
-    "The message names the step; `pipec peek` shows the records in front of it."
+    "The data do not fit the program as a whole: rows of a batch have different extents, a key is \
+     duplicated, or no record of an endless stream passes."
+    "The message names the step; `pipec peek` shows the records before it."
 
     "input"
-    "A file or folder cannot be read or written, or has changed since the run began; a row of it may be damaged."
-    "The message names the file and what to do. `else skip` skips records that fail, not files that cannot be listed."
+    "A file or folder cannot be read or written, or has changed since the run began; one of its \
+     rows may be damaged."
+    "The message names the file and what to do. `else skip` skips failed records, not files that \
+     cannot be listed."
 
     "memory"
-    "The pipeline needs more memory than it was given (`--memory`, `memory=`), or than the system has."
-    "Give the amount that the message names, make batches or windows smaller, or use fewer workers."
+    "The pipeline needs more memory than its limit (`--memory`, `memory=`), or than the system has."
+    "Set the amount that the message names, make batches or windows smaller, or use fewer workers."
 
     "program"
-    "The program or its built file does not fit this version of pipec, or it gives nothing that could be measured."
+    "The program or its built file does not fit this version of pipec, or it has no output that \
+     could be measured."
     "Check the program with `pipec check`, and build it again."
 
     "state"
-    "A checkpoint is damaged, or of another program, seed, input, rank or set of classes."
+    "A checkpoint is damaged, or belongs to another program, seed, input, rank or set of classes."
     "Run the program as it was, or start again with another checkpoint."
 
     "stopped"
-    "The run was interrupted, as by Ctrl-C."
-    "Run it again; with a checkpoint it goes on where it stopped."
+    "The run was interrupted, for example with Ctrl-C."
+    "Run it again; with a checkpoint it resumes where it stopped."
 
     "too-many-lost"
     "More records failed than `else skip(most: …)`, `else another(most: …)` or `--max-errors` allows."
-    "`pipec scan` lists every record that fails; mend the data, or allow the share that the message names."
+    "`pipec scan` lists every record that fails; fix the data, or allow the fraction that the \
+     message names."
 }
 
 kinds! {
@@ -61,168 +65,179 @@ kinds! {
     FAULT_KINDS:
 
     "axis"
-    "`jpeg_extent` was asked for an axis that a picture does not have."
-    "A picture has the axes 0 (height), 1 (width) and 2 (channels)."
+    "`jpeg_extent` was called with an axis that an image does not have."
+    "An image has the axes 0 (height), 1 (width) and 2 (channels)."
 
     "bad-row"
-    "A row of a CSV file or a record of a tar or TFRecord file is damaged, cut off, or does not fit its columns. The \
-     message names file, line and value."
-    "Repair the file, say what empty fields stand for (`missing:`), or skip such rows: `field else skip`."
+    "A row of a CSV file or a record of a tar or TFRecord file is damaged, truncated, or does not \
+     match its columns. The message names file, line and value."
+    "Repair the file, give a value for empty fields (`missing:`), or skip such rows: `field else \
+     skip`."
 
     "channels"
-    "A picture has a number of channels that the function does not take, such as RGBA for `encode_jpeg`."
+    "An image has a number of channels that the function does not support, such as RGBA for \
+     `encode_jpeg`."
     "Convert it first: `grayscale(image)`, or `image[:, :, :3]` drops the alpha channel."
 
     "class"
     "`class_of` found a file in a folder that is not among the classes."
-    "Add the folder to `classes:`, or leave such files out with `where`."
+    "Add the folder to `classes:`, or drop such files with `where`."
 
     "crop-outside"
-    "A crop does not lie within its picture."
-    "Clamp the position or the size, or enlarge small pictures first with `pad` or `resize_short`."
+    "A crop lies outside its image."
+    "Clamp the position or the size, or enlarge small images first with `pad` or `resize_short`."
 
     "division-by-zero"
-    "A whole number is divided by zero, or its remainder is taken."
-    "Guard the divisor (`if n == 0 then 0 else x // n`), or divide floats, which give infinity."
+    "An integer division or remainder by zero."
+    "Guard the divisor (`if n == 0 then 0 else x // n`), or divide floats, which results in \
+     infinity."
 
     "earlier"
     "The record failed before the run was resumed; a checkpoint keeps the count, not the reasons."
-    "Look into the quarantine file of the earlier run (`--quarantine FILE`)."
+    "See the quarantine file of the earlier run (`--quarantine FILE`)."
 
     "empty"
-    "An empty list or tensor has no element to choose, as for `maximum`, and no extents of its own."
-    "Leave such records out: `where len(ids) > 0`."
+    "An empty list or tensor has no element to choose, for example in `maximum`, and no extents."
+    "Drop such records: `where len(ids) > 0`."
 
     "encode"
-    "A picture cannot be written in the format, for example because a side is too long for it."
+    "An image cannot be encoded in the format, for example because a side is too long for it."
     "Resize it first, or choose another format."
 
     "example-shape"
-    "A feature of a TFRecord has another number of values than its type says."
-    "Check the extents behind `as`; `?` stands for any number of values: `as f32[?]`."
+    "A feature of a TFRecord has a different number of values than its type."
+    "Check the extents after `as`; `?` stands for any number of values: `as f32[?]`."
 
     "example-syntax"
     "The bytes of a record are not a `tf.train.Example`."
-    "Check that the file holds Examples. Where it holds something else, use the record's bytes."
+    "Check that the file contains Examples. If it contains something else, use the bytes of the \
+     record."
 
     "example-type"
-    "A feature of a TFRecord holds values of another kind than its type says, such as texts instead of numbers, or a \
-     number that its type cannot hold."
+    "A feature of a TFRecord has values of a different kind than its type, such as texts instead \
+     of numbers, or a number that does not fit into its type."
     "Write the type that the feature has: `row[\"label\"] as i64`."
 
     "extents"
-    "The extents of two values, or the number of elements, do not fit each other in this record."
-    "`pipec peek` shows the record; resize, crop or pad to the same extents first."
+    "The extents of two values, or the number of elements, are incompatible in this record."
+    "See the record with `pipec peek`; resize, crop or pad to the same extents first."
 
     "field-missing"
-    "A JSON object, an Example or a record of a tar file lacks the member that is asked for. The message lists those \
-     that it has."
-    "Check the spelling; for optional members, give another value: `row[\"name\"] as str else \"\"`."
+    "A JSON object, an Example or a record of a tar file does not have the requested member. The \
+     message lists the members that it has."
+    "Check the spelling; for optional members, give a default: `row[\"name\"] as str else \"\"`."
 
     "file-missing"
     "A file that the program names, as in `read_file(path)`, does not exist."
-    "Check how the path is made, `pipec peek` shows it; or skip the record: `else skip`."
+    "Check how the path is computed (`pipec peek` shows it), or skip the record: `else skip`."
 
     "file-too-large"
-    "A file is larger than a single value may be (1 GiB)."
+    "A file is larger than the limit for a single value (1 GiB)."
     "Split it, or read it as a stream with `lines`, `jsonl`, `csv` or `tar`."
 
     "file-unreadable"
-    "A file exists and cannot be read: permissions, a folder or device where a file is wanted, or a disk error."
-    "Check permissions and disk. If it is a network disk, try again."
+    "A file exists but cannot be read: missing permissions, a folder or device instead of a file, \
+     or a disk error."
+    "Check the permissions and the disk. If it is a network disk, try again."
 
     "foreign"
-    "The program calls a function in Python where only the program is looked at, without Python."
+    "The program calls a Python function, but it is only inspected, without Python."
     "Run the program from Python with `pipec.load`."
 
     "foreign-result"
-    "A function in Python returned a value of another dtype or shape than its `extern fn` declares."
-    "Change the declaration, or convert the result, as with `np.asarray(x, np.int64)`."
+    "A Python function returned a value with a different dtype or shape than its `extern fn` \
+     declares."
+    "Change the declaration, or convert the result, for example with `np.asarray(x, np.int64)`."
 
     "image-damaged"
-    "The file is a JPEG, PNG or WebP, and its contents contradict the format: bytes were changed or lost."
-    "Fetch the file again, or leave it out: `decode_jpeg(bytes) else skip`. `pipec scan` lists all such files."
+    "The file is a JPEG, PNG or WebP, but its contents are invalid: bytes were changed or lost."
+    "Download the file again, or skip it: `decode_jpeg(bytes) else skip`. `pipec scan` lists all \
+     such files."
 
     "image-empty"
-    "A picture without pixels cannot be resized or continued at its border."
-    "Leave such pictures out, or check the crop before this step."
+    "An image without pixels cannot be resized or extended at its border."
+    "Drop such images, or check the crop before this step."
 
     "image-too-large"
-    "A picture has more pixels than may be decoded, or its decoder would need too much memory; the message names the \
-     limit."
-    "Resize the file beforehand, or leave it out: `else skip`."
+    "An image has more pixels than the limit, or decoding it would need too much memory; the \
+     message names the limit."
+    "Resize the file beforehand, or skip it: `else skip`."
 
     "image-truncated"
-    "A picture's file ends before its last row: a download or a copy was interrupted."
-    "Fetch the file again, or leave it out: `decode_jpeg(bytes) else skip`. `pipec scan` lists all such files."
+    "An image file is truncated before its last row: a download or a copy was interrupted."
+    "Download the file again, or skip it: `decode_jpeg(bytes) else skip`. `pipec scan` lists all \
+     such files."
 
     "image-unknown"
-    "The bytes are not a picture in the format that the function decodes; the message says what they are."
-    "`decode_image` decodes JPEG, PNG and WebP whatever the file's extension; a narrower pattern leaves other files out."
+    "The bytes are not an image in the format that the function decodes; the message says what \
+     they are."
+    "`decode_image` decodes JPEG, PNG and WebP whatever the file's extension; a narrower pattern \
+     excludes other files."
 
     "image-unsupported"
-    "The picture is of a kind that is not decoded, such as a lossless JPEG or an animated WebP."
-    "Convert the file beforehand, or leave it out: `else skip`."
+    "The image is of a kind that is not supported, such as a lossless JPEG or an animated WebP."
+    "Convert the file beforehand, or skip it: `else skip`."
 
     "index"
-    "An index lies outside of the list or tensor that it is used on."
-    "Elements are counted from 0, and from the end with negative numbers; `len(x)` is how many there are."
+    "An index is out of range for its list or tensor."
+    "Elements are counted from 0, and from the end with negative numbers; `len(x)` is their number."
 
     "json-depth"
-    "A JSON text is nested more deeply than is read."
+    "A JSON text is nested too deeply."
     "Flatten the data."
 
     "json-shape"
-    "A JSON list has other extents than its type says, or its rows differ in length."
-    "Check the extents behind `as`; `?` stands for any number of elements: `as f32[?]`."
+    "A JSON list has different extents than its type, or its rows differ in length."
+    "Check the extents after `as`; `?` stands for any number of elements: `as f32[?]`."
 
     "json-syntax"
-    "A text is not JSON."
+    "A text is not valid JSON."
     "The message shows where. Check the line of the file, or skip it: `else skip`."
 
     "json-type"
-    "A JSON value is not of the type behind `as`, such as `null` where a text is wanted, or too large for it; or a member \
-     or element is asked of a value that is no object or list."
-    "Write the type that the data have, or convert: `parse_int(row[\"n\"] as str)`."
+    "A JSON value does not have the type after `as`, such as `null` instead of a text, or is too \
+     large for it; or a member or element of something that is not an object or list is accessed."
+    "Write the type that the data has, or convert: `parse_int(row[\"n\"] as str)`."
 
     "label"
-    "`one_hot` met a label that is not from 0 up to its number of classes."
-    "Give the number of classes of the whole data set; labels are counted from 0."
+    "`one_hot` found a label outside the range from 0 to its number of classes."
+    "Use the number of classes of the whole data set; labels are counted from 0."
 
     "not-listed"
-    "`index_of` met a value that is not in its list; the message names the nearest entry."
+    "`index_of` found a value that is not in its list; the message names the nearest entry."
     "Correct the data or the list, or skip the record: `else skip`."
 
     "number"
-    "A text is not a number that `parse_int` or `parse_float` reads."
-    "Remove what does not belong to it (`strip`, `replace`), or give another value: `parse_int(text) else -1`."
+    "A text is not a number that `parse_int` or `parse_float` can parse."
+    "Remove other characters (`strip`, `replace`), or give a default: `parse_int(text) else -1`."
 
     "python"
-    "A function in Python raised an exception, which the message names, or Python is shutting down."
-    "Correct the function, or skip the record: `else skip`."
+    "A Python function raised an exception, which the message names, or Python is shutting down."
+    "Fix the function, or skip the record: `else skip`."
 
     "quality"
-    "`encode_jpeg` was given a quality that is not from 1 to 100."
+    "`encode_jpeg` was called with a quality that is not from 1 to 100."
     "Clamp it: `clamp(q, 1, 100)`."
 
     "shape"
-    "`beta` was given a shape parameter that is not above 0 and finite."
-    "Check how the parameter is computed; `clamp` bounds it."
+    "`beta` was called with a shape parameter that is not greater than 0 and finite."
+    "Check how the parameter is computed, or bound it with `clamp`."
 
     "size"
-    "A size, a width or a number of elements is out of its range, such as a side that is not from 1 to 65,536."
-    "The message names value and range; `clamp` bounds a computed size."
+    "A size, a width or a number of elements is out of range, such as a side that is not from 1 \
+     to 65,536."
+    "The message names the value and the range; bound a computed size with `clamp`."
 
     "time"
-    "The time that `busy` is told to take is negative, not finite or too long."
+    "The time given to `busy` is negative, not finite or too long."
     "Give it in seconds."
 
     "too-large"
-    "A value would take more memory than a single value may (1 GiB)."
+    "A value would take more memory than the limit for a single value (1 GiB)."
     "Check how its extents are computed, and bound them with `clamp` or `where`."
 
     "utf-8"
-    "The bytes of a text are not UTF-8."
+    "The bytes of a text are not valid UTF-8."
     "Convert the file (`iconv -f latin1 -t utf-8`), or skip the record: `else skip`."
 }
 

@@ -16,7 +16,7 @@ pub struct Parameter {
 #[must_use]
 pub fn parameters(name: &str, topics: &[Topic]) -> Vec<Parameter> {
     let has = |it: &&Topic| {
-        it.subject != "Words of the language"
+        it.subject != "Keywords of the language"
             && it.subject != "Types"
             && names(&it.head).any(|it| it == name)
     };

@@ -279,7 +279,7 @@ impl<'a> Bench<'a> {
                 break;
             }
         }
-        Ok(Some("what it keeps was not all there yet: it becomes faster than that".to_owned()))
+        Ok(Some("its cache was not full yet: it becomes faster than that".to_owned()))
     }
 
     /// Records in a second of each, the median of its turns.

@@ -192,14 +192,20 @@ fn records(
         return Some((
             None,
             format!(
-                "{}, and {}",
+                "{} in the plain plan, {} in the optimized one",
                 things(a.columns.len() as u64, "field", "fields"),
                 b.columns.len()
             ),
         ));
     }
     if a.epoch != b.epoch {
-        return Some((None, format!("it belongs to epoch {}, and {}", a.epoch, b.epoch)));
+        return Some((
+            None,
+            format!(
+                "it belongs to epoch {} in the plain plan, {} in the optimized one",
+                a.epoch, b.epoch
+            ),
+        ));
     }
     (a.ids() != b.ids()).then(|| (None, "the values are the same, the ids are not".to_owned()))
 }
@@ -275,7 +281,7 @@ fn ended(
 ) -> Option<Difference> {
     let how = |rows: &Rows<'_>| match &rows.failure {
         Some(failure) => format!("ends with `{failure}`"),
-        None => "is at its end".to_owned(),
+        None => "ends".to_owned(),
     };
     let (ours, theirs) = match (&a, &b) {
         (None, None) if same_end(plain.failure.as_ref(), optimised.failure.as_ref()) => {
@@ -373,7 +379,7 @@ mod tests {
     #[test]
     fn ids_and_ends_count() {
         let ends = compared(chunks(&[1., 2.], 2), chunks(&[1.], 2)).difference.unwrap();
-        assert_eq!(ends.detail, "the plain plan has more, the optimized one is at its end");
+        assert_eq!(ends.detail, "the plain plan has more, the optimized one ends");
         assert_eq!(ends.ids, [Some(id_text(2)), None]);
         let mut other = chunks(&[1.], 1);
         let ids = chunks(&[7.], 1).remove(0).unwrap().ids;

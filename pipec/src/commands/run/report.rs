@@ -146,7 +146,7 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         let rate = rate(it.records_per_second * slower, " records");
         rows.push((
             "virtual",
-            format!("cores in slow motion, {slower:.0} times: theirs would be {rate}"),
+            format!("virtual cores, slowed down {slower:.0} times: real ones would reach {rate}"),
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("cached", kept(it))));
@@ -185,10 +185,10 @@ fn kept(it: &KeptSummary) -> String {
     let from_disk = disk.as_ref().map_or(0, |it| it.hits);
     let all = (hits + misses + from_disk).max(1) as f64;
     let found = |n: u64| percent(n as f64 / all);
-    let memory = format!("{}, found {} of the time", bytes(*used as f64), found(*hits));
+    let memory = format!("{}, hit {} of the time", bytes(*used as f64), found(*hits));
     let Some(disk) = disk else { return format!("{function} ({step}): {memory}") };
     let there = bytes(disk.bytes as f64);
-    let disk = format!("{there} on disk, found {} of the time", found(from_disk));
+    let disk = format!("{there} on disk, hit {} of the time", found(from_disk));
     match it.limit {
         0 => format!("{function} ({step}): {disk}"),
         _ => format!("{function} ({step}): {memory}; {disk}"),
@@ -220,7 +220,7 @@ fn lost(talk: &Talk, code: &str, loss: &Loss) {
 pub(super) fn failure(talk: &Talk, pipeline: &str, failure: &Failure) -> Exit {
     match failure {
         Failure::Record { label, record, fault, .. } => {
-            let message = format!("`{pipeline}` stopped at a record that failed");
+            let message = format!("`{pipeline}` stopped at a failed record");
             let help = "`else skip` skips such records, `else another` substitutes another record, and \
                         `else` with a value replaces the value that failed";
             talk.error(&message, None);

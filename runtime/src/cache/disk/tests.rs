@@ -184,7 +184,7 @@ fn the_bound_holds_over_all_addresses() {
     fill(&other, 0..100);
     assert!(folder_bytes(&folder.0) <= limit);
     let stats = store.stats();
-    assert!(stats.written > 20 && stats.stopped.is_some_and(|it| it.contains("used up")));
+    assert!(stats.written > 20 && stats.stopped.is_some_and(|it| it.contains("limit is reached")));
     assert!((0..stats.written).all(|it| is_there(&store, it)));
 }
 

@@ -75,16 +75,19 @@ fn format(bytes: &[u8]) -> Option<&'static str> {
 pub(super) fn unknown(bytes: &[u8], wanted: &str) -> Fault {
     let decodable = ["JPEG", "PNG", "WebP"];
     let detail = match format(bytes) {
-        None if bytes.is_empty() => format!("there are no bytes, and a {wanted} is wanted"),
+        None if bytes.is_empty() => format!("expected a {wanted}, found no bytes"),
         None => {
             let first: Vec<String> = bytes.iter().take(4).map(|it| format!("{it:02X}")).collect();
-            format!("no picture format begins with {}; a {wanted} is wanted", first.join(" "))
+            format!(
+                "expected a {wanted}, found an unknown format that begins with {}",
+                first.join(" ")
+            )
         }
         Some(found) if decodable.contains(&found) => {
-            format!("the bytes are a {found}, not a {wanted}; `decode_image` reads either")
+            format!("expected a {wanted}, found a {found}; `decode_image` reads both")
         }
         Some(found) => {
-            format!("the bytes are {found}, and a {wanted} is wanted; convert them first")
+            format!("expected a {wanted}, found {found}; convert it first")
         }
     };
     Fault::new("image-unknown", detail)

@@ -37,8 +37,8 @@ fn part(whole: Size, [y, x, height, width]: [i64; 4]) -> Result<Part, Fault> {
         start >= 0 && len > 0 && start.saturating_add(len) <= whole as i64
     };
     if !fits(y, height, whole.height) || !fits(x, width, whole.width) {
-        let part = format!("{height} x {width} pixels from row {y}, column {x}");
-        let detail = format!("{part} do not lie within a picture of {whole}");
+        let part = format!("the crop of {height} x {width} pixels at row {y}, column {x}");
+        let detail = format!("{part} lies outside the image of {whole}");
         return Err(Fault::new("crop-outside", detail));
     }
     let [y, x, height, width] = [y, x, height, width].map(|it| it as usize);

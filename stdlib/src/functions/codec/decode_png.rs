@@ -32,7 +32,12 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Some(8) => DType::U8,
         Some(16) => DType::U16,
         Some(other) => return Err(format!("`depth` is 8 or 16, not {other}")),
-        None => return Err("`depth` is written as 8 or 16: the type follows from it".into()),
+        None => {
+            return Err(
+                "`depth` must be 8 or 16, known at compile time, since the type depends on it"
+                    .into(),
+            );
+        }
     };
     picture::picture_type(applied, dtype, CHANNELS)
 }

@@ -33,13 +33,16 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             1 => PixelFormat::Grayscale,
             3 => PixelFormat::Rgb,
             n => {
-                let detail = format!("a JPEG has 1 or 3 channels, the picture {n}");
+                let detail = format!("a JPEG has 1 or 3 channels, but the image has {n}");
                 return Err(Fault::new("channels", detail));
             }
         };
         let quality = u8::try_from(args.int(1)).ok().filter(|it| (1..=100).contains(it));
         let quality = quality.ok_or_else(|| {
-            Fault::new("quality", format!("{} is not a quality from 1 to 100", args.int(1)))
+            Fault::new(
+                "quality",
+                format!("expected a quality from 1 to 100, found {}", args.int(1)),
+            )
         })?;
 
         let file = picture::packed(&image, |pixels| {
@@ -48,7 +51,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             let is_colour = channels == 3;
             if is_colour { encoder.subsampling(Subsampling::S420) } else { encoder }.encode()
         });
-        let refused = |it| Fault::new("encode", format!("the picture cannot be a JPEG: {it}"));
+        let refused = |it| Fault::new("encode", format!("cannot encode the image as JPEG: {it}"));
         out.text(DType::Bytes, &file.map_err(refused)?)
     }))
 }

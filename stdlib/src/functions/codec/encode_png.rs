@@ -27,7 +27,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         let image = args.tensor(0);
         let (size, channels) = picture::sides(&image, SIDE_MAX)?;
         if !(1..=4).contains(&channels) {
-            let detail = format!("a PNG has 1 to 4 channels, the picture {channels}");
+            let detail = format!("a PNG has 1 to 4 channels, but the image has {channels}");
             return Err(Fault::new("channels", detail));
         }
         let file = picture::packed(&image, |samples| match image.dtype() {

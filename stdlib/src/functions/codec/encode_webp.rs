@@ -33,7 +33,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             3 => ColorType::Rgb8,
             4 => ColorType::Rgba8,
             n => {
-                let detail = format!("a WebP has 1 to 4 channels, the picture {n}");
+                let detail = format!("a WebP has 1 to 4 channels, but the image has {n}");
                 return Err(Fault::new("channels", detail));
             }
         };
@@ -43,7 +43,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         let written =
             picture::packed(&image, |pixels| encoder.encode(pixels, width, height, colour));
         written
-            .map_err(|it| Fault::new("encode", format!("the picture cannot be a WebP: {it}")))?;
+            .map_err(|it| Fault::new("encode", format!("cannot encode the image as WebP: {it}")))?;
         out.text(DType::Bytes, &file)
     }))
 }

@@ -177,7 +177,7 @@ impl Coded<'_> {
             Err(JpegError::UnexpectedEof) => match self.header.ending(self.bytes) {
                 Ending::Whole => self.read_leniently(channels, to),
                 Ending::Cut => Err(truncated()),
-                Ending::Strange => Err(damaged("a marker stands where none can be")),
+                Ending::Strange => Err(damaged("unexpected marker")),
             },
             Err(error) => Err(fault(&error)),
         }
@@ -236,11 +236,12 @@ fn fault(error: &JpegError) -> Fault {
     match error {
         JpegError::UnexpectedEof => truncated(),
         JpegError::Unsupported(what) => {
-            Fault::new("image-unsupported", format!("a JPEG of this kind is not read: {what}"))
+            Fault::new("image-unsupported", format!("unsupported JPEG: {what}"))
         }
-        JpegError::LimitExceeded { .. } | JpegError::AllocationFailed { .. } => {
-            Fault::new("image-too-large", format!("the picture takes too much to decode: {error}"))
-        }
+        JpegError::LimitExceeded { .. } | JpegError::AllocationFailed { .. } => Fault::new(
+            "image-too-large",
+            format!("decoding the image needs too much memory: {error}"),
+        ),
         JpegError::CorruptData(what) => damaged(what),
         _ => damaged(error),
     }

@@ -25,7 +25,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             1 | -2 => size.width as i64,
             2 | -1 => 3,
             axis => {
-                let detail = format!("a picture has the axes 0, 1 and 2, and not {axis}");
+                let detail = format!("an image has the axes 0, 1 and 2, found {axis}");
                 return Err(Fault::new("axis", detail));
             }
         })

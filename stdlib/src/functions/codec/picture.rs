@@ -29,11 +29,11 @@ impl Size {
     pub(super) fn bytes(self, pixel: usize) -> Result<usize, Fault> {
         let bytes = self.height.saturating_mul(self.width).saturating_mul(pixel);
         if self.height == 0 || self.width == 0 {
-            return Err(damaged(format!("a picture of {self} pixels")));
+            return Err(damaged(format!("an image of {self} pixels")));
         }
         if self.height.max(self.width) > SIDE_MAX || bytes > BYTES_MAX {
-            let most = format!("{SIDE_MAX} pixels a side and {} MiB are", BYTES_MAX >> 20);
-            let detail = format!("the picture has {self} pixels; {most} the most");
+            let most = format!("{SIDE_MAX} pixels per side and {} MiB", BYTES_MAX >> 20);
+            let detail = format!("the image has {self} pixels; the limit is {most}");
             return Err(Fault::new("image-too-large", detail));
         }
         Ok(bytes)
@@ -78,17 +78,17 @@ pub(super) fn picture_type(
 
 fn refusal(found: i64, allowed: &[usize]) -> String {
     let words: Vec<String> = allowed.iter().map(usize::to_string).collect();
-    format!("`channels` is one of {}, not {found}", words.join(", "))
+    format!("`channels` must be one of {}, found {found}", words.join(", "))
 }
 
 /// The bytes are no whole picture.
 pub(super) fn truncated() -> Fault {
-    Fault::new("image-truncated", "the picture ends before its last row")
+    Fault::new("image-truncated", "the image is truncated before its last row")
 }
 
 /// The bytes are not what the format asks for.
 pub(super) fn damaged(what: impl fmt::Display) -> Fault {
-    Fault::new("image-damaged", format!("the picture is damaged: {what}"))
+    Fault::new("image-damaged", format!("the image is damaged: {what}"))
 }
 
 thread_local! {
@@ -297,7 +297,7 @@ pub(super) fn sides(picture: &Tensor<'_>, side_max: usize) -> Result<(Size, usiz
     let size = Size { height: shape[0], width: shape[1] };
     if size.height.min(size.width) == 0 || size.height.max(size.width) > side_max {
         let detail =
-            format!("a picture of {size} pixels cannot be encoded; sides go from 1 to {side_max}");
+            format!("cannot encode an image of {size} pixels: sides must be from 1 to {side_max}");
         return Err(Fault::new("size", detail));
     }
     Ok((size, shape[2]))
@@ -313,12 +313,12 @@ pub(super) fn encoded_type(
     let Some(Type::Tensor { dtype, shape }) = applied.ty(0) else { return Ok(bytes) };
     if !dtypes.contains(&dtype) {
         let words: Vec<&str> = dtypes.iter().map(|it| it.name()).collect();
-        return Err(format!("a picture of {} is encoded, not one of {dtype}", words.join(" or ")));
+        return Err(format!("expected an image of {}, found {dtype}", words.join(" or ")));
     }
     match shape.last() {
         Some(Extent::Known(it)) if !allowed.iter().any(|&one| one as u64 == *it) => {
             let words: Vec<String> = allowed.iter().map(usize::to_string).collect();
-            Err(format!("a picture of {} channels is encoded, not one of {it}", words.join(" or ")))
+            Err(format!("expected an image with {} channels, found {it}", words.join(" or ")))
         }
         _ => Ok(bytes),
     }

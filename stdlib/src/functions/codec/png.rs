@@ -81,7 +81,7 @@ fn extents(reader: &Opened<'_>, wanted: usize) -> Result<(Size, usize), Fault> {
     let (colour, depth) = reader.output_color_type();
     size.bytes(colour.samples().max(wanted) * (depth as usize).div_ceil(8))?;
     if info.frame_control.is_some_and(|it| (it.width, it.height) != (info.width, info.height)) {
-        return Err(damaged("the first frame of the animation does not fill it"));
+        return Err(damaged("the first frame of the animation does not cover the image"));
     }
     Ok((size, colour.samples()))
 }
@@ -94,7 +94,7 @@ fn fault(error: &DecodingError) -> Fault {
     match error {
         DecodingError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof => truncated(),
         DecodingError::LimitsExceeded => {
-            Fault::new("image-too-large", "the picture takes too much memory to decode")
+            Fault::new("image-too-large", "decoding the image needs too much memory")
         }
         _ => damaged(error),
     }
@@ -116,6 +116,6 @@ pub(super) fn encode(
         it.write_image_data(samples)?;
         it.finish()
     });
-    let refused = |it| Fault::new("encode", format!("the picture cannot be a PNG: {it}"));
+    let refused = |it| Fault::new("encode", format!("cannot encode the image as PNG: {it}"));
     written.map(|()| file).map_err(refused)
 }

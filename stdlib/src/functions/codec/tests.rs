@@ -194,7 +194,7 @@ fn types_follow_channels_and_depth() {
         (function.entry.result.expect("it finds its type"))(&call).map(|it| it.to_string())
     };
     assert_eq!(typed(&decode_jpeg::ENTRY, &[1, 0]), Ok("u8[?, ?, 1]".into()));
-    let refused = "`channels` is one of 1, 3, not 2";
+    let refused = "`channels` must be one of 1, 3, found 2";
     assert_eq!(typed(&decode_jpeg::ENTRY, &[2, 0]), Err(refused.into()));
     assert_eq!(typed(&decode_png::ENTRY, &[4, 16]), Ok("u16[?, ?, 4]".into()));
     assert_eq!(typed(&decode_png::ENTRY, &[4, 12]), Err("`depth` is 8 or 16, not 12".into()));
@@ -207,16 +207,17 @@ fn other_bytes_are_named() {
         assert_eq!(fault.code, "image-unknown");
         fault.detail.into_owned()
     };
-    let wanted = "and a JPEG, PNG or WebP is wanted; convert them first";
-    assert_eq!(detail(b"GIF89a"), format!("the bytes are GIF, {wanted}"));
-    assert_eq!(detail(b"\0\0\0\x20ftypavif"), format!("the bytes are AVIF, {wanted}"));
-    assert_eq!(detail(b""), "there are no bytes, and a JPEG, PNG or WebP is wanted");
-    let expected = "no picture format begins with 68 65 6C 6C; a JPEG, PNG or WebP is wanted";
+    let wanted = "expected a JPEG, PNG or WebP";
+    assert_eq!(detail(b"GIF89a"), format!("{wanted}, found GIF; convert it first"));
+    assert_eq!(detail(b"\0\0\0\x20ftypavif"), format!("{wanted}, found AVIF; convert it first"));
+    assert_eq!(detail(b""), "expected a JPEG, PNG or WebP, found no bytes");
+    let expected =
+        "expected a JPEG, PNG or WebP, found an unknown format that begins with 68 65 6C 6C";
     assert_eq!(detail(b"hello"), expected);
 
     let png = encode(&encode_png::ENTRY, [4, 4, 3], &[]);
     let fault = decode(&decode_jpeg::ENTRY, &png, &[Arg::Int(3), Arg::Bool(false)]);
-    let expected = "the bytes are a PNG, not a JPEG; `decode_image` reads either";
+    let expected = "expected a JPEG, found a PNG; `decode_image` reads both";
     assert_eq!(fault.expect_err("no JPEG").detail, expected);
 }
 

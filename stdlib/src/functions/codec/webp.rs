@@ -48,10 +48,10 @@ fn fault(error: &DecodingError) -> Fault {
     match error {
         DecodingError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof => truncated(),
         DecodingError::ImageTooLarge | DecodingError::MemoryLimitExceeded => {
-            Fault::new("image-too-large", "the picture takes too much memory to decode")
+            Fault::new("image-too-large", "decoding the image needs too much memory")
         }
         DecodingError::UnsupportedFeature(what) => {
-            Fault::new("image-unsupported", format!("a WebP of this kind is not read: {what}"))
+            Fault::new("image-unsupported", format!("unsupported WebP: {what}"))
         }
         _ => damaged(error),
     }

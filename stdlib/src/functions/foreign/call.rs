@@ -29,18 +29,17 @@ const VALUES: usize = 6;
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     match &applied.args[RESULT] {
         Arg::Type(ty @ Type::Tensor { .. }) => Ok(ty.clone()),
-        _ => Err("what it gives is a tensor or text".to_owned()),
+        _ => Err("it must return a tensor or text".to_owned()),
     }
 }
 
 fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
-    let damaged = || Failure::Program("a call outside does not say of what".to_owned());
+    let damaged = || Failure::Program("a foreign call does not name its function".to_owned());
     let foreign = Foreign::of(FOREIGN, call.args).ok_or_else(damaged)?;
     let Type::Tensor { dtype, shape } = call.result.clone() else { return Err(damaged()) };
     let Some(outside) = call.outside else {
         return Err(Failure::Program(format!(
-            "`{}` is a Python function (`{}`), and this is not Python: `pipec.load(…)` of the \
-             Python package runs the program",
+            "`{}` is a Python function (`{}`): run the program from Python, with `pipec.load(…)`",
             foreign.name, foreign.target
         )));
     };
@@ -94,7 +93,7 @@ impl Promise {
             .map(|axis| wanted(axis).map_or_else(|| "?".to_owned(), |it| it.to_string()))
             .collect();
         let detail = format!(
-            "`{}` gave {}, and its declaration says {}",
+            "`{}` returned {}, but it is declared as {}",
             self.name,
             shown(found.dtype(), &found_extents),
             shown(self.dtype, &wanted)
@@ -121,11 +120,11 @@ mod tests {
         let it = promise(DType::U8, &extents, &axes);
         assert!(it.holds(&image, &[image]).is_ok());
         let said = |found: &Tensor<'_>| it.holds(found, &[image]).unwrap_err().detail.into_owned();
-        let declared = "and its declaration says u8[2, 2, 3]";
-        assert_eq!(said(&other), format!("`f` gave f32[2, 2, 3], {declared}"));
-        assert_eq!(said(&small), format!("`f` gave u8[1, 4, 3], {declared}"));
+        let declared = "but it is declared as u8[2, 2, 3]";
+        assert_eq!(said(&other), format!("`f` returned f32[2, 2, 3], {declared}"));
+        assert_eq!(said(&small), format!("`f` returned u8[1, 4, 3], {declared}"));
         let free = promise(DType::U8, &[Extent::Unknown, Extent::Unknown], &[None, None]);
         let wrong = free.holds(&image, &[]).unwrap_err();
-        assert_eq!(wrong.detail, "`f` gave u8[2, 2, 3], and its declaration says u8[?, ?]");
+        assert_eq!(wrong.detail, "`f` returned u8[2, 2, 3], but it is declared as u8[?, ?]");
     }
 }

@@ -25,7 +25,7 @@ function! {
 pub(super) fn result(call: &Applied<'_>) -> Result<Type, String> {
     match picture(call)? {
         (_, [_, _, Extent::Known(channels)]) if channels != 1 && channels != 3 => {
-            Err(format!("colours are adjusted in pictures with 1 or 3 channels, not {channels}"))
+            Err(format!("expected an image with 1 or 3 channels, found {channels}"))
         }
         (dtype, shape) => Ok(Type::Tensor { dtype, shape: shape.to_vec() }),
     }

@@ -18,12 +18,12 @@ function! {
 
 /// The mask's type.
 pub(super) fn result(call: &Applied<'_>) -> Result<Type, String> {
-    let like = call.ty(1).ok_or("`like` is a picture, or a batch of them")?;
+    let like = call.ty(1).ok_or("`like` must be an image or a batch of images")?;
     match like.shape() {
         Some([.., height, width]) => {
             Ok(Type::Tensor { dtype: DType::Bool, shape: vec![height.clone(), width.clone()] })
         }
-        _ => Err(format!("`like` is a picture, or a batch of them, not `{like}`")),
+        _ => Err(format!("`like` must be an image or a batch of images, found `{like}`")),
     }
 }
 

@@ -33,11 +33,11 @@ fn within(what: &str, whole: &Extent, [start, len]: [Option<i64>; 2]) -> Result<
     let Some(len) = len else { return Ok(Extent::Unknown) };
     let start = start.unwrap_or(0);
     if start < 0 || len < 1 {
-        return Err(format!("{len} {what} from {start} are no part of a picture"));
+        return Err(format!("{len} {what} from {start} are not a part of an image"));
     }
     match whole {
         Extent::Known(whole) if start.saturating_add(len) as u64 > *whole => {
-            Err(format!("{len} {what} from {start} do not lie within {whole} of the picture"))
+            Err(format!("{len} {what} from {start} lie outside the {whole} of the image"))
         }
         _ => Ok(Extent::Known(len as u64)),
     }
@@ -52,9 +52,8 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         };
         let shape = image.shape();
         if !fits(y, height, shape[0]) || !fits(x, width, shape[1]) {
-            let part = format!("{height} x {width} pixels from row {y}, column {x}");
-            let detail =
-                format!("{part} do not lie within a picture of {} x {}", shape[0], shape[1]);
+            let part = format!("the crop of {height} x {width} pixels at row {y}, column {x}");
+            let detail = format!("{part} lies outside the image of {} x {}", shape[0], shape[1]);
             return Err(Fault::new("crop-outside", detail));
         }
         Ok(image.narrowed(0, y as usize, height as usize).narrowed(1, x as usize, width as usize))

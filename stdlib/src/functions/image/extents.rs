@@ -5,8 +5,8 @@ use crate::prelude::*;
 
 /// The dtype and the three axes of the picture that a function is called on.
 pub(super) fn picture(call: &Applied<'_>) -> Result<(DType, [Extent; 3]), String> {
-    let wrong = |found: String| format!("a picture has three axes, and this is {found}");
-    let image = call.ty(0).ok_or_else(|| wrong("no tensor".into()))?;
+    let wrong = |found: String| format!("expected an image with three axes, found {found}");
+    let image = call.ty(0).ok_or_else(|| wrong("a value that is not a tensor".into()))?;
     let axes = image.shape().and_then(|it| <[Extent; 3]>::try_from(it.to_vec()).ok());
     image.dtype().zip(axes).ok_or_else(|| wrong(format!("`{image}`")))
 }
@@ -16,6 +16,6 @@ pub(super) fn side(call: &Applied<'_>, i: usize) -> Result<Extent, String> {
     match call.int(i) {
         None => Ok(Extent::Unknown),
         Some(it) if (1..=SIDE_MAX as i64).contains(&it) => Ok(Extent::Known(it as u64)),
-        Some(it) => Err(format!("{it} is no side of a picture, which is from 1 to {SIDE_MAX}")),
+        Some(it) => Err(format!("expected a side from 1 to {SIDE_MAX} pixels, found {it}")),
     }
 }

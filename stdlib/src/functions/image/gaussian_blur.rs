@@ -34,9 +34,7 @@ const SIZE_MAX: i64 = 1023;
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, shape) = picture(call)?;
     if !matches!(dtype, DType::U8 | DType::F32) {
-        return Err(format!(
-            "`gaussian_blur` works on `u8` and `f32`, not on `{dtype}`: cast first"
-        ));
+        return Err(format!("`gaussian_blur` supports `u8` and `f32`, not `{dtype}`: cast first"));
     }
     if let Some(size) = call.int(1) {
         kernel_size(size).map_err(|it| it.detail.into_owned())?;
@@ -48,7 +46,7 @@ fn kernel_size(size: i64) -> Result<usize, Fault> {
     if size % 2 == 1 && (1..=SIZE_MAX).contains(&size) {
         return Ok(size as usize);
     }
-    let detail = format!("a kernel has an odd number of pixels from 1 to {SIZE_MAX}, not {size}");
+    let detail = format!("the kernel size must be odd and from 1 to {SIZE_MAX}, found {size}");
     Err(Fault::new("size", detail))
 }
 
@@ -70,7 +68,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         let (image, size) = (args.tensor(0), kernel_size(args.int(1))?);
         let sigma = if usual { 0.15 * size as f64 + 0.35 } else { args.float(2) };
         if sigma.is_nan() || sigma <= 0.0 {
-            let detail = format!("a standard deviation is greater than 0, not {sigma}");
+            let detail = format!("the standard deviation must be greater than 0, found {sigma}");
             return Err(Fault::new("size", detail));
         }
         with_room(&ROOM, image.elements() * size_of::<f32>(), |room| {

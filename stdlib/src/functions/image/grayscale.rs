@@ -28,10 +28,10 @@ function! {
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, [height, width, found]) = picture(call)?;
     if !matches!(dtype, DType::U8 | DType::F32) {
-        return Err(format!("`grayscale` works on `u8` and `f32`, not on `{dtype}`: cast first"));
+        return Err(format!("`grayscale` supports `u8` and `f32`, not `{dtype}`: cast first"));
     }
     if !matches!(found, Extent::Known(1 | 3)) {
-        return Err(format!("`grayscale` works on 1 or 3 channels, and here are {found}"));
+        return Err(format!("`grayscale` supports 1 or 3 channels, found {found}"));
     }
     let Some(channels @ (1 | 3)) = call.int(1) else {
         return Err("`channels` is 1 or 3".into());

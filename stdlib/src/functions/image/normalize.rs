@@ -29,10 +29,10 @@ function! {
 static AFFINE: Affine = Affine { read, write };
 
 fn result(call: &Applied<'_>) -> Result<Type, String> {
-    let image = call.ty(0).ok_or("`normalize` works on a tensor")?;
-    let (dtype, shape) = image.dtype().zip(image.shape()).ok_or("`normalize` works on a tensor")?;
+    let image = call.ty(0).ok_or("`normalize` expects a tensor")?;
+    let (dtype, shape) = image.dtype().zip(image.shape()).ok_or("`normalize` expects a tensor")?;
     if dtype.is_text() || dtype == DType::Bool {
-        return Err(format!("`normalize` works on numbers, not on `{dtype}`"));
+        return Err(format!("`normalize` expects numbers, found `{dtype}`"));
     }
     let axis = axis(call.int(3).unwrap_or(-1), shape.len())
         .ok_or_else(|| format!("`{image}` has no such axis"))?;
@@ -41,7 +41,7 @@ fn result(call: &Applied<'_>) -> Result<Type, String> {
         fits(given.len(), &shape[axis])?;
     }
     if std.contains(&0.0) {
-        return Err("a standard deviation of 0 cannot be divided by".into());
+        return Err("the standard deviation must not be 0".into());
     }
     Ok(Type::Tensor { dtype: DType::F32, shape: shape.to_vec() })
 }
@@ -51,10 +51,10 @@ fn fits(count: usize, channels: &Extent) -> Result<(), String> {
     match channels {
         _ if count == 1 => Ok(()),
         Extent::Known(it) if *it == count as u64 => Ok(()),
-        Extent::Known(it) => Err(format!("there are {count} numbers here, and {it} channels")),
+        Extent::Known(it) => Err(format!("there are {count} numbers for {it} channels")),
         _ => Err(format!(
-            "there are {count} numbers here, and how many channels there are is not known: \
-             give one number for all, or make the channels known"
+            "there are {count} numbers, but the number of channels is unknown: give one number \
+             for all, or make the number of channels known"
         )),
     }
 }
@@ -64,7 +64,7 @@ fn numbers(arg: &Arg) -> Result<Vec<f64>, String> {
     let number = |it: &Arg| match it {
         Arg::Int(it) => Ok(*it as f64),
         Arg::Float(it) => Ok(*it),
-        _ => Err("`mean` and `std` are numbers or lists of numbers".to_owned()),
+        _ => Err("`mean` and `std` must be numbers or lists of numbers".to_owned()),
     };
     match arg {
         Arg::List(all) if !all.is_empty() => all.iter().map(number).collect(),

@@ -40,12 +40,14 @@ static NEUTRAL: Neutral =
 fn result(call: &Applied<'_>) -> Result<Type, String> {
     let (dtype, [height, width, channels]) = picture(call)?;
     if dtype.is_text() {
-        return Err("`pad` works on numbers".into());
+        return Err("`pad` expects numbers".into());
     }
     let [top, bottom, left, right] = SIDES.map(|it| call.int(it));
     for width in [top, bottom, left, right].into_iter().flatten() {
         if !(0..=SIDE_MAX as i64).contains(&width) {
-            return Err(format!("a border is from 0 to {SIDE_MAX} pixels wide, not {width}"));
+            return Err(format!(
+                "a border must be from 0 to {SIDE_MAX} pixels wide, found {width}"
+            ));
         }
     }
     let wider = |extent: &Extent, border: Option<(i64, i64)>| match (extent, border) {
@@ -78,7 +80,10 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
             unreachable!("the checker saw to three axes");
         };
         if border != Border::Constant && (height == 0 || width == 0) {
-            return Err(Fault::new("image-empty", "a picture without pixels cannot be continued"));
+            return Err(Fault::new(
+                "image-empty",
+                "an image without pixels has no border to extend",
+            ));
         }
 
         let mut level = [0; 8];
@@ -99,7 +104,10 @@ fn sides(args: &Args<'_>) -> Result<[usize; 4], Fault> {
         let width = args.int(it);
         let fits = usize::try_from(width).ok().filter(|it| *it <= SIDE_MAX);
         *side = fits.ok_or_else(|| {
-            Fault::new("size", format!("a border is from 0 to {SIDE_MAX} pixels wide, not {width}"))
+            Fault::new(
+                "size",
+                format!("a border must be from 0 to {SIDE_MAX} pixels wide, found {width}"),
+            )
         })?;
     }
     Ok(sides)

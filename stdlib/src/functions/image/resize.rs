@@ -69,7 +69,8 @@ pub(super) fn takes(call: &Applied<'_>, how: usize, dtype: DType) -> Result<(), 
     let nearest = matches!(&call.args[how], Arg::Word(it) if it == "nearest");
     if !nearest && !matches!(dtype, DType::U8 | DType::U16 | DType::F32) {
         return Err(format!(
-            "`resize` blends `u8`, `u16` and `f32`, not `{dtype}`: cast first, or say `method: nearest`"
+            "`resize` interpolates `u8`, `u16` and `f32`, not `{dtype}`: cast first, or use \
+             `method: nearest`"
         ));
     }
     Ok(())
@@ -97,7 +98,7 @@ pub(super) fn recipe(call: &Call<'_>, how: usize) -> Recipe {
 pub(super) fn with_pixels<'a>(args: &Args<'a>) -> Result<Tensor<'a>, Fault> {
     let image = args.tensor(0);
     if image.shape()[..2].contains(&0) {
-        return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
+        return Err(Fault::new("image-empty", "an image without pixels cannot be resized"));
     }
     Ok(image)
 }
@@ -108,7 +109,7 @@ const WHOLE_MAX: usize = 1 << 22;
 /// Argument `i`, an extent of a picture that has pixels.
 pub(super) fn extent(args: &Args<'_>, i: usize) -> Result<usize, Fault> {
     if args.int(i) < 1 {
-        return Err(Fault::new("image-empty", "a picture without pixels cannot be resized"));
+        return Err(Fault::new("image-empty", "an image without pixels cannot be resized"));
     }
     args.size(i, WHOLE_MAX)
 }

@@ -39,7 +39,7 @@ fn result(call: &Applied<'_>) -> Result<Type, String> {
         _ => true,
     };
     if !fits(1, 3, 5) || !fits(2, 4, 6) {
-        return Err("the part does not lie within the resized picture".into());
+        return Err("the crop lies outside the resized image".into());
     }
     Ok(Type::Tensor { dtype, shape: vec![side(call, 5)?, side(call, 6)?, channels] })
 }
@@ -66,8 +66,8 @@ pub(super) fn part(
         fits.then(|| start as usize..(start + len) as usize)
     };
     let part = range(y, rows, whole[0]).zip(range(x, columns, whole[1])).ok_or_else(|| {
-        let part = format!("{rows} x {columns} pixels from row {y}, column {x}");
-        let detail = format!("{part} do not lie within a picture of {} x {}", whole[0], whole[1]);
+        let part = format!("the crop of {rows} x {columns} pixels at row {y}, column {x}");
+        let detail = format!("{part} lies outside the image of {} x {}", whole[0], whole[1]);
         Fault::new("crop-outside", detail)
     })?;
     Ok(part.into())

@@ -42,7 +42,8 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         let part = resize_crop::part(args, 7, to)?;
         let at = [3, 4].map(|it| usize::try_from(args.int(it)));
         let [Ok(top), Ok(left)] = at else {
-            let detail = format!("nothing begins at row {}, column {}", args.int(3), args.int(4));
+            let detail =
+                format!("row {}, column {} is outside the image", args.int(3), args.int(4));
             return Err(Fault::new("crop-outside", detail));
         };
         recipe.resize_part(&Source { image, of, at: [top, left] }, to, part, out)

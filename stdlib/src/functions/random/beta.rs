@@ -25,7 +25,8 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         let (a, b) = (args.float(0), args.float(1));
         let good = |it: f64| it > 0.0 && it.is_finite();
         if !good(a) || !good(b) {
-            let detail = format!("the shapes {a} and {b} must be above 0, and finite");
+            let detail =
+                format!("the shape parameters {a} and {b} must be greater than 0 and finite");
             return Err(Fault::new("shape", detail));
         }
         out.scalar(draw(random, a, b) as f32)

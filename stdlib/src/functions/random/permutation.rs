@@ -20,7 +20,10 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::draw(|random, args, out| {
         let found = args.int(0);
         let Ok(n) = usize::try_from(found) else {
-            return Err(Fault::new("size", format!("{found} is not a number of elements")));
+            return Err(Fault::new(
+                "size",
+                format!("expected a number of elements, found {found}"),
+            ));
         };
         let order = out.tensor::<i64>(&[n])?;
         for (i, to) in order.iter_mut().enumerate() {

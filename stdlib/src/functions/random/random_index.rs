@@ -15,8 +15,8 @@ function! {
     cost: Cost::call(35.0),
     result: Some(|applied| match applied.int(0) {
         Some(1..) => Ok(Type::scalar(DType::I64)),
-        Some(n) => Err(format!("of {n} things none can be drawn")),
-        None => Err("how many there are must be known before the run".into()),
+        Some(n) => Err(format!("cannot draw one of {n} elements")),
+        None => Err("the number of elements must be known at compile time".into()),
     }),
 }
 
@@ -40,6 +40,6 @@ mod tests {
             let n = found.iter().filter(|it| **it == x).count();
             assert!((2780..3220).contains(&n), "{x} came {n} times in 9,000, not 3,000");
         }
-        assert!(Trial::of(&ENTRY).arg(Arg::Int(0)).refused().contains("none can be drawn"));
+        assert!(Trial::of(&ENTRY).arg(Arg::Int(0)).refused().contains("cannot draw"));
     }
 }

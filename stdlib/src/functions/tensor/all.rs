@@ -20,7 +20,7 @@ function! {
 
 fn truth(dtype: DType) -> Result<DType, String> {
     if dtype != DType::Bool {
-        return Err(format!("this is `{dtype}`, and `bool` is needed: compare it with something"));
+        return Err(format!("expected `bool`, found `{dtype}`: use a comparison"));
     }
     Ok(dtype)
 }
@@ -64,6 +64,6 @@ mod tests {
     #[test]
     fn numbers_are_no_truths() {
         let refused = Trial::of(&ENTRY).value(Tensor::new(&[], &[1_u8])).arg(Arg::None).refused();
-        assert!(refused.contains("compare"), "{refused}");
+        assert!(refused.contains("comparison"), "{refused}");
     }
 }

@@ -19,7 +19,10 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::compute(|args, out| {
         let found = args.int(0);
         let Ok(n) = usize::try_from(found) else {
-            return Err(Fault::new("size", format!("{found} is not a number of elements")));
+            return Err(Fault::new(
+                "size",
+                format!("expected a number of elements, found {found}"),
+            ));
         };
         for (i, to) in out.tensor::<i64>(&[n])?.iter_mut().enumerate() {
             *to = i as i64;

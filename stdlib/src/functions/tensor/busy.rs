@@ -25,7 +25,7 @@ function! {
 }
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
-    applied.ty(0).ok_or_else(|| "`busy` takes a value".to_owned())
+    applied.ty(0).ok_or_else(|| "`busy` expects a value".to_owned())
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
@@ -33,7 +33,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
     Ok(Kernel::pass(move |args| {
         let (time, bytes) = (args.float(1), args.int(2));
         let time = Duration::try_from_secs_f64(time)
-            .map_err(|_| Fault::new("time", format!("{time} s is no time that can be spent")))?;
+            .map_err(|_| Fault::new("time", format!("cannot spend {time} s")))?;
         if bytes > 0 {
             reads::count(bytes.unsigned_abs());
         }

@@ -81,6 +81,6 @@ mod tests {
         assert_eq!(trial(1).run(), Ok(Value::of(&[1, 3], &[1_u8, 2, 1])));
         let text = [Tensor::text(DType::Str, b"a"); 2];
         let refused = Trial::of(&ENTRY).list(&text).arg(Arg::Int(0)).refused();
-        assert!(refused.contains("joined by `+`"), "{refused}");
+        assert!(refused.contains("joined with `+`"), "{refused}");
     }
 }

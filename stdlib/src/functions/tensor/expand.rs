@@ -46,6 +46,6 @@ mod tests {
         assert_eq!(run(0).run(), Ok(Value::of(&[1, 2, 3], &moved)));
         assert_eq!(run(1).run(), Ok(Value::of(&[2, 1, 3], &moved)));
         assert_eq!(run(-1).run(), Ok(Value::of(&[2, 3, 1], &moved)));
-        assert!(run(3).refused().contains("no axis 3"));
+        assert!(run(3).refused().contains("axis 3 is out of range"));
     }
 }

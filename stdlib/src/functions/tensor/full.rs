@@ -33,7 +33,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
     let fixed = call.result.fixed();
     let Some(extents) = fixed.filter(|_| call.result.fixed_bytes().is_some_and(fits)) else {
         return Err(Failure::Program(format!(
-            "`full` makes a {}, which is too large",
+            "`full` would make a {}, which is too large",
             call.result
         )));
     };
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(run(&[2, 2], seven).run(), Ok(Value::of(&[2, 2], &[7_u16; 4])));
         assert_eq!(run(&[], seven).run(), Ok(Value::of(&[], &[7_u16])));
         assert_eq!(run(&[0, 3], seven).run(), Ok(Value::of::<u16>(&[0, 3], &[])));
-        assert!(run(&[-1], seven).refused().contains("below 0"));
+        assert!(run(&[-1], seven).refused().contains("at least 0"));
         assert!(run(&[1; 7], seven).refused().contains("at most 6"));
         assert!(run(&[1], Tensor::new(&[1], &[7_u16])).refused().contains("single number"));
     }

@@ -31,14 +31,15 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
             if let (Extent::Known(len), Some(outside)) = (&*first, farthest(applied, &*first)) {
                 let axis = things(*len, "element", "elements");
                 return Err(format!(
-                    "there is no element {outside}, since the first axis has {axis}; `permutation(len(x))` is an order of \
-                     all the elements of `x`, however many there are"
+                    "index {outside} is out of range: the first axis has {axis} elements; \
+                     `permutation(len(x))` is a random order of all the elements of `x`, however \
+                     many there are"
                 ));
             }
             *first = n.clone();
             Ok(Type::Tensor { dtype, shape })
         }
-        _ => Err("the numbers of the elements must lie along one axis".into()),
+        _ => Err("the indices must have one axis".into()),
     }
 }
 

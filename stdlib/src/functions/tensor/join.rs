@@ -7,14 +7,14 @@ use std::cell::Cell;
 /// The dtype and the extents of each value of argument `i`.
 pub(super) fn types(applied: &Applied<'_>, i: usize) -> Result<Vec<(DType, Vec<Extent>)>, String> {
     let Arg::Exprs(ids) = &applied.args[i] else {
-        return Err("a list of values is needed here".into());
+        return Err("expected a list of values".into());
     };
     let each = |ty: &Type| match ty {
         Type::Tensor { dtype, .. } if dtype.is_text() => {
-            Err(format!("this is `{dtype}`: texts are joined by `+`"))
+            Err(format!("this is `{dtype}`: texts are joined with `+`"))
         }
         Type::Tensor { dtype, shape } => Ok((*dtype, shape.clone())),
-        other => Err(format!("this is `{other}`, and a tensor is needed")),
+        other => Err(format!("expected a tensor, found `{other}`")),
     };
     ids.iter().map(|&it| each(applied.graph.ty(it))).collect()
 }
@@ -30,7 +30,7 @@ pub(super) fn common(
     let mut shape = first.clone();
     for (other, extents) in rest {
         if other != dtype {
-            return Err(format!("one value is `{dtype}`, another `{other}`: cast one of them"));
+            return Err(format!("one value is `{dtype}`, another is `{other}`: cast one of them"));
         }
         let differ = || {
             let (a, b) = (plan::Commas(first), plan::Commas(extents));
@@ -58,7 +58,7 @@ pub(super) fn fit(values: &[Tensor<'_>], but: Option<usize>) -> Result<(), Fault
     match rest.iter().find(|it| !alike(it)) {
         None => Ok(()),
         Some(other) => {
-            let detail = format!("{first:?} and {other:?} do not fit each other");
+            let detail = format!("{first:?} and {other:?} are incompatible");
             Err(Fault::new("extents", detail))
         }
     }

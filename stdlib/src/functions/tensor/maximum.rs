@@ -22,7 +22,7 @@ function! {
 
 fn ordered(dtype: DType) -> Result<DType, String> {
     if dtype == DType::Bool {
-        return Err("of `bool` it is `any(x)`".into());
+        return Err("for `bool`, use `any(x)`".into());
     }
     Ok(dtype)
 }

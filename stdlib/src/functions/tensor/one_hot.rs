@@ -41,8 +41,9 @@ fn mark<T: Number>(args: &Args<'_>, out: &mut Out<'_>) -> Result<(), Fault> {
         for (row, &label) in room.chunks_exact_mut(classes).zip(labels) {
             let found = usize::try_from(label.exact().to_f64() as i64).ok();
             let Some(to) = found.and_then(|it| row.get_mut(it)) else {
-                let detail =
-                    format!("label {label:?} is none of {classes} classes, counted from 0");
+                let detail = format!(
+                    "label {label:?} is out of range for {classes} classes, counted from 0"
+                );
                 return Err(Fault::new("label", detail));
             };
             *to = 1.0;

@@ -39,7 +39,7 @@ fn asked(arg: &Arg) -> Result<Vec<i64>, String> {
         return Err("only one extent can be -1".into());
     }
     match asked.iter().find(|it| **it < -1) {
-        Some(it) => Err(format!("{it} is no extent: it is below 0")),
+        Some(it) => Err(format!("an extent must be at least 0, found {it}")),
         None => Ok(asked),
     }
 }

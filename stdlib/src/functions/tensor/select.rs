@@ -29,7 +29,8 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
     };
     if same(first, n).is_none() {
         return Err(format!(
-            "the first axis has {first} elements, and the condition {n}: it says of each whether it stays"
+            "the first axis has {first} elements, but the condition has {n}: it must have one for \
+             each"
         ));
     }
     *first = Extent::Unknown;
@@ -42,7 +43,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         let mut shape = Shape::new(x.shape()).to_vec();
         if shape[0] != keep.elements() {
             let (n, keep) = (shape[0], keep.elements());
-            let why = format!("the first axis has {n} elements, and the condition {keep}");
+            let why = format!("the first axis has {n} elements, but the condition has {keep}");
             return Err(Fault::new("extents", why));
         }
         packed::<bool, ()>(&keep, |keep| {
@@ -118,7 +119,7 @@ mod tests {
         let keep = Tensor::new(&[2], &[true, false]);
         let trial = || Trial::of(&ENTRY).value(x).value(keep);
         let refused = trial().refused();
-        assert!(refused.contains("has 3 elements, and the condition 2"), "{refused}");
+        assert!(refused.contains("has 3 elements, but the condition has 2"), "{refused}");
         assert_eq!(trial().unknown().run().unwrap_err().code, "extents");
         let single = Tensor::new(&[], &[1_i64]);
         let refused = Trial::of(&ENTRY).value(single).value(keep).refused();

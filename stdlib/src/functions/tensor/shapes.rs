@@ -6,9 +6,9 @@ use crate::prelude::*;
 pub(crate) fn tensor_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<Extent>), String> {
     match applied.ty(i) {
         Some(Type::Tensor { dtype, shape }) => Ok((dtype, shape)),
-        Some(Type::Untyped(_)) => Err("this is untyped: say with `as` what it is".into()),
-        Some(Type::Record(_)) => Err("this is a record, and a tensor is needed".into()),
-        None => Err("this is no value of the record, and a tensor is needed".into()),
+        Some(Type::Untyped(_)) => Err("this is untyped: give it a type with `as`".into()),
+        Some(Type::Record(_)) => Err("expected a tensor, found a record".into()),
+        None => Err("expected a tensor, found something that is not a value of the record".into()),
     }
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn tensor_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<E
 pub(super) fn numbers_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<Extent>), String> {
     let (dtype, shape) = tensor_of(applied, i)?;
     if dtype.is_text() {
-        return Err(format!("this is `{dtype}`, and numbers are needed"));
+        return Err(format!("expected numbers, found `{dtype}`"));
     }
     Ok((dtype, shape))
 }
@@ -25,7 +25,7 @@ pub(super) fn numbers_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<
 pub(super) fn integers_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec<Extent>), String> {
     let (dtype, shape) = tensor_of(applied, i)?;
     if !dtype.is_int() {
-        return Err(format!("this is `{dtype}`, and integers are needed"));
+        return Err(format!("expected integers, found `{dtype}`"));
     }
     Ok((dtype, shape))
 }
@@ -33,14 +33,17 @@ pub(super) fn integers_of(applied: &Applied<'_>, i: usize) -> Result<(DType, Vec
 /// The axis that argument `i` names, of `rank`; below 0 it counts from the last.
 pub(super) fn axis_of(applied: &Applied<'_>, i: usize, rank: usize) -> Result<usize, String> {
     let Some(axis) = applied.int(i) else {
-        return Err("which axis is meant must be known before the run: write a number".into());
+        return Err("the axis must be known at compile time: write a number".into());
     };
     if rank == 0 {
         return Err("a single number has no axes".into());
     }
     let found = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(found).ok().filter(|it| *it < rank).ok_or_else(|| {
-        format!("there is no axis {axis}: axes go from 0 to {}, or from -{rank} to -1", rank - 1)
+        format!(
+            "axis {axis} is out of range: axes go from 0 to {}, or from -{rank} to -1",
+            rank - 1
+        )
     })
 }
 
@@ -66,7 +69,9 @@ pub(super) fn extent(applied: &Applied<'_>, i: usize) -> Result<Extent, String> 
 
 /// A whole number as an extent.
 pub(crate) fn known(n: i64) -> Result<Extent, String> {
-    u64::try_from(n).map(Extent::Known).map_err(|_| format!("{n} is no extent: it is below 0"))
+    u64::try_from(n)
+        .map(Extent::Known)
+        .map_err(|_| format!("an extent must be at least 0, found {n}"))
 }
 
 /// The extent of two axes that must be alike; `None` where they never are.
@@ -89,7 +94,7 @@ pub(super) fn whole_numbers(arg: &Arg) -> Result<Vec<i64>, String> {
             let each: Result<Vec<_>, _> = all.iter().map(whole_numbers).collect();
             Ok(each?.into_iter().flatten().collect())
         }
-        _ => Err("whole numbers that are known before the run are needed here".into()),
+        _ => Err("expected integers that are known at compile time".into()),
     }
 }
 

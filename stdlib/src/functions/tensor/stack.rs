@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(trial().unknown().run().unwrap_err().code, "extents");
         let list = [Tensor::new(&[1], &[1_f32]), Tensor::new(&[1], &[1_u8])];
         let refused = Trial::of(&ENTRY).list(&list).arg(Arg::Int(0)).refused();
-        assert!(refused.contains("`f32`, another `u8`"), "{refused}");
+        assert!(refused.contains("`f32`, another is `u8`"), "{refused}");
         let none = Trial::of(&ENTRY).list(&[]).arg(Arg::Int(0)).refused();
         assert!(none.contains("at least one"), "{none}");
     }

@@ -33,7 +33,8 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 pub(super) fn place(i: i64, n: usize) -> Result<usize, String> {
     let found = if i < 0 { i.saturating_add(n as i64) } else { i };
     let found = usize::try_from(found).ok().filter(|it| *it < n);
-    found.ok_or_else(|| format!("there is no element {i}: there are {n}, counted from 0"))
+    found
+        .ok_or_else(|| format!("index {i} is out of range: there are {n} elements, counted from 0"))
 }
 
 fn build(_: &Call<'_>) -> Result<Kernel, Failure> {

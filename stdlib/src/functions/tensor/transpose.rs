@@ -35,7 +35,7 @@ fn order_of(arg: &Arg, rank: usize) -> Result<Vec<usize>, String> {
         |order: &Vec<usize>| order.len() == rank && (0..rank).all(|it| order.contains(&it));
     order.filter(each_once).ok_or_else(|| {
         let last = rank.saturating_sub(1);
-        format!("`order` must name each of the {rank} axes once, by its number from 0 to {last}")
+        format!("`order` must contain each of the {rank} axes once, as numbers from 0 to {last}")
     })
 }
 

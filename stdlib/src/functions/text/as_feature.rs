@@ -13,9 +13,7 @@ pub(super) fn check(shape: &[Extent], of_sequence: bool) -> Result<(), String> {
     let inner = if of_sequence { shape.get(1..).unwrap_or_default() } else { shape };
     if inner.iter().filter(|it| !matches!(it, Extent::Known(_))).count() > 1 {
         let which = if of_sequence { "of a step " } else { "" };
-        return Err(format!(
-            "a feature is one list, so that only one extent {which}can be left open"
-        ));
+        return Err(format!("a feature is one list, so only one extent {which}can be `?`"));
     }
     Ok(())
 }
@@ -76,8 +74,7 @@ fn read<T: Number>(feature: Feature<'_>, axes: &[Extent], out: &mut Out<'_>) -> 
 /// Reads a list of features, a step each, which must be alike.
 fn read_steps<T: Number>(list: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
     let [outer, inner @ ..] = axes else {
-        let detail =
-            "this is a list of steps, and one value is asked for: say `[n]` behind the dtype";
+        let detail = "expected one value, found a list of steps: write `[n]` after the dtype";
         return Err(Fault::new("example-shape", detail));
     };
     let (mut n_steps, mut each) = (0, None);
@@ -89,14 +86,14 @@ fn read_steps<T: Number>(list: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Res
         })?;
         let first = *each.get_or_insert(n);
         if first != n {
-            let detail = format!("step 0 has {first} values, and step {n_steps} has {n}");
+            let detail = format!("step 0 has {first} values, but step {n_steps} has {n}");
             return Err(Fault::new("example-shape", detail));
         }
         n_steps += 1;
     }
     if inner.is_empty() && each.is_some_and(|it| it != 1) {
         let n = each.unwrap_or_default();
-        let detail = format!("each step has {n} values: say `[n, {n}]` behind the dtype");
+        let detail = format!("each step has {n} values: write `[n, {n}]` after the dtype");
         return Err(Fault::new("example-shape", detail));
     }
     let mut shape = [0; MAX_RANK];
@@ -127,14 +124,14 @@ fn agreed(axes: &[Extent], n: usize) -> Result<[usize; MAX_RANK], Fault> {
         1 if fixed > 0 => Some(n / fixed),
         1 => Some(0),
         _ => {
-            let detail = "this feature is one list, so that only one extent can be left open";
+            let detail = "this feature is one list, so only one extent can be `?`";
             return Err(Fault::new("example-shape", detail));
         }
     };
     if fixed.saturating_mul(open.unwrap_or(1)) != n {
         let wanted: Vec<String> = axes.iter().map(ToString::to_string).collect();
         let detail =
-            format!("this feature has {n} values, which cannot be `[{}]`", wanted.join(", "));
+            format!("this feature has {n} values, which do not fit `[{}]`", wanted.join(", "));
         return Err(Fault::new("example-shape", detail));
     }
     for (to, axis) in shape.iter_mut().zip(axes) {
@@ -186,8 +183,8 @@ macro_rules! floats {
                 mut visit: impl FnMut(Self) -> Result<(), Fault>,
             ) -> Result<(), Fault> {
                 if feature.kind() == Kind::Ints {
-                    let detail = format!("this feature is a list of `i64`, and `{}` is asked for: \
-                                          say `{0}(… as i64)`", Self::DTYPE);
+                    let detail = format!("this feature is a list of `i64`, expected `{}`: write \
+                                          `{0}(… as i64)`", Self::DTYPE);
                     return Err(Fault::new("example-type", detail));
                 }
                 feature.floats(|it| visit(($of)(it)))
@@ -203,5 +200,5 @@ floats! {
 }
 
 fn outside<T: Element>(number: i64) -> Fault {
-    Fault::new("example-type", format!("{number} is no `{}`", T::DTYPE))
+    Fault::new("example-type", format!("{number} does not fit into `{}`", T::DTYPE))
 }

@@ -44,7 +44,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     if let Arg::List(all) = &applied.args[1] {
         if all.is_empty() {
-            return Err("there are no classes in the list".to_owned());
+            return Err("the list of classes is empty".to_owned());
         }
         repeated(all)?;
     }
@@ -109,7 +109,7 @@ mod tests {
         let fault = class("val/n1O/x.jpg").unwrap_err();
         assert_eq!(
             fault.detail,
-            "`val/n1O/x.jpg`: `n1O` is none of 2 classes; the nearest is `n10`"
+            "`val/n1O/x.jpg`: `n1O` is not one of 2 classes; the nearest is `n10`"
         );
     }
 

@@ -81,9 +81,9 @@ impl<'a> Names<'a> {
             .collect();
         let more = if self.n > NAMES_MAX { ", …" } else { "" };
         let detail = match &listed[..] {
-            [] => format!("there is no feature {}: there are none at all", shown(name)),
+            [] => format!("cannot find the feature {}: there are no features", shown(name)),
             _ => format!(
-                "there is no feature {}; there are {}{more}",
+                "cannot find the feature {}; the features are {}{more}",
                 shown(name),
                 listed.join(", ")
             ),
@@ -173,7 +173,7 @@ impl<'a> Feature<'a> {
                     (1, Value::Bytes(packed)) => {
                         let (each, rest) = packed.as_chunks();
                         if !rest.is_empty() {
-                            return Err(syntax("a list of floats is cut off".to_owned()));
+                            return Err(syntax("a list of floats is truncated".to_owned()));
                         }
                         each.iter().try_for_each(|it| visit(f32::from_le_bytes(*it)))?;
                     }
@@ -217,8 +217,7 @@ impl<'a> Feature<'a> {
         if self.kind == wanted || self.kind == Kind::Empty {
             return Ok(());
         }
-        let detail =
-            format!("this feature is {}, and {} is asked for", self.kind.shown(), wanted.shown());
+        let detail = format!("this feature is {}, expected {}", self.kind.shown(), wanted.shown());
         Err(Fault::new("example-type", detail))
     }
 }
@@ -244,6 +243,6 @@ pub(super) fn steps(list: &[u8]) -> impl Iterator<Item = Result<&[u8], Fault>> {
 /// The fault of a feature of which one value is asked for.
 pub(super) fn not_one(n: usize) -> Fault {
     let detail =
-        format!("this feature has {n} values, and one is asked for: say `[n]` behind the dtype");
+        format!("expected one value, but this feature has {n}: write `[n]` after the dtype");
     Fault::new("example-shape", detail)
 }

@@ -26,12 +26,12 @@ function! {
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     let (dtype, shape) = tensor_of(applied, 0)?;
-    let Arg::List(all) = &applied.args[1] else { return Err("a list is needed".to_owned()) };
+    let Arg::List(all) = &applied.args[1] else { return Err("expected a list".to_owned()) };
     if all.is_empty() {
         return Err("the list is empty".to_owned());
     }
     if !shape.is_empty() {
-        return Err("one text or whole number of each record is needed, not a tensor".to_owned());
+        return Err("expected one text or integer per record, found a tensor".to_owned());
     }
     let fits = |it: &Arg| match it {
         Arg::Text(_) => dtype.is_text(),
@@ -39,11 +39,11 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         _ => false,
     };
     if !dtype.is_text() && !dtype.is_int() {
-        return Err(format!("this is `{dtype}`, and text or a whole number is needed"));
+        return Err(format!("expected text or an integer, found `{dtype}`"));
     }
     if !all.iter().all(fits) {
-        let wanted = if dtype.is_text() { "texts" } else { "whole numbers" };
-        return Err(format!("this is `{dtype}`, so the list must hold {wanted} only"));
+        let wanted = if dtype.is_text() { "texts" } else { "integers" };
+        return Err(format!("this is `{dtype}`, so the list must contain only {wanted}"));
     }
     repeated(all)?;
     Ok(Type::scalar(DType::I64))
@@ -69,7 +69,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         let large = dtype == DType::U64 && x.int() < 0;
         let found = numbers.get(&x.int()).filter(|_| !large).ok_or_else(|| {
             let shown = if large { (x.int() as u64).to_string() } else { x.int().to_string() };
-            let detail = format!("{shown} is none of {} entries", numbers.len());
+            let detail = format!("{shown} is not one of {} entries", numbers.len());
             Fault::new("not-listed", detail)
         })?;
         out.scalar(*found)
@@ -108,11 +108,11 @@ mod tests {
         let fault = Trial::of(&ENTRY).text("dgo").arg(texts(&["cat", "dog"])).run().unwrap_err();
         assert_eq!(
             (fault.code, &*fault.detail),
-            ("not-listed", "`dgo` is none of 2 entries; the nearest is `dog`")
+            ("not-listed", "`dgo` is not one of 2 entries; the nearest is `dog`")
         );
         // 2⁶⁴ − 1 has the bits of −1.
         let large = Trial::of(&ENTRY).value(Tensor::new(&[], &[u64::MAX])).arg(ints(&[-1, 7]));
-        assert_eq!(large.run().unwrap_err().detail, "18446744073709551615 is none of 2 entries");
+        assert_eq!(large.run().unwrap_err().detail, "18446744073709551615 is not one of 2 entries");
     }
 
     #[test]
@@ -120,11 +120,11 @@ mod tests {
         let text = |list| Trial::of(&ENTRY).text("a").arg(list).refused();
         assert_eq!(
             text(texts(&["a", "b", "a"])),
-            "\"a\" stands in the list twice, at 0 and 2, and can have one number only"
+            "\"a\" is in the list twice, at 0 and 2, but can have only one number"
         );
-        assert!(text(ints(&[1])).contains("texts only"));
+        assert!(text(ints(&[1])).contains("only texts"));
         assert!(text(texts(&[])).contains("empty"));
         let float = Trial::of(&ENTRY).value(Tensor::new(&[], &[1_f32])).arg(ints(&[1])).refused();
-        assert!(float.contains("whole number"), "{float}");
+        assert!(float.contains("integer"), "{float}");
     }
 }

@@ -12,8 +12,11 @@ pub(super) fn member<'a>(record: &'a [u8], names: &str) -> Result<&'a [u8], Faul
     found.ok_or_else(|| {
         let listed: Vec<String> = tar::names(record).take(NAMES_MAX).map(|it| shown(&it)).collect();
         let more = if tar::names(record).nth(NAMES_MAX).is_some() { ", …" } else { "" };
-        let detail =
-            format!("there is no member {}; there are {}{more}", shown(names), listed.join(", "));
+        let detail = format!(
+            "cannot find the member {}; the members are {}{more}",
+            shown(names),
+            listed.join(", ")
+        );
         Fault::new("field-missing", detail)
     })
 }

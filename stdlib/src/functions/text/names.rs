@@ -41,7 +41,7 @@ impl Names {
         };
         let near = self.all.iter().filter(|it| is_near(it.0)).map(|it| it.1.as_str());
         let near: Vec<&str> = near.collect();
-        let none = format!("{} is none of {} {what}", shown(name), self.all.len());
+        let none = format!("{} is not one of {} {what}", shown(name), self.all.len());
         if let Some(meant) = plan::nearest(name, &near) {
             return format!("{none}; the nearest is {}", shown(meant));
         }
@@ -74,7 +74,7 @@ pub(super) fn repeated(all: &[Arg]) -> Result<(), String> {
         };
         if let Some(first) = first.insert(shown.clone(), i) {
             return Err(format!(
-                "{shown} stands in the list twice, at {first} and {i}, and can have one number only"
+                "{shown} is in the list twice, at {first} and {i}, but can have only one number"
             ));
         }
     }
@@ -91,9 +91,9 @@ mod tests {
         assert_eq!(names.number(b"class_4999"), Some(4_999));
         assert_eq!(
             names.unknown("zebr", "classes"),
-            "`zebr` is none of 5001 classes; the nearest is `Zebra`"
+            "`zebr` is not one of 5001 classes; the nearest is `Zebra`"
         );
         let listed = Names::new(["cat", "dog"].map(str::to_owned)).unknown("submarine", "entries");
-        assert_eq!(listed, "`submarine` is none of 2 entries: `cat`, `dog`");
+        assert_eq!(listed, "`submarine` is not one of 2 entries: `cat`, `dog`");
     }
 }

@@ -20,7 +20,7 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
         let text = args.tensor(0).as_str();
         let number: Result<f64, _> = text.trim().parse();
         out.scalar(number.map_err(|_| {
-            Fault::new("number", format!("{} is no number", super::json::shown(text)))
+            Fault::new("number", format!("{} is not a number", super::json::shown(text)))
         })?)
     }))
 }

@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
             }
             5 => Value::Fixed32(*self.array()?),
             other => {
-                return Err(syntax(format!("a field is of the wire type {other}, which none has")));
+                return Err(syntax(format!("a field has the unknown wire type {other}")));
             }
         };
         match tag >> 3 {
@@ -104,17 +104,17 @@ pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
         }
     }
     let why =
-        if rest.len() < 10 { "a number is cut off" } else { "a number has more than 64 bits" };
+        if rest.len() < 10 { "a number is truncated" } else { "a number has more than 64 bits" };
     Err(syntax(why.to_owned()))
 }
 
 /// The fault of bytes that are no message.
 pub(super) fn syntax(why: String) -> Fault {
-    Fault::new("example-syntax", format!("this is no message of protocol buffers: {why}"))
+    Fault::new("example-syntax", format!("this is not a protocol buffer message: {why}"))
 }
 
 fn cut_off() -> Fault {
-    syntax("a field is longer than what is left".to_owned())
+    syntax("a field is longer than the remaining bytes".to_owned())
 }
 
 #[cfg(test)]

@@ -11,16 +11,18 @@ pub(super) fn unread(path: &str, error: &ReadError) -> Fault {
     let path = shown(path);
     let unreadable = |why: String| Fault::new("file-unreadable", format!("{path} {why}"));
     match error {
-        ReadError::NoFile => unreadable("is no file".to_owned()),
+        ReadError::NoFile => unreadable("is not a file".to_owned()),
         ReadError::Changed => unreadable("changed while it was read".to_owned()),
         ReadError::TooLarge(bytes) => {
-            let detail = format!("{path} has {bytes} bytes, and {VALUE_BYTES_MAX} are the most");
+            let detail = format!("{path} has {bytes} bytes, but the limit is {VALUE_BYTES_MAX}");
             Fault::new("file-too-large", detail)
         }
         ReadError::Io(error) if error.kind() == ErrorKind::NotFound => {
-            Fault::new("file-missing", format!("there is no file {path}"))
+            Fault::new("file-missing", format!("cannot find the file {path}"))
         }
-        ReadError::Io(error) => unreadable(format!("cannot be read: {error}")),
+        ReadError::Io(error) => {
+            Fault::new("file-unreadable", format!("cannot read {path}: {error}"))
+        }
     }
 }
 
@@ -32,7 +34,7 @@ pub(super) fn checked_unless(are: bool, bytes: &[u8]) -> Result<&[u8], Fault> {
 /// Bytes as text, if they are UTF-8.
 pub(super) fn checked(bytes: &[u8]) -> Result<&str, Fault> {
     str::from_utf8(bytes).map_err(|error| {
-        let detail = format!("these bytes are no UTF-8 text from byte {} on", error.valid_up_to());
+        let detail = format!("the bytes are not valid UTF-8 from byte {} on", error.valid_up_to());
         Fault::new("utf-8", detail)
     })
 }

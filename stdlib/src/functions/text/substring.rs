@@ -18,7 +18,7 @@ function! {
     cost: Cost { ns_byte_in: 0.25, ..Cost::call(15.0) },
     result: Some(|applied| match tensor_of(applied, 0)? {
         (dtype, _) if dtype.is_text() => Ok(Type::scalar(dtype)),
-        (dtype, _) => Err(format!("this is `{dtype}`, and text is needed")),
+        (dtype, _) => Err(format!("expected text, found `{dtype}`")),
     }),
 }
 

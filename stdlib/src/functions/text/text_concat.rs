@@ -19,19 +19,17 @@ function! {
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     let Arg::Exprs(values) = &applied.args[0] else {
-        return Err("a list of texts is needed here".into());
+        return Err("expected a list of texts".into());
     };
     let mut dtypes = values.iter().map(|&it| applied.graph.ty(it));
     let first = dtypes.next().cloned().unwrap_or(Type::scalar(DType::Str));
     let text = matches!(first, Type::Tensor { dtype, .. } if dtype.is_text());
     if !text {
-        return Err(format!(
-            "this is `{first}`, and text is needed: `text_of` makes it of a number"
-        ));
+        return Err(format!("expected text, found `{first}`: convert a number with `text_of`"));
     }
     match dtypes.find(|it| **it != first) {
         None => Ok(first),
-        Some(other) => Err(format!("one value is `{first}`, another `{other}`")),
+        Some(other) => Err(format!("one value is `{first}`, another is `{other}`")),
     }
 }
 
@@ -72,7 +70,7 @@ mod tests {
         let text = Tensor::text(DType::Str, b"a");
         let bytes = Tensor::text(DType::Bytes, b"a");
         let refused = |all: &[Tensor<'_>]| Trial::of(&ENTRY).list(all).refused();
-        assert!(refused(&[text, bytes]).contains("another `bytes`"));
+        assert!(refused(&[text, bytes]).contains("another is `bytes`"));
         assert!(refused(&[Tensor::new(&[], &[1_u8])]).contains("`text_of`"));
     }
 }

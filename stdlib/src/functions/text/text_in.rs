@@ -24,8 +24,8 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
     };
     let differs = values.iter().find(|it| applied.graph.ty(**it) != &Type::scalar(dtype));
     match differs {
-        _ if !dtype.is_text() => Err(format!("this is `{dtype}`, and text is needed")),
-        Some(&it) => Err(format!("`{dtype}` is never `{}`", applied.graph.ty(it))),
+        _ if !dtype.is_text() => Err(format!("expected text, found `{dtype}`")),
+        Some(&it) => Err(format!("`{dtype}` is never equal to `{}`", applied.graph.ty(it))),
         None => Ok(Type::scalar(DType::Bool)),
     }
 }
@@ -68,6 +68,6 @@ mod tests {
     fn numbers_are_no_texts() {
         let numbers = [Tensor::new(&[], &[1_i64])];
         let refused = Trial::of(&ENTRY).text("a").list(&numbers).refused();
-        assert!(refused.contains("never `i64`"), "{refused}");
+        assert!(refused.contains("never equal to `i64`"), "{refused}");
     }
 }

@@ -18,7 +18,7 @@ function! {
     cost: Cost::call(60.0),
     result: Some(|applied| match tensor_of(applied, 0)? {
         (dtype, shape) if dtype.is_text() || !shape.is_empty() => {
-            Err("a single number is needed here".into())
+            Err("expected a single number".into())
         }
         _ => Ok(Type::scalar(DType::Str)),
     }),

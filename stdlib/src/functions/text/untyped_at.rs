@@ -20,9 +20,9 @@ function! {
         Some(Type::Untyped(Untyped::Json | Untyped::Bytes)) => Ok(Type::Untyped(Untyped::Json)),
         Some(Type::Untyped(Untyped::Feature)) => Ok(Type::Untyped(Untyped::Bytes)),
         Some(Type::Untyped(Untyped::SequenceFeature)) => {
-            Err("steps are taken together: `as f32[n, m]`".to_owned())
+            Err("read all steps at once: `as f32[n, m]`".to_owned())
         }
-        _ => Err("it has members, which have names: `row[\"name\"]`".to_owned()),
+        _ => Err("its members are accessed by name: `row[\"name\"]`".to_owned()),
     }),
 }
 
@@ -51,7 +51,9 @@ fn text<'a>(feature: &Feature<'a>, i: i64) -> Result<&'a [u8], Fault> {
         found = found.or((k == at).then_some(it));
         k += 1;
     })?;
-    found.ok_or_else(|| Fault::new("index", format!("there is no element {i} in a feature of {n}")))
+    found.ok_or_else(|| {
+        Fault::new("index", format!("index {i} is out of range for a feature with {n} elements"))
+    })
 }
 
 fn element(list: &[u8], i: i64) -> Result<&[u8], Fault> {
@@ -70,7 +72,9 @@ fn element(list: &[u8], i: i64) -> Result<&[u8], Fault> {
         n += 1;
         found.is_none()
     })?;
-    found.ok_or_else(|| Fault::new("index", format!("there is no element {i} in a list of {n}")))
+    found.ok_or_else(|| {
+        Fault::new("index", format!("index {i} is out of range for a list with {n} elements"))
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Some(Type::Untyped(Untyped::Sequence)) => Untyped::SequenceFeature,
         Some(Type::Untyped(Untyped::Members)) => Untyped::Bytes,
         Some(Type::Untyped(Untyped::Feature | Untyped::SequenceFeature)) => {
-            return Err("a feature has no members: say with `as` what it is".to_owned());
+            return Err("a feature has no members: give it a type with `as`".to_owned());
         }
         _ => Untyped::Json,
     }))

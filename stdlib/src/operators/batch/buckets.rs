@@ -145,7 +145,7 @@ impl Operator for Buckets {
         for kind in 0..self.buckets.len() {
             self.settle(kind, Some(&chunk));
         }
-        check_held(self.held(), self.share, "what `batch` holds to sort it `by`")
+        check_held(self.held(), self.share, "the block that `batch` sorts `by`")
     }
 
     fn mark(&self) -> Option<Mark> {
@@ -172,7 +172,11 @@ impl Buckets {
             }
             Kinds::Equal(known) => known.binary_search(&self.keys[row]).or_else(|at| {
                 if known.len() == KINDS_MAX {
-                    return Err(failure(format!("`by` has more than {KINDS_MAX} different values within a block of {} records: give `bounds`", self.block)));
+                    return Err(failure(format!(
+                        "`by` has more than {KINDS_MAX} different values \
+                                                within a block of {} records: set `bounds`",
+                        self.block
+                    )));
                 }
                 known.insert(at, self.keys[row]);
                 self.buckets.insert(at, Bucket::default());

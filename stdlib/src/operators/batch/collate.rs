@@ -190,7 +190,8 @@ impl Lane {
             if bytes > TEXTS_BYTES_MAX {
                 let most = shown_bytes(TEXTS_BYTES_MAX as u64);
                 return Err(failure(format!(
-                    "{what} takes more than {most}, the most that the texts of a batch may: make the batch smaller"
+                    "{what} takes more than {most}, the limit for the texts of a batch: make the \
+                     batch smaller"
                 )));
             }
             out.expect(bytes);
@@ -219,11 +220,13 @@ impl Lane {
             if self.pad.is_none() && row.shape() != most {
                 let (name, a, b) = (&self.field.name, &most, row.shape());
                 let ragged = match a.get(1..) == b.get(1..) {
-                    true => format!(", keep each as long as it is with `ragged: [{name}]`,"),
+                    true => format!(", keep the lengths with `ragged: [{name}]`,"),
                     false => ",".to_owned(),
                 };
                 return Err(failure(format!(
-                    "`{name}` has the extents {a:?} in one record of a batch and {b:?} in another: fill it up with `pad: {{ {name}: 0 }}`{ragged} or make all the same size before"
+                    "`{name}` has the extents {a:?} in one record of a batch and {b:?} in \
+                     another: pad it with `pad: {{ {name}: 0 }}`{ragged} or make all the same \
+                     size before"
                 )));
             }
             for (most, extent) in most.iter_mut().zip(row.shape()) {

@@ -114,17 +114,18 @@ impl Terms {
     fn check(&self) -> Result<(), String> {
         let rising = self.bounds.windows(2).all(|it| it[0] < it[1]);
         let problem = match (self.size, self.tokens) {
-            (None, None) => Some("how many rows a batch has must be said: `batch(32)`"),
+            (None, None) => Some("`batch` needs a size: `batch(32)`"),
             (_, Some(_)) if self.by.is_none() => {
-                Some("`tokens` needs `by`, which says how long a record is: `by: len(ids)`")
+                Some("`tokens` needs `by`, the length of a record: `by: len(ids)`")
             }
             (_, Some(_)) if self.tail == Tail::Mask => Some(
-                "`tokens` makes batches of any number of rows, so that none can be filled up: leave out `tail: mask`",
+                "with `tokens`, batches have no fixed number of rows to fill up: remove `tail: \
+                 mask`",
             ),
             _ if !self.bounds.is_empty() && self.by.is_none() => {
-                Some("`bounds` needs `by`, which says what is compared with them: `by: len(ids)`")
+                Some("`bounds` needs `by`, the value that is compared with them: `by: len(ids)`")
             }
-            _ if !rising => Some("`bounds` must rise"),
+            _ if !rising => Some("`bounds` must be increasing"),
             _ if self.bounds.len() > BOUNDS_MAX => Some("there are more than 1024 `bounds`"),
             _ => None,
         };
@@ -139,15 +140,13 @@ impl Terms {
         let measured = !self.bounds.is_empty() || self.tokens.is_some();
         match dtype {
             Some(DType::Bool) if measured => {
-                Err("`by` is a `bool`, and `bounds` and `tokens` need a number".to_owned())
+                Err("`by` is a `bool`, but `bounds` and `tokens` need a number".to_owned())
             }
             Some(dtype) if dtype.is_float() && !measured => Err(format!(
-                "`by` is `{dtype}`, and records can only be equal by whole numbers: give `bounds`"
+                "`by` is `{dtype}`, but only integers can be grouped by equality: set `bounds`"
             )),
             Some(_) => Ok(()),
-            None => {
-                Err(format!("`by` is `{by}`, and must be one number or `bool` for each record"))
-            }
+            None => Err(format!("`by` is `{by}`, but must be one number or `bool` per record")),
         }
     }
 
@@ -178,8 +177,7 @@ impl Terms {
         if self.tail == Tail::Mask {
             if fields.iter().any(|it| it.name == "valid") {
                 return Err(
-                    "`tail: mask` adds a field `valid`, and there is one: give it another name"
-                        .to_owned(),
+                    "`tail: mask` adds a field `valid`, which already exists: rename it".to_owned()
                 );
             }
             let ty = Type::Tensor { dtype: DType::Bool, shape: vec![rows] };
@@ -193,7 +191,10 @@ fn lane<'a>(lanes: &'a mut [Lane], name: &str, parameter: &str) -> Result<&'a mu
     let known: Vec<_> = lanes.iter().map(|it| format!("`{}`", it.field.name)).collect();
     let found = lanes.iter_mut().find(|it| it.field.name == name);
     found.ok_or_else(|| {
-        format!("`{parameter}` names `{name}`, and the fields are {}", known.join(", "))
+        format!(
+            "`{parameter}` names `{name}`, which is not a field; the fields are {}",
+            known.join(", ")
+        )
     })
 }
 
@@ -202,15 +203,16 @@ impl Lane {
         let (name, ty) = (&field.name, &field.ty);
         match ty {
             Type::Tensor { dtype, shape } if dtype.is_text() && !shape.is_empty() => Err(format!(
-                "`{name}` is `{ty}`, the texts of a batch, and a batch of batches holds no texts: leave it out with `map`"
+                "`{name}` is `{ty}`, the texts of a batch; a batch of batches cannot contain \
+                 texts: drop it with `map`"
             )),
             Type::Tensor { shape, .. } if shape.len() == MAX_RANK => {
-                Err(format!("`{name}` has {MAX_RANK} axes, and no tensor has more"))
+                Err(format!("`{name}` already has {MAX_RANK} axes, the maximum for a tensor"))
             }
             Type::Tensor { .. } => {
                 Ok(Self { field, pad: None, multiples: Vec::new(), ragged: false })
             }
-            _ => Err(format!("`{name}` is `{ty}`: say what it is with `as` before `batch`")),
+            _ => Err(format!("`{name}` is `{ty}`: give it a type with `as` before `batch`")),
         }
     }
 
@@ -224,13 +226,14 @@ impl Lane {
         let Field { name, ty } = &self.field;
         if self.ragged {
             return Err(format!(
-                "`{parameter}` and `ragged` both name `{name}`: rows that stay as long as they are need no filling, so \
-                 leave it out of one of them"
+                "`{parameter}` and `ragged` both name `{name}`: ragged rows need no padding, so \
+                 remove it from one of them"
             ));
         }
         match self.is_text() {
             true => Err(format!(
-                "`{parameter}` names `{name}`, which is `{ty}`: texts stay as long as they are, so leave it out there"
+                "`{parameter}` names `{name}`, which is `{ty}`: texts keep their lengths, so \
+                 remove it there"
             )),
             false => Ok(()),
         }
@@ -241,15 +244,15 @@ impl Lane {
         let Field { name, ty } = &self.field;
         let wrong = |why: &str| Err(format!("`ragged` names `{name}`, which is `{ty}`: {why}"));
         match self.shape() {
-            _ if self.is_text() => {
-                wrong("texts stay as long as they are anyway, so leave it out there")
-            }
-            [] => wrong("each record has one number, so leave it out there"),
+            _ if self.is_text() => wrong("texts keep their lengths anyway, so remove it there"),
+            [] => wrong("each record has one number, so remove it there"),
             [_, inner @ ..] if inner.iter().any(|it| !matches!(it, Extent::Known(_))) => wrong(
-                "rows may differ in their first axis only, so give the others the same extents before, or fill short \
-                 ones up with `pad`",
+                "rows may differ only in their first axis, so make the other extents the same \
+                 before, or pad short ones with `pad`",
             ),
-            [Extent::Known(_), ..] => wrong("it is as long in every record, so leave it out there"),
+            [Extent::Known(_), ..] => {
+                wrong("it has the same length in every record, so remove it there")
+            }
             _ => Ok(()),
         }
     }
@@ -274,19 +277,20 @@ impl Lane {
         let is_picture = matches!(self.shape(), [_, _, Extent::Known(1..=4)]);
         let remedy = match is_picture {
             true => format!(
-                "give all the same size before (`resize`, `random_resized_crop`, `center_crop`), or fill \
-                 small ones up with `pad: {{ {name}: {zero} }}`"
+                "make all the same size before (`resize`, `random_resized_crop`, `center_crop`), \
+                 or pad small ones with `pad: {{ {name}: {zero} }}`"
             ),
             false if self.may_be_ragged() => format!(
-                "fill short ones up with `pad: {{ {name}: {zero} }}`, keep each as long as it is with `ragged: [{name}]`, \
-                 or give all the same extents before"
+                "pad short ones with `pad: {{ {name}: {zero} }}`, keep the lengths with `ragged: \
+                 [{name}]`, or make all extents the same before"
             ),
             false => format!(
-                "fill short ones up with `pad: {{ {name}: {zero} }}`, or give all the same extents before"
+                "pad short ones with `pad: {{ {name}: {zero} }}`, or make all extents the same \
+                 before"
             ),
         };
         Err(format!(
-            "`{name}` is `{ty}`, and the rows of a batch must have the same extents: {remedy}"
+            "`{name}` is `{ty}`, but the rows of a batch must have the same extents: {remedy}"
         ))
     }
 
@@ -298,7 +302,8 @@ impl Lane {
         let (name, axes) = (&self.field.name, self.shape().len());
         if self.pad.is_none() {
             return Err(format!(
-                "`multiple` makes `{name}` longer, and what with is not said: `pad: {{ {name}: 0 }}`"
+                "`multiple` pads `{name}`, so `pad` must give a value for it: `pad: {{ {name}: 0 \
+                 }}`"
             ));
         }
         let all = match value {
@@ -314,7 +319,7 @@ impl Lane {
         let fits = |it: Option<i64>| it.filter(|it| (1..=MULTIPLE_MAX).contains(it));
         let all: Option<Vec<usize>> =
             all.into_iter().map(|it| fits(it).map(|it| it as usize)).collect();
-        let all = all.ok_or(format!("`multiple` must be whole numbers in 1..{MULTIPLE_MAX}"))?;
+        let all = all.ok_or(format!("`multiple` must be integers in 1..{MULTIPLE_MAX}"))?;
         Ok(if all.iter().all(|it| *it == 1) { Vec::new() } else { all })
     }
 
@@ -374,7 +379,7 @@ fn element(value: &Arg, field: &Field) -> Result<Vec<u8>, String> {
         let must = format!("`pad` of `{name}` must be a number of its type, `{dtype}`");
         match number(value) {
             Some(it) if it < 0.0 && dtype.is_int() && !dtype.is_signed() => {
-                format!("{must}, which has no negative ones: write `i64({name})` before `batch`")
+                format!("{must}, which is unsigned: write `i64({name})` before `batch`")
             }
             _ => must,
         }

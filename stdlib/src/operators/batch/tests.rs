@@ -189,7 +189,10 @@ fn texts_of_a_batch_stay_within_the_memory_of_the_run() {
     };
     let chunk = chunk.finish();
     let failure = collate(8_000)(chunk.clone(), 0).unwrap_err().to_string();
-    assert!(failure.contains("`name` in one batch takes 8.1 kB, and 8 kB"), "{failure}");
+    assert!(
+        failure.contains("`name` in one batch takes 8.1 kB, but the limit is 8 kB"),
+        "{failure}"
+    );
     assert_eq!(collate(9_000)(chunk, 0).unwrap().columns[0].row(0).rows(), Some(8));
 }
 
@@ -429,7 +432,7 @@ fn mistakes_are_found_before_the_run() {
     let by = (3, Arg::Column(2));
     let size = (0, Arg::Int(4));
     let cases: Vec<(Vec<Arg>, Table, &str)> = vec![
-        (args(&[]), plain(1), "how many rows"),
+        (args(&[]), plain(1), "needs a size"),
         (
             args(&[size.clone(), (2, record(&[("name", Arg::Int(0)), ("ids", Arg::Int(0))]))]),
             records(1),
@@ -443,8 +446,8 @@ fn mistakes_are_found_before_the_run() {
         (args(&[(0, Arg::Int(0))]), plain(1), "`size` is 0"),
         (args(&[(5, Arg::Int(9))]), plain(1), "needs `by`"),
         (args(&[size.clone(), (4, ints(&[1]))]), plain(1), "needs `by`"),
-        (args(&[size.clone(), by.clone(), (4, ints(&[2, 1]))]), ragged(1), "must rise"),
-        (args(&[(5, Arg::Int(9)), by, tail("mask")]), ragged(1), "leave out `tail: mask`"),
+        (args(&[size.clone(), by.clone(), (4, ints(&[2, 1]))]), ragged(1), "must be increasing"),
+        (args(&[(5, Arg::Int(9)), by, tail("mask")]), ragged(1), "remove `tail: mask`"),
         (args(&[size.clone(), (3, Arg::Column(0))]), ragged(1), "`by` is `i32[n]`"),
         (
             args(&[size.clone(), (2, record(&[("y", Arg::Int(0))]))]),
@@ -465,23 +468,19 @@ fn mistakes_are_found_before_the_run() {
         (
             args(&[size.clone(), names(&["idz"])]),
             ragged(1),
-            "`ragged` names `idz`, and the fields are",
+            "`ragged` names `idz`, which is not a field; the fields are",
         ),
-        (
-            args(&[size.clone(), names(&["name"])]),
-            records(1),
-            "texts stay as long as they are anyway",
-        ),
+        (args(&[size.clone(), names(&["name"])]), records(1), "texts keep their lengths anyway"),
         (args(&[size.clone(), names(&["i"])]), records(1), "each record has one number"),
         (
             args(&[size.clone(), names(&["x"])]),
             records(1),
-            "`f32[3]`: it is as long in every record",
+            "`f32[3]`: it has the same length in every record",
         ),
         (
             args(&[size.clone(), names(&["x"])]),
             table(&[("x", "u8[?, ?]")], 0, |_| Vec::new()),
-            "may differ in their first axis only",
+            "may differ only in their first axis",
         ),
         (
             args(&[size.clone(), names(&["ids"]), (2, record(&[("ids", Arg::Int(0))]))]),

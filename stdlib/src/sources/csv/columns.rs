@@ -50,7 +50,7 @@ impl Said {
                 }
                 _ => {
                     return Err(format!(
-                        "`missing` must say a value, `skip` or `fault` for `{name}`"
+                        "`missing` must give a value, `skip` or `fault` for `{name}`"
                     ));
                 }
             };
@@ -61,7 +61,7 @@ impl Said {
                 if let Arg::Word(word) | Arg::Text(word) = it { DType::named(word) } else { None };
             let dtype = named.ok_or_else(|| {
                 let all: Vec<&str> = DType::ALL.iter().map(|it| it.1).collect();
-                format!("`types` must say a dtype for `{name}`: {}", all.join(", "))
+                format!("`types` must give a dtype for `{name}`: {}", all.join(", "))
             })?;
             Ok((name.clone(), dtype))
         });
@@ -90,9 +90,7 @@ impl Said {
     pub(super) fn known(&self, table: &Table) -> Result<(), String> {
         let columns: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
         if let Some(hidden) = columns.iter().find(|it| [COMPLETE, FAULT].contains(it)) {
-            return Err(format!(
-                "a column is called `{hidden}`, which is kept for pipec: rename it"
-            ));
+            return Err(format!("the column name `{hidden}` is reserved: rename it"));
         }
         let missing = self.missing.iter().map(|it| ("missing", &it.0));
         for (argument, name) in missing.chain(self.types.iter().map(|it| ("types", &it.0))) {
@@ -103,9 +101,7 @@ impl Said {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("the columns are {}", quoted(&columns)),
             };
-            return Err(format!(
-                "`{argument}` names `{name}`, and there is no such column: {meant}"
-            ));
+            return Err(format!("`{argument}` names `{name}`, which is not a column: {meant}"));
         }
         Ok(())
     }
@@ -236,13 +232,16 @@ impl Read {
         };
         let help = match self.dtype {
             it if it.is_text() => format!(
-                "say what stands for it, `missing: {{ {name}: \"\" }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+                "give a value for it, `missing: {{ {name}: \"\" }}`, or skip such rows, `missing: \
+                 {{ {name}: skip }}`"
             ),
             DType::Bool => format!(
-                "say what stands for it, `missing: {{ {name}: false }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+                "give a value for it, `missing: {{ {name}: false }}`, or skip such rows, \
+                 `missing: {{ {name}: skip }}`"
             ),
             _ => format!(
-                "say what stands for it, `missing: {{ {name}: 0 }}`, or leave such rows out, `missing: {{ {name}: skip }}`"
+                "give a value for it, `missing: {{ {name}: 0 }}`, or skip such rows, `missing: {{ \
+                 {name}: skip }}`"
             ),
         };
         RecordFault::new(message, help)
@@ -250,14 +249,13 @@ impl Read {
 
     fn wrong(&self, field: &[u8]) -> RecordFault {
         let Self { name, dtype, is_said, .. } = self;
-        let source = if *is_said { "`types` says" } else { "the first 1,000 rows say" };
-        let message =
-            format!("column `{name}` is `{dtype}`, as {source}, and here is `{}`", shown(field));
+        let source = if *is_said { "set by `types`" } else { "inferred from the first 1,000 rows" };
+        let message = format!("column `{name}` is `{dtype}` ({source}), found `{}`", shown(field));
         let wider = if !dtype.is_float() && parse_f64(field).is_some() { "f64" } else { "str" };
         let text = shown(field.trim_ascii());
         let help = format!(
-            "say another type (`types: {{ {name}: {wider} }}`) or what says that nothing is there \
-             (`na_values: \"{text}\"`), or mend the row"
+            "set another type (`types: {{ {name}: {wider} }}`), declare the value as missing \
+             (`na_values: \"{text}\"`), or fix the row"
         );
         RecordFault::new(message, help)
     }
@@ -274,11 +272,11 @@ fn shown(field: &[u8]) -> String {
 /// What is wrong with a value that stands for missing ones: it is of the type `number` where the rows make the
 /// column `str`.
 fn unfit(name: &str, dtype: DType, number: Option<DType>) -> String {
-    let must = format!("`missing` must say a `{dtype}` for `{name}`");
+    let must = format!("`missing` must give a `{dtype}` for `{name}`");
     match number {
         Some(number) => format!(
-            "{must}, since a field of the first 1,000 rows is no number: write `types: {{ {name}: {number} }}` to \
-             make such rows faults"
+            "{must}, since a field of the first 1,000 rows is not a number: write `types: {{ \
+             {name}: {number} }}` to make such rows faults"
         ),
         None => format!("{must}, or `skip`, or `fault`"),
     }

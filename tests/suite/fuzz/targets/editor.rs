@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What the server says where it has panicked.
-const BUG: &str = "made a mistake here";
+const BUG: &str = "internal error in pipec lsp";
 
 /// Sends a message for each line; a line that begins with `!` as it stands.
 pub(crate) fn editor(bytes: &[u8]) {

@@ -90,7 +90,7 @@ pub(crate) fn output(bytes: &[u8]) {
             }
             Err(error) => {
                 let text = error.to_string();
-                assert!(!text.contains("bug of pipec") && text.len() < 4000, "{text}");
+                assert!(!text.contains("bug in pipec") && text.len() < 4000, "{text}");
             }
         }
     });

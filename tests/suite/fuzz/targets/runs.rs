@@ -103,7 +103,7 @@ fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
 
 fn no_bug(it: &Result<(), Failure>) {
     let text = it.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    assert!(!text.contains("bug of pipec") && !text.contains("panicked"), "{text}");
+    assert!(!text.contains("bug in pipec") && !text.contains("panicked"), "{text}");
 }
 
 /// What makes the program a built file.

@@ -223,7 +223,8 @@ fn list_offsets(offsets: &Tensor<'_>, len: usize) -> Result<OffsetBuffer<i32>, A
     let rise = all.first().is_some_and(|it| *it >= 0) && all.is_sorted();
     if !rise || all.last().is_some_and(|it| *it as u64 > len as u64) {
         let why = format!(
-            "the offsets of a ragged field do not rise from 0 to {len}, the rows of its values"
+            "the offsets of a ragged field do not increase from 0 to {len}, the number of its \
+             values"
         );
         return Err(ArrowError::InvalidArgumentError(why));
     }

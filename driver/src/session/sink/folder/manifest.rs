@@ -170,21 +170,22 @@ impl Manifest {
         if self.share != other.share {
             return Some(match self.share {
                 Some(Share { rank, world }) => {
-                    format!("holds the output of rank {rank} of {world}")
+                    format!("contains the output of rank {rank} of {world}")
                 }
-                None => "holds the output of a run alone".to_owned(),
+                None => "contains the output of a run without ranks".to_owned(),
             });
         }
         if self.pipeline != other.pipeline {
-            return Some(format!("holds the output of another pipeline, `{}`", self.pipeline));
+            return Some(format!("contains the output of another pipeline, `{}`", self.pipeline));
         }
         if self.fields != other.fields || (plans_are_known && self.plan != other.plan) {
-            let why = "holds the output of another pipeline: it was changed since, or has other parameters";
+            let why = "contains the output of another pipeline: it has changed since, or has \
+                       other parameters";
             return Some(why.to_owned());
         }
         let (then, now) = (self.seed?, other.seed?);
         (then != now)
-            .then(|| format!("holds the output of `--seed {then}`, and this run has {now}"))
+            .then(|| format!("contains the output of `--seed {then}`, but this run has {now}"))
     }
 
     /// What a run of `other` would make of other data, or more or less of them.
@@ -192,18 +193,18 @@ impl Manifest {
         let (then, now) = (self.extent.as_ref()?, other.extent.as_ref()?);
         let limit = |it: Option<u64>| it.map_or("none".to_owned(), |it| it.to_string());
         if then.sources != now.sources {
-            Some("holds the output of other inputs: a source named other files".to_owned())
+            Some("contains the output of other inputs: a source had other files".to_owned())
         } else if then.epochs != now.epochs {
             let (then, now) = (then.epochs, now.epochs);
-            Some(format!("holds the output of `--epochs {then}`, and this run has {now}"))
+            Some(format!("contains the output of `--epochs {then}`, but this run has {now}"))
         } else if then.limit != now.limit {
             let now = limit(now.limit);
             Some(match then.limit {
                 Some(then) => {
-                    format!("holds the output of `--limit {then}`, and this run has {now}")
+                    format!("contains the output of `--limit {then}`, but this run has {now}")
                 }
                 None => {
-                    format!("holds an output without a limit, and this run has `--limit {now}`")
+                    format!("contains an output without a limit, but this run has `--limit {now}`")
                 }
             })
         } else {
@@ -237,7 +238,7 @@ impl Manifest {
     }
 
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
-        whole::write(&folder.join(MANIFEST), "it", &mut |out| {
+        whole::write(&folder.join(MANIFEST), "the file", &mut |out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
             out.write_all(b"\n")
         })
@@ -268,7 +269,7 @@ pub(super) fn forms(program: &Program) -> Vec<FieldForm> {
 
 /// The output that is in `folder`; fails where something else is.
 pub(super) fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
-    let unreadable = |it: io::Error| failure(folder, "the folder cannot be read", &it);
+    let unreadable = |it: io::Error| failure(folder, "cannot read the folder", &it);
     match safe_file::read_here(&folder.join(MANIFEST), MANIFEST_MAX) {
         Ok(text) => {
             let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
@@ -299,8 +300,8 @@ pub(super) fn is_usable(name: &str) -> bool {
 fn occupied(folder: &Path) -> Failure {
     Failure::Io {
         path: folder.display().to_string(),
-        detail: "the folder holds files that are not the output of a run; \
-                 name one that is new or empty"
+        detail: "the folder contains files that are not the output of a run; use one that is new \
+                 or empty"
             .to_owned(),
     }
 }

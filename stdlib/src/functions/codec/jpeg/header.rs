@@ -50,7 +50,8 @@ impl Header {
             }
             let body = segment(bytes, at).ok_or_else(truncated)?;
             if marker == SCAN {
-                let frame: Self = frame.ok_or_else(|| damaged("a scan comes before the frame"))?;
+                let frame: Self =
+                    frame.ok_or_else(|| damaged("unexpected scan before the frame"))?;
                 let single_scan =
                     frame.single_scan && body.first() == Some(&(frame.components as u8));
                 return Ok(Self { single_scan, scan_at: at, ..frame });
@@ -68,7 +69,7 @@ impl Header {
         };
         if let Some(form) = unsupported(marker, precision, components) {
             let detail =
-                format!("the picture is a JPEG {form}, which is not read; convert it first");
+                format!("the image is {form} JPEG, which is not supported; convert it first");
             return Err(Fault::new("image-unsupported", detail));
         }
         let [height, width] = [[h0, h1], [w0, w1]].map(|it| usize::from(u16::from_be_bytes(it)));
@@ -115,11 +116,11 @@ impl Header {
 /// The form of a JPEG that is not read.
 fn unsupported(marker: u8, precision: u8, components: u8) -> Option<String> {
     match (marker, precision, components) {
-        (0xC3 | 0xCB, ..) => Some("without loss (process 14)".into()),
-        (0xC5..=0xC7 | 0xCD..=0xCF, ..) => Some("of several resolutions (hierarchical)".into()),
+        (0xC3 | 0xCB, ..) => Some("a lossless (process 14)".into()),
+        (0xC5..=0xC7 | 0xCD..=0xCF, ..) => Some("a hierarchical".into()),
         (_, 8, 1 | 3 | 4) => None,
-        (_, 8, n) => Some(format!("of {n} components")),
-        (_, bits, _) => Some(format!("of {bits} bits a sample")),
+        (_, 8, n) => Some(format!("a {n}-component")),
+        (_, bits, _) => Some(format!("a {bits}-bit")),
     }
 }
 
