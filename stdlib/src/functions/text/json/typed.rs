@@ -5,7 +5,8 @@
 //! wrong. As there, nothing is looked at behind the last member that is wanted.
 
 use super::{super::as_type, Scan, said};
-use crate::numbers::Usual;
+use crate::{marks::first_of, numbers::Usual};
+use memchr::memchr2;
 use plan::DType;
 use runtime::Builder;
 
@@ -16,6 +17,10 @@ const WITHIN_MAX: u32 = 16;
 /// Names of members that are remembered from one record to the next, and the bytes of one with what stands around it.
 const KEYS_MAX: usize = 64;
 const KEY_MAX: usize = 64;
+/// Bytes of one that are compared at once.
+const HEAD: usize = size_of::<u128>();
+/// Bytes of a string that are looked at eight by eight: to begin a search of long ones takes as long.
+const NEAR: usize = 64;
 
 /// Which members of an object are wanted.
 #[derive(Debug, Default)]
@@ -54,6 +59,30 @@ struct Key {
     member: Option<usize>,
     /// What stands from behind the bracket or comma to the value.
     text: Vec<u8>,
+    /// The first bytes of it, and which of as many others are to be compared with them.
+    head: u128,
+    mask: u128,
+}
+
+impl Key {
+    fn new(object: u32, member: Option<usize>, text: &[u8]) -> Self {
+        let (mut head, mut mask) = ([0; HEAD], [0; HEAD]);
+        let n = text.len().min(HEAD);
+        head[..n].copy_from_slice(&text[..n]);
+        mask[..n].fill(u8::MAX);
+        let [head, mask] = [head, mask].map(u128::from_le_bytes);
+        Self { object, member, text: text.to_vec(), head, mask }
+    }
+
+    /// Whether `rest` begins with it.
+    #[inline]
+    fn begins(&self, rest: &[u8]) -> bool {
+        match rest.first_chunk::<HEAD>() {
+            Some(_) if self.text.len() > HEAD => rest.starts_with(&self.text),
+            Some(head) => (u128::from_le_bytes(*head) ^ self.head) & self.mask == 0,
+            None => rest.starts_with(&self.text),
+        }
+    }
 }
 
 impl Object {
@@ -169,7 +198,7 @@ impl Keys {
     fn next(&mut self, scan: &mut Scan<'_>, object: &Object) -> Option<Option<usize>> {
         if let Some(key) = self.keys.get(self.at)
             && key.object == object.number
-            && begins_with(&scan.text[scan.at..], &key.text)
+            && key.begins(&scan.text[scan.at..])
         {
             scan.at += key.text.len();
             self.at += 1;
@@ -192,22 +221,10 @@ impl Keys {
         let text = &scan.text[start..scan.at];
         if self.at < KEYS_MAX && text.len() <= KEY_MAX {
             self.keys.truncate(self.at);
-            self.keys.push(Key { object: object.number, member, text: text.to_vec() });
+            self.keys.push(Key::new(object.number, member, text));
             self.at += 1;
         }
         Some(member)
-    }
-}
-
-/// Whether the one begins with the other, which is short.
-#[inline]
-fn begins_with(text: &[u8], with: &[u8]) -> bool {
-    let Some(text) = text.get(..with.len()) else { return false };
-    match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-        (Some(first), Some(last)) if text.len() <= 16 => {
-            Some(first) == with.first_chunk() && Some(last) == with.last_chunk()
-        }
-        _ => text == with,
     }
 }
 
@@ -237,7 +254,13 @@ impl<'a> Scan<'a> {
         match self.peek()? {
             b'"' => self.between_quotes().map(|_| ()),
             b'{' | b'[' => self.nested_within(depth).ok(),
-            _ => self.plain_word().map(|_| ()),
+            _ => match self.usual() {
+                Some(number) => {
+                    self.pass(number.len);
+                    Some(())
+                }
+                None => self.plain_word().map(|_| ()),
+            },
         }
     }
 
@@ -248,9 +271,23 @@ impl<'a> Scan<'a> {
         if next == bracket { Some(false) } else { (next == b',').then_some(true) }
     }
 
+    /// Moves past a string, and gives what stands between its quotes, and whether something there is escaped.
     #[inline]
     fn between_quotes(&mut self) -> Option<(&'a [u8], bool)> {
-        self.quoted().ok()
+        let start = self.at + 1;
+        let (mut from, mut is_escaped) = (start, false);
+        loop {
+            let near = self.text.len().min(from + NEAR);
+            let found = first_of(&self.text[..near], from, *b"\"\\").or_else(|| {
+                let far = memchr2(b'"', b'\\', self.text.get(near..)?)?;
+                Some(near + far)
+            })?;
+            if self.text[found] == b'"' {
+                self.at = found + 1;
+                return Some((&self.text[start..found], is_escaped));
+            }
+            (from, is_escaped) = (found + 2, true);
+        }
     }
 
     /// Moves past a number or a named value.
