@@ -87,8 +87,8 @@ fn names_are_found_and_renamed() {
     let edits = edit["result"]["changes"]["file:///tmp/lsp-test/train.pipe"].as_array().unwrap();
     assert_eq!(edits.len(), 2, "{edit}");
     let refused = |edit: &Value| edit["error"]["message"].as_str().unwrap().to_owned();
-    assert!(refused(&client.rename(TRAIN, "jpeg) |>", "side")).contains("something else"));
-    assert!(refused(&client.rename(TRAIN, "jpeg) |>", "map")).contains("cannot be a name"));
+    assert!(refused(&client.rename(TRAIN, "jpeg) |>", "side")).contains("is already used"));
+    assert!(refused(&client.rename(TRAIN, "jpeg) |>", "map")).contains("is not a valid name"));
     assert!(refused(&client.rename(TRAIN, "shuffle", "x")).contains("library"));
     assert!(refused(&client.rename(TRAIN, "bytes)", "x")).contains("field"));
 }

@@ -36,7 +36,7 @@ impl Folder {
 #[test]
 fn a_built_file_is_the_program() {
     let folder = Folder::with_program("run");
-    folder.pipec(&["build", "n.pipe", "train", "--set", "n=2000"]).ends(0, &["`train` was built"]);
+    folder.pipec(&["build", "n.pipe", "train", "--set", "n=2000"]).ends(0, &["built `train`"]);
     let set = ["run", "n.pipe", "train", "--set", "n=2000", "--epochs", "2", "--seed", "7"];
     folder.pipec(&[&set[..], &["--out", "a"]].concat()).ends(0, &[]);
     let explained = folder.pipec(&["explain", "n.pipe", "train", "--set", "n=2000"]).out;
@@ -70,7 +70,9 @@ fn a_built_file_is_the_program() {
     let help = folder.own("train", &["run", "--help"]).out;
     assert!(help.contains("--workers") && !help.contains("--set"), "{help}");
     folder.own("train", &["run", "--set", "n=3"]).ends(2, &["set when it was built"]);
-    folder.own("train", &["run", "val"]).ends(2, &["no pipeline `val` in it", "`train` alone"]);
+    folder
+        .own("train", &["run", "val"])
+        .ends(2, &["it does not contain the pipeline `val`", "from `train` only"]);
     folder.pipec(&["run", "train", "--disable-pass", "x"]).ends(2, &["chosen when it was built"]);
     folder.own("train", &["check"]).ends(2, &["check"]);
 }
@@ -167,9 +169,9 @@ fn nothing_else_is_overwritten_or_taken_for_a_program() {
     build(&["-o", "n.pipe"]).ends(2, &["`n.pipe` is not an executable", "name another file"]);
     build(&["-o", "parts"]).ends(2, &["`parts` is a folder"]);
     build(&["-o", "none/train"]).ends(5, &["cannot write `none/train`", "create its folder first"]);
-    build(&["--set", "m=1"]).ends(2, &["no `param m`"]);
+    build(&["--set", "m=1"]).ends(2, &["unknown parameter `m`"]);
     build(&["--disable-pass", "magic"]).ends(2, &["unknown pass `magic`"]);
-    folder.pipec(&["build", "n.pipe", "val"]).ends(2, &["no pipeline `val`"]);
+    folder.pipec(&["build", "n.pipe", "val"]).ends(2, &["cannot find pipeline `val`"]);
     assert_eq!(folder.read("n.pipe"), MAIN);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
     folder
@@ -191,7 +193,7 @@ fn json_is_built_and_gives_the_same_batches() {
     let json = "{\"text\": \"a\", \"n\": 1}\n{\"text\": \"b\", \"n\": 2}\n";
     let text = "edition 2026\npipeline p = jsonl(\"a.jsonl\") |> map { n: row[\"n\"] as i64, s: row[\"text\"] as str }\n";
     let folder = Folder::of("built-json", &[("p.pipe", text), ("a.jsonl", json)]);
-    folder.pipec(&["build", "p.pipe"]).ends(0, &["`p` was built"]);
+    folder.pipec(&["build", "p.pipe"]).ends(0, &["built `p`"]);
     folder.pipec(&["run", "p.pipe", "--out", "direct"]).ends(0, &[]);
     folder.own("p", &["run", "--out", "built"]).ends(0, &["2 records"]);
     assert!(folder.files("direct") == folder.files("built") && folder.files("built").len() > 2);

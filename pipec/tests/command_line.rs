@@ -118,10 +118,10 @@ fn what_is_said_wrongly_is_told_with_a_remedy() {
     let run = |args: &[&str]| folder.pipec(&[&["run"], args].concat());
     run(&["b.pipe"]).ends(5, &["cannot read `b.pipe`", "this folder contains `a.pipe`, `n.pipe`"]);
     run(&["n.pipe"]).ends(2, &["PC0164", "`train`", "`each`"]);
-    run(&["a.pipe", "c"]).ends(2, &["no pipeline `c`"]);
+    run(&["a.pipe", "c"]).ends(2, &["cannot find pipeline `c`"]);
     run(&["a.pipe", "a"]).ends(2, &["PC0161", "`data` is not set", "--set data=…"]);
     run(&["a.pipe", "a", "--set", "dta=x"])
-        .ends(2, &["no `param dta`", "did you mean `--set data=…`"]);
+        .ends(2, &["unknown parameter `dta`", "did you mean `--set data=…`"]);
     run(&["a.pipe", "b", "--set", "data=x", "--set", "size=12x"]).ends(2, &["PC0162", "`12x`"]);
     run(&["a.pipe", "b", "--set", "data"]).ends(2, &["expected `name=value`"]);
     run(&["n.pipe", "each", "--memory", "2"]).ends(2, &["512MiB"]);
@@ -316,7 +316,7 @@ fn a_small_set_may_lose_a_record() {
     folder.pipec(&["run", "p.pipe"]).ends(0, &["199 records"]);
     folder.write("rows.txt", &rows(3));
     let said = [
-        "records failed (1.5%), and `else skip(most: 0.001)` allows 1",
+        "records failed (1.5%), but `else skip(most: 0.001)` allows 1",
         "or write `else skip(most: 0.02)`",
     ];
     folder.pipec(&["run", "p.pipe"]).ends(3, &said);

@@ -151,7 +151,7 @@ fn bad_rows_are_skipped_and_unknown_categories_end_the_run() {
     let folder = Folder::of("people", &[("people.pipe", &recipe), ("data/people.csv", rows)]);
     folder.pipec(&["run", "people.pipe"]).ends(0, &["1 batch, 2 records"]);
     folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\n8,1,Osl\n");
-    folder.pipec(&["run", "people.pipe"]).ends(3, &["`Osl` is none of 2 entries"]);
+    folder.pipec(&["run", "people.pipe"]).ends(3, &["`Osl` is not one of 2 entries"]);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn what_cannot_be_is_refused() {
     explain(&["--compare", "a.profile"]).ends(2, &["--compare", "2 values"]);
     explain(&["n.pipe", "--compare", "a", "b"]).ends(2, &["--compare"]);
     explain(&["--compare", "none.profile", "n.pipe"]).ends(5, &["`none.profile`"]);
-    explain(&["--compare", "n.pipe", "n.pipe"]).ends(5, &["`n.pipe`", "it is no profile"]);
+    explain(&["--compare", "n.pipe", "n.pipe"]).ends(5, &["`n.pipe`", "not a profile"]);
     explain(&["n.pipe", "train", "--html", "none/p.html"]).ends(5, &["`none/p.html`"]);
 }
 

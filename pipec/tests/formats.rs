@@ -224,17 +224,15 @@ pipeline most = tfrecord("a.tfrecord") |> map { x: row["labels"] as i8[n] }
         "s",
         &["id     \"x\"", "steps  f32[3, 2] [1, 2, 3, 4, 5, 6]", "each   i32[3] [7, -8, 9]"],
     );
-    run("wrong").ends(
-        3,
-        &["example-type", "this feature is a list of `f32`, and a list of `i64` is asked for"],
-    );
+    run("wrong")
+        .ends(3, &["example-type", "this feature is a list of `f32`, expected a list of `i64`"]);
     run("shape")
         .ends(3, &["example-shape", "this feature has 3 values, which do not fit `[n, 2]`"]);
     run("missing").ends(
         3,
         &["field-missing", "cannot find the feature `lables`; the features are `boxes`, `labels`"],
     );
-    run("most").ends(3, &["example-type", "200 is no `i8`"]);
+    run("most").ends(3, &["example-type", "200 does not fit into `i8`"]);
 }
 
 /// Files that TensorFlow and others wrote; what stands in them is what their maintainers say (`MANIFEST.tsv`).

@@ -56,7 +56,7 @@ fn validation_that_lacks_a_class_keeps_the_numbers_of_training() {
 fn an_unknown_class_is_named_with_the_nearest() {
     let folder = folder("unknown");
     folder.write("classes.txt", "a\nb\nC\n");
-    folder.run_p(&["file"]).ends(3, &["`c` is none of 3 classes; the nearest is `C`"]);
+    folder.run_p(&["file"]).ends(3, &["`c` is not one of 3 classes; the nearest is `C`"]);
     folder.write("classes.txt", "a\n\nc\n");
     folder.run_p(&["file"]).ends(5, &["line 2 of `classes.txt` is empty", "p.pipe:5"]);
     fs::remove_file(folder.join("classes.txt")).unwrap();
@@ -211,11 +211,11 @@ fn a_state_of_another_mapping_is_refused() {
         .ends(4, &[others, "but with other names or in another order: `c`, `b`, `a`"]);
     let program = PROGRAM.replace(r#""b", "c"]"#, r#""b", "c", "d"]"#);
     folder.write("p.pipe", &program);
-    run("listed", "listed.json").ends(4, &[others, "now are 4: `a`, `b`, `c`, `d`"]);
+    run("listed", "listed.json").ends(4, &[others, "now there are 4: `a`, `b`, `c`, `d`"]);
     folder.write("train/d/1.txt", "x");
-    run("other", "other.json").ends(4, &[others, "now are 4"]);
+    run("other", "other.json").ends(4, &[others, "now there are 4"]);
     folder.write("val/b/1.txt", "x");
-    run("own", "own.json").ends(4, &["there were 2, and now are 3: `a`, `b`, `c`"]);
+    run("own", "own.json").ends(4, &["there were 2, now there are 3: `a`, `b`, `c`"]);
 }
 
 #[test]
@@ -279,8 +279,7 @@ fn files_beside_class_folders_are_told() {
     let check = |named: &str| folder.pipec(&[named, "p.pipe"]);
     assert!(!check("check").err.contains("PC0412"));
     folder.write("train/README.txt", "x");
-    let told = "1 file is next to the class folders and becomes a class of its own, `train`: \
-                `train/README.txt`";
+    let told = "1 file is next to the class folders and becomes a class of its own, `train`:";
     let cure = "match only the files in class folders: `train/*/*`";
     for command in ["check", "run", "scan", "explain"] {
         check(command).ends(0, &["PC0412 loose-files", told, cure]);

@@ -148,7 +148,7 @@ fn plans_that_fail_before_their_first_batch_are_not_compared() {
         (
             "csv(\"bad.csv\", types: { x: i64 }) |> where index_of(x, [2]) == 0 |> batch(1)",
             3,
-            "none of",
+            "not one of",
         ),
         ("files(\"none/*.jpg\") |> batch(2, tail: drop)", 5, "none"),
     ];

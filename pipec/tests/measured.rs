@@ -108,7 +108,7 @@ fn a_machine_that_is_not_there_gives_the_same() {
     folder.pipec(&["run", "p.pipe", "--out", "here"]).ends(0, &["6 batches"]);
     let there =
         ["run", "p.pipe", "--out", "there", "--virtual-cores", "12", "--virtual-disk", "9MB/s"];
-    folder.pipec(&there).ends(0, &["6 batches", "slow motion"]);
+    folder.pipec(&there).ends(0, &["6 batches", "slowed down"]);
     assert!(folder.files("here") == folder.files("there"));
 }
 

@@ -69,7 +69,7 @@ fn a_run_holds_what_it_is_given_or_is_refused_with_what_would_do() {
         };
         let refused = run(1);
         refused
-            .ends(3, &["this pipeline needs about", "for the process itself", "1 MB were given"]);
+            .ends(3, &["this pipeline needs about", "for the process itself", "the limit is 1 MB"]);
         assert!(!refused.err.contains("more than 0"), "{refused:#?}");
         let (_, stated) = refused.err.split_once("`--memory ").unwrap();
         let least: u64 = stated.split_once("MB").unwrap().0.parse().unwrap();
@@ -257,10 +257,10 @@ fn other_commands_are_held_to_it_as_well() {
             args.extend(["-n", "30"].iter().filter(|_| command == "peek"));
             folder.pipec(&args)
         };
-        run("5MB").ends(3, &["this pipeline needs about", "5 MB were given"]);
+        run("5MB").ends(3, &["this pipeline needs about", "the limit is 5 MB"]);
         let printed = run("48MB");
         assert_eq!(printed.code, 3, "{command}: {printed:#?}");
-        assert!(printed.err.contains("of memory"), "{command}: {printed:#?}");
+        assert!(printed.err.contains("more memory"), "{command}: {printed:#?}");
         assert!(printed.err.contains("the limit is 48 MB"), "{command}: {printed:#?}");
     }
 }

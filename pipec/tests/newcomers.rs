@@ -104,10 +104,10 @@ fn flags_and_values_from_elsewhere_are_understood_or_told() {
     let folder = Folder::of("new-flags", &[("n.pipe", NUMBERS)]);
     folder
         .pipec(&["run", "n.pipe", "train", "--num-workers", "4"])
-        .ends(2, &["tip: it is `--workers`"]);
+        .ends(2, &["tip: use `--workers`"]);
     folder
         .pipec(&["run", "n.pipe", "train", "--batch-size=4"])
-        .ends(2, &["tip: the batch is in the program"]);
+        .ends(2, &["tip: the batch size is set in the program"]);
     let plain = [
         "run",
         "n.pipe",

@@ -45,10 +45,10 @@ fn a_state_of_something_else_is_refused_with_what_has_changed() {
     folder.write("p.pipe", &PROGRAM.replace("batch(4)", "batch(5)"));
     folder.refuses(&[], "changed since, in `p.batch#1`");
     folder.write("p.pipe", &PROGRAM.replace("|> map", "|> where len(text) > 3 |> map"));
-    folder.refuses(&[], "it had 3 steps, and now has 4");
+    folder.refuses(&[], "it had 3 steps and now has 4");
     folder.write("p.pipe", PROGRAM);
     folder.write("data/3.txt", "one more\n");
-    folder.refuses(&[], "were 3 files, 570 bytes, and now are 4 files, 579 bytes");
+    folder.refuses(&[], "were 3 files, 570 bytes and now are 4 files, 579 bytes");
     fs::remove_file(folder.join("data/3.txt")).unwrap();
 
     let state = folder.read("s.json");
@@ -186,7 +186,7 @@ fn a_state_may_be_ahead_of_what_is_on_the_disk() {
     // Nothing at all is more likely another folder than a damaged one.
     fs::remove_dir_all(folder.join("out")).unwrap();
     run_into(&folder, &["batches"], &["--epochs", "2"])
-        .ends(4, &["contains no output", "name the folder"]);
+        .ends(4, &["contains no output", "use the folder"]);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn less_than_there_is_already_is_not_complete() {
     let before = (folder.files("out"), folder.read("s.json"));
     for (less, more) in [("--epochs=1", "`--epochs 3`"), ("--limit=139", "`--limit 140`")] {
         run_into(&folder, &["batches"], &[less])
-            .ends(4, &["140 outputs already, in 3 epochs", more]);
+            .ends(4, &["already has 140 outputs in 3 epochs", more]);
         assert!((folder.files("out"), folder.read("s.json")) == before, "{less}");
     }
     // As much as there is, or more, goes on; while it does, nothing is complete.

@@ -46,7 +46,7 @@ fn rows_that_do_not_fit_are_faults_of_the_record() {
     };
     // Without an `else` the run ends, and says where, what, and what to do.
     let said =
-        ["a.csv", "line 1502: column `age` is `i64`", "here is `many`", "`types: { age: str }`"];
+        ["a.csv", "line 1502: column `age` is `i64`", "found `many`", "`types: { age: str }`"];
     run("csv(\"a.csv\")", &[]).ends(5, &said);
     // In order, and in any order.
     for order in ["", " |> shuffle", " |> shuffle(window: 50)"] {
@@ -258,7 +258,7 @@ fn a_run_that_ends_at_a_row_gives_all_that_comes_before_it() {
     let program = program("csv(\"a.csv\") |> batch(1000)");
     let table = format!("id,text,size\n{rows}");
     let folder = Folder::of("tables-before", &[("p.pipe", &program), ("a.csv", &table)]);
-    let said = ["45 batches", "a.csv`: line 90002: column `size` is `f64`", "here is `many`"];
+    let said = ["45 batches", "a.csv`: line 90002: column `size` is `f64`", "found `many`"];
     for workers in ["1", "4"] {
         folder.pipec(&["run", "p.pipe", "--workers", workers, "--out", workers]).ends(5, &said);
     }
@@ -266,7 +266,7 @@ fn a_run_that_ends_at_a_row_gives_all_that_comes_before_it() {
     // A quote that nothing closes ends it where its record begins.
     let open = rows.replace("many", "1") + "60000,\"x,1\n";
     folder.write("a.csv", &format!("id,text,size\n{open}"));
-    folder.pipec(&["run", "p.pipe"]).ends(5, &["60 batches", "line 120001", "is not closed"]);
+    folder.pipec(&["run", "p.pipe"]).ends(5, &["60 batches", "line 120001", "unclosed quote"]);
 }
 
 #[test]

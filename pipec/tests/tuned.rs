@@ -65,9 +65,9 @@ fn what_was_measured_takes_the_place_of_what_is_assumed() {
     folder.write("odd.profile", &text.replacen("\"rows\":", "\"rows\":1", 1));
     folder.write("new.profile", &text.replacen("\"format\":1", "\"format\":2,\"new\":1", 1));
     for (name, code, said) in [
-        ("old.profile", 2, "another program"),
-        ("odd.profile", 2, "another program"),
-        ("new.profile", 5, "its form is 2"),
+        ("old.profile", 2, "another version"),
+        ("odd.profile", 2, "another version"),
+        ("new.profile", 5, "its format is 2"),
         ("/dev/zero", 5, "it is a device"),
     ] {
         let told = folder.pipec(&["explain", "p.pipe", "--profile", name]);
@@ -184,11 +184,13 @@ fn workers_of_a_lock_are_told_as_they_are() {
     let line = lock.lines().find(|it| it.starts_with("workers")).unwrap();
     folder.write("p.pipe.lock", &lock.replace(line, "workers = 700"));
     let run = |more: &[&str]| folder.pipec(&[&["run", "p.pipe"], more].concat());
-    run(&[])
-        .ends(0, &["the lock of `p` asks for 700 workers, and there", "run `pipec tune p.pipe p`"]);
+    run(&[]).ends(
+        0,
+        &["the lock file of `p` sets 700 workers, but there", "run `pipec tune p.pipe p`"],
+    );
     let own = run(&["--workers", "1"]);
     own.ends(0, &["tuned", "`p.pipe.lock`: 1 worker (`--workers`, instead of 700)"]);
-    assert!(!own.err.contains("asks for"), "{}", own.err);
+    assert!(!own.err.contains("sets 700"), "{}", own.err);
     for (lock, told) in [
         (
             &b"format = 1\n[pipeline.p]\nworkers = 3\n"[..],
@@ -359,7 +361,7 @@ fn what_lies_beside_a_program_is_used_and_said() {
     assert!(explain(&[]).out.contains("default costs, not measured here"));
     folder.pipec(&["profile", "sub/p.pipe", "--seconds", "300ms"]).ends(0, &["`p.profile`"]);
     let found = explain(&[]);
-    found.ends(0, &["costs are from `p.profile`; `--no-profile`"]);
+    found.ends(0, &["costs are from `p.profile`; use `--no-profile`"]);
     assert!(
         found.out.contains(" measured") && !found.out.contains("default costs"),
         "{}",

@@ -81,7 +81,7 @@ fn reasons() -> Row {
     let forever = chain(&UNFUSED).with(1, |step| step.count = Count::Repeat(None));
     let found =
         [why(&chain(&UNFUSED), 2), why(&chain(&FLAX), 4), why(&forever, 1), why(&forever, 0)];
-    let told = ["`augment` draws random numbers", "`shuffle` gives another order each epoch"];
+    let told = ["`augment` draws random numbers", "`shuffle` changes the order each epoch"];
     let holds =
         found[..2] == told && !found[2].contains("may be kept") && found[3].contains("may be");
     let claim = "never after a draw, a new order, or a repeat without end; before it, yes";

@@ -118,7 +118,7 @@ fn output(program: &Program) -> Result<(), String> {
     let last = program.stages.rows().last().map_or(&[][..], |it| &it.columns);
     let visible = last.iter().filter(|it| !it.name.starts_with('$'));
     let same = visible.eq(&program.output);
-    ensure(same, || "other fields leave it than its last stage has".into())
+    ensure(same, || "its output fields differ from its last stage".into())
 }
 
 struct Check<'a> {

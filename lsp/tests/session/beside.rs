@@ -76,7 +76,7 @@ fn a_choice_is_pinned_and_unpinned_in_the_lock() {
     let text = applied(&folder, &never);
     assert!(text.contains(&format!("forbid = [\"{VALUE}\"]")), "{text}");
     client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
-    let free = action(&mut client, &format!("Unpin `{VALUE}` in the lock"));
+    let free = action(&mut client, &format!("Unpin `{VALUE}` in the lock file"));
     assert!(!applied(&folder, &free).contains(VALUE));
     client.say("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
     let keep = action(&mut client, &format!("Pin in the lock file: cache `{VALUE}`"));

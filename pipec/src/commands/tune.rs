@@ -217,7 +217,7 @@ step: `p.batch#1` bounds it
     #[test]
     fn a_choice_says_what_it_rests_on() {
         let faster = Basis::Faster { than: 2, gain: 0.123, rounds: 5 };
-        let told = "3 workers: 12% faster than 2, the model's choice, over 5 turns of each";
+        let told = "3 workers: 12% faster than 2, the model's choice, over 5 rounds";
         assert_eq!(basis(3, &faster), told);
         let few = Basis::TooFew("an epoch has only 3 batches".to_owned());
         assert!(basis(1, &few).ends_with("only 3 batches; 1 worker: the model's choice"));

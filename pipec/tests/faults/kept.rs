@@ -92,7 +92,7 @@ fn what_cannot_be_read_is_computed() {
     }
     for what in ["short", "half"] {
         let ended = kept(folder, whole, Some(&fault("read", "run/kept", what)));
-        assert!(folder.was_hit() && says(&ended, "found 100%"), "{what}: {}", ended.err);
+        assert!(folder.was_hit() && says(&ended, "hit 100%"), "{what}: {}", ended.err);
         let _ = fs::remove_dir_all(folder.join("run/kept"));
         kept(folder, whole, Some(&fault("write", "run/kept", what)));
         folder.pipec(&["cache", "verify", "run/kept"]).ends(0, &[]);

@@ -159,8 +159,8 @@ fn parameters_out_of_range_are_told() {
         change(&mut wanted);
         images(&wanted, &mut |_| {}).unwrap_err().to_string()
     };
-    assert_eq!(wrong(|it| it.count = 0), "a set has 1 to 1000000 pictures, not 0");
-    assert_eq!(wrong(|it| it.classes = 11), "a set has 1 to 10 classes, not 11");
+    assert_eq!(wrong(|it| it.count = 0), "expected 1 to 1000000 images, found 0");
+    assert_eq!(wrong(|it| it.classes = 11), "expected 1 to 10 classes, found 11");
 }
 
 /// A new folder, removed at the end.

@@ -146,7 +146,7 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         let rate = rate(it.records_per_second * slower, " records");
         rows.push((
             "virtual",
-            format!("virtual cores, slowed down {slower:.0} times: real ones would reach {rate}"),
+            format!("cores slowed down {slower:.0} times: at full speed {rate}"),
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("cached", kept(it))));
