@@ -437,9 +437,9 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_is_found_the_long_way() {
-        for first in 0..WANTED.len() {
+        for (first, wanted) in WANTED.iter().enumerate() {
             let read = check(RECORDS.into_iter(), &[first]);
-            assert!(read > 1, "{:?} is read {read} times", WANTED[first]);
+            assert!(read > 1, "{wanted:?} is read {read} times");
             for second in (0..WANTED.len()).filter(|it| *it != first) {
                 check(RECORDS.into_iter(), &[first, second]);
                 let third = (first + second) % WANTED.len();
