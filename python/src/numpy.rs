@@ -126,7 +126,9 @@ pub(crate) fn looked_at<R>(
             Some(it) => it,
             None if is_wanted()? => wanted,
             None => {
-                return Err(PyTypeError::new_err(format!("it returned elements of the dtype {of}")));
+                return Err(PyTypeError::new_err(format!(
+                    "it returned elements of the dtype {of}"
+                )));
             }
         };
         let axes = array.nd as usize;

@@ -360,7 +360,8 @@ impl Process {
             Some(status) => {
                 let why = match status.signal() {
                     Some(9) => {
-                        "was killed (signal 9), probably because the system ran out of memory".to_owned()
+                        "was killed (signal 9), probably because the system ran out of memory"
+                            .to_owned()
                     }
                     Some(11) => "crashed (signal 11, SIGSEGV)".to_owned(),
                     Some(signal) => format!("was terminated by signal {signal}"),

@@ -109,7 +109,8 @@ impl Program {
     ) -> Result<Self, Wrong> {
         if told.rank >= told.world {
             let (rank, world) = (told.rank, told.world);
-            let told = format!("rank {rank} is out of range for world size {world}: ranks start at 0");
+            let told =
+                format!("rank {rank} is out of range for world size {world}: ranks start at 0");
             return Err(Wrong::Argument(told));
         }
         let settings = Settings {
@@ -206,7 +207,8 @@ fn compiled(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Wrong> {
 fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
     let name = &built.compiled.program.name;
     if let Some(other) = settings.pipeline.as_ref().filter(|it| *it != name) {
-        let wrong = format!("it does not contain the pipeline `{other}`: it was built from `{name}` only");
+        let wrong =
+            format!("it does not contain the pipeline `{other}`: it was built from `{name}` only");
         return Err(Wrong::Argument(wrong));
     }
     if !settings.params.is_empty() {
