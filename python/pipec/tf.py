@@ -35,10 +35,10 @@ def _spec(field: Field, blocks: bool) -> Any:
     if isinstance(field, RaggedField):
         return tf.RaggedTensorSpec(field.shape, dtype, ragged_rank=1, row_splits_dtype=tf.int64)
     if blocks and dtype == tf.string and field.shape:
-        raise TypeError("texts of batches that were taken apart have no form in tf.data: leave them out with `map`")
+        raise TypeError("texts of unbatched batches are not supported in tf.data: drop them with `map`")
     if blocks and None in field.shape:
         if len(field.shape) != 1:
-            raise TypeError("a field of several axes of any length has no form in tf.data: pad or resize it in the pipeline")
+            raise TypeError("a field with several axes of unknown length is not supported in tf.data: pad or resize it in the pipeline")
         return tf.RaggedTensorSpec((None, None), dtype, ragged_rank=1, row_splits_dtype=tf.int64)
     return tf.TensorSpec(((None,) if blocks else ()) + field.shape, dtype)
 
