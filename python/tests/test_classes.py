@@ -44,6 +44,6 @@ def test_a_state_of_other_classes_is_refused(folders):
     (folders / "train/ant").mkdir()
     (folders / "train/ant/1.txt").write_text("x")
     again = load(folders, text)
-    with pytest.raises(pipec.StateError, match="there were 3, and now are 4: `ant`"):
+    with pytest.raises(pipec.StateError, match="there were 3, now there are 4: `ant`"):
         again.load_state_dict(state)
         next(iter(again))
