@@ -19,7 +19,7 @@ const KEYS_MAX: usize = 64;
 const KEY_MAX: usize = 64;
 /// Bytes of one that are compared at once.
 const HEAD: usize = size_of::<u128>();
-/// Bytes of a string that are looked at eight by eight: to begin a search of long ones takes as long.
+/// Bytes of a string that are looked at a few at a time: to begin a search of long ones takes as long.
 const NEAR: usize = 64;
 
 /// Which members of an object are wanted.
