@@ -386,6 +386,14 @@ impl Entry {
         })
     }
 
+    /// How a source reads what its untyped field holds, where it does.
+    pub fn typed_columns(&self) -> Option<&'static TypedColumns> {
+        self.properties.iter().find_map(|it| match it {
+            Property::TypedColumns(typed) => Some(*typed),
+            _ => None,
+        })
+    }
+
     /// Whether rewrites may rely on `property`.
     pub fn has(&self, property: Property) -> bool {
         self.properties.contains(&property)

@@ -9,8 +9,8 @@ use super::{
 };
 use model::Figure;
 use plan::{
-    Code, Entry, ExprId, Field, IdVec, Property, RaggedField, Records, Stage, StageId, Transform,
-    Type, TypedColumns, Untyped,
+    Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform, Type,
+    TypedColumns, Untyped,
 };
 
 /// A record at one stage.
@@ -63,11 +63,7 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
 /// Bytes of the columns that leave a source, and nanoseconds for each of its records.
 pub(crate) fn source(entry: &str, fields: &[Field], catalog: &Catalog) -> (Vec<Figure>, f64) {
     let entry = catalog.source(entry);
-    let properties = entry.map_or(&[][..], |it| it.properties);
-    let typed = properties.iter().find_map(|it| match it {
-        Property::TypedColumns(it) => Some(*it),
-        _ => None,
-    });
+    let typed = entry.and_then(Entry::typed_columns);
     let size = |it: &Field| match typed {
         // Assumed: what the source could read itself it has read.
         Some(typed) if it.name == typed.rest => Figure::assumed(0.0),

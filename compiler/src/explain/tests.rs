@@ -34,61 +34,34 @@ fn explanation(plan: &Plan) -> Explanation {
 #[test]
 fn images() {
     let text = explained(&imagenet());
-    let expected = "p: ~2,239 records/s (~17 batches/s) on 2 cores, bottleneck: p.map#4 \
-                    (decode)
-~ default costs, not measured here: run `pipec \
-                    profile`
+    let expected = "p: ~2,239 records/s (~17 batches/s) on 2 cores, bottleneck: p.map#4 (decode)
+~ default costs, not measured here: run `pipec profile`
 
 step         location  time/record  size/record  CPU  workers  output
-p.files#0    p.pipe:0      ~100 \
-                    ns        ~64 B  <1%        2  { path: str }
-p.map#1      p.pipe:1       ~12 \
-                    µs      ~110 kB   1%        2  { path: str, bytes: bytes \
-                    }
-p.where#2    p.pipe:2       ~50 \
-                    ns               <1%        2
+p.files#0    p.pipe:0      ~100 ns        ~64 B  <1%        2  { path: str }
+p.map#1      p.pipe:1       ~12 µs      ~110 kB   1%        2  { path: str, bytes: bytes }
+p.where#2    p.pipe:2       ~50 ns               <1%        2
 p.shuffle#3  p.pipe:3            –                0%   source
-  permutation \
-                    of the index: a record moves by a third of the data set on average, no \
-                    buffer
-p.map#4      p.pipe:4      ~881 µs        772 B  99%        2  { \
-                    image: f32[3, 8, 8], label: i32 }
-    decode                 ~880 \
-                    µs      ~605 kB  99%
-p.batch#5    p.pipe:5      ~0.4 ns  99 \
-                    kB/batch  <1%        1  { image: f32[128, 3, 8, 8], label: i32[128] \
-                    }
+  permutation of the index: a record moves by a third of the data set on average, no buffer
+p.map#4      p.pipe:4      ~881 µs        772 B  99%        2  { image: f32[3, 8, 8], label: i32 }
+    decode                 ~880 µs      ~605 kB  99%
+p.batch#5    p.pipe:5      ~0.4 ns  99 kB/batch  <1%        1  { image: f32[128, 3, 8, 8], label: i32[128] }
 
-  step       time/batch   per core  cores \
-                    used    capacity
-  p.files#0      ~13 µs    ~10 M/s        0.00     ~20 \
-                    M/s
-  p.map#1       ~1.5 \
-                    ms  ~83,333/s        0.03  ~166,667/s
-  p.where#2     ~6.4 µs    ~20 \
-                    M/s        0.00     ~40 M/s
-> p.map#4       ~113 \
-                    ms   ~1,135/s        1.97    ~2,270/s
-  p.batch#5      ~50 ns   ~2.6 \
-                    G/s        0.00    ~2.6 G/s
+  step       time/batch   per core  cores used    capacity
+  p.files#0      ~13 µs    ~10 M/s        0.00     ~20 M/s
+  p.map#1       ~1.5 ms  ~83,333/s        0.03  ~166,667/s
+  p.where#2     ~6.4 µs    ~20 M/s        0.00     ~40 M/s
+> p.map#4       ~113 ms   ~1,135/s        1.97    ~2,270/s
+  p.batch#5      ~50 ns   ~2.6 G/s        0.00    ~2.6 G/s
 
-time         ~893 µs of CPU time per record, \
-                    ~114 ms per batch
-memory       ~6.1 MB: 296 kB batches, ~4.4 MB chunks, ~1.4 \
-                    MB temporaries
-rewrites     view-reordering: p.map#4: `channels_first` moves \
-                    before `normalize` (no change in cost)
-limits       2 cores: ~2,239 \
-                    records/s
+time         ~893 µs of CPU time per record, ~114 ms per batch
+memory       ~6.1 MB: 296 kB batches, ~4.4 MB chunks, ~1.4 MB temporaries
+rewrites     view-reordering: p.map#4: `channels_first` moves before `normalize` (no change in cost)
+limits       2 cores: ~2,239 records/s
 verdict      hardware: 100% of the cores are used
-suggestions  4 \
-                    cores instead of 2: ~4,479 records/s (+100%); 3 cores instead of 2: ~3,359 \
-                    records/s (+50%)
-resume       resuming recomputes at most one batch or \
-                    chunk
-ranks        each rank computes everything up to p.where#2, then only \
-                    its own batches; at the end of an epoch some ranks may return one batch more \
-                    than others
+suggestions  4 cores instead of 2: ~4,479 records/s (+100%); 3 cores instead of 2: ~3,359 records/s (+50%)
+resume       resuming recomputes at most one batch or chunk
+ranks        each rank computes everything up to p.where#2, then only its own batches; at the end of an epoch some ranks may return one batch more than others
 ";
     assert_eq!(text, expected, "{text}");
 }
@@ -96,57 +69,31 @@ ranks        each rank computes everything up to p.where#2, then only \
 #[test]
 fn streams_that_are_joined_stand_before_it() {
     let text = explained(&joined());
-    let expected = "p: ~149 M records/s (~2.3 M batches/s) on 2 cores, bottleneck: p.shuffle#1, \
-                    sequential
-~ default costs, not measured here: run `pipec \
-                    profile`
+    let expected = "p: ~149 M records/s (~2.3 M batches/s) on 2 cores, bottleneck: p.shuffle#1, sequential
+~ default costs, not measured here: run `pipec profile`
 
 step                location  time/record   size/record  CPU  workers  output
-  p.range#0         p.pipe:0      ~0.5 \
-                    ns         8.0 B   4%        2  { i: i64 }
-  p.shuffle#1  → \
-                    a  p.pipe:1      ~5.0 ns                37%        1
-    a record moves by \
-                    100 positions on average, and by less than 300
-  p.range#2  → \
-                    b    p.pipe:2      ~0.5 ns         8.0 B   4%        2  { i: i64 \
-                    }
-p.zip#3             p.pipe:3      ~5.0 ns          16 B  37%        1  { \
-                    a.i: i64, b.i: i64 }
-p.batch#4           p.pipe:4      ~2.4 ns  1.0 \
-                    kB/batch  18%        1  { a.i: i64[64], b.i: i64[64] \
-                    }
+  p.range#0         p.pipe:0      ~0.5 ns         8.0 B   4%        2  { i: i64 }
+  p.shuffle#1  → a  p.pipe:1      ~5.0 ns                37%        1
+    a record moves by 100 positions on average, and by less than 300
+  p.range#2  → b    p.pipe:2      ~0.5 ns         8.0 B   4%        2  { i: i64 }
+p.zip#3             p.pipe:3      ~5.0 ns          16 B  37%        1  { a.i: i64, b.i: i64 }
+p.batch#4           p.pipe:4      ~2.4 ns  1.0 kB/batch  18%        1  { a.i: i64[64], b.i: i64[64] }
 
-  step         time/batch  per core  cores \
-                    used  capacity
+  step         time/batch  per core  cores used  capacity
   p.range#0        ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
-> \
-                    p.shuffle#1     ~320 ns  ~200 M/s        0.75  ~200 \
-                    M/s
-  p.range#2        ~32 ns  ~2.0 G/s        0.07  ~4.0 \
-                    G/s
-  p.zip#3         ~320 ns  ~200 M/s        0.75  ~200 \
-                    M/s
-  p.batch#4       ~152 ns  ~420 M/s        0.36  ~420 \
-                    M/s
+> p.shuffle#1     ~320 ns  ~200 M/s        0.75  ~200 M/s
+  p.range#2        ~32 ns  ~2.0 G/s        0.07  ~4.0 G/s
+  p.zip#3         ~320 ns  ~200 M/s        0.75  ~200 M/s
+  p.batch#4       ~152 ns  ~420 M/s        0.36  ~420 M/s
 
-time         ~13 ns of CPU time per record, ~856 ns per \
-                    batch
-memory       2.9 MB: 3.1 kB batches, 2.9 MB chunks, 9.6 kB operator \
-                    buffers
-limits       2 cores: ~149 M records/s; `p.shuffle#1`, sequential, on \
-                    one thread: ~200 M records/s; `p.zip#3`, sequential, on one thread: ~200 M \
-                    records/s; `p.batch#4`, sequential, on one thread: ~420 M \
-                    records/s
+time         ~13 ns of CPU time per record, ~856 ns per batch
+memory       2.9 MB: 3.1 kB batches, 2.9 MB chunks, 9.6 kB operator buffers
+limits       2 cores: ~149 M records/s; `p.shuffle#1`, sequential, on one thread: ~200 M records/s; `p.zip#3`, sequential, on one thread: ~200 M records/s; `p.batch#4`, sequential, on one thread: ~420 M records/s
 verdict      hardware: 100% of the cores are used
-suggestions  3 \
-                    cores instead of 2: ~200 M records/s (+34%); 4 cores instead of 2: ~200 M \
-                    records/s (+34%)
-resume       resuming recomputes at most one window of \
-                    p.shuffle#1 (300 records)
-ranks        each rank computes everything up to \
-                    p.zip#3, then only its own batches; at the end of an epoch some ranks may \
-                    return one batch more than others
+suggestions  3 cores instead of 2: ~200 M records/s (+34%); 4 cores instead of 2: ~200 M records/s (+34%)
+resume       resuming recomputes at most one window of p.shuffle#1 (300 records)
+ranks        each rank computes everything up to p.zip#3, then only its own batches; at the end of an epoch some ranks may return one batch more than others
 ";
     assert_eq!(text, expected, "{text}");
 }

@@ -56,61 +56,44 @@ fn images_are_filtered_read_and_written_into_the_batch() {
     let text = program_text(&lowered(&imagenet()));
     let expected = "program p: { image: f32[128, 3, 8, 8], label: i32[128] } in batches
 
-s0 = \
-                    source files(\"*.jpg\") shuffle 00000000000003eb    # p.files#0
-    -> { \
-                    path: str }, 4 rows per chunk
+s0 = source files(\"*.jpg\") shuffle 00000000000003eb    # p.files#0
+    -> { path: str }, 4 rows per chunk
 
 s1 = transform s0    # p.where#2
-    v0 = \
-                    column 0 (path): str
+    v0 = column 0 (path): str
     v1 = hash(v0): u64
     v2 = 2: u64
-    v3 = 0: \
-                    u64
+    v3 = 0: u64
     v4 = v1 % v2: u64
     v5 = v4 == v3: bool
     keep v5
-    { path: v0 \
-                    }
+    { path: v0 }
     else fail
     -> { path: str }, 4 rows per chunk
 
-s2 = read s1    # \
-                    p.map#1
+s2 = read s1    # p.map#1
     v0 = column 0 (path): str
     v1 = read_file(v0): bytes
-    v2 = \
-                    v1 else another(most: 0.001): bytes
+    v2 = v1 else another(most: 0.001): bytes
     { path: v0, $v1: v2 }
-    else fail \
-                    through s0, s1
+    else fail through s0, s1
     -> { path: str, $v1: bytes }, 4 rows per chunk
 
-s3 = \
-                    transform s2    # p.map#4
+s3 = transform s2    # p.map#4
     v0 = column 0 (path): str
-    v1 = column 1 \
-                    ($v1): bytes
+    v1 = column 1 ($v1): bytes
     v2 = decode(v1, false): u8[?, ?, 3]
-    v3 = resize(v2, 8): \
-                    u8[8, 8, 3]
+    v3 = resize(v2, 8): u8[8, 8, 3]
     v4 = normalize(v3, -1): f32[8, 8, 3]
-    v5 = \
-                    channels_first(v4): f32[3, 8, 8]
-    v6 = v5 else another(most: 0.001): \
-                    f32[3, 8, 8]
+    v5 = channels_first(v4): f32[3, 8, 8]
+    v6 = v5 else another(most: 0.001): f32[3, 8, 8]
     v7 = class_of(v0): i32
-    { image: v6, label: v7 } into \
-                    batches of 128
+    { image: v6, label: v7 } into batches of 128
     else fail through s0, s1, s2
-    -> { image: f32[3, 8, 8], \
-                    label: i32 }, 4 rows per chunk
+    -> { image: f32[3, 8, 8], label: i32 }, 4 rows per chunk
 
-s4 = batch s3 (128, none, none)    # \
-                    p.batch#5
-    -> { image: f32[128, 3, 8, 8], label: i32[128] }, 4 rows per \
-                    chunk
+s4 = batch s3 (128, none, none)    # p.batch#5
+    -> { image: f32[128, 3, 8, 8], label: i32[128] }, 4 rows per chunk
 ";
     assert_eq!(text, expected, "{text}");
 }

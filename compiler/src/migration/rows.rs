@@ -40,9 +40,7 @@ rows! {
         "`batch` pads fields with `pad`: `|> batch(32, pad: { ids: 0 })`";
     Name, "tf.data, torchtext", ["bucket_by_sequence_length" "BucketBatchSampler" "BucketIterator" "group_by_length"], Told,
         "`batch` makes buckets: `|> batch(32, by: len(ids), bounds: [64, 128], pad: { ids: 0 })`";
-    Name, "PyTorch", ["BatchSampler"], Told, "`|> batch(32)` makes batches of 32 records, `|> \
-                                              batch(tokens: 8192, by: len(ids), pad: { ids: 0 })` \
-                                              batches of up to 8192 tokens";
+    Name, "PyTorch", ["BatchSampler"], Told, "`|> batch(32)` makes batches of 32 records, `|> batch(tokens: 8192, by: len(ids), pad: { ids: 0 })` batches of up to 8192 tokens";
     Name, "tf.data, PyTorch", ["shard" "DistributedSampler" "split_by_node" "split_by_worker" "split_dataset_by_node" "nodesplitter"], Told,
         "ranks share the batches of one program: run it with `--rank` and `--world-size`; in \
          Python `pipe.torch()` gets them from `torch.distributed`";
@@ -212,8 +210,7 @@ rows! {
     Name, "PyTorch, NumPy", ["unsqueeze" "expand_dims"], Renamed("expand"), "`expand(ids, 0)` adds an axis";
     Name, "PyTorch, NumPy", ["squeeze" "flatten" "ravel" "view"], Told, "`reshape(image, [-1])` changes the extents";
     Name, "NumPy, TensorFlow", ["clip" "clip_by_value"], Renamed("clamp"), "`clamp(x, 0.0, 1.0)` keeps a number within bounds";
-    Name, "PyTorch, NumPy", ["cat" "hstack" "vstack"], Told, "`concat([ids, ids])` concatenates tensors, \
-                                                              `stack([ids, ids])` stacks them along a new axis";
+    Name, "PyTorch, NumPy", ["cat" "hstack" "vstack"], Told, "`concat([ids, ids])` concatenates tensors, `stack([ids, ids])` stacks them along a new axis";
     Name, "Python, NumPy", ["randint" "randrange" "integers"], Told, "`uniform_int(0, 9)` draws an integer, both bounds included";
     Name, "Python, NumPy", ["rand" "random"], Told, "`uniform()` draws from 0 to 1, `uniform(-1.0, 1.0)` between these bounds, and `random_uniform([3, 4])` draws a tensor";
     Name, "NumPy", ["randn" "gauss" "standard_normal" "randn_like"], Told, "`normal()` draws one number, `normal(0.0, 0.1)` with a mean and a standard deviation, and `random_normal([3, 4])` draws a tensor";
@@ -310,9 +307,7 @@ rows! {
 
     // ---- flags
     Flag, "PyTorch", ["--num-workers" "--threads" "--jobs" "--num-threads" "--nproc"], Renamed("--workers"), "use `--workers`; the default is all cores";
-    Flag, "PyTorch", ["--batch-size" "--bs" "--batch"], Told, "the batch size is set in the program: `|> \
-                                                               batch(64)`; make it a `param` to set it with \
-                                                               `--set`";
+    Flag, "PyTorch", ["--batch-size" "--bs" "--batch"], Told, "the batch size is set in the program: `|> batch(64)`; make it a `param` to set it with `--set`";
     Flag, "training scripts", ["--data" "--data-dir" "--data-path" "--root" "--train-dir" "--param" "--params" "--define"], Told,
         "set the parameters of a program with `--set`: `--set data=/data/imagenet`";
     Flag, "training scripts", ["--output" "--output-dir" "--out-dir" "--save-dir"], Renamed("--out"), "use `--out`";

@@ -1,6 +1,6 @@
 //! What is taken out of an untyped field by name is a column of the source: `row["a"] as f32`.
 //!
-//! A source that declares so ([`Property::TypedColumns`]) reads these values while it has the record at hand, all in
+//! A source that declares so ([`plan::Property::TypedColumns`]) reads these values while it has the record at hand, all in
 //! one pass, as columns with types. What it cannot read, for whatever reason, is found the long way, in the very
 //! expression that was written: so what fails fails as it did, and where it did.
 
@@ -14,7 +14,7 @@ use crate::{
     check::library::{AS_TYPE, UNTYPED_FIELD},
 };
 use plan::{
-    Arg, Const, DType, Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Plan, Property, Type,
+    Arg, Const, DType, Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Plan, Type,
     TypedColumns,
 };
 
@@ -56,10 +56,7 @@ struct Site<'a> {
 impl<'a> Site<'a> {
     fn of(plan: &'a Plan, (source, op): (OpId, &Op), catalog: &Catalog) -> Option<Self> {
         let OpKind::Source { entry, args } = &op.kind else { return None };
-        let typed = catalog.source(entry)?.properties.iter().find_map(|it| match it {
-            Property::TypedColumns(it) => Some(*it),
-            _ => None,
-        })?;
+        let typed = catalog.source(entry)?.typed_columns()?;
         let is_free = args.get(typed.argument) == Some(&Arg::None);
         let column = op.output.iter().position(|it| it.name == typed.field).filter(|_| is_free)?;
         let readers = readers(plan, source, catalog)?;

@@ -113,7 +113,7 @@ fn as_built(built: Built, settings: &Settings, talk: &Talk) -> Result<Compiled, 
     } else if !settings.without.is_empty() {
         "its rewrites were chosen when it was built".to_owned()
     } else if settings.approx && !built.compiled.optimised.is_approximate() {
-        "`--approx` was chosen when it was built".to_owned()
+        "`--allow` was chosen when it was built".to_owned()
     } else {
         return Ok(built.compiled);
     };

@@ -200,14 +200,10 @@ mod tests {
         let model = Compared { keeps, ..one(Policy::Model, Threads::Together(4), 19_840.0) };
         let expected = "p, alternating on the same machine
 
-policy          records/s  of the \
-                        best  tried  threads
-naive               1,240           6%      1  1 for \
-                        all steps
-step                9,920          50%      9  p.map#1 3, \
-                        p.map#2 12
-model              19,800         100%      1  4 for all steps \
-                        together; caches p.map#1.resize
+policy          records/s  of the best  tried  threads
+naive               1,240           6%      1  1 for all steps
+step                9,920          50%      9  p.map#1 3, p.map#2 12
+model              19,800         100%      1  4 for all steps together; caches p.map#1.resize
 
 step: `p.batch#1` bounds it
 ";

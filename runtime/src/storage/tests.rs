@@ -91,6 +91,13 @@ fn listed(case: &Case<'_>, folder: &str) -> Vec<(String, Kind)> {
 }
 
 fn contract(case: &Case<'_>) {
+    what_is_there_is_told(case);
+    what_is_asked_for_is_read(case);
+    an_object_is_read_piece_by_piece(case);
+}
+
+/// `a/one` of ten bytes, `a/none` of none, `a/deep/two`.
+fn what_is_there_is_told(case: &Case<'_>) {
     let storage = case.storage;
     fs::create_dir_all(case.folder.join("a/deep")).unwrap();
     for (path, bytes) in [("a/one", &b"0123456789"[..]), ("a/none", b""), ("a/deep/two", b"two")] {
@@ -109,7 +116,9 @@ fn contract(case: &Case<'_>) {
     assert_eq!(stat("a/none").unwrap(), (Kind::File, 0));
     assert_eq!(stat("a").unwrap().0, Kind::Folder);
     assert_eq!(stat("a/three").unwrap_err().kind(), io::ErrorKind::NotFound);
+}
 
+fn what_is_asked_for_is_read(case: &Case<'_>) {
     let told = |it: &str| (it.to_owned(), Vec::new());
     let read = |it: &[u8]| ("read".to_owned(), it.to_vec());
     let requests = [
@@ -144,9 +153,12 @@ fn contract(case: &Case<'_>) {
     for now in [&b"0123"[..], b"0123456789ab"] {
         let change = |_: usize| fs::write(case.folder.join("a/one"), now).unwrap();
         assert_eq!(taken(case, &[("a/one", None)], 99, &change), [told("Changed")]);
-        storage.put(&case.path("a/one"), b"0123456789").unwrap();
+        case.storage.put(&case.path("a/one"), b"0123456789").unwrap();
     }
+}
 
+fn an_object_is_read_piece_by_piece(case: &Case<'_>) {
+    let storage = case.storage;
     let mut object = storage.open(&case.path("a/one"), &mut || ()).unwrap();
     assert_eq!(object.stat().unwrap().bytes, 10);
     let mut all = Vec::new();

@@ -148,21 +148,13 @@ impl<F: Format> Source for Records<F> {
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
         let index = self.inner.index()?;
         let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
-        if storage::are_others() {
-            let runs = index.runs(numbers);
-            let fetched = self.inner.fetch_runs(&runs, &mut reading.scratch, out);
-            self.inner.format.finish(out);
-            return fetched;
-        }
-        let mut rest = numbers;
-        while !rest.is_empty() {
-            let (run, others) = rest.split_at(index.run(rest));
-            let fetched = self.inner.fetch_run(run, &mut reading, out);
-            self.inner.format.finish(out);
-            fetched?;
-            rest = others;
-        }
-        Ok(())
+        let fetched = match storage::are_others() {
+            true => self.inner.fetch_runs(&index.runs(numbers), &mut reading.scratch, out),
+            false => index.each_run(numbers, |it| self.inner.fetch_run(it, &mut reading, out)),
+        };
+        // Also of those before one that cannot be read.
+        self.inner.format.finish(out);
+        fetched
     }
 
     fn stream(&self) -> Option<Box<dyn Stream>> {

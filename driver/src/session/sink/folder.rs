@@ -208,17 +208,14 @@ impl Sink for Folder {
     fn sync(&mut self) -> Result<(), Failure> {
         let written = self.so_far();
         let Some(list) = &mut self.list else { return Ok(()) };
-        let syncer =
-            match &self.syncer {
-                Some(syncer) => syncer,
-                None => {
-                    let root = self.lock.clone();
-                    let started = Syncer::begin(root, self.from.written());
-                    self.syncer.insert(started.map_err(|it| {
-                        failure(&self.folder, "cannot start a thread to sync it", &it)
-                    })?)
-                }
-            };
+        let syncer = match &self.syncer {
+            Some(syncer) => syncer,
+            None => {
+                let started = Syncer::begin(self.lock.clone(), self.from.written());
+                let refused = |it| failure(&self.folder, "cannot start a thread to sync it", &it);
+                self.syncer.insert(started.map_err(refused)?)
+            }
+        };
         if syncer.done()?.files < written.files && syncer.is_idle() {
             list.flush()?;
             syncer.give(self.unsynced.taken(list.path(), written));

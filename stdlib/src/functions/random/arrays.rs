@@ -37,3 +37,37 @@ pub(super) fn room<'a>(args: &Args<'_>, out: &'a mut Out<'_>) -> Result<&'a mut 
     let extents: Vec<usize> = args.list(0).iter().map(extent).collect::<Result<_, _>>()?;
     out.tensor::<f32>(&extents)
 }
+
+#[cfg(test)]
+pub(super) mod trial {
+    use crate::{Function, functions::tensor::trial::Trial};
+    use runtime::Tensor;
+    use std::slice;
+
+    /// A call whose first argument is a list of these extents.
+    pub(in super::super) fn of_shape<'a>(
+        function: &'static Function,
+        shape: &'a [i64],
+    ) -> Trial<'a> {
+        let extents: Vec<Tensor<'_>> =
+            shape.iter().map(|it| Tensor::new(&[], slice::from_ref(it))).collect();
+        Trial::of(function).list(&extents)
+    }
+
+    /// That neighbours, in one tensor and from one to the next, are not correlated: their covariance is that of as
+    /// many independent pairs, within five standard errors.
+    pub(in super::super) fn are_independent(found: &[f64], (mean, variance): (f64, f64)) {
+        let n = found.len() as f64;
+        let covariance =
+            found.windows(2).map(|it| (it[0] - mean) * (it[1] - mean)).sum::<f64>() / n;
+        assert!(covariance.abs() < 5.0 * variance / n.sqrt(), "{covariance}");
+    }
+
+    pub(in super::super) fn extents_are_checked<'a>(trial: fn(&'a [i64]) -> Trial<'a>) {
+        assert_eq!(trial(&[3]).run().unwrap().shape, [3]);
+        assert_eq!(trial(&[]).run().unwrap().shape, [0; 0]);
+        assert_eq!(trial(&[0, 7]).run().unwrap().shape, [0, 7]);
+        assert_eq!(trial(&[-1]).run().unwrap_err().code, "size");
+        assert_eq!(trial(&[1 << 40]).run().unwrap_err().code, "too-large");
+    }
+}

@@ -33,14 +33,15 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::draws::{check_moments, sample};
+    use super::super::{
+        arrays::trial::{are_independent, extents_are_checked, of_shape},
+        draws::{check_moments, sample},
+    };
     use super::*;
     use crate::functions::tensor::trial::Trial;
 
     fn trial(shape: &[i64]) -> Trial<'_> {
-        let extents: Vec<Tensor<'_>> =
-            shape.iter().map(|it| Tensor::new(&[], std::slice::from_ref(it))).collect();
-        Trial::of(&ENTRY).list(&extents).arg(Arg::Float(10.0)).arg(Arg::Float(2.0))
+        of_shape(&ENTRY, shape).arg(Arg::Float(10.0)).arg(Arg::Float(2.0))
     }
 
     #[test]
@@ -49,18 +50,12 @@ mod tests {
             sample::<f32>(&trial(&[4, 5]), 2_000).into_iter().map(f64::from).collect();
         assert_eq!(found.len(), 40_000);
         check_moments(&found, (10.0, 4.0), 1.42);
-        // Neighbours, within a pair and from one pair to the next, are not correlated.
-        let covariance = found.windows(2).map(|it| (it[0] - 10.0) * (it[1] - 10.0)).sum::<f64>();
-        assert!((covariance / 40_000.0).abs() < 5.0 * 4.0 / 200.0, "{covariance}");
+        are_independent(&found, (10.0, 4.0));
     }
 
     #[test]
-    fn extents_are_checked() {
-        assert_eq!(trial(&[3]).run().unwrap().shape, [3]);
-        assert_eq!(trial(&[]).run().unwrap().shape, [0; 0]);
-        assert_eq!(trial(&[0, 7]).run().unwrap().shape, [0, 7]);
-        assert_eq!(trial(&[-1]).run().unwrap_err().code, "size");
-        assert_eq!(trial(&[1 << 40]).run().unwrap_err().code, "too-large");
+    fn other_extents_are_refused() {
+        extents_are_checked(trial);
         let floats = Trial::of(&ENTRY).list(&[Tensor::new(&[], &[1.5_f32])]);
         let refused = floats.arg(Arg::Float(0.0)).arg(Arg::Float(1.0)).refused();
         assert!(refused.contains("must be an integer, found `f32`"), "{refused}");
