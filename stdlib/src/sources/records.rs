@@ -148,9 +148,10 @@ impl<F: Format> Source for Records<F> {
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
         let index = self.inner.index()?;
         let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
+        let mut runs = index.runs(numbers);
         let fetched = match storage::are_others() {
-            true => self.inner.fetch_runs(&index.runs(numbers), &mut reading.scratch, out),
-            false => index.each_run(numbers, |it| self.inner.fetch_run(it, &mut reading, out)),
+            true => self.inner.fetch_runs(&runs.collect::<Vec<_>>(), &mut reading.scratch, out),
+            false => runs.try_for_each(|it| self.inner.fetch_run(it, &mut reading, out)),
         };
         // Also of those before one that cannot be read.
         self.inner.format.finish(out);

@@ -5,7 +5,7 @@ use runtime::{
     Counted, reads,
     storage::{Landing, ReadError, Request, Storage},
 };
-use std::{convert::Infallible, io, ops::Range};
+use std::{io, iter, ops::Range};
 
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
@@ -32,25 +32,12 @@ impl Index {
     }
 
     /// The numbers in parts, each of which is worth one read.
-    pub(super) fn runs<'n>(&self, numbers: &'n [u64]) -> Vec<&'n [u64]> {
-        let mut runs = Vec::new();
-        let Ok(()) = self.each_run(numbers, |it| Ok::<_, Infallible>(runs.push(it)));
-        runs
-    }
-
-    /// Visits these parts in order, as long as none fails.
-    pub(super) fn each_run<'n, E>(
-        &self,
-        numbers: &'n [u64],
-        mut visit: impl FnMut(&'n [u64]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn runs<'n>(&self, numbers: &'n [u64]) -> impl Iterator<Item = &'n [u64]> {
         let mut rest = numbers;
-        while !rest.is_empty() {
-            let (run, others) = rest.split_at(self.run(rest));
-            visit(run)?;
-            rest = others;
-        }
-        Ok(())
+        iter::from_fn(move || {
+            let len = (!rest.is_empty()).then(|| self.run(rest))?;
+            rest.split_off(..len)
+        })
     }
 
     /// How many of the numbers, from the first on, are worth one read.
