@@ -31,7 +31,7 @@ pub use rewrites::Lowering;
 use crate::{
     analysis::{
         catalog::Catalog,
-        role::{Role, batched, role},
+        role::{Role, batched, role, spans},
         size::is_of_assumed_length,
     },
     estimate::{CallEstimate, Estimate, Origin, Outlook, View, outlook},
@@ -334,7 +334,10 @@ impl Lines<'_> {
         };
         let own = match role(op, &self.catalog) {
             Role::Permute => Some("permutation of the index, no buffer".to_owned()),
-            Role::ShuffleWithin(n) => Some(format!("buffer of {n} records")),
+            Role::ShuffleWithin(n) => Some(match spans(op, &self.catalog) {
+                Some(open) => format!("buffer of {n} records, from {open} files at a time"),
+                None => format!("buffer of {n} records"),
+            }),
             Role::Repeat(None) => Some("endless".to_owned()),
             Role::Repeat(Some(n)) => Some(format!("{n} passes")),
             _ => None,

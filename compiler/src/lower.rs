@@ -188,9 +188,9 @@ impl Lowering<'_> {
 
     fn source(&mut self, id: OpId, entry: &str, args: &[Arg]) {
         let op = &self.plan.ops[id];
-        let Reading { shuffles, skip, take, laps } = self.moved.sources[&id].clone();
+        let Reading { shuffles, spans, skip, take, laps } = self.moved.sources[&id].clone();
         let (entry, args, place) = (entry.to_owned(), args.to_vec(), op.place);
-        let code = Code::Source { entry, args, place, shuffles, skip, take, laps };
+        let code = Code::Source { entry, args, place, shuffles, spans, skip, take, laps };
         let stage = self.push(code, Vec::new(), op.output.clone(), &[id]);
         self.sources.insert(id, stage);
         self.heads.insert(id, stage);

@@ -5,26 +5,35 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "common/shards.rs"]
+#[expect(dead_code, reason = "other tests write more kinds of records")]
+mod shards;
 
 use common::{Files, Folder};
+use flate2::{Compression, write::GzEncoder};
+use shards::Feature::{Bytes, Ints};
 use std::{
     env, fs,
+    io::Write,
     path::Path,
     process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-/// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat,
-/// and what ends with an epoch.
-const PROGRAMS: [&str; 7] = ["window", "mixed", "zipped", "sorted", "repeated", "records", "lanes"];
+/// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat, what ends with an
+/// epoch, and every source that reads files of records.
+const PROGRAMS: [&str; 13] = [
+    "window", "mixed", "zipped", "sorted", "repeated", "records", "lanes", "spans", "typed",
+    "table", "shards", "archive", "packed",
+];
 
 #[test]
 fn killed_runs_go_on_where_they_were() {
     let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
     let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
     let folder = Folder::quick("kill");
-    folder.texts();
+    folder.data();
     let mut random = Random(0x5EED);
     let mut kills = 0;
     let whole: Vec<_> = PROGRAMS.iter().map(|it| folder.undisturbed(it)).collect();
@@ -45,13 +54,50 @@ struct Whole {
 }
 
 impl Folder {
-    /// Texts for the programs that read some.
-    fn texts(&self) {
+    /// Files for the programs that read some.
+    fn data(&self) {
         for file in 0..3 {
-            let line = |it: usize| format!("{}{it}\n", "x".repeat((it * 7 + file) % 11));
-            let text: String = (0..200).map(line).collect();
+            let numbers = 0..200 - 30 * file;
+            let name = |it: usize| "x".repeat((it * 7 + file) % 11);
+            let text: String = (0..200).map(|it| format!("{}{it}\n", name(it))).collect();
             self.write(&format!("data/{file}.txt"), &text);
+            let json = |it: usize| match it % 9 {
+                4 => "no json\n".to_owned(),
+                _ => format!("{{\"a\": {{\"name\": \"{}\"}}, \"n\": {it}}}\n", name(it)),
+            };
+            self.write(
+                &format!("data/{file}.jsonl"),
+                &numbers.clone().map(json).collect::<String>(),
+            );
+            let row = |it: usize| match it % 9 {
+                4 => "one field\n".to_owned(),
+                _ => format!("{it},\"{}\"\n", name(it)),
+            };
+            let table = "a,b\n".to_owned() + &numbers.clone().map(row).collect::<String>();
+            self.write(&format!("data/{file}.csv"), &table);
+            self.packed(file, &text, &numbers.map(name).collect::<Vec<_>>());
         }
+    }
+
+    /// Shards of these names, one byte of them damaged, an archive, and a text that is compressed.
+    fn packed(&self, file: usize, text: &str, names: &[String]) {
+        let write = |ext: &str, bytes: &[u8]| {
+            fs::write(self.join(format!("data/{file}.{ext}")), bytes).unwrap();
+        };
+        let example = |(n, name): (usize, &String)| {
+            let (n, name) = ([n as i64], [name.as_bytes()]);
+            shards::example(&[("n", Ints(&n)), ("name", Bytes(&name))])
+        };
+        let examples: Vec<_> = names.iter().enumerate().map(example).collect();
+        let mut shard = shards::tfrecord(&examples);
+        shard[1_000] ^= 1;
+        write("tfrecord", &shard);
+        let paths: Vec<_> = (0..names.len()).map(|it| format!("{file}-{it:03}.cls")).collect();
+        let members: Vec<(&str, &[u8])> = paths.iter().map(|it| (&**it, &b"7"[..])).collect();
+        write("tar", &shards::tar(&members));
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        write("txt.gz", &packed.finish().unwrap());
     }
 
     fn begin(&self, program: &str, workers: u64, more: &[&str]) -> Child {

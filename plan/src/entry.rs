@@ -140,6 +140,8 @@ pub enum Property {
     NeedsIndex,
     /// Of a source: can be read in any order.
     Indexed,
+    /// Of a source: consists of spans, each of which can be read alone from its beginning to its end.
+    Spans,
     /// Of a source: every field that it gives is the path of a file that it lists.
     GivesPaths,
     /// Of a source: what its records hold is read from files.

@@ -37,7 +37,9 @@ pub use lineage::{hash, mix, unmix};
 pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
-pub use program::{Code, Deal, FILES_MAX, FORMAT, Lanes, Program, STAGES_MAX, Stage, Transform};
+pub use program::{
+    Code, Deal, FILES_MAX, FORMAT, Lanes, Program, STAGES_MAX, Spans, Stage, Transform,
+};
 pub use ragged::RaggedField;
 pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};
 pub use things::{count, percent, plural, things};

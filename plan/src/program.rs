@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
@@ -143,6 +143,8 @@ pub enum Code {
         place: u64,
         /// Shuffles of its index, each by its place, the first one innermost.
         shuffles: Vec<u64>,
+        /// Its spans come in a drawn order, several at a time.
+        spans: Option<Spans>,
         /// The records of each pass: `skip`, then at most `take`; applied before the shuffles.
         skip: u64,
         /// See `skip`.
@@ -163,6 +165,20 @@ pub enum Code {
         /// Names its own draws.
         place: u64,
     },
+}
+
+/// A source whose spans are read in a drawn order, one record from each of those that are open in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spans {
+    /// Names the draw of the order.
+    pub place: u64,
+    /// How many are open at a time: 1 to [`Spans::MAX`].
+    pub open: u32,
+}
+
+impl Spans {
+    /// Spans that may be open at a time.
+    pub const MAX: u32 = 32;
 }
 
 /// A computation on each record alone.

@@ -45,7 +45,7 @@ pub use memory::memory_remedy;
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{
-    BuildOperator, BuildSource, Fingerprint, Finish, Kernels, Mark, Operator, OperatorCall,
-    Running, Source, SourceCall, Stream, Unread, Wants,
+    BuildOperator, BuildSource, Fingerprint, Finish, Interleave, Kernels, Mark, Operator,
+    OperatorCall, Running, Source, SourceCall, Stream, Unread, Wants,
 };
 pub use tensor::{Element, MAX_RANK, Shape, Tensor};

@@ -23,6 +23,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// The records with its spans in a drawn order, for sources that consist of spans.
+    fn interleaved(&self, order: Interleave) -> Option<Box<dyn Stream>> {
+        let _ = order;
+        None
+    }
+
     /// What the inputs are, so that it is seen when they have changed (`semantics.md`, 14).
     ///
     /// Looks at each file, where there are such; none where there is nothing outside the program.
@@ -56,6 +62,18 @@ pub trait Source: Send + Sync {
     fn classes(&self) -> &[String] {
         &[]
     }
+}
+
+/// In which order the spans of a source are read, such as its files.
+///
+/// `open` of them are open at a time, and give one record each in turn. One that has ended gives none in its turn, and in
+/// the next the span that follows takes its place: the order of `interleave(cycle_length=open, block_length=1)` of tf.data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interleave {
+    /// Draws the order of the spans (`Permutation`).
+    pub key: u64,
+    /// How many are open.
+    pub open: usize,
 }
 
 /// The records of a source, in order.

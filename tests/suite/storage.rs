@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Pipelines over the files of [`Data`].
-const PROGRAMS: [(&str, &str); 12] = [
+const PROGRAMS: [(&str, &str); 13] = [
     (
         "files",
         r#"files("{data}/img/*.bin") |> shuffle |> map { bytes, n: len(bytes) } |> batch(7)"#,
@@ -53,6 +53,10 @@ const PROGRAMS: [(&str, &str); 12] = [
     (
         "shuffled",
         r#"lines("{data}/text/*.txt") |> shuffle |> map { n: len(text), text } |> batch(16)"#,
+    ),
+    (
+        "spans",
+        r#"lines("{data}/text/*.txt") |> repeat(2) |> shuffle(window: 7, spans: 2) |> map { n: len(text), text } |> batch(16)"#,
     ),
     ("csv", r#"csv("{data}/*.csv") |> shuffle |> map { sum: a + b } |> batch(8)"#),
 ];

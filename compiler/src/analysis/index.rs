@@ -5,11 +5,11 @@
 
 use super::{
     catalog::Catalog,
-    role::{Ends, Role, role},
+    role::{Ends, Role, role, spans},
     total::lets_go,
 };
 use crate::errors::lower as errors;
-use plan::{Diagnostic, IdVec, Op, OpId, OpKind, Plan, Property};
+use plan::{Diagnostic, IdVec, Op, OpId, OpKind, Plan, Property, Spans};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands between an operator and the index of a source.
@@ -25,6 +25,7 @@ pub(crate) struct Barrier {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) shuffles: Vec<u64>,
+    pub(crate) spans: Option<Spans>,
     pub(crate) skip: u64,
     pub(crate) take: Option<u64>,
     pub(crate) laps: Option<u64>,
@@ -47,6 +48,8 @@ struct Way {
     laps: Result<OpId, Barrier>,
     /// The source, where the first records here are the first of its index.
     whole: Option<OpId>,
+    /// The source, where its spans may still come in another order.
+    spans: Result<OpId, Barrier>,
 }
 
 /// Moves what can be moved; what cannot is said.
@@ -101,6 +104,12 @@ impl<'a> Walk<'a> {
                 ..way
             },
             Role::Permute => self.permute(id, way),
+            Role::ShuffleWithin(_) => {
+                if let Some(open) = spans(op, self.catalog) {
+                    self.spans(id, way, open);
+                }
+                Way::barred(id, GROUPS)
+            }
             Role::Take(n) => self.part(id, way, |it| {
                 it.take = Some(it.take.map_or(n, |take| take.min(n)));
             }),
@@ -109,7 +118,7 @@ impl<'a> Walk<'a> {
                 it.take = it.take.map(|take| take.saturating_sub(n));
             }),
             Role::Repeat(laps) => self.repeat(id, way, laps),
-            _ => Way::barred(id, "its output depends on which records are grouped"),
+            _ => Way::barred(id, GROUPS),
         }
     }
 
@@ -117,14 +126,30 @@ impl<'a> Walk<'a> {
         let OpKind::Source { entry, .. } = &self.ops[id].kind else {
             unreachable!("the role of a source is a source's")
         };
-        let reading = Reading { shuffles: Vec::new(), skip: 0, take: None, laps: Some(1) };
+        let (shuffles, spans) = (Vec::new(), None);
+        let reading = Reading { shuffles, spans, skip: 0, take: None, laps: Some(1) };
         self.moved.sources.insert(id, reading);
-        let indexed = self.catalog.source(entry).is_some_and(|it| it.has(Property::Indexed));
-        let why = "it can only be read in order";
+        let has = |property| self.catalog.source(entry).is_some_and(|it| it.has(property));
+        let can = |property, why| if has(property) { Ok(id) } else { Err(Barrier { at: id, why }) };
         Way {
-            index: if indexed { Ok(id) } else { Err(Barrier { at: id, why }) },
+            index: can(Property::Indexed, "it can only be read in order"),
             laps: Ok(id),
-            whole: indexed.then_some(id),
+            whole: has(Property::Indexed).then_some(id),
+            spans: can(Property::Spans, "it does not consist of files with many records each"),
+        }
+    }
+
+    /// `shuffle(window:, spans:)` has its source read the spans in a drawn order.
+    fn spans(&mut self, id: OpId, way: Way, open: u32) {
+        match way.spans {
+            Ok(source) => {
+                let place = self.ops[id].place;
+                self.reading(source).spans = Some(Spans { place, open });
+            }
+            Err(barrier) => {
+                let at = self.ops[barrier.at].at;
+                self.diagnostics.push(errors::no_spans(self.ops[id].at, (at, barrier.why)));
+            }
         }
     }
 
@@ -134,7 +159,8 @@ impl<'a> Walk<'a> {
                 let place = self.ops[id].place;
                 self.reading(source).shuffles.push(place);
                 self.moved.gone.insert(id);
-                Way { whole: None, ..way }
+                let why = "it shuffles the records of all spans already";
+                Way { whole: None, spans: Err(Barrier { at: id, why }), ..way }
             }
             Err(barrier) => {
                 let at = self.ops[barrier.at].at;
@@ -150,7 +176,8 @@ impl<'a> Walk<'a> {
         };
         change(self.reading(source));
         self.moved.gone.insert(id);
-        way
+        let why = "it counts records in the order of the files";
+        Way { spans: Err(Barrier { at: id, why }), ..way }
     }
 
     fn repeat(&mut self, id: OpId, way: Way, laps: Option<u64>) -> Way {
@@ -183,6 +210,9 @@ impl Way {
     /// No operator above `at` can move into a source.
     fn barred(at: OpId, why: &'static str) -> Self {
         let barrier = Barrier { at, why };
-        Self { index: Err(barrier), laps: Err(barrier), whole: None }
+        Self { index: Err(barrier), laps: Err(barrier), whole: None, spans: Err(barrier) }
     }
 }
+
+/// Why nothing above an operator can move into a source, where records are put together.
+const GROUPS: &str = "its output depends on which records are grouped";

@@ -101,6 +101,14 @@ pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
     batched
 }
 
+/// The spans that a `shuffle(window:, spans:)` has its source keep open.
+pub(crate) fn spans(op: &Op, catalog: &Catalog) -> Option<u32> {
+    let OpKind::Operator { entry, args, .. } = &op.kind else { return None };
+    let entry = catalog.operator(entry).filter(|it| it.action() == Some(Action::Shuffle))?;
+    let open = catalog.argument(entry, args, "spans").and_then(whole)?;
+    u32::try_from(open).ok()
+}
+
 /// Whether the operator `entry` draws which record comes next, anew in every epoch.
 pub(crate) fn draws_order(entry: &str, catalog: &Catalog) -> bool {
     let action = catalog.operator(entry).and_then(Entry::action);

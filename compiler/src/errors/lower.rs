@@ -55,9 +55,20 @@ const NO_LANES: CodeInfo = CodeInfo {
            Right:\n\n    pipeline p = range(100, lanes: 4) |> where i % 3 > 0 |> batch(2) |> take(5)\n",
 };
 
+const NO_SPANS: CodeInfo = CodeInfo {
+    id: "PC0307",
+    name: "shuffle-spans",
+    long: "`shuffle(window: n, spans: k)` reads `k` files at a time, in an order drawn for each pass, one record from each in \
+           turn, and shuffles the result within a window. So the source must consist of files with many records each \
+           (`tfrecord`, `tar`, `lines`, `jsonl`, `csv`), without `lanes`, and only `map`, `with`, `where`, `flat_map` and \
+           `repeat` may come between the two. `files` has one record per file: shuffle it without a window.\n\nWrong:\n\n    \
+           pipeline p = files(\"a/*.txt\") |> shuffle(window: 100, spans: 8)\n\n\
+           Right:\n\n    pipeline p = lines(\"a/*.txt\") |> shuffle(window: 100, spans: 8)\n",
+};
+
 /// All of them, by number.
 pub(crate) static CODES: &[CodeInfo] =
-    &[NO_INDEX, NO_LAPS, NO_OTHER, MISALIGNS, TOO_LARGE, NO_LANES];
+    &[NO_INDEX, NO_LAPS, NO_OTHER, MISALIGNS, TOO_LARGE, NO_LANES, NO_SPANS];
 
 /// Why a step cannot be done in lanes.
 pub(crate) struct NoLanes {
@@ -89,6 +100,12 @@ pub(crate) fn no_index(at: Span, (between, why): (Span, &str)) -> Diagnostic {
     )
     .also(between, why)
     .help("move it next to the source, or shuffle within a window: `shuffle(window: 10_000)`")
+}
+
+pub(crate) fn no_spans(at: Span, (between, why): (Span, &str)) -> Diagnostic {
+    Diagnostic::error(NO_SPANS.code(), at, "`shuffle` has no `spans` to choose from here")
+        .also(between, why)
+        .help("move it next to a source such as `tfrecord` or `lines`, or shuffle without `spans`")
 }
 
 pub(crate) fn no_laps(at: Span, (between, why): (Span, &str)) -> Diagnostic {

@@ -4,7 +4,7 @@ use super::{
     graph_text::{arguments, nodes, policy, records},
     plan_text::record,
 };
-use plan::{Code, Commas, Field, Lanes, Program, Stage, Transform};
+use plan::{Code, Commas, Field, Lanes, Program, Spans, Stage, Transform};
 use std::fmt::Write;
 
 /// The stages of `program`, with every expression.
@@ -30,7 +30,7 @@ pub fn program_text(program: &Program) -> String {
 fn head(stage: &Stage) -> String {
     let inputs = Commas(&stage.inputs);
     match &stage.code {
-        Code::Source { entry, args, shuffles, skip, take, laps, .. } => {
+        Code::Source { entry, args, shuffles, spans, skip, take, laps, .. } => {
             let mut head = format!("source {entry}({})", arguments(args));
             if *skip > 0 {
                 let _ = write!(head, " skip {skip}");
@@ -40,6 +40,9 @@ fn head(stage: &Stage) -> String {
             }
             for key in shuffles {
                 let _ = write!(head, " shuffle {key:016x}");
+            }
+            if let Some(Spans { place, open }) = spans {
+                let _ = write!(head, " spans {place:016x}, {open} open");
             }
             match laps {
                 Some(1) => {}

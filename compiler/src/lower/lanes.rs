@@ -10,7 +10,7 @@ use crate::{
     analysis::{
         catalog::Catalog,
         index::Moved,
-        role::{Role, batch_rows, role},
+        role::{Role, batch_rows, role, spans},
     },
     errors::lower as errors,
 };
@@ -83,6 +83,9 @@ impl Walk<'_> {
         }
         match role {
             Role::Map | Role::Where | Role::FlatMap => return Some(lanes),
+            Role::ShuffleWithin(_) if spans(op, self.catalog).is_some() => {
+                self.refuse(op, lanes, &SPANS);
+            }
             Role::ShuffleWithin(_) | Role::Windows { .. } => return Some(lanes),
             // It has no index, which is said already.
             Role::Permute | Role::Repeat(_) => {}
@@ -142,6 +145,10 @@ const LOOKS_AT_ALL: errors::NoLanes = errors::NoLanes {
 const SORTS: errors::NoLanes = errors::NoLanes {
     what: "lanes need batches of a fixed number of consecutive records",
     help: "remove `lanes` (ranks do not need them), or use batches of a fixed size, without `by` and `tokens`",
+};
+const SPANS: errors::NoLanes = errors::NoLanes {
+    what: "a lane is a part of the records, which `spans` cannot cut into files",
+    help: "remove `lanes` (ranks do not need them), or shuffle without `spans`",
 };
 const UNDEALT: errors::NoLanes = errors::NoLanes {
     what: "lanes without a `batch`",

@@ -31,7 +31,8 @@ rows! {
     Name, "tf.data", ["with_options" "options" "experimental_distribute"], Gone,
         "there are no execution options: threads, buffers and order follow from the plan";
     Name, "tf.data", ["interleave" "parallel_interleave"], Told,
-        "many files are already read in parallel; `mix([a, b])` draws from several streams";
+        "`shuffle` with `window: 10_000` and `spans: 16` takes one record from each of 16 files in turn, in a new order \
+         of the files each epoch; `mix([a, b])` draws from several streams";
     Name, "tf.data", ["map_and_batch"], Told,
         "write both: `|> map { x: x * 2.0 } |> batch(32)`";
     Name, "tf.data", ["ragged_batch" "dense_to_ragged_batch"], Told,

@@ -22,7 +22,7 @@ use crate::analysis::{
 };
 use plan::{
     Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
-    Policy, Program, Property, Records, STAGES_MAX, Stage, StageId, Transform, Type,
+    Policy, Program, Property, Records, STAGES_MAX, Spans, Stage, StageId, Transform, Type,
 };
 use std::collections::BTreeSet;
 
@@ -152,13 +152,21 @@ impl Check<'_> {
     }
 
     fn source(&self) -> Result<(), String> {
-        let Code::Source { entry, args, shuffles, skip, take, laps, .. } = &self.stage.code else {
+        let Code::Source { entry, args, shuffles, spans, skip, take, laps, .. } = &self.stage.code
+        else {
             unreachable!("the stage is a source")
         };
         ensure(self.stage.inputs.is_empty(), || "a source reads a stage".into())?;
         calls::source(self.catalog, (entry, args), &self.stage.columns)?;
         let indexed = self.is_indexed(entry);
         ensure(indexed || shuffles.is_empty(), || "it shuffles a source without an index".into())?;
+        if let Some(Spans { open, .. }) = spans {
+            let can = self.catalog.source(entry).is_some_and(|it| it.has(Property::Spans));
+            ensure(can, || "it reads spans of a source without spans".into())?;
+            ensure((1..=Spans::MAX).contains(open), || format!("it keeps {open} spans open"))?;
+            let alone = shuffles.is_empty() && *skip == 0 && take.is_none();
+            ensure(alone, || "it reads spans of a part of its source".into())?;
+        }
         let counts = [Some(*skip), *take, *laps].into_iter().flatten();
         let most = counts.max().unwrap_or(0);
         ensure(most <= RECORDS_MAX, || format!("it counts {most} records"))

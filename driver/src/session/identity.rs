@@ -33,8 +33,9 @@ pub fn plan_hash(plan: &Plan, library: &Library) -> PlanHash {
 /// What the stages of a program are: the form of a saved position.
 pub(crate) fn structure(program: &Program) -> u32 {
     let stage = |it: &plan::Stage| match &it.code {
-        plan::Code::Source { entry, shuffles, .. } => {
-            (format!("source {entry} {}", shuffles.is_empty()), it.inputs.clone())
+        plan::Code::Source { entry, shuffles, spans, .. } => {
+            let spans = spans.map(|it| format!(" spans {}", it.open)).unwrap_or_default();
+            (format!("source {entry} {}{spans}", shuffles.is_empty()), it.inputs.clone())
         }
         plan::Code::Transform(_) => ("transform".to_owned(), it.inputs.clone()),
         plan::Code::Operator { entry, .. } => (format!("operator {entry}"), it.inputs.clone()),

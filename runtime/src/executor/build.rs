@@ -15,7 +15,7 @@ use super::{
     task,
 };
 use crate::{
-    Failure, Kernels, Pool, Source, SourceCall, Wants,
+    Failure, Interleave, Kernels, Pool, Source, SourceCall, Wants,
     eval::{Compiled, Jit, Name, Spare, Surroundings},
     mix,
 };
@@ -26,6 +26,8 @@ use std::{collections::VecDeque, sync::Arc};
 const OUTPUT_BYTES: usize = 16 << 20;
 /// Chunks that may wait for the consumer.
 const OUTPUT_ITEMS: usize = 64;
+/// Sets the draw of the order of spans apart from those of the windows after them: the name's bytes.
+const SPANS: u64 = u64::from_le_bytes(*b"spans\0\0\0");
 
 /// The nodes of `program`, each after those that it reads.
 pub(super) fn nodes(
@@ -247,7 +249,7 @@ impl Build<'_> {
     }
 
     fn supply(&self, stage: &Stage, source: Arc<dyn Source>) -> Kind {
-        let Code::Source { shuffles, skip, take, laps, .. } = &stage.code else {
+        let Code::Source { shuffles, spans, skip, take, laps, .. } = &stage.code else {
             unreachable!("the stage is a source")
         };
         let is_whole = self.lane == Lane::ONE;
@@ -257,6 +259,10 @@ impl Build<'_> {
             source,
             columns: stage.columns.clone(),
             shuffles: shuffles.iter().map(|it| mix(self.options.seed, *it)).collect(),
+            spans: spans.map(|it| Interleave {
+                key: mix(mix(self.options.seed, it.place), SPANS),
+                open: it.open as usize,
+            }),
             skip: *skip,
             take: *take,
             laps: *laps,

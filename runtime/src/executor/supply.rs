@@ -6,7 +6,9 @@ use super::{
     node::Parcel,
     position::StreamPlace,
 };
-use crate::{Builder, Chunk, ChunkBuilder, Failure, Permutation, Pool, Source, Stream, mix};
+use crate::{
+    Builder, Chunk, ChunkBuilder, Failure, Interleave, Permutation, Pool, Source, Stream, mix,
+};
 use plan::{DType, Field, Type};
 use std::{ops::Range, sync::Arc};
 
@@ -16,6 +18,8 @@ pub(super) struct Supply {
     pub(super) columns: Vec<Field>,
     /// Keys of the shuffles, hashes of seed and place, the first one innermost.
     pub(super) shuffles: Vec<u64>,
+    /// The order of its spans, where it is drawn for each pass.
+    pub(super) spans: Option<Interleave>,
     /// Records of each pass that are left out at its begin.
     pub(super) skip: u64,
     /// At most so many records of each pass after them.
@@ -193,11 +197,11 @@ impl Supply {
         let from = cursor.place();
         let (parcel, drawn) = if self.finds {
             let mut pieces = Pieces::default();
-            let (laps, drawn) = self.draw_to(cursor, &mut pieces);
+            let (laps, drawn) = self.draw_to(cursor, epoch, &mut pieces);
             (Found::new(self.clone(), pieces, (laps, epoch)).into_parcel(), drawn)
         } else {
             let mut out = self.builder(self.rows, epoch);
-            let (laps, drawn) = self.draw_to(cursor, &mut out);
+            let (laps, drawn) = self.draw_to(cursor, epoch, &mut out);
             out.truncate(out.rows());
             (Parcel::new(self.as_copies(out.finish(), &laps)), drawn)
         };
@@ -206,11 +210,16 @@ impl Supply {
     }
 
     /// Takes the records of a chunk; whether nothing follows.
-    fn draw_to(&self, cursor: &mut Cursor, to: &mut dyn Taking) -> (Laps, Result<bool, Failure>) {
+    fn draw_to(
+        &self,
+        cursor: &mut Cursor,
+        epoch: u32,
+        to: &mut dyn Taking,
+    ) -> (Laps, Result<bool, Failure>) {
         let mut laps = Laps::new();
         while to.rows() < self.rows {
             let before = to.rows();
-            let drawn = self.draw_some(cursor, to);
+            let drawn = self.draw_some(cursor, epoch, to);
             laps.push((cursor.lap, before..to.rows()));
             if cursor.stream.is_none() {
                 cursor.lap += 1;
@@ -222,8 +231,19 @@ impl Supply {
         (laps, Ok(false))
     }
 
+    /// The records of a pass, where they are read in an order that is not asked for by number.
+    fn stream(&self, lap: u64, epoch: u32) -> Option<Box<dyn Stream>> {
+        match self.spans {
+            Some(Interleave { key, open }) => {
+                let key = mix(key, mix(u64::from(epoch), lap));
+                self.source.interleaved(Interleave { key, open })
+            }
+            None => self.source.stream(),
+        }
+    }
+
     /// Opens the next pass where none is open; `false` where there is none.
-    fn open_lap(&self, cursor: &mut Cursor) -> Result<bool, Failure> {
+    fn open_lap(&self, cursor: &mut Cursor, epoch: u32) -> Result<bool, Failure> {
         if cursor.stream.is_some() {
             return Ok(true);
         }
@@ -232,7 +252,7 @@ impl Supply {
         }
         let none =
             || Failure::Program("a source can be read only once; this is a bug in pipec".into());
-        let mut stream = self.source.stream().ok_or_else(none)?;
+        let mut stream = self.stream(cursor.lap, epoch).ok_or_else(none)?;
         let place = cursor.resume.take().unwrap_or_default();
         cursor.lap_rows = place.lap_rows;
         if let Some(numbers) = place.place {
@@ -256,8 +276,13 @@ impl Supply {
 
     /// Reads on; closes the pass at its end. Whether there is no further one, or the source is empty, so that
     /// none helps.
-    fn draw_some(&self, cursor: &mut Cursor, to: &mut dyn Taking) -> Result<bool, Failure> {
-        if !self.open_lap(cursor)? {
+    fn draw_some(
+        &self,
+        cursor: &mut Cursor,
+        epoch: u32,
+        to: &mut dyn Taking,
+    ) -> Result<bool, Failure> {
+        if !self.open_lap(cursor, epoch)? {
             return Ok(true);
         }
         let left = self.take.map_or(u64::MAX, |it| it - cursor.lap_rows);

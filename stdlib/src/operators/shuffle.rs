@@ -2,11 +2,12 @@
 
 use super::{
     alike::Columns,
-    arguments::size,
+    arguments::{int, size},
     group::{Group, Regroup},
     order::order,
 };
 use crate::prelude::*;
+use plan::Spans;
 use runtime::{Mark, Operator, OperatorCall, Philox, Running, Wants, mix};
 use std::sync::Arc;
 
@@ -23,10 +24,21 @@ operator! {
     /// on average, and by less than `n`. It holds one block: where records are large, shuffle
     /// before they are decoded. A window has at most 2²⁴ records and 4 GiB.
     ///
+    /// `shuffle(window: n, spans: k)` also reads the files of its source in a random order, another one each pass, and
+    /// takes one record from each of `k` open files in turn before it fills the window. Use it for data that is stored
+    /// in shards: records that stand together in one file end up far apart, at the cost of sequential reads. A file
+    /// that has ended passes one turn, and then the next file takes its place, as in `interleave(cycle_length=k)` of
+    /// tf.data. The source must be one with many records per file (`tfrecord`, `tar`, `lines`, `jsonl`, `csv`), and only
+    /// `map`, `with`, `where`, `flat_map` and `repeat` may come between the two. At most 32 files are open.
+    ///
     /// ```pipe
     /// range(1_000) |> where i % 3 == 0 |> shuffle(window: 64)    # { i: i64 }
     /// ```
-    "shuffle(stream: stream, window: int = none) -> stream",
+    ///
+    /// ```pipe no_run
+    /// tfrecord("train-*.tfrecord") |> shuffle(window: 10_000, spans: 16)
+    /// ```
+    "shuffle(stream: stream, window: int = none, spans: int = none) -> stream",
     // Assumed: 3 ns for the permutation, 1 for each copy of a small column.
     cost: Cost { ns_call: 4.0, ns_byte_in: 0.2, ns_byte_out: 0.2, bytes_out_per_in: 1.0 },
     properties: &[
@@ -34,7 +46,22 @@ operator! {
         Property::NeedsIndex,    // Without a window.
         Property::SameFields,
     ],
-    fields: Some(|applied| size(&applied.args[0], "window", 1).map(|_| applied.inputs[0].clone())),
+    fields: Some(fields),
+}
+
+fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
+    let window = size(&applied.args[0], "window", 1)?;
+    if let Some(spans) = int(&applied.args[1]) {
+        if !(1..=i64::from(Spans::MAX)).contains(&spans) {
+            return Err(format!("`spans` is {spans}, but must be in 1..{}", Spans::MAX));
+        }
+        if window.is_none() {
+            return Err("`spans` needs a `window`: `shuffle(window: 10_000, spans: 16)`".to_owned());
+        }
+    } else if applied.args[1] != Arg::None {
+        return Err("`spans` must be an integer that is known at compile time".to_owned());
+    }
+    Ok(applied.inputs[0].clone())
 }
 
 /// Sets the draw of the phase apart from those of the blocks: its own key, from the name's bytes.
@@ -121,14 +148,16 @@ mod tests {
         for (rows, window) in [(0, 4), (1, 4), (100, 1), (100, 16), (100, 99), (50, 1000)] {
             let input = records(rows);
             let expected = shuffled(&input, window);
-            check(&ENTRY, &[Arg::Int(window as i64)], &[input], expected);
+            check(&ENTRY, &[Arg::Int(window as i64), Arg::None], &[input], expected);
         }
     }
 
     #[test]
     fn it_says_what_it_cannot_do() {
-        assert!(refused(&ENTRY, &[Arg::Int(0)], &[records(1)]).contains("`window` is 0"));
-        let failure = run(&ENTRY, &[Arg::None], &[records(1)], 1).unwrap_err();
+        assert!(
+            refused(&ENTRY, &[Arg::Int(0), Arg::None], &[records(1)]).contains("`window` is 0")
+        );
+        let failure = run(&ENTRY, &[Arg::None, Arg::None], &[records(1)], 1).unwrap_err();
         assert!(failure.to_string().contains("needs a `window`"));
     }
 }

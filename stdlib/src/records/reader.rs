@@ -28,6 +28,8 @@ pub struct RecordReader {
     /// What the files had when they were first opened, where an earlier reader may have read them.
     first_lens: Option<Arc<FirstLens>>,
     files: Arc<[PathBuf]>,
+    /// The file before which it ends, by its number.
+    end: u32,
     framing: Framing,
     /// Bytes of a block.
     block: usize,
@@ -198,15 +200,23 @@ impl RecordReader {
         self
     }
 
-    /// Reads in blocks of another size, so that small files have many.
-    #[cfg(test)]
-    pub(super) fn with_blocks_of(mut self, n_bytes: usize) -> RecordReader {
+    /// Reads one of the files alone.
+    #[must_use]
+    pub fn only(mut self, file: u32) -> RecordReader {
+        (self.position.file, self.end) = (file, file + 1);
+        self
+    }
+
+    /// Reads in blocks of another size.
+    #[must_use]
+    pub fn with_blocks_of(mut self, n_bytes: usize) -> RecordReader {
         self.block = n_bytes;
         self
     }
 
     fn new(files: Arc<[PathBuf]>, framing: Framing, header: Option<Vec<String>>) -> RecordReader {
         RecordReader {
+            end: files.len() as u32,
             files,
             framing,
             block: BLOCK,
@@ -281,7 +291,7 @@ impl RecordReader {
 
     /// Finds the next block: its position, and its first byte in the buffer.
     fn find_block(&mut self) -> Result<Option<(Position, usize)>, FileError> {
-        while self.position.file < self.files.len() as u32 {
+        while self.position.file < self.end {
             if self.input.is_some() && self.is_lost {
                 self.next_file();
                 continue;

@@ -31,7 +31,7 @@ source! {
     /// ```
     "jsonl(pattern: text, lanes: int = none, typed: dtypes = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
-    properties: &[Property::Indexed, Property::ReadsFiles, Property::TypedColumns(&TYPED)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::TypedColumns(&TYPED)],
     fields: Some(fields),
 }
 

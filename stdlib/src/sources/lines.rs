@@ -25,7 +25,7 @@ source! {
     /// ```
     "lines(pattern: text, lanes: int = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
-    properties: &[Property::Indexed, Property::ReadsFiles],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles],
     fields: Some(|applied| {
         Listed::new(&applied.args[0])?;
         Ok(vec![Field { name: "text".to_owned(), ty: Type::scalar(DType::Str) }])

@@ -1,16 +1,19 @@
 //! Records of files, in order or by number: what `lines`, `jsonl`, `csv` and `tfrecord` share.
 
+mod in_order;
+mod interleaved;
 mod runs;
 
 use super::listed::Listed;
 use crate::records::{
-    FileError, FirstLens, OwnBlock, Place, Position, RecordFault, RecordIndex, RecordReader, Span,
-    line_at,
+    FileError, FirstLens, Place, RecordFault, RecordIndex, RecordReader, line_at,
 };
+use in_order::InOrder;
+use interleaved::Interleaved;
 use plan::unmix;
 use runs::{Index, Ranges};
 use runtime::{
-    ChunkBuilder, Counted, Failure, Fingerprint, Source, Stream, Unread, mix, os, reads,
+    ChunkBuilder, Counted, Failure, Fingerprint, Interleave, Source, Stream, mix, os, reads,
     storage::{self, Object, Request},
 };
 use std::{
@@ -159,8 +162,11 @@ impl<F: Format> Source for Records<F> {
     }
 
     fn stream(&self) -> Option<Box<dyn Stream>> {
-        let inner = self.inner.clone();
-        Some(Box::new(InOrder { inner, reader: None, held: Held::default(), next: 0 }))
+        Some(Box::new(InOrder::new(self.inner.clone())))
+    }
+
+    fn interleaved(&self, order: Interleave) -> Option<Box<dyn Stream>> {
+        Some(Box::new(Interleaved::new(self.inner.clone(), order)))
     }
 
     fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
@@ -342,152 +348,6 @@ impl<F: Format> Inner<F> {
             open.remove(0);
         }
         Ok(file)
-    }
-}
-
-/// The records one after the other: they are found in order, and read by any thread.
-struct InOrder<F: Format> {
-    inner: Arc<Inner<F>>,
-    reader: Option<RecordReader>,
-    held: Held,
-    /// Records of the block that were handed on.
-    next: usize,
-}
-
-/// Records of one file that stand together.
-#[derive(Clone, Default)]
-struct Held {
-    block: Arc<OwnBlock>,
-    /// The number, in the file, of the first of them.
-    ordinal: u64,
-}
-
-/// Some of them, to be read.
-struct Part<F: Format> {
-    inner: Arc<Inner<F>>,
-    held: Held,
-    records: Range<usize>,
-}
-
-impl<F: Format> Stream for InOrder<F> {
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let mut left = rows;
-        while left > 0
-            && let Some(part) = self.part(left)?
-        {
-            part.read(out)?;
-            left -= part.len();
-        }
-        Ok(())
-    }
-
-    fn finds(&self) -> bool {
-        F::IS_TEXT
-    }
-
-    fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {
-        Ok(self.part(rows)?.map(|it| Box::new(it) as _))
-    }
-
-    /// The block that is held, and how many of its records were handed on.
-    fn place(&self) -> Option<Vec<u64>> {
-        let Held { block, ordinal } = &self.held;
-        let Position { file, offset, line } = block.position;
-        Some(vec![u64::from(file), offset, line, *ordinal, self.next as u64])
-    }
-
-    fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
-        let changed = || Failure::State("a file of the source became shorter".to_owned());
-        let &[file, offset, line, ordinal, next] = place else { return Err(changed()) };
-        let inner = self.inner.clone();
-        let files = inner.files()?;
-        if file as usize >= files.paths.len() {
-            return Err(changed());
-        }
-        let position = Position { file: file as u32, offset, line };
-        let mut reader = inner.reader(files)?;
-        reader.resume(position);
-        self.reader = Some(reader);
-        self.held = Held { block: Arc::new(OwnBlock::at(position)), ordinal };
-        if next > 0 {
-            let found = self.read(files)? && self.held.block.records.len() as u64 >= next;
-            let Position { file: found_file, offset: found_offset, .. } = self.held.block.position;
-            if !found || (u64::from(found_file), found_offset) != (file, offset) {
-                return Err(changed());
-            }
-            self.next = next as usize;
-        }
-        Ok(())
-    }
-}
-
-impl<F: Format> InOrder<F> {
-    /// The next records, at most `rows`; none at the end.
-    fn part(&mut self, rows: usize) -> Result<Option<Part<F>>, Failure> {
-        let inner = self.inner.clone();
-        if self.next == self.held.block.records.len() && !self.read(inner.files()?)? {
-            return Ok(None);
-        }
-        let end = self.held.block.records.len().min(self.next.saturating_add(rows));
-        let records = self.next..end;
-        self.next = end;
-        Ok(Some(Part { inner, held: self.held.clone(), records }))
-    }
-
-    /// Reads a block; `false` at the end.
-    fn read(&mut self, files: &Files) -> Result<bool, Failure> {
-        let reader = match &mut self.reader {
-            Some(reader) => reader,
-            None => self.reader.insert(self.inner.reader(files)?),
-        };
-        let Some(block) = reader.take_block().map_err(file_failure)? else { return Ok(false) };
-        let Held { block: before, ordinal } = &self.held;
-        let is_same = block.position.file == before.position.file;
-        let ordinal = if is_same { ordinal + before.records.len() as u64 } else { 0 };
-        (self.held, self.next) = (Held { block: Arc::new(block), ordinal }, 0);
-        Ok(true)
-    }
-}
-
-impl<F: Format> Unread for Part<F> {
-    fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    fn bytes(&self) -> usize {
-        let records = self.records.clone();
-        self.held.block.bytes(records.clone()).len() + records.len() * size_of::<Span>()
-    }
-
-    fn read(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let read = self.append(out);
-        // Also of those before one that cannot be read.
-        self.inner.format.finish(out);
-        read
-    }
-}
-
-impl<F: Format> Part<F> {
-    fn append(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        let Self { inner, held: Held { block, ordinal }, records } = self;
-        let (files, file) = (inner.files()?, block.position.file as usize);
-        let (path, key, mut scratch) =
-            (&files.paths[file], files.keys[file], F::Scratch::default());
-        // All together take less time than one by one; only if some are not, it is asked of each.
-        let is_utf8 = F::IS_TEXT && str::from_utf8(block.bytes(records.clone())).is_ok();
-        for at in records.clone() {
-            let ordinal = ordinal + at as u64;
-            let record = Raw { bytes: block.record(at), is_utf8 };
-            if let Err(fault) = inner.format.append(record, &mut scratch, out) {
-                out.truncate(out.rows());
-                let place = inner.format.place(ordinal, block.offset(at), || block.line(at));
-                let error = FileError::at(path, place, fault);
-                let told = inner.format.append_fault(error, (record, &mut scratch), out);
-                told.map_err(|it| inner.of_record(it, (file, ordinal)))?;
-            }
-            out.ids.push_scalar(inner.id(key, ordinal));
-        }
-        Ok(())
     }
 }
 

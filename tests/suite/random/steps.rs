@@ -228,8 +228,24 @@ fn shuffle(_: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 }
 
 fn window(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
-    let text = format!("shuffle(window: {})", writer.dice.pick(&[2, 5, 8, 17, 64]));
+    let window = *writer.dice.pick(&[2, 5, 8, 17, 64]);
+    let spans = if growing.indexed && has_spans(writer) && writer.dice.percent(60) {
+        format!(", spans: {}", writer.dice.pick(&[1, 2, 7]))
+    } else {
+        String::new()
+    };
+    let text = format!("shuffle(window: {window}{spans})");
     Some(Offer { text, indexed: false, ..same(growing) })
+}
+
+/// Whether the files that the last stream is read from may still come in another order.
+fn has_spans(writer: &Writer<'_>) -> bool {
+    let sources = ["lines(", "csv(", "jsonl(", "tfrecord(", "tar("];
+    writer.draft.streams.last().is_some_and(|it| {
+        let keeps =
+            |step: &String| !["shuffle", "take", "skip("].iter().any(|it| step.starts_with(it));
+        sources.iter().any(|source| it.head.starts_with(source)) && it.steps.iter().all(keeps)
+    })
 }
 
 /// `take`, `skip`.

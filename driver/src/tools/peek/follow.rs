@@ -260,10 +260,11 @@ impl At {
     fn pin(&self, program: &mut Program) {
         let Some(number) = self.number else { return };
         for id in program.stages.ids() {
-            if let Code::Source { place, skip, take, laps, .. } = &mut program.stages[id].code
+            if let Code::Source { place, spans, skip, take, laps, .. } =
+                &mut program.stages[id].code
                 && *place == self.place
             {
-                (*skip, *take, *laps) = (number, Some(1), Some(1));
+                (*spans, *skip, *take, *laps) = (None, number, Some(1), Some(1));
             }
         }
     }

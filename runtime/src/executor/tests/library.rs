@@ -461,6 +461,7 @@ impl Draft {
             args: args.iter().map(|it| Arg::Int(*it)).collect(),
             place: 1000 + self.stages.len() as u64,
             shuffles: Vec::new(),
+            spans: None,
             skip: 0,
             take: None,
             laps: Some(1),
