@@ -26,6 +26,7 @@ pub use session::{
     functions::Functions,
     host::{self, Host},
     identity::{PlanHash, plan_hash},
+    indices::keep_indices,
     load::{Loaded, Reach, SourceFile, Unreadable, read_main, read_text, text},
     lock::{self, Lock},
     machine::{cores, default_memory, real_cores, survive_file_size_limit},

@@ -8,6 +8,7 @@ pub(crate) mod compiled;
 pub(crate) mod errors;
 pub(crate) mod functions;
 pub(crate) mod identity;
+pub(crate) mod indices;
 pub(crate) mod load;
 pub(crate) mod message;
 pub(crate) mod place;

@@ -242,6 +242,10 @@ pub(crate) struct RunArgs {
     /// Maximum size of the `--cache` folder.
     #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
     pub(crate) cache_limit: u64,
+    /// Folder for the indices of large files, which `shuffle` without a window needs [default:
+    /// `pipec/index` in the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) index_dir: Option<PathBuf>,
     /// Compare the contents of all inputs with those that were cached, not only sizes and times.
     #[arg(long, requires = "cache")]
     pub(crate) verify_inputs: bool,

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Err(exit) => return ExitCode::from(exit as u8),
     };
     let talk = Talk::new(cli.color);
+    driver::keep_indices(None);
     let exit = commands::run(&cli.command, &talk).unwrap_or_else(|error| {
         // Who reads the output has seen enough.
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -8,7 +8,12 @@ mod shards;
 
 use common::Folder;
 use shards::Feature::{Bytes, Floats, Ints};
-use std::{fs, io::Write, path::Path};
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 const PROGRAM: &str = r#"edition 2026
 fn picture(bytes) = decode_jpeg(bytes) |> resize(24, 24)
@@ -281,4 +286,46 @@ fn files_of_other_writers_are_read() {
         read += 1;
     }
     assert!(read >= 20, "{read} files");
+}
+
+/// A file whose index is worth keeping, written a while ago.
+fn large_lines(folder: &Folder, lines: usize) {
+    let text: String = (0..lines).map(|it| format!("{it} {}\n", "x".repeat(80))).collect();
+    folder.write("large.txt", &text);
+    let file = fs::File::options().append(true).open(folder.join("large.txt")).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(60 + lines as u64)).unwrap();
+}
+
+#[test]
+fn the_index_of_a_large_file_is_kept_and_never_believed_when_it_does_not_fit() {
+    let program = "edition 2026\npipeline p = lines(\"large.txt\") |> shuffle |> take(20) |> map { n: len(text), text }\n";
+    let folder = Folder::quick_of("formats-index", &[("p.pipe", program)]);
+    large_lines(&folder, 60_000);
+    let run = |index: &str| {
+        let out = folder.pipec(&["run", "p.pipe", "--out", "-", "--index-dir", index]);
+        assert_eq!(out.code, 0, "{}", out.err);
+        out.out
+    };
+    // The folder is a file, so that nothing can be kept in it.
+    folder.write("no-folder", "");
+    let expected = run("no-folder");
+    let indices = || folder.files("index").into_keys().collect::<Vec<_>>();
+    assert_eq!(run("index"), expected);
+    let [name] = &indices()[..] else { panic!("{:?}", indices()) };
+    assert_eq!(run("index"), expected);
+    let path = folder.join("index").join(name);
+    let sound = fs::read(&path).unwrap();
+    assert!(sound.len() < 2 * 60_000, "{} bytes", sound.len());
+    // It is damaged, cut off, or a link to somewhere else: it is made again.
+    let mut damaged = sound.clone();
+    damaged[2_000] ^= 1;
+    for index in [&damaged[..], &sound[..100], b""] {
+        fs::write(&path, index).unwrap();
+        assert_eq!(run("index"), expected);
+        assert_eq!(fs::read(&path).unwrap(), sound);
+    }
+    // The file changes: it has another index.
+    large_lines(&folder, 70_000);
+    assert_eq!(run("index"), run("no-folder"));
+    assert_eq!(indices().len(), 2);
 }

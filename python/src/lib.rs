@@ -36,6 +36,7 @@ fn story(code: &str) -> Option<&'static str> {
 #[pymodule(name = "_pipec")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fork::watch();
+    driver::keep_indices(None);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ArrayBase", array::base(module.py())?)?;
     module.add_class::<pipe::Native>()?;

@@ -27,7 +27,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("compiler", &["plan", "model"]),
     ("runtime", &["plan", "safe_file", "model", "codegen"]),
     ("jpeg", &[]),
-    ("stdlib", &["plan", "runtime", "jpeg"]),
+    ("stdlib", &["plan", "safe_file", "runtime", "jpeg"]),
     ("sample", &["safe_file"]),
     ("driver", &["plan", "safe_file", "model", "compiler", "runtime", "stdlib", "sample"]),
     ("lsp", &["plan", "compiler", "stdlib", "driver"]),

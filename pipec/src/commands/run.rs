@@ -33,6 +33,9 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(state) => state,
         Err(failure) => return Ok(report::failure(talk, "run", &failure)),
     };
+    if let Some(folder) = &args.index_dir {
+        driver::keep_indices(Some(folder.clone()));
+    }
     let compiled = match compiled(&args.file, Settings { state, ..settings(&args.program) }, talk) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),

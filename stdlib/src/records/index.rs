@@ -1,13 +1,21 @@
 //! Where each record of a set of files lies, in eight bytes a record.
 
 use std::io::{self, Read};
+use std::num::NonZero;
+use std::ops::Range;
+use std::panic;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+use std::thread;
 
 use memchr::memchr_iter;
 use runtime::{Counted, storage};
 
 use super::framing::{Framing, RECORD_MAX};
+use super::kept::{FileIndex, Slot};
 use super::{FileError, Place, RecordFault, RecordReader, csv, tar, tfrecord};
 
 /// Records that an index may hold: 8 GiB.
@@ -23,6 +31,9 @@ pub struct RecordIndex {
     bases: Vec<u64>,
 }
 
+/// Files whose indices are made before they are put together.
+const TOGETHER: usize = 256;
+
 /// The place of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordAt {
@@ -35,15 +46,17 @@ pub struct RecordAt {
 }
 
 impl RecordIndex {
-    /// Finds the lines of the files, reading them once.
+    /// Finds the lines of the files, reading each once, or its index where one is kept.
     ///
     /// # Errors
     /// Those of [`RecordReader::next_block`], or there are more than 2³⁰ lines.
     pub fn of_lines(files: impl Into<Arc<[PathBuf]>>) -> Result<RecordIndex, FileError> {
-        RecordIndex::of(RecordReader::lines(files).by_number(), Framing::Lines)
+        let files = files.into();
+        let scan = |file| through(RecordReader::lines(files.clone()).by_number().only(file));
+        RecordIndex::of(&files, (Framing::Lines, ""), &scan)
     }
 
-    /// Finds the records of CSV files, reading them once; headers are not among them.
+    /// Finds the records of CSV files in the same way; headers are not among them.
     ///
     /// # Errors
     /// Those of [`RecordReader::next_block`], or there are more than 2³⁰ records.
@@ -51,7 +64,10 @@ impl RecordIndex {
         files: impl Into<Arc<[PathBuf]>>,
         table: &csv::Table,
     ) -> Result<RecordIndex, FileError> {
-        RecordIndex::of(RecordReader::csv(files, table).by_number(), table.framing())
+        let files = files.into();
+        let scan = |file| through(RecordReader::csv(files.clone(), table).by_number().only(file));
+        let header = format!("{:?}", table.header());
+        RecordIndex::of(&files, (table.framing(), &header), &scan)
     }
 
     /// Finds the records of files that are no text; reads their headers alone.
@@ -59,48 +75,51 @@ impl RecordIndex {
     /// # Errors
     /// A file cannot be read, or there are more than 2³⁰ records.
     pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, FileError> {
-        let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
-        for path in files {
-            let base = index.bases[index.bases.len() - 1];
-            let visit = |at| index.starts.push(base + at);
-            let len = match framing {
+        let scan = |file: u32| {
+            let (path, mut starts) = (&files[file as usize], Counted::new());
+            let visit = |at| starts.push(at);
+            let end = match framing {
                 Framing::Tar => tar::starts(path, visit)?,
                 _ => tfrecord::starts(path, visit)?,
             };
-            if index.starts.len() > RECORDS_MAX {
-                let (number, start) =
-                    (index.starts.len() as u64, index.starts[index.starts.len() - 1]);
-                return Err(FileError::at(path, Place::Record(number, start - base), too_many()));
-            }
-            index.bases.push(base + len);
-        }
-        Ok(index)
+            Ok(FileIndex { starts, end })
+        };
+        RecordIndex::of(files, (framing, ""), &scan)
     }
 
-    fn of(mut reader: RecordReader, framing: Framing) -> Result<RecordIndex, FileError> {
+    /// Puts the indices of all files together; `scan` makes one, and is called by several threads.
+    fn of(
+        files: &[PathBuf],
+        (framing, way): (Framing, &str),
+        scan: &(dyn Fn(u32) -> Result<FileIndex, FileError> + Sync),
+    ) -> Result<RecordIndex, FileError> {
         let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
-        let mut end_of_file = 0;
-
-        while let Some(block) = reader.next_block()? {
-            index.begin_file(block.position.file, end_of_file);
-            let base = index.bases[index.bases.len() - 1];
-            let starts = (0..block.records.len()).map(|it| base + block.offset(it));
-            index.starts.extend(starts);
-            end_of_file = base + block.position.offset + block.bytes.len() as u64;
-            if index.starts.len() > RECORDS_MAX {
-                let (file, line) = (block.position.file as usize, block.line(0));
-                return Err(FileError::at_line(&reader.files()[file], line, too_many()));
+        let find = |file: usize| {
+            let slot = Slot::of(&files[file], (framing, way));
+            if let Some(kept) = slot.as_ref().and_then(Slot::read) {
+                return Ok(kept);
+            }
+            let made = scan(file as u32)?;
+            if let Some(slot) = slot {
+                slot.write(&made);
+            }
+            Ok(made)
+        };
+        for first in (0..files.len()).step_by(TOGETHER) {
+            let group = first..files.len().min(first + TOGETHER);
+            for (file, found) in group.clone().zip(in_parallel(group, &find)) {
+                let FileIndex { starts, end } = found?;
+                let base = index.bases[index.bases.len() - 1];
+                if index.starts.len() + starts.len() > RECORDS_MAX {
+                    let number = RECORDS_MAX - index.starts.len();
+                    let place = Place::Record(number as u64, starts[number]);
+                    return Err(FileError::at(&files[file], place, too_many()));
+                }
+                index.starts.extend(starts.iter().map(|it| base + it));
+                index.bases.push(base + end);
             }
         }
-        index.begin_file(reader.files().len() as u32, end_of_file);
         Ok(index)
-    }
-
-    /// Notes that the files up to this one are behind; those without records have no bytes here.
-    fn begin_file(&mut self, file: u32, end_of_last: u64) {
-        while self.bases.len() <= file as usize {
-            self.bases.push(end_of_last);
-        }
     }
 
     /// Number of records.
@@ -132,6 +151,56 @@ impl RecordIndex {
     pub fn content<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
         self.framing.content(raw)
     }
+}
+
+/// The index of the one file that is read.
+fn through(mut reader: RecordReader) -> Result<FileIndex, FileError> {
+    let mut index = FileIndex::default();
+    while let Some(block) = reader.next_block()? {
+        index.starts.extend((0..block.records.len()).map(|it| block.offset(it)));
+        index.end = block.position.offset + block.bytes.len() as u64;
+        if index.starts.len() > RECORDS_MAX {
+            let (file, line) = (block.position.file as usize, block.line(0));
+            return Err(FileError::at_line(&reader.files()[file], line, too_many()));
+        }
+    }
+    Ok(index)
+}
+
+/// What `find` gives for each of these, in order, up to the first failure; as many at a time as there are cores.
+fn in_parallel(
+    files: Range<usize>,
+    find: &(dyn Fn(usize) -> Result<FileIndex, FileError> + Sync),
+) -> Vec<Result<FileIndex, FileError>> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if cores.min(files.len()) <= 1 {
+        return files.map(find).collect();
+    }
+    let (next, failed) = (AtomicUsize::new(files.start), AtomicBool::new(false));
+    let worker = || {
+        let mut found = Vec::new();
+        // All before one that failed were taken before it.
+        while !failed.load(Ordering::Relaxed) {
+            let file = next.fetch_add(1, Ordering::Relaxed);
+            if file >= files.end {
+                break;
+            }
+            let one = find(file);
+            failed.fetch_or(one.is_err(), Ordering::Relaxed);
+            found.push((file, one));
+        }
+        found
+    };
+    let mut all: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (1..cores.min(files.len())).map(|_| scope.spawn(worker)).collect();
+        let mut all = worker();
+        for it in threads {
+            all.extend(it.join().unwrap_or_else(|it| panic::resume_unwind(it)));
+        }
+        all
+    });
+    all.sort_by_key(|it| it.0);
+    all.into_iter().map(|it| it.1).collect()
 }
 
 /// The number of the line, from 1, that holds the byte at `offset`: counted anew, for messages.
