@@ -67,7 +67,7 @@ static LATER: &[(&str, &str)] = &[
     ("parquet", "`parquet` reads Parquet files; it is planned with the file formats"),
     (
         "documents",
-        "`documents` reads texts from JSON Lines, Parquet or text files; it is planned with the \
+        "`documents` reads documents from JSON Lines, Parquet or text files; it is planned with the \
          text library",
     ),
     (

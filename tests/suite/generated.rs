@@ -16,13 +16,13 @@ const GRAMMAR: &str = include_str!("../../compiler/src/grammar.pest");
 const HEAD: &str = "\
 # The library
 
-What a program can call: everything here is generated from the library itself, and its examples are run by the tests. A \
-signature names the parameters, their types and defaults, then the effects, then the result. A lower-case name for a \
-dtype or an extent (`t`, `h`) stands for whatever is given, the same wherever it comes again; `?` for what is not known \
-before the run. `map`, `with`, `where` and `flat_map` are words of the language: `LANGUAGE.md`.
+All functions, operators and sources. This page is generated from the library itself, and the tests run its examples. \
+A signature lists the parameters with their types and defaults, then the effects, then the result. A lower-case name \
+for a dtype or an extent (`t`, `h`) can be anything, but is the same wherever it occurs in the signature; `?` is not \
+known at compile time. `map`, `with`, `where` and `flat_map` are part of the language: see [LANGUAGE.md](LANGUAGE.md).
 
-The comment behind an example is the type of the records that leave it. Costs are assumed (`~`) until they are measured, \
-a core's time.
+The comment after an example is the type of the resulting records. Costs are CPU time on one core; they are defaults \
+(`~`) until you measure them with `pipec profile`.
 ";
 
 /// The checks of what is generated.

@@ -15,42 +15,42 @@ use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::Arc;
 
 operator! {
-    /// Makes one record of `size` successive ones: every field gets an axis more, the rows.
+    /// Groups `size` successive records into one: every field gets a new first axis, the rows.
     ///
-    /// `tail` says what becomes of records at the end that are too few: `drop` leaves them out,
-    /// `keep` makes a batch of fewer rows, `mask` fills it up and adds `valid: bool[size]`, which
-    /// is false for the filling. After `drop` and `mask` all batches have `size` rows.
+    /// `tail` decides what happens to the last records, if they do not fill a batch: `drop` drops them, `keep`
+    /// returns a batch of fewer rows, and `mask` fills the batch up and adds `valid: bool[size]`, which is
+    /// false for the filling. With `drop` and `mask`, all batches have `size` rows.
     ///
-    /// Rows of a field must have the same extents, or `pad: { field: 0 }` says what makes the
-    /// short ones as long as the longest of the batch; what they hold stands first. Extents that are
-    /// not known before the run (`?`) need `pad` or `ragged`, except in a batch of one record and where
-    /// `by` without `bounds` puts records of the same extents together.
-    /// `multiple: { image: [1, 32, 32] }` makes padded extents longer still, up to the next
+    /// Rows of a field must have the same extents, unless `pad: { field: 0 }` gives a value with which shorter
+    /// rows are padded at the end, to the longest of the batch. Extents that are not known at compile time
+    /// (`?`) need `pad` or `ragged`, except in a batch of one record, or if `by` without `bounds` groups
+    /// records of the same extents. `multiple: { image: [1, 32, 32] }` rounds padded extents up to the next
     /// multiple, axis by axis.
     ///
-    /// `ragged: [ids]` keeps each row of a field as long as it is: the batch has `ids.values`, the rows end to
-    /// end along their first axis, and `ids.offsets: i64[size + 1]`, where each begins and the last one
-    /// ends, so that row `k` is `ids.values[ids.offsets[k]:ids.offsets[k + 1]]`. Extents behind the first one
-    /// are known before the run; the filling of `tail: mask` are rows without elements. These are the lists
-    /// of Arrow, `tf.RaggedTensor`, the jagged layout of `torch.nested` and the `cu_seqlens` of attention kernels.
+    /// `ragged: [ids]` keeps the length of each row of a field. The batch has `ids.values`, the rows end to end
+    /// along their first axis, and `ids.offsets: i64[size + 1]`, where each row begins and the last one ends:
+    /// row `k` is `ids.values[ids.offsets[k]:ids.offsets[k + 1]]`. All extents but the first must be known at
+    /// compile time. The filling of `tail: mask` consists of rows without elements. This is the layout of lists
+    /// in Arrow, of `tf.RaggedTensor`, of jagged tensors in `torch.nested`, and of `cu_seqlens` in attention
+    /// kernels.
     ///
-    /// Texts become a column of texts, `str[size]` or `bytes[size]`, each as long as it is; the filling
-    /// of `tail: mask` are empty texts. A batch carries them to whoever takes it: nothing computes on
-    /// them, so compute what depends on a text before `batch`.
+    /// Strings become a column, `str[size]` or `bytes[size]`, in which each has its own length; the filling of
+    /// `tail: mask` consists of empty strings. A batch only carries them: no function works on a column of
+    /// strings, so compute what depends on a string before `batch`.
     ///
-    /// `by` sorts records into batches of their like. With `bounds: [a, b]` those with
-    /// `by <= a`, those up to `b` and those over it are batched apart, so that little is padded;
-    /// without, those with the same `by`, a whole number or a `bool`. A batch leaves when it is
-    /// full. What is left after every 64 batches for each kind, and at the end of an epoch, is dealt
-    /// with as `tail` says: in a long epoch `drop` costs less than 1% of the records; in one of few
-    /// batches it costs up to `size - 1` records of each kind, which `tail: keep` gives.
+    /// `by` groups similar records into batches (bucketing). With `bounds: [a, b]`, records with `by <= a`,
+    /// those with `by <= b`, and all others have separate buckets, to save padding. Without `bounds`, each
+    /// value of `by`, an integer or a `bool`, has its own bucket. A batch is complete when its bucket is full.
+    /// Incomplete buckets are handled as `tail` says after every 64 batches per bucket, and at the end of an
+    /// epoch. `drop` drops less than 1% of the records of a long epoch; in an epoch of few batches, it drops up
+    /// to `size - 1` records per bucket, which `tail: keep` returns.
     ///
-    /// `tokens: n` ends a batch where rows times the longest `by` would be more than `n`; a record
-    /// that is longer by itself has a batch to itself. `size` is the most rows then, and may be
-    /// left out; batches have `?` rows, and none is too small, so that none is dropped. Without
-    /// `bounds` records stay in order.
+    /// `tokens: n` ends a batch before the number of rows times the longest `by` exceeds `n`; a record that
+    /// exceeds it alone gets its own batch. `size` is then the maximum number of rows, and optional. Batches
+    /// have `?` rows, and none is too small to be returned, so none is dropped. Without `bounds`, records stay
+    /// in order.
     ///
-    /// The id of a batch is made of all ids in it, so draws after it are draws for the batch.
+    /// The id of a batch combines all ids in it, so random draws after `batch` are made per batch.
     ///
     /// ```pipe
     /// range(100) |> map { i, odd: i % 2 == 1 } |> batch(8, by: odd)    # { i: i64[8], odd: bool[8] }

@@ -8,10 +8,10 @@ use crate::prelude::*;
 use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
-    /// Lets the records of the first stream through, then those of the second, and so on.
+    /// Returns the records of the first stream, then those of the second, and so on.
     ///
-    /// All have the same fields, in whatever order; an extent that is not the same in all is
-    /// `?` in the result. A stream is opened when the one before it has ended.
+    /// All streams must have the same fields, in any order; an extent that differs between them is `?` in the
+    /// result. A stream is opened when the one before it ends.
     ///
     /// ```pipe
     /// concat([range(10), range(5) |> map { i: i + 100 }])    # { i: i64 }

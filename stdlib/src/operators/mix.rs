@@ -14,18 +14,17 @@ use runtime::{Builder, Mark, Operator, OperatorCall, Philox, Pool, Running, Want
 use std::{collections::VecDeque, sync::Arc};
 
 operator! {
-    /// Takes records from several streams, from each in proportion to its weight.
+    /// Interleaves several streams at random, in proportion to their weights.
     ///
-    /// The stream that each record comes from is drawn in blocks of 1,024 records: within a
-    /// block every stream has its exact share (what is left over is carried to the next block,
-    /// so that after any number of blocks a stream is less than a record away from its weight
-    /// for each stream that there is), and the block is shuffled, again each epoch. Within a
-    /// stream the order stays.
+    /// The stream of each record is drawn in blocks of 1,024 records. In a block, every stream has its exact
+    /// share: remainders are carried over to the next block, so after any number of blocks, the count of a
+    /// stream differs from its share by less than one record per stream. The block is then shuffled,
+    /// differently in each epoch. The order within a stream does not change.
     ///
-    /// `weights` is a record with the streams' names, or a list in the order of the streams;
-    /// without it all weigh the same. They need not add up to 1. At the end of a stream,
-    /// `at_end` says what happens: `stop` ends with it, `drop` goes on with the others in their
-    /// proportion, `repeat` begins it again, and so never ends.
+    /// `weights` is a record with the names of the streams, or a list in their order. Weights need not sum to
+    /// 1; without any, all streams have the same weight. `at_end` decides what happens when a stream ends:
+    /// `stop` ends the mix, `drop` continues with the others in proportion, and `repeat` restarts that stream,
+    /// so the mix never ends.
     ///
     /// ```pipe
     /// mix({ low: range(10), high: range(10) |> map { i: i + 100 } }, weights: { low: 3, high: 1 })    # { i: i64 }

@@ -5,11 +5,11 @@ use crate::prelude::*;
 use runtime::{OperatorCall, Running};
 
 operator! {
-    /// Runs what stands before it `n` times, or for ever.
+    /// Repeats the stream `n` times, or forever without `n`.
     ///
-    /// Each lap draws and shuffles again: the number of the lap is part of what its records are
-    /// made of. The source does the laps, so nothing is kept. A stream without an end is for
-    /// `mix`, for `take`, or for a consumer that stops by itself.
+    /// Each repetition draws new random numbers and shuffles differently: its number is part of the identity of
+    /// its records. The source is read again, so nothing is buffered. Use an endless stream with `mix`, with
+    /// `take`, or with a training loop that stops by itself.
     ///
     /// ```pipe
     /// range(10) |> shuffle |> repeat(3) |> batch(4)    # { i: i64[4] }

@@ -11,19 +11,19 @@ use runtime::{Builder, Operator, OperatorCall, Permutation, Philox, Pool, Runnin
 use std::sync::{Arc, OnceLock};
 
 operator! {
-    /// Draws records, each as often as its weight says, in random order, drawn again each epoch.
+    /// Draws records in random order, each as often as its weight says, differently in each epoch.
     ///
-    /// As many come out as go in, or `count`. Of `n` records out, one with the weight `w` is due
-    /// `e = n * w / (sum of all weights)`, and comes `floor(e)` or `ceil(e)` times, `e` times on
-    /// average over the epochs (systematic sampling: Madow and Madow, 1944). So all weights the
-    /// same give every record once, and `weight: 1 / COUNTS[label]` gives every label the same
-    /// number of records, to within one where those of a label follow each other. What weighs 0
-    /// never comes.
-    /// The order is a random permutation of the epoch, so no `shuffle` is needed after it. Copies
-    /// of a record draw differently in what follows.
+    /// It returns as many records as it gets, or `count`. With `n` records in the output, a record of weight
+    /// `w` is expected `e = n * w / (sum of all weights)` times: it occurs `floor(e)` or `ceil(e)` times, and
+    /// `e` times on average over epochs (systematic sampling: Madow and Madow, 1944). So equal weights return
+    /// every record once, and `weight: 1 / COUNTS[label]` returns the same number of records for every label,
+    /// to within one if the records of a label follow each other. A record of weight 0 never occurs.
     ///
-    /// All weights must be known before the first record is out, so it holds the records of an
-    /// epoch, at most 4 GiB of them: put it before pictures are decoded, where a record is a path.
+    /// The order is a random permutation of the epoch, so no `shuffle` is needed after it. Copies of a record
+    /// get different random draws in later steps.
+    ///
+    /// All weights must be known before the first record can be returned, so it buffers the records of an
+    /// epoch, at most 4 GiB: use it before images are decoded, while a record is only a path.
     ///
     /// ```pipe
     /// range(100) |> sample(weight: if i < 10 then 10.0 else 1.0)    # { i: i64 }

@@ -12,17 +12,16 @@ use runtime::{Mark, Operator, OperatorCall, Philox, Running, Wants, mix};
 use std::sync::Arc;
 
 operator! {
-    /// Puts the records into a random order, another one each epoch.
+    /// Shuffles the records, differently in each epoch.
     ///
-    /// Without a window it is a permutation of the source's index: every order of the whole
-    /// data set is possible, and nothing is held. So it needs a source that can be read in any
-    /// order, and nothing but `map`, `with` and `where` between the two.
+    /// Without `window`, the index of the source is permuted: every order of the whole data set is possible,
+    /// and nothing is buffered. This needs a source that can be read in any order, with only `map`, `with` and
+    /// `where` in between.
     ///
-    /// `shuffle(window: n)` is for everything else. It cuts the stream into blocks of `n`
-    /// records, at places that differ from epoch to epoch (the first block is shorter), and
-    /// permutes each block, every order being equally likely. A record moves by `n / 3` places
-    /// on average, and by less than `n`. It holds one block: where records are large, shuffle
-    /// before they are decoded. A window has at most 2²⁴ records and 4 GiB.
+    /// `shuffle(window: n)` works everywhere. It splits the stream into blocks of `n` records, at positions
+    /// that differ between epochs (the first block is shorter), and permutes each block, with all orders
+    /// equally likely. A record moves by `n / 3` positions on average, and by less than `n`. It buffers one
+    /// block: if records are large, shuffle before decoding. A window is limited to 2²⁴ records and 4 GiB.
     ///
     /// `shuffle(window: n, spans: k)` also reads the files of its source in a random order, another one each pass, and
     /// takes one record from each of `k` open files in turn before it fills the window. Use it for data that is stored

@@ -8,9 +8,9 @@ use crate::prelude::*;
 use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
-    /// Leaves out the first `n` records.
+    /// Skips the first `n` records.
     ///
-    /// A stream of fewer records is empty then.
+    /// If the stream has fewer records, the result is empty.
     ///
     /// ```pipe
     /// range(100) |> skip(10)    # { i: i64 }

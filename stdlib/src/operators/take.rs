@@ -8,9 +8,9 @@ use crate::prelude::*;
 use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
-    /// Lets the first `n` records through, and ends the stream.
+    /// Returns only the first `n` records.
     ///
-    /// A stream of fewer records passes whole. What comes after is not computed.
+    /// If the stream has fewer records, all are returned. Later records are not computed.
     ///
     /// ```pipe
     /// range(100) |> take(10)    # { i: i64 }

@@ -14,11 +14,11 @@ use std::sync::Arc;
 const SHARE: u64 = 32;
 
 operator! {
-    /// Makes one record of each `length` successive ones: every field gets an axis more.
+    /// Groups `length` successive records into one (sliding windows): every field gets a new first axis.
     ///
-    /// The next one begins `hop` records later; `hop` is `length` unless said, so that windows
-    /// lie end to end. Records at the end that fill no window are left out. Fields must have
-    /// known extents. It holds one window.
+    /// The next window begins `hop` records later. By default, `hop` is `length`, so windows do not overlap.
+    /// Records at the end that do not fill a window are dropped. All extents must be known at compile time. It
+    /// buffers one window.
     ///
     /// ```pipe
     /// range(100) |> windows(length: 8, hop: 4)    # { i: i64[8] }

@@ -10,11 +10,11 @@ use runtime::{Builder, Column, Mark, Operator, OperatorCall, Pool, Running, Want
 use std::sync::Arc;
 
 operator! {
-    /// Makes one record of the first records of all streams, one of the second ones, and so on.
+    /// Combines the first records of all streams into one record, then the second ones, and so on.
     ///
-    /// Given as a record, the streams' names stand before their fields: `source.text`. Given as
-    /// a list, the fields must have names of their own. Streams of different lengths are an
-    /// error of the run; `take` makes them equal where that is meant.
+    /// If the streams are given as a record, their names become prefixes of the fields: `source.text`. If they
+    /// are given as a list, all field names must differ. The run fails if the streams have different lengths;
+    /// use `take` if this is intended.
     ///
     /// ```pipe
     /// zip({ a: range(3), b: range(3) |> map { i: i * i } })    # { a.i: i64, b.i: i64 }

@@ -21,31 +21,33 @@ use std::{
 };
 
 source! {
-    /// The rows of CSV files (RFC 4180) that a pattern names, with a field for each column.
+    /// Reads the rows of CSV files (RFC 4180) that match a pattern, with a field for each column.
     ///
-    /// Patterns are those of `files`. All files need the same columns in the same order; spaces around their names
-    /// do not count. `header: false` reads files without names, whose columns are `column1` and so on. `delimiter`
-    /// is found out unless said: `,`, `;`, `|` or a tab. Fields between quotes may hold delimiters and line ends.
-    /// Files are UTF-8, and may be read in any order, as those of `lines`.
+    /// Patterns are those of `files`. All files must have the same columns in the same order; spaces around
+    /// column names are ignored. `header: false` reads files without column names; columns are then `column1`
+    /// and so on. `delimiter` is detected unless it is given: `,`, `;`, `|` or a tab. Quoted fields may contain
+    /// delimiters and line breaks. Files are UTF-8, and can be read in any order, like those of `lines`.
     ///
-    /// `types: { id: str, age: f32 }` says what columns are. What is not said follows from the first 1,000 rows
-    /// of the first file: `i64`, `f64`, `bool`, else `str`.
+    /// `types: { id: str, age: f32 }` sets the types of columns. Other types are inferred from the first 1,000
+    /// rows of the first file: `i64`, `f64`, `bool`, otherwise `str`.
     ///
-    /// An empty field of a column that is no `str` is missing; so is one of the texts of `na_values`, such as
-    /// `"NA"`, in any column that `types` or the other rows make no `str`. `missing: { age: -1, size: skip }`
-    /// says what becomes of it: a value that stands for it, `skip` leaves the row out, `fault` (also where
-    /// nothing is said) makes the row a fault. A `str` column that `missing` names has missing fields, too.
+    /// An empty field of a column that is not `str` is missing. So is a field that is one of `na_values`, such
+    /// as `"NA"`, in any column that is not `str`, given by `types` or inferred from the other rows.
+    /// `missing: { age: -1, size: skip }` decides what happens: a value replaces the missing one, `skip` drops
+    /// the row, and `fault` (the default) makes the field fail. A `str` column has missing fields too, if it is
+    /// listed in `missing`.
     ///
-    /// A field that is missing or does not fit its column is a fault of this column alone: it fails where the column
-    /// is used, and `age else -1`, `else skip` and the quarantine apply. A row with too few fields or too many fails
-    /// where any column of it is used. A column that nothing needs is not read. An operator that passes whole
-    /// records on, such as `batch` or a `shuffle` with a window, uses all columns: put the `else` in front of it.
-    /// Where no `else` follows, the run ends at it. The message names file, line, column and value.
+    /// If a field is missing or does not match its type, only that column fails: it fails where the column is
+    /// used, and `age else -1`, `else skip` and the quarantine apply. A row with too few or too many fields
+    /// fails wherever any of its columns is used. Columns that are not needed are not read. An operator that
+    /// passes on whole records, such as `batch` or `shuffle` with a window, uses all columns: write `else`
+    /// before it. Without an `else`, the run ends at such a row. The message names the file, line, column and
+    /// value.
     ///
-    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
-    /// order only.
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, detected from their first bytes; compressed
+    /// files can only be read in order.
     ///
-    /// `lanes: n` is that of `range`. `faults` is set by the compiler.
+    /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
     /// csv("people.csv", types: { age: f32 }, missing: { age: -1, name: skip })    # { name: str, age: f32 }

@@ -14,17 +14,17 @@ use runtime::{Builder, Source, SourceCall};
 use std::{path::PathBuf, sync::Arc};
 
 source! {
-    /// The lines of the files that a pattern names, each a JSON value.
+    /// Reads the lines of files that match a pattern, each a JSON value (JSON Lines).
     ///
-    /// Patterns are those of `files`. What the value is, `as` says where it is used:
-    /// `row["boxes"] as f32[n, 4]`; a line that is no JSON is a fault of that record there. Files
-    /// are UTF-8, and may be read in any order, as those of `lines`.
+    /// Patterns are those of `files`. `as` gives a value its type where it is used:
+    /// `row["boxes"] as f32[n, 4]`. If a line is not valid JSON, the record fails there. Files are UTF-8, and
+    /// can be read in any order, like those of `lines`.
     ///
-    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
-    /// order only.
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, detected from their first bytes; compressed
+    /// files can only be read in order.
     ///
-    /// `lanes: n` is that of `range`. `typed` is set by the compiler: what `row["a"] as f32` finds, for names that it
-    /// knows, is then read while the line is at hand.
+    /// For `lanes`, see `range`. `typed` is set by the compiler: for names that are known at compile time,
+    /// values such as `row["a"] as f32` are converted while the line is read.
     ///
     /// ```pipe no_run
     /// jsonl("data/*.jsonl") |> map { text: row["text"] as str }    # { text: str }

@@ -9,16 +9,16 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// The lines of the files that a pattern names, without their ends, one file after the other.
+    /// Reads the lines of text files that match a pattern, one file after the other.
     ///
-    /// Patterns are those of `files`. An empty line is a record with empty text. Files are UTF-8;
-    /// a byte order mark in front is dropped. To read lines in another order, as `shuffle` does
-    /// without a window, all files are read once before, to find where each line begins.
+    /// Patterns are those of `files`. Lines do not include their line break, and an empty line is a record with
+    /// an empty string. Files are UTF-8; a byte order mark is dropped. To read lines in another order, as
+    /// `shuffle` without a window does, all files are first read once, to find where each line begins.
     ///
-    /// Files may be compressed with gzip, Zstandard, xz or bzip2, which their first bytes say; such a file is read in
-    /// order only.
+    /// Files may be compressed with gzip, Zstandard, xz or bzip2, detected from their first bytes; compressed
+    /// files can only be read in order.
     ///
-    /// `lanes: n` is that of `range`.
+    /// For `lanes`, see `range`.
     ///
     /// ```pipe no_run
     /// lines("data/*.txt")    # { text: str }

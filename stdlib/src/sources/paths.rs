@@ -6,12 +6,12 @@ use runtime::{Fingerprint, Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// The paths of the files that a pattern names, in natural order; `files` reads them too.
+    /// Lists the paths of the files that match a pattern, in natural order; `files` also reads the files.
     ///
-    /// What names the record in draws is the path below the pattern's first wildcard, so that a
-    /// data set can be moved. Patterns are those of `files`.
+    /// Random draws identify a record by the path below the pattern's first wildcard, so a data set can be
+    /// moved. Patterns are those of `files`.
     ///
-    /// `lanes: n` is that of `range`.
+    /// For `lanes`, see `range`.
     ///
     /// ```pipe no_run
     /// paths("data/**/*.{jpg,jpeg}")    # { path: str }

@@ -5,12 +5,12 @@ use runtime::{Source, SourceCall, mix};
 use std::sync::Arc;
 
 source! {
-    /// The whole numbers from 0 up to, and without, `n`.
+    /// Returns the integers from 0 to `n - 1`.
     ///
-    /// `lanes: n` cuts the numbers, in the order of the epoch, into `n` parts that go alone through
-    /// the steps up to the first `batch`; each has windows of its own. Batches are made of the lanes
-    /// in turn, and of what is left of all of them at the end. `n` is at most 256, and a multiple of
-    /// the ranks.
+    /// `lanes: n` splits the numbers, in the order of the epoch, into `n` parts, each of which goes through the
+    /// steps up to the first `batch` on its own, with its own windows. Batches are taken from the lanes in
+    /// turn, and what is left of all lanes is batched together at the end. `lanes` is at most 256, and a
+    /// multiple of the world size.
     ///
     /// ```pipe
     /// range(10)    # { i: i64 }

@@ -11,22 +11,23 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// The records of the tar archives that a pattern names: shards of WebDataset, one after the other.
+    /// Reads the records of tar archives that match a pattern: WebDataset shards, one after the other.
     ///
-    /// Patterns are those of `files`. Files beside each other whose paths are the same up to the first point of the
-    /// name are a record, with that as its `key`; what follows the point, in lower case, is what `files` calls the
-    /// file. `files["jpg"] as bytes` is one, `files["jpg;png"]` the first that there is, `files["cls"] as i64` the
-    /// number that it holds as text, `files["json"]["caption"] as str` a part of it. Links, folders, files without a
-    /// point and those called `__…__` are passed over.
+    /// Patterns are those of `files`. Consecutive files whose paths are equal up to the first dot of the file
+    /// name form a record, with that part as its `key`; the rest, in lower case, is the name of the file in
+    /// `files`. `files["jpg"] as bytes` is one file, `files["jpg;png"]` the first of them that exists,
+    /// `files["cls"] as i64` the number that it contains as text, and `files["json"]["caption"] as str` a field
+    /// of its JSON. Links, folders, files without a dot, and those called `__…__` are ignored.
     ///
-    /// A record that has a file twice is a fault, `bad-row`; so is one that is damaged or cut off, with which the
-    /// rest of the archive is lost: the message says how many bytes those are. `else skip` goes on with what follows.
-    /// Where no `else` follows, the run ends there. A record has at most 64 MiB; sparse files are refused.
+    /// A record in which a file occurs twice fails with `bad-row`. So does a damaged or truncated record, and
+    /// the rest of the archive is lost with it; the message says how many bytes. `else skip` continues with
+    /// what follows. Without an `else`, the run ends there. A record is limited to 64 MiB; sparse files are
+    /// rejected.
     ///
-    /// Archives may be read in any order: `shuffle` without a window reads the headers of all files once before.
-    /// Compressed ones (`.tar.gz`, `.tgz`) can be read in order only.
+    /// Archives can be read in any order: `shuffle` without a window first reads the headers of all files once.
+    /// Compressed ones (`.tar.gz`, `.tgz`) can only be read in order.
     ///
-    /// `lanes: n` is that of `range`. `faults` is set by the compiler.
+    /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
     /// tar("train-{000..099}.tar") |> map { image: decode_jpeg(files["jpg"] as bytes), label: files["cls"] as i64 }

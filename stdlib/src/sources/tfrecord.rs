@@ -11,20 +11,21 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// The records of the TFRecord files that a pattern names, one file after the other.
+    /// Reads the records of TFRecord files that match a pattern, one file after the other.
     ///
-    /// Patterns are those of `files`. With `form: example`, a record is a `tf.train.Example`, whose features `as`
-    /// reads where they are used: `row["image/encoded"] as bytes`, `row["boxes"] as f32[n, 4]`; with `form:
-    /// sequence` a `tf.train.SequenceExample`; with `form: bytes` it is `bytes` of anything.
+    /// Patterns are those of `files`. With `form: example`, a record is a `tf.train.Example`, and `as` gives
+    /// its features their types where they are used: `row["image/encoded"] as bytes`,
+    /// `row["boxes"] as f32[n, 4]`. With `form: sequence`, it is a `tf.train.SequenceExample`, and with
+    /// `form: bytes` uninterpreted `bytes`.
     ///
-    /// The checksum of each record is held against its data, unless `check: false`. A record whose data are damaged
-    /// is a fault, `bad-row`: `else skip` goes on behind it. Where its length is damaged, or the file ends within
-    /// it, the rest of the file is lost, as one record; the message says how many bytes those are. Where no `else`
-    /// follows, the run ends there. A record has at most 64 MiB.
+    /// The checksum of each record is verified unless `check: false`. A record with damaged data fails with
+    /// `bad-row`; `else skip` continues with the next one. If the length of a record is damaged, or the file is
+    /// truncated, the rest of the file counts as one failed record, and the message says how many bytes are
+    /// lost. Without an `else`, the run ends there. A record is limited to 64 MiB.
     ///
-    /// Files may be read in any order: `shuffle` without a window reads the lengths of all records once before.
+    /// Files can be read in any order: `shuffle` without a window first reads the lengths of all records once.
     ///
-    /// `lanes: n` is that of `range`. `faults` is set by the compiler.
+    /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
     /// tfrecord("train-*.tfrecord") |> map { label: row["label"] as i64 else skip }    # { label: i64 }

@@ -6,12 +6,12 @@ use crate::prelude::*;
 const CHANNELS: &[usize] = &[1, 2, 3, 4];
 
 function! {
-    /// Decodes a JPEG, PNG or WebP: which it is, its first bytes say.
+    /// Decodes a JPEG, PNG or WebP; the format is detected from the first bytes.
     ///
-    /// It gives what `decode_jpeg`, `decode_png` (8 bits a sample) and `decode_webp` give; the
-    /// name of the file counts for nothing. `channels` is 1 for grey, 2 for grey and alpha, 3 for
-    /// RGB, 4 for RGBA; a JPEG is opaque. `orient: true` turns the picture upright, as its Exif data
-    /// say. Any other format is a fault, `image-unknown`, that names it.
+    /// Returns what `decode_jpeg`, `decode_png` (8 bits per sample) or `decode_webp` returns; the file name
+    /// does not matter. `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA; a JPEG
+    /// is opaque. `orient: true` rotates the image upright, as its Exif orientation says. Fails with
+    /// `image-unknown`, which names the format, if it is any other.
     ///
     /// ```pipe
     /// range(2) |> map { image: decode_image(plasma(i, 40, 60) |> encode_png, channels: 4) }    # { image: u8[?, ?, 4] }

@@ -9,17 +9,16 @@ const CHANNELS: &[usize] = &[1, 3];
 function! {
     /// Decodes a JPEG.
     ///
-    /// Pixels are those of libjpeg-turbo to the bit (slow integer DCT, triangle filter for chroma),
-    /// so those of Pillow: baseline, progressive, arithmetic code; grey, colour, CMYK. `channels: 1`
-    /// gives luma, `channels: 3` RGB; grey pictures are repeated, CMYK becomes RGB as Pillow
-    /// converts it. `orient: true` turns the picture upright, as its Exif data say; most
-    /// libraries leave it as the camera held it, and so does the default.
+    /// Pixels are bit-identical to those of libjpeg-turbo (slow integer DCT, triangle filter for chroma), and
+    /// so to those of Pillow. Baseline, progressive and arithmetic-coded files are supported, in grayscale,
+    /// colour and CMYK. `channels: 1` returns the luma, `channels: 3` RGB: grayscale is repeated, and CMYK is
+    /// converted as in Pillow. `orient: true` rotates the image upright, as its Exif orientation says; by
+    /// default, as in most libraries, it stays as the camera stored it.
     ///
-    /// Faults: `image-unknown` where the bytes are no JPEG, `image-truncated` where they end too
-    /// early, `image-damaged`, `image-unsupported` (12 bits a sample, lossless, hierarchical),
-    /// `image-too-large` (a side above 16,384 pixels, or more than 256 MiB decoded; the decoder
-    /// takes at most 1 GiB more). A scan that a marker ends too early is filled with grey, as
-    /// libjpeg does.
+    /// Fails with `image-unknown` if the bytes are not a JPEG, `image-truncated` if the end is missing,
+    /// `image-damaged`, `image-unsupported` (12 bits per sample, lossless, hierarchical), or `image-too-large`
+    /// (a side above 16,384 pixels, or more than 256 MiB decoded; the decoder uses at most 1 GiB in addition).
+    /// If a marker ends a scan too early, the rest is filled with gray, as in libjpeg.
     ///
     /// ```pipe
     /// range(2) |> map { image: decode_jpeg(plasma(i, 40, 60) |> encode_jpeg) }    # { image: u8[?, ?, 3] }
@@ -51,7 +50,7 @@ static PART: Fused = Fused {
 };
 
 /// Where in the file the code of every eighth MCU begins. Of the code of a part (random_resized_crop:
-/// 42 % of the pixels, 84 % of the rows) less than half is left to read; to make it, the code below
+/// 42% of the pixels, 84% of the rows) less than half is left to read; to make it, the code below
 /// the part is read too. What that saves and takes was measured on a Xeon.
 const INDEX: Indexed =
     Indexed { name: "jpeg_index", version: 1, bytes_per_in: 0.034, saves: 0.27, takes: 0.3 };

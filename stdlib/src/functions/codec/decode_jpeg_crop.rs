@@ -7,14 +7,14 @@ use super::{
 use crate::prelude::*;
 
 function! {
-    /// Decodes the part of a JPEG that begins at row `y` and column `x`, to RGB.
+    /// Decodes only the part of a JPEG that begins at row `y` and column `x`, to RGB.
     ///
-    /// It gives `decode_jpeg(bytes) |> crop(y, x, height, width)` to the bit, and takes less time:
-    /// rows below the part are not read, and of the rows above and the columns beside it no pixels
-    /// are made. Only files of one scan gain by it (most are), others are decoded whole.
+    /// Bit-identical to `decode_jpeg(bytes) |> crop(y, x, height, width)`, but faster: rows below the part are
+    /// not read, and no pixels are computed for the rows above it and the columns beside it. Only files with a
+    /// single scan (most are) are faster; others are decoded completely.
     ///
-    /// A part that does not lie within the picture is a fault, `crop-outside`; the others are
-    /// those of `decode_jpeg`, but that damage below the part is not seen.
+    /// Fails with `crop-outside` if the part does not fit into the image, and otherwise as `decode_jpeg` does,
+    /// except that damage below the part is not detected.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> encode_jpeg |> decode_jpeg_crop(8, 16, height: 20, width: 24) }    # { image: u8[20, 24, 3] }

@@ -4,15 +4,15 @@ use super::{jpeg, picture::Size};
 use crate::prelude::*;
 
 function! {
-    /// Decodes a JPEG to RGB, a half, a quarter or an eighth as high and wide where both sides are
-    /// still at least `height` and `width` then.
+    /// Decodes a JPEG to RGB at a reduced scale (1/2, 1/4 or 1/8), at least `height` x `width`.
     ///
-    /// Of each block of 8 x 8 coefficients fewer pixels are made, as libjpeg-turbo does with its
-    /// `scale_denom`, to the bit; it is what Pillow's `Image.draft` chooses. What is resized from it
-    /// differs a little from what is resized from all pixels, and takes less time. Only files of
-    /// one scan are made smaller (most are); others are decoded whole.
+    /// The smallest scale is chosen at which both sides are still at least `height` and `width`, as Pillow's
+    /// `Image.draft` does. Fewer pixels are computed from each block of 8 x 8 coefficients, bit-identical to
+    /// libjpeg-turbo's `scale_denom`. This is faster, and an image resized from the result differs slightly
+    /// from one resized from all pixels. Only files with a single scan (most are) are scaled; others are
+    /// decoded completely.
     ///
-    /// Faults are those of `decode_jpeg`.
+    /// Fails as `decode_jpeg` does.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 80, 120) |> encode_jpeg |> decode_jpeg_draft(20, 30) |> resize(20, 30) }    # { image: u8[20, 30, 3] }

@@ -6,16 +6,16 @@ use crate::prelude::*;
 const CHANNELS: &[usize] = &[1, 2, 3, 4];
 
 function! {
-    /// Decodes a PNG, to 8 or to 16 bits a sample.
+    /// Decodes a PNG, to 8 or 16 bits per sample.
     ///
-    /// `channels` is 1 for grey, 2 for grey and alpha, 3 for RGB, 4 for RGBA. Palettes, grey of 1, 2
-    /// and 4 bits, transparent colours (tRNS) and interlaced files are read as what they show; gamma
-    /// and colour profiles are left alone. Alpha that is not wanted is dropped, and nothing is
-    /// blended; colour becomes grey as `(19595 R + 38470 G + 7471 B + 32768) >> 16` (ITU-R BT.601,
-    /// as Pillow). Of 16 bits, `depth: 8` keeps the upper eight; `depth: 16` gives `u16`, and
-    /// 8 bits `v` become `257 v`. Of an animation it is the first frame.
+    /// `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA. Palettes, grayscale of
+    /// 1, 2 and 4 bits, transparent colours (tRNS) and interlaced files are expanded; gamma and colour profiles
+    /// are ignored. Alpha that is not requested is dropped without blending; colour is converted to grayscale
+    /// as `(19595 R + 38470 G + 7471 B + 32768) >> 16` (ITU-R BT.601, as in Pillow). `depth: 8` keeps the upper
+    /// 8 of 16 bits; `depth: 16` returns `u16`, where 8 bits `v` become `257 v`. For an animation, the first
+    /// frame is returned.
     ///
-    /// Faults: as those of `decode_jpeg`.
+    /// Fails as `decode_jpeg` does.
     ///
     /// ```pipe
     /// range(2) |> map { image: decode_png(plasma(i, 40, 60) |> encode_png, channels: 1, depth: 16) }    # { image: u16[?, ?, 1] }

@@ -8,10 +8,10 @@ const CHANNELS: &[usize] = &[1, 2, 3, 4];
 function! {
     /// Decodes a WebP, lossless or lossy.
     ///
-    /// `channels` is 1 for grey, 2 for grey and alpha, 3 for RGB, 4 for RGBA, as `decode_png` has it.
-    /// Of an animation it is the first frame. Pixels are those of libwebp, of lossy pictures too.
+    /// `channels` is 1 for grayscale, 2 for grayscale and alpha, 3 for RGB, 4 for RGBA, as in `decode_png`. For
+    /// an animation, the first frame is returned. Pixels are those of libwebp, for lossy images too.
     ///
-    /// Faults: as those of `decode_jpeg`.
+    /// Fails as `decode_jpeg` does.
     ///
     /// ```pipe
     /// range(2) |> map { image: decode_webp(plasma(i, 40, 60) |> encode_webp) }    # { image: u8[?, ?, 3] }

@@ -8,13 +8,15 @@ use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 const SIDE_MAX: usize = 65_500;
 
 function! {
-    /// Encodes a picture as a baseline JPEG.
+    /// Encodes an image as a baseline JPEG.
     ///
-    /// The bytes are those that libjpeg-turbo writes: `quality` from 1 to 100 scales the tables of
-    /// the standard's annex K, chroma is subsampled 2 x 2, Huffman tables are the standard's. So
+    /// The bytes are those that libjpeg-turbo writes: `quality` from 1 to 100 scales the quantization tables of
+    /// the standard's annex K, chroma is subsampled 2 x 2, and the Huffman tables are the standard's. So
     /// `encode_jpeg(image, quality) |> decode_jpeg` is torchvision's `JPEG` and TensorFlow's
-    /// `adjust_jpeg_quality`. Pictures have 1 channel or 3; others are a fault, `channels`, a quality
-    /// out of range is one, `quality`, and a side that is not from 1 to 65,500 one, `size`.
+    /// `adjust_jpeg_quality`.
+    ///
+    /// Fails with `channels` if the image has neither 1 nor 3 channels, `quality` if the quality is out of
+    /// range, or `size` if a side is not between 1 and 65,500.
     ///
     /// ```pipe
     /// range(2) |> map { file: encode_jpeg(plasma(i, 40, 60), quality: 80) }    # { file: bytes }

@@ -8,10 +8,10 @@ use ::png::BitDepth;
 const SIDE_MAX: usize = 65_536;
 
 function! {
-    /// Encodes a picture of 8 or 16 bits as a PNG.
+    /// Encodes an image of 8 or 16 bits as a PNG.
     ///
-    /// Pictures are `u8` or `u16` and have 1 channel (grey), 2 (grey and alpha), 3 (RGB) or 4
-    /// (RGBA); others are a fault, `channels`. `decode_png` gives the same pixels again.
+    /// Images are `u8` or `u16`, with 1 channel (grayscale), 2 (grayscale and alpha), 3 (RGB) or 4 (RGBA).
+    /// `decode_png` returns the same pixels. Fails with `channels` for any other number of channels.
     ///
     /// ```pipe
     /// range(2) |> map { file: encode_png(plasma(i, 40, 60)) }    # { file: bytes }

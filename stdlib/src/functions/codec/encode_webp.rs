@@ -8,11 +8,11 @@ use image_webp::{ColorType, WebPEncoder};
 const SIDE_MAX: usize = 16_384;
 
 function! {
-    /// Encodes a picture as a lossless WebP.
+    /// Encodes an image as a lossless WebP.
     ///
-    /// Pictures have 1 channel (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGBA); others are a fault,
-    /// `channels`. A side that is not from 1 to 16,384 is one, `size`. `decode_webp` gives the same
-    /// pixels again.
+    /// Images have 1 channel (grayscale), 2 (grayscale and alpha), 3 (RGB) or 4 (RGBA). `decode_webp` returns
+    /// the same pixels. Fails with `channels` for any other number of channels, or with `size` if a side is not
+    /// between 1 and 16,384.
     ///
     /// ```pipe
     /// range(2) |> map { file: encode_webp(plasma(i, 40, 60)) }    # { file: bytes }

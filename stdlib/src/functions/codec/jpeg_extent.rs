@@ -4,11 +4,10 @@ use super::jpeg::Header;
 use crate::prelude::*;
 
 function! {
-    /// How long axis `axis` of what `decode_jpeg` gives is, without decoding it: 0 is the height, 1 the
-    /// width, 2 the channels.
+    /// Returns one extent of `decode_jpeg(bytes)` without decoding: 0 is the height, 1 the width, 2 the channels.
     ///
-    /// It is `extent(decode_jpeg(bytes), axis)`. Only the header is read; its faults are those of
-    /// `decode_jpeg`. An axis that is none is the fault `axis`.
+    /// Same as `extent(decode_jpeg(bytes), axis)`, but reads only the header. Fails as `decode_jpeg` does, or
+    /// with `axis` if there is no such axis.
     ///
     /// ```pipe
     /// range(2) |> map { width: jpeg_extent(plasma(i, 40, 60) |> encode_jpeg, 1) }    # { width: i64 }

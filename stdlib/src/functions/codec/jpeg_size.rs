@@ -4,10 +4,10 @@ use super::jpeg::Header;
 use crate::prelude::*;
 
 function! {
-    /// Finds height and width of a JPEG, in pixels, without decoding it.
+    /// Returns the height and width of a JPEG in pixels, without decoding it.
     ///
-    /// Sizes are those of `decode_jpeg(bytes)`, so those of the picture as the camera held it. Only
-    /// the header is read; its faults are those of `decode_jpeg`.
+    /// The size is that of `decode_jpeg(bytes)`, so of the image as the camera stored it. Only the header is
+    /// read. Fails as `decode_jpeg` does.
     ///
     /// ```pipe
     /// range(2) |> map { size: jpeg_size(plasma(i, 40, 60) |> encode_jpeg) }    # { size: i64[2] }

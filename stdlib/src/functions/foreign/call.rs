@@ -4,12 +4,12 @@ use crate::prelude::*;
 use plan::{FOREIGN, Foreign};
 
 function! {
-    /// Calls a function that `extern fn` declares: one in Python, which the Python package brings along.
+    /// Calls a function declared with `extern fn`: a Python function, called by the Python package.
     ///
-    /// No program names it: the compiler puts it where such a function is called. It gets each value of
-    /// one record, and what it gives must have the dtype and the extents that its declaration says. It
-    /// is never moved past an operator nor kept from epoch to epoch, unless it is declared `pure` with
-    /// a version: `extern fn f(x: f32) pure -> f32 = "module:f@1"`.
+    /// Programs do not call it by name: the compiler inserts it where such a function is called. The function
+    /// gets the values of one record, and its result must have the declared dtype and extents. The call is
+    /// never moved past an operator, and its result is not cached across epochs, unless the function is
+    /// declared `pure` with a version: `extern fn f(x: f32) pure -> f32 = "module:f@1"`.
     ///
     /// ```pipe
     /// range(4) |> map { y: scaled(f32(i), by: 2) }

@@ -4,11 +4,10 @@ use super::adjust_colors::{adjusting, result};
 use crate::{pixels::colour::Adjustment, prelude::*};
 
 function! {
-    /// Makes a picture lighter or darker: each level is multiplied by `factor`.
+    /// Makes an image lighter or darker by multiplying each level by `factor`.
     ///
-    /// 0 is black, 1 changes nothing.
-    /// It is to the bit what torchvision's `adjust_brightness` makes of a Pillow picture: levels are
-    /// cut off to whole numbers and clipped.
+    /// 0 is black, 1 changes nothing. Bit-identical to torchvision's `adjust_brightness` on Pillow images:
+    /// levels are truncated to integers and clipped.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_brightness(1.5) }    # { image: u8[4, 6, 3] }

@@ -6,10 +6,9 @@ use crate::{pixels::colour::Adjustment, prelude::*};
 function! {
     /// Changes brightness, contrast, saturation and hue by given factors, in a given order.
     ///
-    /// Each row of `steps` says what is changed (0 brightness, 1 contrast, 2 saturation, 3 hue) and
-    /// by which factor, as in `adjust_brightness`, `adjust_contrast`, `adjust_saturation` and
-    /// `adjust_hue`. Factors that change nothing (1, of the hue 0) are passed over. `draw_jitter`
-    /// draws such steps.
+    /// Each row of `steps` is what to change (0 brightness, 1 contrast, 2 saturation, 3 hue) and the factor, as
+    /// in `adjust_brightness`, `adjust_contrast`, `adjust_saturation` and `adjust_hue`. Factors that change
+    /// nothing (1, or 0 for the hue) are skipped. `draw_jitter` draws such steps.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_colors(draw_jitter(0.4, 0.4, 0.4, 0.1)) }    # { image: u8[4, 6, 3] }

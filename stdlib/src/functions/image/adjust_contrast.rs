@@ -4,11 +4,11 @@ use super::adjust_colors::{adjusting, result};
 use crate::{pixels::colour::Adjustment, prelude::*};
 
 function! {
-    /// Moves levels away from the mean grey of the picture, or towards it.
+    /// Moves levels away from the mean gray level of the image, or towards it.
     ///
-    /// 0 is grey all over, 1 changes nothing. The mean is that of Pillow's `convert("L")`, rounded.
-    /// It is to the bit what torchvision's `adjust_contrast` makes of a Pillow picture: levels are
-    /// cut off to whole numbers and clipped.
+    /// 0 is uniform gray, 1 changes nothing. The mean is that of Pillow's `convert("L")`, rounded.
+    /// Bit-identical to torchvision's `adjust_contrast` on Pillow images: levels are truncated to integers and
+    /// clipped.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_contrast(1.5) }    # { image: u8[4, 6, 3] }

@@ -4,12 +4,11 @@ use super::adjust_colors::{adjusting, result};
 use crate::{pixels::colour::Adjustment, prelude::*};
 
 function! {
-    /// Turns all hues by `factor` of the circle of colours.
+    /// Shifts all hues by `factor`, as a fraction of the colour circle.
     ///
-    /// Half a circle, 0.5 or -0.5, gives the complementary colours. It is done on hue, saturation
-    /// and value of 8 bits each, so that even 0 may change a level by rounding; a picture with one
-    /// channel stays as it is. It is to the bit what torchvision's `adjust_hue` makes of a Pillow
-    /// picture.
+    /// 0.5 and -0.5 give the complementary colours. The computation uses 8 bits each for hue, saturation and
+    /// value, so even a factor of 0 may change a level by rounding. An image with one channel is unchanged.
+    /// Bit-identical to torchvision's `adjust_hue` on Pillow images.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_hue(0.1) }    # { image: u8[4, 6, 3] }

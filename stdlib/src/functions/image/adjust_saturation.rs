@@ -4,12 +4,11 @@ use super::adjust_colors::{adjusting, result};
 use crate::{pixels::colour::Adjustment, prelude::*};
 
 function! {
-    /// Moves colours away from their own grey, or towards it.
+    /// Moves colours away from their gray level, or towards it.
     ///
-    /// 0 is a grey picture, 1 changes nothing. The grey is that of Pillow's `convert("L")`; a
-    /// picture with one channel stays as it is. It is to the bit what torchvision's
-    /// `adjust_saturation` makes of a Pillow picture: levels are cut off to whole numbers and
-    /// clipped.
+    /// 0 is a grayscale image, 1 changes nothing. The gray level is that of Pillow's `convert("L")`; an image
+    /// with one channel is unchanged. Bit-identical to torchvision's `adjust_saturation` on Pillow images:
+    /// levels are truncated to integers and clipped.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_saturation(1.5) }    # { image: u8[4, 6, 3] }

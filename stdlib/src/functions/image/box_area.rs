@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// The share of a picture that `box` covers, from 0 to 1.
+    /// Returns the fraction of an image that `box` covers, from 0 to 1.
     ///
-    /// `box` is row, column, height and width, and lies within the picture, as from `random_box`;
-    /// the rows and columns are the last two axes of `like`.
+    /// `box` is row, column, height and width, inside the image, as from `random_box`. Rows and columns are the
+    /// last two axes of `like`.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first } |> map { covered: box_area(random_box(image.shape, 0.25), like: image) }    # { covered: f32 }

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// Says of each pixel whether it lies within `box`.
+    /// Returns a mask that is true for the pixels inside `box`.
     ///
-    /// `box` is row, column, height and width, as from `random_box`; the rows and columns are the
-    /// last two axes of `like`. What of the box lies outside is passed over.
+    /// `box` is row, column, height and width, as from `random_box`. Rows and columns are the last two axes of
+    /// `like`. Parts of the box outside the image are ignored.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first } |> map { inside: box_mask(random_box(image.shape, 0.25), like: image) }    # { inside: bool[4, 6] }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Makes the channels of a picture its first axis, as PyTorch wants it.
+    /// Moves the channels of an image to the first axis (HWC to CHW), as PyTorch expects.
     ///
-    /// Nothing is copied: what reads the picture next reads it in the other order.
+    /// Nothing is copied: only the order of the axes changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first }    # { image: u8[3, 4, 6] }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Makes the channels of a picture its last axis, as it comes from a decoder.
+    /// Moves the channels of an image to the last axis (CHW to HWC), as decoders return them.
     ///
-    /// Nothing is copied: what reads the picture next reads it in the other order.
+    /// Nothing is copied: only the order of the axes changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first |> channels_last }    # { image: u8[4, 6, 3] }

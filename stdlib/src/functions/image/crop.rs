@@ -4,13 +4,13 @@ use super::extents::picture;
 use crate::prelude::*;
 
 function! {
-    /// Takes the part of a picture that begins at row `y` and column `x`.
+    /// Crops an image to `height` x `width` pixels, from row `y` and column `x`.
     ///
-    /// `draw_resized_crop` draws such a part, the same for a picture and its mask: `crop(image, part[0],
-    /// part[1], part[2], part[3])`.
+    /// To crop an image and its mask alike, draw the part once with `draw_resized_crop`, and use
+    /// `crop(image, part[0], part[1], part[2], part[3])` for both.
     ///
-    /// Nothing is copied. A part that does not lie within the picture is a fault, `crop-outside`;
-    /// `pad` makes room first.
+    /// Nothing is copied. Fails with `crop-outside` if the part does not fit into the image; `pad` enlarges an
+    /// image.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> crop(8, 16, height: 20, width: 24) }    # { image: u8[20, 24, 3] }

@@ -4,10 +4,10 @@ use super::short_size::side;
 use crate::prelude::*;
 
 function! {
-    /// Draws the row and the column where a part of a picture of this shape begins.
+    /// Draws the top-left corner, row and column, of a random crop of an image of this shape.
     ///
-    /// Every place where the part fits is as likely as any other (torchvision's `RandomCrop`). If it
-    /// fits nowhere, they are 0, and `crop` will fail. `random_crop` crops so.
+    /// All positions at which the crop fits are equally likely (torchvision's `RandomCrop`). If it does not fit
+    /// at all, both are 0, and `crop` fails. `random_crop` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { place: draw_crop(plasma(i, 40, 60).shape, 32, 32) }    # { place: i64[2] }

@@ -3,12 +3,12 @@
 use crate::prelude::*;
 
 function! {
-    /// Draws by how much, and in which order, brightness, contrast, saturation and hue are changed.
+    /// Draws factors for brightness, contrast, saturation and hue, and the order to apply them in.
     ///
-    /// The factors of the first three lie evenly in `1 - x ..= 1 + x`, and not below 0, the hue's in
-    /// `-x ..= x`; the order is any of the 24 (torchvision's `ColorJitter`). What is 0 is left out.
-    /// Each row of the result is a number, from 0 for the brightness to 3 for the hue, and a factor,
-    /// as `adjust_colors` takes them. `color_jitter` changes colours so.
+    /// The first three factors are uniform in `1 - x ..= 1 + x`, at least 0, the hue's in `-x ..= x`; the order
+    /// is any of the 24 (torchvision's `ColorJitter`). An argument of 0 leaves that property unchanged. Each
+    /// row of the result is a number, from 0 for the brightness to 3 for the hue, and a factor, as
+    /// `adjust_colors` expects. `color_jitter` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { steps: draw_jitter(0.4, 0.4, 0.4, 0.1) }    # { steps: f64[4, 2] }

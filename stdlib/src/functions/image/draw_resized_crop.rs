@@ -5,13 +5,12 @@ use crate::prelude::*;
 use runtime::Philox;
 
 function! {
-    /// Draws a part of a picture of this shape: row, column, height and width.
+    /// Draws a random part of an image of this shape: row, column, height and width.
     ///
-    /// It is torchvision's `RandomResizedCrop` (Szegedy et al., "Going deeper with convolutions",
-    /// CVPR 2015): a share of the area evenly from `area`, a proportion of width to height from
-    /// `aspect`, evenly in its logarithm, and a place evenly among those where that fits. After ten
-    /// parts that do not fit it is the middle one, as large as the proportion allows.
-    /// `random_resized_crop` crops so.
+    /// This is torchvision's `RandomResizedCrop` (Szegedy et al., "Going deeper with convolutions", CVPR 2015):
+    /// the fraction of the area is uniform in `area`, the aspect ratio (width to height) log-uniform in
+    /// `aspect`, and the position uniform among those where the part fits. After ten parts that do not fit, it
+    /// returns the central one, as large as the aspect ratio allows. `random_resized_crop` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { part: draw_resized_crop(plasma(i, 40, 60).shape, 0.08..1.0, 3/4..4/3) }    # { part: i64[4] }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Mirrors a picture left to right.
+    /// Flips an image horizontally.
     ///
-    /// Nothing is copied: what reads the picture next reads it the other way round.
+    /// Nothing is copied: only the order in which the image is read changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: flip_x(plasma(i, 4, 6)) }    # { image: u8[4, 6, 3] }

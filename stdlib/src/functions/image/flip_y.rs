@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Mirrors a picture upside down.
+    /// Flips an image vertically.
     ///
-    /// Nothing is copied: what reads the picture next reads it the other way round.
+    /// Nothing is copied: only the order in which the image is read changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: flip_y(plasma(i, 4, 6)) }    # { image: u8[4, 6, 3] }

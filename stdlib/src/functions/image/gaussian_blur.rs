@@ -8,15 +8,14 @@ use crate::{
 use std::cell::RefCell;
 
 function! {
-    /// Blurs a picture with a Gaussian kernel of `kernel_size` x `kernel_size` pixels.
+    /// Blurs an image with a Gaussian kernel of `kernel_size` x `kernel_size` pixels.
     ///
-    /// The picture is mirrored at its border. It is torchvision's `gaussian_blur`, within 1 level
-    /// of it for `u8` and within 1e-6 for `f32` pictures in 0..1: weights and sums are `f32`,
-    /// columns before rows, `u8` levels rounded at the end, halves to even. Without `sigma`, the
-    /// standard deviation in pixels, it is `0.15 kernel_size + 0.35`.
+    /// `sigma` is the standard deviation in pixels, by default `0.15 kernel_size + 0.35`. The border is
+    /// mirrored. Results are those of torchvision's `gaussian_blur`, within 1 level for `u8` and within 1e-6
+    /// for `f32` images in 0..1: weights and sums are `f32`, columns come before rows, and `u8` levels are
+    /// rounded at the end, half to even.
     ///
-    /// A size that is not odd, or not from 1 to 1023, is a fault, `size`, and so is a `sigma` that
-    /// is not greater than 0.
+    /// Fails with `size` if the size is even or not between 1 and 1,023, or if `sigma` is not positive.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> gaussian_blur(5, sigma: 1.2) }    # { image: u8[40, 60, 3] }

@@ -8,12 +8,11 @@ use crate::{
 use std::cell::RefCell;
 
 function! {
-    /// Makes a picture grey, in one channel or in three equal ones.
+    /// Converts an image to grayscale, with one channel or three equal ones.
     ///
-    /// Of `u8` pictures it is the luma of ITU-R 601-2, to the bit what Pillow's `convert("L")` and
-    /// torchvision's `to_grayscale` of Pillow pictures give; of `f32` pictures
-    /// `0.2989 r + 0.587 g + 0.114 b`, as torchvision computes it on tensors. A picture with one
-    /// channel keeps its levels.
+    /// `u8` images use the luma of ITU-R 601-2, bit-identical to Pillow's `convert("L")` and torchvision's
+    /// `to_grayscale` on Pillow images; `f32` images use `0.2989 r + 0.587 g + 0.114 b`, as torchvision does on
+    /// tensors. An image with one channel keeps its levels.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> grayscale(channels: 3) }    # { image: u8[4, 6, 3] }

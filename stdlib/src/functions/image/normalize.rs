@@ -3,17 +3,17 @@
 use crate::{pixels::normalize, prelude::*};
 
 function! {
-    /// Subtracts the mean of each channel, and divides by its standard deviation.
+    /// Subtracts the mean of each channel and divides by its standard deviation.
     ///
-    /// `mean` and `std` are numbers for all channels or lists with one for each. Levels of `u8`
-    /// pictures are divided by 255 first, of `u16` pictures by 65,535, so that `mean` and `std`
-    /// lie in 0..1; where one of them is greater than 1, all are taken to be in grey levels, and
-    /// nothing is divided (`mean: [103.5, 116.3, 123.7], std: 1`).
+    /// `mean` and `std` are numbers for all channels, or lists with one number per channel. Levels of `u8`
+    /// images are divided by 255 first, of `u16` images by 65,535, so `mean` and `std` are in 0..1. If any of
+    /// them is greater than 1, all are taken as levels, and nothing is divided
+    /// (`mean: [103.5, 116.3, 123.7], std: 1`).
     ///
-    /// The result is `x * scale + bias` in `f32`, rounded twice; `scale` (1 / (255 std)) and
-    /// `bias` (-mean / std) are computed in `f64` and rounded once. It is within 1e-6 of
-    /// torchvision's `normalize(to_dtype(x, scale=True))` for the means and deviations of
-    /// ImageNet. `axis` is the axis of the channels.
+    /// The result is `x * scale + bias` in `f32`, rounded twice; `scale` (1 / (255 std)) and `bias` (-mean /
+    /// std) are computed in `f64` and rounded once. It is within 1e-6 of torchvision's
+    /// `normalize(to_dtype(x, scale=True))` for the means and standard deviations of ImageNet. `axis` is the
+    /// axis of the channels.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> normalize(mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]) }    # { image: f32[4, 6, 3] }

@@ -9,16 +9,15 @@ use runtime::far;
 use std::cell::RefCell;
 
 function! {
-    /// Puts a border around a picture.
+    /// Adds a border around an image.
     ///
-    /// `pad(image, 4)` puts 4 pixels on all sides; `y` counts those above and below, `x` those left
-    /// and right, and each side can be said by itself. `mode` says what the border shows:
-    /// `constant` the level `value`, `edge` the outermost pixels again and again, `reflect` the
-    /// picture mirrored at them. This is torchvision's `pad` with `padding_mode` `constant`, `edge`
-    /// and `reflect`, of any width (NumPy's `pad`).
+    /// `pad(image, 4)` adds 4 pixels on all sides. `y` is the number of pixels above and below, `x` left and
+    /// right, and each side can be set separately. `mode` is what the border contains: `constant` the level
+    /// `value`, `edge` the outermost pixels repeated, `reflect` the image mirrored. This is torchvision's `pad`
+    /// with `padding_mode` `constant`, `edge` and `reflect`, for any width (NumPy's `pad`).
     ///
-    /// Widths that are not from 0 to 65,536 are a fault, `size`; a picture without pixels that is
-    /// to be continued is the fault `image-empty`.
+    /// Fails with `size` if a width is not between 0 and 65,536, or with `image-empty` if `edge` or `reflect`
+    /// gets an image without pixels.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> pad(2, bottom: 5, mode: edge) }    # { image: u8[11, 10, 3] }

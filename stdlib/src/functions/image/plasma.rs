@@ -4,11 +4,11 @@ use super::SIDE_MAX;
 use crate::prelude::*;
 
 function! {
-    /// Makes a smooth colour picture from a number, the same on every machine.
+    /// Generates a smooth colour image from a seed, the same on every machine.
     ///
-    /// Value noise: random levels on four grids, 32, 16, 8 and 4 pixels wide, interpolated and
-    /// summed, the coarse ones weighing most. It needs no file, so it serves examples and tests.
-    /// A side that is not from 1 to 65,536 is a fault, `size`.
+    /// Value noise: random levels on four grids, 32, 16, 8 and 4 pixels wide, interpolated and summed, with the
+    /// most weight on the coarse ones. It needs no file, which makes it useful for examples and tests. Fails
+    /// with `size` if a side is not between 1 and 65,536.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) }    # { image: u8[4, 6, 3] }

@@ -11,28 +11,27 @@ use crate::{
 use plan::Resampled;
 
 function! {
-    /// Resizes a picture to `height` x `width` pixels.
+    /// Resizes an image to `height` x `width` pixels.
     ///
-    /// `method` is `nearest`, `bilinear`, `bicubic` or `area`. Unless `antialias: false` is said,
-    /// all pixels count where the picture shrinks. `like` says whose conventions hold:
+    /// `method` is `nearest`, `bilinear`, `bicubic` or `area`. Downscaling is antialiased, so all pixels count,
+    /// unless `antialias: false` is given. `like` selects the library whose results are reproduced:
     ///
-    /// - `pillow`: `u8` pictures come out of `bilinear`, `bicubic` and `area` as from Pillow's
-    ///   `Image.resize` with `BILINEAR`, `BICUBIC` and `BOX`, to the bit: two passes, columns first,
-    ///   with weights of 22 bits, rounded to 8 bits in between. (Pillow 13 does the rows first where
-    ///   it finds that cheaper; then it is within 1 level.) torchvision's tensors come out within 2
-    ///   levels of it, and with `antialias: false` of torchvision's `antialias=False`, whose cubic
-    ///   kernel is another one.
-    /// - `opencv`: within 1 level of `cv2.resize` with `INTER_NEAREST`, `INTER_LINEAR`,
-    ///   `INTER_CUBIC` and `INTER_AREA`. OpenCV knows no antialiasing, so that `antialias`
-    ///   changes nothing; where it shrinks, `area` is what it recommends.
-    /// - `tf`: within 1 level of `tf.image.resize`, rounded, with the `antialias` that is said.
-    ///   Its own default is `antialias: false`.
+    /// - `pillow`: for `u8` images, `bilinear`, `bicubic` and `area` are bit-identical to Pillow's
+    ///   `Image.resize` with `BILINEAR`, `BICUBIC` and `BOX`: two passes, columns first, with weights of 22
+    ///   bits, rounded to 8 bits in between. (Pillow 13 processes rows first if that is cheaper; then the
+    ///   result is within 1 level.) torchvision's tensors are within 2 levels, also with `antialias: false` and
+    ///   torchvision's `antialias=False`, whose cubic kernel differs.
+    /// - `opencv`: within 1 level of `cv2.resize` with `INTER_NEAREST`, `INTER_LINEAR`, `INTER_CUBIC` and
+    ///   `INTER_AREA`. OpenCV has no antialiasing, so `antialias` has no effect; for downscaling, it recommends
+    ///   `area`.
+    /// - `tf`: within 1 level of `tf.image.resize`, rounded, with the same `antialias`. TensorFlow's own
+    ///   default is `antialias=False`.
     ///
-    /// `u16` and `f32` pictures are computed in `f64` and not clipped (`f32`). `nearest` takes any
-    /// dtype, and so masks too; `nearest` and `area` are the same with and without `antialias`.
+    /// `u16` and `f32` images are computed in `f64`, and `f32` is not clipped. `nearest` supports any dtype, so
+    /// masks too; `nearest` and `area` do not depend on `antialias`.
     ///
-    /// A side that is not from 1 to 65,536 is a fault, `size`; a picture without pixels is the
-    /// fault `image-empty`.
+    /// Fails with `size` if a side is not between 1 and 65,536, or with `image-empty` if the image has no
+    /// pixels.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> resize(20, 30) }    # { image: u8[20, 30, 3] }

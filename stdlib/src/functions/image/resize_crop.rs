@@ -9,12 +9,11 @@ use crate::{pixels::resample::Source, prelude::*};
 use std::ops::Range;
 
 function! {
-    /// Makes the part of a resized picture that begins at row `y` and column `x`.
+    /// Computes only the part of a resized image that begins at row `y` and column `x`.
     ///
-    /// It gives `resize(image, height, width, method, antialias, like) |> crop(y, x, rows, columns)`
-    /// to the bit, and takes less time: no more pixels are made than the part has, and no more of
-    /// the picture's are read than they need. Faults are those of both: `size`, `image-empty`,
-    /// `crop-outside`.
+    /// Bit-identical to `resize(image, height, width, method, antialias, like) |> crop(y, x, rows, columns)`,
+    /// but faster: only the pixels of the part are computed, and only the pixels that they depend on are read.
+    /// Fails as both do: `size`, `image-empty`, `crop-outside`.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> resize_crop(20, 30, 2, 4, rows: 10, columns: 12) }    # { image: u8[10, 12, 3] }

@@ -4,13 +4,12 @@ use super::{SIDE_MAX, resize, resize_crop};
 use crate::prelude::*;
 
 function! {
-    /// Which part of a picture of `h` x `w` pixels a part of the resized one is made of: row, column,
-    /// rows, columns.
+    /// Returns which part of an image of `h` x `w` pixels a part of the resized image depends on.
     ///
-    /// The picture is resized to `height` x `width`, and of that the part that begins at row `y` and
-    /// column `x` is wanted, as by `resize_crop`. `crop` takes what is needed, and `resize_within`
-    /// makes the part of it. Faults are those of `resize_crop`: `size`, `image-empty`,
-    /// `crop-outside`.
+    /// The result is row, column, rows and columns. The image is resized to `height` x `width`, and the part of
+    /// it that begins at row `y` and column `x` is needed, as in `resize_crop`. `crop` takes the part of the
+    /// image, and `resize_within` computes the result from it. Fails as `resize_crop` does: `size`,
+    /// `image-empty`, `crop-outside`.
     ///
     /// ```pipe
     /// range(2) |> map { span: resize_span(40, 60, 20, 30, 2, 4, rows: 10, columns: 12) }    # { span: i64[4] }

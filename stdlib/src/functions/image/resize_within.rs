@@ -8,12 +8,12 @@ use super::{
 use crate::{pixels::resample::Source, prelude::*};
 
 function! {
-    /// Makes a part of a resized picture, where of the picture only a part is there.
+    /// Computes a part of a resized image from a part of the image.
     ///
-    /// The picture has `h` x `w` pixels; those that are there begin at its row `top` and column
-    /// `left`. It gives what `resize_crop` gives of the whole picture, to the bit, if what
-    /// `resize_span` names is there. Faults: `size`, `image-empty`, `crop-outside`, where the part
-    /// does not lie within the resized picture, or pixels are not there that it is made of.
+    /// The whole image has `h` x `w` pixels; `image` is the part of it that begins at row `top` and column
+    /// `left`. The result is bit-identical to `resize_crop` of the whole image if `image` contains the part
+    /// that `resize_span` returns. Fails with `size`, `image-empty`, or `crop-outside` if the part does not fit
+    /// into the resized image or needs pixels that are missing.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> crop(3, 7, 23, 26) |> resize_within(40, 60, 3, 7, 20, 30, 2, 4, rows: 10, columns: 12) }    # { image: u8[10, 12, 3] }

@@ -3,11 +3,11 @@
 use crate::prelude::*;
 
 function! {
-    /// Height and width of a picture of this shape, when its short side has become `size`.
+    /// Returns the height and width of an image of this shape after its short side is resized to `size`.
     ///
-    /// The long side keeps its proportion, rounded down. Where it would be longer than `most`, it
-    /// becomes `most`, and the short side less than `size`. This is what torchvision's
-    /// `Resize(size, max_size=most)` does; `resize_short` resizes so.
+    /// Keeps the aspect ratio, and rounds the long side down. If the long side would be longer than `most`, it
+    /// is `most`, and the short side is less than `size`. This is torchvision's `Resize(size, max_size=most)`;
+    /// `resize_short` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { sides: short_size(plasma(i, 40, 60).shape, 20) }    # { sides: i64[2] }

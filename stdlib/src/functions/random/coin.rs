@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// True with probability `p`, else false.
+    /// Returns true with probability `p`, otherwise false.
     ///
-    /// At 0 and below it is never true, from 1 on always. A call is a new draw, a name is one:
-    /// `{ flip: coin() } |> map …` uses the same throughout.
+    /// Always false for 0 and below, always true for 1 and above. Each call is a new draw; a name is a single
+    /// draw: `{ flip: coin() } |> map …` uses the same value everywhere.
     ///
     /// ```pipe
     /// range(2) |> map { heads: coin(0.5) }    # { heads: bool }

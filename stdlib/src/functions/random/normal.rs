@@ -3,9 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// A number of the normal distribution of this mean and standard deviation, as `f32`.
+    /// Draws a number from the normal distribution, as `f32`.
     ///
-    /// By Box and Muller (1958), reckoned in `f64` and rounded once.
+    /// By the method of Box and Muller (1958), computed in `f64` and rounded once. `random_normal` draws a
+    /// tensor.
     ///
     /// ```pipe
     /// range(2) |> map { x: normal(0.0, 0.1) }    # { x: f32 }
@@ -32,7 +33,7 @@ mod tests {
         let trial = Trial::of(&ENTRY).arg(Arg::Float(10.0)).arg(Arg::Float(2.0));
         let found: Vec<f64> = sample::<f32>(&trial, 20_000).into_iter().map(f64::from).collect();
         check_moments(&found, (10.0, 4.0), 1.42);
-        // Within one standard deviation: 68.27 %; within two: 95.45 %.
+        // Within one standard deviation: 68.27%; within two: 95.45%.
         let within = |k: f64| found.iter().filter(|it| (**it - 10.0).abs() < 2.0 * k).count();
         assert!((13_300..14_000).contains(&within(1.0)), "{}", within(1.0));
         assert!((18_930..19_250).contains(&within(2.0)), "{}", within(2.0));

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// The whole numbers from 0 up to, and without, `n`, in an order drawn evenly from all.
+    /// Returns the integers from 0 to `n - 1` in random order.
     ///
-    /// By Fisher and Yates, from the end (Knuth, TAOCP 2, 3.4.2 P). `x[permutation(len(x))]` is `x`
-    /// in that order. An `n` of the record that is below 0 is the fault `size`.
+    /// All orders are equally likely (Fisher-Yates shuffle, from the end; Knuth, TAOCP 2, 3.4.2 P).
+    /// `x[permutation(len(x))]` shuffles `x`. Fails with `size` if an `n` of the record is negative.
     ///
     /// ```pipe
     /// range(2) |> map { order: permutation(5) }    # { order: i64[5] }

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// A whole number from 0 up to, and without, `n`, each as often.
+    /// Draws an integer from 0 to `n - 1`, all equally likely.
     ///
-    /// `n` is known before the run, and at least 1. `one_of([a, b, c])` draws it, and computes what
-    /// was drawn alone.
+    /// `n` is known at compile time, and at least 1. `one_of([a, b, c])` draws it, and computes only the value
+    /// that was drawn.
     ///
     /// ```pipe
     /// range(2) |> map { k: random_index(7) }    # { k: i64 }

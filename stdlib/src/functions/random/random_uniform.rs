@@ -4,11 +4,11 @@ use super::arrays::{result, room};
 use crate::prelude::*;
 
 function! {
-    /// A tensor of independent draws from `low` to `high`, evenly, as `f32`.
+    /// Returns a tensor of independent draws from the uniform distribution from `low` to `high`, as `f32`.
     ///
-    /// Extents are numbers, or integers of the record, as in `random_uniform([len(ids)]) < 0.15`; a negative one is the
-    /// fault `size`. Each element has one draw of 32 bits, of which the upper 24, as many as an `f32` has, decide; it is
-    /// computed in `f64` and rounded once. `uniform` draws a single number.
+    /// Extents are numbers, or integers of the record, as in `random_uniform([len(ids)]) < 0.15`. Each element
+    /// uses the upper 24 bits, the precision of `f32`, of one draw of 32 bits, and is computed in `f64` and
+    /// rounded once. Fails with `size` if an extent is negative. `uniform` draws a single number.
     ///
     /// ```pipe
     /// range(2) |> map { noise: random_uniform([2, 3], high: 0.1) }    # { noise: f32[2, 3] }

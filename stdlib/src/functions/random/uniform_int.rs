@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// A whole number from `low` to `high`, both among them, each as often.
+    /// Draws an integer from `low` to `high`, both inclusive, all equally likely.
     ///
-    /// Where `high` is below `low`, they change places.
+    /// If `high` is below `low`, they are swapped.
     ///
     /// ```pipe
     /// range(2) |> map { dice: uniform_int(1, 6) }    # { dice: i64 }

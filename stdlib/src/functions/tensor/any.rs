@@ -4,9 +4,9 @@ use super::reduce::{Fold, kernel, reduced};
 use crate::prelude::*;
 
 function! {
-    /// Whether one element is true; with `axis`, of each row along that axis, which goes.
+    /// Returns true if any element, or any along `axis`, is true.
     ///
-    /// An axis below 0 counts from the last. Of no elements it is `false`.
+    /// `axis` is removed from the result; a negative one counts from the last. It is `false` for no elements.
     ///
     /// ```pipe
     /// range(2) |> map { x: any(plasma(i, 4, 6) > 9, axis: 2) }    # { x: bool[4, 6] }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// The whole numbers from 0 up to, and without, `n`, as `i64`.
+    /// Returns the integers from 0 to `n - 1`, as `i64`.
     ///
-    /// An `n` of the record that is below 0 is the fault `size`.
+    /// Fails with `size` if an `n` of the record is negative.
     ///
     /// ```pipe
     /// range(2) |> map { x: arange(5) }    # { x: i64[5] }

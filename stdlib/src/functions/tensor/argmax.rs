@@ -5,10 +5,11 @@ use super::numbers::by_dtype;
 use crate::prelude::*;
 
 function! {
-    /// Where the largest element is; with `axis`, in each row along that axis, which goes.
+    /// Returns the index of the largest element of all, or of those along `axis`.
     ///
-    /// Of equal ones the first, of all elements in C order. An axis below 0 counts from the
-    /// last. A NaN counts as the largest, as in NumPy. Of no elements it is the fault `empty`.
+    /// If several are equal, it is the index of the first, in C order. `axis` is removed from the result; a
+    /// negative one counts from the last. NaN counts as the largest, as in NumPy. Fails with `empty` if there
+    /// are no elements.
     ///
     /// ```pipe
     /// range(2) |> map { at: argmax(plasma(i, 4, 6), axis: 2) }    # { at: i64[4, 6] }

@@ -22,9 +22,9 @@ macro_rules! arithmetic {
 }
 
 arithmetic! {
-    /// How far a number is from 0.
+    /// Returns the absolute value of a number.
     ///
-    /// Keeps the dtype. Of the smallest signed integer it is that integer, as in NumPy.
+    /// Keeps the dtype. The smallest signed integer stays as it is, as in NumPy.
     ///
     /// ```pipe
     /// range(2) |> map { x: abs(f32(i) - 1.0) }    # { x: f32 }
@@ -33,7 +33,7 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The square root, of floats; of what is below 0 it is NaN.
+    /// Returns the square root of a float; NaN for negative numbers.
     ///
     /// Correctly rounded (IEEE 754).
     ///
@@ -44,9 +44,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// e to the power of a float.
+    /// Returns e to the power of a float.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: exp(f32(i)) }    # { x: f32 }
@@ -55,9 +55,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The natural logarithm of a float; of 0 it is minus infinity, below that NaN.
+    /// Returns the natural logarithm of a float; minus infinity for 0, NaN for negative numbers.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: log(f32(i) + 1.0) }    # { x: f32 }
@@ -66,9 +66,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The sine of an angle in radians, a float.
+    /// Returns the sine of an angle in radians, a float.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: sin(f32(i)) }    # { x: f32 }
@@ -77,9 +77,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The cosine of an angle in radians, a float.
+    /// Returns the cosine of an angle in radians, a float.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: cos(f32(i)) }    # { x: f32 }
@@ -88,9 +88,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The hyperbolic tangent of a float.
+    /// Returns the hyperbolic tangent of a float.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: tanh(f32(i)) }    # { x: f32 }
@@ -99,9 +99,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The largest whole number that is not above `x`.
+    /// Rounds down to an integer.
     ///
-    /// Keeps the dtype: `i64(floor(x))` is an integer.
+    /// Keeps the dtype; for an integer, use `i64(floor(x))`.
     ///
     /// ```pipe
     /// range(2) |> map { x: floor(f32(i) * 0.5) }    # { x: f32 }
@@ -110,9 +110,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The smallest whole number that is not below `x`.
+    /// Rounds up to an integer.
     ///
-    /// Keeps the dtype: `i64(ceil(x))` is an integer.
+    /// Keeps the dtype; for an integer, use `i64(ceil(x))`.
     ///
     /// ```pipe
     /// range(2) |> map { x: ceil(f32(i) * 0.5) }    # { x: f32 }
@@ -121,9 +121,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The nearest whole number, halves to the even one.
+    /// Rounds to the nearest integer, half to even.
     ///
-    /// Keeps the dtype: `i64(round(x))` is an integer. As in NumPy and Python, `round(2.5)` is 2.
+    /// Keeps the dtype; for an integer, use `i64(round(x))`. As in NumPy and Python, `round(2.5)` is 2.
     ///
     /// ```pipe
     /// range(2) |> map { x: round(f32(i) * 0.5) }    # { x: f32 }
@@ -132,9 +132,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The smaller of two numbers, element by element.
+    /// Returns the smaller of two numbers, element by element.
     ///
-    /// Extents broadcast as in NumPy. The smallest element of one tensor is `minimum(x)`.
+    /// Extents broadcast as in NumPy. For the smallest element of a tensor, use `minimum(x)`.
     ///
     /// ```pipe
     /// range(4) |> map { x: min(i, 2) }    # { x: i64 }
@@ -143,9 +143,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// The larger of two numbers, element by element.
+    /// Returns the larger of two numbers, element by element.
     ///
-    /// Extents broadcast as in NumPy. The largest element of one tensor is `maximum(x)`.
+    /// Extents broadcast as in NumPy. For the largest element of a tensor, use `maximum(x)`.
     ///
     /// ```pipe
     /// range(4) |> map { x: max(i, 2) }    # { x: i64 }
@@ -154,9 +154,9 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// `x` to the power of `exponent`: `x ** exponent`.
+    /// Returns `x` to the power of `exponent`; same as `x ** exponent`.
     ///
-    /// The same bits on every machine: the system's mathematics library is not asked.
+    /// The result has the same bits on every machine: the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: pow(f32(i), 2.0) }    # { x: f32 }

@@ -8,11 +8,11 @@ use runtime::{
 use std::time::Duration;
 
 function! {
-    /// The value as it is, after `time` seconds of one core's work and after reading `bytes` from a
-    /// storage that is not there: a step of a known cost, for trying out plans and machines.
+    /// Returns the value unchanged after `time` seconds of work on one core and a simulated read of `bytes`.
     ///
-    /// With `run --virtual-cores` it sleeps instead of computing; what it reads counts as read, and
-    /// is held back by `run --virtual-disk`. Where it is `alone`, one thread does it at a time.
+    /// A step of known cost, to try out plans and machines. With `run --virtual-cores`, it sleeps instead of
+    /// computing; `bytes` count as read, and `run --virtual-disk` limits their rate. With `alone: true`, only
+    /// one thread at a time runs it.
     ///
     /// ```pipe
     /// range(4) |> map { i: busy(i, time: 0.0001) }    # { i: i64 }

@@ -19,9 +19,9 @@ macro_rules! cast {
 }
 
 cast! {
-    /// Whether a number is not 0.
+    /// Returns true if a number is not 0.
     ///
-    /// Of a NaN it is `true`, as in NumPy.
+    /// NaN is `true`, as in NumPy.
     ///
     /// ```pipe
     /// range(2) |> map { x: bool(i) }    # { x: bool }
@@ -30,9 +30,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from 0 to 255.
+    /// Converts a number to an integer from 0 to 255.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: u8(i) }    # { x: u8 }
@@ -41,9 +41,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from 0 to 65,535.
+    /// Converts a number to an integer from 0 to 65,535.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: u16(i) }    # { x: u16 }
@@ -52,9 +52,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an unsigned integer of 32 bits.
+    /// Converts a number to an unsigned 32-bit integer.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: u32(i) }    # { x: u32 }
@@ -63,9 +63,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an unsigned integer of 64 bits.
+    /// Converts a number to an unsigned 64-bit integer.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: u64(i) }    # { x: u64 }
@@ -74,9 +74,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from -128 to 127.
+    /// Converts a number to an integer from -128 to 127.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: i8(i) }    # { x: i8 }
@@ -85,9 +85,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer from -32,768 to 32,767.
+    /// Converts a number to an integer from -32,768 to 32,767.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: i16(i) }    # { x: i16 }
@@ -96,9 +96,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer of 32 bits.
+    /// Converts a number to a 32-bit integer.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: i32(i) }    # { x: i32 }
@@ -107,9 +107,9 @@ cast! {
 }
 
 cast! {
-    /// The number as an integer of 64 bits.
+    /// Converts a number to a 64-bit integer.
     ///
-    /// Floats go towards 0; what is out of range goes to the nearest end of it, NaN to 0.
+    /// Floats are truncated towards 0; values out of range are clamped, and NaN becomes 0.
     ///
     /// ```pipe
     /// range(2) |> map { x: i64(i) }    # { x: i64 }
@@ -118,9 +118,9 @@ cast! {
 }
 
 cast! {
-    /// The number as a float of 16 bits (IEEE 754).
+    /// Converts a number to a 16-bit float (IEEE 754).
     ///
-    /// Rounded to the nearest, halves to the even one; `false` is 0 and `true` is 1.
+    /// Rounded to the nearest, half to even; `false` is 0 and `true` is 1.
     ///
     /// ```pipe
     /// range(2) |> map { x: f16(i) }    # { x: f16 }
@@ -129,9 +129,9 @@ cast! {
 }
 
 cast! {
-    /// The number as a float of 16 bits with the range of `f32` (bfloat16).
+    /// Converts a number to a 16-bit float with the range of `f32` (bfloat16).
     ///
-    /// Rounded to the nearest, halves to the even one; `false` is 0 and `true` is 1.
+    /// Rounded to the nearest, half to even; `false` is 0 and `true` is 1.
     ///
     /// ```pipe
     /// range(2) |> map { x: bf16(i) }    # { x: bf16 }
@@ -140,9 +140,9 @@ cast! {
 }
 
 cast! {
-    /// The number as a float of 32 bits.
+    /// Converts a number to a 32-bit float.
     ///
-    /// Rounded to the nearest, halves to the even one; `false` is 0 and `true` is 1.
+    /// Rounded to the nearest, half to even; `false` is 0 and `true` is 1.
     ///
     /// ```pipe
     /// range(2) |> map { x: f32(i) }    # { x: f32 }
@@ -151,9 +151,9 @@ cast! {
 }
 
 cast! {
-    /// The number as a float of 64 bits.
+    /// Converts a number to a 64-bit float.
     ///
-    /// Rounded to the nearest, halves to the even one; `false` is 0 and `true` is 1.
+    /// Rounded to the nearest, half to even; `false` is 0 and `true` is 1.
     ///
     /// ```pipe
     /// range(2) |> map { x: f64(i) }    # { x: f64 }

@@ -5,11 +5,11 @@ use super::shapes::{axis_at, axis_of};
 use crate::prelude::*;
 
 function! {
-    /// Values of the same dtype one after the other, along axis `axis`.
+    /// Concatenates values of the same dtype along axis `axis`.
     ///
-    /// Their other extents are alike. An axis below 0 counts from the last. Extents that do not
-    /// fit are a mistake where they are known before the run, and the fault `extents` of a record
-    /// else. Texts are joined by `+`.
+    /// Their other extents must be equal. A negative axis counts from the last. If extents do not match, this
+    /// is an error at compile time if they are known then; otherwise the record fails with `extents`. Strings
+    /// are concatenated with `+`.
     ///
     /// ```pipe
     /// range(2) |> map { x: concat([plasma(i, 4, 6), plasma(i, 2, 6)]) }    # { x: u8[6, 6, 3] }

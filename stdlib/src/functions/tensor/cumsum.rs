@@ -6,11 +6,11 @@ use super::shapes::{axis_at, axis_of, numbers_of};
 use crate::prelude::*;
 
 function! {
-    /// The running sum along an axis; without `axis`, of all elements in C order, as one axis.
+    /// Returns the cumulative sum along an axis, or of all elements in C order without `axis`.
     ///
-    /// An axis below 0 counts from the last. Integers of less than 64 bits and `bool` give
-    /// `i64`; floats keep their dtype: the running total is kept in `f64`, from the first element
-    /// on, and each sum is rounded by itself.
+    /// A negative axis counts from the last. Integers of less than 64 bits and `bool` return `i64`. Floats keep
+    /// their dtype: the running total is computed in `f64`, from the first element on, and each sum is rounded
+    /// once.
     ///
     /// ```pipe
     /// range(2) |> map { x: cumsum(plasma(i, 4, 6), axis: 0) }    # { x: i64[4, 6, 3] }

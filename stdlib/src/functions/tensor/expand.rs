@@ -4,9 +4,9 @@ use super::shapes::{axis_at, axis_of, numbers_of, ranked};
 use crate::prelude::*;
 
 function! {
-    /// The same elements with one axis more, of extent 1, which becomes axis `axis`.
+    /// Inserts a new axis of extent 1 at position `axis`.
     ///
-    /// An axis below 0 counts from the last of the result, as in NumPy's `expand_dims`.
+    /// A negative axis counts from the last axis of the result, as in NumPy's `expand_dims`.
     ///
     /// ```pipe
     /// range(2) |> map { x: expand(plasma(i, 4, 6), 0) }    # { x: u8[1, 4, 6, 3] }

@@ -5,10 +5,10 @@ use crate::prelude::*;
 use runtime::far;
 
 function! {
-    /// A tensor of the extents `shape` whose every element is `value`.
+    /// Returns a tensor of the extents `shape`, filled with `value`.
     ///
-    /// It has the dtype of `value`, which is a single number: `full([2, 3], i32(7))`.
-    /// `zeros(shape)` and `ones(shape)` are of `f32`.
+    /// It has the dtype of `value`, which is a single number: `full([2, 3], i32(7))`. `zeros(shape)` and
+    /// `ones(shape)` return `f32`.
     ///
     /// ```pipe
     /// range(2) |> map { x: full([2, 3], i) }    # { x: i64[2, 3] }

@@ -7,11 +7,11 @@ use crate::prelude::*;
 use plan::{Const, Expr, things};
 
 function! {
-    /// The elements of the first axis that `order` names, in that order; `x[order]` is short for it.
+    /// Selects elements of the first axis by index, in the given order; `x[order]` is short for it.
     ///
-    /// A number below 0 counts from the end; one outside is the fault `index`, and an error of the
-    /// program where both are known. An element may be named any number of times. Behind `batch`,
-    /// `image[permutation(len(image))]` gives each row a partner, in the last, smaller batch too.
+    /// Negative indices count from the end, and an index may occur several times. An index out of range is an
+    /// error at compile time if it is known then; otherwise the record fails with `index`. After `batch`,
+    /// `image[permutation(len(image))]` pairs each row with another one, also in the last, smaller batch.
     ///
     /// ```pipe
     /// range(2) |> map { x: gather(plasma(i, 4, 6), permutation(4)) }    # { x: u8[4, 6, 3] }

@@ -11,7 +11,7 @@ pub(super) fn types(applied: &Applied<'_>, i: usize) -> Result<Vec<(DType, Vec<E
     };
     let each = |ty: &Type| match ty {
         Type::Tensor { dtype, .. } if dtype.is_text() => {
-            Err(format!("this is `{dtype}`: texts are joined with `+`"))
+            Err(format!("this is `{dtype}`: strings are joined with `+`"))
         }
         Type::Tensor { dtype, shape } => Ok((*dtype, shape.clone())),
         other => Err(format!("expected a tensor, found `{other}`")),

@@ -4,10 +4,10 @@ use super::shapes::tensor_of;
 use crate::prelude::*;
 
 function! {
-    /// How many elements the first axis of a tensor has, or how many characters a text.
+    /// Returns the number of elements along the first axis of a tensor, or the length of a string.
     ///
-    /// Of `bytes` it is the number of bytes, of a `str` that of Unicode code points, as in Python.
-    /// A single number has no length.
+    /// For `bytes`, it is the number of bytes, for `str` the number of Unicode code points, as in Python. A
+    /// single number has no length.
     ///
     /// ```pipe
     /// range(2) |> map { n: len("Grüße"), rows: len(plasma(i, 4, 6)) }    # { n: i64, rows: i64 }

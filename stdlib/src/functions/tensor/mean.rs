@@ -5,11 +5,11 @@ use super::reduce::{Fold, kernel, reduced};
 use crate::prelude::*;
 
 function! {
-    /// The mean of all elements; with `axis`, of those along that axis, which goes.
+    /// Returns the mean of all elements, or of those along `axis`.
     ///
-    /// An axis below 0 counts from the last. Floats keep their dtype; the sum is reckoned in
-    /// `f64`, in a defined order, divided there, and rounded once. Integers and `bool` give
-    /// `f32` (in NumPy `f64`): their sum is exact. The mean of nothing is NaN.
+    /// `axis` is removed from the result; a negative one counts from the last. Floats keep their dtype: the sum
+    /// is computed in `f64`, in a defined order, divided there, and rounded once. Integers and `bool` return
+    /// `f32` (`f64` in NumPy), from an exact sum. The mean of no elements is NaN.
     ///
     /// ```pipe
     /// range(2) |> map { m: mean(plasma(i, 4, 6), axis: -1) }    # { m: f32[4, 6] }

@@ -5,10 +5,11 @@ use super::reduce::{Fold, kernel, reduced};
 use crate::prelude::*;
 
 function! {
-    /// The smallest element; with `axis`, that of each row along that axis, which goes.
+    /// Returns the smallest element of all, or of those along `axis`.
     ///
-    /// An axis below 0 counts from the last. Keeps the dtype. A NaN among them is the result,
-    /// as in NumPy. Of no elements it is the fault `empty`. Of two numbers: `min(a, b)`.
+    /// `axis` is removed from the result; a negative one counts from the last. Keeps the dtype. If any element
+    /// is NaN, the result is NaN, as in NumPy. Fails with `empty` if there are no elements. For the smaller of
+    /// two numbers, use `min(a, b)`.
     ///
     /// ```pipe
     /// range(2) |> map { x: minimum(plasma(i, 4, 6), axis: 0) }    # { x: u8[6, 3] }

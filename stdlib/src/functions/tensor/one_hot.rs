@@ -5,10 +5,10 @@ use super::shapes::{extent, integers_of, ranked};
 use crate::prelude::*;
 
 function! {
-    /// A row of `classes` zeros for each label, with a 1 where the label says, as `f32`.
+    /// One-hot encodes labels: for each, a row of `classes` zeros with a 1 at its index, as `f32`.
     ///
-    /// A single label gives one row, a tensor of labels one axis more. A label below 0, or not
-    /// below `classes`, is the fault `label`.
+    /// A single label returns one row; a tensor of labels gets one more axis. Fails with `label` if a label is
+    /// negative, or not less than `classes`.
     ///
     /// ```pipe
     /// range(2) |> map { y: one_hot(i, 10) }    # { y: f32[10] }

@@ -5,11 +5,11 @@ use super::reduce::{Fold, kernel, reduced};
 use crate::prelude::*;
 
 function! {
-    /// All elements multiplied; with `axis`, those along that axis, which goes.
+    /// Returns the product of all elements, or of those along `axis`.
     ///
-    /// An axis below 0 counts from the last. Integers of less than 64 bits and `bool` give
-    /// `i64`; what does not fit wraps around. Floats keep their dtype, are reckoned in `f64`,
-    /// and rounded once, in a defined order. The product of nothing is 1.
+    /// `axis` is removed from the result; a negative one counts from the last. Integers of less than 64 bits
+    /// and `bool` return `i64`, which wraps around on overflow. Floats keep their dtype; the product is
+    /// computed in `f64`, in a defined order, and rounded once. The product of no elements is 1.
     ///
     /// ```pipe
     /// range(2) |> map { n: prod(shape(plasma(i, 4, 6))) }    # { n: i64 }

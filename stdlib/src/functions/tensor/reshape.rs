@@ -4,11 +4,11 @@ use super::shapes::{known, numbers_of, ranked, whole_numbers};
 use crate::prelude::*;
 
 function! {
-    /// The same elements, in C order, in other extents.
+    /// Returns the same elements, in C order, with other extents.
     ///
-    /// One of them may be -1: it becomes what the number of elements leaves. Extents that do not
-    /// fit the elements are a mistake where all are known before the run, and the fault `extents`
-    /// of a record else.
+    /// One extent may be -1: it is inferred from the number of elements. If the extents do not match the number
+    /// of elements, this is an error at compile time if all are known then; otherwise the record fails with
+    /// `extents`.
     ///
     /// ```pipe
     /// range(2) |> map { x: reshape(plasma(i, 4, 6), [-1, 3]) }    # { x: u8[24, 3] }

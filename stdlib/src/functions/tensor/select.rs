@@ -6,11 +6,11 @@ use crate::prelude::*;
 use std::ops::Range;
 
 function! {
-    /// The elements of the first axis for which `keep` is true, in order; `x[keep]` is short for it.
+    /// Selects the elements of the first axis for which `keep` is true; `x[keep]` is short for it.
     ///
-    /// `keep` has a value for each of them: another length is a mistake where both are known before the
-    /// run, and the fault `extents` of a record else. How many are left differs from record to record,
-    /// so a batch of them needs `ragged` or `pad`.
+    /// `keep` must have one value per element. Another length is an error at compile time if both are known
+    /// then; otherwise the record fails with `extents`. The number of selected elements differs between
+    /// records, so `batch` needs `ragged` or `pad` for them.
     ///
     /// ```pipe
     /// range(4) |> map { x: arange(6), i } |> map { x: select(x, x % 3 == i % 3) }    # { x: i64[?] }

@@ -4,10 +4,10 @@ use super::shapes::{axis_at, axis_of, numbers_of};
 use crate::prelude::*;
 
 function! {
-    /// The elements of axis `axis` from `from` up to, and without, `to`.
+    /// Returns the elements of axis `axis` from index `from` up to, but not including, `to`.
     ///
-    /// `x[a:b]`, `x[:, a:b]` are short for it. As in NumPy, what is left out is the end, a number
-    /// below 0 counts from the end, and what lies outside is cut off. Nothing is copied.
+    /// `x[a:b]`, `x[:, a:b]` are short for it. As in NumPy, a bound that is omitted is the end, negative
+    /// indices count from the end, and bounds out of range are clipped. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { x: slice(plasma(i, 4, 6), 0, 1, -1) }    # { x: u8[2, 6, 3] }

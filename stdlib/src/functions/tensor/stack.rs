@@ -5,11 +5,11 @@ use super::shapes::{axis_at, axis_of, ranked, tensor_of};
 use crate::prelude::*;
 
 function! {
-    /// Values of the same dtype and extents side by side, along a new axis `axis`.
+    /// Stacks values of the same dtype and extents along a new axis `axis`.
     ///
-    /// An axis below 0 counts from the last of the result. What `[… for …]` makes is stacked
-    /// along axis 0 already; here its axis can be moved. Extents that differ are a mistake where
-    /// they are known before the run, and the fault `extents` of a record else.
+    /// A negative axis counts from the last axis of the result. A comprehension `[… for …]` already stacks
+    /// along axis 0; use `stack` for another axis. Extents that differ are an error at compile time if they are
+    /// known then; otherwise the record fails with `extents`.
     ///
     /// ```pipe
     /// range(2) |> map { x: stack([plasma(i, 4, 6), plasma(i + 1, 4, 6)], axis: 1) }    # { x: u8[4, 2, 6, 3] }

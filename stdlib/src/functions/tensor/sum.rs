@@ -5,11 +5,11 @@ use super::reduce::{Fold, kernel, reduced};
 use crate::prelude::*;
 
 function! {
-    /// All elements added up; with `axis`, those along that axis, which goes.
+    /// Returns the sum of all elements, or of those along `axis`.
     ///
-    /// An axis below 0 counts from the last. Integers of less than 64 bits and `bool` give
-    /// `i64`; floats keep their dtype, are reckoned in `f64`, and rounded once. The order is
-    /// defined, so that every machine finds the same bits. The sum of nothing is 0.
+    /// `axis` is removed from the result; a negative one counts from the last. Integers of less than 64 bits
+    /// and `bool` return `i64`. Floats keep their dtype; the sum is computed in `f64` and rounded once. The
+    /// order is defined, so the result has the same bits on every machine. The sum of no elements is 0.
     ///
     /// ```pipe
     /// range(2) |> map { s: sum(plasma(i, 4, 6), axis: 2) }    # { s: i64[4, 6] }

@@ -4,10 +4,10 @@ use super::shapes::numbers_of;
 use crate::prelude::*;
 
 function! {
-    /// Element `i` of the first axis, which goes; `x[i]` is short for it.
+    /// Returns element `i` of the first axis, and removes the axis; `x[i]` is short for it.
     ///
-    /// A number below 0 counts from the end. One outside is a mistake where it is known before
-    /// the run, and the fault `index` of a record else. Nothing is copied.
+    /// A negative index counts from the end. An index out of range is an error at compile time if it is known
+    /// then; otherwise the record fails with `index`. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { row: take_at(plasma(i, 4, 6), -1) }    # { row: u8[6, 3] }

@@ -4,10 +4,10 @@ use super::shapes::{numbers_of, whole_numbers};
 use crate::prelude::*;
 
 function! {
-    /// The axes in another order: axis `k` of the result is axis `order[k]` of `x`.
+    /// Permutes the axes: axis `k` of the result is axis `order[k]` of `x`.
     ///
-    /// Without `order` they come the other way round, as in NumPy. An axis below 0 counts from
-    /// the last. Nothing is copied.
+    /// Without `order`, the axes are reversed, as in NumPy. A negative axis counts from the last. Nothing is
+    /// copied.
     ///
     /// ```pipe
     /// range(2) |> map { x: transpose(plasma(i, 4, 6), [2, 0, 1]) }    # { x: u8[3, 4, 6] }

@@ -13,20 +13,19 @@ use half::{bf16, f16};
 use runtime::{Builder, Element, MAX_RANK};
 
 function! {
-    /// Untyped data as a value of the type `to`; `x as f32[n]` is short for it.
+    /// Converts untyped data to the type `to`; `x as f32[n]` is short for it.
     ///
-    /// A single number or `bool` becomes a scalar, a string `str` (or `bytes`, its UTF-8), lists in
-    /// lists a tensor. They must be of one length each (`json-shape`); extents of the type that are
-    /// numbers, or names that stand twice in it, are checked, others are free. An empty list has 0
-    /// for the extents that the type leaves open. Integers must be exact and within the dtype
-    /// (`3.0` is 3, `3.5` is none), floats are rounded to the nearest, `null` is nothing
-    /// (`json-type`).
+    /// A single number or `bool` becomes a scalar, a string `str` (or `bytes`, its UTF-8), and nested lists a
+    /// tensor. Lists in the same list must have the same length (`json-shape`). Extents of the type that are
+    /// numbers, or names that occur twice in it, are checked; others can be anything. For an empty list, the
+    /// extents that the type leaves open are 0. Integers must be exact and in the range of the dtype (`3.0` is
+    /// 3, `3.5` fails), floats are rounded to the nearest, and `null` cannot be converted (`json-type`).
     ///
-    /// A feature of a `tf.train.Example` is one list: of several values a tensor, of which one extent can be left
-    /// open; of one value a scalar; another number of them is `example-shape`. Whole numbers are read as integers
-    /// or `bool`, floats as floats, texts as `bytes` or `str` (`example-type`). A list of features of a
-    /// `SequenceExample` has its steps along the first axis, and they must be alike. A file of a record of `tar` is
-    /// `bytes` or `str`, or the JSON that it holds.
+    /// A feature of a `tf.train.Example` is a single list. Several values become a tensor, of which one extent
+    /// can be left open; one value becomes a scalar; another number of values fails with `example-shape`.
+    /// Integers are read as integers or `bool`, floats as floats, strings as `bytes` or `str`; anything else
+    /// fails with `example-type`. A feature list of a `SequenceExample` has its steps along the first axis, and
+    /// all steps must have the same shape. A file in a record of `tar` is `bytes` or `str`, or the JSON in it.
     ///
     /// ```pipe
     /// range(2) |> map { x: parse_json("[[1, 2], [3, 4]]") as f32[n, 2] }    # { x: f32[n, 2] }
@@ -40,7 +39,7 @@ function! {
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     match &applied.args[1] {
         Arg::Type(Type::Tensor { dtype, shape }) if dtype.is_text() && !shape.is_empty() => {
-            Err(format!("tensors of `{dtype}` cannot be read yet: take one text at a time"))
+            Err(format!("tensors of `{dtype}` cannot be read yet: read one string at a time"))
         }
         Arg::Type(Type::Tensor { shape, .. }) if shape.len() > MAX_RANK => {
             Err(format!("a tensor has at most {MAX_RANK} axes"))
@@ -53,13 +52,13 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
             }
             match applied.ty(0) {
                 Some(Type::Untyped(Untyped::Example | Untyped::Sequence | Untyped::Members)) => {
-                    Err("it has members: `row[\"name\"]` is one of them".to_owned())
+                    Err("it has named fields: `row[\"name\"]` is one of them".to_owned())
                 }
                 _ => Ok(ty.clone()),
             }
         }
-        Arg::Type(Type::Untyped(_)) => Err("this is untyped as it is".into()),
-        _ => Err("a record is taken field by field: `{ a: row[\"a\"] as i32 }`".into()),
+        Arg::Type(Type::Untyped(_)) => Err("the value is untyped already".into()),
+        _ => Err("a record is read field by field: `{ a: row[\"a\"] as i32 }`".into()),
     }
 }
 
@@ -155,7 +154,7 @@ fn read<T: Word>(json: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Result<(), 
 
 fn no<T: Word>(word: &[u8]) -> Fault {
     let word = shown(&String::from_utf8_lossy(word));
-    Fault::new("json-type", format!("{word} is no `{}`", T::DTYPE))
+    Fault::new("json-type", format!("{word} is not a valid `{}`", T::DTYPE))
 }
 
 /// Moves past a single value.
@@ -177,7 +176,9 @@ fn measure(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault
         more = scan.goes_on(b']')?;
     }
     if let Some(before) = extent.replace(n).filter(|it| *it != n) {
-        let detail = format!("lists beside each other have {before} and {n} elements");
+        let detail = format!(
+            "all lists along an axis must have the same length, found {before} and {n} elements"
+        );
         return Err(Fault::new("json-shape", detail));
     }
     Ok(())
@@ -197,7 +198,7 @@ fn agreed(axes: &[Extent], found: &[Option<usize>]) -> Result<[usize; MAX_RANK],
         let extent = found.or(expected).unwrap_or(0);
         if expected.is_some_and(|it| it != extent) {
             let expected = expected.unwrap_or_default();
-            let detail = format!("axis {axis} has {extent} elements, and {expected} are needed");
+            let detail = format!("expected {expected} elements along axis {axis}, found {extent}");
             return Err(Fault::new("json-shape", detail));
         }
         extents[axis] = extent;
@@ -372,7 +373,7 @@ mod tests {
 
     #[test]
     fn some_types_cannot_be_read() {
-        assert!(trial("[]", DType::Str, &[Extent::Unknown]).refused().contains("one text"));
+        assert!(trial("[]", DType::Str, &[Extent::Unknown]).refused().contains("one string"));
         assert!(trial("[]", DType::U8, &vec![Extent::Unknown; 7]).refused().contains("6 axes"));
         let record = Arg::Type(Type::Record(Vec::new()));
         assert!(Trial::of(&ENTRY).untyped("{}").arg(record).refused().contains("field by field"));

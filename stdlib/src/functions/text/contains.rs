@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Whether `part` stands anywhere in `text`; the empty text stands in every one.
+    /// Returns true if `text` contains `part`; the empty string is in every string.
     ///
-    /// Upper and lower case differ: `contains(lower(text), …)`.
+    /// Case-sensitive; use `contains(lower(text), …)` to ignore case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: contains("a photo of a cat", "cat") }    # { yes: bool }

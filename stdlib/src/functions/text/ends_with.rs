@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Whether `text` ends with `suffix`; every text ends with the empty one.
+    /// Returns true if `text` ends with `suffix`; every string ends with the empty string.
     ///
-    /// Upper and lower case differ: `ends_with(lower(text), …)`.
+    /// Case-sensitive; use `ends_with(lower(text), …)` to ignore case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: ends_with("photo.jpg", ".jpg") }    # { yes: bool }

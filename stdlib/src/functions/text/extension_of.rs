@@ -4,9 +4,9 @@ use super::paths::{split, split_name};
 use crate::prelude::*;
 
 function! {
-    /// The last extension of the file's name, with its point; empty where there is none.
+    /// Returns the last extension of a file name, with its dot; empty if it has none.
     ///
-    /// A point at the beginning of a name begins no extension. Folders are parted by `/`, as in
+    /// A dot at the beginning of the name does not start an extension. Folders are separated by `/`, as in
     /// Python's `pathlib`. Nothing is read or copied.
     ///
     /// ```pipe

@@ -4,10 +4,10 @@ use super::paths::split;
 use crate::prelude::*;
 
 function! {
-    /// The path of the folder that a path lies in.
+    /// Returns the path of the folder that contains a path.
     ///
-    /// Empty for a path without a folder; the name alone is `folder_name_of(path)`. Folders are
-    /// parted by `/`, as in Python's `pathlib`. Nothing is read or copied.
+    /// Empty for a path without a folder; `folder_name_of(path)` returns only the folder's name. Folders are
+    /// separated by `/`, as in Python's `pathlib`. Nothing is read or copied.
     ///
     /// ```pipe
     /// range(2) |> map { part: folder_of("masks/7.png") }    # { part: str }

@@ -3,11 +3,11 @@
 use crate::prelude::*;
 
 function! {
-    /// The value `x` where `fault` is empty; else the fault `bad-row`, which says that text.
+    /// Returns `x` if `fault` is empty; otherwise fails with `bad-row` and that message.
     ///
-    /// No program needs it: the compiler puts it behind a source whose records can be faults (`csv`), so that one
-    /// fails where it is used, and `else` there says what becomes of it. Where a `fault` is about some columns only,
-    /// the others keep their values; `column` is the number of this one. Nothing is copied.
+    /// Programs do not call it: the compiler inserts it after a source with records that can fail (`csv`), so a
+    /// record fails where it is used, and `else` applies there. If a `fault` concerns only some columns, the
+    /// others keep their values; `column` is the number of this one. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { x: guarded(i, if i == 1 then "one is refused" else "") else -1 }    # { x: i64 }

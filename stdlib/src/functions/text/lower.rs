@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// A text in lower case.
+    /// Converts a string to lower case.
     ///
-    /// By Unicode's full mapping, which does not ask for a language.
+    /// Uses Unicode's full mapping, independent of any language.
     ///
     /// ```pipe
     /// range(2) |> map { text: lower("Photo.JPG") }    # { text: str }

@@ -4,9 +4,9 @@ use super::paths::split;
 use crate::prelude::*;
 
 function! {
-    /// The last part of a path: the name of the file.
+    /// Returns the last component of a path: the file name.
     ///
-    /// Folders are parted by `/`, as in Python's `pathlib`. Nothing is read or copied.
+    /// Folders are separated by `/`, as in Python's `pathlib`. Nothing is read or copied.
     ///
     /// ```pipe
     /// range(2) |> map { part: name_of("masks/7.png") }    # { part: str }

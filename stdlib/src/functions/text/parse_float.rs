@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// The number that a text says, as `f64`, rounded to the nearest.
+    /// Parses a string as a number, as `f64`, rounded to the nearest.
     ///
-    /// Decimals with or without a point and an exponent, `inf`, `nan`; a sign may stand before it,
-    /// white space around it. All else is the fault `number`.
+    /// Accepts decimals with or without a point and an exponent, `inf`, and `nan`, with an optional sign and
+    /// surrounding white space. Fails with `number` for anything else.
     ///
     /// ```pipe
     /// range(2) |> map { x: f32(parse_float("-1.5e3")) }    # { x: f32 }

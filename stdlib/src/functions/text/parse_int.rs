@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// The whole number that a text says, in decimals.
+    /// Parses a string as a decimal integer.
     ///
-    /// A sign may stand before it, white space around it. All else, and what is larger than an
-    /// `i64`, is the fault `number`.
+    /// Accepts an optional sign and surrounding white space. Fails with `number` for anything else, or if the
+    /// number does not fit into `i64`.
     ///
     /// ```pipe
     /// range(2) |> map { n: parse_int("42") }    # { n: i64 }

@@ -4,10 +4,10 @@ use super::json;
 use crate::prelude::*;
 
 function! {
-    /// A JSON text as untyped data: `parse_json(text)["name"] as i32`.
+    /// Parses a JSON string as untyped data: `parse_json(text)["name"] as i32`.
     ///
-    /// It must be one value (RFC 8259; `NaN` and `Infinity`, which Python writes, are read too),
-    /// nested at most 128 deep; what is not is the fault `json-syntax` or `json-depth`. Nothing is
+    /// It must be a single value (RFC 8259; `NaN` and `Infinity`, which Python writes, are accepted too),
+    /// nested at most 128 levels deep; otherwise it fails with `json-syntax` or `json-depth`. Nothing is
     /// copied.
     ///
     /// ```pipe

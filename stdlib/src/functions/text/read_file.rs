@@ -5,10 +5,10 @@ use crate::prelude::*;
 use runtime::storage::ReadWhole;
 
 function! {
-    /// The bytes of a file.
+    /// Reads a file as bytes.
     ///
-    /// At most 1 GiB. Faults name the path: `file-missing`, `file-too-large`, and
-    /// `file-unreadable` where it is no file, reading fails, or the file changes meanwhile.
+    /// At most 1 GiB. Fails with `file-missing`, `file-too-large`, or `file-unreadable` if it is not a file,
+    /// cannot be read, or changes while it is read; the message names the path.
     ///
     /// ```pipe
     /// range(2) |> map { n: len(read_file("LICENSE")) else 0 }    # { n: i64 }

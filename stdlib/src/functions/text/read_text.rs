@@ -5,11 +5,11 @@ use crate::prelude::*;
 use runtime::storage::ReadWhole;
 
 function! {
-    /// The text of a file, which must be UTF-8.
+    /// Reads a file as a string, which must be UTF-8.
     ///
-    /// At most 1 GiB; nothing is cut off at its ends (`strip`). Faults name the path:
-    /// `file-missing`, `file-too-large`, `utf-8`, and `file-unreadable` where it is no file,
-    /// reading fails, or the file changes meanwhile.
+    /// At most 1 GiB. It includes white space at the ends; `strip` removes it. Fails with `file-missing`,
+    /// `file-too-large`, `utf-8`, or `file-unreadable` if it is not a file, cannot be read, or changes while it
+    /// is read; the message names the path.
     ///
     /// ```pipe
     /// range(2) |> map { text: read_text("LICENSE") else "" }    # { text: str }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// A text in which `new` stands wherever `old` stood.
+    /// Replaces all occurrences of `old` with `new`.
     ///
-    /// From the left, without overlap, as in Python. Where `old` is empty, nothing is replaced.
+    /// From the left, without overlap, as in Python. If `old` is empty, nothing is replaced.
     ///
     /// ```pipe
     /// range(2) |> map { path: replace("images/1.jpg", "images", "masks") }    # { path: str }

@@ -4,10 +4,10 @@ use super::paths::{split, split_name};
 use crate::prelude::*;
 
 function! {
-    /// The path with another extension: `a/1.flac` becomes `a/1.txt`.
+    /// Returns the path with another extension: `a/1.flac` becomes `a/1.txt`.
     ///
-    /// `extension` has its point; the last extension of the name goes, where there is one. Nothing
-    /// is read: whether there is such a file shows when it is.
+    /// `extension` includes its dot, and replaces the last extension of the name, if it has one. Nothing is
+    /// read: whether the file exists is only known when it is read.
     ///
     /// ```pipe
     /// range(2) |> map { text: sibling("speech/1.flac", ".txt") }    # { text: str }

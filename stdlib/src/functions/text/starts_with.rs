@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Whether `text` begins with `prefix`; every text begins with the empty one.
+    /// Returns true if `text` starts with `prefix`; every string starts with the empty string.
     ///
-    /// Upper and lower case differ: `starts_with(lower(text), …)`.
+    /// Case-sensitive; use `starts_with(lower(text), …)` to ignore case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: starts_with("photo.jpg", "photo") }    # { yes: bool }

@@ -4,9 +4,9 @@ use super::paths::{split, split_name};
 use crate::prelude::*;
 
 function! {
-    /// The name of the file without its last extension.
+    /// Returns the file name without its last extension.
     ///
-    /// A point at the beginning of a name begins no extension. Folders are parted by `/`, as in
+    /// A dot at the beginning of the name does not start an extension. Folders are separated by `/`, as in
     /// Python's `pathlib`. Nothing is read or copied.
     ///
     /// ```pipe

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// A text without white space at either end.
+    /// Removes white space from both ends of a string.
     ///
-    /// White space is Unicode's, line ends among it. Nothing is copied.
+    /// White space is as in Unicode, including line ends. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { text: strip("  a cat \n") }    # { text: str }

@@ -4,11 +4,10 @@ use crate::functions::tensor::{Bounds, tensor_of};
 use crate::prelude::*;
 
 function! {
-    /// The characters from `from` up to, and without, `to`.
+    /// Returns the characters from index `from` up to, but not including, `to`.
     ///
-    /// `text[a:b]` is short for it. What is left out is the end, a number below 0 counts from the
-    /// end, and what lies outside is cut off, as in Python. Of `bytes`, bytes are counted. Nothing
-    /// is copied.
+    /// `text[a:b]` is short for it. As in Python, a bound that is omitted is the end, negative indices count
+    /// from the end, and bounds out of range are clipped. For `bytes`, bytes are counted. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { year: substring("2026-01-31", 0, 4) }    # { year: str }

@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// Texts one after the other, without anything between.
+    /// Concatenates strings, without a separator.
     ///
-    /// `a + b` and `"…{name}…"` are short for it. All are `str`, or all are `bytes`; a number
-    /// becomes text by `text_of`.
+    /// `a + b` and `"…{name}…"` are short for it. All are `str`, or all are `bytes`; `text_of` converts a
+    /// number to a string.
     ///
     /// ```pipe
     /// range(2) |> map { text: text_concat(["number ", text_of(i)]) }    # { text: str }
@@ -19,7 +19,7 @@ function! {
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
     let Arg::Exprs(values) = &applied.args[0] else {
-        return Err("expected a list of texts".into());
+        return Err("expected a list of strings".into());
     };
     let mut dtypes = values.iter().map(|&it| applied.graph.ty(it));
     let first = dtypes.next().cloned().unwrap_or(Type::scalar(DType::Str));

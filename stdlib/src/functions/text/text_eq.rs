@@ -4,10 +4,10 @@ use crate::functions::tensor::tensor_of;
 use crate::prelude::*;
 
 function! {
-    /// Whether two texts are the same.
+    /// Returns true if two strings are equal.
     ///
-    /// `a == b` is short for it. Byte by byte: nothing is normalised, and no
-    /// language is asked. Both are `str`, or both are `bytes`.
+    /// `a == b` is short for it. Compares byte by byte, without normalization, independent of any language.
+    /// Both are `str`, or both are `bytes`.
     ///
     /// ```pipe
     /// range(2) |> map { yes: text_eq("a cat", "a dog") }    # { yes: bool }

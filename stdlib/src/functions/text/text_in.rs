@@ -4,9 +4,9 @@ use crate::functions::tensor::tensor_of;
 use crate::prelude::*;
 
 function! {
-    /// Whether a text is one of several.
+    /// Returns true if a string is in a list of strings.
     ///
-    /// `x in ["a", "b"]` is short for it. All are of the same kind, `str` or `bytes`.
+    /// `x in ["a", "b"]` is short for it. All are of the same type, `str` or `bytes`.
     ///
     /// ```pipe
     /// range(2) |> map { yes: text_in("mit", ["mit", "apache-2.0"]) }    # { yes: bool }

@@ -4,10 +4,10 @@ use crate::functions::tensor::tensor_of;
 use crate::prelude::*;
 
 function! {
-    /// Whether a text comes before another.
+    /// Returns true if a string sorts before another.
     ///
-    /// `a < b` is short for it. In the order of code points, which is that of the bytes: nothing is
-    /// normalised, and no language is asked. Both are `str`, or both are `bytes`.
+    /// `a < b` is short for it. The order is that of code points, which is that of the bytes, without
+    /// normalization, independent of any language. Both are `str`, or both are `bytes`.
     ///
     /// ```pipe
     /// range(2) |> map { yes: text_lt("a cat", "a dog") }    # { yes: bool }

@@ -5,11 +5,11 @@ use crate::prelude::*;
 use std::fmt::{self, Write};
 
 function! {
-    /// A single number as text.
+    /// Converts a single number to a string.
     ///
-    /// Integers in decimals; floats with the fewest digits that give the same number back in their
-    /// dtype, and at least one behind the point, as Python writes them (`0.1`, `1.0`, `1e-7`);
-    /// `true` and `false`. Numbers in `"…{name}…"` go through it.
+    /// Integers are decimal. Floats have the fewest digits that return the same number in their dtype, and at
+    /// least one after the point, as in Python (`0.1`, `1.0`, `1e-7`). Booleans are `true` and `false`. Numbers
+    /// in `"…{name}…"` are converted with it.
     ///
     /// ```pipe
     /// range(2) |> map { text: text_of(f32(i) / 2.0) }    # { text: str }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Bytes as text: they must be UTF-8.
+    /// Converts bytes to a string.
     ///
-    /// What is not is the fault `utf-8`. Nothing is copied.
+    /// Fails with `utf-8` if the bytes are not valid UTF-8. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { text: to_str(read_file("LICENSE")) else "" }    # { text: str }

@@ -4,15 +4,16 @@ use super::{example, json, members, reading};
 use crate::prelude::*;
 
 function! {
-    /// The member `key` of an untyped object; `row["key"]` is short for it.
+    /// Returns the field `key` of an untyped object; `row["key"]` is short for it.
     ///
-    /// It is untyped too: `as` says what it is. One that is not there is the fault `field-missing`. Nothing is
-    /// copied.
+    /// The field is untyped too: give it a type with `as`. Fails with `field-missing` if there is no such
+    /// field. Nothing is copied.
     ///
-    /// Of JSON it is the first member of that name; what is no object is the fault `json-type`. Of a
-    /// `tf.train.Example` it is a feature, of a `SequenceExample` one of its context or else a list of them; what
-    /// is no such message is the fault `example-syntax`. Of a record of `tar` it is the file with that extension;
-    /// `files["jpg;png"]` is the first that there is, and `files["json"]["caption"]` looks into a file.
+    /// For JSON, it is the first field of that name; fails with `json-type` if the value is not an object. For
+    /// a `tf.train.Example`, it is a feature, and for a `SequenceExample` a feature of its context, or else a
+    /// feature list; fails with `example-syntax` if the value is not such a message. For a record of `tar`, it
+    /// is the file with that extension: `files["jpg;png"]` is the first of them that exists, and
+    /// `files["json"]["caption"]` reads a field of the JSON in a file.
     ///
     /// ```pipe
     /// range(2) |> map { n: untyped_field(parse_json('{"n": 3}'), "n") as i32 }    # { n: i32 }
@@ -29,7 +30,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Some(Type::Untyped(Untyped::Sequence)) => Untyped::SequenceFeature,
         Some(Type::Untyped(Untyped::Members)) => Untyped::Bytes,
         Some(Type::Untyped(Untyped::Feature | Untyped::SequenceFeature)) => {
-            return Err("a feature has no members: give it a type with `as`".to_owned());
+            return Err("a feature has no fields: give it a type with `as`".to_owned());
         }
         _ => Untyped::Json,
     }))

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// A text in upper case.
+    /// Converts a string to upper case.
     ///
-    /// By Unicode's full mapping, which does not ask for a language; `ß` becomes `SS`.
+    /// Uses Unicode's full mapping, independent of any language; `ß` becomes `SS`.
     ///
     /// ```pipe
     /// range(2) |> map { text: upper("Photo.JPG") }    # { text: str }

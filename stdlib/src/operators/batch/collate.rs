@@ -190,7 +190,7 @@ impl Lane {
             if bytes > TEXTS_BYTES_MAX {
                 let most = shown_bytes(TEXTS_BYTES_MAX as u64);
                 return Err(failure(format!(
-                    "{what} takes more than {most}, the limit for the texts of a batch: make the \
+                    "{what} takes more than {most}, the limit for the strings of a batch: make the \
                      batch smaller"
                 )));
             }

@@ -203,8 +203,8 @@ impl Lane {
         let (name, ty) = (&field.name, &field.ty);
         match ty {
             Type::Tensor { dtype, shape } if dtype.is_text() && !shape.is_empty() => Err(format!(
-                "`{name}` is `{ty}`, the texts of a batch; a batch of batches cannot contain \
-                 texts: drop it with `map`"
+                "`{name}` is `{ty}`, the strings of a batch; a batch of batches cannot contain \
+                 strings: drop it with `map`"
             )),
             Type::Tensor { shape, .. } if shape.len() == MAX_RANK => {
                 Err(format!("`{name}` already has {MAX_RANK} axes, the maximum for a tensor"))
@@ -232,7 +232,7 @@ impl Lane {
         }
         match self.is_text() {
             true => Err(format!(
-                "`{parameter}` names `{name}`, which is `{ty}`: texts keep their lengths, so \
+                "`{parameter}` names `{name}`, which is `{ty}`: strings keep their lengths, so \
                  remove it there"
             )),
             false => Ok(()),
@@ -244,7 +244,7 @@ impl Lane {
         let Field { name, ty } = &self.field;
         let wrong = |why: &str| Err(format!("`ragged` names `{name}`, which is `{ty}`: {why}"));
         match self.shape() {
-            _ if self.is_text() => wrong("texts keep their lengths anyway, so remove it there"),
+            _ if self.is_text() => wrong("strings keep their lengths anyway, so remove it there"),
             [] => wrong("each record has one number, so remove it there"),
             [_, inner @ ..] if inner.iter().any(|it| !matches!(it, Extent::Known(_))) => wrong(
                 "rows may differ only in their first axis, so make the other extents the same \

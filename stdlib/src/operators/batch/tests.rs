@@ -470,7 +470,7 @@ fn mistakes_are_found_before_the_run() {
             ragged(1),
             "`ragged` names `idz`, which is not a field; the fields are",
         ),
-        (args(&[size.clone(), names(&["name"])]), records(1), "texts keep their lengths anyway"),
+        (args(&[size.clone(), names(&["name"])]), records(1), "strings keep their lengths anyway"),
         (args(&[size.clone(), names(&["i"])]), records(1), "each record has one number"),
         (
             args(&[size.clone(), names(&["x"])]),
