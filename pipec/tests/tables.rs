@@ -174,7 +174,7 @@ fn faults_of_json_lines_name_the_line() {
         assert!(!bad.contains("xxxxx"), "{bad}");
     }
     let failed = run("jsonl(\"data/*.jsonl\") |> map { n: row[\"n\"] as i64 }");
-    failed.ends(3, &["`data/b.jsonl:3`", "there is no field `n`"]);
+    failed.ends(3, &["`data/b.jsonl:3`", "field `n` is missing"]);
     assert!(failed.err.len() < 1_000, "{}", failed.err);
     run("lines(\"data/*.jsonl\") |> map { n: parse_int(text) }").ends(3, &["`data/a.jsonl:1`"]);
 }

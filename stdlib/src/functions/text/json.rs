@@ -83,8 +83,8 @@ fn missing_among(name: &[u8], names: &[Cow<'_, [u8]>]) -> String {
     let name = shown_bytes(name);
     let more = if names.len() > NAMES_MAX { ", …" } else { "" };
     match &listed[..] {
-        [] => format!("there is no field {name}: the object is empty"),
-        _ => format!("there is no field {name}; there are {}{more}", listed.join(", ")),
+        [] => format!("field {name} is missing: the object is empty"),
+        _ => format!("field {name} is missing; the fields are {}{more}", listed.join(", ")),
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) fn whole(json: &[u8]) -> Result<&[u8], Fault> {
     let mut scan = Scan::new(json);
     let value = scan.value()?;
     if scan.peek().is_some() {
-        return Err(scan.wrong("the end"));
+        return Err(scan.wrong("the end of the text"));
     }
     Ok(value)
 }
@@ -181,7 +181,7 @@ impl<'a> Scan<'a> {
     #[inline]
     fn name(&mut self, name: &[u8]) -> Result<(Range<usize>, bool), Fault> {
         if self.peek() != Some(b'"') {
-            return Err(self.wrong("a name in quotes"));
+            return Err(self.wrong("a field name in quotes"));
         }
         let (inner, is_escaped) = self.quoted()?;
         let is_it = if is_escaped { *said(inner)? == *name } else { inner == name };
@@ -216,7 +216,7 @@ impl<'a> Scan<'a> {
             let opened = self.opened()?;
             if let Some(object) = opened {
                 if depth + around == DEPTH_MAX {
-                    let detail = format!("JSON is nested more than {DEPTH_MAX} deep");
+                    let detail = format!("JSON is nested more than {DEPTH_MAX} levels deep");
                     return Err(Fault::new("json-depth", detail));
                 }
                 (objects, depth) = (objects << 1 | u128::from(object), depth + 1);
@@ -260,7 +260,7 @@ impl<'a> Scan<'a> {
             return Ok(());
         }
         if self.peek() != Some(b'"') {
-            return Err(self.wrong("a name in quotes"));
+            return Err(self.wrong("a field name in quotes"));
         }
         self.quoted()?;
         self.open(b':', "`:`")
@@ -297,7 +297,7 @@ impl<'a> Scan<'a> {
             }
             from = at + 2;
         }
-        Err(self.wrong("a string that ends"))
+        Err(self.wrong("a string with a closing quote"))
     }
 
     /// Moves past a string, and gives the text that it says.
@@ -306,24 +306,24 @@ impl<'a> Scan<'a> {
         if is_escaped { said(inner).map(Cow::Owned) } else { Ok(Cow::Borrowed(inner)) }
     }
 
-    /// That a value of another kind than `wanted` stands here, or none.
+    /// The fault for a value of another kind than `wanted`, or for none, at this position.
     #[cold]
     pub(super) fn other(&self, wanted: &str) -> Fault {
         let mut here = Self { text: self.text, at: self.at };
         let Ok(value) = here.value() else { return self.wrong(wanted) };
         let (value, at) = (shown_bytes(value), self.at);
-        let detail = format!("JSON has {value} where {wanted} should stand, at byte {at}");
+        let detail = format!("expected {wanted}, found {value} at byte {at}");
         Fault::new("json-type", detail)
     }
 
-    /// That something else than `wanted` stands here.
+    /// The fault for something other than `wanted` at this position.
     pub(super) fn wrong(&self, wanted: &str) -> Fault {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let detail = if rest.is_empty() {
-            format!("JSON ends where {wanted} should stand")
+            format!("invalid JSON: expected {wanted}, found the end of the text")
         } else {
             let (rest, at) = (shown_bytes(rest), self.at);
-            format!("JSON has {rest} where {wanted} should stand, at byte {at}")
+            format!("invalid JSON: expected {wanted}, found {rest} at byte {at}")
         };
         Fault::new("json-syntax", detail)
     }
@@ -339,7 +339,8 @@ fn name_said(inner: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
 fn said(inner: &[u8]) -> Result<Vec<u8>, Fault> {
     let text = str::from_utf8(inner).ok().and_then(unescaped);
     text.map(String::into_bytes).ok_or_else(|| {
-        let detail = format!("the string {} holds a wrong escape", shown_bytes(inner));
+        let detail =
+            format!("the string {} contains an invalid escape sequence", shown_bytes(inner));
         Fault::new("json-syntax", detail)
     })
 }
@@ -539,7 +540,7 @@ mod tests {
             assert_eq!(string(json).unwrap_err().code, "json-type", "{json}");
         }
         let detail = string("null").unwrap_err().detail;
-        assert_eq!(detail, "JSON has `null` where a string should stand, at byte 0");
+        assert_eq!(detail, "expected a string, found `null` at byte 0");
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Object {
         pointer: &str,
         (column, dtype): (usize, DType),
     ) -> Result<(), String> {
-        let names = pointer.strip_prefix('/').ok_or("it begins with no `/`")?;
+        let names = pointer.strip_prefix('/').ok_or("it does not begin with `/`")?;
         let names: Vec<Vec<u8>> = names
             .split('/')
             .map(|it| it.replace("~1", "/").replace("~0", "~").into_bytes())
@@ -122,11 +122,13 @@ impl Object {
         (column, dtype): (usize, DType),
         next: &mut u32,
     ) -> Result<(), String> {
-        let [name, names @ ..] = names else { return Err("another one begins with it".into()) };
+        let [name, names @ ..] = names else { return Err("it is a prefix of another one".into()) };
         let at = match self.members.iter().position(|it| it.name == *name) {
             Some(at) => at,
             None if self.members.len() == MEMBERS_MAX => {
-                return Err(format!("more than {MEMBERS_MAX} stand beside each other"));
+                return Err(format!(
+                    "it is one of more than {MEMBERS_MAX} fields of the same object"
+                ));
             }
             None => {
                 let wanted = match names {
@@ -143,7 +145,7 @@ impl Object {
         };
         match &mut self.members[at].wanted {
             Wanted::Within(it) => it.add(names, (column, dtype), next),
-            Wanted::Column(..) => Err("it is wanted twice, or another one begins with it".into()),
+            Wanted::Column(..) => Err("it is listed twice, or is a prefix of another one".into()),
         }
     }
 
