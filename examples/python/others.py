@@ -1,12 +1,12 @@
-"""The work of `train.pipe` with torch's DataLoader and with tf.data, to compare: what one writes
-there by hand. They draw other random numbers, and cannot go on after a kill."""
+"""The equivalent of `train.pipe` with torch's DataLoader and with tf.data, written by hand, for comparison. They
+draw different random numbers, and cannot resume after a kill."""
 
 import os
 import random
 
 
 def folder(pipe):
-    """Where the pictures lie, and their classes in order."""
+    """The paths of the images, and their class indices."""
     import pipec
 
     data = pipe._told["params"]["data"]
@@ -17,7 +17,7 @@ def folder(pipe):
 
 
 def dataloader(pipe, size, batch=32):
-    """Worker processes, a data set with `__getitem__`, transforms one by one."""
+    """Worker processes, a dataset with `__getitem__`, individual transforms."""
     import torch
     from PIL import Image
     from torchvision.transforms import v2
@@ -40,7 +40,7 @@ def dataloader(pipe, size, batch=32):
 
 
 def tfdata(pipe, size, batch=32):
-    """A graph of maps, with the numbers of threads and of elements ahead to be chosen."""
+    """A graph of maps; the numbers of threads and prefetched elements must be chosen."""
     import tensorflow as tf
     import torch
 

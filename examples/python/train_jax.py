@@ -1,4 +1,4 @@
-"""Trains a small convolutional net with JAX on pictures that pipec makes itself.
+"""Trains a small convolutional network with JAX on generated images.
 
     python train_jax.py --steps 200
 """
@@ -16,7 +16,7 @@ CLASSES, WIDTHS = 10, [16, 32, 64]
 
 
 def initial(key):
-    """Kernels drawn as He et al. (2015) say, and a layer that tells the classes apart."""
+    """Kernels initialized as in He et al. (2015), and a linear classifier."""
     shapes = [(after, before, 3, 3) for before, after in zip([3, *WIDTHS], WIDTHS)]
     keys = jax.random.split(key, len(shapes) + 1)
     kernels = [jax.random.normal(k, it) * (2 / (9 * it[1])) ** 0.5 for k, it in zip(keys, shapes)]

@@ -1,9 +1,8 @@
-"""Trains a small ResNet on pictures that pipec makes itself, on the processor, and can be killed at
-any time: the next run goes on from the last checkpoint, and its losses are those of a run that was
-left alone, to the last bit.
+"""Trains a small ResNet on generated images, on the CPU. It can be killed at any time: the next run resumes
+from the last checkpoint, and its losses are bit-identical to those of an uninterrupted run.
 
     python train_torch.py                              # 300 steps
-    python train_torch.py --checkpoint run.pt          # killed and started again, it goes on
+    python train_torch.py --checkpoint run.pt          # resumes when started again after a kill
     python train_torch.py --loader dataloader          # the same loop around torch's DataLoader …
     python train_torch.py --loader tfdata              # … and around tf.data, to compare
 """
@@ -25,7 +24,7 @@ CLASSES = 10
 
 
 class Block(nn.Module):
-    """Two convolutions and a way around them."""
+    """Two convolutions and a shortcut."""
 
     def __init__(self, before, after, stride):
         super().__init__()
@@ -46,7 +45,7 @@ def resnet():
 
 
 def endless(loader):
-    """Epoch after epoch: each iteration is the next one."""
+    """Yields the batches of epoch after epoch: each iteration is the next one."""
     while True:
         yield from loader
 
@@ -54,10 +53,10 @@ def endless(loader):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--steps", type=int, default=300)
-    options.add_argument("--checkpoint", help="a file to go on from, written every so many steps")
+    options.add_argument("--checkpoint", help="checkpoint file to resume from, written every --every steps")
     options.add_argument("--every", type=int, default=10)
-    options.add_argument("--kill-at", type=int, help="ends itself at this step, as a power cut would")
-    options.add_argument("--losses", help="a file for the losses, one a line")
+    options.add_argument("--kill-at", type=int, help="kill the process at this step")
+    options.add_argument("--losses", help="write the losses to this file, as JSON")
     options.add_argument("--loader", choices=["pipec", "dataloader", "tfdata"], default="pipec")
     options.add_argument("--size", type=int, default=64)
     options.add_argument("--data", default="sample:images?count=1000")
@@ -83,7 +82,7 @@ def main():
         optimizer.load_state_dict(saved["optimizer"])
         loader.load_state_dict(saved["loader"])
         step, losses = saved["step"], saved["losses"]
-        print(f"going on after step {step}")
+        print(f"resumed after step {step}")
 
     begun, waited = time.perf_counter(), 0.0
     batches = endless(loader)

@@ -49,7 +49,7 @@ def test_training_goes_on_after_a_kill_with_the_same_losses(tmp_path):
     assert train(tmp_path, "going.json", *checkpoint, "--kill-at", 14).returncode == -signal.SIGKILL
     assert train(tmp_path, "going.json", *checkpoint, "--kill-at", 33).returncode == -signal.SIGKILL
     going = train(tmp_path, "going.json", *checkpoint)
-    assert going.returncode == 0 and "going on after step 32" in going.stdout, going.stderr
+    assert going.returncode == 0 and "resumed after step 32" in going.stdout, going.stderr
     curves = [json.loads((tmp_path / it).read_text()) for it in ("whole.json", "going.json")]
     assert len(curves[0]) == 45 and curves[0] == curves[1]
     assert sum(curves[0][-10:]) < sum(curves[0][:10])

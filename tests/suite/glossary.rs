@@ -8,13 +8,17 @@ use std::{
 };
 
 /// What users read: pages, the help of the command line, what `explain` prints, and messages.
-const TEXTS: [&str; 50] = [
+const TEXTS: [&str; 55] = [
     "README.md",
     "docs/ARCHITECTURE.md",
     "docs/COOKBOOK.md",
     "docs/LANGUAGE.md",
+    "docs/MODEL.md",
+    "docs/OPERATORS.md",
     "docs/PLANS.md",
     "docs/PYTHON.md",
+    "docs/SECURITY.md",
+    "docs/SEMANTICS.md",
     "docs/TUTORIAL.md",
     "python/README.md",
     "pipec/src/args.rs",
@@ -46,6 +50,7 @@ const TEXTS: [&str; 50] = [
     "runtime/src/eval",
     "runtime/src/executor",
     "sample/src",
+    "stdlib/pipe",
     "stdlib/src",
     "stdlib/src/listing",
     "stdlib/src/operators",

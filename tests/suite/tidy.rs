@@ -186,7 +186,7 @@ fn is_unsafe_function(code: &str) -> bool {
 /// The table of `docs/SECURITY.md` names tests that are there.
 fn experiments() -> Result<(), Failed> {
     let text = fs::read_to_string(root().join("docs/SECURITY.md"))?;
-    let (_, table) = text.split_once("## What is tried").ok_or("the table is not there")?;
+    let (_, table) = text.split_once("## What is tested").ok_or("the table is not there")?;
     let rows: Vec<&str> = table
         .lines()
         .take_while(|it| !it.starts_with("## "))
