@@ -124,7 +124,7 @@ pub(crate) struct ProgramArgs {
     /// own folder).
     #[arg(long)]
     pub(crate) allow_outside: bool,
-    /// Emulate a store whose objects come after so long: `virtual://PATH` is the file PATH below this folder.
+    /// Emulate a store with this latency: `virtual://PATH` is the file PATH below this folder.
     #[arg(long, hide = true, value_name = "TIME", value_parser = time)]
     pub(crate) virtual_store: Option<Duration>,
 }
@@ -200,10 +200,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
     /// Memory limit of the process, such as 2GiB [default: a quarter of the free memory]. A run that needs
-    /// more is refused, with a limit that is enough.
+    /// more fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Output: `null` to discard; a folder for NumPy files (`.npy`; texts, such as captions, as `.jsonl`); or `-`
+    /// Output: `null` to discard; a folder for NumPy files (`.npy`; strings, such as captions, as `.jsonl`); or `-`
     /// for an Arrow stream on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
@@ -287,7 +287,7 @@ pub(crate) struct BuildArgs {
     /// Path of the executable [default: the name of the pipeline].
     #[arg(short, long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Set a parameter for good.
+    /// Set a parameter; its value is fixed in the executable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Disable an optimizer pass, by its name in `explain --rewrites`.
@@ -342,7 +342,7 @@ pub(crate) struct PeekArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) pipeline: PipelineArgs,
-    /// Number of records per step (of batches one, unless `--at` is given).
+    /// Number of records per step (one if they are batches, unless `--at` is given).
     #[arg(short = 'n', long, value_name = "N", default_value_t = 4, allow_negative_numbers = true, value_parser = whole(1_u32, 10_000, 16))]
     pub(crate) records: u32,
     /// Show one step only, such as `train.map#1` or `map`.
@@ -361,8 +361,8 @@ pub(crate) struct PeekArgs {
     /// Epoch to show, from 0.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u32::MAX, 3))]
     pub(crate) epoch: u32,
-    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// a limit that is enough.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. If more is needed, the
+    /// command fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print JSON.
@@ -391,8 +391,8 @@ pub(crate) struct VerifyArgs {
     /// Compare at most N batches of each (records, if the pipeline does not end with `batch`).
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
-    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// a limit that is enough.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. If more is needed, the
+    /// command fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print the result of each comparison as JSON.
@@ -422,8 +422,8 @@ pub(crate) struct ScanArgs {
     /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
     pub(crate) seed: u64,
-    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. What needs more is refused, with
-    /// a limit that is enough.
+    /// Memory limit, such as 2GiB [default: a quarter of the free memory]. If more is needed, the
+    /// command fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
     /// Print the result as JSON.

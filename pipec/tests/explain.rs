@@ -163,8 +163,8 @@ fn an_explanation_fits_on_a_screen_and_answers_what_is_asked() {
     told(&verbose, "p.shuffle#1");
     told(&verbose, "location");
 
-    told(&explain(&["--step-time", "10s"]), "the loader waits for the consumer (10 s per batch)");
-    told(&explain(&["--step-time", "1us"]), "waits for the loader ");
+    told(&explain(&["--step-time", "10s"]), "the training step (10 s per batch) is slower");
+    told(&explain(&["--step-time", "1us"]), "waits for data ");
     let cached = explain(&["--epochs", "9"]);
     told(&cached, "cached ");
     told(&cached, "warm epochs  ~");

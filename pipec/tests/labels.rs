@@ -187,7 +187,7 @@ fn what_goes_to_no_rank_is_told() {
         assert!(!run(even).err.contains("to none"), "{even:?}");
     }
     let explained = folder.pipec(&["explain", "p.pipe", "p", "-v"]).out;
-    assert!(explained.contains("fewer than the ranks, are dropped"), "{explained}");
+    assert!(explained.contains("at the end of an epoch, they are dropped"), "{explained}");
     let short = |name: &str| folder.pipec(&["explain", "p.pipe", name]).out;
     let told = "`--world-size 2`: each rank gets 7 of the 15 batches of an epoch, 1 is dropped";
     assert!(short("p").contains(told), "{}", short("p"));

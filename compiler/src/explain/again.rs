@@ -100,7 +100,7 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
         }
     };
     let end = match program.deal.keeps_tail {
-        false => "batches left over at the end of an epoch, fewer than the ranks, are dropped",
+        false => "if fewer batches than ranks are left at the end of an epoch, they are dropped",
         true if program.deal.valid.is_some() => {
             "all ranks return the same number: the last batch of some may be empty"
         }

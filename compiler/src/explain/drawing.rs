@@ -127,9 +127,9 @@ fn facts(explanation: &Explanation, line: &Line) -> Vec<String> {
     let step = &explanation.estimate.steps[line.estimate];
     let mut facts = vec![line.step.clone()];
     if step.moved {
-        facts.push("done by its source".to_owned());
+        facts.push("applied by its source".to_owned());
     } else if step.ns.value > 0.0 {
-        facts.push(format!("{} a {}", time(step.ns), line.enters.word()));
+        facts.push(format!("{} per {}", time(step.ns), line.enters.word()));
     }
     if let Some(speeds) = forecast::speeds(explanation, line.estimate) {
         facts.push(format!("{}/s per core, {:.2} cores", rate(speeds.per_core), speeds.cores));

@@ -74,7 +74,7 @@ fn reasons(seen: &Seen, predicted: f64) -> Vec<String> {
         }
         if seen.stall < WAITS {
             let waited = percent(seen.stall);
-            all.push(format!("the consumer was slower: it waited only {waited} of the time"));
+            all.push(format!("the training loop was slower: it waited only {waited} of the time"));
         }
         // Who has no core because of others, or has nothing to do, does not wait for files.
         let busy = seen.cpu_use.filter(|it| all.is_empty() && *it < BUSY);
@@ -123,7 +123,10 @@ mod tests {
         let others = Seen { others: 1.06, cpu_use: Some(0.45), ..seen() };
         assert_eq!(why(&others, 227.0), "other programs kept 1.1 cores busy");
         let consumer = Seen { stall: 0.03, cpu_use: Some(0.2), ..seen() };
-        assert_eq!(why(&consumer, 500.0), "the consumer was slower: it waited only 3% of the time");
+        assert_eq!(
+            why(&consumer, 500.0),
+            "the training loop was slower: it waited only 3% of the time"
+        );
         let files = Seen { cpu_use: Some(0.4), bytes_read: 1e9, ..seen() };
         let told = "workers used 40% of the cores and waited for files otherwise";
         assert_eq!(why(&files, 300.0), told);

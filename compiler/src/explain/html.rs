@@ -105,10 +105,10 @@ fn tiles(explanation: &Explanation) -> String {
 fn kind(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Hardware => ("hardware", ""),
-        Verdict::Software => ("a step in order", "bad"),
+        Verdict::Software => ("a sequential step", "bad"),
         Verdict::Outside => ("an external service", "bad"),
-        Verdict::Consumer => ("the consumer", "good"),
-        Verdict::Unbounded => ("nothing known", ""),
+        Verdict::Consumer => ("the training step", "good"),
+        Verdict::Unbounded => ("no known limit", ""),
     }
 }
 

@@ -252,8 +252,8 @@ fn most_ranks(TwoRanks { of, beyond, .. }: TwoRanks, batched: bool) -> String {
         (false, _) => "records",
     };
     let (n, ranks) = (count(of), if of == 1 { "rank" } else { "ranks" });
-    let end = if beyond == Beyond::Idle { "some get nothing" } else { "all get nothing" };
-    format!("an epoch has {n} {what}: where there are more than {n} {ranks}, {end}")
+    let end = if beyond == Beyond::Idle { "some get none" } else { "no rank gets any" };
+    format!("an epoch has {n} {what}: with more than {n} {ranks}, {end}")
 }
 
 /// How many batches there are at a time, where that is worth a word: more than two that are made and

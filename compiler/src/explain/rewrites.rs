@@ -28,7 +28,7 @@ pub struct Lowering {
 pub(super) fn lowerings(plan: &Plan, lowered: &Lowered) -> Vec<Lowering> {
     let mut all = Vec::new();
     for id in &lowered.moved.gone {
-        let what = format!("{} is done by the source, on indices", plan.ops[*id].step);
+        let what = format!("{} is applied by the source, on indices", plan.ops[*id].step);
         all.push(Lowering { name: "index", what });
     }
     for (id, stage) in lowered.program.stages.iter() {
@@ -131,12 +131,12 @@ pub(super) fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// How a refusal stands: what is not exact can be allowed.
+/// The status of a rejected rewrite: one that is only not exact can be allowed.
 fn outcome(pass: &str, why: &str) -> &'static str {
     if exactness(pass) == "approx" && why.starts_with("not exact") {
         "not allowed"
     } else {
-        "refused"
+        "rejected"
     }
 }
 
@@ -148,7 +148,7 @@ fn row(head: [&str; 3], what: String) -> Vec<Cell> {
     head.into_iter().map(Cell::left).chain([Cell::left(what)]).collect()
 }
 
-/// What came of a proposal: `1.2 ms → 1.1 ms a record, saves 8 %`.
+/// What came of a proposal: `1.2 ms → 1.1 ms a record, saves 8%`.
 fn proposal(step: &Step) -> Vec<Cell> {
     let shown = |ns: f64| time(Figure { value: ns, origin: Origin::Assumed });
     let estimate = match step.before {

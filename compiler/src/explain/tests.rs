@@ -121,11 +121,11 @@ fn a_graph_has_a_node_for_each_step_and_an_edge_for_each_stream() {
   label="a \"b\": ~149 M records/s (~2.3 M batches/s) on 2 cores, bottleneck: p.shuffle#1, sequential";
   node [shape=box, fontname="sans-serif", fontsize=10];
   edge [fontname="sans-serif", fontsize=9];
-  s0 [label="p.range#0\n~0.5 ns a record\n~2.0 G/s per core, 0.07 cores\ncapacity ~4.0 G/s", shape=diamond];
-  s1 [label="p.shuffle#1\n~5.0 ns a record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s", color=red, penwidth=3];
-  s2 [label="p.range#2\n~0.5 ns a record\n~2.0 G/s per core, 0.07 cores\ncapacity ~4.0 G/s", shape=diamond];
-  s3 [label="p.zip#3\n~5.0 ns a record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s"];
-  s4 [label="p.batch#4\n~2.4 ns a record\n~420 M/s per core, 0.36 cores\ncapacity ~420 M/s"];
+  s0 [label="p.range#0\n~0.5 ns per record\n~2.0 G/s per core, 0.07 cores\ncapacity ~4.0 G/s", shape=diamond];
+  s1 [label="p.shuffle#1\n~5.0 ns per record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s", color=red, penwidth=3];
+  s2 [label="p.range#2\n~0.5 ns per record\n~2.0 G/s per core, 0.07 cores\ncapacity ~4.0 G/s", shape=diamond];
+  s3 [label="p.zip#3\n~5.0 ns per record\n~200 M/s per core, 0.75 cores\ncapacity ~200 M/s"];
+  s4 [label="p.batch#4\n~2.4 ns per record\n~420 M/s per core, 0.36 cores\ncapacity ~420 M/s"];
   consumer [label="consumer", shape=plaintext];
   s0 -> s1 [label="64 records\n512 B"];
   s1 -> s3 [label="64 records\n512 B"];

@@ -172,9 +172,9 @@ Examples:
   pipec calibrate --path /data --path /scratch     two disks
   pipec calibrate --quick --out here.toml          less exact, in 8 seconds
 
-Writes a file in each folder, reads it with and without the page cache, and removes it. The result goes \
-to the host file, which plans are chosen from; PIPEC_HOST selects another one. The host file is \
-replaced each time: name all folders at once.")]
+Writes a file in each folder, reads it with and without the page cache, and removes it. The result is \
+written to the host file, which `explain` and `tune` use; PIPEC_HOST selects another one. The host file \
+is replaced each time: name all folders at once.")]
 pub(crate) struct CalibrateArgs {
     /// Folder on a disk to measure. May be repeated.
     #[arg(long = "path", value_name = "DIR", default_value = ".")]

@@ -156,7 +156,7 @@ fn consumer(explanation: &Explanation, row: usize) -> String {
     let is_bound = is_bound_by_consumer(explanation);
     let class = if is_bound { "step bottleneck" } else { "step idle" };
     let cores = long::cores(explanation);
-    let text = if is_bound { "consumer: limits the rate" } else { "consumer" };
+    let text = if is_bound { "training step: limits the rate" } else { "consumer" };
     rect(class, (2.0, top(row)), (300.0, 34.0), &cores)
         + &label("title", (14.0, top(row) + 22.0), text)
 }

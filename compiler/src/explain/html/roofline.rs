@@ -74,7 +74,7 @@ pub(super) fn figure(explanation: &Explanation, observed: Option<&Observed<'_>>)
 fn measured((n, x): (f64, f64), (explanation, scale): (&Explanation, &Scale)) -> String {
     let (cx, cy) = scale.at(n, x);
     // Nothing but the run itself takes the outputs of a profile.
-    let free = if is_bound_by_consumer(explanation) { ", with no consumer" } else { "" };
+    let free = if is_bound_by_consumer(explanation) { ", without a training step" } else { "" };
     let text = format!("measured {}/s{free}", told(x));
     let is_right = cx > (FIELD.0 + FIELD.2) / 2.0;
     let (class, x) = if is_right { ("seen end", cx - 11.0) } else { ("seen", cx + 11.0) };

@@ -28,7 +28,7 @@ pub(super) fn text(explanation: &Explanation) -> String {
     let uneven = explanation.two_ranks.filter(|it| it.of > it.each.saturating_mul(2));
     all.extend(uneven.map(|it| ("ranks", vec![two_ranks(it)])));
     if let Some(outlook) = &explanation.outlook {
-        all.extend(consumer(outlook).map(|it| ("consumer", vec![it])));
+        all.extend(consumer(outlook).map(|it| ("step time", vec![it])));
         all.extend(cached(explanation, outlook));
         all.push(("suggestions", suggestions(explanation, outlook)));
     }
@@ -117,18 +117,18 @@ fn limit(explanation: &Explanation, outlook: &Outlook, limit: Limit) -> String {
         }
         Limit::Memory(_) => "memory for batches".to_owned(),
         Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
-        Limit::Consumer => "consumer".to_owned(),
+        Limit::Consumer => "training step".to_owned(),
     }
 }
 
-/// What is under way to storages that answer late.
+/// Requests in flight to storages with high latency.
 fn requests(explanation: &Explanation) -> Vec<String> {
     let Some(outlook) = &explanation.outlook else { return Vec::new() };
     let told = |it: Requests| {
         let storage = &outlook.machine.storages[it.storage];
         let figure = |value: f64| Figure { value, origin: storage.origin };
         format!(
-            "{}: {} under way (Little's law: {} each, {}/s), {} of memory",
+            "{}: {} in flight (Little's law: {} each, {}/s), {} of memory",
             storage.name,
             whole(Figure::exact(it.under_way as f64)),
             time(figure(storage.latency_s * 1e9)),
@@ -146,11 +146,11 @@ fn consumer(outlook: &Outlook) -> Option<String> {
     let solution = &outlook.solution;
     Some(match solution.bounds.first().map(|it| it.limit) {
         Some(Limit::Consumer) => format!(
-            "the loader waits for the consumer ({each} per batch): loading is not the problem, and {} of the CPU suffices",
+            "data loading keeps up: the training step ({each} per batch) is slower, and {} of the CPU is enough",
             percent(solution.core_use)
         ),
         _ => format!(
-            "the consumer ({each} per batch) waits for the loader {} of the time",
+            "training ({each} per batch) waits for data {} of the time",
             percent((1.0 - solution.rate * seconds).max(0.0))
         ),
     })
@@ -242,7 +242,7 @@ fn remedy(explanation: &Explanation, remedy: Remedy) -> String {
         }
         Remedy::Parallel(at) => format!("several threads for {}", step(at)),
         Remedy::NoCap(at) => format!("no limit on {}", step(at)),
-        Remedy::TwiceTheConsumer => "a consumer twice as fast".to_owned(),
+        Remedy::TwiceTheConsumer => "a training step twice as fast".to_owned(),
     }
 }
 
