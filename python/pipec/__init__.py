@@ -1,4 +1,4 @@
-"""Input pipelines for machine learning, compiled.
+"""Compiled input pipelines for machine learning.
 
     import pipec
 
@@ -6,8 +6,8 @@
     for batch in pipe.torch():          # or `for batch in pipe`, `pipe.numpy()`, `pipe.jax()`
         step(batch["image"], batch["label"])
 
-A pipeline computes on threads of its own, without the GIL; batches arrive without a copy, and
-`pipe.state_dict()` says where it stands, to the batch.
+A pipeline runs on its own threads, without the GIL. Batches arrive without a copy, and
+`pipe.state_dict()` is a checkpoint from which a run resumes at the exact batch.
 """
 
 from collections.abc import Sequence as _Sequence

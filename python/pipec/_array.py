@@ -1,4 +1,4 @@
-"""Arrays in the memory where the pipeline has written them."""
+"""Arrays on the memory of a batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 from . import _pipec
 
 _CPU = (1, 0)
-"""The device of DLPack: the memory of the processor."""
+"""DLPack device: CPU memory."""
 
 _TYPESTR = {
     "bool": "|b1", "u8": "|u1", "i8": "|i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4",
@@ -20,23 +20,23 @@ _TYPESTR = {
 
 class Array(_pipec.ArrayBase):
     """A tensor of a batch, without a copy: `a.numpy()`, `a.torch()`, `numpy.asarray(a)`,
-    `torch.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)`, `memoryview(a)` all look at the same memory.
+    `torch.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)` and `memoryview(a)` all share the same memory.
 
-    Arithmetic, comparisons, slices and whatever else an array of NumPy can do are NumPy's, and give
-    its arrays: `a.mean()`, `a[:, 0] + 1`. NumPy is imported when that is asked for.
+    Arithmetic, comparisons, slices and all other operations of NumPy arrays are NumPy's, and return
+    NumPy arrays: `a.mean()`, `a[:, 0] + 1`. NumPy is imported when they are first used.
 
-    The memory is the consumer's: it may be written. It goes back to the pipeline when the last of
-    its views is gone.
+    The memory belongs to the caller, who may write to it. It returns to the pipeline when the last
+    view is gone.
     """
 
     __slots__ = ()
 
     def numpy(self) -> Any:
-        """The same memory as an array of NumPy."""
+        """The same memory as a NumPy array."""
         return self.__array__()
 
     def torch(self) -> Any:
-        """The same memory as a tensor of PyTorch."""
+        """The same memory as a PyTorch tensor."""
         import torch
 
         # The versioned form says that the memory may be written; older ones say nothing.
@@ -49,32 +49,32 @@ class Array(_pipec.ArrayBase):
 
     @property
     def dtype(self) -> str:
-        """The type of its elements, as the language writes it: `f32`, `u8`, `bf16`, …"""
+        """The dtype, as in the language: `f32`, `u8`, `bf16`, …"""
         return _pipec.layout(self)[1]
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next, for each axis."""
+        """Bytes from one element to the next, per axis."""
         return _pipec.layout(self)[3]
 
     @property
     def address(self) -> int:
-        """Where its first element lies."""
+        """Address of the first element."""
         return _pipec.layout(self)[0]
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Bytes per element."""
         dtype = self.dtype
         return 2 if dtype == "bf16" else int(_TYPESTR[dtype][2:])
 
@@ -166,14 +166,14 @@ class Array(_pipec.ArrayBase):
         return self.numpy().copy()
 
     def item(self) -> Any:
-        """Its only element."""
+        """The only element, as a Python number."""
         elements = _pipec.elements(self) if self.size == 1 else []
         if not elements:
             raise ValueError(f"expected one element, found {self.size}")
         return elements[0]
 
     def tolist(self) -> Any:
-        """Its elements in lists of lists, as Python has them."""
+        """The elements as nested Python lists."""
         return _nested(_pipec.elements(self), self.shape)
 
     def __float__(self) -> float:
@@ -192,14 +192,14 @@ class Array(_pipec.ArrayBase):
 
 
 def _theirs(value: Any) -> Any:
-    """A value for NumPy, which knows nothing of ours."""
+    """Converts our arrays to those of NumPy."""
     if isinstance(value, tuple):
         return tuple(map(_theirs, value))
     return value.numpy() if isinstance(value, Array) else value
 
 
 def _shown(part: Any, edge: int) -> str:
-    """Elements as people read them: of a long axis the first few and the last few."""
+    """Formats elements; for a long axis, only the first and last few."""
     if not isinstance(part, Array):
         return str(part)
     if not part.shape:
@@ -227,7 +227,7 @@ def _number(value: Any, dtype: str) -> str:
 
 
 def _binary(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """An operator of NumPy, and the one with its sides changed."""
+    """A NumPy operator, and its reflected form."""
 
     def forward(self: Array, other: Any) -> Any:
         return operation(self.numpy(), _theirs(other))

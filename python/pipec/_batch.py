@@ -1,4 +1,4 @@
-"""A batch: its fields by their names."""
+"""A batch: its fields by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import FieldError
 
 
 class Batch(dict[str, Any]):
-    """The fields of a batch by their names: a dict that says what fields there are where it is asked for another."""
+    """The fields of a batch by name: a dict whose `KeyError` lists the fields."""
 
     __slots__ = ()
 
@@ -30,11 +30,11 @@ def _known(name: object, fields: list[str]) -> str:
 
 
 _KNOWN_TO: set[str] = set()
-"""The frameworks that take batches for the dicts which they are."""
+"""Frameworks in which `Batch` is registered as a dict."""
 
 
 def make_known() -> None:
-    """Tells frameworks that are there that a batch is a dict to be looked into: they ask for the very class."""
+    """Registers `Batch` as a dict in the frameworks that are loaded: they compare the exact class."""
     if "jax" in sys.modules and "jax" not in _KNOWN_TO:
         tree_util = getattr(sys.modules["jax"], "tree_util", None)
         if tree_util is not None:

@@ -1,4 +1,4 @@
-"""Fields whose rows differ in their extents."""
+"""Fields whose rows have different extents."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from ._array import Array
 
 
 class Ragged:
-    """Rows of different extents, one behind the other.
+    """Rows of different extents, end to end.
 
-    Of a field that is `ragged` in `batch`, row `i` is `values[offsets[i]:offsets[i + 1]]`: rows differ in their first
-    axis, and `shapes` is `None`. Of a block of records, `values` has one axis, and row `i` is those of its elements with
-    the extents `shapes[i]`. `ragged[i]` is row `i` of either.
+    For a field that is `ragged` in `batch`, row `i` is `values[offsets[i]:offsets[i + 1]]`: rows differ in their first
+    axis, and `shapes` is `None`. For a block of records, `values` has one axis, and row `i` is the same slice, reshaped
+    to the extents `shapes[i]`. `ragged[i]` returns row `i` in both cases.
     """
 
     __slots__ = ("values", "offsets", "shapes")
 
     def __init__(self, values: Any, offsets: Any, shapes: Any = None) -> None:
         self.values = values
-        """The rows end to end; of a block, their elements."""
+        """The rows end to end; for a block, their elements."""
         self.offsets = offsets
-        """Where each row begins and the last one ends, in `values`: i64, one more than rows."""
+        """Where each row begins in `values`, and the last one ends: i64, one more than the number of rows."""
         self.shapes = shapes
-        """Of a block, the extents of each record: u32, `[records, axes]`; else `None`."""
+        """For a block, the extents of each record: u32, `[records, axes]`; otherwise `None`."""
 
     def map(self, made: Callable[[Any], Any]) -> Ragged:
-        """The same with other arrays, such as those of a framework."""
+        """The same rows with other arrays, such as those of a framework."""
         shapes = None if self.shapes is None else made(self.shapes)
         return Ragged(made(self.values), made(self.offsets), shapes)
 
     @property
     def lengths(self) -> Any:
-        """How long each row is along its first axis."""
+        """The length of each row along its first axis."""
         if self.shapes is not None:
             return self.shapes[:, 0]
         return self.offsets[1:] - self.offsets[:-1]
 
     def torch(self) -> Any:
-        """A nested tensor of PyTorch of the jagged layout, on the same memory."""
+        """A nested PyTorch tensor with the jagged layout, on the same memory."""
         import torch
 
         if self.shapes is not None and self.shapes.shape[1] != 1:
@@ -54,7 +54,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, at: int) -> Any:
-        """Row `at`, without a copy: of NumPy, or of the framework that the arrays are of."""
+        """Row `at`, without a copy: an array of NumPy, or of the framework of the arrays."""
         if not -len(self) <= at < len(self):
             raise IndexError(f"row {at} is out of range for {len(self)} rows")
         at %= len(self)
@@ -69,7 +69,7 @@ class Ragged:
         return (self[i] for i in range(len(self)))
 
     def tolist(self) -> list[Any]:
-        """The rows in lists, as Python has them."""
+        """The rows as Python lists."""
         return [it.tolist() for it in self]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Pipelines: loading, iterating, asking."""
+"""Pipelines: loading, iterating, inspecting."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from ._epochs import Epochs
 
 _PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
-"""What is in a program, and in no path."""
+"""Matches the text of a program, and no path."""
 _CALLING: weakref.WeakSet[Pipe] = weakref.WeakSet()
-"""Pipelines whose threads call functions in Python."""
+"""Pipelines whose threads call Python functions."""
 _WRONG = "PC0704"
 _IN_WORKERS = "PC0705"
 
 
 class Field(NamedTuple):
-    """A field of what a pipeline gives."""
+    """A field of the batches of a pipeline, or of its records."""
 
     dtype: str
     """`f32`, `u8`, `bf16`, `str`, …"""
     shape: tuple[int | None, ...]
-    """The extents, the batch's own first; none where one differs from batch to batch."""
+    """The extents, that of the batch first; `None` if one differs between batches."""
 
 
 class RaggedField(Field):
-    """A field that is `ragged` in `batch`: after the batch's own extent, that of its rows, which is none."""
+    """A field that is `ragged` in `batch`: the extent of the batch is followed by that of its rows, `None`."""
 
     __slots__ = ()
 
 
 class Explanation(str):
-    """What a pipeline will do and cost: a text; in a notebook, a page."""
+    """The plan of a pipeline and its cost: a string; in a notebook, an HTML page."""
 
     html: str
-    """One page that needs nothing else."""
+    """A self-contained HTML page."""
     facts: dict[str, Any]
-    """The same for programs."""
+    """The same information as JSON data."""
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html, quote=True)
@@ -81,24 +81,25 @@ def load(
 ) -> Pipe:
     """Loads and compiles a pipeline; reads no data and starts no thread.
 
-    `source` is a `.pipe` file, a file that `pipec build` has made, or the text of a program: a
-    string with a line end, `|>`, or `pipeline … =` in it. Which pipeline is meant needs no `name`
-    where there is one, or one that no other uses.
+    `source` is a `.pipe` file, a file built by `pipec build`, or the text of a program: a
+    string that contains a line break, `|>`, or `pipeline … =`. `name` selects the pipeline; it is
+    optional if there is only one, or only one that no other uses.
 
-    `params` are values of the program's `param`s. All that is random follows from `seed`; the first
-    iteration is epoch `epoch`. `epochs` is how many there will be, if that is known: then nothing of
-    a later one is prepared. Of `world_size` runs that share the
-    work this is number `rank`, from 0 (`world` is the former name).
-    `workers` are threads that compute (all cores, or as the lock says), `memory` what a run may take
-    (bytes, or `"2GiB"`; a quarter of what is free). A pipeline that ends without `batch` gives blocks
-    of `rows` records. `keep` says whether decoded pictures and the like may be kept in memory from
-    epoch to epoch, `cache` is a folder to keep them in for later runs. Each record that is skipped or
-    replaced is a line of JSON in the file `quarantine`; `max_errors` is the most that may be.
-    `functions` are those that the program declares by `extern fn`, by name; any other is imported from
-    where its declaration says. They are called here, one call at a time under the GIL; with
-    `processes` in so many processes of their own, which get and give values through memory.
+    `params` are values of the program's `param`s. `seed` determines all random numbers; the first
+    iteration is epoch `epoch`. `epochs` is the number of epochs, if it is known: then no data of
+    a later one are prepared. `rank` (from 0) is the number of this process among the `world_size`
+    processes that share the work (`world` is the former name).
+    `workers` is the number of worker threads (default: all cores, or as the lock file says), and
+    `memory` the memory limit (bytes, or `"2GiB"`; default: a quarter of the free memory). A pipeline
+    that does not end with `batch` yields blocks of `rows` records. `keep` allows caching decoded images
+    and other expensive values in memory across epochs; `cache` is a folder to cache them in for later
+    runs. Each record that is skipped or replaced is written to the file `quarantine` as a line of JSON;
+    a run with more than `max_errors` of them fails. `functions` are the Python functions that the
+    program declares with `extern fn`, by name; others are imported from the module in their
+    declaration. They are called in this process, one at a time under the GIL, or in `processes`
+    separate processes, with values passed through shared memory.
 
-    Mistakes in the program are a `CompileError`.
+    Errors in the program raise `CompileError`.
     """
     told: dict[str, Any] = {
         "name": name,
@@ -125,11 +126,11 @@ def load(
 
 
 class Pipe:
-    """A pipeline. `load` makes it.
+    """A pipeline, created by `load`.
 
-    Each `iter(pipe)` is the next epoch: the first is the one that `load` was told, or goes on where
-    `load_state_dict` says. An iterator that is left half-way is no matter: the next begins the epoch
-    after it. There is one iterator at a time.
+    Each `iter(pipe)` is the next epoch: the first is the `epoch` given to `load`, or resumes from
+    `load_state_dict`. An iterator may be abandoned: the next one begins the epoch after it. Only one
+    iterator can be active at a time.
     """
 
     def __init__(
@@ -140,14 +141,14 @@ class Pipe:
         if self._native.calls_python():
             _CALLING.add(self)
         self._epochs: Epochs | None = None
-        """What it knows of the worker processes of a `DataLoader`, where there may be some."""
+        """State shared with the worker processes of a `DataLoader`, if there can be any."""
         for warning in self._native.warnings():
             _warnings.warn("\n" + warning, PipecWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The batches of the next epoch: dicts of `Array`, of `Strings` for texts, and of `Ragged` for fields that
-        are `ragged` in `batch`; of a pipeline without `batch`, blocks of records, whose fields of other extents each
-        are `Ragged` too."""
+        """The batches of the next epoch: dicts of `Array`, of `Strings` for string fields, and of `Ragged` for fields
+        that are `ragged` in `batch`. A pipeline without `batch` yields blocks of records, in which fields of varying
+        extents are `Ragged` too."""
         return self._iterate(False)
 
     def _iterate(self, numpy: bool) -> _pipec.Batches:
@@ -156,7 +157,7 @@ class Pipe:
         return self._native.iterate(numpy)
 
     def _catch_up(self) -> None:
-        """Goes on behind the epochs that worker processes have begun."""
+        """Continues after the epochs that worker processes have begun."""
         if self._epochs is not None and self._epochs.have_begun:
             epoch = self._epochs.next
             assert epoch is not None
@@ -164,28 +165,28 @@ class Pipe:
             self._epochs.go_to(None)
 
     def _take_rank(self, rank: int, world: int) -> None:
-        """Is one of so many from here on, wherever it stands."""
+        """Becomes this rank from now on, at any position."""
         if (self._told["rank"], self._told["world"]) != (rank, world):
             self._native.take_part((rank, world), (0, 1), None)
             self._told.update(rank=rank, world=world)
 
     def __len__(self) -> int:
-        """Batches of an epoch; a `LengthError`, which is a `TypeError`, where only reading tells."""
+        """The number of batches of an epoch; raises `LengthError` (a `TypeError`) if only reading the data can tell."""
         return self._native.len()
 
     @property
     def name(self) -> str:
-        """The pipeline's name."""
+        """The name of the pipeline."""
         return self._native.name()
 
     @property
     def epoch(self) -> int:
-        """The epoch that is under way, or comes next."""
+        """The current epoch, or the next one between epochs."""
         epoch = None if self._epochs is None else self._epochs.present
         return self._native.epoch() if epoch is None else epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next `iter` begins. Nobody needs to: each one is the next."""
+        """Sets the epoch that the next `iter` begins. Usually not needed: each `iter` begins the next epoch."""
         epoch = _natural("epoch", epoch)
         self._native.set_epoch(epoch)
         if self._epochs is not None:
@@ -193,15 +194,15 @@ class Pipe:
 
     @property
     def schema(self) -> dict[str, Field]:
-        """The fields of a batch, or of a record where there is no `batch`."""
+        """The fields of a batch, or of a record if the pipeline has no `batch`."""
         kinds = {True: RaggedField, False: Field}
         return {name: kinds[ragged](dtype, tuple(shape)) for name, dtype, shape, ragged in self._native.schema()}
 
     @property
     def classes(self) -> list[str] | dict[str, list[str]] | None:
         """The names of the classes, in the order of their labels: `pipe.classes[label]`. They are those of
-        `class_of`, whose files are listed now, and of `index_of`. None where the pipeline has no labels;
-        where several fields have other classes each, a dict of lists by field."""
+        `class_of`, whose files are listed now, and of `index_of`. `None` if the pipeline has no labels;
+        a dict of lists by field if several fields have different classes."""
         found = self._native.classes()
         if all(names == found[0][1] for _, names in found):
             return list(found[0][1]) if found else None
@@ -209,34 +210,34 @@ class Pipe:
 
     @property
     def batched(self) -> bool:
-        """Whether it ends with `batch`; else it gives blocks of records."""
+        """Whether it ends with `batch`; otherwise it yields blocks of records."""
         return self._native.batched()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it stands, to the batch: numbers and short texts, below 2 KB."""
+        """A checkpoint, exact to the batch: numbers and short strings, less than 2 KB."""
         if self._epochs is not None and self._epochs.have_begun:
             raise StateError(_IN_WORKERS_TOLD, code=_IN_WORKERS)
         found: dict[str, Any] = json.loads(self._native.state())
         return found
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes to where `state` says: the next `iter` goes on from there, also with another number of
-        ranks or workers. A `StateError` where it is of another program, seed or input."""
+        """Loads a checkpoint: the next `iter` resumes from it, also with another number of
+        ranks or workers. Raises `StateError` if it belongs to another program, seed or input."""
         self._native.load_state(json.dumps(dict(state)))
         if self._epochs is not None:
             self._epochs.go_to(self._native.epoch(), state)
 
     def stats(self) -> dict[str, Any]:
-        """What was done so far: records, bytes, waiting, lost records, the time of each stage; in this
-        process, so nothing of what the worker processes of a `DataLoader` have done."""
+        """Statistics so far: records, bytes, waiting time, failed records, the time of each stage. They cover
+        this process only, not the worker processes of a `DataLoader`."""
         found: dict[str, Any] = json.loads(self._native.stats())
         return found
 
     def explain(
         self, *, epochs: int = 1, consumer: float | None = None, verbose: bool = False
     ) -> Explanation:
-        """What it will do and cost, for so many epochs, and a consumer that takes so many seconds a
-        batch: on one screen, or with `verbose` all that is known."""
+        """The plan and its predicted cost, for `epochs` epochs and a training step of `consumer` seconds
+        per batch: on one screen, or in full detail with `verbose`."""
         epochs = _natural("epochs", epochs, least=1)
         text, page, facts = self._native.explain(epochs, consumer, bool(verbose))
         made = Explanation(text)
@@ -244,15 +245,16 @@ class Pipe:
         return made
 
     def profile(self, seconds: float = 10.0, *, to: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-        """Measures it, from its start and by itself, until its rate has settled, at most so long. `to`
-        is a file for `pipec explain --profile`."""
+        """Measures the pipeline from its start, without a training step, until its rate is steady, for at most
+        `seconds`. `to` is a file for `pipec explain --profile`."""
         path = None if to is None else os.fspath(to)
         found: dict[str, Any] = json.loads(self._native.profile(float(seconds), path))
         return found
 
     def tune(self, seconds: float = 60.0, *, epochs: int = 1, write: bool = True) -> dict[str, Any]:
-        """Measures it, chooses its numbers, measures again. They go into the lock beside the program,
-        which `load` heeds from then on, unless `write` is false or the program is in no file."""
+        """Measures the pipeline, chooses the number of workers and caches, and measures again. The result is written
+        to the lock file beside the program, which `load` then uses, unless `write` is false or the program is
+        not in a file."""
         found = self._native.tune(float(seconds), _natural("epochs", epochs, least=1), write)
         explanation, tried, workers, keep, lock = found
         return {
@@ -262,23 +264,23 @@ class Pipe:
         }
 
     def close(self) -> None:
-        """Ends its threads; so does the last reference to it. It can be iterated again."""
+        """Stops its threads, as does dropping the last reference. The pipeline can be iterated again."""
         self._native.close()
 
     def numpy(self) -> View:
-        """Its batches as arrays of NumPy, without a copy; texts of a batch are a list of `str` or `bytes`."""
-        import numpy  # noqa: F401  So that it is missed here, if it is.
+        """The batches as NumPy arrays, without a copy; string fields are lists of `str` or `bytes`."""
+        import numpy  # noqa: F401  Fails here if it is not installed.
 
         return _Numpy(self)
 
     def torch(self, *, pin_memory: bool = False, device: Any = None, non_blocking: bool = True) -> Any:
-        """A loader of PyTorch, which is an `IterableDataset` too: `pipec.torch.Loader`."""
+        """A loader for PyTorch, which is also an `IterableDataset`: `pipec.torch.Loader`."""
         from .torch import Loader
 
         return Loader(self, pin_memory=pin_memory, device=device, non_blocking=non_blocking)
 
     def jax(self, *, sharding: Any = None) -> View:
-        """Its batches as arrays of JAX; see `pipec.jax.Batches`."""
+        """The batches as JAX arrays; see `pipec.jax.Batches`."""
         from .jax import Batches
 
         return Batches(self, sharding=sharding)
@@ -290,7 +292,7 @@ class Pipe:
         return dataset(self)
 
     def replace(self, **others: Any) -> Pipe:
-        """The same pipeline with other arguments of `load`, at the beginning."""
+        """The same pipeline with other arguments of `load`, from the start."""
         if "world_size" in others:
             others["world"] = _world_size(others.pop("world_size"), others.get("world"))
         told = {**self._told, **others}
@@ -313,8 +315,8 @@ class Pipe:
 
 @atexit.register
 def _end() -> None:
-    """Ends the threads that call functions in Python while there is still an interpreter: they prepare the
-    next epoch, and a call after that aborts the process, or holds it up for ever."""
+    """Stops the threads that call Python functions while the interpreter still exists: they prepare the
+    next epoch, and a call after shutdown would abort the process, or block it forever."""
     for pipe in list(_CALLING):
         try:
             pipe.close()
@@ -323,15 +325,15 @@ def _end() -> None:
 
 
 _IN_WORKERS_TOLD = (
-    f"{_IN_WORKERS} state-in-workers: the worker processes of a `DataLoader` make the batches, ahead of the "
-    "loop, so this process does not know which of them was taken last: take torchdata's `StatefulDataLoader` "
-    "and its `state_dict`, or `num_workers=0`, or `pipe.torch()` without a `DataLoader`; at an epoch's end "
-    "`pipe.epoch` is enough, and `pipe.set_epoch` goes there"
+    f"{_IN_WORKERS} state-in-workers: the worker processes of a `DataLoader` compute the batches ahead of the "
+    "loop, so this process does not know which of them was taken last: use torchdata's `StatefulDataLoader` "
+    "and its `state_dict`, or `num_workers=0`, or `pipe.torch()` without a `DataLoader`; at the end of an epoch, "
+    "`pipe.epoch` is enough, and `pipe.set_epoch` restores it"
 )
 
 
 class View:
-    """The batches of a pipeline in another form. It is the pipeline's own iteration: `state_dict` and
+    """The batches of a pipeline in another form. It shares the iteration of the pipeline: `state_dict` and
     the epoch are those of the pipeline."""
 
     def __init__(self, pipe: Pipe) -> None:

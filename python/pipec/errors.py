@@ -1,4 +1,4 @@
-"""What can go wrong. Every exception of this package is a `PipecError` and has a `code`."""
+"""Exceptions. Every exception of this package is a `PipecError` and has a `code`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
-    """A stretch of a program's text; lines and columns are counted from 1, columns in characters."""
+    """A range in the text of a program. Lines and columns start at 1; columns count characters."""
 
     path: str
     line: int
@@ -16,32 +16,32 @@ class Span(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """What the compiler says about one place of a program."""
+    """A message of the compiler about one place in a program."""
 
     code: str
-    """`PC` and four digits: `pipec explain PC0123` tells its long story."""
+    """`PC` and four digits: `pipec explain PC0123` explains it."""
     name: str
-    """The same in words."""
+    """The name of the code."""
     is_error: bool
-    """Else it is a warning."""
+    """False for a warning."""
     message: str
     help: str | None
-    """What to do, where something can be said."""
+    """How to fix it, if known."""
     span: Span | None
-    """Where; none where it is about no text, such as a parameter that is not set."""
+    """The place in the program; `None` if the message is about none, such as a parameter that is not set."""
     rendered: str
-    """All of it, drawn into the text."""
+    """The complete message, with the annotated source text."""
 
 
 class PipecWarning(UserWarning):
-    """What is allowed in a program, and probably not meant."""
+    """A warning about a program: something that is allowed, but probably not intended."""
 
 
 class PipecError(Exception):
-    """What goes wrong in `pipec`."""
+    """Base class of all exceptions of `pipec`."""
 
     code: str = ""
-    """Which kind of mistake it is, such as `PC0123`, `image-truncated`, `state`."""
+    """The error code, such as `PC0123`, `image-truncated` or `state`."""
 
     def __init__(self, message: str = "", **facts: Any) -> None:
         super().__init__(message)
@@ -59,12 +59,12 @@ def _again(kind: type[PipecError], args: tuple[Any, ...], facts: dict[str, Any])
 
 
 class CompileError(PipecError):
-    """A program has mistakes. The text of the exception is all of them, drawn into the program."""
+    """A program has errors. The message shows all of them, with the annotated source text."""
 
     diagnostics: list[Diagnostic] = []
-    """Mistakes and warnings, in the order of the text."""
+    """Errors and warnings, in the order of the text."""
     span: Span | None = None
-    """Where the first mistake is."""
+    """The place of the first error."""
 
     def __init__(self, message: str = "", **facts: Any) -> None:
         told = [_diagnostic(it) for it in facts.pop("diagnostics", [])]
@@ -89,16 +89,16 @@ class RunError(PipecError):
     """A pipeline ended early."""
 
     place: str = ""
-    """Where the step is written that it is about, such as `train.pipe:6:8`; empty where there is none."""
+    """Where the step is written, such as `train.pipe:6:8`; empty if the error is not about a step."""
 
 
 class RecordError(RunError):
-    """A record failed, and the program has no other use for it; `code` says how."""
+    """A record failed, and the program does not handle it; `code` is the kind of fault."""
 
     record: str = ""
-    """Which one: the file, or the line of it."""
+    """The record: a file, or a line of a file."""
     file: str = ""
-    """The file that could not be used, where that is another one: a mask beside its picture."""
+    """The file that could not be used, if it is another one, such as the mask of an image."""
 
 
 class BudgetError(RunError):
@@ -106,7 +106,7 @@ class BudgetError(RunError):
 
 
 class DataError(RunError):
-    """The data do not fit the program, beyond one record."""
+    """The data do not fit the program as a whole."""
 
 
 class InputError(RunError, OSError):
@@ -119,23 +119,23 @@ class InputError(RunError, OSError):
 
 
 class StateError(PipecError):
-    """A checkpoint is damaged, or of another program, seed or input."""
+    """A checkpoint is damaged, or belongs to another program, seed or input."""
 
 
 class ForkError(PipecError, RuntimeError):
-    """A pipeline that runs is used in a process that is a copy of its own."""
+    """A running pipeline is used in a forked child process."""
 
 
 class IterationError(PipecError, RuntimeError):
-    """An iterator is used after another one of the same pipeline was begun."""
+    """An iterator is used after another iterator of the same pipeline has started."""
 
 
 class LengthError(PipecError, TypeError):
-    """Only reading tells how many batches there are."""
+    """The number of batches is only known by reading the data."""
 
 
 class ArgumentError(PipecError, ValueError):
-    """An argument cannot have this value."""
+    """An argument has an invalid value."""
 
 
 class FieldError(PipecError, KeyError):

@@ -13,14 +13,14 @@ from ._pipec import Strings
 
 
 class Batches(View):
-    """Dicts of arrays of JAX: where the processor is the device, on the memory that the pipeline has
-    written; a copy where that does not begin where XLA wants it. With a `sharding`, each process puts
-    its batch where that says, as its part of the whole; rank and world are the process's, unless
-    `load` was told others. Texts of a batch are a list of `str` or `bytes`."""
+    """Yields dicts of JAX arrays. On the CPU device, they share the memory of the pipeline, or are copied
+    if it is not aligned as XLA requires. With a `sharding`, each process places its batch accordingly, as its
+    part of the global batch. Rank and world size are those of the process, unless `load` was called with
+    others. String fields are lists of `str` or `bytes`."""
 
     def __init__(self, pipe: Pipe, *, sharding: Any = None) -> None:
         super().__init__(pipe)
-        # The pipeline itself takes on the rank: it is the caller's, who asks it where it stands.
+        # The pipeline itself adopts the rank, since its checkpoints are those of the caller.
         if not pipe._told["ranked"] and jax.process_count() > 1:
             pipe._take_rank(jax.process_index(), jax.process_count())
         self.sharding = sharding

@@ -18,8 +18,8 @@ _DTYPES = {
 
 
 def dataset(pipe: Pipe) -> tf.data.Dataset:
-    """A dataset that gives the batches of the pipeline's next epoch each time that it is iterated. TensorFlow
-    copies what comes out of Python once."""
+    """Returns a dataset; each iteration over it yields the batches of the pipeline's next epoch. TensorFlow copies
+    each batch once."""
     blocks = not pipe.batched
     signature = {name: _spec(field, blocks) for name, field in pipe.schema.items()}
 
@@ -35,7 +35,7 @@ def _spec(field: Field, blocks: bool) -> Any:
     if isinstance(field, RaggedField):
         return tf.RaggedTensorSpec(field.shape, dtype, ragged_rank=1, row_splits_dtype=tf.int64)
     if blocks and dtype == tf.string and field.shape:
-        raise TypeError("texts of unbatched batches are not supported in tf.data: drop them with `map`")
+        raise TypeError("string columns of unbatched batches are not supported in tf.data: drop them with `map`")
     if blocks and None in field.shape:
         if len(field.shape) != 1:
             raise TypeError("a field with several axes of unknown length is not supported in tf.data: pad or resize it in the pipeline")

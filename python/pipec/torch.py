@@ -18,17 +18,16 @@ from ._pipec import Strings
 
 
 class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
-    """What a training loop takes its batches from, in place of a `DataLoader`: dicts of tensors on the
-    memory that the pipeline has written them into; texts of a batch are a list of `str`
-    or `bytes`. It is the pipeline's own iteration: state and epoch
-    are those of the pipeline, and every loader of a pipeline goes on where the one before has ended.
+    """Replaces a `DataLoader` in a training loop: yields dicts of tensors on the memory of the pipeline, without a
+    copy; string fields are lists of `str` or `bytes`. It shares the iteration of the pipeline: checkpoint and epoch
+    are those of the pipeline, and every loader of a pipeline continues where the previous one ended.
 
-    It needs no worker processes, since the pipeline has threads. It is an `IterableDataset` as well:
-    within the worker processes of a `DataLoader(loader, batch_size=None, num_workers=n)` each has its
-    part of the batches, and together they give what there is without them.
+    It needs no worker processes, since the pipeline has its own threads. It is also an `IterableDataset`:
+    in a `DataLoader(loader, batch_size=None, num_workers=n)`, each worker process yields its share of the
+    batches, and together they are the same as without workers.
 
-    Rank and world are those of `torch.distributed`, if that is initialised when the first batch is
-    asked for, and `load` was not told others. The pipeline takes them on.
+    Rank and world size are those of `torch.distributed`, if it is initialized when the first batch is
+    requested and `load` was called without `rank`. The pipeline adopts them.
     """
 
     num_workers = 0
@@ -41,11 +40,11 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
     ) -> None:
         super().__init__()
         self.pin_memory = pin_memory
-        """Whether batches are copied into memory that a GPU can fetch from by itself."""
+        """Whether batches are copied into pinned memory."""
         self.device = None if device is None else torch.device(device)
-        """Where batches go; where the pipeline has written them, if none is said."""
+        """Device to copy batches to; `None` leaves them in the memory of the pipeline."""
         self.non_blocking = non_blocking
-        """Whether the program goes on while they are on their way to the device."""
+        """Whether copies to the device are asynchronous."""
         self._pipe = pipe
         if pipe._epochs is None:
             pipe._epochs = Epochs()
@@ -57,19 +56,19 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
 
     @property
     def dataset(self) -> Loader:
-        """Itself."""
+        """This loader."""
         return self
 
     @property
     def pipe(self) -> Pipe:
-        """The pipeline, with the part of the work that is this process's own."""
+        """The pipeline, with the share of the work of this process."""
         info = get_worker_info()
         if info is None:
             self._pipe._take_rank(*self._ranks())
         elif not self._is_split:
             threads = self._pipe._told["workers"] or max(1, (os.cpu_count() or 1) // info.num_workers)
-            # One that runs in the process which this one was copied from is refused here. What is said
-            # of it here is about the part alone, and no business of the others.
+            # A pipeline that was already running before the fork is rejected here. The settings
+            # concern only the share of this worker, not the others.
             self._pipe._native.take_part(self._ranks(), (info.id, info.num_workers), threads)
             self._pipe._epochs, self._is_split = None, True
         return self._pipe
@@ -84,7 +83,7 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         pipe, info = self.pipe, get_worker_info()
         if info is None:
             return self._given(pipe)
-        # The processes of an iteration have seeds one after the other.
+        # The workers of an iteration have consecutive seeds.
         epoch, state = self._epochs.begin(info.seed - info.id, (info.id, info.num_workers), pipe.epoch)
         if not self._is_resumed and state is not None:
             pipe._native.load_state(json.dumps(state))
@@ -103,7 +102,7 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         if isinstance(value, Ragged):
             return value.map(self._tensor)
         if isinstance(value, Strings) and self._pipe.batched:
-            return value.tolist()  # What `default_collate` gives.
+            return value.tolist()  # As `default_collate` does.
         if not isinstance(value, Array):
             return value
         tensor = value.torch()
@@ -115,21 +114,21 @@ class Loader(IterableDataset):  # type: ignore[misc,type-arg,unused-ignore]
         return len(self.pipe)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next iteration is. Nobody needs to: each one is the next."""
+        """Sets the epoch of the next iteration. Usually not needed: each iteration is the next epoch."""
         self._pipe.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """See `pipec.Pipe.state_dict`; within a worker process, of its part."""
+        """See `pipec.Pipe.state_dict`; in a worker process, for its share."""
         return self.pipe.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """See `pipec.Pipe.load_state_dict`; within a worker process, of its part."""
+        """See `pipec.Pipe.load_state_dict`; in a worker process, for its share."""
         self.pipe.load_state_dict(state)
         self._is_resumed = get_worker_info() is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A process that is started afresh knows nothing of `torch.distributed`, and has no iteration
-        # that it could know to be half-way.
+        # A new process knows neither `torch.distributed` nor the position of an iteration
+        # that has begun.
         native = self.pipe._native
         if self._epochs.next is None and native.next_epoch() != native.epoch():
             self._epochs.go_to(native.next_epoch())
