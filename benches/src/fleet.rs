@@ -58,7 +58,7 @@ fn jitter() -> Row {
     let _virtual = Virtual::begin((16, 1.0), None);
     let text = "pipeline p = range(10000000) |> map { i: busy(i, time: if uniform(0.0, 1.0) < 0.1 then 0.1 else 0.01) }";
     let program = trial::compiled(text).program;
-    // 16 cores at 19 ms in the mean make 842 in a second; the consumer takes 80 % of them.
+    // 16 cores at 19 ms in the mean make 842 in a second; the consumer takes 80% of them.
     let consumer = Duration::from_secs_f64(1.0 / 842.0 / 0.8);
     let way = Way { consumer, chunk_rows: Some(1), ..Way::workers(16) };
     let seen = trial::watch(&program, &way, (200, 4.0));

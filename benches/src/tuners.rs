@@ -107,7 +107,7 @@ impl Bench {
         trial::rate(&self.program, &way, span)
     }
 
-    /// Steps until it is within 5 % of `best`, and what was seen up to there.
+    /// Steps until it is within 5% of `best`, and what was seen up to there.
     fn walk(&self, policy: Policy, seed: u64, best: f64) -> (usize, Vec<(Setting, f64)>) {
         let task = Task { network: &self.network, machine: &self.machine, tries_max: TRIES, seed };
         let mut seen: Vec<(Setting, f64)> = Vec::new();

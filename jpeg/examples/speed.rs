@@ -94,7 +94,7 @@ fn measure(what: &str, pictures: &[Picture], mut each: impl FnMut(&Picture)) {
 }
 
 /// The pictures of a folder that are taken, and a region of each as random resized crops are:
-/// 8 to 100 % of the area, 3:4 to 4:3.
+/// 8 to 100% of the area, 3:4 to 4:3.
 fn pictures(folder: &Path) -> Vec<Picture> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries.filter_map(|it| Some(it.ok()?.path())).collect();

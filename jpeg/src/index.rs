@@ -9,7 +9,7 @@ use std::ops::Range;
 /// It is made by [`crate::Decoder::index`] or [`crate::Decoder::decode_and_index`], and makes
 /// a later decode of a region read the code of that region only. It belongs to one file: its
 /// length is checked, and [`Self::from_bytes`] checks a key of the caller's, a hash of the file.
-/// One for every 8 MCUs takes about 3 % of the file.
+/// One for every 8 MCUs takes about 3% of the file.
 /// Where it leads astray, a decode finds out at another entry, and is refused; only
 /// what a restart marker between the two sets right may go unseen, and, where no entry lies in or
 /// shortly behind the region's part of a row, what is wrong in rows other than the first.

@@ -1,6 +1,6 @@
 //! When a measurement has gone on for long enough.
 
-/// Two rates that differ by less than this part are the same (paper appendix B: 1 %).
+/// Two rates that differ by less than this part are the same (paper appendix B: 1%).
 pub const SAME: f64 = 0.01;
 
 /// What a measurement should do now.

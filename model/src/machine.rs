@@ -12,7 +12,7 @@ const UNBOUNDED: f64 = 1e15;
 /// A machine, or what one may use of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Cores that are really available; a budget of 60 % of two cores is 1.2.
+    /// Cores that are really available; a budget of 60% of two cores is 1.2.
     pub cores: f64,
     /// Bytes of memory that are free.
     pub memory_bytes: f64,

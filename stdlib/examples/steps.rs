@@ -178,7 +178,7 @@ fn number(of: &[i64; 1]) -> Tensor<'_> {
     Tensor::new(&[1], of).element(0)
 }
 
-/// A part of the picture: 8 to 100 % of the area, 3:4 to 4:3.
+/// A part of the picture: 8 to 100% of the area, 3:4 to 4:3.
 fn drawn([height, width]: [i64; 2], id: u64) -> [i64; 4] {
     let mut random = Philox::new(1, id, 0);
     for _ in 0..10 {

@@ -20,7 +20,7 @@ const TOLERANCE: f64 = 0.06;
 /// no valgrind.
 ///
 /// # Panics
-/// One differs by more than 6 %, of which 4.5 were seen to come of themselves.
+/// One differs by more than 6%, of which 4.5 were seen to come of themselves.
 pub fn compare(file: &Path, work: &str, kernels: &[&str]) {
     if std::env::var_os("SLOW_TESTS").is_none() || cfg!(debug_assertions) {
         println!("instructions are counted with SLOW_TESTS=1, and --release");

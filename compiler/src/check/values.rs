@@ -12,7 +12,7 @@ use crate::{
 };
 use plan::{DType, Expr, ExprId, Otherwise, Policy, Span, Type};
 
-/// The share of records that may be lost unless said: 0.1 %.
+/// The share of records that may be lost unless said: 0.1%.
 const MOST: f64 = 1e-3;
 
 impl<'a> Checker<'a> {

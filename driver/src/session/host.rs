@@ -201,7 +201,7 @@ pub struct Sweep {
     pub request: u64,
     /// Bandwidth over threads, in bytes per second.
     pub curve: Curve,
-    /// The fewest threads measured that reach 95 % of the highest bandwidth.
+    /// The fewest threads measured that reach 95% of the highest bandwidth.
     pub enough: u32,
     /// What was measured, by threads.
     pub points: Vec<Point>,

@@ -52,7 +52,7 @@ pub struct Profile {
     pub bytes_read: u64,
     /// Whether values were kept from epoch to epoch: then later epochs cost less than the first.
     pub kept: bool,
-    /// Whether it was run until its rate had settled within 1 %.
+    /// Whether it was run until its rate had settled within 1%.
     pub settled: bool,
 }
 

@@ -29,7 +29,7 @@ const ABOUT_BYTES: u64 = 4 << 10;
 /// Bytes of one that is read; far more than one ever has.
 const ABOUT_BYTES_MAX: u64 = 1 << 16;
 /// The part of the free memory that written pages may take before who writes has to wait: midway
-/// between Linux's `vm.dirty_background_ratio` (10 %) and `vm.dirty_ratio` (20 %).
+/// between Linux's `vm.dirty_background_ratio` (10%) and `vm.dirty_ratio` (20%).
 const DIRTY: f64 = 0.15;
 /// Bytes that a folder may take where nothing is said.
 pub const DISK_BYTES: u64 = 50 << 30;

@@ -49,7 +49,7 @@ const WARM_UP: f64 = 0.2;
 /// a stage may have done nothing since.
 const FEW: usize = 4;
 
-/// Runs `compiled`, its output into nothing, until its rate has settled within 1 %, and measures it;
+/// Runs `compiled`, its output into nothing, until its rate has settled within 1%, and measures it;
 /// nothing is kept from epoch to epoch.
 ///
 /// # Errors

@@ -138,7 +138,7 @@ fn t10_a_step_that_cannot_be_set_is_not_counted_as_parallel() {
 
 #[test]
 fn a_part_that_is_done_in_order_bounds_a_step_and_not_by_whole_threads() {
-    // 10 ms, 55 % of which one thread does: 1/5.5 ms, though two threads are busy with it.
+    // 10 ms, 55% of which one thread does: 1/5.5 ms, though two threads are busy with it.
     let network = chain(&[1e-2]).with(0, |step| step.serial = 0.55);
     let machine = Machine::new(16.0, 1e9);
     let found = solve(&network, &machine, &Wishes::default());

@@ -26,7 +26,7 @@ fn autotune_believes_in_rates_that_no_machine_has() {
     let lifted = autotune::tuned(&network, &Machine::new(512.0, 1e12));
     let told = 1e9 / autotune::output_ns(&network, &lifted);
     assert!(told > 3.0 * bound, "{told} beside {bound}");
-    // Within its budget it tunes well enough: within 10 % of the bound.
+    // Within its budget it tunes well enough: within 10% of the bound.
     let tuning = tuned(&network, 16.0, Policy::Autotune, (1, 0));
     assert!(tuning.tried[0].rate > 0.9 * bound, "{:?}", tuning.tried);
 }
@@ -129,7 +129,7 @@ fn hedging_takes_back_what_skewed_costs_lose() {
     let run =
         |workers: &[u32]| simulated([workers[0] as usize, workers[1] as usize], seconds, 16, 64.0);
     let (one, two) = (run(&plain.workers), run(&hedged.workers));
-    // Of what the single worker loses against the bound, hedging takes back 15 % of the rate at least.
+    // Of what the single worker loses against the bound, hedging takes back 15% of the rate at least.
     assert!(two / one >= 1.15, "{one} and {two} of {}", plain.rate);
     // Sequential and trivial steps are left alone.
     let other = chain(&[40.0, 1.0, 1e-3]).with(1, |step| step.segment = Some(0));

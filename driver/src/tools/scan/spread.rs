@@ -10,9 +10,9 @@ const PARTS: u64 = 64;
 pub struct Spread {
     /// The least.
     pub min: u64,
-    /// Half are smaller; within 2 %.
+    /// Half are smaller; within 2%.
     pub median: u64,
-    /// One in a hundred is larger; within 2 %.
+    /// One in a hundred is larger; within 2%.
     pub p99: u64,
     /// The most.
     pub max: u64,

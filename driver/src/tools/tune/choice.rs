@@ -19,7 +19,7 @@ const GAIN: f64 = 0.03;
 const HOPELESS: f64 = 0.75;
 /// Of those that are faster, the one with the fewest workers may be slower than the best by this part.
 const AS_GOOD: f64 = 0.985;
-/// Student's t for two-sided 95 %, by rounds from 3 on (2, 3, 4 degrees of freedom).
+/// Student's t for two-sided 95%, by rounds from 3 on (2, 3, 4 degrees of freedom).
 const T: [f64; 3] = [4.303, 3.182, 2.776];
 
 /// What was measured in a turn.
