@@ -61,7 +61,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "absent" => Kind::Known("a record such as `{ a: 0, b: skip }`"),
             "shares" => Kind::Known("a record such as `{ a: 0.7, b: 0.3 }`, or a list of numbers"),
             "list" => Kind::Known("a list"),
-            "texts" => Kind::Known("text, or a list of texts"),
+            "texts" => Kind::Known("a string, or a list of strings"),
             "type" => Kind::Type,
             "values" => Kind::Values,
             "sources" => Kind::Sources,

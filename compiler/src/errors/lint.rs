@@ -56,7 +56,7 @@ codes! {
 
     "PC0411" BIDI_CHARACTER "bidi-character"
     "An invisible character changes the direction of the text after it, so that an editor or a review shows the program \
-     in another order than it is compiled in (CVE-2021-42574). If a text needs one, write it as an escape."
+     in another order than it is compiled in (CVE-2021-42574). If a string needs one, write it as an escape."
     wrong "pipeline p = range(9) |> map { text: \"a\u{202e}b\" }"
     right "pipeline p = range(9) |> map { text: \"ab\" }"
 }

@@ -78,7 +78,7 @@ pub(crate) fn unclosed_text(text: &str, at: Span) -> Diagnostic {
     let quote = &text[..1];
     Diagnostic::error(codes::UNCLOSED_TEXT.code(), at, "unterminated text")
         .label(format!("no closing `{quote}` on this line"))
-        .help(format!("write `{quote}` at its end; a line break in a text is written `\\n`"))
+        .help(format!("write `{quote}` at its end; a line break in a string is written `\\n`"))
 }
 
 pub(crate) fn unknown_escape(text: &str, at: Span) -> Diagnostic {
@@ -112,7 +112,7 @@ pub(crate) fn stray_character(text: &str, meant: Option<&str>, at: Span) -> Diag
         "~" => "write `not`",
         "@" => "there are no decorators and no matrix product",
         "\\" => "expressions continue on the next line without a backslash",
-        _ => "such characters are only allowed in texts and comments",
+        _ => "such characters are only allowed in strings and comments",
     };
     match meant {
         Some(meant) => message.help(format!("write `{meant}`")).fix(at, meant),
@@ -265,7 +265,7 @@ pub(crate) fn hole(name: &str, at: Span) -> Diagnostic {
         at,
         format!("`{{{name}}}` cannot be interpolated here"),
     )
-    .help("names of files and functions are read before parameters have values: write the text out")
+    .help("names of files and functions are read before parameters have values: write the name out")
 }
 
 // ---- for people from Python

@@ -221,16 +221,16 @@ rows! {
     Name, "NumPy", ["power"], Told, "powers are written `x ** 2.0`";
     Name, "NumPy, PyTorch, TensorFlow", ["compress" "masked_select" "boolean_mask"], Renamed("select"), "`ids[ids > 4]` selects the elements for which it is true";
     Name, "pandas, NumPy", ["isin" "in1d"], Told, "`label in [1, 2]` is true if one of these is equal";
-    Name, "Python", ["int"], Told, "`i64(x)` converts a number to an integer, `parse_int(text)` a text";
-    Name, "Python", ["float"], Told, "`f32(x)` converts a number to a float, `parse_float(text)` a text";
-    Name, "Python", ["str" "repr"], Told, "`text_of(label)` converts a number to text, and `\"{text}.txt\"` interpolates a text";
+    Name, "Python", ["int"], Told, "`i64(x)` converts a number to an integer, `parse_int(text)` a string";
+    Name, "Python", ["float"], Told, "`f32(x)` converts a number to a float, `parse_float(text)` a string";
+    Name, "Python", ["str" "repr"], Told, "`text_of(label)` converts a number to a string, and `\"{text}.txt\"` interpolates a string";
     Name, "Python", ["list" "tuple" "dict" "set"], Told, "lists are written `[1, 2]`, records `{ label, text }`";
     Name, "Python", ["basename" "getname"], Renamed("name_of"), "`name_of(path)` is the last part of a path";
     Name, "Python", ["dirname"], Renamed("folder_of"), "`folder_of(path)` is the folder of a file";
     Name, "Python", ["splitext" "Path" "suffix" "stem"], Told, "`stem_of(path)`, `extension_of(path)`, `name_of(path)` and `folder_of(path)` are the parts of a path";
     Name, "Python, NumPy, pandas", ["split" "rsplit" "splitlines" "partition" "findall" "regexp_split"], Told,
         "`lines` reads each line of a file as a record, and `csv` each column as a field; to \
-         split a text into words, use a Python function declared with `extern fn` (see the \
+         split a string into words, use a Python function declared with `extern fn` (see the \
          cookbook); `|> where hash(path) % 10 != 0` splits a data set";
     Name, "Python", ["trim" "lstrip" "rstrip"], Told, "`strip(text)` removes spaces at both ends";
     Name, "Python", ["to_lower" "lowercase" "casefold"], Renamed("lower"), "`lower(text)` converts to lower case";

@@ -284,8 +284,10 @@ fn scheme(parts: &[Part]) -> Option<&str> {
 fn names_no_folder(parts: &[Part]) -> Option<PatternError> {
     let scheme = scheme(parts)?;
     let is_named = matches!(parts.get(3..5), Some([Part::Piece(Piece::Text(_)), Part::Slash]));
-    let help = format!("write a folder out, and then what lies in it: `{scheme}//name/**/*.jpg`");
-    let message = format!("no folder is named behind `{scheme}//`");
+    let help = format!(
+        "write the name of a folder first, then the pattern below it: `{scheme}//name/**/*.jpg`"
+    );
+    let message = format!("there is no folder name after `{scheme}//`");
     (!is_named).then(|| PatternError::new(0, message, help))
 }
 

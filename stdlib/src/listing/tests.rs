@@ -165,8 +165,8 @@ fn mistakes_in_patterns() {
         ("{0..1234567890123456789}", 0, "numbers in a range have at most 18 digits"),
         ("{a/,b}", 0, "an alternative is a folder"),
         ("x/{,b}/c", 0, "an alternative is empty between two slashes"),
-        ("s3://*.jpg", 0, "no folder is named behind `s3://`"),
-        ("s3://bucket", 0, "no folder is named behind `s3://`"),
+        ("s3://*.jpg", 0, "there is no folder name after `s3://`"),
+        ("s3://bucket", 0, "there is no folder name after `s3://`"),
         ("{/a,b}/c", 0, "an alternative is an absolute path"),
         (&deep, 96, "sets are nested more than 32 deep"),
         (

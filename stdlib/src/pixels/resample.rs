@@ -241,7 +241,7 @@ impl<'a> Source<'a> {
                 let lines = ["rows", "columns"][i];
                 let (Range { start, end: wanted }, at) = (needed, self.at[i]);
                 let detail =
-                    format!("{lines} {start}..{wanted} are needed, and {at}..{end} are there");
+                    format!("needs {lines} {start}..{wanted}, but only {at}..{end} are available");
                 return Err(Fault::new("crop-outside", detail));
             }
             image = image.narrowed(i, needed.start - self.at[i], needed.len());

@@ -225,8 +225,8 @@ codes! {
     "A policy for failed records takes one argument, the fraction of records that may fail: `skip(most: 1e-3)`."
 
     "PC0156" TEXTS_OF_BATCH "texts-of-batch"
-    "`batch` turns a text field into a column of texts (`str[n]`, `bytes[n]`). Steps after `batch` may keep, rename or drop \
-     it, but cannot use it in expressions. Compute what depends on a text before `batch`."
+    "`batch` turns a string field into a column of strings (`str[n]`, `bytes[n]`). Steps after `batch` may keep, rename \
+     or drop it, but cannot use it in expressions. Compute what depends on a string before `batch`."
     wrong "pipeline p = range(9) |> map { name: text_of(i) } |> batch(3) |> map { name, key: hash(name) }"
     right "pipeline p = range(9) |> map { name: text_of(i) } |> with { key: hash(name) } |> batch(3)"
 

@@ -118,7 +118,7 @@ pub(crate) fn empty_list(at: Span) -> Diagnostic {
 
 pub(crate) fn texts_in_tensor(at: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_A_VALUE.code(), at, "text cannot be stored in a tensor")
-        .help("convert it to numbers, or keep each text in its own field")
+        .help("convert it to numbers, or keep each string in its own field")
 }
 
 pub(crate) fn texts_of_batch(ty: &Type, at: Span) -> Diagnostic {
@@ -189,7 +189,7 @@ pub(crate) fn wanted_number(name: &Name, ty: &Type, at: Span) -> Diagnostic {
 /// What makes a value of `dtype` of a text.
 fn number_of_text(dtype: DType) -> String {
     match dtype {
-        DType::Bool => "compare the text: `text == \"true\"`".to_owned(),
+        DType::Bool => "compare the string: `text == \"true\"`".to_owned(),
         it if it.is_int() => {
             let cast = |of: &str| match it {
                 DType::I64 => format!("`{of}`"),

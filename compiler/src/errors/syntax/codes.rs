@@ -19,8 +19,8 @@ codes! {
     "A file has at most 10,000 declarations. Move some into another file and `use` them."
 
     "PC0005" CHAIN "chain-length"
-    "An expression can have 256 operators and stages in a row, so that no program can exhaust the compiler. Move a part \
-     into a `fn`, a `const` or a `pipeline`; write a long sum as the `sum` of a list."
+    "An expression can have 256 operators and stages in a row, so that no program can exhaust the compiler. Move a \
+     part into a `fn`, a `const` or a `pipeline`; write a long sum as the `sum` of a list."
 
     "PC0006" UNCLOSED "unclosed-bracket"
     "A bracket is not closed before its declaration ends, or a bracket of another kind is closed first. The mark is at \
@@ -34,7 +34,7 @@ codes! {
     right "const SIZES = [64, 128]"
 
     "PC0008" UNCLOSED_TEXT "unclosed-text"
-    "A text must end on the line on which it begins, with the same quote. A line break in a text is written `\\n`, and a \
+    "A string must end on the line on which it begins, with the same quote. A line break in it is written `\\n`, and a \
      quote inside `\"…\"` is written `\\\"`."
     wrong "const NAME = \"train"
     right "const NAME = \"train\""
@@ -46,7 +46,7 @@ codes! {
     right "const PATTERN = '\\d+'"
 
     "PC0010" STRAY_CHARACTER "stray-character"
-    "The character is only allowed in texts and comments. Typographic quotes and dashes are common causes."
+    "The character is only allowed in strings and comments. Typographic quotes and dashes are common causes."
     wrong "const NAME = “train”"
     right "const NAME = \"train\""
 
@@ -86,15 +86,15 @@ codes! {
     right "fn half(x) = x / 2"
 
     "PC0017" NO_DECLARATION "no-declaration"
-    "A file is a sequence of declarations, and each begins with a keyword: `param` (set from outside), `const` (a value), \
-     `fn` (a function of values), `extern fn` (a function written in Python), `pipeline` (a stream) or `use` (an import). \
-     There are no statements, assignments or loops."
+    "A file is a sequence of declarations, and each begins with a keyword: `param` (set from outside), `const` (a \
+     value), `fn` (a function of values), `extern fn` (a function written in Python), `pipeline` (a stream) or `use` \
+     (an import). There are no statements, assignments or loops."
     wrong "train = files(\"*.jpg\")"
     right "pipeline train = files(\"*.jpg\")"
 
     "PC0018" DOC_PLACE "doc-place"
-    "`##` begins a doc comment: it documents the declaration below it and is shown in editors. Any other comment begins \
-     with `#`."
+    "`##` begins a doc comment: it documents the declaration below it and is shown in editors. Any other comment \
+     begins with `#`."
     wrong "const A = 1 ## one"
     right "const A = 1 # one"
 
@@ -115,7 +115,7 @@ codes! {
     right "fn f(x: i32 = 0) = 1"
 
     "PC0022" TEXT_HOLE "text-hole"
-    "`{name}` in a text is replaced by the value of a parameter, but the file of a `use` and the function of an \
+    "`{name}` in a string is replaced by the value of a parameter, but the file of a `use` and the function of an \
      `extern fn` are resolved before parameters have values."
     wrong "use train from \"{folder}/train.pipe\""
     right "use train from \"common/train.pipe\""
@@ -163,8 +163,8 @@ codes! {
     right "fn half(x) = x / 2"
 
     "PC0036" IMPORT "import"
-    "`use a, b from \"file.pipe\"` imports declarations from another file. Functions written in Python are declared, with \
-     their types, by `extern fn`."
+    "`use a, b from \"file.pipe\"` imports declarations from another file. Functions written in Python are declared, \
+     with their types, by `extern fn`."
     wrong "from common import train"
     right "use train from \"common.pipe\""
 
@@ -194,8 +194,8 @@ codes! {
     right "fn f(x) = resize(x, 8, 8, antialias: false)"
 
     "PC0042" NONE "none"
-    "There is no null value. Omit an argument that you do not need; `missing:` of a source says what becomes of missing \
-     data, and `else` handles failures."
+    "There is no null value. Omit an argument that you do not need; `missing:` of a source says what becomes of \
+     missing data, and `else` handles failures."
     wrong "fn f(x) = g(x, size: None)"
     right "fn f(x) = g(x)"
 
@@ -220,8 +220,8 @@ codes! {
     right "fn f(image) = image |> resize(8, 8)"
 
     "PC0047" TEXT_PREFIX "text-prefix"
-    "Every text in double quotes interpolates `{name}`, so it needs no `f`; texts in single quotes are raw, so they need \
-     no `r`. There are no bytes literals."
+    "Every string in double quotes interpolates `{name}`, so it needs no `f`; strings in single quotes are raw, so \
+     they need no `r`. There are no bytes literals."
     wrong "const NAME = f\"{data}/train\""
     right "const NAME = \"{data}/train\""
 
@@ -251,14 +251,15 @@ codes! {
     right "fn f(xs) = [max(x, 0) for x in xs]"
 
     "PC0053" MODULE_CALL "module-call"
-    "There are no modules: `np.sqrt` in Python is `sqrt` here, and many functions have another name. `pipec doc` lists all \
-     functions, and `pipec doc NAME` also knows many names from PyTorch, tf.data, DALI and pandas."
+    "There are no modules: `np.sqrt` in Python is `sqrt` here, and many functions have another name. `pipec doc` \
+     lists all functions, and `pipec doc NAME` also knows many names from PyTorch, tf.data, DALI and pandas."
     wrong "fn f(x) = np.float32(x)"
     right "fn f(x) = f32(x)"
 
     "PC0054" QUOTED_HOLE "quoted-hole"
-    "`{name}` in a text is replaced by the value of that name. Expressions cannot be interpolated, and a quote inside one \
-     ends the text: concatenate with `+`, or give the value a name in an earlier step. A literal brace is written `{{`."
+    "`{name}` in a string is replaced by the value of that name. Expressions cannot be interpolated, and a quote \
+     inside one ends the string: concatenate with `+`, or give the value a name in an earlier step. A literal brace \
+     is written `{{`."
     wrong "pipeline p = jsonl(\"a.jsonl\") |> map { text: \"by {row[\"author\"]}\" }"
     right "pipeline p = jsonl(\"a.jsonl\") |> with { author: row[\"author\"] } |> map { text: \"by {author}\" }"
 }

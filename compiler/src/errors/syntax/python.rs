@@ -136,7 +136,7 @@ pub(crate) fn module_call(dotted: &str, help: &str, at: Span) -> Diagnostic {
 /// `hole` is an expression in a text, with quotes of its own.
 pub(crate) fn quoted_hole(hole: &str, at: Span) -> Diagnostic {
     let message = format!("`{hole}` cannot be interpolated: only names can");
-    Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).label("the text ends at the second `\"`").help(
+    Diagnostic::error(codes::QUOTED_HOLE.code(), at, message).label("the string ends at the second `\"`").help(
         "give the value a name in an earlier step: `|> with { name: row[\"name\"] } |> map { text: \"{name}\" }`",
     )
 }
@@ -155,7 +155,7 @@ pub(crate) fn expression_in_text(hole: &str, meant: Option<&str>, at: Span) -> D
 
 /// `meant` is the text without its prefix.
 pub(crate) fn text_prefix(prefix: &str, meant: &str, at: Span) -> Diagnostic {
-    Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("texts have no prefix `{prefix}`"))
+    Diagnostic::error(codes::TEXT_PREFIX.code(), at, format!("strings have no prefix `{prefix}`"))
         .help(format!(
             "write `{meant}`: double quotes interpolate `{{name}}`, single quotes are raw"
         ))

@@ -158,7 +158,7 @@ static WANTED: [(&[Rule], &str); 14] = [
     (&[Rule::type_], "a type"),
     (&[Rule::kw_from], "`from` with a file"),
     (&[Rule::formals], "`(` with the parameters"),
-    (&[Rule::text], "a text in quotes"),
+    (&[Rule::text], "a string in quotes"),
     (&[Rule::year], "a year"),
     (&[Rule::result], "`->` with a type"),
     (&[Rule::equals], "`=` or the next declaration"),

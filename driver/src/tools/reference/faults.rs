@@ -114,7 +114,7 @@ kinds! {
      record."
 
     "example-type"
-    "A feature of a TFRecord has values of a different kind than its type, such as texts instead \
+    "A feature of a TFRecord has values of a different kind than its type, such as strings instead \
      of numbers, or a number that does not fit into its type."
     "Write the type that the feature has: `row[\"label\"] as i64`."
 
@@ -123,9 +123,9 @@ kinds! {
     "See the record with `pipec peek`; resize, crop or pad to the same extents first."
 
     "field-missing"
-    "A JSON object, an Example or a record of a tar file does not have the requested member. The \
-     message lists the members that it has."
-    "Check the spelling; for optional members, give a default: `row[\"name\"] as str else \"\"`."
+    "A JSON object, an Example or a record of a tar file does not have the requested field. The \
+     message lists the fields that it has."
+    "Check the spelling; for optional fields, give a default: `row[\"name\"] as str else \"\"`."
 
     "file-missing"
     "A file that the program names, as in `read_file(path)`, does not exist."
@@ -183,7 +183,7 @@ kinds! {
     "Elements are counted from 0, and from the end with negative numbers; `len(x)` is their number."
 
     "json-depth"
-    "A JSON text is nested too deeply."
+    "JSON is nested too deeply."
     "Flatten the data."
 
     "json-shape"
@@ -191,12 +191,12 @@ kinds! {
     "Check the extents after `as`; `?` stands for any number of elements: `as f32[?]`."
 
     "json-syntax"
-    "A text is not valid JSON."
+    "A string is not valid JSON."
     "The message shows where. Check the line of the file, or skip it: `else skip`."
 
     "json-type"
-    "A JSON value does not have the type after `as`, such as `null` instead of a text, or is too \
-     large for it; or a member or element of something that is not an object or list is accessed."
+    "A JSON value does not have the type after `as`, such as `null` instead of a string, or is too \
+     large for it; or a field or element of something that is not an object or list is accessed."
     "Write the type that the data has, or convert: `parse_int(row[\"n\"] as str)`."
 
     "label"
@@ -208,7 +208,7 @@ kinds! {
     "Correct the data or the list, or skip the record: `else skip`."
 
     "number"
-    "A text is not a number that `parse_int` or `parse_float` can parse."
+    "A string is not a number that `parse_int` or `parse_float` can parse."
     "Remove other characters (`strip`, `replace`), or give a default: `parse_int(text) else -1`."
 
     "python"
@@ -237,7 +237,7 @@ kinds! {
     "Check how its extents are computed, and bound them with `clamp` or `where`."
 
     "utf-8"
-    "The bytes of a text are not valid UTF-8."
+    "The bytes of a string are not valid UTF-8."
     "Convert the file (`iconv -f latin1 -t utf-8`), or skip the record: `else skip`."
 }
 

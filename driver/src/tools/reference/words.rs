@@ -205,7 +205,7 @@ pub(super) fn topics() -> impl Iterator<Item = Topic> {
 pub(super) fn dtype(name: &str) -> &'static str {
     match name {
         "str" => {
-            "Text in UTF-8. `batch` turns it into a column of texts, which cannot be \
+            "Strings in UTF-8. `batch` turns them into a column of strings, which cannot be \
                   computed with."
         }
         "bytes" => "Raw bytes, such as those of a file.",

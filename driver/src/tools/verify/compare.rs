@@ -218,7 +218,9 @@ fn values(a: &Tensor<'_>, b: &Tensor<'_>) -> Option<String> {
     if let (Some(ours), Some(theirs)) = (a.texts(), b.texts()) {
         if ours.len() != theirs.len() {
             let (ours, theirs) = (ours.len(), theirs.len());
-            return Some(format!("{ours} texts in the plain plan, {theirs} in the optimized one"));
+            return Some(format!(
+                "{ours} strings in the plain plan, {theirs} in the optimized one"
+            ));
         }
         let mut pairs = ours.iter().zip(theirs.iter()).enumerate();
         return pairs.find_map(|(i, (a, b))| Some(format!("text {i} {}", values(&a, &b)?)));

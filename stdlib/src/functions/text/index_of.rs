@@ -6,13 +6,12 @@ use crate::prelude::*;
 use std::collections::HashMap;
 
 function! {
-    /// Where a text stands in a list of texts, counted from 0: the number of a class from its name.
+    /// Returns the index of a string in a list of strings, from 0: a class index from its name.
     ///
-    /// What is not in the list is the fault `not-listed`, which names the nearest entry, so that a
-    /// misspelt label never becomes another class: `index_of(label, CLASSES) else skip`. Whole numbers
-    /// are found in a list of such in the same way: `index_of(category, [3, 7, 9])`. An entry that
-    /// stands in the list twice is a mistake. The list may have thousands of entries: a table of them
-    /// is made once.
+    /// Fails with `not-listed`, which names the closest entry, if the string is not in the list, so a
+    /// misspelled label never becomes another class: `index_of(label, CLASSES) else skip`. Integers are found
+    /// in a list of integers in the same way: `index_of(category, [3, 7, 9])`. A duplicate entry in the list is
+    /// an error. The list may have thousands of entries: it is compiled to a lookup table once.
     ///
     /// ```pipe
     /// range(2) |> map { label: index_of("dog", ["cat", "dog"]) }    # { label: i64 }
@@ -31,7 +30,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         return Err("the list is empty".to_owned());
     }
     if !shape.is_empty() {
-        return Err("expected one text or integer per record, found a tensor".to_owned());
+        return Err("expected one string or integer per record, found a tensor".to_owned());
     }
     let fits = |it: &Arg| match it {
         Arg::Text(_) => dtype.is_text(),
@@ -39,10 +38,10 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         _ => false,
     };
     if !dtype.is_text() && !dtype.is_int() {
-        return Err(format!("expected text or an integer, found `{dtype}`"));
+        return Err(format!("expected a string or an integer, found `{dtype}`"));
     }
     if !all.iter().all(fits) {
-        let wanted = if dtype.is_text() { "texts" } else { "integers" };
+        let wanted = if dtype.is_text() { "strings" } else { "integers" };
         return Err(format!("this is `{dtype}`, so the list must contain only {wanted}"));
     }
     repeated(all)?;
@@ -122,7 +121,7 @@ mod tests {
             text(texts(&["a", "b", "a"])),
             "\"a\" is in the list twice, at 0 and 2, but can have only one number"
         );
-        assert!(text(ints(&[1])).contains("only texts"));
+        assert!(text(ints(&[1])).contains("only strings"));
         assert!(text(texts(&[])).contains("empty"));
         let float = Trial::of(&ENTRY).value(Tensor::new(&[], &[1_f32])).arg(ints(&[1])).refused();
         assert!(float.contains("integer"), "{float}");
