@@ -15,11 +15,12 @@ use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::Arc;
 
 operator! {
-    /// Groups `size` successive records into one: every field gets a new first axis, the rows.
+    /// Groups `size` successive records into a batch.
     ///
-    /// `tail` decides what happens to the last records, if they do not fill a batch: `drop` drops them, `keep`
-    /// returns a batch of fewer rows, and `mask` fills the batch up and adds `valid: bool[size]`, which is
-    /// false for the filling. With `drop` and `mask`, all batches have `size` rows.
+    /// Every field gets a new first axis, the rows. `tail` decides what happens to the last records, if they do
+    /// not fill a batch: `drop` drops them, `keep` returns a batch of fewer rows, and `mask` fills the batch up
+    /// and adds `valid: bool[size]`, which is false for the filling. With `drop` and `mask`, all batches have
+    /// `size` rows.
     ///
     /// Rows of a field must have the same extents, unless `pad: { field: 0 }` gives a value with which shorter
     /// rows are padded at the end, to the longest of the batch. Extents that are not known at compile time

@@ -8,7 +8,7 @@ use crate::prelude::*;
 use runtime::{Mark, Operator, OperatorCall, Running, Wants};
 
 operator! {
-    /// Returns the records of the first stream, then those of the second, and so on.
+    /// Returns the records of several streams, one stream after the other.
     ///
     /// All streams must have the same fields, in any order; an extent that differs between them is `?` in the
     /// result. A stream is opened when the one before it ends.

@@ -11,13 +11,14 @@ use runtime::{Builder, Operator, OperatorCall, Permutation, Philox, Pool, Runnin
 use std::sync::{Arc, OnceLock};
 
 operator! {
-    /// Draws records in random order, each as often as its weight says, differently in each epoch.
+    /// Draws records in random order, each as often as its weight says.
     ///
-    /// It returns as many records as it gets, or `count`. With `n` records in the output, a record of weight
-    /// `w` is expected `e = n * w / (sum of all weights)` times: it occurs `floor(e)` or `ceil(e)` times, and
-    /// `e` times on average over epochs (systematic sampling: Madow and Madow, 1944). So equal weights return
-    /// every record once, and `weight: 1 / COUNTS[label]` returns the same number of records for every label,
-    /// to within one if the records of a label follow each other. A record of weight 0 never occurs.
+    /// The draw differs in each epoch. It returns as many records as it gets, or `count`. With `n` records in
+    /// the output, a record of weight `w` is expected `e = n * w / (sum of all weights)` times: it occurs
+    /// `floor(e)` or `ceil(e)` times, and `e` times on average over epochs (systematic sampling: Madow and
+    /// Madow, 1944). So equal weights return every record once, and `weight: 1 / COUNTS[label]` returns the
+    /// same number of records for every label, to within one if the records of a label follow each other. A
+    /// record of weight 0 never occurs.
     ///
     /// The order is a random permutation of the epoch, so no `shuffle` is needed after it. Copies of a record
     /// get different random draws in later steps.

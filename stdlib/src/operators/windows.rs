@@ -14,11 +14,11 @@ use std::sync::Arc;
 const SHARE: u64 = 32;
 
 operator! {
-    /// Groups `length` successive records into one (sliding windows): every field gets a new first axis.
+    /// Groups `length` successive records into one (sliding windows).
     ///
-    /// The next window begins `hop` records later. By default, `hop` is `length`, so windows do not overlap.
-    /// Records at the end that do not fill a window are dropped. All extents must be known at compile time. It
-    /// buffers one window.
+    /// Every field gets a new first axis. The next window begins `hop` records later. By default, `hop` is
+    /// `length`, so windows do not overlap. Records at the end that do not fill a window are dropped. All
+    /// extents must be known at compile time. It buffers one window.
     ///
     /// ```pipe
     /// range(100) |> windows(length: 8, hop: 4)    # { i: i64[8] }

@@ -10,11 +10,12 @@ use runtime::{Builder, Column, Mark, Operator, OperatorCall, Pool, Running, Want
 use std::sync::Arc;
 
 operator! {
-    /// Combines the first records of all streams into one record, then the second ones, and so on.
+    /// Combines the records of several streams, one from each.
     ///
-    /// If the streams are given as a record, their names become prefixes of the fields: `source.text`. If they
-    /// are given as a list, all field names must differ. The run fails if the streams have different lengths;
-    /// use `take` if this is intended.
+    /// The first records of all streams become one record, then the second ones, and so on. If the streams are
+    /// given as a record, their names become prefixes of the fields: `source.text`. If they are given as a
+    /// list, all field names must differ. The run fails if the streams have different lengths; use `take` if
+    /// this is intended.
     ///
     /// ```pipe
     /// zip({ a: range(3), b: range(3) |> map { i: i * i } })    # { a.i: i64, b.i: i64 }

@@ -21,12 +21,13 @@ use std::{
 };
 
 source! {
-    /// Reads the rows of CSV files (RFC 4180) that match a pattern, with a field for each column.
+    /// Reads the rows of CSV files that match a pattern.
     ///
-    /// Patterns are those of `files`. All files must have the same columns in the same order; spaces around
-    /// column names are ignored. `header: false` reads files without column names; columns are then `column1`
-    /// and so on. `delimiter` is detected unless it is given: `,`, `;`, `|` or a tab. Quoted fields may contain
-    /// delimiters and line breaks. Files are UTF-8, and can be read in any order, like those of `lines`.
+    /// A record has a field for each column. The format is that of RFC 4180. Patterns are those of `files`. All
+    /// files must have the same columns in the same order; spaces around column names are ignored.
+    /// `header: false` reads files without column names; columns are then `column1` and so on. `delimiter` is
+    /// detected unless it is given: `,`, `;`, `|` or a tab. Quoted fields may contain delimiters and line
+    /// breaks. Files are UTF-8, and can be read in any order, like those of `lines`.
     ///
     /// `types: { id: str, age: f32 }` sets the types of columns. Other types are inferred from the first 1,000
     /// rows of the first file: `i64`, `f64`, `bool`, otherwise `str`.

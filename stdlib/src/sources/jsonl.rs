@@ -14,7 +14,7 @@ use runtime::{Builder, Source, SourceCall};
 use std::{path::PathBuf, sync::Arc};
 
 source! {
-    /// Reads the lines of files that match a pattern, each a JSON value (JSON Lines).
+    /// Reads JSON Lines files that match a pattern: one JSON value per line.
     ///
     /// Patterns are those of `files`. `as` gives a value its type where it is used:
     /// `row["boxes"] as f32[n, 4]`. If a line is not valid JSON, the record fails there. Files are UTF-8, and
@@ -288,6 +288,6 @@ mod tests {
             assert!(refused.contains("`typed` is set by the compiler"), "{refused}");
         }
         let twice = args(&folder, &[("/a", "i64"), ("/a/b", "i64")]);
-        assert!(found(&twice, &[]).unwrap_err().contains("`/a/b`: it is wanted twice"));
+        assert!(found(&twice, &[]).unwrap_err().contains("`/a/b`: it is listed twice"));
     }
 }

@@ -9,11 +9,12 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// Reads the lines of text files that match a pattern, one file after the other.
+    /// Reads the lines of text files that match a pattern.
     ///
-    /// Patterns are those of `files`. Lines do not include their line break, and an empty line is a record with
-    /// an empty string. Files are UTF-8; a byte order mark is dropped. To read lines in another order, as
-    /// `shuffle` without a window does, all files are first read once, to find where each line begins.
+    /// Files are read one after the other. Patterns are those of `files`. Lines do not include their line
+    /// break, and an empty line is a record with an empty string. Files are UTF-8; a byte order mark is
+    /// dropped. To read lines in another order, as `shuffle` without a window does, all files are first read
+    /// once, to find where each line begins.
     ///
     /// Files may be compressed with gzip, Zstandard, xz or bzip2, detected from their first bytes; compressed
     /// files can only be read in order.

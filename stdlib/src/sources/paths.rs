@@ -6,10 +6,10 @@ use runtime::{Fingerprint, Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// Lists the paths of the files that match a pattern, in natural order; `files` also reads the files.
+    /// Lists the paths of the files that match a pattern, in natural order.
     ///
-    /// Random draws identify a record by the path below the pattern's first wildcard, so a data set can be
-    /// moved. Patterns are those of `files`.
+    /// `files` also reads the files. Random draws identify a record by the path below the pattern's first
+    /// wildcard, so a data set can be moved. Patterns are those of `files`.
     ///
     /// For `lanes`, see `range`.
     ///

@@ -11,13 +11,14 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// Reads the records of tar archives that match a pattern: WebDataset shards, one after the other.
+    /// Reads tar archives that match a pattern, such as WebDataset shards.
     ///
-    /// Patterns are those of `files`. Consecutive files whose paths are equal up to the first dot of the file
-    /// name form a record, with that part as its `key`; the rest, in lower case, is the name of the file in
-    /// `files`. `files["jpg"] as bytes` is one file, `files["jpg;png"]` the first of them that exists,
-    /// `files["cls"] as i64` the number that it contains as text, and `files["json"]["caption"] as str` a field
-    /// of its JSON. Links, folders, files without a dot, and those called `__…__` are ignored.
+    /// Archives are read one after the other. Patterns are those of `files`. Consecutive files whose paths are
+    /// equal up to the first dot of the file name form a record, with that part as its `key`; the rest, in
+    /// lower case, is the name of the file in `files`. `files["jpg"] as bytes` is one file, `files["jpg;png"]`
+    /// the first of them that exists, `files["cls"] as i64` the number that it contains as text, and
+    /// `files["json"]["caption"] as str` a field of its JSON. Links, folders, files without a dot, and those
+    /// called `__…__` are ignored.
     ///
     /// A record in which a file occurs twice fails with `bad-row`. So does a damaged or truncated record, and
     /// the rest of the archive is lost with it; the message says how many bytes. `else skip` continues with

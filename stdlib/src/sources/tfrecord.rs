@@ -11,12 +11,12 @@ use runtime::{Source, SourceCall};
 use std::sync::Arc;
 
 source! {
-    /// Reads the records of TFRecord files that match a pattern, one file after the other.
+    /// Reads the records of TFRecord files that match a pattern.
     ///
-    /// Patterns are those of `files`. With `form: example`, a record is a `tf.train.Example`, and `as` gives
-    /// its features their types where they are used: `row["image/encoded"] as bytes`,
-    /// `row["boxes"] as f32[n, 4]`. With `form: sequence`, it is a `tf.train.SequenceExample`, and with
-    /// `form: bytes` uninterpreted `bytes`.
+    /// Files are read one after the other. Patterns are those of `files`. With `form: example`, a record is a
+    /// `tf.train.Example`, and `as` gives its features their types where they are used:
+    /// `row["image/encoded"] as bytes`, `row["boxes"] as f32[n, 4]`. With `form: sequence`, it is a
+    /// `tf.train.SequenceExample`, and with `form: bytes` uninterpreted `bytes`.
     ///
     /// The checksum of each record is verified unless `check: false`. A record with damaged data fails with
     /// `bad-row`; `else skip` continues with the next one. If the length of a record is damaged, or the file is

@@ -4,7 +4,7 @@ use super::{jpeg, picture::Size};
 use crate::prelude::*;
 
 function! {
-    /// Decodes a JPEG to RGB at a reduced scale (1/2, 1/4 or 1/8), at least `height` x `width`.
+    /// Decodes a JPEG to RGB at a reduced scale (1/2, 1/4 or 1/8).
     ///
     /// The smallest scale is chosen at which both sides are still at least `height` and `width`, as Pillow's
     /// `Image.draft` does. Fewer pixels are computed from each block of 8 x 8 coefficients, bit-identical to

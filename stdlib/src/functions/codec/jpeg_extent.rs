@@ -4,10 +4,10 @@ use super::jpeg::Header;
 use crate::prelude::*;
 
 function! {
-    /// Returns one extent of `decode_jpeg(bytes)` without decoding: 0 is the height, 1 the width, 2 the channels.
+    /// Returns one extent of `decode_jpeg(bytes)` without decoding it.
     ///
-    /// Same as `extent(decode_jpeg(bytes), axis)`, but reads only the header. Fails as `decode_jpeg` does, or
-    /// with `axis` if there is no such axis.
+    /// Axis 0 is the height, 1 the width, 2 the channels. Same as `extent(decode_jpeg(bytes), axis)`, but reads
+    /// only the header. Fails as `decode_jpeg` does, or with `axis` if there is no such axis.
     ///
     /// ```pipe
     /// range(2) |> map { width: jpeg_extent(plasma(i, 40, 60) |> encode_jpeg, 1) }    # { width: i64 }

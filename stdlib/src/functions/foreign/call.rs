@@ -4,12 +4,12 @@ use crate::prelude::*;
 use plan::{FOREIGN, Foreign};
 
 function! {
-    /// Calls a function declared with `extern fn`: a Python function, called by the Python package.
+    /// Calls a Python function that is declared with `extern fn`.
     ///
-    /// Programs do not call it by name: the compiler inserts it where such a function is called. The function
-    /// gets the values of one record, and its result must have the declared dtype and extents. The call is
-    /// never moved past an operator, and its result is not cached across epochs, unless the function is
-    /// declared `pure` with a version: `extern fn f(x: f32) pure -> f32 = "module:f@1"`.
+    /// This needs the Python package. Programs do not call it by name: the compiler inserts it where such a
+    /// function is called. The function gets the values of one record, and its result must have the declared
+    /// dtype and extents. The call is never moved past an operator, and its result is not cached across epochs,
+    /// unless the function is declared `pure` with a version: `extern fn f(x: f32) pure -> f32 = "module:f@1"`.
     ///
     /// ```pipe
     /// range(4) |> map { y: scaled(f32(i), by: 2) }

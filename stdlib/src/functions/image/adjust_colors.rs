@@ -4,11 +4,12 @@ use super::extents::picture;
 use crate::{pixels::colour::Adjustment, prelude::*};
 
 function! {
-    /// Changes brightness, contrast, saturation and hue by given factors, in a given order.
+    /// Changes brightness, contrast, saturation and hue by given factors.
     ///
-    /// Each row of `steps` is what to change (0 brightness, 1 contrast, 2 saturation, 3 hue) and the factor, as
-    /// in `adjust_brightness`, `adjust_contrast`, `adjust_saturation` and `adjust_hue`. Factors that change
-    /// nothing (1, or 0 for the hue) are skipped. `draw_jitter` draws such steps.
+    /// They are changed in the order of `steps`. Each row of `steps` is what to change (0 brightness, 1
+    /// contrast, 2 saturation, 3 hue) and the factor, as in `adjust_brightness`, `adjust_contrast`,
+    /// `adjust_saturation` and `adjust_hue`. Factors that change nothing (1, or 0 for the hue) are skipped.
+    /// `draw_jitter` draws such steps.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> adjust_colors(draw_jitter(0.4, 0.4, 0.4, 0.1)) }    # { image: u8[4, 6, 3] }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Moves the channels of an image to the first axis (HWC to CHW), as PyTorch expects.
+    /// Moves the channels of an image to the first axis (HWC to CHW).
     ///
-    /// Nothing is copied: only the order of the axes changes.
+    /// PyTorch expects this order. Nothing is copied: only the order of the axes changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first }    # { image: u8[3, 4, 6] }

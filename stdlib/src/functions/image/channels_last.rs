@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Moves the channels of an image to the last axis (CHW to HWC), as decoders return them.
+    /// Moves the channels of an image to the last axis (CHW to HWC).
     ///
-    /// Nothing is copied: only the order of the axes changes.
+    /// Decoders return this order. Nothing is copied: only the order of the axes changes.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 4, 6) |> channels_first |> channels_last }    # { image: u8[4, 6, 3] }

@@ -4,10 +4,10 @@ use super::short_size::side;
 use crate::prelude::*;
 
 function! {
-    /// Draws the top-left corner, row and column, of a random crop of an image of this shape.
+    /// Draws the top-left corner of a random crop: row and column.
     ///
-    /// All positions at which the crop fits are equally likely (torchvision's `RandomCrop`). If it does not fit
-    /// at all, both are 0, and `crop` fails. `random_crop` uses it.
+    /// `shape` is that of the image. All positions at which the crop fits are equally likely (torchvision's
+    /// `RandomCrop`). If it does not fit at all, both are 0, and `crop` fails. `random_crop` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { place: draw_crop(plasma(i, 40, 60).shape, 32, 32) }    # { place: i64[2] }

@@ -3,12 +3,13 @@
 use crate::prelude::*;
 
 function! {
-    /// Draws factors for brightness, contrast, saturation and hue, and the order to apply them in.
+    /// Draws factors for `adjust_colors`, in random order.
     ///
-    /// The first three factors are uniform in `1 - x ..= 1 + x`, at least 0, the hue's in `-x ..= x`; the order
-    /// is any of the 24 (torchvision's `ColorJitter`). An argument of 0 leaves that property unchanged. Each
-    /// row of the result is a number, from 0 for the brightness to 3 for the hue, and a factor, as
-    /// `adjust_colors` expects. `color_jitter` uses it.
+    /// The factors are for brightness, contrast, saturation and hue. The first three factors are uniform in
+    /// `1 - x ..= 1 + x`, at least 0, the hue's in `-x ..= x`; the order is any of the 24 (torchvision's
+    /// `ColorJitter`). An argument of 0 leaves that property unchanged. Each row of the result is a number,
+    /// from 0 for the brightness to 3 for the hue, and a factor, as `adjust_colors` expects. `color_jitter`
+    /// uses it.
     ///
     /// ```pipe
     /// range(2) |> map { steps: draw_jitter(0.4, 0.4, 0.4, 0.1) }    # { steps: f64[4, 2] }

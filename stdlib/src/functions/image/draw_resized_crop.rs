@@ -5,12 +5,13 @@ use crate::prelude::*;
 use runtime::Philox;
 
 function! {
-    /// Draws a random part of an image of this shape: row, column, height and width.
+    /// Draws a random crop: row, column, height and width.
     ///
-    /// This is torchvision's `RandomResizedCrop` (Szegedy et al., "Going deeper with convolutions", CVPR 2015):
-    /// the fraction of the area is uniform in `area`, the aspect ratio (width to height) log-uniform in
-    /// `aspect`, and the position uniform among those where the part fits. After ten parts that do not fit, it
-    /// returns the central one, as large as the aspect ratio allows. `random_resized_crop` uses it.
+    /// `shape` is that of the image. This is torchvision's `RandomResizedCrop` (Szegedy et al., "Going deeper
+    /// with convolutions", CVPR 2015): the fraction of the area is uniform in `area`, the aspect ratio (width
+    /// to height) log-uniform in `aspect`, and the position uniform among those where the part fits. After ten
+    /// parts that do not fit, it returns the central one, as large as the aspect ratio allows.
+    /// `random_resized_crop` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { part: draw_resized_crop(plasma(i, 40, 60).shape, 0.08..1.0, 3/4..4/3) }    # { part: i64[4] }

@@ -8,12 +8,12 @@ use crate::{
 use std::cell::RefCell;
 
 function! {
-    /// Blurs an image with a Gaussian kernel of `kernel_size` x `kernel_size` pixels.
+    /// Blurs an image with a Gaussian kernel.
     ///
-    /// `sigma` is the standard deviation in pixels, by default `0.15 kernel_size + 0.35`. The border is
-    /// mirrored. Results are those of torchvision's `gaussian_blur`, within 1 level for `u8` and within 1e-6
-    /// for `f32` images in 0..1: weights and sums are `f32`, columns come before rows, and `u8` levels are
-    /// rounded at the end, half to even.
+    /// The kernel has `kernel_size` x `kernel_size` pixels. `sigma` is the standard deviation in pixels, by
+    /// default `0.15 kernel_size + 0.35`. The border is mirrored. Results are those of torchvision's
+    /// `gaussian_blur`, within 1 level for `u8` and within 1e-6 for `f32` images in 0..1: weights and sums are
+    /// `f32`, columns come before rows, and `u8` levels are rounded at the end, half to even.
     ///
     /// Fails with `size` if the size is even or not between 1 and 1,023, or if `sigma` is not positive.
     ///

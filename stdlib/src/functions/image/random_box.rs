@@ -4,12 +4,12 @@ use crate::prelude::*;
 use runtime::Philox;
 
 function! {
-    /// Draws a box that leaves about the fraction `keep` of an image uncovered: row, column, height and width.
+    /// Draws a random box: row, column, height and width.
     ///
-    /// Rows and columns are the last two axes of `shape`, as in batches for PyTorch. The box has the aspect
-    /// ratio of the image, its centre is anywhere in the image, and it is clipped at the border, so it may
-    /// cover less than requested: `box_area` returns how much. This is torchvision's `CutMix` (Yun et al., ICCV
-    /// 2019).
+    /// It leaves about the fraction `keep` of an image uncovered. Rows and columns are the last two axes of
+    /// `shape`, as in batches for PyTorch. The box has the aspect ratio of the image, its centre is anywhere in
+    /// the image, and it is clipped at the border, so it may cover less than requested: `box_area` returns how
+    /// much. This is torchvision's `CutMix` (Yun et al., ICCV 2019).
     ///
     /// ```pipe
     /// range(2) |> map { box: random_box([3, 40, 60], 0.25) }    # { box: i64[4] }

@@ -9,11 +9,12 @@ use crate::{pixels::resample::Source, prelude::*};
 use std::ops::Range;
 
 function! {
-    /// Computes only the part of a resized image that begins at row `y` and column `x`.
+    /// Resizes an image, but computes only a part of the result.
     ///
-    /// Bit-identical to `resize(image, height, width, method, antialias, like) |> crop(y, x, rows, columns)`,
-    /// but faster: only the pixels of the part are computed, and only the pixels that they depend on are read.
-    /// Fails as both do: `size`, `image-empty`, `crop-outside`.
+    /// The part begins at row `y` and column `x` of the resized image. The result is bit-identical to
+    /// `resize(image, height, width, method, antialias, like) |> crop(y, x, rows, columns)`, but faster: only
+    /// the pixels of the part are computed, and only the pixels that they depend on are read. Fails as both do:
+    /// `size`, `image-empty`, `crop-outside`.
     ///
     /// ```pipe
     /// range(2) |> map { image: plasma(i, 40, 60) |> resize_crop(20, 30, 2, 4, rows: 10, columns: 12) }    # { image: u8[10, 12, 3] }

@@ -4,12 +4,12 @@ use super::{SIDE_MAX, resize, resize_crop};
 use crate::prelude::*;
 
 function! {
-    /// Returns which part of an image of `h` x `w` pixels a part of the resized image depends on.
+    /// Returns which part of an image a part of the resized image depends on.
     ///
-    /// The result is row, column, rows and columns. The image is resized to `height` x `width`, and the part of
-    /// it that begins at row `y` and column `x` is needed, as in `resize_crop`. `crop` takes the part of the
-    /// image, and `resize_within` computes the result from it. Fails as `resize_crop` does: `size`,
-    /// `image-empty`, `crop-outside`.
+    /// The result is row, column, rows and columns. The image of `h` x `w` pixels is resized to `height` x
+    /// `width`, and the part of it that begins at row `y` and column `x` is needed, as in `resize_crop`. `crop`
+    /// takes the part of the image, and `resize_within` computes the result from it. Fails as `resize_crop`
+    /// does: `size`, `image-empty`, `crop-outside`.
     ///
     /// ```pipe
     /// range(2) |> map { span: resize_span(40, 60, 20, 30, 2, 4, rows: 10, columns: 12) }    # { span: i64[4] }

@@ -3,11 +3,11 @@
 use crate::prelude::*;
 
 function! {
-    /// Returns the height and width of an image of this shape after its short side is resized to `size`.
+    /// Returns the size of an image after its short side is resized to `size`.
     ///
-    /// Keeps the aspect ratio, and rounds the long side down. If the long side would be longer than `most`, it
-    /// is `most`, and the short side is less than `size`. This is torchvision's `Resize(size, max_size=most)`;
-    /// `resize_short` uses it.
+    /// The result is height and width, for an image of this shape. Keeps the aspect ratio, and rounds the long
+    /// side down. If the long side would be longer than `most`, it is `most`, and the short side is less than
+    /// `size`. This is torchvision's `Resize(size, max_size=most)`; `resize_short` uses it.
     ///
     /// ```pipe
     /// range(2) |> map { sides: short_size(plasma(i, 40, 60).shape, 20) }    # { sides: i64[2] }

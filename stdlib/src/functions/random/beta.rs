@@ -6,11 +6,11 @@ use runtime::Philox;
 use std::f64::consts::LN_2;
 
 function! {
-    /// Draws a number from the beta distribution with shape parameters `a` and `b`, as `f32`.
+    /// Draws a number from the beta distribution, as `f32`.
     ///
-    /// If neither is above 1, by Jöhnk (1964), otherwise by Cheng's algorithms BB and BC (Communications of the
-    /// ACM 21, 1978); computed in `f64` and rounded once. Fails with `shape` if a shape parameter of the record
-    /// is not positive and finite.
+    /// `a` and `b` are its shape parameters. If neither is above 1, by Jöhnk (1964), otherwise by Cheng's
+    /// algorithms BB and BC (Communications of the ACM 21, 1978); computed in `f64` and rounded once. Fails
+    /// with `shape` if a shape parameter of the record is not positive and finite.
     ///
     /// ```pipe
     /// range(2) |> map { keep: beta(0.2, 0.2) }    # { keep: f32 }

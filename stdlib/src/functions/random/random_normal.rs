@@ -4,12 +4,12 @@ use super::arrays::{result, room};
 use crate::prelude::*;
 
 function! {
-    /// Returns a tensor of independent draws from the normal distribution, as `f32`.
+    /// Returns a tensor of draws from the normal distribution, as `f32`.
     ///
-    /// Extents are numbers, or integers of the record, as in `random_normal([len(wave)], std: 0.01)`. Elements
-    /// 2 i and 2 i + 1, in C order, are the pair that the method of Box and Muller (1958) makes of the next two
-    /// draws, computed in `f64` and rounded once. Fails with `size` if an extent is negative. `normal` draws a
-    /// single number.
+    /// The draws are independent. Extents are numbers, or integers of the record, as in
+    /// `random_normal([len(wave)], std: 0.01)`. Elements 2 i and 2 i + 1, in C order, are the pair that the
+    /// method of Box and Muller (1958) makes of the next two draws, computed in `f64` and rounded once. Fails
+    /// with `size` if an extent is negative. `normal` draws a single number.
     ///
     /// ```pipe
     /// range(2) |> map { noise: random_normal([2, 3], std: 0.1) }    # { noise: f32[2, 3] }

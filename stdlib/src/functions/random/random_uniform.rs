@@ -4,11 +4,12 @@ use super::arrays::{result, room};
 use crate::prelude::*;
 
 function! {
-    /// Returns a tensor of independent draws from the uniform distribution from `low` to `high`, as `f32`.
+    /// Returns a tensor of draws from the uniform distribution, as `f32`.
     ///
-    /// Extents are numbers, or integers of the record, as in `random_uniform([len(ids)]) < 0.15`. Each element
-    /// uses the upper 24 bits, the precision of `f32`, of one draw of 32 bits, and is computed in `f64` and
-    /// rounded once. Fails with `size` if an extent is negative. `uniform` draws a single number.
+    /// The draws are independent, from `low` to `high`. Extents are numbers, or integers of the record, as in
+    /// `random_uniform([len(ids)]) < 0.15`. Each element uses the upper 24 bits, the precision of `f32`, of one
+    /// draw of 32 bits, and is computed in `f64` and rounded once. Fails with `size` if an extent is negative.
+    /// `uniform` draws a single number.
     ///
     /// ```pipe
     /// range(2) |> map { noise: random_uniform([2, 3], high: 0.1) }    # { noise: f32[2, 3] }

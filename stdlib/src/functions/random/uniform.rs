@@ -3,10 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// Draws a number from the uniform distribution from `low` to `high`, as `f32`.
+    /// Draws a number from the uniform distribution, as `f32`.
     ///
-    /// Drawn with 53 bits in `f64` and rounded once, so it can be exactly `high`, though rarely.
-    /// `random_uniform` draws a tensor.
+    /// It is between `low` and `high`, drawn with 53 bits in `f64` and rounded once, so it can be exactly
+    /// `high`, though rarely. `random_uniform` draws a tensor.
     ///
     /// ```pipe
     /// range(2) |> map { x: uniform(-1.0, 1.0) }    # { x: f32 }

@@ -55,9 +55,10 @@ arithmetic! {
 }
 
 arithmetic! {
-    /// Returns the natural logarithm of a float; minus infinity for 0, NaN for negative numbers.
+    /// Returns the natural logarithm of a float.
     ///
-    /// The result has the same bits on every machine: the system's math library is not used.
+    /// It is minus infinity for 0, and NaN for negative numbers. The result has the same bits on every machine:
+    /// the system's math library is not used.
     ///
     /// ```pipe
     /// range(2) |> map { x: log(f32(i) + 1.0) }    # { x: f32 }

@@ -8,11 +8,11 @@ use runtime::{
 use std::time::Duration;
 
 function! {
-    /// Returns the value unchanged after `time` seconds of work on one core and a simulated read of `bytes`.
+    /// Returns the value unchanged, after a given amount of work.
     ///
-    /// A step of known cost, to try out plans and machines. With `run --virtual-cores`, it sleeps instead of
-    /// computing; `bytes` count as read, and `run --virtual-disk` limits their rate. With `alone: true`, only
-    /// one thread at a time runs it.
+    /// The work takes `time` seconds on one core, and simulates reading `bytes` bytes. A step of known cost, to
+    /// try out plans and machines. With `run --virtual-cores`, it sleeps instead of computing; `bytes` count as
+    /// read, and `run --virtual-disk` limits their rate. With `alone: true`, only one thread at a time runs it.
     ///
     /// ```pipe
     /// range(4) |> map { i: busy(i, time: 0.0001) }    # { i: i64 }

@@ -6,11 +6,11 @@ use super::shapes::{axis_at, axis_of, numbers_of};
 use crate::prelude::*;
 
 function! {
-    /// Returns the cumulative sum along an axis, or of all elements in C order without `axis`.
+    /// Returns the cumulative sum along `axis`, or of all elements.
     ///
-    /// A negative axis counts from the last. Integers of less than 64 bits and `bool` return `i64`. Floats keep
-    /// their dtype: the running total is computed in `f64`, from the first element on, and each sum is rounded
-    /// once.
+    /// Without `axis`, elements are summed in C order. A negative axis counts from the last. Integers of less
+    /// than 64 bits and `bool` return `i64`. Floats keep their dtype: the running total is computed in `f64`,
+    /// from the first element on, and each sum is rounded once.
     ///
     /// ```pipe
     /// range(2) |> map { x: cumsum(plasma(i, 4, 6), axis: 0) }    # { x: i64[4, 6, 3] }

@@ -4,10 +4,10 @@ use super::shapes::{axis_at, axis_of, numbers_of};
 use crate::prelude::*;
 
 function! {
-    /// Returns the extent of an axis of a tensor; `x.shape[axis]` is short for it.
+    /// Returns the extent of an axis of a tensor.
     ///
-    /// A negative axis counts from the last. The axis is known at compile time, so this cannot fail, unlike
-    /// `shape(x)[axis]`.
+    /// `x.shape[axis]` is short for it. A negative axis counts from the last. The axis is known at compile
+    /// time, so this cannot fail, unlike `shape(x)[axis]`.
     ///
     /// ```pipe
     /// range(2) |> map { width: extent(plasma(i, 4, 6), 1) }    # { width: i64 }

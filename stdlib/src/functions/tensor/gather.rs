@@ -7,11 +7,12 @@ use crate::prelude::*;
 use plan::{Const, Expr, things};
 
 function! {
-    /// Selects elements of the first axis by index, in the given order; `x[order]` is short for it.
+    /// Selects elements of the first axis by index.
     ///
-    /// Negative indices count from the end, and an index may occur several times. An index out of range is an
-    /// error at compile time if it is known then; otherwise the record fails with `index`. After `batch`,
-    /// `image[permutation(len(image))]` pairs each row with another one, also in the last, smaller batch.
+    /// `x[order]` is short for it. The result has the elements in the given order. Negative indices count from
+    /// the end, and an index may occur several times. An index out of range is an error at compile time if it
+    /// is known then; otherwise the record fails with `index`. After `batch`, `image[permutation(len(image))]`
+    /// pairs each row with another one, also in the last, smaller batch.
     ///
     /// ```pipe
     /// range(2) |> map { x: gather(plasma(i, 4, 6), permutation(4)) }    # { x: u8[4, 6, 3] }

@@ -4,10 +4,10 @@ use super::shapes::tensor_of;
 use crate::prelude::*;
 
 function! {
-    /// Returns the number of elements along the first axis of a tensor, or the length of a string.
+    /// Returns the number of elements, or the length of a string.
     ///
-    /// For `bytes`, it is the number of bytes, for `str` the number of Unicode code points, as in Python. A
-    /// single number has no length.
+    /// For a tensor, it is the number of elements along the first axis, for `bytes`, the number of bytes, for
+    /// `str` the number of Unicode code points, as in Python. A single number has no length.
     ///
     /// ```pipe
     /// range(2) |> map { n: len("Grüße"), rows: len(plasma(i, 4, 6)) }    # { n: i64, rows: i64 }

@@ -5,10 +5,11 @@ use super::shapes::{extent, integers_of, ranked};
 use crate::prelude::*;
 
 function! {
-    /// One-hot encodes labels: for each, a row of `classes` zeros with a 1 at its index, as `f32`.
+    /// One-hot encodes labels, as `f32`.
     ///
-    /// A single label returns one row; a tensor of labels gets one more axis. Fails with `label` if a label is
-    /// negative, or not less than `classes`.
+    /// Each label becomes a row of `classes` zeros with a 1 at its index. A single label returns one row; a
+    /// tensor of labels gets one more axis. Fails with `label` if a label is negative, or not less than
+    /// `classes`.
     ///
     /// ```pipe
     /// range(2) |> map { y: one_hot(i, 10) }    # { y: f32[10] }

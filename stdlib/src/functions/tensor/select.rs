@@ -6,11 +6,11 @@ use crate::prelude::*;
 use std::ops::Range;
 
 function! {
-    /// Selects the elements of the first axis for which `keep` is true; `x[keep]` is short for it.
+    /// Selects the elements of the first axis for which `keep` is true.
     ///
-    /// `keep` must have one value per element. Another length is an error at compile time if both are known
-    /// then; otherwise the record fails with `extents`. The number of selected elements differs between
-    /// records, so `batch` needs `ragged` or `pad` for them.
+    /// `x[keep]` is short for it. `keep` must have one value per element. Another length is an error at compile
+    /// time if both are known then; otherwise the record fails with `extents`. The number of selected elements
+    /// differs between records, so `batch` needs `ragged` or `pad` for them.
     ///
     /// ```pipe
     /// range(4) |> map { x: arange(6), i } |> map { x: select(x, x % 3 == i % 3) }    # { x: i64[?] }

@@ -4,7 +4,9 @@ use super::shapes::numbers_of;
 use crate::prelude::*;
 
 function! {
-    /// Returns the extents of a tensor, outermost first; `x.shape` is short for it.
+    /// Returns the extents of a tensor, outermost first.
+    ///
+    /// `x.shape` is short for it.
     ///
     /// ```pipe
     /// range(2) |> map { s: shape(plasma(i, 4, 6)) }    # { s: i64[3] }

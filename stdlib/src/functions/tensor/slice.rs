@@ -4,7 +4,7 @@ use super::shapes::{axis_at, axis_of, numbers_of};
 use crate::prelude::*;
 
 function! {
-    /// Returns the elements of axis `axis` from index `from` up to, but not including, `to`.
+    /// Returns the elements of an axis from index `from` to before `to`.
     ///
     /// `x[a:b]`, `x[:, a:b]` are short for it. As in NumPy, a bound that is omitted is the end, negative
     /// indices count from the end, and bounds out of range are clipped. Nothing is copied.

@@ -4,10 +4,10 @@ use super::shapes::numbers_of;
 use crate::prelude::*;
 
 function! {
-    /// Returns element `i` of the first axis, and removes the axis; `x[i]` is short for it.
+    /// Returns element `i` of the first axis, and removes the axis.
     ///
-    /// A negative index counts from the end. An index out of range is an error at compile time if it is known
-    /// then; otherwise the record fails with `index`. Nothing is copied.
+    /// `x[i]` is short for it. A negative index counts from the end. An index out of range is an error at
+    /// compile time if it is known then; otherwise the record fails with `index`. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { row: take_at(plasma(i, 4, 6), -1) }    # { row: u8[6, 3] }

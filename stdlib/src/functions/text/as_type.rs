@@ -13,13 +13,14 @@ use half::{bf16, f16};
 use runtime::{Builder, Element, MAX_RANK};
 
 function! {
-    /// Converts untyped data to the type `to`; `x as f32[n]` is short for it.
+    /// Converts untyped data to the type `to`.
     ///
-    /// A single number or `bool` becomes a scalar, a string `str` (or `bytes`, its UTF-8), and nested lists a
-    /// tensor. Lists in the same list must have the same length (`json-shape`). Extents of the type that are
-    /// numbers, or names that occur twice in it, are checked; others can be anything. For an empty list, the
-    /// extents that the type leaves open are 0. Integers must be exact and in the range of the dtype (`3.0` is
-    /// 3, `3.5` fails), floats are rounded to the nearest, and `null` cannot be converted (`json-type`).
+    /// `x as f32[n]` is short for it. A single number or `bool` becomes a scalar, a string `str` (or `bytes`,
+    /// its UTF-8), and nested lists a tensor. Lists in the same list must have the same length (`json-shape`).
+    /// Extents of the type that are numbers, or names that occur twice in it, are checked; others can be
+    /// anything. For an empty list, the extents that the type leaves open are 0. Integers must be exact and in
+    /// the range of the dtype (`3.0` is 3, `3.5` fails), floats are rounded to the nearest, and `null` cannot
+    /// be converted (`json-type`).
     ///
     /// A feature of a `tf.train.Example` is a single list. Several values become a tensor, of which one extent
     /// can be left open; one value becomes a scalar; another number of values fails with `example-shape`.

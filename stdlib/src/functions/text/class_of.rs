@@ -5,14 +5,15 @@ use crate::listing::natural_order;
 use crate::prelude::*;
 
 function! {
-    /// Returns the class index of a file: the position of its folder's name among all of them, sorted.
+    /// Returns the class index of a file, from the name of its folder.
     ///
-    /// The classes are the names of the folders that contain the source's files, in natural order (`img2`
-    /// before `img10`), of all sources if there are several. If another source, such as one for validation,
-    /// lacks a folder, its indices would differ. `classes:` fixes the list: `classes: ["cat", "dog"]` or a
-    /// `const`, `classes: "classes.txt"` (one name per line), or `classes: images` (the folders of another
-    /// pipeline's sources). A path whose folder is not in the list fails with `class`. The indices are those of
-    /// torchvision's `ImageFolder` if names sort alike, and `i64` as there, which PyTorch's losses expect.
+    /// It is the position of the name among those of all class folders, sorted. The classes are the names of
+    /// the folders that contain the source's files, in natural order (`img2` before `img10`), of all sources if
+    /// there are several. If another source, such as one for validation, lacks a folder, its indices would
+    /// differ. `classes:` fixes the list: `classes: ["cat", "dog"]` or a `const`, `classes: "classes.txt"` (one
+    /// name per line), or `classes: images` (the folders of another pipeline's sources). A path whose folder is
+    /// not in the list fails with `class`. The indices are those of torchvision's `ImageFolder` if names sort
+    /// alike, and `i64` as there, which PyTorch's losses expect.
     ///
     /// ```pipe
     /// files("sample:images?count=8") |> map { label: class_of(path) }    # { label: i64 }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Returns true if `text` contains `part`; the empty string is in every string.
+    /// Returns true if `text` contains `part`.
     ///
-    /// Case-sensitive; use `contains(lower(text), …)` to ignore case.
+    /// The empty string is in every string. Case-sensitive; use `contains(lower(text), …)` to ignore case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: contains("a photo of a cat", "cat") }    # { yes: bool }

@@ -3,9 +3,9 @@
 use crate::prelude::*;
 
 function! {
-    /// Returns true if `text` ends with `suffix`; every string ends with the empty string.
+    /// Returns true if `text` ends with `suffix`.
     ///
-    /// Case-sensitive; use `ends_with(lower(text), …)` to ignore case.
+    /// Every string ends with the empty string. Case-sensitive; use `ends_with(lower(text), …)` to ignore case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: ends_with("photo.jpg", ".jpg") }    # { yes: bool }

@@ -4,10 +4,10 @@ use super::paths::{split, split_name};
 use crate::prelude::*;
 
 function! {
-    /// Returns the last extension of a file name, with its dot; empty if it has none.
+    /// Returns the last extension of a file name, with its dot.
     ///
-    /// A dot at the beginning of the name does not start an extension. Folders are separated by `/`, as in
-    /// Python's `pathlib`. Nothing is read or copied.
+    /// Empty if the name has none. A dot at the beginning of the name does not start an extension. Folders are
+    /// separated by `/`, as in Python's `pathlib`. Nothing is read or copied.
     ///
     /// ```pipe
     /// range(2) |> map { part: extension_of("masks/7.png") }    # { part: str }

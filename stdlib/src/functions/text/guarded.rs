@@ -3,11 +3,12 @@
 use crate::prelude::*;
 
 function! {
-    /// Returns `x` if `fault` is empty; otherwise fails with `bad-row` and that message.
+    /// Returns `x`, or fails with `bad-row` if `fault` is not empty.
     ///
-    /// Programs do not call it: the compiler inserts it after a source with records that can fail (`csv`), so a
-    /// record fails where it is used, and `else` applies there. If a `fault` concerns only some columns, the
-    /// others keep their values; `column` is the number of this one. Nothing is copied.
+    /// `fault` is the message. Programs do not call it: the compiler inserts it after a source with records
+    /// that can fail (`csv`), so a record fails where it is used, and `else` applies there. If a `fault`
+    /// concerns only some columns, the others keep their values; `column` is the number of this one. Nothing is
+    /// copied.
     ///
     /// ```pipe
     /// range(2) |> map { x: guarded(i, if i == 1 then "one is refused" else "") else -1 }    # { x: i64 }

@@ -7,13 +7,13 @@ use runtime::Element;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 function! {
-    /// Returns a hash of the value, the same on every machine and in every version.
+    /// Returns a hash of the value.
     ///
-    /// It is the 64-bit XXH3 with seed 0 (Collet, xxHash 0.8). For `str` and `bytes`, the bytes are hashed; for
-    /// numbers, 8 bytes each, little-endian: the `i64` or `u64` of an integer or a `bool`, the `f64` of a
-    /// float, so the width of the dtype does not matter. All NaNs are equal, and so are 0.0 and -0.0. The
-    /// elements of a tensor are hashed in C order; its extents do not matter. `hash(path) % 100 < 2` is true
-    /// for about 2% of all paths.
+    /// It is the same on every machine and in every version: the 64-bit XXH3 with seed 0 (Collet, xxHash 0.8).
+    /// For `str` and `bytes`, the bytes are hashed; for numbers, 8 bytes each, little-endian: the `i64` or
+    /// `u64` of an integer or a `bool`, the `f64` of a float, so the width of the dtype does not matter. All
+    /// NaNs are equal, and so are 0.0 and -0.0. The elements of a tensor are hashed in C order; its extents do
+    /// not matter. `hash(path) % 100 < 2` is true for about 2% of all paths.
     ///
     /// ```pipe
     /// range(2) |> map { held_out: hash("a/1.jpg") % 100 < 2 }    # { held_out: bool }

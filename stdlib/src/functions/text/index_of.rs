@@ -6,12 +6,12 @@ use crate::prelude::*;
 use std::collections::HashMap;
 
 function! {
-    /// Returns the index of a string in a list of strings, from 0: a class index from its name.
+    /// Returns the index of a string in a list: a class index from its name.
     ///
-    /// Fails with `not-listed`, which names the closest entry, if the string is not in the list, so a
-    /// misspelled label never becomes another class: `index_of(label, CLASSES) else skip`. Integers are found
-    /// in a list of integers in the same way: `index_of(category, [3, 7, 9])`. A duplicate entry in the list is
-    /// an error. The list may have thousands of entries: it is compiled to a lookup table once.
+    /// Indices start at 0. Fails with `not-listed`, which names the closest entry, if the string is not in the
+    /// list, so a misspelled label never becomes another class: `index_of(label, CLASSES) else skip`. Integers
+    /// are found in a list of integers in the same way: `index_of(category, [3, 7, 9])`. A duplicate entry in
+    /// the list is an error. The list may have thousands of entries: it is compiled to a lookup table once.
     ///
     /// ```pipe
     /// range(2) |> map { label: index_of("dog", ["cat", "dog"]) }    # { label: i64 }

@@ -4,11 +4,11 @@ use super::json;
 use crate::prelude::*;
 
 function! {
-    /// Parses a JSON string as untyped data: `parse_json(text)["name"] as i32`.
+    /// Parses a JSON string as untyped data.
     ///
-    /// It must be a single value (RFC 8259; `NaN` and `Infinity`, which Python writes, are accepted too),
-    /// nested at most 128 levels deep; otherwise it fails with `json-syntax` or `json-depth`. Nothing is
-    /// copied.
+    /// An example is `parse_json(text)["name"] as i32`. The string must be a single value (RFC 8259; `NaN` and
+    /// `Infinity`, which Python writes, are accepted too), nested at most 128 levels deep; otherwise it fails
+    /// with `json-syntax` or `json-depth`. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { x: parse_json("[[1, 2], [3, 4]]")[0] as f32[n] }    # { x: f32[n] }

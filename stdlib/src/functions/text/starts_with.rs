@@ -3,9 +3,10 @@
 use crate::prelude::*;
 
 function! {
-    /// Returns true if `text` starts with `prefix`; every string starts with the empty string.
+    /// Returns true if `text` starts with `prefix`.
     ///
-    /// Case-sensitive; use `starts_with(lower(text), …)` to ignore case.
+    /// Every string starts with the empty string. Case-sensitive; use `starts_with(lower(text), …)` to ignore
+    /// case.
     ///
     /// ```pipe
     /// range(2) |> map { yes: starts_with("photo.jpg", "photo") }    # { yes: bool }

@@ -4,7 +4,7 @@ use crate::functions::tensor::{Bounds, tensor_of};
 use crate::prelude::*;
 
 function! {
-    /// Returns the characters from index `from` up to, but not including, `to`.
+    /// Returns the characters from index `from` to before `to`.
     ///
     /// `text[a:b]` is short for it. As in Python, a bound that is omitted is the end, negative indices count
     /// from the end, and bounds out of range are clipped. For `bytes`, bytes are counted. Nothing is copied.

@@ -4,12 +4,12 @@ use super::{example::Feature, json, reading};
 use crate::prelude::*;
 
 function! {
-    /// Returns element `i` of an untyped list; `row[i]` is short for it.
+    /// Returns element `i` of an untyped list.
     ///
-    /// The element is untyped too: give it a type with `as`. A negative index counts from the end. Fails with
-    /// `index` if it is out of range, or with `json-type` if the value is not a list. For a feature of a
-    /// `tf.train.Example`, it is one of its strings; numbers are converted together, with `as i64[n]`. Nothing
-    /// is copied.
+    /// `row[i]` is short for it. The element is untyped too: give it a type with `as`. A negative index counts
+    /// from the end. Fails with `index` if it is out of range, or with `json-type` if the value is not a list.
+    /// For a feature of a `tf.train.Example`, it is one of its strings; numbers are converted together, with
+    /// `as i64[n]`. Nothing is copied.
     ///
     /// ```pipe
     /// range(2) |> map { n: untyped_at(parse_json("[1, 2, 3]"), -1) as i32 }    # { n: i32 }

@@ -4,10 +4,10 @@ use super::{example, json, members, reading};
 use crate::prelude::*;
 
 function! {
-    /// Returns the field `key` of an untyped object; `row["key"]` is short for it.
+    /// Returns the field `key` of an untyped object.
     ///
-    /// The field is untyped too: give it a type with `as`. Fails with `field-missing` if there is no such
-    /// field. Nothing is copied.
+    /// `row["key"]` is short for it. The field is untyped too: give it a type with `as`. Fails with
+    /// `field-missing` if there is no such field. Nothing is copied.
     ///
     /// For JSON, it is the first field of that name; fails with `json-type` if the value is not an object. For
     /// a `tf.train.Example`, it is a feature, and for a `SequenceExample` a feature of its context, or else a
