@@ -292,7 +292,7 @@ fn a_budget_that_does_not_fit_is_told_with_the_one_that_does() {
     }
     let enough = none.split("`--memory ").nth(1).unwrap().split('`').next().unwrap();
     let all = memory(enough);
-    assert!(all.contains("fits: all of them"), "{enough}:\n{all}");
+    assert!(all.contains("all of them fit"), "{enough}:\n{all}");
     assert!(all.contains("break-even") && all.contains("breaks even after 1."), "{all}");
     assert!(!all.contains("exceeds budget"), "{all}");
     let enough: u64 = enough.trim_end_matches("MB").parse().unwrap();

@@ -70,7 +70,7 @@ impl Described {
             name: entry.name().to_owned(),
             signature: laid_out(entry.signature),
             doc: unindented(entry.doc),
-            notes: format!("{effects}Cost {}.", cost(&entry.cost)),
+            notes: format!("{effects}Default cost: {}.", cost(&entry.cost)),
         }
     }
 
@@ -217,9 +217,9 @@ fn cost(it: &Cost) -> String {
         [("call", it.ns_call), ("byte read", it.ns_byte_in), ("byte written", it.ns_byte_out)];
     let charged = prices.into_iter().filter(|it| it.1 > 0.0);
     let mut parts: Vec<String> =
-        charged.map(|(what, ns)| format!("{} a {what}", time(ns))).collect();
+        charged.map(|(what, ns)| format!("{} per {what}", time(ns))).collect();
     if it.bytes_out_per_in != 1.0 {
-        parts.push(format!("{} bytes written for each read", it.bytes_out_per_in));
+        parts.push(format!("{} bytes written per byte read", it.bytes_out_per_in));
     }
     if parts.is_empty() { "~0".to_owned() } else { format!("~{}", parts.join(", ")) }
 }

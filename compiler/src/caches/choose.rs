@@ -193,7 +193,9 @@ impl Choice {
     pub fn why_not_on_disk(&self) -> &str {
         match (self.candidate.listed, self.kept) {
             (false, _) => OTHER_FILES,
-            (true, true) => "reading it takes as long as computing it, or there is no space",
+            (true, true) => {
+                "reading it takes as long as computing it, or there is not enough space"
+            }
             (true, false) => &self.why,
         }
     }
@@ -363,17 +365,17 @@ fn room_for(memory: f64, disk: f64) -> String {
     };
     match (memory >= SHARE_MIN, disk >= SHARE_MIN) {
         (true, true) => {
-            format!("fits: {} in memory, {} on disk", of(memory), of(disk))
+            format!("{} fit in memory, {} on disk", of(memory), of(disk))
         }
-        (false, _) => format!("fits: {} on disk", of(disk)),
-        (true, false) => format!("fits: {}", of(memory)),
+        (false, _) => format!("{} fit on disk", of(disk)),
+        (true, false) => format!("{} fit", of(memory)),
     }
 }
 
 fn not_worth_it(choice: &Choice) -> String {
     match choice.has_room() {
-        true => format!("filling it costs what {:.0} epochs save", choice.payback),
-        false => "there is no space".to_owned(),
+        true => format!("filling the cache costs as much as {:.0} epochs save", choice.payback),
+        false => "not enough space".to_owned(),
     }
 }
 

@@ -136,12 +136,12 @@ pub(super) fn append(dtype: DType, scan: &mut Scan<'_>, to: &mut Builder) -> Opt
 /// Reads lists in lists: once for their lengths, once for the numbers.
 fn read<T: Word>(json: &[u8], axes: &[Extent], out: &mut Out<'_>) -> Result<(), Fault> {
     if axes.is_empty() {
-        let word = scalar(&mut Scan::new(json))?;
+        let word = scalar::<T>(&mut Scan::new(json))?;
         return out.scalar(T::read(word).ok_or_else(|| no::<T>(word))?);
     }
     let mut found = [None; MAX_RANK];
     let found = &mut found[..axes.len()];
-    measure(&mut Scan::new(json), found)?;
+    measure::<T>(&mut Scan::new(json), found)?;
     let extents = agreed(axes, found)?;
 
     let mut scan = Scan::new(json);
@@ -159,21 +159,22 @@ fn no<T: Word>(word: &[u8]) -> Fault {
 }
 
 /// Moves past a single value.
-fn scalar<'a>(scan: &mut Scan<'a>) -> Result<&'a [u8], Fault> {
-    scan.word().map_err(|_| scan.other("a single value"))
+fn scalar<'a, T: Word>(scan: &mut Scan<'a>) -> Result<&'a [u8], Fault> {
+    let wanted = if T::DTYPE == DType::Bool { "a boolean" } else { "a number" };
+    scan.word().map_err(|_| scan.other(wanted))
 }
 
 /// Finds the length of lists in lists, as deep as there are axes.
-fn measure(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault> {
+fn measure<T: Word>(scan: &mut Scan<'_>, found: &mut [Option<usize>]) -> Result<(), Fault> {
     let Some((extent, inner)) = found.split_first_mut() else {
-        return scalar(scan).map(|_| ());
+        return scalar::<T>(scan).map(|_| ());
     };
     scan.begin(b'[', "a list")?;
     let mut n = 0;
     let mut more = !scan.closes(b']');
     while more {
         n += 1;
-        measure(scan, inner)?;
+        measure::<T>(scan, inner)?;
         more = scan.goes_on(b']')?;
     }
     if let Some(before) = extent.replace(n).filter(|it| *it != n) {
@@ -330,6 +331,10 @@ mod tests {
                 "{json} as {dtype}"
             );
         }
+        let detail = |json, dtype| trial(json, dtype, &[]).run().unwrap_err().detail;
+        assert_eq!(detail("\"1\"", DType::I32), "expected a number, found `\"1\"` at byte 0");
+        assert_eq!(detail("[1]", DType::Bool), "expected a boolean, found `[1]` at byte 0");
+        assert_eq!(detail("3.5", DType::I32), "`3.5` is not a valid `i32`");
         let code = |json, dtype| trial(json, dtype, &[]).run().unwrap_err().code;
         for json in ["1", "null", "[\"a\"]", "{}"] {
             assert_eq!(code(json, DType::Str), "json-type", "{json}");
