@@ -58,13 +58,13 @@ def fits(line, promised):
 
 def test_the_tutorial_goes_on_after_a_kill(tmp_path):
     pytest.importorskip("numpy", reason="NumPy is not installed")
-    # What `pipec sample images pictures --count 100` makes.
+    # As `pipec sample images photos --count 100` does.
     made = pipec.load('pipeline made = files("sample:images?count=100")', workers=2)
     for block in made:
         for path, data in zip(block["path"].tolist(), block["bytes"].tolist()):
-            picture = tmp_path.joinpath("pictures", *pathlib.Path(path).parts[-2:])
-            picture.parent.mkdir(parents=True, exist_ok=True)
-            picture.write_bytes(data)
+            image = tmp_path.joinpath("photos", *pathlib.Path(path).parts[-2:])
+            image.parent.mkdir(parents=True, exist_ok=True)
+            image.write_bytes(data)
 
     told, printed, promised_lines = [], None, 0
     for tag, text in blocks("TUTORIAL.md"):
