@@ -23,12 +23,13 @@ operator! {
     /// equally likely. A record moves by `n / 3` positions on average, and by less than `n`. It buffers one
     /// block: if records are large, shuffle before decoding. A window is limited to 2²⁴ records and 4 GiB.
     ///
-    /// `shuffle(window: n, spans: k)` also reads the files of its source in a random order, another one each pass, and
-    /// takes one record from each of `k` open files in turn before it fills the window. Use it for data that is stored
-    /// in shards: records that stand together in one file end up far apart, at the cost of sequential reads. A file
-    /// that has ended passes one turn, and then the next file takes its place, as in `interleave(cycle_length=k)` of
-    /// tf.data. The source must be one with many records per file (`tfrecord`, `tar`, `lines`, `jsonl`, `csv`), and only
-    /// `map`, `with`, `where`, `flat_map` and `repeat` may come between the two. At most 32 files are open.
+    /// `shuffle(window: n, spans: k)` also reads the files of its source in a random order, different in each
+    /// epoch and repetition: `k` files are open at a time and give one record each in turn, and the window shuffles
+    /// the result. Use it for data in shards: it mixes records of many files, but reads each file sequentially.
+    /// When a file ends, its place stays empty for one turn; then the next file takes it, as in
+    /// `interleave(cycle_length=k)` of tf.data. The source must have many records per file (`tfrecord`, `tar`,
+    /// `lines`, `jsonl`, `csv`), with only `map`, `with`, `where`, `flat_map` and `repeat` in between. `k` is at
+    /// most 32.
     ///
     /// ```pipe
     /// range(1_000) |> where i % 3 == 0 |> shuffle(window: 64)    # { i: i64 }
