@@ -14,7 +14,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyDict, PyList, PyString},
 };
-use runtime::{Chunk, Column};
+use runtime::{Chunk, Column, Pool};
 
 /// What arrays become.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,8 @@ impl Ready {
     pub(crate) fn new(py: Python<'_>, chunk: Chunk, batched: bool) -> PyResult<Self> {
         let rows = chunk.rows;
         let column = |it: Column| {
+            // What is handed out is read as one piece.
+            let it = it.end_to_end_in_memory(&Pool::default());
             let kind = if batched { Kind::of_batches(&it) } else { Kind::of_block(&it) };
             Ok(ReadyColumn { owner: Py::new(py, Owner(Held::new(it)))?, kind })
         };

@@ -4,13 +4,16 @@
 //! and an offset for each row (`semantics.md`, 2). Columns are shared and cut without a copy.
 
 mod end_to_end;
+mod scattered;
 mod texts;
 
 pub use end_to_end::ROWS_END_TO_END_MAX;
+pub use scattered::Scatter;
 pub use texts::{TEXTS_BYTES_MAX, Texts};
 
 use crate::{Buffer, Counted, Element, Pool, Shape, Tensor};
 use plan::DType;
+use scattered::Places;
 use std::{
     ops::Range,
     ptr::NonNull,
@@ -31,8 +34,14 @@ pub struct Column {
 enum Extents {
     /// The same for each row.
     Fixed(Shape),
-    /// `rank` extents for each row, and where it begins; one offset more than rows, in elements.
-    Ragged { rank: usize, shapes: Arc<Counted<u32>>, offsets: Arc<Counted<u64>> },
+    /// `rank` extents for each row, and where it begins; one offset more than rows, in elements. Where there are
+    /// `places`, the rows lie there, and offsets tell their lengths alone.
+    Ragged {
+        rank: usize,
+        shapes: Arc<Counted<u32>>,
+        offsets: Arc<Counted<u64>>,
+        places: Option<Arc<Places>>,
+    },
 }
 
 impl Column {
@@ -63,22 +72,25 @@ impl Column {
     /// The value of row `i`.
     pub fn row(&self, i: usize) -> Tensor<'_> {
         assert!(i < self.rows.len(), "row {i} of {}", self.rows.len());
-        let i = self.rows.start + i;
-        let (shape, first) = match &self.extents {
-            Extents::Fixed(shape) => (*shape, i * shape.elements()),
-            Extents::Ragged { rank, shapes, offsets } => {
+        let (i, size) = (self.rows.start + i, self.dtype.size());
+        // SAFETY: the buffer holds the row.
+        let from_start = |first: usize| unsafe { self.values.as_ptr().add(first * size) };
+        let (shape, data) = match &self.extents {
+            Extents::Fixed(shape) => (*shape, from_start(i * shape.elements())),
+            Extents::Ragged { rank, shapes, offsets, places } => {
                 let mut extents = [0; crate::MAX_RANK];
                 for (to, &from) in extents.iter_mut().zip(&shapes[i * rank..(i + 1) * rank]) {
                     *to = from as usize;
                 }
-                (Shape::new(&extents[..*rank]), offsets[i] as usize)
+                let data = match places {
+                    None => from_start(offsets[i] as usize),
+                    Some(places) => places.first_byte(i, size),
+                };
+                (Shape::new(&extents[..*rank]), data)
             }
         };
-        // SAFETY: the buffer holds the row, initialised; it was written before it was shared.
-        unsafe {
-            let data = self.values.as_ptr().add(first * self.dtype.size());
-            Tensor::from_raw(self.dtype, shape, data)
-        }
+        // SAFETY: the row lies there, initialised; it was written before it was shared.
+        unsafe { Tensor::from_raw(self.dtype, shape, data) }
     }
 
     /// All rows of fixed extents as one slice, row after row.
@@ -112,9 +124,11 @@ impl Column {
         Some(Shape::new(&extents[..=shape.len()]))
     }
 
-    /// Where the rows lie and how long each is, where that differs from row to row.
+    /// Where the rows lie and how long each is, where that differs from row to row and they lie end to end.
     pub fn ragged(&self) -> Option<Ragged<'_>> {
-        let Extents::Ragged { rank, shapes, offsets } = &self.extents else { return None };
+        let Extents::Ragged { rank, shapes, offsets, places: None } = &self.extents else {
+            return None;
+        };
         let Range { start, end } = self.rows;
         Some(Ragged {
             rank: *rank,
@@ -411,7 +425,7 @@ impl Builder {
                 self.bytes += len;
                 self.rows += rows.len();
             }
-            (None, Extents::Ragged { rank, .. }) if *rank == self.rank => {
+            (None, Extents::Ragged { rank, places: None, .. }) if *rank == self.rank => {
                 self.append_ragged(from, rows);
             }
             _ => rows.for_each(|it| self.push(&from.row(it))),
@@ -419,7 +433,7 @@ impl Builder {
     }
 
     fn append_ragged(&mut self, from: &Column, rows: Range<usize>) {
-        let Extents::Ragged { rank, shapes, offsets } = &from.extents else { return };
+        let Extents::Ragged { rank, shapes, offsets, .. } = &from.extents else { return };
         let rows = from.rows.start + rows.start..from.rows.start + rows.end;
         let (first, last) = (offsets[rows.start], offsets[rows.end]);
         let base = self.offsets[self.rows];
@@ -504,6 +518,7 @@ impl Builder {
                 rank: self.rank,
                 shapes: Arc::new(self.shapes),
                 offsets: Arc::new(self.offsets),
+                places: None,
             },
         };
         Column { dtype: self.dtype, rows: 0..self.rows, extents, values: Arc::new(self.buffer) }

@@ -26,7 +26,8 @@ pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };
 pub use column::{
-    Builder, Chunk, ChunkBuilder, Column, ROWS_END_TO_END_MAX, Ragged, TEXTS_BYTES_MAX, Texts,
+    Builder, Chunk, ChunkBuilder, Column, ROWS_END_TO_END_MAX, Ragged, Scatter, TEXTS_BYTES_MAX,
+    Texts,
 };
 pub use counted::Counted;
 pub use eval::{

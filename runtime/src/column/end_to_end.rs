@@ -43,8 +43,12 @@ impl Column {
             Extents::Fixed(shape) => shape.len(),
             Extents::Ragged { rank, .. } => *rank,
         };
-        let extents =
-            Extents::Ragged { rank, shapes: Arc::new(shapes), offsets: Arc::new(offsets) };
+        let extents = Extents::Ragged {
+            rank,
+            shapes: Arc::new(shapes),
+            offsets: Arc::new(offsets),
+            places: None,
+        };
         Self { dtype: self.dtype, rows: 0..groups, extents, values: self.values.clone() }
     }
 

@@ -113,8 +113,12 @@ impl Column {
         shapes.reserve_exact(texts.len());
         shapes.extend(offsets.windows(2).map(|it| (it[1] - it[0]) as u32));
         let (rows, values) = (0..texts.len(), self.values.clone());
-        let extents =
-            Extents::Ragged { rank: 1, shapes: Arc::new(shapes), offsets: Arc::new(offsets) };
+        let extents = Extents::Ragged {
+            rank: 1,
+            shapes: Arc::new(shapes),
+            offsets: Arc::new(offsets),
+            places: None,
+        };
         Some(Self { dtype: self.dtype, rows, extents, values })
     }
 }

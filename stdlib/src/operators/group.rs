@@ -1,7 +1,7 @@
 //! Rows of successive chunks as one chunk, without a copy where they lie next to each other.
 
 use plan::{DType, Field, Type, shown_bytes};
-use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool, memory_remedy};
+use runtime::{Builder, Chunk, Column, Failure, Mark, OperatorCall, Pool, Scatter, memory_remedy};
 use std::ops::Range;
 
 /// Bytes of records that one operator may hold.
@@ -57,6 +57,8 @@ pub(super) struct Group {
     epoch: u32,
     /// Bytes that it may take: half of the run's memory, unless said otherwise.
     share: u64,
+    /// Whether large rows stay where they are, in a column that is scattered.
+    scatters: bool,
     /// The ids, then the columns; none where there is no row.
     runs: Vec<Run>,
 }
@@ -64,6 +66,7 @@ pub(super) struct Group {
 enum Run {
     View(Column),
     Copy(Builder),
+    Scattered(Scatter),
 }
 
 impl Group {
@@ -82,8 +85,14 @@ impl Group {
             rows: 0,
             epoch: call.epoch,
             share: call.memory / 2,
+            scatters: false,
             runs: Vec::new(),
         }
+    }
+
+    /// The same, where large rows are not copied: who takes them does not ask that they lie end to end.
+    pub(super) fn scattering(self) -> Self {
+        Self { scatters: true, ..self }
     }
 
     /// The same, where it may take so many bytes.
@@ -106,6 +115,7 @@ impl Group {
         let bytes = |it: &Run| match it {
             Run::View(column) => column.bytes(),
             Run::Copy(builder) => builder.bytes(),
+            Run::Scattered(scatter) => scatter.bytes(),
         };
         self.runs.iter().map(bytes).sum()
     }
@@ -116,11 +126,17 @@ impl Group {
             return;
         }
         let columns = [&chunk.ids].into_iter().chain(&chunk.columns);
+        let cut = columns.map(|it| it.cut(rows.clone()));
+        let scatters = self.scatters;
         if self.runs.is_empty() {
-            self.runs = columns.map(|it| Run::View(it.cut(rows.clone()))).collect();
+            let begun = |column: Column| match scatters {
+                true => Run::View(column),
+                false => Run::View(column.end_to_end_in_memory(&self.pool)),
+            };
+            self.runs = cut.map(begun).collect();
         } else {
-            for ((run, column), field) in self.runs.iter_mut().zip(columns).zip(&self.fields) {
-                run.add(&column.cut(rows.clone()), || Builder::new(&field.ty, room, &self.pool));
+            for ((run, column), field) in self.runs.iter_mut().zip(cut).zip(&self.fields) {
+                run.add(&column, scatters, || Builder::new(&field.ty, room, &self.pool));
             }
         }
         self.rows += rows.len();
@@ -136,18 +152,21 @@ impl Group {
 }
 
 impl Run {
-    fn add(&mut self, more: &Column, builder: impl FnOnce() -> Builder) {
+    fn add(&mut self, more: &Column, scatters: bool, builder: impl FnOnce() -> Builder) {
         match self {
             Self::Copy(builder) => builder.append(more, 0..more.rows()),
+            Self::Scattered(scatter) => scatter.append(more, 0..more.rows()),
             Self::View(column) => {
-                *self = match column.joined(more) {
-                    Some(both) => Self::View(both),
-                    None => {
-                        let mut copy = builder();
-                        copy.append(column, 0..column.rows());
-                        copy.append(more, 0..more.rows());
-                        Self::Copy(copy)
-                    }
+                *self = if let Some(both) = column.joined(more) {
+                    Self::View(both)
+                } else if let Some(mut scatter) = scatters.then(|| Scatter::of(column)).flatten() {
+                    scatter.append(more, 0..more.rows());
+                    Self::Scattered(scatter)
+                } else {
+                    let mut copy = builder();
+                    copy.append(column, 0..column.rows());
+                    copy.append(more, 0..more.rows());
+                    Self::Copy(copy)
                 };
             }
         }
@@ -157,6 +176,7 @@ impl Run {
         match self {
             Self::View(column) => column,
             Self::Copy(builder) => builder.finish(),
+            Self::Scattered(scatter) => scatter.finish(),
         }
     }
 }

@@ -64,6 +64,8 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     Ok(applied.inputs[0].clone())
 }
 
+/// What a block is called in messages.
+const WINDOW: &str = "the window of a `shuffle`";
 /// Sets the draw of the phase apart from those of the blocks: its own key, from the name's bytes.
 const PHASE: u64 = u64::from_le_bytes(*b"phase\0\0\0");
 
@@ -75,14 +77,13 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let phase = Philox::new(mix(call.key, PHASE), 0, call.epoch).below(window as u64) as usize;
     // The first block alone is of another size, and it is past where a run is resumed.
     let first = if phase == 0 || call.state.is_some() { window } else { phase };
-    let blocks = Regroup::new(Group::new(call), first, window, "the window of a `shuffle`");
+    let blocks = Regroup::new(Group::new(call).scattering(), first, window, WINDOW);
 
     let (fields, pool) = (call.columns.to_vec(), call.pool.clone());
     let (key, columns) = (call.key, Columns::new(call));
     let permute = move |chunk: Chunk, number: u64| {
-        let mut out = ChunkBuilder::new(&fields, chunk.rows, chunk.epoch, &pool);
-        out.gather(&columns.of(0, chunk.clone()), &order(key, number, chunk.epoch, chunk.rows));
-        Ok(out.finish())
+        let order = order(key, number, chunk.epoch, chunk.rows);
+        Ok(columns.of(0, chunk).reordered(&order, &fields, &pool))
     };
     let serial = Box::new(Shuffle { blocks, mark: None, done: false });
     Ok(Running { serial, parallel: Some(Arc::new(permute)) })
