@@ -353,6 +353,20 @@ def test_text_is_arrow_without_a_copy():
     array.validate(full=True)
 
 
+def test_large_rows_that_were_shuffled_are_one_piece():
+    pyarrow = pytest.importorskip("pyarrow", reason="the Arrow interface is read by pyarrow here")
+    source = 'pipeline p = files("sample:images?count=20") |> where len(bytes) > 100'
+    plain = {path: data for it in pipec.load(f"{source} |> map {{ path, bytes }}", rows=7) for path, data in zip(it["path"], it["bytes"])}
+    assert min(map(len, plain.values())) > 4096
+    blocks = list(pipec.load(f"{source} |> shuffle(window: 6) |> map {{ path, bytes }}", rows=7))
+    for block in blocks:
+        array = pyarrow.array(block["bytes"])
+        array.validate(full=True)
+        assert array.to_pylist() == block["bytes"].tolist() == [plain[it] for it in block["path"]]
+    assert [it for block in blocks for it in block["path"]] != list(plain)
+    assert sum(len(it["path"]) for it in blocks) == len(plain) == 20
+
+
 def test_numpy_view_is_the_same_memory_and_numbers(numbers):
     own = list(numbers)
     numbers.set_epoch(0)
