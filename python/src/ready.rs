@@ -96,7 +96,7 @@ impl Ready {
         let rows = chunk.rows;
         let column = |it: Column| {
             // What is handed out is read as one piece.
-            let it = it.end_to_end_in_memory(&Pool::default());
+            let it = it.in_one_piece(&Pool::default());
             let kind = if batched { Kind::of_batches(&it) } else { Kind::of_block(&it) };
             Ok(ReadyColumn { owner: Py::new(py, Owner(Held::new(it)))?, kind })
         };

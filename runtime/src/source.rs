@@ -78,8 +78,17 @@ pub struct Interleave {
 
 /// The records of a source, in order.
 pub trait Stream: Send {
-    /// Appends at most `rows` records; none at the end.
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure>;
+    /// Appends at most `rows` records; none at the end. A stream that finds its records need not say how.
+    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let mut left = rows;
+        while left > 0
+            && let Some(found) = self.find(left)?
+        {
+            found.read(out)?;
+            left -= found.len();
+        }
+        Ok(())
+    }
 
     /// Whether records are found first, by [`Stream::find`], and then read by any thread.
     fn finds(&self) -> bool {

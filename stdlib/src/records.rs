@@ -7,7 +7,7 @@ mod compressed;
 pub mod csv;
 mod framing;
 mod index;
-mod kept;
+mod index_store;
 mod not_text;
 mod reader;
 pub mod tar;
@@ -21,7 +21,7 @@ use runtime::storage;
 
 pub use framing::{Framing, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
-pub use kept::keep_indices_in;
+pub use index_store::keep_indices_in;
 pub use reader::{Block, FirstLens, OwnBlock, Position, RecordReader, Span};
 
 /// Where a record stands in its file, as a person is told.

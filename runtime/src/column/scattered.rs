@@ -117,7 +117,7 @@ impl Column {
 
     /// The same with the rows end to end, for those who read them so: copied if they are scattered.
     #[must_use]
-    pub fn end_to_end_in_memory(self, pool: &Pool) -> Self {
+    pub fn in_one_piece(self, pool: &Pool) -> Self {
         if !self.is_scattered() {
             return self;
         }
@@ -198,7 +198,7 @@ mod tests {
 
         // It lives as long as the memory of its rows is needed, and can be put together again.
         drop((a, b, both));
-        let whole = moved.cut(1..5).end_to_end_in_memory(&Pool::default());
+        let whole = moved.cut(1..5).in_one_piece(&Pool::default());
         assert!(!whole.is_scattered());
         assert_eq!(rows(&whole), named[1..]);
         assert_eq!(whole.ragged().map(|it| it.offsets.len()), Some(5));

@@ -131,7 +131,7 @@ impl Group {
         if self.runs.is_empty() {
             let begun = |column: Column| match scatters {
                 true => Run::View(column),
-                false => Run::View(column.end_to_end_in_memory(&self.pool)),
+                false => Run::View(column.in_one_piece(&self.pool)),
             };
             self.runs = cut.map(begun).collect();
         } else {

@@ -15,7 +15,7 @@ use memchr::memchr_iter;
 use runtime::{Counted, storage};
 
 use super::framing::{Framing, RECORD_MAX};
-use super::kept::{FileIndex, Slot};
+use super::index_store::{FileIndex, Slot};
 use super::{FileError, Place, RecordFault, RecordReader, csv, tar, tfrecord};
 
 /// Records that an index may hold: 8 GiB.

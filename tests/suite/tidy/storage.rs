@@ -30,7 +30,10 @@ const EXCEPTIONS: [(&str, &str); 6] = [
     ),
     ("runtime/src/reads.rs", "it reads what the local file system has opened"),
     ("runtime/src/cache", "what it opens are its own files, which are no data of the user"),
-    ("stdlib/src/records/kept.rs", "what it opens are indices, which are no data of the user"),
+    (
+        "stdlib/src/records/index_store.rs",
+        "what it opens are indices, which are no data of the user",
+    ),
 ];
 
 pub(super) fn alone() -> Result<(), Failed> {

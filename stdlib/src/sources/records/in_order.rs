@@ -51,10 +51,6 @@ impl<F: Format> InOrder<F> {
 }
 
 impl<F: Format> Stream for InOrder<F> {
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        read_next(self, rows, out)
-    }
-
     fn finds(&self) -> bool {
         F::IS_TEXT
     }
@@ -73,22 +69,6 @@ impl<F: Format> Stream for InOrder<F> {
         let place = place.try_into().map_err(|_| changed())?;
         self.walk.go_to(place, (&self.inner, self.inner.files()?))
     }
-}
-
-/// Appends the next records of a stream that finds them; none at the end.
-pub(super) fn read_next(
-    stream: &mut dyn Stream,
-    rows: usize,
-    out: &mut ChunkBuilder,
-) -> Result<(), Failure> {
-    let mut left = rows;
-    while left > 0
-        && let Some(found) = stream.find(left)?
-    {
-        found.read(out)?;
-        left -= found.len();
-    }
-    Ok(())
 }
 
 /// Why a stream cannot go on where it was.

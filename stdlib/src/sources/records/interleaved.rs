@@ -2,9 +2,9 @@
 
 use super::{
     Format, Inner,
-    in_order::{Found, Run, Walk, changed, read_next},
+    in_order::{Found, Run, Walk, changed},
 };
-use runtime::{ChunkBuilder, Counted, Failure, Interleave, Permutation, Stream, Unread};
+use runtime::{Counted, Failure, Interleave, Permutation, Stream, Unread};
 use std::sync::Arc;
 
 /// Bytes of the blocks of all open files together, and of one at the least.
@@ -80,10 +80,6 @@ impl<F: Format> Interleaved<F> {
 }
 
 impl<F: Format> Stream for Interleaved<F> {
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        read_next(self, rows, out)
-    }
-
     fn finds(&self) -> bool {
         F::IS_TEXT
     }
@@ -140,7 +136,7 @@ mod tests {
     use super::super::{Lines, Records};
     use super::*;
     use plan::{DType, Field, Type};
-    use runtime::{Chunk, Pool, Source};
+    use runtime::{Chunk, ChunkBuilder, Pool, Source};
 
     const KEY: u64 = 11;
 

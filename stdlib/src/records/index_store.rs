@@ -93,19 +93,8 @@ impl Slot {
         if hash != u64::from_le_bytes(checksum) {
             return None;
         }
-        self.mark_used();
+        mark_used(&file);
         Some(index)
-    }
-
-    fn mark_used(&self) {
-        let now = SystemTime::now();
-        let used = fs::metadata(&self.path).and_then(|it| it.modified());
-        if used.is_ok_and(|it| now.duration_since(it).is_ok_and(|it| it > DAY))
-            && let Ok(file) = File::options().append(true).open(&self.path)
-        {
-            // What cannot be marked is removed sooner.
-            let _ = file.set_modified(now);
-        }
     }
 
     /// Keeps it. Where that cannot be done, it is made again the next time.
@@ -125,6 +114,15 @@ impl Slot {
         if written.is_ok() {
             make_room(folder);
         }
+    }
+}
+
+/// Sets the time of an index that is used, which says how soon it is removed.
+fn mark_used(file: &File) {
+    let (now, used) = (SystemTime::now(), file.metadata().and_then(|it| it.modified()));
+    if used.is_ok_and(|it| now.duration_since(it).is_ok_and(|it| it > DAY)) {
+        // What cannot be marked is removed sooner.
+        let _ = file.set_modified(now);
     }
 }
 
