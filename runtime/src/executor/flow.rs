@@ -195,9 +195,15 @@ impl State {
 
     /// Lets outcomes go on whose turn it is.
     fn commit(&mut self, id: usize) {
-        while !self.nodes[id].is_stuck
-            && let Some((at, done)) = self.nodes[id].ring.pop_done()
-        {
+        while !self.nodes[id].is_stuck {
+            // The end of an epoch that has lost too many stays where it is: who needs no more of the epoch
+            // finds it there, and not behind the failure at the next node.
+            if self.nodes[id].ring.ends_epoch()
+                && let Some(failure) = self.lost_too_many(id)
+            {
+                return self.send(id, Item::Failed(failure));
+            }
+            let Some((at, done)) = self.nodes[id].ring.pop_done() else { break };
             self.go_on(id, at, done);
         }
     }
@@ -226,17 +232,18 @@ impl State {
     }
 
     /// Holds the losses of an epoch against all records that came, now that it is known how many.
-    fn close_losses(&mut self, id: usize) {
-        let in_lanes = self.nodes[id].lane != Lane::ONE;
+    fn lost_too_many(&self, id: usize) -> Option<Failure> {
+        let node = &self.nodes[id];
         // Those of all lanes are held against the records of all, when all have ended.
+        let in_lanes = node.lane != Lane::ONE;
         let most = if in_lanes { self.records_expected(id).unwrap_or(u64::MAX) } else { 0 };
+        let detail = node.losses.exceeded(most)?;
+        Some(Failure::Budget { label: node.name.label.to_string(), detail })
+    }
+
+    fn close_losses(&mut self, id: usize) {
         let node = &mut self.nodes[id];
-        if let Some(detail) = node.losses.exceeded(most) {
-            let label = node.name.label.to_string();
-            self.send(id, Item::Failed(Failure::Budget { label, detail }));
-        }
-        let node = &mut self.nodes[id];
-        if in_lanes {
+        if node.lane != Lane::ONE {
             node.losses.close_lane(node.sent);
         } else {
             node.losses.close();
@@ -403,8 +410,11 @@ impl State {
 
     /// Drops all of `epoch` that a node has not yet handed on; it goes on with the next one.
     fn cancel(&mut self, id: usize, epoch: u32) {
-        self.nodes[id].is_stuck = false;
-        if !self.drop_to_end(id) {
+        let has_ended = self.drop_to_end(id);
+        // What is left is of the next epochs, of which one may have failed as well.
+        let node = &mut self.nodes[id];
+        node.is_stuck = node.out.iter().any(|it| matches!(it, Item::Failed(_)));
+        if !has_ended {
             // It has not come to the end of this epoch, and so must not go on with it.
             debug_assert_eq!(self.nodes[id].epoch, epoch);
             self.nodes[id].losses.close();

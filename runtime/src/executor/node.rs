@@ -547,6 +547,12 @@ impl Ring {
         }
     }
 
+    /// Whether the end of an epoch is what goes on next.
+    pub(super) fn ends_epoch(&self) -> bool {
+        let done = self.slots.front().and_then(|it| it.done.as_ref());
+        done.is_some_and(|it| matches!(it.item, Item::End))
+    }
+
     /// The first outcome, if it is there.
     pub(super) fn pop_done(&mut self) -> Option<(At, Done)> {
         self.slots.front()?.done.as_ref()?;

@@ -14,6 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long the consumer waits for a chunk before it is asked whether any can come.
+const DEAD_AFTER: Duration = Duration::from_secs(10);
+
 /// What [`Run::step`] came to.
 #[derive(Debug)]
 pub enum Step {
@@ -185,19 +188,19 @@ impl Shared {
                 break (item, state.take_untold());
             }
             let now = Instant::now();
-            waiting_since.get_or_insert(now);
+            let since = *waiting_since.get_or_insert(now);
             state.consumer_waits = true;
             // It has given back what it had: there may be room for the next batch, or for what was put off.
             let calls = state.calls();
             self.call(calls);
-            state = match until.map(|it| it.saturating_duration_since(now)) {
-                Some(left) => {
-                    timed_out = left.is_zero();
-                    let woken = self.output.wait_timeout(state, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.output.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            let left = until.map_or(DEAD_AFTER, |it| it.saturating_duration_since(now));
+            timed_out = left.is_zero();
+            let woken = self.output.wait_timeout(state, left.min(DEAD_AFTER));
+            let (woken, slept) = woken.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if slept.timed_out() && *waited + since.elapsed() >= DEAD_AFTER && state.is_dead() {
+                state.broken = Some(state.why_dead());
+            }
         };
         // From here on it works, and has something to give back.
         state.consumer_waits = false;

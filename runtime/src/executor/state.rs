@@ -329,6 +329,31 @@ impl State {
         most == usize::MAX || same.map(|it| it.measured.active).sum::<usize>() < most
     }
 
+    /// Whether nothing more can come while the consumer waits: there is a bug then, of which it is to be told.
+    pub(super) fn is_dead(&self) -> bool {
+        let is_idle = |it: &Node| it.measured.active == 0 && !it.is_busy;
+        let is_empty = self.nodes.last().is_none_or(|it| it.out.is_empty());
+        let is_over = self.stopped || self.broken.is_some();
+        !is_over
+            && is_empty
+            && self.leaving == 0
+            && self.nodes.iter().all(is_idle)
+            && self.put_off_class().is_none()
+            && (0..self.nodes.len()).all(|it| !self.is_ready(it))
+    }
+
+    /// The failure that says so, with what a person who looks for the bug needs.
+    pub(super) fn why_dead(&self) -> Failure {
+        let of = |it: &Node| {
+            let Node { name, epoch, is_stuck, out, ring, .. } = it;
+            let (out, begun) = (out.len(), ring.len());
+            format!("{} epoch {epoch}, {out} waiting, {begun} begun, stuck {is_stuck}", name.label)
+        };
+        let nodes: Vec<_> = self.nodes.iter().map(of).collect();
+        let nodes = nodes.join("; ");
+        Failure::Program(format!("the run does not continue, this is a bug in pipec: {nodes}"))
+    }
+
     /// Whether there is something that a task of the node could begin with.
     fn has_work(&self, id: usize) -> bool {
         let node = &self.nodes[id];

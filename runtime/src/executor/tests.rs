@@ -337,6 +337,22 @@ fn too_many_losses_end_the_run() {
 }
 
 #[test]
+fn who_needs_no_more_does_not_hang_on_too_many_losses() {
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("streamed", &[40]), (&[], 0, None, Some(1)));
+    let some = draft.map("fail_each", 10, source);
+    draft.transform(some).on_fault = Policy::Skip { most: 0.05 };
+    // While it is at work, all of the epoch comes to it, the failure at its end too.
+    let slow = draft.map("burn", 20_000, some);
+    draft.operator("take", &[3], &[slow]);
+    let program = draft.program();
+    for _ in 0..200 {
+        let output = run(&program, &options(2, 20, 0..3)).0;
+        assert_eq!((output.records.len(), output.failure), (9, None));
+    }
+}
+
+#[test]
 fn nothing_starts_before_it_is_asked_and_nothing_is_left() {
     let mut draft = Draft::default();
     let source = draft.cut_source(("read", &[100]), (&[], 0, None, None));
