@@ -78,9 +78,9 @@ impl Component {
             .filter(|it| !it[extension_start(it)..].contains(|c: char| c.is_ascii_alphabetic()))
     }
 
-    /// Whether the component, wildcards aside, may also be no text at all.
-    pub(super) fn may_be_empty(&self) -> bool {
-        may_be_empty(&self.pieces)
+    /// Whether an alternative of the component, wildcards aside, is this name.
+    pub(super) fn may_be(&self, name: &str) -> bool {
+        places_behind(&self.pieces, &[0], name).contains(&name.len())
     }
 
     /// Adds a piece; text grows the text before it.
@@ -89,11 +89,26 @@ impl Component {
     }
 }
 
-fn may_be_empty(pieces: &[Piece]) -> bool {
-    pieces.iter().all(|it| match it {
-        Piece::Either(branches) => branches.iter().any(|it| may_be_empty(it)),
-        _ => false,
-    })
+/// Where in `name` the text of pieces can end that begins at one of these places; without wildcards.
+fn places_behind(pieces: &[Piece], from: &[usize], name: &str) -> Vec<usize> {
+    let mut places = from.to_vec();
+    for piece in pieces {
+        places = match piece {
+            Piece::Text(text) => {
+                let is_there = |it: &usize| name[*it..].starts_with(text.as_str());
+                places.into_iter().filter(is_there).map(|it| it + text.len()).collect()
+            }
+            Piece::Either(branches) => {
+                let behind = |it: &Vec<Piece>| places_behind(it, &places, name);
+                branches.iter().flat_map(behind).collect()
+            }
+            _ => Vec::new(),
+        };
+        // However many ways lead there.
+        places.sort_unstable();
+        places.dedup();
+    }
+    places
 }
 
 /// Adds a piece to a list; text grows the text before it.

@@ -368,10 +368,16 @@ fn step(parts: &[Part], text: &str) -> Result<Option<Step>, PatternError> {
         }
         Some(".") => Ok(None),
         _ if parts.is_empty() => Ok(None),
-        _ if component.may_be_empty() => {
+        _ => {
             let help = "put the `/` into the set: `data/{,train/}*.jpg`";
-            Err(PatternError::new(0, "an alternative is empty between two slashes", help))
+            let names = [("", "empty"), (".", "`.`"), ("..", "`..`")];
+            match names.into_iter().find(|(name, _)| component.may_be(name)) {
+                Some((_, what)) => {
+                    let message = format!("an alternative is {what} between two slashes");
+                    Err(PatternError::new(0, message, help))
+                }
+                None => Ok(Some(Step::Named(component))),
+            }
         }
-        _ => Ok(Some(Step::Named(component))),
     }
 }
