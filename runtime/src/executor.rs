@@ -78,8 +78,8 @@ use std::{
 // that is there, and the node can go on; or that input holds nothing too, and the same is asked
 // of it. This ends at a source, which needs nothing. (A direct batch is begun only while few are
 // under way, see `Cut`; but on the way down to it all nodes were found empty, and so no batch is
-// under way.) So some thread has something to do until the root has given its last mark. Should that be
-// wrong, a consumer that has waited for long finds it out (`State::is_dead`), and the run ends with a failure.
+// under way.) So some thread has something to do until the root has given its last mark. Should this ever be
+// wrong, a consumer that has waited for 10 s finds it out (`State::is_dead`), and the run ends with a failure.
 //
 // Who wakes whom. Whoever changes the state asks it, before he lets the lock go, whom to call
 // (`State::calls`): a sleeping thread of a class that has a task ready, and the consumer if there

@@ -118,7 +118,7 @@ impl State {
     /// Where nobody is at work and nothing waits for the consumer it may begin all the same, since
     /// nothing else would ever give memory back.
     pub(super) fn has_memory(&self, node: &Node) -> bool {
-        if self.at_work() == 0 && self.nodes.last().is_none_or(|it| it.out.is_empty()) {
+        if self.at_work() == 0 && self.is_output_empty() {
             return true;
         }
         let underway = self.nodes.iter().map(|it| {
@@ -191,9 +191,9 @@ impl State {
         let is_quiet = !self.is_alone
             && self.at_work() == 0
             && self.consumer_waits
-            && self.nodes.last().is_none_or(|it| it.out.is_empty())
+            && self.is_output_empty()
             && Class::ALL.into_iter().all(is_few)
-            && (0..self.nodes.len()).all(|it| !self.is_ready(it));
+            && !self.is_any_ready();
         is_quiet.then_some(self.nodes[first.node].class)
     }
 
@@ -265,7 +265,7 @@ impl Relief for Keeper {
         let ready = |it: usize| state.has_thread_free(state.nodes[it].class) && state.is_ready(it);
         let may = state.at_work() > 0
             || !state.consumer_waits
-            || state.nodes.last().is_some_and(|it| !it.out.is_empty())
+            || !state.is_output_empty()
             || (0..state.nodes.len()).any(ready)
             || state.put_off_class().is_some_and(|it| state.has_thread_free(it));
         // That this one waits may let others begin.

@@ -231,7 +231,8 @@ impl State {
         }
     }
 
-    /// Holds the losses of an epoch against all records that came, now that it is known how many.
+    /// Why an epoch that is at its end does not end: it has lost too many of all records that came, of which
+    /// it is known now how many.
     fn lost_too_many(&self, id: usize) -> Option<Failure> {
         let node = &self.nodes[id];
         // Those of all lanes are held against the records of all, when all have ended.
@@ -241,6 +242,7 @@ impl State {
         Some(Failure::Budget { label: node.name.label.to_string(), detail })
     }
 
+    /// An epoch ends that has not lost too many.
     fn close_losses(&mut self, id: usize) {
         let node = &mut self.nodes[id];
         if node.lane != Lane::ONE {

@@ -310,6 +310,16 @@ impl State {
         }
     }
 
+    /// Whether nothing is there for the consumer.
+    pub(super) fn is_output_empty(&self) -> bool {
+        self.nodes.last().is_none_or(|it| it.out.is_empty())
+    }
+
+    /// Whether a task of any node may begin.
+    pub(super) fn is_any_ready(&self) -> bool {
+        (0..self.nodes.len()).any(|it| self.is_ready(it))
+    }
+
     /// Whether a task of the node may begin.
     pub(super) fn is_ready(&self, id: usize) -> bool {
         let node = &self.nodes[id];
@@ -329,20 +339,20 @@ impl State {
         most == usize::MAX || same.map(|it| it.measured.active).sum::<usize>() < most
     }
 
-    /// Whether nothing more can come while the consumer waits: there is a bug then, of which it is to be told.
+    /// Whether nothing more can come for a consumer that waits and has not been called: a bug, of which it is to
+    /// be told. A task that waits for memory is at work.
     pub(super) fn is_dead(&self) -> bool {
-        let is_idle = |it: &Node| it.measured.active == 0 && !it.is_busy;
-        let is_empty = self.nodes.last().is_none_or(|it| it.out.is_empty());
-        let is_over = self.stopped || self.broken.is_some();
-        !is_over
-            && is_empty
+        !self.stopped
+            && self.broken.is_none()
+            && self.consumer_waits
+            && self.is_output_empty()
             && self.leaving == 0
-            && self.nodes.iter().all(is_idle)
+            && self.nodes.iter().all(|it| it.measured.active == 0)
+            && !self.is_any_ready()
             && self.put_off_class().is_none()
-            && (0..self.nodes.len()).all(|it| !self.is_ready(it))
     }
 
-    /// The failure that says so, with what a person who looks for the bug needs.
+    /// The failure that says so, and where each node stands.
     pub(super) fn why_dead(&self) -> Failure {
         let of = |it: &Node| {
             let Node { name, epoch, is_stuck, out, ring, .. } = it;

@@ -369,15 +369,13 @@ fn step(parts: &[Part], text: &str) -> Result<Option<Step>, PatternError> {
         Some(".") => Ok(None),
         _ if parts.is_empty() => Ok(None),
         _ => {
-            let help = "put the `/` into the set: `data/{,train/}*.jpg`";
             let names = [("", "empty"), (".", "`.`"), ("..", "`..`")];
-            match names.into_iter().find(|(name, _)| component.may_be(name)) {
-                Some((_, what)) => {
-                    let message = format!("an alternative is {what} between two slashes");
-                    Err(PatternError::new(0, message, help))
-                }
-                None => Ok(Some(Step::Named(component))),
-            }
+            let Some((_, what)) = names.into_iter().find(|it| component.may_be(it.0)) else {
+                return Ok(Some(Step::Named(component)));
+            };
+            let message = format!("an alternative is {what} between two slashes");
+            let help = "put the `/` into the set: `data/{,train/}*.jpg`";
+            Err(PatternError::new(0, message, help))
         }
     }
 }
