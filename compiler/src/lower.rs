@@ -17,6 +17,7 @@ use crate::{
         index::{self, Moved, Reading},
         live::live_columns,
         role::{Role, batched, role},
+        total::catches,
     },
     errors::lower as errors,
 };
@@ -24,7 +25,7 @@ use group::{Group, Grouping, Named};
 use lanes::Laned;
 use plan::{
     Arg, Code, DEPTH_MAX, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
-    OpKind, Plan, Program, Property, Records, STAGES_MAX, Span, Stage, StageId, Transform,
+    OpKind, Plan, Policy, Program, Property, Records, STAGES_MAX, Span, Stage, StageId, Transform,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -266,8 +267,12 @@ impl Lowering<'_> {
     /// stand too high above each other.
     fn runs(&self, steps: &[OpId]) -> Vec<Vec<OpId>> {
         if self.apart {
-            // What a guard lets fail fails where it is used: it is one step with the next.
-            let ends = |it: &OpId| !self.guards(*it);
+            // What a guard lets fail fails where it is used: it is one step with the one that does.
+            let mut open = false;
+            let ends = |it: &OpId| {
+                open = self.guards(*it) || open && self.filters(*it);
+                !open
+            };
             return steps.split_inclusive(ends).map(<[OpId]>::to_vec).collect();
         }
         let mut runs: Vec<Vec<OpId>> = Vec::new();
@@ -290,6 +295,26 @@ impl Lowering<'_> {
         matches!(kind, OpKind::Map { .. }) && graph.iter().any(|it| self.catalog.is_guard(it.1))
     }
 
+    fn filters(&self, step: OpId) -> bool {
+        matches!(self.plan.ops[step].kind, OpKind::Where { .. })
+    }
+
+    /// The policy whose values need no guard of their own in step `i` of `steps`, whose group has the policy `whole`.
+    fn open(
+        &self,
+        steps: &[OpId],
+        i: usize,
+        (whole, hidden): (Policy, Option<OpId>),
+    ) -> Option<Policy> {
+        let later = &steps[i + 1..];
+        if self.guards(steps[i]) {
+            let user = later.iter().find(|it| !self.filters(**it)).or(later.last());
+            return Some(user.or(hidden.as_ref()).map_or(whole, |it| self.plan.ops[*it].on_fault));
+        }
+        let catches = |it: &OpId| catches(&self.plan.ops[*it]);
+        (!later.iter().chain(&hidden).any(catches)).then_some(whole)
+    }
+
     fn multiplies(&self, run: &[OpId]) -> bool {
         run.last().is_some_and(|it| matches!(self.plan.ops[*it].kind, OpKind::FlatMap { .. }))
     }
@@ -305,12 +330,14 @@ impl Lowering<'_> {
         let hidden = reader.filter(|it| !it.hidden.is_empty());
         let last = hidden.map(|it| it.op).or(steps.last().copied());
         let last = last.expect("a run has a step, or values to compute");
-        let mut grouping =
-            Grouping::new(&self.stages[stage].columns, ops[last].on_fault, &self.sources);
+        let whole = ops[last].on_fault;
+        let mut grouping = Grouping::new(&self.stages[stage].columns, whole, &self.sources);
         if let Some(named) = self.named.get(&stage) {
             grouping.named(named);
         }
-        steps.iter().for_each(|&id| grouping.step(id, &ops[id]));
+        for (i, &id) in steps.iter().enumerate() {
+            grouping.step(id, &ops[id], self.open(steps, i, (whole, hidden.map(|it| it.op))));
+        }
         if let Some(Reader { op, hidden }) = hidden {
             grouping.hidden(op, &ops[op], hidden);
         }

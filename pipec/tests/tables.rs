@@ -96,10 +96,11 @@ fn a_field_that_does_not_fit_is_a_fault_of_its_column_alone() {
     run("map { age: age else -1, label: label else \"?\" }", &out).ends(0, &["5 records"]);
     let label = folder.read("out/label/00000000.jsonl");
     assert_eq!(label, "\"a\"\n\"b\"\n\"c\"\n\"?\"\n\"e\"\n");
-    let ages = fs::read(folder.join("out/age/00000000.npy")).unwrap();
-    let ages: Vec<i64> =
-        ages[128..].chunks(8).map(|it| i64::from_le_bytes(it.try_into().unwrap())).collect();
-    assert_eq!(ages, [30, -1, -1, -1, 50]);
+    let ages = || -> Vec<i64> {
+        let ages = fs::read(folder.join("out/age/00000000.npy")).unwrap();
+        ages[128..].chunks(8).map(|it| i64::from_le_bytes(it.try_into().unwrap())).collect()
+    };
+    assert_eq!(ages(), [30, -1, -1, -1, 50]);
     // As a person looks at it: what the compiler has put between is not there.
     let looked = folder.pipec(&["peek", "p.pipe", "--records", "5"]).out;
     assert!(looked.contains(" failed: `a.csv, row 2`"), "{looked}");
@@ -108,6 +109,16 @@ fn a_field_that_does_not_fit_is_a_fault_of_its_column_alone() {
     // A row that is none as a whole fails in all its columns.
     run("map { age: age else -1, label } else skip(most: 0.5)", &out)
         .ends(0, &["4 records", "1 record:", "expected 3 columns, found 1 field"]);
+    // It fails where it is used: a filter in between does not use it, a step that hands it on does.
+    run(
+        "where(id > 0) else skip(most: 0.5) |> map { age: age else -1 } else skip(most: 0.5)",
+        &out,
+    )
+    .ends(0, &["4 records"]);
+    assert_eq!(ages(), [30, -1, -1, 50]);
+    run("map { id, age } else skip(most: 0.6) |> map { age: age else -1 }", &out)
+        .ends(0, &["2 records"]);
+    assert_eq!(ages(), [30, 50]);
     // The row that ends the run is in the quarantine.
     run("map { id, age, label }", &[]).ends(5, &["`a.csv`: line 3: column `age` is empty"]);
     let bad = folder.read("bad.jsonl");

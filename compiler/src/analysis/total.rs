@@ -52,6 +52,13 @@ pub(crate) fn any_policy(graph: &Graph, live: &[bool], policy: fn(&Policy) -> bo
     })
 }
 
+/// Whether `op` has an `else` with a value. It catches what fails in its own step; what failed in an earlier one is
+/// dealt with as that one says, also where both are computed together.
+pub(crate) fn catches(op: &Op) -> bool {
+    let is_value = |it: &Expr| matches!(it, Expr::Else { otherwise: Otherwise::Value(_), .. });
+    op.graph.iter().any(|it| is_value(it.1))
+}
+
 /// Whether faults in `op` can let a record go.
 pub(crate) fn lets_go(op: &Op, catalog: &Catalog) -> bool {
     let skips = |it: &Policy| matches!(it, Policy::Skip { .. });

@@ -57,6 +57,8 @@ pub(crate) struct Grouping<'a> {
     group: Group,
     /// The values of the record so far.
     columns: Vec<ExprId>,
+    /// The policy whose values need no guard in the step at hand.
+    open: Option<Policy>,
     sources: &'a BTreeMap<OpId, StageId>,
 }
 
@@ -85,7 +87,7 @@ impl<'a> Grouping<'a> {
             reads: false,
             foreign: false,
         };
-        Self { group, columns, sources }
+        Self { group, columns, open: Some(on_fault), sources }
     }
 
     /// Some of the fields that flow in are names of files, which are no fields of the plan.
@@ -97,8 +99,10 @@ impl<'a> Grouping<'a> {
         self.group.outputs = Records::Listed(vec![self.columns.clone()]);
     }
 
-    /// Appends the step `op`. After a `flat_map` there is no other.
-    pub(crate) fn step(&mut self, id: OpId, op: &Op) {
+    /// Appends the step `op`. After a `flat_map` there is no other. Its values say themselves what becomes of
+    /// faults, unless its policy is `open`.
+    pub(crate) fn step(&mut self, id: OpId, op: &Op, open: Option<Policy>) {
+        self.open = open;
         self.group.graph.parts |= op.graph.parts;
         self.group.graph.clean |= op.graph.clean;
         match &op.kind {
@@ -120,6 +124,7 @@ impl<'a> Grouping<'a> {
 
     /// Appends the arguments of `op`, which are values of the record, as hidden columns.
     pub(crate) fn hidden(&mut self, id: OpId, op: &Op, all: &[(String, ExprId)]) {
+        self.open = Some(self.group.on_fault);
         let values: Vec<ExprId> = all.iter().map(|(_, it)| *it).collect();
         let values = self.values(id, op, &values);
         for ((name, _), &value) in all.iter().zip(&values) {
@@ -161,14 +166,14 @@ impl<'a> Grouping<'a> {
         self.guarded(id, op, values)
     }
 
-    /// The same, where each says itself what becomes of faulty records if the whole says otherwise.
+    /// The same, where each says itself what becomes of faulty records.
     fn guarded(&mut self, id: OpId, op: &Op, values: Vec<ExprId>) -> Vec<ExprId> {
-        let (policy, whole) = (op.on_fault, self.group.on_fault);
+        let (policy, open) = (op.on_fault, self.open);
         let graph = &mut self.group.graph;
         let guarded = |value: ExprId| match graph.expr(value) {
             Expr::Column(_) | Expr::Const(_) => value,
             Expr::Else { otherwise: Otherwise::Policy(_), .. } => value,
-            _ if policy == whole => value,
+            _ if Some(policy) == open => value,
             _ => guard(graph, value, policy),
         };
         let values = values.into_iter().map(guarded).collect();

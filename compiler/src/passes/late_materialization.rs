@@ -10,6 +10,7 @@ use crate::{
         catalog::Catalog,
         index::moved,
         live::{live, live_columns, values},
+        total::catches,
     },
     lower::graft::Graft,
 };
@@ -101,7 +102,7 @@ fn read_there(plan: &Plan, read: &Read<'_>, user: OpId) -> Option<Plan> {
     let column = place(plan, input, read.field)?;
     let mut graph = Graph::default();
     let value = recomputed(plan, (read, from), input, &mut graph)?;
-    let value = match from.on_fault == op.on_fault {
+    let value = match from.on_fault == op.on_fault && !catches(op) {
         true => value,
         false => guarded(&mut graph, value, from),
     };
