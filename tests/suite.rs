@@ -20,6 +20,8 @@ mod fuzz;
 mod generated;
 #[path = "suite/glossary.rs"]
 mod glossary;
+#[path = "suite/lanes.rs"]
+mod lanes;
 #[path = "suite/language.rs"]
 mod language;
 #[path = "suite/migration.rs"]
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
     trials.extend(entries::trials());
     trials.extend(generated::trials());
     trials.extend(glossary::trials());
+    trials.extend(lanes::trials());
     trials.extend(language::trials());
     trials.extend(fuzz::trials());
     trials.extend(migration::trials());

@@ -64,6 +64,13 @@ impl Lanes {
     ) -> impl Iterator<Item = StageId> + use<'a> {
         iter::successors(Some(self.stage), |it| stages.get(*it)?.inputs.first().copied())
     }
+
+    /// Whether their source is repeated for ever: then no lane ends that has a record, and each block is of the
+    /// lane whose turn it is.
+    pub fn are_endless(&self, stages: &IdVec<StageId, Stage>) -> bool {
+        let source = self.stages(stages).last().and_then(|it| stages.get(it));
+        source.is_some_and(|it| matches!(it.code, Code::Source { laps: None, .. }))
+    }
 }
 
 impl Program {

@@ -37,6 +37,7 @@ use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, me
 use bound::Budget;
 use deal::Below;
 use handed::Handed;
+use lanes::Own;
 use least::Needs;
 use memory::enter;
 use node::Class;
@@ -184,7 +185,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let left = of.memory.saturating_sub(before.unwrap_or(0) as u64);
     let pool = Pool::within(left);
     let made = Options { memory: left, ..of.clone() };
-    let nodes = memory::or_failure(|| build::nodes(program, kernels, (&made, &pool)))?;
+    let (nodes, own) = memory::or_failure(|| build::nodes(program, kernels, (&made, &pool)))?;
     let process = bound.and_then(|_| os::resident());
     let bound = bound.filter(|_| process.is_some());
     let needs = Needs::of(program, &nodes);
@@ -218,7 +219,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         epochs_left: options.epochs.len(),
         waited: Duration::ZERO,
         position: options.resume.clone().unwrap_or(Position::start(options.epochs.start)),
-        shared_work: (options.rank.is_shared()).then(|| SharedWork::of(program)),
+        shared_work: (options.rank.is_shared()).then(|| SharedWork::of(program, own)),
         handed: Handed::default(),
         batched: program.batched,
         on_lost: None,
@@ -259,6 +260,8 @@ pub struct Run {
 /// What is known of a run that is one among several.
 struct SharedWork {
     below: Below,
+    /// The lanes that this run goes through.
+    own: Own,
     /// Where the rounds end that the chunk belongs to which was given last.
     ends: Vec<At>,
     /// The column of the output that says which rows of a batch are records.
@@ -270,10 +273,11 @@ struct SharedWork {
 }
 
 impl SharedWork {
-    fn of(program: &Program) -> Self {
+    fn of(program: &Program, own: Own) -> Self {
         let valid = program.deal.valid.map(|it| it as usize);
         let fields = program.output.clone();
-        Self { below: Below::of(program), ends: Vec::new(), valid, last: None, fields }
+        let below = Below::of(program);
+        Self { below, own, ends: Vec::new(), valid, last: None, fields }
     }
 }
 
@@ -319,15 +323,15 @@ impl Run {
     /// Where the run stands after the first `rows` records of the chunk that `next` has given
     /// last: to go on from there, see [`Options::resume`].
     pub fn position_after(&self, rows: usize) -> Position {
-        let Position { epoch, at } = &self.position;
-        let at = match &self.shared_work {
-            None => at.plus(rows as u64),
-            Some(SharedWork { below, ends, .. }) => match ends[..rows.min(ends.len())].last() {
-                Some(end) => below.root(end.clone()),
-                None => at.clone(),
-            },
-        };
-        Position { epoch: *epoch, at }
+        let Position { epoch, at, own } = self.position.clone();
+        match &self.shared_work {
+            None => Position { epoch, at: at.plus(rows as u64), own },
+            Some(SharedWork { below, own, ends, .. }) => {
+                let end = ends[..rows.min(ends.len())].last();
+                let at = end.map_or(at, |it| below.root(it.clone()));
+                Position { epoch, at, own: *own }
+            }
+        }
     }
 
     /// What the files of the sources are, in the order of the program; looks at each file.

@@ -293,7 +293,7 @@ fn check_parts(
 }
 
 /// Epoch and hash of each output, at most so many, and where the run stands then.
-fn hashes(
+pub(crate) fn hashes(
     compiled: &Compiled,
     options: &Options,
     limit: usize,

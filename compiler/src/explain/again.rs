@@ -84,12 +84,17 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let all_lanes = program.lanes.iter().find(|it| it.stage == program.deal.stage);
     let who = match &stage.code {
         _ if let Some(lanes) = all_lanes => {
-            let worlds = worlds(lanes.count);
-            format!(
-                "each rank computes all {} lanes up to {step}, then only its own batches; the world size \
-                 may be {worlds}",
-                lanes.count
-            )
+            let (n, worlds) = (lanes.count, worlds(lanes.count));
+            if lanes.are_endless(&program.stages) {
+                format!(
+                    "each rank reads and computes only its own of the {n} lanes; the world size may be {worlds}"
+                )
+            } else {
+                format!(
+                    "each rank computes all {n} lanes up to {step}, then only its own batches; the world \
+                     size may be {worlds}"
+                )
+            }
         }
         Code::Source { .. } => "each rank computes only its own batches".to_owned(),
         _ if is_root => {

@@ -3,15 +3,15 @@
 use super::{
     Options,
     cut::{Cut, Pieces},
-    deal::{self, Below},
-    lanes::{self, Lane},
+    deal::{self, Below, Rank},
+    lanes::{self, Lane, Own},
     losses::Losses,
     measured::Measured,
     node::{Class, Fetch, Kind, Limit, Node, Ring},
     operate::{Maker, Operating},
     resume,
     stats::Title,
-    supply::Supply,
+    supply::{self, Supply},
     task,
 };
 use crate::{
@@ -29,12 +29,12 @@ const OUTPUT_ITEMS: usize = 64;
 /// Sets the draw of the order of spans apart from those of the windows after them: the name's bytes.
 const SPANS: u64 = u64::from_le_bytes(*b"spans\0\0\0");
 
-/// The nodes of `program`, each after those that it reads.
+/// The nodes of `program`, each after those that it reads; and which lanes it goes through.
 pub(super) fn nodes(
     program: &Program,
     kernels: &dyn Kernels,
     (options, pool): (&Options, &Pool),
-) -> Result<Vec<Node>, Failure> {
+) -> Result<(Vec<Node>, Own), Failure> {
     verify(program)?;
     let n_stages = program.stages.len();
     let mut build = Build {
@@ -47,25 +47,27 @@ pub(super) fn nodes(
         compiled: vec![None; n_stages],
         last_nodes: vec![0; n_stages],
         lane: Lane::ONE,
+        own: Own::ALL,
         nodes: Vec::new(),
     };
     build.all()?;
     build.finish();
-    let Build { mut nodes, last_nodes, .. } = build;
+    let Build { mut nodes, last_nodes, own, .. } = build;
     for node in &mut nodes {
         (node.epoch, node.sent) = (options.epochs.start, options.epochs.start);
         node.measured.is_off = !options.measured;
     }
     if options.rank.is_shared() {
-        deal::deal(&mut nodes, &last_nodes, (program, options.rank))?;
+        deal::deal(&mut nodes, &last_nodes, (program, options.rank, own))?;
     }
     if let Some(position) = &options.resume {
+        position.check_own(own)?;
         resume::resume(&mut nodes, &last_nodes, position, &Below::of(program))?;
     }
     if options.told_of_losses {
         nodes.iter_mut().for_each(|it| it.losses.untold = Some(Vec::new()));
     }
-    Ok(nodes)
+    Ok((nodes, own))
 }
 
 /// What the stages are called.
@@ -135,6 +137,8 @@ struct Build<'a> {
     last_nodes: Vec<usize>,
     /// The lane that nodes are made for.
     lane: Lane,
+    /// Which of the lanes that are dealt to ranks are made.
+    own: Own,
     nodes: Vec<Node>,
 }
 
@@ -159,30 +163,52 @@ impl Build<'_> {
     fn lanes(&mut self, lanes: &Lanes) -> Result<(), Failure> {
         let mut stages: Vec<StageId> = lanes.stages(&self.program.stages).collect();
         stages.reverse();
+        let own = self.own(lanes)?;
         let mut inputs = Vec::with_capacity(lanes.count as usize);
-        for number in 0..lanes.count {
-            self.lane = Lane { number, count: lanes.count };
+        for lane in own.lanes(lanes.count) {
+            self.lane = lane;
             stages.iter().try_for_each(|it| self.stage(*it))?;
             inputs.push(self.nodes.len() - 1);
         }
         self.lane = Lane::ONE;
         let stage = lanes.stage.row();
-        let kind = Kind::Operator(self.dealer(lanes)?);
+        let kind = Kind::Operator(self.dealer(lanes, inputs.len())?);
         self.push_reading(stage, (Class::Worker, kind), inputs);
         self.nodes.last_mut().expect("it was just made").deals_lanes = true;
         self.last_nodes[stage] = self.nodes.len() - 1;
         Ok(())
     }
 
-    /// What deals lanes.
-    fn dealer(&self, lanes: &Lanes) -> Result<Operating, Failure> {
+    /// Which of some lanes the run needs.
+    fn own(&mut self, lanes: &Lanes) -> Result<Own, Failure> {
+        let Rank { rank, world, .. } = self.options.rank;
+        let Program { stages, deal, .. } = self.program;
+        if world == 1 || deal.stage != lanes.stage || !lanes.are_endless(stages) {
+            return Ok(Own::ALL);
+        }
+        let source = lanes.stages(stages).last().expect("a lane has a source");
+        let stage = &stages[source];
+        let Code::Source { skip, take, .. } = &stage.code else { return Ok(Own::ALL) };
+        let made = self.source(stage).map_err(|it| task::at(it, stage.label()))?;
+        let whole = supply::whole(&*made, (*skip, *take))?;
+        self.sources[source.row()] = Some(made);
+        // A lane without any record is one that ends.
+        if whole < u64::from(lanes.count) {
+            return Ok(Own::ALL);
+        }
+        self.own = Own::of((rank, world), lanes.count);
+        Ok(self.own)
+    }
+
+    /// What deals so many of the lanes.
+    fn dealer(&self, lanes: &Lanes, n_own: usize) -> Result<Operating, Failure> {
         let columns = self.program.stages[lanes.stage].columns.clone();
         let rows = i64::try_from(lanes.rows).unwrap_or(i64::MAX);
         let maker = Maker {
             build: lanes::build,
             args: vec![Arg::Int(rows)],
             names: Vec::new(),
-            inputs: vec![columns.clone(); lanes.count as usize],
+            inputs: vec![columns.clone(); n_own],
             columns,
             key: 0,
             resume: None,
@@ -454,10 +480,10 @@ impl Build<'_> {
         }
         // Half is for what waits; the rest for batches, for operators, for what is being written.
         // The lanes of a stage are as one.
-        let n_shares = self.nodes.iter().filter(|it| it.lane.number == 0).count();
+        let n_shares = self.nodes.iter().filter(|it| it.lane.is_first()).count();
         let share = usize::try_from(self.options.memory / 2).unwrap_or(usize::MAX) / n_shares;
         for node in &mut self.nodes {
-            node.limit.bytes = share / node.lane.count as usize;
+            node.limit.bytes = share / node.lane.turns as usize;
             if matches!(node.kind, Kind::Transform { cut: Some(_), .. }) {
                 // Direct batches are bounded by their number, and so are the pieces of them.
                 (node.limit.bytes, node.limit.items) = (usize::MAX, usize::MAX);

@@ -6,6 +6,7 @@
 
 use super::{
     cut::Stretch,
+    lanes::Own,
     node::{Dealt, Kind, Node, Parcel},
     position::{At, Point},
 };
@@ -230,7 +231,7 @@ fn into_parcel(Stretch { chunk, at }: Stretch) -> Parcel {
 pub(super) fn deal(
     nodes: &mut [Node],
     last_nodes: &[usize],
-    (program, rank): (&Program, Rank),
+    (program, rank, own): (&Program, Rank, Own),
 ) -> Result<(), Failure> {
     let Rank { rank, world, part, parts } = rank;
     for (what, number, of) in [("rank", rank, world), ("part", part, parts)] {
@@ -245,6 +246,9 @@ pub(super) fn deal(
     let node = *last_nodes.get(stage.row()).filter(|_| rows > 0).ok_or_else(damaged)?;
     let [rank, even, part, parts] = [rank, world, part, parts].map(u64::from);
     let (rank, world) = (rank + even * part, even * parts);
+    // Of the blocks of its own lanes, which never end: every so-manieth of all.
+    let step = u64::from(own.step);
+    let (rank, world, even) = (rank / step, world / step, even / step);
     let terms = Terms { rank, world, even, rows, keeps_tail };
     match &mut nodes[node].kind {
         Kind::Fetch(fetch) => {

@@ -11,11 +11,54 @@ pub(super) struct Lane {
     pub(super) number: u32,
     /// How many there are.
     pub(super) count: u32,
+    /// Which one of those that this run goes through, from 0.
+    pub(super) turn: u32,
+    /// How many of them this run goes through.
+    pub(super) turns: u32,
 }
 
 impl Lane {
     /// The only one.
-    pub(super) const ONE: Self = Self { number: 0, count: 1 };
+    pub(super) const ONE: Self = Self { number: 0, count: 1, turn: 0, turns: 1 };
+
+    /// Whether it stands for all lanes of its stages, where these are looked at as one.
+    pub(super) fn is_first(self) -> bool {
+        self.turn == 0
+    }
+}
+
+/// Which of some lanes a run goes through: those whose numbers are a rank's modulo `step`.
+///
+/// Where no lane ends, each block is of the lane whose turn it is, whatever the lanes hold: block `b` of
+/// lane `b` modulo their number. So a rank finds its blocks without the lanes of others. In all other
+/// cases which lane has how many records is only known by reading, and each run goes through all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Own {
+    /// Lanes of the same run have numbers that are this far apart; 1 for all.
+    pub(super) step: u32,
+    /// The number of the first.
+    pub(super) first: u32,
+}
+
+impl Own {
+    /// All lanes.
+    pub(super) const ALL: Self = Self { step: 1, first: 0 };
+
+    /// Those of rank `rank` of `world`, of `count` that never end.
+    pub(super) fn of((rank, world): (u32, u32), count: u32) -> Self {
+        let (mut step, mut rest) = (world.max(1), count);
+        while rest > 0 {
+            (step, rest) = (rest, step % rest);
+        }
+        Self { step, first: rank % step }
+    }
+
+    /// Each of them, of `count`.
+    pub(super) fn lanes(self, count: u32) -> impl Iterator<Item = Lane> {
+        let turns = count / self.step;
+        let number = move |turn| self.first + turn * self.step;
+        (0..turns).map(move |turn| Lane { number: number(turn), count, turn, turns })
+    }
 }
 
 /// The key of an operator's own draws in a lane: each lane has others, and the first one those that
@@ -232,6 +275,19 @@ mod tests {
         // It is the turn of lane 1.
         let all = dealt(dealer(3, Some(&[1])), vec![vec![1, 2, 3], vec![11, 12], vec![]], 9);
         assert_eq!(all, [11, 12, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_rank_goes_through_the_lanes_of_its_turns() {
+        let numbers = |ranks, count| -> Vec<u32> {
+            Own::of(ranks, count).lanes(count).map(|it| it.number).collect()
+        };
+        assert_eq!(numbers((1, 2), 6), [1, 3, 5]);
+        assert_eq!(numbers((5, 6), 6), [5]);
+        // Two of four ranks share two lanes; none can do without one where they are dealt unevenly.
+        assert_eq!(numbers((3, 4), 6), [1, 3, 5]);
+        assert_eq!(numbers((2, 5), 6), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(numbers((0, 1), 3), [0, 1, 2]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Needs {
         let mut stages: Vec<Need> = Vec::with_capacity(program.stages.len());
         let mut records: Vec<Option<u64>> = Vec::with_capacity(program.stages.len());
         for (id, stage) in program.stages.rows().iter().enumerate() {
-            let own = || nodes.iter().filter(|it| it.stage == id && it.lane.number == 0);
+            let own = || nodes.iter().filter(|it| it.stage == id && it.lane.is_first());
             let registers = own().map(|it| match &it.kind {
                 Kind::Transform { compiled, .. } => compiled.register_bytes(),
                 _ => 0,

@@ -2,6 +2,7 @@
 
 use super::{
     Phase, Run, Shared, deal,
+    lanes::Own,
     losses::LostRecord,
     node::{Item, Parcel},
     position::Position,
@@ -123,7 +124,7 @@ impl Run {
         let chunk = self.without_hidden(chunk);
         self.handed.add(&chunk);
         if self.shared_work.is_none() {
-            self.position = Position { epoch, at };
+            self.position = Position { epoch, at, own: Own::ALL };
             return chunk;
         }
         self.position = match self.position.epoch == epoch {

@@ -5,6 +5,7 @@
 //! point, and to drop that many. So an operator is run again over one of its blocks at the most
 //! (`semantics.md`, 10).
 
+use super::lanes::Own;
 use crate::Failure;
 use std::{fmt, sync::Arc};
 
@@ -18,13 +19,15 @@ const DEPTH_MAX: usize = 1_000;
 
 /// Where a run stands after what it has delivered.
 ///
-/// It says nothing of threads, chunks and ranks, and is valid for the same program on the same
-/// inputs.
+/// It says nothing of threads and chunks, and is valid for the same program on the same inputs; for any
+/// ranks, unless each goes through lanes of its own.
 #[derive(Clone)]
 pub struct Position {
     /// The epoch of what comes next, or of the end that comes next.
     pub epoch: u32,
     pub(super) at: At,
+    /// Which lanes it is the place of.
+    pub(super) own: Own,
 }
 
 /// A place in the records that leave a node, within an epoch.
@@ -81,12 +84,29 @@ impl fmt::Debug for Position {
 impl Position {
     /// The begin of an epoch.
     pub fn start(epoch: u32) -> Self {
-        Self { epoch, at: At::start() }
+        Self { epoch, at: At::start(), own: Own::ALL }
     }
 
     /// The end of an epoch, of which nobody has been told.
     pub(super) fn end(epoch: u32) -> Self {
-        Self { epoch, at: At::new(Point::Ended) }
+        Self { epoch, at: At::new(Point::Ended), own: Own::ALL }
+    }
+
+    /// Fails where a run that goes through the lanes `own` cannot go on from it.
+    pub(super) fn check_own(&self, own: Own) -> Result<(), Failure> {
+        if self.is_common() || self.own == own {
+            return Ok(());
+        }
+        Err(Failure::State(
+            "it has the place of other lanes: where each rank reads only its own lanes, a rank resumes from \
+             its own checkpoint, with the same world size"
+                .to_owned(),
+        ))
+    }
+
+    /// Whether it is where an epoch begins or ends, which is the same for all lanes.
+    fn is_common(&self) -> bool {
+        matches!(&*self.at.point, Point::Start if self.at.skip == 0) || self.is_end()
     }
 
     /// Whether nothing more comes in its epoch.
@@ -97,6 +117,11 @@ impl Position {
     /// The same as numbers, to be written down.
     pub fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
+        if let Own { step: step @ 2.., first } = self.own
+            && !self.is_common()
+        {
+            numbers.extend([tag::OWN, u64::from(step), u64::from(first)]);
+        }
         self.at.write(0, &mut numbers);
         numbers
     }
@@ -108,8 +133,9 @@ impl Position {
     pub fn from_numbers(epoch: u32, numbers: &[u64]) -> Result<Self, Failure> {
         let read = || {
             let (mut numbers, mut left) = (numbers, NUMBERS_MAX);
+            let own = Own::read(&mut numbers)?;
             let at = At::read(&mut numbers, (0, &mut left)).filter(|_| numbers.is_empty())?;
-            Some(Self { epoch, at })
+            Some(Self { epoch, at, own })
         };
         let fits = numbers.len() <= NUMBERS_MAX;
         let damaged = || Failure::State("its position is damaged".to_owned());
@@ -127,6 +153,20 @@ mod tag {
     pub(super) const OPERATOR: u64 = 5;
     /// An operator whose inputs are written side by side.
     pub(super) const BESIDE: u64 = 6;
+    /// The lanes of one rank, before all else.
+    pub(super) const OWN: u64 = 7;
+}
+
+impl Own {
+    /// What a position begins with; all lanes where it says nothing of them.
+    fn read(from: &mut &[u64]) -> Option<Self> {
+        if from.first() != Some(&tag::OWN) {
+            return Some(Self::ALL);
+        }
+        let (_, step, first) = (next(from)?, next(from)?, next(from)?);
+        let (step, first) = (u32::try_from(step).ok()?, u32::try_from(first).ok()?);
+        (first < step && step > 1).then_some(Self { step, first })
+    }
 }
 
 impl At {
@@ -296,7 +336,7 @@ mod tests {
             |it| At::new(Point::Transform { input: place(it), same: true, losses: vec![7] });
         let inputs = [90, 95, 80, u64::MAX].map(input).to_vec();
         let at = At::new(Point::Operator { state: vec![5], number: 8, inputs }).plus(2);
-        let numbers = Position { epoch: 2, at }.numbers();
+        let numbers = Position { epoch: 2, at, own: Own::ALL }.numbers();
         let beside = [6, 2, 8, 1, 5, 4, 7, 0, 4, 0, 0, 0, 1, 0, 7, 0, 2, 0, 0, 1, 90, 10, 29, 161];
         assert_eq!(numbers, beside);
         let again = Position::from_numbers(2, &numbers).map(|it| it.numbers());
@@ -327,7 +367,7 @@ mod tests {
         let inner = At::new(Point::Transform { input, same: true, losses: vec![9] }).plus(4);
         let inputs = vec![inner, At::start().plus(2), At::new(Point::Ended)];
         let at = At::new(Point::Operator { state: vec![5, 6], number: 8, inputs }).plus(11);
-        let numbers = Position { epoch: 2, at }.numbers();
+        let numbers = Position { epoch: 2, at, own: Own::ALL }.numbers();
         // The transform's skip has become its input's.
         assert_eq!(
             numbers,
@@ -338,5 +378,13 @@ mod tests {
         for cut in 0..numbers.len() {
             assert!(Position::from_numbers(2, &numbers[..cut]).is_err(), "{cut}");
         }
+        // Of a rank that has lanes of its own.
+        let own =
+            |step, first| Position::from_numbers(2, &[&[7, step, first], &numbers[..]].concat());
+        assert_eq!(own(3, 1).map(|it| it.numbers()[..4].to_vec()), Ok(vec![7, 3, 1, 5]));
+        assert!(own(3, 3).is_err() && own(1, 0).is_err() && own(1 << 32, 0).is_err());
+        assert!(own(3, 1).unwrap().check_own(Own::of((2, 3), 12)).is_err());
+        assert!(own(3, 1).unwrap().check_own(Own::of((1, 3), 12)).is_ok());
+        assert!(Position::start(2).check_own(Own::of((1, 3), 12)).is_ok());
     }
 }

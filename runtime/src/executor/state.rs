@@ -175,7 +175,7 @@ impl State {
             _ => None,
         };
         // The lanes of one have the same.
-        self.nodes.iter().filter(|it| it.lane.number == 0).filter_map(supply).collect()
+        self.nodes.iter().filter(|it| it.lane.is_first()).filter_map(supply).collect()
     }
 
     /// The sources, in the order of the program; none where one is read through.
@@ -186,7 +186,7 @@ impl State {
             _ => None,
         };
         // The lanes of one have the same.
-        self.nodes.iter().filter(|it| it.lane.number == 0).filter_map(supply).collect()
+        self.nodes.iter().filter(|it| it.lane.is_first()).filter_map(supply).collect()
     }
 
     /// Keeps a value from epoch to epoch.

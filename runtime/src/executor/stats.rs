@@ -192,7 +192,7 @@ pub(super) fn take(titles: &[Title], state: &State) -> Stats {
                 Kind::Transform { .. } => node.measured.ended,
                 _ => node.measured.entered,
             };
-            let lanes = f64::from(node.lane.count);
+            let lanes = f64::from(node.lane.turns);
             stage.starved += share(seen.starved) / lanes;
             stage.blocked += share(seen.blocked) / lanes;
         }

@@ -120,8 +120,7 @@ pub(super) type Laps = Vec<(u64, Range<usize>)>;
 impl Supply {
     /// The records of one pass.
     pub(super) fn pass(&self) -> Result<Pass, Failure> {
-        let rest = self.source.len()?.saturating_sub(self.skip);
-        Ok(Pass::new(self.take.map_or(rest, |it| it.min(rest)), self.lane))
+        Ok(Pass::new(whole(&*self.source, (self.skip, self.take))?, self.lane))
     }
 
     /// Records of an epoch.
@@ -301,10 +300,16 @@ impl Supply {
     }
 }
 
+/// Records of a pass of all lanes of a source, of which some are left out at its begin and its end.
+pub(super) fn whole(source: &dyn Source, (skip, take): (u64, Option<u64>)) -> Result<u64, Failure> {
+    let rest = source.len()?.saturating_sub(skip);
+    Ok(take.map_or(rest, |it| it.min(rest)))
+}
+
 impl Pass {
     /// The part of `whole` records that is `lane`: parts follow each other, and the first ones have
     /// one record more where they cannot be as large.
-    pub(super) fn new(whole: u64, Lane { number, count }: Lane) -> Self {
+    pub(super) fn new(whole: u64, Lane { number, count, .. }: Lane) -> Self {
         let (number, count) = (u64::from(number), u64::from(count.max(1)));
         let (each, more) = (whole / count, whole % count);
         let first = number * each + number.min(more);
@@ -330,7 +335,8 @@ mod tests {
         for (whole, count) in
             [(0, 1), (0, 3), (7, 3), (64, 64), (63, 64), (1000, 7), (u64::MAX, 256)]
         {
-            let lanes = (0..count).map(|number| Pass::new(whole, Lane { number, count }));
+            let lanes =
+                (0..count).map(|number| Pass::new(whole, Lane { number, count, ..Lane::ONE }));
             let mut next = 0;
             for it in lanes {
                 assert_eq!((it.whole, it.first), (whole, next));

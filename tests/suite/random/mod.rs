@@ -7,12 +7,12 @@
 pub(crate) mod callee;
 mod coverage;
 mod dice;
-mod inputs;
+pub(crate) mod inputs;
 mod oracle;
 mod program;
 mod steps;
 mod values;
-mod ways;
+pub(crate) mod ways;
 
 pub(crate) use dice::Dice;
 pub(crate) use inputs::Inputs;

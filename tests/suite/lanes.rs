@@ -1,0 +1,115 @@
+//! Ranks that go through their own lanes alone, where no lane ends: what they give together is what one run
+//! gives, and each goes on from wherever it has stood.
+
+use crate::{
+    output::hashes,
+    random::{inputs::Inputs, ways::compiled},
+};
+use driver::Compiled;
+use libtest_mimic::{Failed, Trial};
+use runtime::{Options, Rank};
+
+/// Batches of a run alone that are looked at.
+const BATCHES: usize = 48;
+
+/// Each source, and each kind of step that a lane may have: with files of which some are damaged.
+const PROGRAMS: [&str; 12] = [
+    "range(40, lanes: 4) |> repeat |> map { i } |> batch(3)",
+    "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(4) |> map { j: i * 2 }",
+    "range(31, lanes: 4) |> skip(3) |> take(21) |> repeat |> flat_map [{ i, k: 0 }, { i, k: 1 }] |> batch(5)",
+    "range(64, lanes: 8) |> repeat |> shuffle(window: 7) |> map { x: i + uniform_int(0, 100) } |> batch(2)",
+    "range(64, lanes: 4) |> shuffle |> repeat |> windows(length: 3, hop: 2) |> batch(2)",
+    "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else skip(most: 0.5) |> batch(3)",
+    "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else another(most: 0.5) |> batch(3)",
+    "lines(\"{data}/texts/*.txt\", lanes: 4) |> repeat |> where len(text) % 2 == 0 |> map { n: len(text) } |> batch(2)",
+    "csv(\"{data}/tables/b.csv\", lanes: 4) |> shuffle |> repeat |> where age > 5 |> map { age, height } |> batch(2)",
+    "jsonl(\"{data}/rows/*.jsonl\", lanes: 4) |> repeat |> map { n: row[\"n\"] as f32 } else skip(most: 0.9) |> batch(2)",
+    "tfrecord(\"{data}/shards/*.tfrecord\", lanes: 4) |> repeat |> map { n: row[\"n\"] as i64 } else skip(most: 0.9) |> batch(2)",
+    "tar(\"{data}/shards/*.tar\", lanes: 4) |> shuffle |> repeat |> map { n: len(files[\"text\"] as str) } else skip(most: 0.9) |> batch(2)",
+];
+
+/// Of two lanes the first one is sound, and all records of the second one fail.
+const HALF_SOUND: &str =
+    "range(40, lanes: 2) |> repeat |> map { x: if i < 20 then i else i // (i - i) } |> batch(4)";
+/// Of four lanes one has no record: it ends.
+const EMPTY_LANE: &str = "range(3, lanes: 4) |> repeat |> map { i } |> batch(2)";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test);
+    vec![
+        trial("lanes/ranks_give_together_what_one_run_gives", together),
+        trial("lanes/a_rank_does_not_compute_the_lanes_of_others", own_alone),
+    ]
+}
+
+fn together() -> Result<(), Failed> {
+    let inputs = Inputs::new("lanes")?;
+    for program in PROGRAMS.iter().chain([&EMPTY_LANE]) {
+        let compiled = compiled(
+            &format!("edition 2026\nparam data: path\npipeline p = {program}\n"),
+            &inputs.0,
+        )?;
+        let base = Options { seed: 1, epochs: 0..1, ..Options::default() };
+        let whole = given(&compiled, &base, BATCHES)?;
+        for world in [1, 2, 4] {
+            for rank in 0..world {
+                let own: Vec<_> =
+                    whole.iter().skip(rank as usize).step_by(world as usize).copied().collect();
+                let rank = Rank { rank, world, ..Rank::default() };
+                check(&compiled, &Options { rank, ..base.clone() }, &own)
+                    .map_err(|it| format!("{program}\n{rank:?}: {it}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rank gives `own`, however it is run, shared among processes, and stopped anywhere.
+fn check(compiled: &Compiled, base: &Options, own: &[(u32, u64)]) -> Result<(), String> {
+    for (workers, chunk) in [(1, 1), (2, 7), (8, 1000)] {
+        let options = Options { workers, chunk_rows: Some(chunk), ..base.clone() };
+        let all = given(compiled, &options, own.len())?;
+        if all != own {
+            return Err(format!("{workers} workers, chunks of {chunk}:\n{all:x?}\nof\n{own:x?}"));
+        }
+        for stop in [0, 1, own.len() / 2, own.len() - 1] {
+            let (_, position) = hashes(compiled, &options, stop).map_err(|it| it.to_string())?;
+            let rest = Options { resume: Some(position), chunk_rows: None, ..options.clone() };
+            let rest = given(compiled, &rest, own.len() - stop)?;
+            if rest != own[stop..] {
+                return Err(format!("after {stop}:\n{rest:x?}\nof\n{own:x?}"));
+            }
+        }
+    }
+    for part in 0..3 {
+        let rank = Rank { part, parts: 3, ..base.rank };
+        let expected: Vec<_> = own.iter().skip(part as usize).step_by(3).copied().collect();
+        let all = given(compiled, &Options { rank, ..base.clone() }, expected.len())?;
+        if all != expected {
+            return Err(format!("process {part} of 3:\n{all:x?}\nof\n{expected:x?}"));
+        }
+    }
+    Ok(())
+}
+
+fn given(compiled: &Compiled, options: &Options, n: usize) -> Result<Vec<(u32, u64)>, String> {
+    let all = hashes(compiled, options, n).map_err(|it| it.to_string())?.0;
+    if all.len() == n { Ok(all) } else { Err(format!("{} of {n} batches", all.len())) }
+}
+
+fn own_alone() -> Result<(), Failed> {
+    let compiled =
+        compiled(&format!("edition 2026\npipeline p = {HALF_SOUND}\n"), std::path::Path::new(""))?;
+    let of = |rank, world| {
+        let rank = Rank { rank, world, ..Rank::default() };
+        given(&compiled, &Options { rank, epochs: 0..1, ..Options::default() }, 200)
+    };
+    of(0, 2)?;
+    for alone in [of(1, 2), of(0, 1)] {
+        let why = alone.expect_err("a record fails");
+        if !why.contains("division by zero") {
+            return Err(why.into());
+        }
+    }
+    Ok(())
+}
