@@ -23,9 +23,9 @@ use std::{
 
 /// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat, what ends with an
 /// epoch, and every source that reads files of records.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "window", "mixed", "zipped", "sorted", "repeated", "records", "lanes", "spans", "typed",
-    "table", "shards", "archive", "packed",
+    "table", "shards", "archive", "packed", "own-lanes",
 ];
 
 #[test]
@@ -105,6 +105,9 @@ impl Folder {
         let mut command = self.command(&["run"]);
         command.arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
         command.args(["--workers", &workers.to_string()]);
+        if program == "own-lanes" {
+            command.args(["--rank", "1", "--world-size", "2"]);
+        }
         if fs::read_to_string(&file).unwrap().contains("param data") {
             command.arg("--set").arg(format!("data={}", self.join("data").display()));
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
@@ -64,13 +64,6 @@ impl Lanes {
     ) -> impl Iterator<Item = StageId> + use<'a> {
         iter::successors(Some(self.stage), |it| stages.get(*it)?.inputs.first().copied())
     }
-
-    /// Whether their source is repeated for ever: then no lane ends that has a record, and each block is of the
-    /// lane whose turn it is.
-    pub fn are_endless(&self, stages: &IdVec<StageId, Stage>) -> bool {
-        let source = self.stages(stages).last().and_then(|it| stages.get(it));
-        source.is_some_and(|it| matches!(it.code, Code::Source { laps: None, .. }))
-    }
 }
 
 impl Program {
@@ -96,6 +89,19 @@ pub struct Deal {
     /// The column of the output that says which rows of a batch are records: a run that has no
     /// block at the end gives a batch of none.
     pub valid: Option<u32>,
+    /// Where each run can go through lanes of its own instead.
+    pub own: Option<OwnLanes>,
+}
+
+/// Lanes whose source is repeated for ever. None of them ends that has a record, so each block is of the lane
+/// whose turn it is, and a run can do without the lanes of others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnLanes {
+    /// The last stage of the lanes. Below it, each record is worked on alone, but for one operator that makes a
+    /// batch of each block, and one that takes the first batches.
+    pub stage: StageId,
+    /// Blocks of an epoch, where a stage below takes so many.
+    pub take: Option<u64>,
 }
 
 impl Stage {
@@ -116,7 +122,7 @@ impl Stage {
 impl Deal {
     /// Each record that leaves `stage` is dealt alone.
     pub fn each(stage: StageId) -> Self {
-        Self { stage, rows: 1, keeps_tail: true, valid: None }
+        Self { stage, rows: 1, keeps_tail: true, valid: None, own: None }
     }
 }
 

@@ -276,7 +276,7 @@ impl SharedWork {
     fn of(program: &Program, own: Own) -> Self {
         let valid = program.deal.valid.map(|it| it as usize);
         let fields = program.output.clone();
-        let below = Below::of(program);
+        let below = Below::of(program, own);
         Self { below, own, ends: Vec::new(), valid, last: None, fields }
     }
 }

@@ -28,6 +28,11 @@ const PROGRAMS: [&str; 12] = [
     "tar(\"{data}/shards/*.tar\", lanes: 4) |> shuffle |> repeat |> map { n: len(files[\"text\"] as str) } else skip(most: 0.9) |> batch(2)",
 ];
 
+/// The same where an epoch ends after some batches: 21, and fewer than there are ranks.
+const ENDING: [&str; 2] = [
+    "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(3) |> map { i } |> take(21) |> map { j: i * 2 }",
+    "range(50, lanes: 4) |> repeat |> shuffle(window: 5) |> batch(3) |> take(3)",
+];
 /// Of two lanes the first one is sound, and all records of the second one fail.
 const HALF_SOUND: &str =
     "range(40, lanes: 2) |> repeat |> map { x: if i < 20 then i else i // (i - i) } |> batch(4)";
@@ -44,17 +49,19 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn together() -> Result<(), Failed> {
     let inputs = Inputs::new("lanes")?;
-    for program in PROGRAMS.iter().chain([&EMPTY_LANE]) {
+    let endless = PROGRAMS.iter().chain([&EMPTY_LANE]).map(|it| (it, 1, BATCHES));
+    for (program, epochs, n) in endless.chain(ENDING.iter().map(|it| (it, 2, usize::MAX))) {
         let compiled = compiled(
             &format!("edition 2026\nparam data: path\npipeline p = {program}\n"),
             &inputs.0,
         )?;
-        let base = Options { seed: 1, epochs: 0..1, ..Options::default() };
-        let whole = given(&compiled, &base, BATCHES)?;
+        let base = Options { seed: 1, epochs: 0..epochs, ..Options::default() };
+        let whole = hashes(&compiled, &base, n).map_err(|it| it.to_string())?.0;
         for world in [1, 2, 4] {
             for rank in 0..world {
-                let own: Vec<_> =
-                    whole.iter().skip(rank as usize).step_by(world as usize).copied().collect();
+                let epoch = |it| whole.iter().filter(move |batch| batch.0 == it);
+                let dealt = |it| epoch(it).skip(rank as usize).step_by(world as usize);
+                let own: Vec<_> = (0..epochs).flat_map(dealt).copied().collect();
                 let rank = Rank { rank, world, ..Rank::default() };
                 check(&compiled, &Options { rank, ..base.clone() }, &own)
                     .map_err(|it| format!("{program}\n{rank:?}: {it}"))?;
@@ -72,18 +79,22 @@ fn check(compiled: &Compiled, base: &Options, own: &[(u32, u64)]) -> Result<(), 
         if all != own {
             return Err(format!("{workers} workers, chunks of {chunk}:\n{all:x?}\nof\n{own:x?}"));
         }
-        for stop in [0, 1, own.len() / 2, own.len() - 1] {
+        for stop in [0, 1, own.len() / 2, own.len().saturating_sub(1)] {
             let (_, position) = hashes(compiled, &options, stop).map_err(|it| it.to_string())?;
-            let rest = Options { resume: Some(position), chunk_rows: None, ..options.clone() };
-            let rest = given(compiled, &rest, own.len() - stop)?;
-            if rest != own[stop..] {
+            let epochs = position.epoch..base.epochs.end;
+            let resume = Some(position);
+            let rest = Options { resume, epochs, chunk_rows: None, ..options.clone() };
+            let rest = given(compiled, &rest, own.len().saturating_sub(stop))?;
+            if rest != own[stop.min(own.len())..] {
                 return Err(format!("after {stop}:\n{rest:x?}\nof\n{own:x?}"));
             }
         }
     }
     for part in 0..3 {
         let rank = Rank { part, parts: 3, ..base.rank };
-        let expected: Vec<_> = own.iter().skip(part as usize).step_by(3).copied().collect();
+        let epoch = |it| own.iter().filter(move |batch| batch.0 == it);
+        let dealt = |it| epoch(it).skip(part as usize).step_by(3);
+        let expected: Vec<_> = base.epochs.clone().flat_map(dealt).copied().collect();
         let all = given(compiled, &Options { rank, ..base.clone() }, expected.len())?;
         if all != expected {
             return Err(format!("process {part} of 3:\n{all:x?}\nof\n{expected:x?}"));
@@ -92,14 +103,22 @@ fn check(compiled: &Compiled, base: &Options, own: &[(u32, u64)]) -> Result<(), 
     Ok(())
 }
 
+/// The `n` outputs that there are, or the first ones of an epoch without end.
 fn given(compiled: &Compiled, options: &Options, n: usize) -> Result<Vec<(u32, u64)>, String> {
-    let all = hashes(compiled, options, n).map_err(|it| it.to_string())?.0;
+    let limit = if options.epochs.end > 1 { n + 1 } else { n };
+    let all = hashes(compiled, options, limit).map_err(|it| it.to_string())?.0;
     if all.len() == n { Ok(all) } else { Err(format!("{} of {n} batches", all.len())) }
 }
 
 fn own_alone() -> Result<(), Failed> {
-    let compiled =
-        compiled(&format!("edition 2026\npipeline p = {HALF_SOUND}\n"), std::path::Path::new(""))?;
+    for take in ["", " |> take(900)"] {
+        alone(&format!("edition 2026\npipeline p = {HALF_SOUND}{take}\n"))?;
+    }
+    Ok(())
+}
+
+fn alone(text: &str) -> Result<(), Failed> {
+    let compiled = compiled(text, std::path::Path::new(""))?;
     let of = |rank, world| {
         let rank = Rank { rank, world, ..Rank::default() };
         given(&compiled, &Options { rank, epochs: 0..1, ..Options::default() }, 200)

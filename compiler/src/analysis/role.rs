@@ -88,6 +88,14 @@ pub(crate) fn batch_rows(
     }
 }
 
+/// How many records an operator takes, where it takes the first ones.
+pub(crate) fn taken(catalog: &Catalog, (entry, args): (&str, &[Arg])) -> Option<u64> {
+    match operator(entry, args, 1, catalog) {
+        Role::Take(n) => Some(n),
+        _ => None,
+    }
+}
+
 /// Whether each record that leaves an operator is a batch, for all of them.
 pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
     let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());

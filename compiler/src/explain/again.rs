@@ -81,20 +81,22 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let stage = program.stages.get(program.deal.stage)?;
     let step = stage.steps.last()?;
     let is_root = program.deal.stage.row() + 1 == program.stages.len();
-    let all_lanes = program.lanes.iter().find(|it| it.stage == program.deal.stage);
+    let lanes = |stage| program.lanes.iter().find(|it| it.stage == stage);
+    let own_lanes = program.deal.own.as_ref().and_then(|it| lanes(it.stage));
+    let all_lanes = lanes(program.deal.stage);
     let who = match &stage.code {
+        _ if let Some(lanes) = own_lanes => {
+            let (n, worlds) = (lanes.count, worlds(lanes.count));
+            format!(
+                "each rank reads and computes only its own of the {n} lanes; the world size may be {worlds}"
+            )
+        }
         _ if let Some(lanes) = all_lanes => {
             let (n, worlds) = (lanes.count, worlds(lanes.count));
-            if lanes.are_endless(&program.stages) {
-                format!(
-                    "each rank reads and computes only its own of the {n} lanes; the world size may be {worlds}"
-                )
-            } else {
-                format!(
-                    "each rank computes all {n} lanes up to {step}, then only its own batches; the world \
-                     size may be {worlds}"
-                )
-            }
+            format!(
+                "each rank computes all {n} lanes up to {step}, then only its own batches; the world \
+                 size may be {worlds}"
+            )
         }
         Code::Source { .. } => "each rank computes only its own batches".to_owned(),
         _ if is_root => {

@@ -2,8 +2,8 @@
 //! into which batch.
 
 use super::Lowering;
-use crate::analysis::role::batch_rows;
-use plan::{Arg, Code, DType, Deal, Lanes};
+use crate::analysis::role::{batch_rows, taken};
+use plan::{Arg, Code, DType, Deal, Lanes, OwnLanes};
 
 /// How the lowered program is dealt, which has these lanes.
 pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
@@ -33,7 +33,40 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
         _ => true,
     };
     let (rows, keeps_tail) = batch.unwrap_or((1, own));
-    Deal { stage, rows, keeps_tail, valid: valid(lowering) }
+    let valid = valid(lowering);
+    // A batch of nothing evens out what only all lanes tell.
+    let own = own_lanes(lowering, lanes).filter(|it| it.take.is_none() || valid.is_none());
+    Deal { stage, rows, keeps_tail, valid, own }
+}
+
+/// The lanes that runs can divide, where they never end.
+fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
+    let stages = &lowering.stages;
+    let mut stage = stages.ids().last().expect("a program has a stage");
+    let (mut has_batch, mut take) = (false, None);
+    let lanes = loop {
+        if let Some(lanes) = lanes.iter().find(|it| it.stage == stage) {
+            break lanes;
+        }
+        match &stages[stage].code {
+            Code::Transform(_) if lowering.keep_all.contains(&stage) => {}
+            Code::Operator { entry, args, .. } => {
+                let n_inputs = stages[stage].inputs.len();
+                match batch_rows(lowering.catalog, (entry, args), n_inputs) {
+                    Some(_) if !has_batch => has_batch = true,
+                    None if !has_batch && take.is_none() => {
+                        take = Some(taken(lowering.catalog, (entry, args))?);
+                    }
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        }
+        stage = *stages[stage].inputs.first()?;
+    };
+    let source = lanes.stages(stages).last()?;
+    let is_endless = matches!(stages[source].code, Code::Source { laps: None, .. });
+    (has_batch && is_endless).then_some(OwnLanes { stage, take })
 }
 
 /// Whether an operator gives out what is left at the end.

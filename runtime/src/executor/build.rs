@@ -62,7 +62,7 @@ pub(super) fn nodes(
     }
     if let Some(position) = &options.resume {
         position.check_own(own)?;
-        resume::resume(&mut nodes, &last_nodes, position, &Below::of(program))?;
+        resume::resume(&mut nodes, &last_nodes, position, &Below::of(program, own))?;
     }
     if options.told_of_losses {
         nodes.iter_mut().for_each(|it| it.losses.untold = Some(Vec::new()));
@@ -172,7 +172,7 @@ impl Build<'_> {
         }
         self.lane = Lane::ONE;
         let stage = lanes.stage.row();
-        let kind = Kind::Operator(self.dealer(lanes, inputs.len())?);
+        let kind = Kind::Operator(self.dealer(lanes, own)?);
         self.push_reading(stage, (Class::Worker, kind), inputs);
         self.nodes.last_mut().expect("it was just made").deals_lanes = true;
         self.last_nodes[stage] = self.nodes.len() - 1;
@@ -183,7 +183,7 @@ impl Build<'_> {
     fn own(&mut self, lanes: &Lanes) -> Result<Own, Failure> {
         let Rank { rank, world, .. } = self.options.rank;
         let Program { stages, deal, .. } = self.program;
-        if world == 1 || deal.stage != lanes.stage || !lanes.are_endless(stages) {
+        if world == 1 || deal.own.as_ref().is_none_or(|it| it.stage != lanes.stage) {
             return Ok(Own::ALL);
         }
         let source = lanes.stages(stages).last().expect("a lane has a source");
@@ -200,15 +200,20 @@ impl Build<'_> {
         Ok(self.own)
     }
 
-    /// What deals so many of the lanes.
-    fn dealer(&self, lanes: &Lanes, n_own: usize) -> Result<Operating, Failure> {
+    /// What deals those of the lanes.
+    fn dealer(&self, lanes: &Lanes, own: Own) -> Result<Operating, Failure> {
         let columns = self.program.stages[lanes.stage].columns.clone();
-        let rows = i64::try_from(lanes.rows).unwrap_or(i64::MAX);
+        let own_blocks = |blocks| own.blocks(blocks);
+        let take =
+            self.program.deal.own.as_ref().filter(|_| own != Own::ALL).and_then(|it| it.take);
+        let int = |it| Arg::Int(i64::try_from(it).unwrap_or(i64::MAX));
+        let args =
+            [Some(lanes.rows), take.map(own_blocks)].into_iter().flatten().map(int).collect();
         let maker = Maker {
             build: lanes::build,
-            args: vec![Arg::Int(rows)],
+            args,
             names: Vec::new(),
-            inputs: vec![columns.clone(); n_own],
+            inputs: vec![columns.clone(); own.lanes(lanes.count).count()],
             columns,
             key: 0,
             resume: None,

@@ -11,7 +11,7 @@ use super::{
     position::{At, Point},
 };
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Pool, Shape};
-use plan::{Code, DType, Extent, Field, Index, Program, RaggedField, Type};
+use plan::{Code, DType, Extent, Field, Index, Program, RaggedField, StageId, Type};
 use std::{collections::VecDeque, mem, ops::Range};
 
 /// One run among several.
@@ -240,7 +240,8 @@ pub(super) fn deal(
             return Err(Failure::Program(why));
         }
     }
-    let plan::Deal { stage, rows, keeps_tail, .. } = program.deal;
+    let (stage, rows) = dealing(program, own);
+    let keeps_tail = program.deal.keeps_tail;
     let damaged =
         || Failure::Program("the program is damaged: no stage distributes its records".into());
     let node = *last_nodes.get(stage.row()).filter(|_| rows > 0).ok_or_else(damaged)?;
@@ -259,57 +260,79 @@ pub(super) fn deal(
     Ok(())
 }
 
-/// What is below the stage that deals: steps on each record alone, and one at the most that makes
-/// a batch of a block. They hold nothing at the end of a round.
+/// The stage that deals, and the records of a block, where a run goes through the lanes `own`.
+fn dealing(program: &Program, own: Own) -> (StageId, u64) {
+    let plan::Deal { stage, rows, own: lanes, .. } = &program.deal;
+    let lanes = lanes.as_ref().filter(|_| own != Own::ALL).map(|it| it.stage);
+    let lanes = program.lanes.iter().find(|it| Some(it.stage) == lanes);
+    lanes.map_or((*stage, *rows), |it| (it.stage, it.rows))
+}
+
+/// What is below the stage that deals: steps on each record alone, one at the most that makes a batch of a
+/// block, and one at the most that takes the first batches. They hold nothing at the end of a round.
 #[derive(Debug, Clone)]
 pub(super) struct Below {
-    /// For each stage, whether it is an operator; the root is the last one.
-    operators: Vec<bool>,
+    /// What each stage is; the root is the last one.
+    stages: Vec<Under>,
     /// Records of a block.
     rows: u64,
 }
 
+/// A stage below the one that deals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Under {
+    Transform,
+    Batch,
+    /// Takes so many batches. It lets all pass: the lanes above end before it does.
+    Take(u64),
+}
+
 impl Below {
-    pub(super) fn of(program: &Program) -> Self {
-        let plan::Deal { stage: dealing, rows, .. } = program.deal;
-        let (mut operators, mut at) = (Vec::new(), program.stages.ids().last());
+    pub(super) fn of(program: &Program, own: Own) -> Self {
+        let (dealing, rows) = dealing(program, own);
+        let take = program.deal.own.as_ref().filter(|_| own != Own::ALL).and_then(|it| it.take);
+        let (mut stages, mut at, mut take) = (Vec::new(), program.stages.ids().last(), take);
         while let Some(stage) = at.filter(|it| *it > dealing) {
             let stage = &program.stages[stage];
-            operators.push(matches!(stage.code, Code::Operator { .. }));
+            stages.push(match stage.code {
+                Code::Operator { .. } => take.take().map_or(Under::Batch, Under::Take),
+                _ => Under::Transform,
+            });
             at = stage.inputs.first().copied();
         }
-        operators.reverse();
-        Self { operators, rows }
+        stages.reverse();
+        Self { stages, rows }
     }
 
     /// The place of the root, where the node that deals stands at `at`, at a round's end.
     pub(super) fn root(&self, at: At) -> At {
-        wrapped(at, &self.operators)
+        wrapped(at, &self.stages)
     }
 
     /// The same place with nothing to be skipped below the node that deals, so that nothing is
     /// worked on there to be dropped.
     pub(super) fn sunk(&self, root: &At) -> At {
-        self.sink(root, self.operators.len())
+        self.sink(root, self.stages.len())
     }
 
     /// The same for the first `n` of the stages.
     fn sink(&self, at: &At, n: usize) -> At {
         let Some(last) = n.checked_sub(1) else { return at.clone() };
-        let factor = |operators: &[bool]| if operators.contains(&true) { self.rows } else { 1 };
+        let is_operator = self.stages[last] != Under::Transform;
         match &*at.point {
             Point::Start => {
-                let operators = &self.operators[..n];
-                let skip = at.skip.saturating_mul(factor(operators));
-                wrapped(At { skip, ..at.clone() }, operators)
+                let stages = &self.stages[..n];
+                let rows = if stages.contains(&Under::Batch) { self.rows } else { 1 };
+                wrapped(At { skip: at.skip.saturating_mul(rows), ..at.clone() }, stages)
             }
-            Point::Transform { input, losses, .. } if !self.operators[last] => {
+            Point::Transform { input, losses, .. } if !is_operator => {
                 let input = self.sink(&input.plus(at.skip), last);
                 At::new(Point::Transform { input, same: true, losses: losses.clone() })
             }
-            Point::Operator { state, number, inputs } if self.operators[last] => {
+            Point::Operator { state, number, inputs } if is_operator => {
                 let [input] = &inputs[..] else { return at.clone() };
-                let input = input.plus(at.skip.saturating_mul(self.rows));
+                let rows = if self.stages[last] == Under::Batch { self.rows } else { 1 };
+                let input = input.plus(at.skip.saturating_mul(rows));
                 let inputs = vec![self.sink(&input, last)];
                 At::new(Point::Operator { state: state.clone(), number: *number, inputs })
             }
@@ -319,12 +342,13 @@ impl Below {
 }
 
 /// The place of a node, where one above it stands at `at` and those between hold nothing.
-fn wrapped(at: At, operators: &[bool]) -> At {
-    operators.iter().fold(at, |input, is_operator| {
-        At::new(if *is_operator {
-            Point::Operator { state: Vec::new(), number: 0, inputs: vec![input] }
-        } else {
-            Point::Transform { input, same: true, losses: Vec::new() }
+fn wrapped(at: At, stages: &[Under]) -> At {
+    let operator = |state, input| Point::Operator { state, number: 0, inputs: vec![input] };
+    stages.iter().fold(at, |input, stage| {
+        At::new(match stage {
+            Under::Transform => Point::Transform { input, same: true, losses: Vec::new() },
+            Under::Batch => operator(Vec::new(), input),
+            Under::Take(n) => operator(vec![*n], input),
         })
     })
 }

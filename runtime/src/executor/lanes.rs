@@ -53,6 +53,12 @@ impl Own {
         Self { step, first: rank % step }
     }
 
+    /// How many of the first `blocks` blocks of all lanes are theirs.
+    pub(super) fn blocks(self, blocks: u64) -> u64 {
+        let (step, first) = (u64::from(self.step), u64::from(self.first));
+        blocks / step + u64::from(first < blocks % step)
+    }
+
     /// Each of them, of `count`.
     pub(super) fn lanes(self, count: u32) -> impl Iterator<Item = Lane> {
         let turns = count / self.step;
@@ -70,15 +76,21 @@ pub(super) fn key(key: u64, lane: Lane) -> u64 {
 /// Sets the draws of lanes apart from all others: the name's bytes.
 const LANE: u64 = u64::from_le_bytes(*b"lane\0\0\0\0");
 
-/// Makes what deals the lanes; the one argument is the records of a block.
+/// Makes what deals the lanes; the arguments are the records of a block and, where they end after so many, blocks.
 pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let [Arg::Int(rows)] = call.args else {
-        return Err(Failure::Program("the program is damaged: its lanes have no size".to_owned()));
+    let (rows, blocks) = match call.args {
+        [Arg::Int(rows)] => (rows, None),
+        [Arg::Int(rows), Arg::Int(blocks)] => (rows, Some(*blocks as u64)),
+        _ => {
+            let why = "the program is damaged: its lanes have no size";
+            return Err(Failure::Program(why.to_owned()));
+        }
     };
     let mut dealer = Dealer {
         lanes: call.inputs.iter().map(|_| Held::default()).collect(),
         rows: (*rows).max(1) as u64,
         turn: 0,
+        left: blocks,
         most: usize::try_from(call.memory / 2).unwrap_or(usize::MAX),
         mark: None,
     };
@@ -95,6 +107,8 @@ struct Dealer {
     rows: u64,
     /// The lane whose turn it is. It has ended only when all have.
     turn: usize,
+    /// Blocks that may still be given out, where not all may.
+    left: Option<u64>,
     /// Bytes that it may hold.
     most: usize,
     mark: Option<Mark>,
@@ -113,6 +127,7 @@ struct Held {
 impl Operator for Dealer {
     fn wants(&self) -> Wants {
         match self.lanes.get(self.turn) {
+            _ if self.left == Some(0) => Wants::Nothing,
             Some(lane) if !lane.ended => Wants::Input(self.turn),
             _ => Wants::Nothing,
         }
@@ -143,12 +158,16 @@ impl Dealer {
     /// Gives the blocks out that are full, and when all lanes have ended what is left of them.
     fn deal(&mut self, out: &mut Vec<Chunk>) {
         while let Some(next) = self.next() {
+            if self.left == Some(0) {
+                return;
+            }
             self.turn = next;
             let lane = &mut self.lanes[next];
             if lane.rows < self.rows {
                 return;
             }
             lane.give(self.rows, out);
+            self.left = self.left.map(|it| it - 1);
             self.turn = (next + 1) % self.lanes.len();
         }
         self.lanes.iter_mut().for_each(|it| it.give(it.rows, out));
@@ -163,15 +182,20 @@ impl Dealer {
 
     fn mark_after(&self, chunks: usize) -> Mark {
         let ahead = self.lanes.iter().map(|it| it.rows).collect();
-        Mark { chunks, state: vec![self.turn as u64], ahead }
+        Mark { chunks, state: [self.turn as u64].into_iter().chain(self.left).collect(), ahead }
     }
 
-    /// Goes on from what a mark said: whose turn it is.
+    /// Goes on from what a mark said: whose turn it is, and how many blocks are left.
     fn resume(&mut self, state: &[u64]) -> Result<(), Failure> {
-        let turn = match state {
-            [turn] => usize::try_from(*turn).ok().filter(|it| *it < self.lanes.len()),
+        let turn = match (state, self.left) {
+            ([turn], None) => Some(*turn),
+            ([turn, left], Some(all)) if *left <= all => {
+                self.left = Some(*left);
+                Some(*turn)
+            }
             _ => None,
         };
+        let turn = turn.and_then(|it| usize::try_from(it).ok()).filter(|it| *it < self.lanes.len());
         let unfit = || Failure::State("it was written with other lanes".to_owned());
         self.turn = turn.ok_or_else(unfit)?;
         Ok(())
