@@ -36,8 +36,8 @@ pub use session::{
     ours::{Ours, Taken},
     place::{Place, place},
     run::{
-        Arrival, ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, Outcome, Progress,
-        StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
+        Arrival, ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, Outcome,
+        Progress, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
     },
     samples::{SampleProgress, cache_folder},
     sink::{Discard, Existing, Folder, Provenance, Resumed, Sink, Written, unwritten_format},

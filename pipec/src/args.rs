@@ -40,7 +40,7 @@ Examples:
   pipec build train.pipe train -o train        build a standalone executable
   pipec explain PC0123                         explain an error code
 
-Exit codes: 0 success, 1 errors in the program, 2 wrong usage, 3 too many failed records, \
+Exit codes: 0 success, 1 errors in the program, 2 wrong usage, 3 too many failed records or too little memory, \
 4 checkpoint does not match, 5 I/O error, 130 interrupted."
 )]
 pub(crate) struct Cli {

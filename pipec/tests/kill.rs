@@ -24,8 +24,20 @@ use std::{
 /// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat, what ends with an
 /// epoch, and every source that reads files of records.
 const PROGRAMS: [&str; 14] = [
-    "window", "mixed", "zipped", "sorted", "repeated", "records", "lanes", "spans", "typed",
-    "table", "shards", "archive", "packed", "own-lanes",
+    "window",
+    "mixed",
+    "zipped",
+    "sorted",
+    "repeated",
+    "records",
+    "lanes",
+    "spans",
+    "typed",
+    "table",
+    "shards",
+    "archive",
+    "packed",
+    "own-lanes",
 ];
 
 #[test]

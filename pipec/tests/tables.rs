@@ -108,7 +108,7 @@ fn a_field_that_does_not_fit_is_a_fault_of_its_column_alone() {
     assert!(!looked.contains("row.fault") && !looked.contains(".rows"), "{looked}");
     // A row that is none as a whole fails in all its columns.
     run("map { age: age else -1, label } else skip(most: 0.5)", &out)
-        .ends(0, &["4 records", "1 record:", "expected 3 columns, found 1 field"]);
+        .ends(0, &["4 records", "1 record:", "expected 3 fields, found 1"]);
     // It fails where it is used: a filter in between does not use it, a step that hands it on does.
     run(
         "where(id > 0) else skip(most: 0.5) |> map { age: age else -1 } else skip(most: 0.5)",

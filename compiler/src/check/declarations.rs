@@ -196,6 +196,9 @@ impl<'a> Checker<'a> {
         });
         let textual = matches!(named, Some("path" | "str"))
             || (named.is_none() && matches!(default, None | Some(Val::Known(Known::Text(_)))));
+        if named == Some("path") && text.is_empty() {
+            return self.report(errors::empty_path(&it.name));
+        }
         if textual {
             return Val::text(text);
         }
@@ -255,7 +258,12 @@ impl<'a> Checker<'a> {
             }
             return Some(found.map(|it| it.span));
         }
-        let used: BTreeSet<String> = pipelines.iter().flat_map(|it| used_names(it)).collect();
+        // What a pipeline's own name says in its body is a field.
+        let others = |it: &&&ast::Declaration| {
+            let own = name_of(it);
+            used_names(it).into_iter().filter(move |name| *name != own).collect::<Vec<_>>()
+        };
+        let used: BTreeSet<String> = pipelines.iter().flat_map(|it| others(&it)).collect();
         let ends: Vec<&&ast::Declaration> =
             pipelines.iter().filter(|it| !used.contains(&name_of(it))).collect();
         match ends.as_slice() {

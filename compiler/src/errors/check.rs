@@ -275,8 +275,10 @@ pub(crate) fn input_type(
     wanted: &str,
     at: Span,
 ) -> Diagnostic {
-    let message =
-        format!("`{function}` expects {wanted} for `{}`, found `{found}`", formal.name.text);
+    let message = format!(
+        "argument `{}` of `{function}` must be {wanted}, found `{found}`",
+        formal.name.text
+    );
     let diagnostic = Diagnostic::error(codes::INPUT_TYPE.code(), at, message);
     let axes = |it: &Type| it.shape().map(<[_]>::len);
     let is_picture = matches!(
@@ -443,13 +445,19 @@ pub(crate) fn param_unset(name: &Name) -> Diagnostic {
         .help(format!("set it with `--set {}=…`, or give it a default", name.text))
 }
 
+pub(crate) fn empty_path(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is a path, but is set to an empty text", name.text);
+    Diagnostic::error(codes::PARAM_VALUE.code(), name.span, message)
+        .help(format!("for the current folder, use `--set {}=.`", name.text))
+}
+
 pub(crate) fn no_such_param(name: &str, params: &[&str], at: Span) -> Diagnostic {
     let message = format!("unknown parameter `{name}`");
     let diagnostic = Diagnostic::error(codes::PARAM_VALUE.code(), at, message);
     match (nearest(name, params), params) {
         (Some(meant), _) => diagnostic.help(format!("did you mean `--set {meant}=…`?")),
         (None, []) => diagnostic.help("the program declares no parameters"),
-        (None, _) => diagnostic.help(format!("the parameters are {}", quoted(params))),
+        (None, _) => diagnostic.help(all_of("parameter", params)),
     }
 }
 
@@ -475,7 +483,7 @@ pub(crate) fn no_pipeline(at: Span) -> Diagnostic {
 
 pub(crate) fn which_pipeline(names: &[String], at: Span) -> Diagnostic {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let message = format!("the program has several pipelines: {}", quoted(&names));
+    let message = format!("several pipelines could be meant: {}", quoted(&names));
     Diagnostic::error(codes::WHICH_PIPELINE.code(), at, message)
         .help("give the name of the pipeline after the file")
 }
@@ -487,11 +495,19 @@ pub(crate) fn no_such_pipeline(name: &str, names: &[String], at: Span) -> Diagno
     match nearest(name, &names) {
         Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
         None if names.is_empty() => diagnostic,
-        None => diagnostic.help(format!("the pipelines are {}", quoted(&names))),
+        None => diagnostic.help(all_of("pipeline", &names)),
     }
 }
 
 // ---- words of messages
+
+/// All that there are of what is called `kind`.
+fn all_of(kind: &str, names: &[&str]) -> String {
+    match names {
+        [one] => format!("the only {kind} is `{one}`"),
+        _ => format!("the {kind}s are {}", quoted(names)),
+    }
+}
 
 fn quoted(names: &[&str]) -> String {
     let all: Vec<String> = names.iter().map(|it| format!("`{it}`")).collect();

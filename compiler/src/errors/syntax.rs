@@ -160,6 +160,13 @@ pub(crate) fn step_elsewhere(name: &str, help: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::UNEXPECTED.code(), at, message).help(help)
 }
 
+pub(crate) fn sign_behind_chain(sign: &str, chain: &str, at: Span) -> Diagnostic {
+    let message = format!("`{sign}` cannot follow a call after `|>`");
+    let chain = if chain.len() < 60 && !chain.contains('\n') { chain } else { "x |> f()" };
+    Diagnostic::error(codes::UNEXPECTED.code(), at, message)
+        .help(format!("put the chain in parentheses: `({chain}) {sign} …`"))
+}
+
 pub(crate) fn number_range(number: &str, at: Span) -> Diagnostic {
     let code = codes::NUMBER_RANGE.code();
     if number.contains(['.', 'e', 'E']) {

@@ -47,7 +47,7 @@ impl Cure {
 }
 
 /// All cures. What is surer stands first: a cure that only tells is always believed.
-static CURES: [fn(&Slip<'_>) -> Option<Cure>; 33] = [
+static CURES: [fn(&Slip<'_>) -> Option<Cure>; 34] = [
     python::def,
     python::import,
     no_declaration,
@@ -79,6 +79,7 @@ static CURES: [fn(&Slip<'_>) -> Option<Cure>; 33] = [
     unit_apart,
     percent,
     step_elsewhere,
+    sign_behind_chain,
     missing_else,
     missing_comma,
 ];
@@ -175,6 +176,18 @@ fn step_elsewhere(slip: &Slip<'_>) -> Option<Cure> {
     let name = slip.at.checked_sub(1).filter(|it| slip.kind(*it) == Some(TokenKind::Word))?;
     let row = migration::of_name(slip.word(name)).filter(|_| slip.back(2) == "|>")?;
     Cure::told(errors::step_elsewhere(slip.word(name), row.help, slip.span(name)))
+}
+
+/// `x |> f() * 2`: what stands behind `|>` is a call, and no operand.
+fn sign_behind_chain(slip: &Slip<'_>) -> Option<Cure> {
+    let is_sign = matches!(
+        slip.here(),
+        "*" | "/" | "//" | "%" | "+" | "-" | "<" | ">" | "<=" | ">=" | "==" | "!="
+    );
+    let start = slip.back_to(slip.at, &[",", ":", "=", "else", "then"]);
+    slip.last_in(start..slip.at, "|>").filter(|_| is_sign)?;
+    let chain = slip.says(start..slip.at);
+    Cure::told(errors::sign_behind_chain(slip.here(), chain, slip.span(slip.at)))
 }
 
 fn missing_colon(slip: &Slip<'_>) -> Option<Cure> {

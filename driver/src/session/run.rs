@@ -13,7 +13,7 @@ mod uneven;
 
 pub use stream::{Arrival, Stream};
 pub use summary::{
-    ClassesSummary, DiskSummary, KeptSummary, LeftOver, Loss, StageSummary, Summary,
+    ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, StageSummary, Summary,
 };
 pub use uneven::UnevenRanks;
 
@@ -28,7 +28,7 @@ use crate::session::{
 };
 pub use keeping::cache_point;
 use keeping::{Keeping, Kept};
-use plan::{DType, Field, Program, RaggedField, things};
+use plan::{Code, DType, Field, Index, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{
     Chunk, Failure, Position, Stopper,
@@ -306,7 +306,26 @@ impl Consumer<'_> {
         if is_whole && progress.outputs == 0 && self.options.rank.world == 1 {
             summary.nothing_came = Some(self.why_nothing_came(&summary));
         }
+        if is_whole && self.options.rank.world == 1 {
+            summary.dropped = self.dropped(&summary);
+        }
         Outcome { summary, failure }
+    }
+
+    /// What was left at the ends of epochs, where `batch` drops what does not fill one.
+    fn dropped(&self, summary: &Summary) -> Option<Dropped> {
+        if !self.program.batched || self.program.deal.keeps_tail {
+            return None;
+        }
+        let stages = &self.program.stages;
+        let mut stage = stages.ids().last()?;
+        while matches!(stages[stage].code, Code::Transform(_)) {
+            stage = *stages[stage].inputs.first()?;
+        }
+        let input = *stages[stage].inputs.first()?;
+        let of = summary.stages.get(input.row())?.records;
+        let records = of.saturating_sub(summary.records);
+        (records > 0).then_some(Dropped { records, of })
     }
 
     /// Why a run that was not cut short has given nothing.

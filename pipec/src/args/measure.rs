@@ -2,7 +2,7 @@
 
 use super::{
     Changes, Form, ProgramArgs, VirtualArgs,
-    values::{changes, size, time, whole},
+    values::{changes, size, step_time, time, whole},
 };
 use clap::{Args, ValueEnum};
 use std::{path::PathBuf, time::Duration};
@@ -21,7 +21,8 @@ Examples:
   pipec explain PC0123                           explain an error code
   pipec explain input-type                       the same, by its name
 
-Costs marked `~` are defaults; the others are measured.")]
+Times and rates marked `~` are estimates from default costs, sizes marked `~` are guesses. Times without it are \
+measured, and sizes without it follow from the types. `>` marks the bottleneck.")]
 pub(crate) struct ExplainArgs {
     /// Program, or an error code.
     #[arg(value_name = "FILE|CODE", required_unless_present = "compare")]
@@ -45,7 +46,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "CHANGES", value_parser = changes)]
     pub(crate) what_if: Option<Changes>,
     /// Time that a training step takes, such as 120ms.
-    #[arg(long, alias = "consumer", value_name = "TIME", value_parser = time)]
+    #[arg(long, alias = "consumer", value_name = "TIME", value_parser = step_time)]
     pub(crate) step_time: Option<Duration>,
     /// Number of epochs; it decides what is worth caching.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
@@ -138,7 +139,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,
     /// Time that a training step takes, such as 120ms.
-    #[arg(long, alias = "consumer", value_name = "TIME", value_parser = time)]
+    #[arg(long, alias = "consumer", value_name = "TIME", value_parser = step_time)]
     pub(crate) step_time: Option<Duration>,
     /// Memory limit of the process, such as 2GiB [default: a quarter of the free memory].
     #[arg(long, value_name = "SIZE", value_parser = size)]

@@ -59,6 +59,13 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
 }
 
+/// The time of a training step, with its unit: a plain number might be meant in milliseconds.
+pub(super) fn step_time(text: &str) -> Result<Duration, String> {
+    const WANTED: &str = "expected a time with a unit, such as 120ms or 1.5s";
+    let seconds = what_if::seconds(text).ok_or(WANTED)?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
+}
+
 /// A time that says its unit: where days are usual, a plain number in seconds would be a trap.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     const WANTED: &str = "expected a number with a unit, such as 90min, 12h or 30d";

@@ -64,7 +64,7 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
         outcome.failure = sync_stdout().err();
     }
 
-    report::summary(talk, &outcome, (args.checkpoint.as_deref(), tuned));
+    report::summary(talk, &outcome, (args.checkpoint.as_deref(), tuned, &args.out));
     if args.json {
         print_json(&outcome.summary)?;
     }

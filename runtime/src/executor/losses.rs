@@ -178,7 +178,7 @@ impl Losses {
     pub(super) fn exceeded(&self, expected: u64) -> Option<String> {
         let records = self.entered.max(expected);
         let over = |it: &&Share| it.lost > it.allowed(records);
-        self.shares.iter().find(over).map(|it| it.message(records))
+        self.shares.iter().find(over).map(|it| it.message(records, expected == 0))
     }
 
     /// The same of all lanes, which have come to the end of an epoch.
@@ -222,7 +222,9 @@ impl Losses {
 fn too_many(lost: u64, most: Option<u64>) -> Option<String> {
     let most = most.filter(|it| lost > *it)?;
     let lost = things(lost, "record", "records");
-    Some(format!("{lost} failed, but at most {most} may: fix the data, or allow more"))
+    Some(format!(
+        "{lost} failed, but `--max-errors {most}` allows fewer: fix the data, or raise it"
+    ))
 }
 
 impl Share {
@@ -241,20 +243,27 @@ impl Share {
         if self.replaced { (-self.most).to_bits() } else { self.most.to_bits() }
     }
 
-    /// What to say where more failed than may; `pipec scan` is named because a run ends at the first one too many.
-    fn message(&self, records: u64) -> String {
+    /// What to say where more failed than may. Before the epoch's end (`all`) nobody knows how many fail, so no share
+    /// is named that would be enough: `pipec scan` is, which finds all of them.
+    fn message(&self, records: u64, all: bool) -> String {
         let Self { most, replaced, lost, first: (record, first) } = self;
         let word = if *replaced { "another" } else { "skip" };
         let share = *lost as f64 / records.max(1) as f64;
+        let records_shown = things(records, "record", "records");
+        let (lost, allowed) = (count(*lost), count(self.allowed(records)));
+        let (failed, remedy) = match all {
+            true => (
+                format!("{lost} of {records_shown} failed ({})", percent(share)),
+                format!("write `else {word}(most: {})`", enough(share)),
+            ),
+            false => (
+                format!("{lost} of {records_shown} failed so far"),
+                format!("set `most` above the share of all that fail: `else {word}(most: …)`"),
+            ),
+        };
         format!(
-            "{} of {} failed ({}), but `else {word}(most: {most})` allows {}; the first: \
-             {record}: {first}; fix the data (`pipec scan` lists every record that fails), or \
-             write `else {word}(most: {})`",
-            count(*lost),
-            things(records, "record", "records"),
-            percent(share),
-            count(self.allowed(records)),
-            enough(share),
+            "{failed}, but `else {word}(most: {most})` allows {allowed}; the first: {record}: {first}; \
+             fix the data (`pipec scan` lists every record that fails), or {remedy}"
         )
     }
 }
@@ -357,6 +366,6 @@ mod tests {
         let mut after = Losses::default();
         after.resume(&before.numbers());
         let said = after.exceeded(10).unwrap();
-        assert!(said.ends_with("write `else another(most: 0.2)`"), "{said}");
+        assert!(said.ends_with("`else another(most: …)`"), "{said}");
     }
 }

@@ -100,18 +100,23 @@ fn missing_folder(root: &Path) -> String {
 /// What to say where a name is missing in a folder.
 fn beside(folder: &Path, name: &str) -> String {
     let folder_read = or_current(folder);
-    let mut names: Vec<String> = storage::of(folder_read)
+    // What is missing is a folder: those that there are come first.
+    let mut found: Vec<(bool, String)> = storage::of(folder_read)
         .list(folder_read)
         .into_iter()
         .flat_map(|entries| entries.flatten().take(SURVEY_MAX))
-        .map(|it| it.name().to_string_lossy().into_owned())
-        .filter(|it| !it.starts_with('.'))
+        .map(|it| {
+            let is_file = it.kind().is_ok_and(|it| it != Kind::Folder);
+            (is_file, it.name().to_string_lossy().into_owned())
+        })
+        .filter(|(_, it)| !it.starts_with('.'))
         .collect();
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| natural_order(&a.1, &b.1)));
+    let names: Vec<String> = found.into_iter().map(|it| it.1).collect();
     if let Some(near) = plan::nearest(name, &names.iter().map(String::as_str).collect::<Vec<_>>()) {
         return format!("did you mean `{}`?", folder.join(near).display());
     }
 
-    names.sort_unstable_by(|a, b| natural_order(a, b));
     let place = shown_folder(folder);
     match names.len() {
         0 => format!("{place} is empty"),

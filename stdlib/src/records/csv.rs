@@ -107,10 +107,12 @@ impl Table {
         }
 
         let (found, wanted) = (fields.len(), self.columns.len());
-        let (found, wanted) =
-            (things(found as u64, "field", "fields"), things(wanted as u64, "column", "columns"));
+        let help = match found < wanted {
+            true => "complete the row, set `delimiter`, or skip such rows (`else skip`)",
+            false => "quote fields that contain the delimiter, or set `delimiter`",
+        };
+        let wanted = things(wanted as u64, "field", "fields");
         let message = format!("expected {wanted}, found {found}");
-        let help = "quote fields that contain the delimiter, or set `delimiter`";
         Err(RecordFault::new(message, help))
     }
 }

@@ -206,7 +206,7 @@ fn mistakes_in_csv() {
 
     check(&[""], 1, "the file contains no records");
     check(&["a,b\n1,2\n1,\"2\n3,4\n"], 3, "unclosed quote in the record that begins here");
-    check(&["a,b\n\n1,2,3\n"], 3, "expected 2 columns, found 3 fields");
+    check(&["a,b\n\n1,2,3\n"], 3, "expected 2 fields, found 3");
     check(&["a,b\n1,\"2\"x\n"], 2, "unexpected text after a closing quote");
     check(&["a,b,a\n"], 1, "two columns are named `a`");
     check(&["a,b\n1,2\n", "\na,c\n"], 2, "expected the column `b` as in the first file, found `c`");

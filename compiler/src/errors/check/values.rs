@@ -18,7 +18,7 @@ pub(crate) fn one_or_the_other(a: &Type, b: &Type, a_at: Span, b_at: Span) -> Di
     Diagnostic::error(codes::BRANCHES.code(), b_at, message)
         .label(format!("`{b}`"))
         .also(a_at, format!("`{a}`"))
-        .help("both must have the same dtype and axes")
+        .help("both must have the same dtype and number of axes: convert one, such as `u8(x)`")
 }
 
 pub(crate) fn branches_differ(a_at: Span, b_at: Span) -> Diagnostic {
@@ -72,7 +72,10 @@ pub(crate) fn small_arithmetic(dtype: DType, sign: &str, at: Span) -> Diagnostic
     let message = format!("`{sign}` is not defined for `{dtype}`");
     let help = match dtype {
         DType::Bool => "select numbers with it: `if x then 1 else 0`",
-        DType::Str | DType::Bytes => "text can only be compared and concatenated",
+        DType::Str => {
+            "text is compared with text and concatenated with text: convert a number by `text_of(x)`"
+        }
+        DType::Bytes => "`bytes` can only be compared, and concatenated with `bytes`",
         _ => "convert first: `f32(x)` or `i32(x)`",
     };
     Diagnostic::error(codes::SMALL_ARITHMETIC.code(), at, message).help(help)

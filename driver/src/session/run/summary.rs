@@ -59,12 +59,24 @@ pub struct Summary {
     /// The classes of the labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassesSummary>,
+    /// Records that were left at the ends of epochs, too few for a batch each time, and of how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
     /// Why it has come to its end and given nothing, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nothing_came: Option<String>,
     /// What else is to be told of what is kept, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Records that fill no batch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Dropped {
+    /// How many were left.
+    pub records: u64,
+    /// How many came.
+    pub of: u64,
 }
 
 /// Batches at the end of an epoch that are too few for one each.
@@ -189,6 +201,7 @@ impl Summary {
             lost: losses(&stats.lost, &stats.lost_records),
             kept: Vec::new(),
             left_over: None,
+            dropped: None,
             nothing_came: None,
             classes: Vec::new(),
             notes: Vec::new(),

@@ -7,8 +7,8 @@ use crate::{
     talk::{Style, Talk},
 };
 use driver::{
-    ClassesSummary, KeptSummary, LeftOver, Loss, Outcome, Progress, SampleProgress, StageSummary,
-    Summary,
+    ClassesSummary, Dropped, KeptSummary, LeftOver, Loss, Outcome, Progress, SampleProgress,
+    StageSummary, Summary,
 };
 use runtime::Failure;
 use std::path::Path;
@@ -55,11 +55,11 @@ pub(super) fn sample_begins(it: &SampleProgress) -> String {
 
 /// What came of a run.
 ///
-/// `state` is the file that it went on from, `tuned` what a lock has said.
+/// `state` is the file that it went on from, `tuned` what a lock has said, `out` where the output is.
 pub(super) fn summary(
     talk: &Talk,
     outcome: &Outcome,
-    (state, tuned): (Option<&Path>, Option<String>),
+    (state, tuned, out): (Option<&Path>, Option<String>, &Path),
 ) {
     let summary = &outcome.summary;
     if let (0, None, Some(before), Some(state)) =
@@ -86,7 +86,10 @@ pub(super) fn summary(
     let name = talk.styled(Style::Strong, &format!("{}:", summary.pipeline));
     let stopped = if outcome.failure.is_some() { ", then stopped" } else { "" };
     talk.say(&format!("{name} {} in {}{stopped}", amount(summary), time(summary.seconds)));
-    for (what, text) in rows(summary).into_iter().chain(tuned.map(|it| ("tuned", it))) {
+    let is_folder = !["null", "-"].map(Path::new).contains(&out);
+    let written = is_folder.then(|| ("output", format!("in `{}`", out.display())));
+    let tuned = tuned.map(|it| ("tuned", it));
+    for (what, text) in rows(summary).into_iter().chain(tuned).chain(written) {
         talk.say(&format!("  {} {text}", talk.styled(Style::Dim, &format!("{what:<12}"))));
     }
     if let Some(why) = &summary.nothing_came {
@@ -137,7 +140,8 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         let what = if it.batches.is_some() { "first batch" } else { "first record" };
         rows.push((what, format!("after {}", time(first))));
     }
-    rows.push(("consumer", format!("waited {} of the time", percent(it.stall_share))));
+    let next = if it.batches.is_some() { "batch" } else { "record" };
+    rows.push(("waiting", format!("{} of the time, for the next {next}", percent(it.stall_share))));
     if let Some(stage) = it.busiest() {
         rows.push(("busiest", busiest(stage)));
     }
@@ -150,12 +154,22 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("cached", kept(it))));
+    rows.extend(it.dropped.as_ref().map(|it| ("dropped", dropped(*it))));
     rows.extend(it.left_over.as_ref().map(|of| ("ranks", left_over(of, things_of(it)))));
     rows.extend(it.classes.iter().map(|it| ("classes", classes(it))));
     if let Some(peak) = it.memory_peak {
         rows.push(("memory", format!("{} peak", bytes(peak as f64))));
     }
     rows
+}
+
+/// What was left at the ends of epochs.
+fn dropped(Dropped { records, of }: Dropped) -> String {
+    let of = things(of, "record", "records");
+    format!(
+        "{} of {of}, fewer than a batch at the end of an epoch: `tail: keep` returns them",
+        count(records)
+    )
 }
 
 /// That ranks have equally many, and what goes to none for that.

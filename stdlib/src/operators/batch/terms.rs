@@ -277,20 +277,19 @@ impl Lane {
         let is_picture = matches!(self.shape(), [_, _, Extent::Known(1..=4)]);
         let remedy = match is_picture {
             true => format!(
-                "make all the same size before (`resize`, `random_resized_crop`, `center_crop`), \
+                "resize or crop them before `batch` (`resize`, `random_resized_crop`, `center_crop`), \
                  or pad small ones with `pad: {{ {name}: {zero} }}`"
             ),
             false if self.may_be_ragged() => format!(
                 "pad short ones with `pad: {{ {name}: {zero} }}`, keep the lengths with `ragged: \
-                 [{name}]`, or make all extents the same before"
+                 [{name}]`, or give all the same shape before `batch`"
             ),
             false => format!(
-                "pad short ones with `pad: {{ {name}: {zero} }}`, or make all extents the same \
-                 before"
+                "pad short ones with `pad: {{ {name}: {zero} }}`, or give all the same shape before `batch`"
             ),
         };
         Err(format!(
-            "`{name}` is `{ty}`, but the rows of a batch must have the same extents: {remedy}"
+            "`{name}` is `{ty}`, but all records of a batch must have the same shape: {remedy}"
         ))
     }
 
