@@ -154,7 +154,7 @@ const SLACK: f64 = 1.5;
 /// An emulated machine.
 #[derive(Args)]
 pub(crate) struct VirtualArgs {
-    /// Emulate a machine with N cores, in slow motion; `busy` sleeps instead of computing.
+    /// Emulate a machine with N cores, in slow motion.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1_u16, 1024, 96))]
     pub(crate) virtual_cores: Option<u16>,
     /// Emulate a disk: limit reads to this speed, such as 50MB/s.
@@ -190,7 +190,7 @@ pub(crate) struct RunArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
-    /// Stop after N batches (records, if the pipeline does not end with `batch`).
+    /// Stop after N batches in all (records, if the pipeline does not end with `batch`).
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(1, u64::MAX, 100))]
     pub(crate) limit: Option<u64>,
     /// Number of epochs.
@@ -249,7 +249,7 @@ pub(crate) struct RunArgs {
     /// Compare the contents of all inputs with those that were cached, not only sizes and times.
     #[arg(long, requires = "cache")]
     pub(crate) verify_inputs: bool,
-    /// Stop the run after more than N failed records, whatever each step allows.
+    /// Stop the run after more than N failed records, even if `most:` of a step allows more.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 10))]
     pub(crate) max_errors: Option<u64>,
     /// Write a line of JSON to FILE for every record that was skipped or replaced.

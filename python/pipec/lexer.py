@@ -205,6 +205,7 @@ OPERATORS = (
 )
 SOURCES = (
     "tfrecord",
+    "records",
     "files",
     "jsonl",
     "lines",

@@ -1,4 +1,5 @@
-//! Cuts files into records: lines, CSV records whose quotes may hold line ends, TFRecords, files of tar archives.
+//! Cuts files into records: lines, CSV records whose quotes may hold line ends, TFRecords, files of tar archives,
+//! records of one size.
 //!
 //! [`RecordReader`] goes through the files in order, in blocks; [`RecordIndex`] says where each record
 //! lies, for reading in any order; [`csv`] splits a record into fields and finds a table's columns.
@@ -19,7 +20,8 @@ use std::path::Path;
 
 use runtime::storage;
 
-pub use framing::{Framing, RECORD_MAX};
+pub(crate) use compressed::open_by_number;
+pub use framing::{BinaryFormat, End, Framing, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
 pub use index_store::keep_indices_in;
 pub use reader::{Block, FirstLens, OwnBlock, Position, RecordReader, Span};

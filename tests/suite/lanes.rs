@@ -13,7 +13,7 @@ use runtime::{Options, Rank};
 const BATCHES: usize = 48;
 
 /// Each source, and each kind of step that a lane may have: with files of which some are damaged.
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "range(40, lanes: 4) |> repeat |> map { i } |> batch(3)",
     "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(4) |> map { j: i * 2 }",
     "range(31, lanes: 4) |> skip(3) |> take(21) |> repeat |> flat_map [{ i, k: 0 }, { i, k: 1 }] |> batch(5)",
@@ -25,6 +25,7 @@ const PROGRAMS: [&str; 12] = [
     "csv(\"{data}/tables/b.csv\", lanes: 4) |> shuffle |> repeat |> where age > 5 |> map { age, height } |> batch(2)",
     "jsonl(\"{data}/rows/*.jsonl\", lanes: 4) |> repeat |> map { n: row[\"n\"] as f32 } else skip(most: 0.9) |> batch(2)",
     "tfrecord(\"{data}/shards/*.tfrecord\", lanes: 4) |> repeat |> map { n: row[\"n\"] as i64 } else skip(most: 0.9) |> batch(2)",
+    "records(\"{data}/shards/*.bin\", size: 9, lanes: 4) |> repeat |> map { n: len(bytes) } else skip(most: 0.9) |> batch(2)",
     "tar(\"{data}/shards/*.tar\", lanes: 4) |> shuffle |> repeat |> map { n: len(files[\"text\"] as str) } else skip(most: 0.9) |> batch(2)",
 ];
 

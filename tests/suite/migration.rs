@@ -125,7 +125,7 @@ fn program(snippet: &str) -> String {
             format!("{AROUND}pipeline p = of |> map {{ {fields} }} {it}\n")
         }
         it if it.starts_with("|>") => format!("{AROUND}pipeline p = of {it}\n"),
-        it if ["files(", "tar(", "tfrecord(", "mix(", "concat(", "range("]
+        it if ["files(", "tar(", "tfrecord(", "records(", "mix(", "concat(", "range("]
             .iter()
             .any(|head| it.starts_with(head))
             && !it.contains("ids") =>

@@ -106,7 +106,9 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
             format!("each rank computes everything up to {step}, then only its own batches")
         }
     };
+    let is_endless = program.deal.own.as_ref().is_some_and(|it| it.take.is_none());
     let end = match program.deal.keeps_tail {
+        _ if is_endless => return Some(who),
         false => "if fewer batches than ranks are left at the end of an epoch, they are dropped",
         true if program.deal.valid.is_some() => {
             "all ranks return the same number: the last batch of some may be empty"

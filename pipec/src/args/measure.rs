@@ -39,7 +39,7 @@ pub(crate) struct ExplainArgs {
     /// Measure now, for up to ten seconds, and compare with the prediction.
     #[arg(long, conflicts_with = "profile")]
     pub(crate) analyze: bool,
-    /// Host file written by `pipec calibrate` [default: the user's].
+    /// Host file written by `pipec calibrate` [default: the one in the user's configuration folder].
     #[arg(long, value_name = "FILE")]
     pub(crate) host: Option<PathBuf>,
     /// Predict for another machine, such as `cores=96,disk=500MB/s,memory=300GiB`.
@@ -60,7 +60,7 @@ pub(crate) struct ExplainArgs {
     /// Maximum size of the `--cache` folder.
     #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
     pub(crate) cache_limit: u64,
-    /// Show every detail: where each step is written, its capacity, what is not cached and why.
+    /// Show every detail: the source position and the maximum rate of each step, what is not cached and why.
     #[arg(short, long, conflicts_with_all = ["emit", "dot", "html", "json", "rewrites"])]
     pub(crate) verbose: bool,
     /// Print an intermediate form of the program.

@@ -99,17 +99,6 @@ impl Input {
         }
     }
 
-    /// Opens a file whose records are read by number, and gives its bytes.
-    ///
-    /// # Errors
-    /// It cannot be read, or it is compressed.
-    pub(super) fn by_number(path: &Path) -> Result<(Box<dyn Object>, u64), FileError> {
-        match Input::open(path).map_err(|why| FileError::unreadable(path, &why))? {
-            (Input::Plain(file), len) => Ok((file, len.unwrap_or_default())),
-            (Input::Compressed(codec, _), _) => Err(FileError::in_order_only(path, codec.name())),
-        }
-    }
-
     /// Goes to a byte of what it holds; it was just opened.
     pub(super) fn go_to(&mut self, offset: u64) -> io::Result<()> {
         match self {
@@ -124,6 +113,17 @@ impl Input {
     /// How it is compressed, if it is.
     pub(super) fn codec(&self) -> Option<Codec> {
         if let Input::Compressed(codec, _) = self { Some(*codec) } else { None }
+    }
+}
+
+/// Opens a file whose records are read by number, and gives its bytes.
+///
+/// # Errors
+/// It cannot be read, or it is compressed.
+pub(crate) fn open_by_number(path: &Path) -> Result<(Box<dyn Object>, u64), FileError> {
+    match Input::open(path).map_err(|why| FileError::unreadable(path, &why))? {
+        (Input::Plain(file), len) => Ok((file, len.unwrap_or_default())),
+        (Input::Compressed(codec, _), _) => Err(FileError::in_order_only(path, codec.name())),
     }
 }
 

@@ -262,10 +262,10 @@ pub fn parse_bool(field: &[u8]) -> Option<bool> {
 /// Compares a file's header with the table's.
 pub(super) fn check_header(
     record: &[u8],
-    framing: Framing,
+    framing: &Framing,
     wanted: &[String],
 ) -> Result<(), RecordFault> {
-    let Framing::Csv { delimiter } = framing else { return Ok(()) };
+    let Framing::Csv { delimiter } = *framing else { return Ok(()) };
     let mut splitter = Splitter::default();
     let found = names(splitter.split(record, delimiter)?)?;
     if found == wanted {

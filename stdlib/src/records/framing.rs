@@ -1,14 +1,44 @@
 //! Where a record ends.
 
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::{RecordFault, tar, tfrecord};
+use super::{FileError, RecordFault};
 
 /// Bytes that a record may have, with its line end.
 pub const RECORD_MAX: usize = 64 * 1024 * 1024;
 
+/// A format whose files are no text: how its records lie in a file, and what they hold.
+///
+/// It and its source are one file of `sources`, such as `fixed.rs`, or the source one and this another.
+pub trait BinaryFormat: fmt::Debug + Send + Sync {
+    /// Where the record ends that begins these bytes. It depends on the bytes of that record alone.
+    fn end(&self, bytes: &[u8]) -> End;
+
+    /// Hands the place of each record of a file to `visit`, in order, and gives the file's length in bytes. It finds
+    /// the records that [`BinaryFormat::end`] finds, and reads as little as it can for that.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError>;
+
+    /// What a record holds, without what frames it; its key comes first, empty where it has none.
+    ///
+    /// # Errors
+    /// It is damaged or cut off.
+    fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault>;
+
+    /// Whether what is left at the end of a file, which has no end of its own, is a record: one that is cut off.
+    fn is_record(&self, _rest: &[u8]) -> bool {
+        true
+    }
+}
+
 /// What a file's records are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Framing {
     /// Lines, which end in `\n` or `\r\n`; the last may do without.
     Lines,
@@ -18,23 +48,32 @@ pub enum Framing {
         /// What stands between two fields.
         delimiter: u8,
     },
-    /// TFRecords: [`tfrecord`].
-    TfRecord,
-    /// Files of an archive that have one key: [`tar`].
-    Tar,
+    /// Those of a format that is no text.
+    Binary(Arc<dyn BinaryFormat>),
 }
 
 /// Where the record ends that begins at a place, if it does so in what has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// Behind the line end, after so many lines.
-    At { end: usize, n_lines: u32 },
-    /// Later; `quoted` if inside quotes.
-    Later { quoted: bool },
+pub enum End {
+    /// At this byte, behind the line end where it has one.
+    At {
+        /// Bytes from the record's begin.
+        end: usize,
+        /// Lines of it; 1 where there are none.
+        n_lines: u32,
+    },
+    /// Later.
+    Later {
+        /// Whether inside quotes.
+        quoted: bool,
+    },
     /// Nobody knows where.
     Lost,
     /// What ends here is no record.
-    Passed { end: usize },
+    Passed {
+        /// Bytes up to there.
+        end: usize,
+    },
 }
 
 impl Framing {
@@ -42,41 +81,26 @@ impl Framing {
     #[must_use]
     pub fn content<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
         match self.end(raw) {
-            End::At { end, .. } => self.trimmed(&raw[..end]),
+            End::At { end, .. } if self.is_text() => trim(&raw[..end]),
+            End::At { end, .. } => &raw[..end],
             End::Later { .. } | End::Lost => raw,
             End::Passed { .. } => &[],
         }
     }
 
-    /// A record without what ends it, as far as that is none of it.
-    pub(super) fn trimmed<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
-        if self.is_text() { trim(raw) } else { raw }
-    }
-
-    /// What is left at the end of a file, as far as it is a record.
-    pub(super) fn rest<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
-        if *self == Framing::Tar && !tar::is_record(raw) { &[] } else { self.trimmed(raw) }
-    }
-
     /// Whether the files are text in UTF-8.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Framing::Lines | Framing::Csv { .. })
+        !matches!(self, Framing::Binary(_))
     }
 
-    /// Whether a record without any bytes counts.
-    pub(super) fn counts_blank(self) -> bool {
-        !matches!(self, Framing::Csv { .. } | Framing::Tar)
-    }
-
-    pub(super) fn end(self, bytes: &[u8]) -> End {
+    pub(super) fn end(&self, bytes: &[u8]) -> End {
         let (start, n_lines) = match self {
             Framing::Lines => (0, 0),
-            Framing::Csv { delimiter } => match skip_quotes(bytes, delimiter) {
+            Framing::Csv { delimiter } => match skip_quotes(bytes, *delimiter) {
                 Ok(skipped) => skipped,
                 Err(end) => return end,
             },
-            Framing::TfRecord => return tfrecord::end(bytes),
-            Framing::Tar => return tar::end(bytes),
+            Framing::Binary(format) => return format.end(bytes),
         };
         match memchr(b'\n', &bytes[start..]) {
             Some(at) => End::At { end: start + at + 1, n_lines: n_lines + 1 },
@@ -85,7 +109,7 @@ impl Framing {
     }
 
     /// The mistake of a record that has no end within [`RECORD_MAX`], or within the file.
-    pub(super) fn endless(self, quoted: bool) -> RecordFault {
+    pub(super) fn endless(&self, quoted: bool) -> RecordFault {
         if !self.is_text() {
             let message = format!("the record is longer than {} MiB", RECORD_MAX >> 20);
             return RecordFault::new(message, "write smaller records");

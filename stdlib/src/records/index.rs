@@ -14,9 +14,9 @@ use std::thread;
 use memchr::memchr_iter;
 use runtime::{Counted, storage};
 
-use super::framing::{Framing, RECORD_MAX};
+use super::framing::{BinaryFormat, Framing, RECORD_MAX};
 use super::index_store::{FileIndex, Slot};
-use super::{FileError, Place, RecordFault, RecordReader, csv, tar, tfrecord};
+use super::{FileError, Place, RecordFault, RecordReader, csv};
 
 /// Records that an index may hold: 8 GiB.
 const RECORDS_MAX: usize = 1 << 30;
@@ -70,21 +70,20 @@ impl RecordIndex {
         RecordIndex::of(&files, (table.framing(), &header), &scan)
     }
 
-    /// Finds the records of files that are no text; reads their headers alone.
+    /// Finds the records of files that are no text; reads as little of them as the format needs.
     ///
     /// # Errors
     /// A file cannot be read, or there are more than 2³⁰ records.
-    pub fn of_binary(files: &[PathBuf], framing: Framing) -> Result<RecordIndex, FileError> {
+    pub fn of_binary(
+        files: &[PathBuf],
+        format: &Arc<dyn BinaryFormat>,
+    ) -> Result<RecordIndex, FileError> {
         let scan = |file: u32| {
-            let (path, mut starts) = (&files[file as usize], Counted::new());
-            let visit = |at| starts.push(at);
-            let end = match framing {
-                Framing::Tar => tar::starts(path, visit)?,
-                _ => tfrecord::starts(path, visit)?,
-            };
+            let mut starts = Counted::new();
+            let end = format.starts(&files[file as usize], &mut |at| starts.push(at))?;
             Ok(FileIndex { starts, end })
         };
-        RecordIndex::of(files, (framing, ""), &scan)
+        RecordIndex::of(files, (Framing::Binary(format.clone()), ""), &scan)
     }
 
     /// Puts the indices of all files together; `scan` makes one, and is called by several threads.
@@ -93,9 +92,10 @@ impl RecordIndex {
         (framing, way): (Framing, &str),
         scan: &(dyn Fn(u32) -> Result<FileIndex, FileError> + Sync),
     ) -> Result<RecordIndex, FileError> {
-        let mut index = RecordIndex { framing, starts: Counted::new(), bases: vec![0] };
+        let mut index =
+            RecordIndex { framing: framing.clone(), starts: Counted::new(), bases: vec![0] };
         let find = |file: usize| {
-            let slot = Slot::of(&files[file], (framing, way));
+            let slot = Slot::of(&files[file], (&framing, way));
             if let Some(kept) = slot.as_ref().and_then(Slot::read) {
                 return Ok(kept);
             }

@@ -61,7 +61,7 @@ pub(super) struct Slot {
 
 impl Slot {
     /// That of the data file at `path`, cut as `way` says; none where it is not kept.
-    pub(super) fn of(path: &Path, (framing, way): (Framing, &str)) -> Option<Slot> {
+    pub(super) fn of(path: &Path, (framing, way): (&Framing, &str)) -> Option<Slot> {
         let folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let stat = storage::of(path).stat(path).ok().filter(|it| it.kind == Kind::File)?;
         if stat.bytes < LARGE {

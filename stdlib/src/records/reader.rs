@@ -13,7 +13,7 @@ use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{
-    BYTE_ORDER_MARK, End, Framing, RECORD_MAX, byte_order_mark, closing_quote, trim,
+    BYTE_ORDER_MARK, BinaryFormat, End, Framing, RECORD_MAX, byte_order_mark, closing_quote, trim,
 };
 use super::{FileError, Place, RecordFault, csv};
 
@@ -190,8 +190,11 @@ impl RecordReader {
 
     /// Reads records that are no text, whole: with what frames them.
     #[must_use]
-    pub fn binary(files: impl Into<Arc<[PathBuf]>>, framing: Framing) -> RecordReader {
-        RecordReader::new(files.into(), framing, None)
+    pub fn binary(
+        files: impl Into<Arc<[PathBuf]>>,
+        format: &Arc<dyn BinaryFormat>,
+    ) -> RecordReader {
+        RecordReader::new(files.into(), Framing::Binary(format.clone()), None)
     }
 
     /// Reads what an index is made of: a file that is compressed is refused.
@@ -384,7 +387,7 @@ impl RecordReader {
             self.spans.clear();
             let bytes = &self.buffer[self.at..self.buffer.len().min(self.at + window)];
             let is_last = self.at_end && self.at + bytes.len() == self.buffer.len();
-            let cut = cut(bytes, self.framing, is_last, &mut self.spans);
+            let cut = cut(bytes, &self.framing, is_last, &mut self.spans);
 
             self.is_lost = cut.lost;
             if cut.end > 0 || is_last && cut.open.is_none() {
@@ -429,7 +432,7 @@ impl RecordReader {
         let header = &self.buffer[start..][first.start as usize..first.end as usize];
         let line = u64::from(first.line);
         let expected = self.header.as_deref().unwrap_or_default();
-        if let Err(fault) = csv::check_header(header, self.framing, expected) {
+        if let Err(fault) = csv::check_header(header, &self.framing, expected) {
             self.resume(Position { file: position.file, offset: 0, line: 0 });
             return Err(self.fault(line, fault));
         }
@@ -459,11 +462,11 @@ struct Cut {
 }
 
 /// Cuts bytes into records; what is left at the end of a file is one, if no quote is open.
-fn cut(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
+fn cut(bytes: &[u8], framing: &Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
     match framing {
         Framing::Lines => cut_lines(bytes, is_last, spans),
-        Framing::Csv { delimiter } => cut_table(bytes, delimiter, is_last, spans),
-        Framing::TfRecord | Framing::Tar => cut_binary(bytes, framing, is_last, spans),
+        Framing::Csv { delimiter } => cut_table(bytes, *delimiter, is_last, spans),
+        Framing::Binary(format) => cut_binary(bytes, &**format, is_last, spans),
     }
 }
 
@@ -514,34 +517,36 @@ fn end_of_text(
     Cut { end: bytes.len(), n_lines: line + 1, open: None, lost: false }
 }
 
-fn cut_binary(bytes: &[u8], framing: Framing, is_last: bool, spans: &mut Counted<Span>) -> Cut {
+fn cut_binary(
+    bytes: &[u8],
+    format: &dyn BinaryFormat,
+    is_last: bool,
+    spans: &mut Counted<Span>,
+) -> Cut {
     let (mut at, mut line) = (0, 0);
     while at < bytes.len() {
-        let (content, end, n_lines) = match framing.end(&bytes[at..]) {
-            End::At { end, n_lines } => {
-                (framing.trimmed(&bytes[at..at + end]).len(), at + end, n_lines)
-            }
+        let rest = &bytes[at..];
+        let (end, lost) = match format.end(rest) {
+            End::At { end, .. } => (at + end, false),
             End::Passed { end } => {
                 at += end;
                 continue;
             }
-            End::Later { quoted: false } if is_last => {
-                (framing.rest(&bytes[at..]).len(), bytes.len(), 1)
+            End::Later { .. } if is_last && !format.is_record(rest) => {
+                return Cut { end: bytes.len(), n_lines: line, open: None, lost: false };
             }
+            End::Later { quoted: false } if is_last => (bytes.len(), false),
             End::Later { quoted } => {
                 return Cut { end: at, n_lines: line, open: Some(quoted), lost: false };
             }
-            End::Lost => {
-                // What was seen of it, so that it is told what is wrong.
-                let end = bytes.len();
-                spans.push(Span { start: at as u32, end: end as u32, line });
-                return Cut { end, n_lines: line + 1, open: None, lost: true };
-            }
+            // What was seen of it, so that it is told what is wrong.
+            End::Lost => (bytes.len(), true),
         };
-        if content > 0 || framing.counts_blank() {
-            spans.push(Span { start: at as u32, end: (at + content) as u32, line });
+        spans.push(Span { start: at as u32, end: end as u32, line });
+        (at, line) = (end, line + 1);
+        if lost {
+            return Cut { end, n_lines: line, open: None, lost };
         }
-        (at, line) = (end, line + n_lines);
     }
     Cut { end: at, n_lines: line, open: None, lost: false }
 }

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use runtime::storage::Object;
 
-use super::compressed::Input;
-use super::framing::{End, RECORD_MAX};
+use super::compressed::open_by_number;
+use super::framing::{BinaryFormat, End, RECORD_MAX};
 use super::{FileError, RecordFault};
 
 /// Bytes of a header; data are filled up to a multiple of them.
@@ -280,8 +280,30 @@ fn split(path: &str) -> Option<(&str, String)> {
 /// Memory is read without fail.
 const READ: &str = "bytes in memory can be read";
 
+/// Archives: a record is the files of one key.
+#[derive(Debug)]
+pub struct Tar;
+
+impl BinaryFormat for Tar {
+    fn end(&self, bytes: &[u8]) -> End {
+        end(bytes)
+    }
+
+    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        starts(path, visit)
+    }
+
+    fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault> {
+        Ok((key(raw)?, raw))
+    }
+
+    fn is_record(&self, rest: &[u8]) -> bool {
+        is_record(rest)
+    }
+}
+
 /// Where the record ends that begins these bytes.
-pub(super) fn end(bytes: &[u8]) -> End {
+fn end(bytes: &[u8]) -> End {
     match Walk::new(bytes, 0).record().expect(READ) {
         (Ends::At(end), true) => End::At { end: end as usize, n_lines: 1 },
         (Ends::At(end), false) => End::Passed { end: end as usize },
@@ -291,7 +313,7 @@ pub(super) fn end(bytes: &[u8]) -> End {
 }
 
 /// Whether the bytes that are left at the end of an archive are a record.
-pub(super) fn is_record(bytes: &[u8]) -> bool {
+fn is_record(bytes: &[u8]) -> bool {
     Walk::new(bytes, 0).record().expect(READ).1
 }
 
@@ -299,9 +321,9 @@ pub(super) fn is_record(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
+fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
     let unreadable = |why| FileError::unreadable(path, &why);
-    let (file, len) = Input::by_number(path)?;
+    let (file, len) = open_by_number(path)?;
     let mut walk = Walk::new((file, len), 0);
     loop {
         let start = walk.at;

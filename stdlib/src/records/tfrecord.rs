@@ -3,13 +3,34 @@
 
 use std::path::Path;
 
-use super::compressed::Input;
-use super::framing::{End, RECORD_MAX};
+use super::compressed::open_by_number;
+use super::framing::{BinaryFormat, End, RECORD_MAX};
 use super::{FileError, RecordFault};
 
 /// Bytes before the data, and behind them.
-pub(super) const HEADER: usize = 12;
+const HEADER: usize = 12;
 const FOOTER: usize = 4;
+
+/// Files of TFRecords.
+#[derive(Debug)]
+pub struct TfRecord {
+    /// Whether the checksums of the data are verified.
+    pub check: bool,
+}
+
+impl BinaryFormat for TfRecord {
+    fn end(&self, bytes: &[u8]) -> End {
+        end(bytes)
+    }
+
+    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        starts(path, visit)
+    }
+
+    fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault> {
+        Ok((String::new(), data(raw, self.check)?))
+    }
+}
 
 /// What TFRecord makes of a checksum, so that one of data that hold checksums is another.
 fn masked(bytes: &[u8]) -> u32 {
@@ -17,7 +38,7 @@ fn masked(bytes: &[u8]) -> u32 {
 }
 
 /// The length of the data, where the header is sound.
-pub(super) fn length(header: &[u8; HEADER]) -> Option<u64> {
+fn length(header: &[u8; HEADER]) -> Option<u64> {
     let (length, checksum) = header.split_at(8);
     let length: &[u8; 8] = length.first_chunk()?;
     let checksum = u32::from_le_bytes(*checksum.first_chunk()?);
@@ -25,7 +46,7 @@ pub(super) fn length(header: &[u8; HEADER]) -> Option<u64> {
 }
 
 /// Where the record ends that begins these bytes.
-pub(super) fn end(bytes: &[u8]) -> End {
+fn end(bytes: &[u8]) -> End {
     let Some(header) = bytes.first_chunk() else { return End::Later { quoted: false } };
     let Some(length) = length(header) else { return End::Lost };
     match whole(length) {
@@ -74,9 +95,9 @@ pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
+fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
     let unreadable = |why| FileError::unreadable(path, &why);
-    let (file, len) = Input::by_number(path)?;
+    let (file, len) = open_by_number(path)?;
     let (mut at, mut header) = (0, [0; HEADER]);
     while at < len {
         visit(at);

@@ -1,11 +1,11 @@
-//! Records of files that are no text, whole or as faults: what `tfrecord` and `tar` share.
+//! Records of files that are no text, whole or as faults: what `tfrecord`, `tar` and `records` share.
 
 use super::{
+    framed::{Format, Raw, Records, file_failure},
     listed::Listed,
-    records::{Format, Raw, Records, file_failure},
 };
 use crate::prelude::*;
-use crate::records::{FileError, Framing, Place, RecordFault, RecordIndex, RecordReader};
+use crate::records::{BinaryFormat, FileError, Place, RecordFault, RecordIndex, RecordReader};
 use runtime::{Source, SourceCall};
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,27 +14,6 @@ pub(super) const FAULT: &str = "row.fault";
 /// The field that names a record.
 pub(super) const KEY: &str = "key";
 
-/// A record: its name, where it has one, and what it holds.
-pub(super) type Record<'r> = (String, &'r [u8]);
-
-/// Takes what frames it off a record.
-///
-/// # Errors
-/// It is damaged or cut off.
-type Read = fn(&[u8], bool) -> Result<Record<'_>, RecordFault>;
-
-/// How the records of a kind of files are read.
-pub(super) struct Kind {
-    /// How they lie in a file.
-    pub(super) framing: Framing,
-    /// The record, and whether checksums are held against it.
-    pub(super) read: Read,
-    /// Whether they are.
-    pub(super) check: bool,
-    /// Whether what cannot be read is a fault of the record.
-    pub(super) faults: bool,
-}
-
 /// The fields of a source: its own, and the one that says what is wrong where `faults` asks for it.
 pub(super) fn fields(own: &[(&str, Type)], faults: &Arg) -> Vec<Field> {
     let fault = (*faults == Arg::Bool(true)).then(|| (FAULT, Type::scalar(DType::Str)));
@@ -42,8 +21,13 @@ pub(super) fn fields(own: &[(&str, Type)], faults: &Arg) -> Vec<Field> {
     all.map(|(name, ty)| Field { name: name.to_owned(), ty }).collect()
 }
 
-/// The source of the files that the call's first argument names.
-pub(super) fn source(call: &SourceCall<'_>, kind: Kind) -> Result<Arc<dyn Source>, Failure> {
+/// The source of files of a format, which the call's first argument names; argument `faults` says whether what cannot
+/// be read is a fault of its record.
+pub(super) fn source(
+    call: &SourceCall<'_>,
+    format: impl BinaryFormat + 'static,
+    faults: usize,
+) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
     let part = |it: &Field| match it.name.as_str() {
         FAULT => Part::Fault,
@@ -51,13 +35,17 @@ pub(super) fn source(call: &SourceCall<'_>, kind: Kind) -> Result<Arc<dyn Source
         _ => Part::Data,
     };
     let parts = call.columns.iter().map(part).collect();
-    Ok(Arc::new(Records::new(Binary { kind, parts }, listed, call.place)))
+    let faults = call.args[faults] == Arg::Bool(true);
+    let reading = Reading { format: Arc::new(format), parts, faults };
+    Ok(Arc::new(Records::new(reading, listed, call.place)))
 }
 
-struct Binary {
-    kind: Kind,
+struct Reading {
+    format: Arc<dyn BinaryFormat>,
     /// What each column holds.
     parts: Vec<Part>,
+    /// Whether what cannot be read is a fault of the record.
+    faults: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -67,7 +55,7 @@ enum Part {
     Fault,
 }
 
-impl Binary {
+impl Reading {
     fn push(&self, (key, data): (&str, &[u8]), fault: &str, out: &mut ChunkBuilder) {
         for (part, to) in self.parts.iter().zip(&mut out.columns) {
             to.push_text(match part {
@@ -79,17 +67,17 @@ impl Binary {
     }
 }
 
-impl Format for Binary {
+impl Format for Reading {
     type Scratch = ();
 
     const IS_TEXT: bool = false;
 
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure> {
-        Ok(RecordReader::binary(files.clone(), self.kind.framing))
+        Ok(RecordReader::binary(files.clone(), &self.format))
     }
 
     fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
-        RecordIndex::of_binary(files, self.kind.framing).map_err(file_failure)
+        RecordIndex::of_binary(files, &self.format).map_err(file_failure)
     }
 
     fn append(
@@ -98,7 +86,7 @@ impl Format for Binary {
         (): &mut (),
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
-        let (key, data) = (self.kind.read)(record.bytes, self.kind.check)?;
+        let (key, data) = self.format.record(record.bytes)?;
         self.push((&key, data), "", out);
         Ok(())
     }
@@ -109,7 +97,7 @@ impl Format for Binary {
         _: (Raw<'_>, &mut Self::Scratch),
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
-        if !self.kind.faults {
+        if !self.faults {
             return Err(file_failure(error));
         }
         self.push(("", b""), &format!("{error}: {}", error.help), out);

@@ -3,8 +3,8 @@
 mod columns;
 
 use super::{
+    framed::{Format, Raw, Records, file_failure},
     listed::Listed,
-    records::{Format, Raw, Records, file_failure},
 };
 use crate::functions::text::guarded::ColumnFaults;
 use crate::prelude::*;
@@ -281,7 +281,7 @@ impl Tables {
 }
 #[cfg(test)]
 mod tests {
-    use super::super::{listed::folder::Folder, records::reading::*};
+    use super::super::{framed::reading::*, listed::folder::Folder};
     use super::*;
 
     const TABLE: &str = "name,age,size\n\"Ada, L.\",36,1.5\n\"two\nlines\",,2\nx,7,-1e3\n";

@@ -1,8 +1,8 @@
 //! `jsonl`: one record for each line of files of JSON lines.
 
 use super::{
+    framed::{Format, Lines, Raw, Records},
     listed::Listed,
-    records::{Format, Lines, Raw, Records},
 };
 use crate::{
     functions::text::json::typed::{Keys, Object},
@@ -199,7 +199,7 @@ fn append_nothing(dtype: DType, to: &mut Builder) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{listed::folder::Folder, records::reading::*};
+    use super::super::{framed::reading::*, listed::folder::Folder};
     use super::*;
 
     fn untyped(name: &str) -> Field {

@@ -1,8 +1,8 @@
 //! `lines`: one record for each line of text files.
 
 use super::{
+    framed::{Lines, Records},
     listed::Listed,
-    records::{Lines, Records},
 };
 use crate::prelude::*;
 use runtime::{Source, SourceCall};
@@ -40,7 +40,7 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{listed::folder::Folder, records::reading::*};
+    use super::super::{framed::reading::*, listed::folder::Folder};
     use super::*;
     use runtime::mix;
     use xxhash_rust::xxh3::xxh3_64;

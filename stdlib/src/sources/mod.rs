@@ -5,12 +5,13 @@ mod jsonl;
 mod lines;
 mod paths;
 mod range;
+mod records;
 mod tar;
 mod tfrecord;
 
 mod binary;
+mod framed;
 mod listed;
-mod records;
 
 use crate::{
     Source,
@@ -26,6 +27,7 @@ pub(crate) static ALL: &[&Source] = &[
     &lines::ENTRY,
     &paths::ENTRY,
     &range::ENTRY,
+    &records::ENTRY,
     &tar::ENTRY,
     &tfrecord::ENTRY,
 ];

@@ -1,11 +1,11 @@
 //! `tar`: one record for the files of one key in tar archives, as WebDataset has them.
 
 use super::{
-    binary::{self, FAULT, KEY, Kind},
+    binary::{self, FAULT, KEY},
     listed::Listed,
 };
 use crate::prelude::*;
-use crate::records::{Framing, tar};
+use crate::records::tar::Tar;
 use plan::Faulty;
 use runtime::{Source, SourceCall};
 use std::sync::Arc;
@@ -52,11 +52,5 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let kind = Kind {
-        framing: Framing::Tar,
-        read: |record, _| Ok((tar::key(record)?, record)),
-        check: true,
-        faults: call.args[FAULTS] == Arg::Bool(true),
-    };
-    binary::source(call, kind)
+    binary::source(call, Tar, FAULTS)
 }

@@ -1,11 +1,11 @@
 //! `tfrecord`: one record for each record of TFRecord files.
 
 use super::{
-    binary::{self, FAULT, Kind},
+    binary::{self, FAULT},
     listed::Listed,
 };
 use crate::prelude::*;
-use crate::records::{Framing, tfrecord};
+use crate::records::tfrecord::TfRecord;
 use plan::Faulty;
 use runtime::{Source, SourceCall};
 use std::sync::Arc;
@@ -55,11 +55,6 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let kind = Kind {
-        framing: Framing::TfRecord,
-        read: |record, check| Ok((String::new(), tfrecord::data(record, check)?)),
-        check: call.args[CHECK] != Arg::Bool(false),
-        faults: call.args[FAULTS] == Arg::Bool(true),
-    };
-    binary::source(call, kind)
+    let check = call.args[CHECK] != Arg::Bool(false);
+    binary::source(call, TfRecord { check }, FAULTS)
 }

@@ -41,6 +41,10 @@ impl Inputs {
         // The end is missing.
         let torn = written::tfrecord(&examples()[..9]);
         put(folder, "shards/b.tfrecord", &torn[..torn.len() - 7])?;
+        // The last one is cut off.
+        let sized: Vec<u8> = (0..12 * 9 - 4).collect();
+        put(folder, "shards/a.bin", &sized[..7 * 9])?;
+        put(folder, "shards/b.bin", &sized[7 * 9..])?;
         put(folder, "shards/a.tar", &archive(12))?;
         let torn = archive(7);
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;

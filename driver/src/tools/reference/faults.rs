@@ -69,8 +69,8 @@ kinds! {
     "An image has the axes 0 (height), 1 (width) and 2 (channels)."
 
     "bad-row"
-    "A row of a CSV file or a record of a tar or TFRecord file is damaged, truncated, or does not \
-     match its columns. The message names file, line and value."
+    "A row of a CSV file, or a record of a tar, TFRecord or other binary file is damaged, truncated, \
+     or does not match its columns. The message names file, line and value."
     "Repair the file, give a value for empty fields (`missing:`), or skip such rows: `field else \
      skip`."
 

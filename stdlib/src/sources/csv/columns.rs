@@ -1,6 +1,6 @@
 //! What a program says of a table's columns, and how their fields become values.
 
-use super::super::records::{Raw, file_failure};
+use super::super::framed::{Raw, file_failure};
 use crate::prelude::*;
 use crate::records::{
     RecordFault,

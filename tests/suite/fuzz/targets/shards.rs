@@ -1,4 +1,4 @@
-//! TFRecords and tar archives: what is read of a file does not depend on the way it is read, and what is damaged is a
+//! TFRecords, tar archives and records of one size: what is read of a file does not depend on the way it is read, and what is damaged is a
 //! fault of its record.
 
 use super::{
@@ -36,6 +36,13 @@ pub(crate) fn tfrecord(bytes: &[u8]) {
 pub(crate) fn tar(bytes: &[u8]) {
     let (way, file) = split(bytes);
     shard("tar", file, ("files", Type::Untyped(Untyped::Members)), Vec::new(), way & 8 == 0);
+}
+
+/// Reads records of one size. The first byte says which, and how; the rest is the file.
+pub(crate) fn records(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    let size = vec![Arg::Int(1 + i64::from(way & 7))];
+    shard("records", file, ("bytes", Type::scalar(DType::Bytes)), size, way & 8 == 0);
 }
 
 /// Reads a shard; damage is a fault of a record where `faults`, and else ends the run.
@@ -125,6 +132,11 @@ pub(super) fn tfrecords() -> Vec<Vec<u8>> {
         file(1, &[sequence]),
         file(2, &[b"".to_vec(), b"abc".to_vec()]),
     ]
+}
+
+/// Files of records of one size.
+pub(super) fn of_one_size() -> Vec<Vec<u8>> {
+    [&b"\x02abcdefghi"[..], b"\x03abcdefghi", b"\x00abc"].map(<[u8]>::to_vec).into()
 }
 
 /// Tar archives.

@@ -1,0 +1,447 @@
+//! Records of files, in order or by number: what `lines`, `jsonl`, `csv`, `tfrecord`, `tar`
+//! and the source `records` share.
+
+mod in_order;
+mod interleaved;
+mod runs;
+
+use super::listed::Listed;
+use crate::records::{
+    FileError, FirstLens, Place, RecordFault, RecordIndex, RecordReader, line_at,
+};
+use in_order::InOrder;
+use interleaved::Interleaved;
+use plan::unmix;
+use runs::{Index, Ranges};
+use runtime::{
+    ChunkBuilder, Counted, Failure, Fingerprint, Interleave, Source, Stream, mix, os, reads,
+    storage::{self, Object, Request},
+};
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// Files that one source keeps open for reading by number, and the share of those that the process
+/// may have.
+const OPEN_MAX: usize = 64;
+const OPEN_SHARE: u64 = 8;
+/// Records of a file, at the most: no file has so many lines.
+const RECORDS_MAX: u64 = 1 << 36;
+
+/// A record as it lies in its file, or a field of one.
+#[derive(Clone, Copy)]
+pub(super) struct Raw<'r> {
+    pub(super) bytes: &'r [u8],
+    /// Whether it is known to be UTF-8.
+    pub(super) is_utf8: bool,
+}
+
+impl Raw<'_> {
+    /// Kernels rely on it that text is UTF-8.
+    pub(super) fn check_utf8(self) -> Result<(), RecordFault> {
+        if self.is_utf8 { Ok(()) } else { check_utf8(self.bytes) }
+    }
+}
+
+/// How the records of a kind of files are found and read.
+pub(super) trait Format: Send + Sync + 'static {
+    /// What is kept from one record to the next.
+    type Scratch: Default + Send;
+
+    /// Whether records are text in UTF-8. In order they are only found then, and any thread reads them: others are
+    /// large, and little is done to them.
+    const IS_TEXT: bool = true;
+
+    /// A reader of all records, in order.
+    fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure>;
+
+    /// Where each record lies.
+    fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure>;
+
+    /// Appends one record's fields.
+    fn append(
+        &self,
+        record: Raw<'_>,
+        scratch: &mut Self::Scratch,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), RecordFault>;
+
+    /// Appends what stands for a record that could not be read, where the program asks for that.
+    ///
+    /// # Errors
+    /// It does not ask for it: the run ends.
+    fn append_fault(
+        &self,
+        error: FileError,
+        record: (Raw<'_>, &mut Self::Scratch),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let _ = (record, out);
+        Err(file_failure(error))
+    }
+
+    /// Ends what [`append`](Self::append) has begun: other records may follow, or none.
+    fn finish(&self, out: &mut ChunkBuilder) {
+        let _ = out;
+    }
+
+    /// What follows the file's name where a person is told of its record `ordinal`.
+    fn record(&self, ordinal: u64) -> String {
+        format!(":{}", ordinal + 1)
+    }
+
+    /// Where a record stands, as a person is told: its number in the file, from 0, the byte at which it begins, and
+    /// how the lines before it are counted.
+    fn place(&self, _ordinal: u64, _offset: u64, line: impl FnOnce() -> u64) -> Place {
+        Place::Line(line())
+    }
+}
+
+/// A source of the records of files.
+pub(super) struct Records<F> {
+    inner: Arc<Inner<F>>,
+}
+
+struct Inner<F> {
+    format: F,
+    listed: Listed,
+    place: u64,
+    files: OnceLock<Result<Files, Failure>>,
+    index: OnceLock<Result<Index, Failure>>,
+    first_lens: Arc<FirstLens>,
+    open: Mutex<Vec<(u32, Opened)>>,
+    /// How many of them.
+    open_max: usize,
+}
+
+/// A file, open; several threads read in it.
+type Opened = Arc<Box<dyn Object>>;
+
+struct Files {
+    paths: Arc<[PathBuf]>,
+    /// What names each file in the lineage.
+    keys: Vec<u64>,
+}
+
+/// Memory that is kept from one read to the next.
+struct Reading<S> {
+    bytes: Counted<u8>,
+    scratch: S,
+}
+
+impl<F: Format> Records<F> {
+    /// The records of these files; nothing is opened yet.
+    pub(super) fn new(format: F, listed: Listed, place: u64) -> Self {
+        let (files, index) = (OnceLock::new(), OnceLock::new());
+        let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
+        let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
+        let (first_lens, open) = (Arc::default(), Mutex::default());
+        let inner = Inner { format, listed, place, files, index, first_lens, open, open_max };
+        Self { inner: Arc::new(inner) }
+    }
+}
+
+impl<F: Format> Source for Records<F> {
+    fn len(&self) -> Result<u64, Failure> {
+        Ok(self.inner.index()?.records.len() as u64)
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let index = self.inner.index()?;
+        let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
+        let mut runs = index.runs(numbers);
+        let fetched = match storage::are_others() {
+            true => self.inner.fetch_runs(&runs.collect::<Vec<_>>(), &mut reading.scratch, out),
+            false => runs.try_for_each(|it| self.inner.fetch_run(it, &mut reading, out)),
+        };
+        // Also of those before one that cannot be read.
+        self.inner.format.finish(out);
+        fetched
+    }
+
+    fn stream(&self) -> Option<Box<dyn Stream>> {
+        Some(Box::new(InOrder::new(self.inner.clone())))
+    }
+
+    fn interleaved(&self, order: Interleave) -> Option<Box<dyn Stream>> {
+        Some(Box::new(Interleaved::new(self.inner.clone(), order)))
+    }
+
+    fn fingerprint(&self) -> Result<Option<Fingerprint>, Failure> {
+        self.inner.listed.fingerprint().map(Some)
+    }
+
+    fn contents(&self) -> Result<Option<u128>, Failure> {
+        self.inner.listed.contents().map(Some)
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn describe(&self, number: u64) -> String {
+        let described = || {
+            let (files, index) = (self.inner.files().ok()?, self.inner.index().ok()?);
+            let at = index.records.at(number as usize);
+            let path = &files.paths[at.file as usize];
+            let ordinal = number - index.firsts[at.file as usize] as u64;
+            let line = || line_at(path, at.offset).unwrap_or_default();
+            let place = self.inner.format.place(ordinal, at.offset, line);
+            Some(format!("{}, {place}", path.display()))
+        };
+        described().unwrap_or_else(|| format!("record {number}"))
+    }
+
+    /// The file and its record, found from the id: it is made of both.
+    fn named(&self, id: u64) -> Option<String> {
+        let inner = &self.inner;
+        let (files, of_file) = (inner.files().ok()?, unmix(inner.place, id));
+        // An id that is of no record here seems to be one with a chance of one in 2²⁴ for each file.
+        let ordinal = |key: &u64| Some(unmix(*key, of_file)).filter(|it| *it < RECORDS_MAX);
+        let found = files.keys.iter().zip(files.paths.iter());
+        let (ordinal, path) = found.filter_map(|(key, path)| Some((ordinal(key)?, path))).min()?;
+        Some(format!("`{}{}`", path.display(), inner.format.record(ordinal)))
+    }
+
+    fn classes(&self) -> &[String] {
+        self.inner.listed.classes()
+    }
+}
+
+impl<F: Format> Inner<F> {
+    fn files(&self) -> Result<&Files, Failure> {
+        let files = self.files.get_or_init(|| {
+            let (found, mut scratch) = (self.listed.found()?, String::new());
+            let numbers = 0..found.listing.len();
+            let keys = numbers.clone().map(|it| found.key(it, &mut scratch)).collect();
+            Ok(Files { paths: numbers.map(|it| found.path(it)).collect(), keys })
+        });
+        files.as_ref().map_err(Clone::clone)
+    }
+
+    fn index(&self) -> Result<&Index, Failure> {
+        let index = self.index.get_or_init(|| {
+            let paths = &self.files()?.paths;
+            Ok(Index::new(self.format.index(paths)?, paths.len()))
+        });
+        index.as_ref().map_err(Clone::clone)
+    }
+
+    /// A reader of an epoch: it refuses files that have changed since an earlier one.
+    fn reader(&self, files: &Files) -> Result<RecordReader, Failure> {
+        let mut reader = self.format.reader(&files.paths)?;
+        reader.hold_against(&self.first_lens);
+        Ok(reader)
+    }
+
+    fn id(&self, key: u64, ordinal: u64) -> u64 {
+        mix(self.place, mix(key, ordinal))
+    }
+
+    /// What ends the run where a record cannot be read, with the record's name.
+    fn of_record(&self, failure: Failure, (file, ordinal): (usize, u64)) -> Failure {
+        match (failure, self.files()) {
+            (Failure::Io { path, detail }, Ok(files)) => {
+                let id = self.id(files.keys[file], ordinal);
+                let record = format!("`{path}{}`", self.format.record(ordinal)).into();
+                Failure::Unreadable { id, record, path, detail }
+            }
+            (failure, _) => failure,
+        }
+    }
+
+    /// Appends records that follow each other in one file.
+    fn fetch_run(
+        &self,
+        numbers: &[u64],
+        Reading { bytes, scratch }: &mut Reading<F::Scratch>,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let (file, range) = self.index()?.span(numbers);
+        let path = &self.files()?.paths[file as usize];
+        bytes.resize((range.end - range.start) as usize, 0);
+        let read = self.file(file, path).and_then(|it| it.read_exact_at(bytes, range.start));
+        read.map_err(|why| unreadable(path, &why))?;
+        reads::count(bytes.len() as u64);
+        self.append_run(numbers, (bytes, scratch), out)
+    }
+
+    /// The same of several such runs; of files that lie far away all are asked for at once.
+    fn fetch_runs(
+        &self,
+        runs: &[&[u64]],
+        scratch: &mut F::Scratch,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let (files, index) = (self.files()?, self.index()?);
+        let spans: Vec<_> = runs.iter().map(|it| index.span(it)).collect();
+        let path_of = |it: &(u32, Range<u64>)| &files.paths[it.0 as usize];
+        let request = |it| Request { path: path_of(it), range: Some(it.1.clone()) };
+        let is_far = |it: &&(u32, Range<u64>)| storage::of(path_of(it)).access().is_some();
+        // The files of one source lie in one storage, or nearly.
+        let mut ranges = Ranges::default();
+        let far: Vec<_> = spans.iter().filter(is_far).collect();
+        if far.len() == spans.len()
+            && let Some(first) = far.first()
+        {
+            let requests: Vec<_> = far.iter().map(|it| request(it)).collect();
+            ranges.read(storage::of(path_of(first)), &requests);
+        }
+        for (number, run) in runs.iter().enumerate() {
+            match ranges.take(number) {
+                Some(Ok(bytes)) => self.append_run(run, (&bytes, scratch), out)?,
+                Some(Err(why)) => return Err(unreadable(path_of(&spans[number]), &why)),
+                None => {
+                    let mut reading =
+                        Reading { bytes: Counted::new(), scratch: std::mem::take(scratch) };
+                    self.fetch_run(run, &mut reading, out)?;
+                    *scratch = reading.scratch;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends records that follow each other in one file, and whose bytes are there.
+    fn append_run(
+        &self,
+        numbers: &[u64],
+        (bytes, scratch): (&[u8], &mut F::Scratch),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let (files, index) = (self.files()?, self.index()?);
+        let place = |it: u64| index.records.at(it as usize);
+        let first = place(numbers[0]);
+        let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
+        for &number in numbers {
+            let at = place(number);
+            let start = (at.offset - first.offset) as usize;
+            let record = index.records.content(&bytes[start..start + at.len as usize]);
+            let ordinal = number - index.firsts[file] as u64;
+            let record = Raw { bytes: record, is_utf8: false };
+            if let Err(fault) = self.format.append(record, scratch, out) {
+                out.truncate(out.rows());
+                let line = || line_at(path, at.offset).unwrap_or_default();
+                let place = self.format.place(ordinal, at.offset, line);
+                let error = FileError::at(path, place, fault);
+                let told = self.format.append_fault(error, (record, scratch), out);
+                told.map_err(|it| self.of_record(it, (file, ordinal)))?;
+            }
+            out.ids.push_scalar(self.id(files.keys[file], ordinal));
+        }
+        Ok(())
+    }
+
+    /// The file, open; the one that was used longest ago is closed for it.
+    fn file(&self, number: u32, path: &Path) -> io::Result<Opened> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = open.iter().position(|(it, _)| *it == number);
+        let file = match found {
+            Some(at) => open.remove(at).1,
+            // Better to open a file again later than to end for it.
+            None => Arc::new(storage::of(path).open(path, &mut || open.clear())?),
+        };
+        open.push((number, file.clone()));
+        if open.len() > self.open_max {
+            open.remove(0);
+        }
+        Ok(file)
+    }
+}
+
+/// The failure that a mistake in a text file is.
+pub(super) fn file_failure(why: FileError) -> Failure {
+    let FileError { path, place, message, help } = why;
+    let place = place.map(|it| format!("{it}: ")).unwrap_or_default();
+    Failure::Io { path, detail: format!("{place}{message}: {help}") }
+}
+
+fn unreadable(path: &Path, why: &io::Error) -> Failure {
+    let path = path.display().to_string();
+    let help = if os::is_too_many_open(why) {
+        "raise the limit of open files (`ulimit -n`)"
+    } else {
+        "check that it exists, is readable, and is not written to meanwhile"
+    };
+    Failure::Io { path, detail: format!("cannot be read: {why}: {help}") }
+}
+
+/// Appends a record that is text.
+pub(super) fn append_text(record: Raw<'_>, out: &mut ChunkBuilder) -> Result<(), RecordFault> {
+    record.check_utf8()?;
+    out.columns.iter_mut().for_each(|it| it.push_text(record.bytes));
+    Ok(())
+}
+
+fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
+    match str::from_utf8(text) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(RecordFault::new(
+            format!("byte {} of the record is not UTF-8", why.valid_up_to() + 1),
+            "convert the file to UTF-8: `iconv -f latin1 -t utf-8`",
+        )),
+    }
+}
+
+/// Records of files of lines.
+pub(super) struct Lines;
+
+impl Format for Lines {
+    type Scratch = ();
+
+    fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure> {
+        Ok(RecordReader::lines(files.clone()))
+    }
+
+    fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
+        RecordIndex::of_lines(files.clone()).map_err(file_failure)
+    }
+
+    fn append(
+        &self,
+        record: Raw<'_>,
+        (): &mut (),
+        out: &mut ChunkBuilder,
+    ) -> Result<(), RecordFault> {
+        append_text(record, out)
+    }
+}
+
+/// What the tests of these sources share.
+#[cfg(test)]
+pub(super) mod reading {
+    use super::*;
+    use plan::Field;
+    use runtime::{Chunk, Pool};
+
+    /// All records in order, `rows` at a time.
+    pub(in super::super) fn in_order(
+        source: &dyn Source,
+        fields: &[Field],
+        rows: usize,
+    ) -> Result<Vec<Chunk>, Failure> {
+        let (mut stream, mut chunks) = (source.stream().unwrap(), Vec::new());
+        loop {
+            let mut out = ChunkBuilder::new(fields, rows, 0, &Pool::default());
+            stream.next(rows, &mut out)?;
+            if out.rows() == 0 {
+                return Ok(chunks);
+            }
+            chunks.push(out.finish());
+        }
+    }
+
+    /// The records of these numbers.
+    pub(in super::super) fn fetched(
+        source: &dyn Source,
+        fields: &[Field],
+        numbers: &[u64],
+    ) -> Result<Chunk, Failure> {
+        let mut out = ChunkBuilder::new(fields, numbers.len(), 0, &Pool::default());
+        source.fetch(numbers, &mut out)?;
+        Ok(out.finish())
+    }
+}
