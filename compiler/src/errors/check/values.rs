@@ -204,8 +204,16 @@ fn number_of_text(dtype: DType) -> String {
                 cast("index_of(text, [\"cat\", \"dog\"])")
             )
         }
-        DType::F64 => "`parse_float(text)` parses a number".to_owned(),
-        it => format!("`{it}(parse_float(text))` parses a number"),
+        it => {
+            let parsed = match it {
+                DType::F64 => "parse_float(text)".to_owned(),
+                _ => format!("{it}(parse_float(text))"),
+            };
+            format!(
+                "`{parsed}` parses a number; a CSV column is `str` if one of its first values is not a number: \
+                 `types: {{ column: {it} }}` reports that value with its line"
+            )
+        }
     }
 }
 
