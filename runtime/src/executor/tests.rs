@@ -99,6 +99,33 @@ fn check_resumed(program: &Program, epochs: u32, whole: &Output) {
     }
 }
 
+/// Small enough for Miri: several workers, batches written in place, epochs, a run that is left and one that goes on.
+#[test]
+fn a_small_run() {
+    let mut draft = Draft::default();
+    let source = draft.cut_source(("read", &[10]), (&[3], 0, None, Some(2)));
+    let burnt = draft.map("burn", 1, source);
+    draft.batch(4, burnt);
+    let program = draft.program();
+    let whole = run(&program, &options(1, 3, 0..2)).0;
+    assert_eq!(whole.records.len(), 10);
+    assert_eq!(run(&program, &options(3, 2, 0..2)).0, whole);
+    let mut left = begin(&program, &options(2, 3, 0..2));
+    let rows = left.next().unwrap().unwrap().rows;
+    let position = left.position_after(rows);
+    drop(left);
+    let rest = Options { resume: Some(position), ..options(2, 5, 0..2) };
+    assert_eq!(run(&program, &rest).0.records, whole.records[rows..]);
+
+    let mut draft = Draft::default();
+    let source = draft.source("numbers", &[9]);
+    let burnt = draft.map("burn", 1, source);
+    let again = draft.operator("rechunk", &[], &[burnt]);
+    draft.operator("twice", &[-1], &[again]);
+    let values = run(&draft.program(), &options(2, 2, 0..1)).0.values();
+    assert_eq!(values, (0..9).map(|it| 2 * (3 * it + 1)).collect::<Vec<i64>>());
+}
+
 #[test]
 fn order_is_kept() {
     let mut draft = Draft::default();
