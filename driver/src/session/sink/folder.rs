@@ -138,6 +138,8 @@ impl Folder {
             return Ok(());
         }
         let mut earlier = self.earlier.take();
+        // Of a run that was killed before it had written any file.
+        safe_file::remove_left(&self.folder, |it| it == MANIFEST);
         // While it is written, or its files go, an output is not complete.
         if let Some(earlier) = earlier.as_mut().filter(|it| it.complete) {
             earlier.complete = false;
@@ -736,6 +738,8 @@ pub(super) mod tests {
                 Existing::Keep,
             )
             .unwrap();
+            // Left of a run that was killed while it wrote the manifest.
+            fs::write(scratch.0.join(format!(".{MANIFEST}.abcd1234.part")), "{").unwrap();
             sink.resume(Written { outputs: from, files: 0 }).unwrap();
             sink.take(&chunk.cut(from as usize..3)).unwrap();
             sink.finish().unwrap();
