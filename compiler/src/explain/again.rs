@@ -85,18 +85,13 @@ pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
     let own_lanes = program.deal.own.as_ref().and_then(|it| lanes(it.stage));
     let all_lanes = lanes(program.deal.stage);
     let who = match &stage.code {
-        _ if let Some(lanes) = own_lanes => {
+        _ if let Some(lanes) = own_lanes.or(all_lanes) => {
             let (n, worlds) = (lanes.count, worlds(lanes.count));
-            format!(
-                "each rank reads and computes only its own of the {n} lanes; the world size may be {worlds}"
-            )
-        }
-        _ if let Some(lanes) = all_lanes => {
-            let (n, worlds) = (lanes.count, worlds(lanes.count));
-            format!(
-                "each rank computes all {n} lanes up to {step}, then only its own batches; the world \
-                 size may be {worlds}"
-            )
+            let computes = match own_lanes {
+                Some(_) => format!("reads and computes only its own of the {n} lanes"),
+                None => format!("computes all {n} lanes up to {step}, then only its own batches"),
+            };
+            format!("each rank {computes}; the world size may be {worlds}")
         }
         Code::Source { .. } => "each rank computes only its own batches".to_owned(),
         _ if is_root => {

@@ -61,16 +61,17 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 
 /// The time of a training step, with its unit: a plain number might be meant in milliseconds.
 pub(super) fn step_time(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "expected a time with a unit, such as 120ms or 1.5s";
-    let seconds = what_if::seconds(text).ok_or(WANTED)?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
+    with_unit(text, "expected a time with a unit, such as 120ms or 1.5s")
 }
 
 /// A time that says its unit: where days are usual, a plain number in seconds would be a trap.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
-    const WANTED: &str = "expected a number with a unit, such as 90min, 12h or 30d";
-    let seconds = what_if::seconds(text).ok_or(WANTED)?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| WANTED.to_owned())
+    with_unit(text, "expected a number with a unit, such as 90min, 12h or 30d")
+}
+
+fn with_unit(text: &str, wanted: &str) -> Result<Duration, String> {
+    let seconds = what_if::seconds(text).ok_or(wanted)?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wanted.to_owned())
 }
 
 /// Bytes in a second.

@@ -203,12 +203,10 @@ impl Build<'_> {
     /// What deals those of the lanes.
     fn dealer(&self, lanes: &Lanes, own: Own) -> Result<Operating, Failure> {
         let columns = self.program.stages[lanes.stage].columns.clone();
-        let own_blocks = |blocks| own.blocks(blocks);
-        let take =
-            self.program.deal.own.as_ref().filter(|_| own != Own::ALL).and_then(|it| it.take);
+        let take = deal::own_lanes(self.program, own).and_then(|it| it.take);
         let int = |it| Arg::Int(i64::try_from(it).unwrap_or(i64::MAX));
-        let args =
-            [Some(lanes.rows), take.map(own_blocks)].into_iter().flatten().map(int).collect();
+        let blocks = take.map(|it| own.blocks(it));
+        let args = [lanes.rows].into_iter().chain(blocks).map(int).collect();
         let maker = Maker {
             build: lanes::build,
             args,

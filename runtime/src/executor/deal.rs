@@ -11,7 +11,7 @@ use super::{
     position::{At, Point},
 };
 use crate::{Builder, Chunk, ChunkBuilder, Failure, Pool, Shape};
-use plan::{Code, DType, Extent, Field, Index, Program, RaggedField, StageId, Type};
+use plan::{Code, DType, Extent, Field, Index, OwnLanes, Program, RaggedField, StageId, Type};
 use std::{collections::VecDeque, mem, ops::Range};
 
 /// One run among several.
@@ -262,10 +262,14 @@ pub(super) fn deal(
 
 /// The stage that deals, and the records of a block, where a run goes through the lanes `own`.
 fn dealing(program: &Program, own: Own) -> (StageId, u64) {
-    let plan::Deal { stage, rows, own: lanes, .. } = &program.deal;
-    let lanes = lanes.as_ref().filter(|_| own != Own::ALL).map(|it| it.stage);
+    let lanes = own_lanes(program, own).map(|it| it.stage);
     let lanes = program.lanes.iter().find(|it| Some(it.stage) == lanes);
-    lanes.map_or((*stage, *rows), |it| (it.stage, it.rows))
+    lanes.map_or((program.deal.stage, program.deal.rows), |it| (it.stage, it.rows))
+}
+
+/// What the program says of the lanes `own`, where these are not all.
+pub(super) fn own_lanes(program: &Program, own: Own) -> Option<&OwnLanes> {
+    program.deal.own.as_ref().filter(|_| own != Own::ALL)
 }
 
 /// What is below the stage that deals: steps on each record alone, one at the most that makes a batch of a
@@ -290,8 +294,8 @@ enum Under {
 impl Below {
     pub(super) fn of(program: &Program, own: Own) -> Self {
         let (dealing, rows) = dealing(program, own);
-        let take = program.deal.own.as_ref().filter(|_| own != Own::ALL).and_then(|it| it.take);
-        let (mut stages, mut at, mut take) = (Vec::new(), program.stages.ids().last(), take);
+        let mut take = own_lanes(program, own).and_then(|it| it.take);
+        let (mut stages, mut at) = (Vec::new(), program.stages.ids().last());
         while let Some(stage) = at.filter(|it| *it > dealing) {
             let stage = &program.stages[stage];
             stages.push(match stage.code {
