@@ -9,8 +9,11 @@ use runtime::Counted;
 
 use super::compressed::Input;
 use super::framing::{End, Framing, byte_order_mark, closing_quote, trim, unclosed};
-use super::{FileError, RecordFault};
-use crate::{marks::Marks, numbers};
+use super::{FileError, RecordFault, Span};
+use crate::{
+    marks::{self, Marks},
+    numbers,
+};
 
 /// Bytes of a file that are looked at to find out about its table.
 const SAMPLE: usize = 1024 * 1024;
@@ -115,6 +118,72 @@ impl Table {
         let message = format!("expected {wanted}, found {found}");
         Err(RecordFault::new(message, help))
     }
+
+    /// Splits the first ones of some records that stand one behind the other, up to one that has quotes or another
+    /// number of fields. `bytes` are theirs, from the first to the last.
+    pub fn split_plain<'f>(
+        &self,
+        bytes: &'f [u8],
+        records: &'f [Span],
+        into: &'f mut Splitter,
+    ) -> PlainRows<'f> {
+        let (delimiter, marks) = (self.delimiter, &mut into.marks);
+        marks.clear();
+        // Of all behind a quote nothing is asked.
+        let mut quote = u32::MAX;
+        marks::each(bytes, [delimiter, b'"'], |at| match bytes[at] == delimiter {
+            true => marks.push(at as u32),
+            false => quote = quote.min(at as u32),
+        });
+
+        let (first, each) = (records.first().map_or(0, |it| it.start), self.columns.len() - 1);
+        let mut rows = PlainRows { bytes, records, first, marks, each };
+        let is_plain = |(row, record): (usize, &Span)| {
+            let (at, end) = (row * each, record.end - first);
+            let has_all = each == 0 || marks.get(at + each - 1).is_some_and(|it| *it < end);
+            has_all && marks.get(at + each).is_none_or(|it| *it >= end) && quote >= end
+        };
+        let plain = records.iter().enumerate().take_while(|it| is_plain(*it)).count();
+        rows.records = &records[..plain];
+        rows
+    }
+}
+
+/// Records without quotes, each of which has a field for each column.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainRows<'f> {
+    bytes: &'f [u8],
+    records: &'f [Span],
+    /// Where `bytes` begins.
+    first: u32,
+    /// The places of delimiters, `each` in every record.
+    marks: &'f [u32],
+    each: usize,
+}
+
+impl<'f> PlainRows<'f> {
+    /// Number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The fields of a column in turn.
+    pub fn column(self, column: usize) -> impl ExactSizeIterator<Item = &'f [u8]> {
+        let Self { bytes, records, first, marks, each } = self;
+        records.iter().enumerate().map(move |(row, record)| {
+            let at = row * each + column;
+            let start = if column == 0 { record.start - first } else { marks[at - 1] + 1 };
+            let end = if column == each { record.end - first } else { marks[at] };
+            &bytes[start as usize..end as usize]
+        })
+    }
 }
 
 /// Splits records into fields; it keeps the memory for that from one to the next.
@@ -124,6 +193,8 @@ pub struct Splitter {
     scratch: Counted<u8>,
     /// Where each field begins and ends.
     spans: Vec<(u32, u32)>,
+    /// Where delimiters stand in several records.
+    marks: Counted<u32>,
 }
 
 /// The fields of one record, without quotes.

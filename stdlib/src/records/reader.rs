@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use memchr::{memchr_iter, memchr2};
+use memchr::memchr_iter;
 use runtime::Counted;
 
 use super::compressed::Input;
@@ -16,6 +16,7 @@ use super::framing::{
     BYTE_ORDER_MARK, BinaryFormat, End, Framing, RECORD_MAX, byte_order_mark, closing_quote, trim,
 };
 use super::{FileError, Place, RecordFault, csv};
+use crate::marks;
 
 /// Bytes that a block has, unless one record has more.
 const BLOCK: usize = 1024 * 1024;
@@ -483,7 +484,11 @@ fn cut_lines(bytes: &[u8], is_last: bool, spans: &mut Counted<Span>) -> Cut {
 fn cut_table(bytes: &[u8], delimiter: u8, is_last: bool, spans: &mut Counted<Span>) -> Cut {
     // The record's begin, where to look on, the lines before it, and those that end between its quotes.
     let (mut at, mut from, mut line, mut quoted) = (0, 0, 0, 0);
-    while let Some(found) = memchr2(b'\n', b'"', &bytes[from..]).map(|it| from + it) {
+    let mut is_open = false;
+    marks::each(bytes, *b"\n\"", |found| {
+        if found < from || is_open {
+            return;
+        }
         from = found + 1;
         if bytes[found] == b'\n' {
             let content = trim(&bytes[at..from]).len();
@@ -493,11 +498,15 @@ fn cut_table(bytes: &[u8], delimiter: u8, is_last: bool, spans: &mut Counted<Spa
             (at, line, quoted) = (from, line + quoted + 1, 0);
         } else if found == at || bytes[found - 1] == delimiter {
             let Some(inside) = closing_quote(&bytes[from..]) else {
-                return Cut { end: at, n_lines: line, open: Some(true), lost: false };
+                is_open = true;
+                return;
             };
             quoted += memchr_iter(b'\n', &bytes[from..from + inside]).count() as u32;
             from += inside + 1;
         }
+    });
+    if is_open {
+        return Cut { end: at, n_lines: line, open: Some(true), lost: false };
     }
     end_of_text((at, line), bytes, is_last, spans)
 }

@@ -1,9 +1,10 @@
 //! `csv`: one record for each row of tables in CSV files.
 
 mod columns;
+mod together;
 
 use super::{
-    framed::{Format, Raw, Records, file_failure},
+    framed::{Format, Neighbours, Raw, Records, file_failure},
     listed::Listed,
 };
 use crate::functions::text::guarded::ColumnFaults;
@@ -202,6 +203,15 @@ impl Format for Tables {
         Ok(())
     }
 
+    fn append_together(
+        &self,
+        records: &Neighbours<'_>,
+        splitter: &mut Splitter,
+        out: &mut ChunkBuilder,
+    ) -> (usize, usize) {
+        together::append(self, records, splitter, out)
+    }
+
     fn append_fault(
         &self,
         error: FileError,
@@ -280,7 +290,7 @@ impl Tables {
     }
 }
 #[cfg(test)]
-mod tests {
+pub(in crate::sources) mod tests {
     use super::super::{framed::reading::*, listed::folder::Folder};
     use super::*;
 
@@ -290,7 +300,7 @@ mod tests {
         said(folder, missing, &[], &[])
     }
 
-    fn said(
+    pub(super) fn said(
         folder: &Folder,
         missing: &[(&str, Arg)],
         types: &[(&str, &str)],
@@ -314,7 +324,7 @@ mod tests {
         ]
     }
 
-    fn open(args: &[Arg]) -> (Arc<dyn Source>, Vec<Field>) {
+    pub(super) fn open(args: &[Arg]) -> (Arc<dyn Source>, Vec<Field>) {
         let fields = probe(args).unwrap();
         (build(&SourceCall { args, columns: &fields, place: 7 }).unwrap(), fields)
     }

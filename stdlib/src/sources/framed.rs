@@ -7,7 +7,7 @@ mod runs;
 
 use super::listed::Listed;
 use crate::records::{
-    FileError, FirstLens, Place, RecordFault, RecordIndex, RecordReader, line_at,
+    FileError, FirstLens, OwnBlock, Place, RecordFault, RecordIndex, RecordReader, Span, line_at,
 };
 use in_order::InOrder;
 use interleaved::Interleaved;
@@ -46,6 +46,27 @@ impl Raw<'_> {
     }
 }
 
+/// Records of one block that follow each other.
+pub(super) struct Neighbours<'r> {
+    pub(super) block: &'r OwnBlock,
+    pub(super) records: Range<usize>,
+    /// Whether they are known to be UTF-8.
+    pub(super) is_utf8: bool,
+}
+
+impl<'r> Neighbours<'r> {
+    /// The first ones, at most `n`.
+    pub(super) fn first(&self, n: usize) -> Self {
+        let Self { block, records: Range { start, end }, is_utf8 } = *self;
+        Self { block, records: start..end.min(start.saturating_add(n)), is_utf8 }
+    }
+
+    /// Their bytes, from the first to the last, and where each one lies in the block.
+    pub(super) fn found(&self) -> (&'r [u8], &'r [Span]) {
+        (self.block.bytes(self.records.clone()), &self.block.records[self.records.clone()])
+    }
+}
+
 /// How the records of a kind of files are found and read.
 pub(super) trait Format: Send + Sync + 'static {
     /// What is kept from one record to the next.
@@ -68,6 +89,18 @@ pub(super) trait Format: Send + Sync + 'static {
         scratch: &mut Self::Scratch,
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault>;
+
+    /// Appends the first of some records together, all but their ids, where that is quicker than one by one. Gives how
+    /// many these are, and how many of those that follow go one by one.
+    fn append_together(
+        &self,
+        records: &Neighbours<'_>,
+        scratch: &mut Self::Scratch,
+        out: &mut ChunkBuilder,
+    ) -> (usize, usize) {
+        let _ = (scratch, out);
+        (0, records.records.len())
+    }
 
     /// Appends what stands for a record that could not be read, where the program asks for that.
     ///

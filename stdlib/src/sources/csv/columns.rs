@@ -135,6 +135,11 @@ impl Said {
         field.is_empty() || self.na_values.iter().any(|it| it.as_bytes() == field)
     }
 
+    /// Whether other fields than empty ones say that nothing is there.
+    pub(super) fn has_na_values(&self) -> bool {
+        !self.na_values.is_empty()
+    }
+
     fn missing(&self, name: &str) -> Option<&Missing> {
         self.missing.iter().find(|it| it.0 == name).map(|it| &it.1)
     }
@@ -174,7 +179,7 @@ pub(super) struct Read {
     is_said: bool,
     /// What the program says of missing fields, and the text of a value that stands for them.
     missing: Option<Missing>,
-    stands: Option<String>,
+    pub(super) stands: Option<String>,
 }
 
 impl Read {
@@ -336,12 +341,12 @@ fn push(dtype: DType, field: &[u8], to: &mut Builder) -> bool {
     }
 }
 
-fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     str::from_utf8(field.trim_ascii()).ok()?.parse().ok()
 }
 
 /// A whole number, also as pandas writes a column of them in which some are missing: `3.0`.
-fn whole(field: &[u8]) -> Option<i64> {
+pub(super) fn whole(field: &[u8]) -> Option<i64> {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     parse_i64(field).or_else(|| {
         let number = parse_f64(field)?;

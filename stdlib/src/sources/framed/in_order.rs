@@ -1,6 +1,6 @@
 //! Records as they lie in their files: found in blocks, one file after the other, and read by any thread.
 
-use super::{Files, Format, Inner, Raw, file_failure};
+use super::{Files, Format, Inner, Neighbours, Raw, file_failure};
 use crate::records::{FileError, OwnBlock, Position, RecordReader, Span};
 use runtime::{ChunkBuilder, Counted, Failure, Stream, Unread};
 use std::{ops::Range, sync::Arc};
@@ -227,6 +227,29 @@ impl<'r, F: Format> Reading<'r, F> {
 
     /// Appends its next records, at most `rows`.
     fn append(
+        &mut self,
+        rows: usize,
+        scratch: &mut F::Scratch,
+        out: &mut ChunkBuilder,
+    ) -> Result<(), Failure> {
+        let Self { inner, files, held: Held { block, ordinal }, .. } = *self;
+        let key = files.keys[block.position.file as usize];
+        let end = self.left.end.min(self.left.start.saturating_add(rows));
+        while self.left.start < end {
+            let records = self.left.start..end;
+            let records = Neighbours { block, records, is_utf8: self.is_utf8 };
+            let (n, alone) = inner.format.append_together(&records, scratch, out);
+            let ids = out.ids.scalars_of::<u64>(n);
+            for (id, at) in ids.iter_mut().zip(self.left.by_ref()) {
+                *id = inner.id(key, ordinal + at as u64);
+            }
+            self.append_alone(alone, scratch, out)?;
+        }
+        Ok(())
+    }
+
+    /// The same, one by one.
+    fn append_alone(
         &mut self,
         rows: usize,
         scratch: &mut F::Scratch,
