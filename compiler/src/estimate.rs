@@ -23,7 +23,7 @@ use crate::{
     },
     lower::{Lowered, lower_known},
 };
-use plan::{Diagnostic, Index, Library, Measured, OpId, Plan};
+use plan::{About, Diagnostic, Index, Library, Measured, OpId, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,6 +60,8 @@ pub struct Basis<'a> {
     pub memory: Option<u64>,
     /// What was measured, in place of what is assumed.
     pub measured: Option<&'a Measured>,
+    /// What the data of its sources is like, as far as that is known.
+    pub about: &'a [About],
 }
 
 /// Estimates `plan`.
@@ -72,8 +74,9 @@ pub fn estimate(
     basis: Basis<'_>,
 ) -> Result<Estimate, Vec<Diagnostic>> {
     let catalog = Catalog::new(library);
+    // The program is what it is, whatever the data is like.
     let lowered = lower_known(plan, &catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, &catalog, basis))
+    Ok(estimate_known(plan, &lowered, &catalog.with_data(basis.about), basis))
 }
 
 /// The same where the program of the plan is known.

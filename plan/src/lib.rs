@@ -2,6 +2,7 @@
 //!
 //! Nothing here compiles or runs anything.
 
+mod about;
 mod ahead;
 pub mod clean;
 mod diagnostic;
@@ -21,6 +22,7 @@ mod shown;
 mod things;
 mod types;
 
+pub use about::About;
 pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{

@@ -18,7 +18,7 @@ mod sources;
 
 pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 
-use plan::{Arg, Entry, Field, Library};
+use plan::{About, Arg, Entry, Field, Library};
 use runtime::{Failure, Outside};
 use std::{
     collections::BTreeMap,
@@ -157,6 +157,12 @@ pub fn library() -> Library {
 /// No file matches, or the first one cannot be read as what it should be.
 pub fn probe(name: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
     SOURCES.get(name).and_then(|it| it.probe).map_or(Ok(Vec::new()), |probe| probe(args))
+}
+
+/// What the data of the source called `name` is like: reads a few records, or asks for the sizes of a few files. None
+/// where its fields, as far as they are needed, are of one size, and where nothing can be read.
+pub fn about(name: &str, args: &[Arg], fields: &[Field]) -> Option<About> {
+    sources::about(SOURCES.get(name)?, args, fields)
 }
 
 /// Whether what [`probe`] finds is written in files, so that they must be read to know it.

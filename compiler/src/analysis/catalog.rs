@@ -4,7 +4,7 @@ use crate::{
     ast::{ExprKind, Signature},
     syntax::parse_signature,
 };
-use plan::{Arg, Const, Entry, Expr, Foreign, Graph, Library, Property};
+use plan::{About, Arg, Const, Entry, Expr, Foreign, Graph, Library, Property};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 /// The library, for looking things up. Signatures are read once, when they are first asked for.
@@ -13,6 +13,7 @@ pub(crate) struct Catalog {
     functions: HashMap<&'static str, &'static Entry>,
     operators: HashMap<&'static str, &'static Entry>,
     sources: HashMap<&'static str, &'static Entry>,
+    about: Vec<About>,
 }
 
 impl Catalog {
@@ -24,7 +25,25 @@ impl Catalog {
             functions: by_name(library.functions),
             operators: by_name(library.operators),
             sources: by_name(library.sources),
+            about: Vec::new(),
         }
+    }
+
+    /// The same, where something is known of what the data of sources is like.
+    pub(crate) fn with_data(self, about: &[About]) -> Self {
+        Self { about: about.to_vec(), ..self }
+    }
+
+    /// What the data of a source is like.
+    pub(crate) fn about(&self, source: &str, args: &[Arg]) -> Option<&About> {
+        self.about.iter().find(|it| it.is_of(source, args))
+    }
+
+    /// Bytes of a file that is read by its name, on average, as far as sources tell.
+    pub(crate) fn file_bytes(&self) -> Option<f64> {
+        let all = self.about.iter().filter_map(|it| it.file_bytes);
+        let (n, sum) = all.fold((0.0, 0.0), |(n, sum), it| (n + 1.0, sum + it));
+        (n > 0.0).then(|| sum / n)
     }
 
     pub(crate) fn function(&self, name: &str) -> Option<&'static Entry> {

@@ -7,9 +7,9 @@ use super::{
     role::{Role, operator},
     size,
 };
-use model::Figure;
+use model::{Figure, Origin};
 use plan::{
-    Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform, Type,
+    Arg, Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform, Type,
     TypedColumns, Untyped,
 };
 
@@ -36,8 +36,8 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
     let mut flows: IdVec<StageId, Flow> = IdVec::new();
     for (_, stage) in stages.iter() {
         let flow = match &stage.code {
-            Code::Source { entry, .. } => {
-                let (columns, ns) = source(entry, &stage.columns, catalog);
+            Code::Source { entry, args, .. } => {
+                let (columns, ns) = source((entry, args), &stage.columns, catalog);
                 Flow { columns, makes: 1.0, ns }
             }
             Code::Transform(it) => transform(it, &flows[stage.inputs[0]].columns, catalog),
@@ -61,12 +61,18 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
 }
 
 /// Bytes of the columns that leave a source, and nanoseconds for each of its records.
-pub(crate) fn source(entry: &str, fields: &[Field], catalog: &Catalog) -> (Vec<Figure>, f64) {
-    let entry = catalog.source(entry);
+pub(crate) fn source(
+    (name, args): (&str, &[Arg]),
+    fields: &[Field],
+    catalog: &Catalog,
+) -> (Vec<Figure>, f64) {
+    let (entry, about) = (catalog.source(name), catalog.about(name, args));
     let typed = entry.and_then(Entry::typed_columns);
-    let size = |it: &Field| match typed {
+    let found = |it: &Field| about?.field_bytes(&it.name).filter(|_| it.ty.fixed_bytes().is_none());
+    let size = |it: &Field| match (found(it), typed) {
+        (Some(value), _) => Figure { value, origin: Origin::Measured },
         // Assumed: what the source could read itself it has read.
-        Some(typed) if it.name == typed.rest => Figure::assumed(0.0),
+        (None, Some(typed)) if it.name == typed.rest => Figure::assumed(0.0),
         _ => size::of_type(&it.ty),
     };
     let columns: Vec<Figure> = fields.iter().map(size).collect();

@@ -1,7 +1,7 @@
 //! How many bytes values have, as far as types tell; the rest is assumed.
 
 use super::catalog::Catalog;
-use model::Figure;
+use model::{Figure, Origin};
 use plan::{Arg, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Property, Type};
 
 /// Bytes of a file. Assumed: the mean of ImageNet's JPEGs (`docs/MODEL.md`).
@@ -115,6 +115,15 @@ fn of_call(
         return like(first, first_ty, ty);
     }
     let named = first_ty.dtype() == Some(DType::Str);
+    let file_bytes = catalog.file_bytes().filter(|_| catalog.has_effect(function, "reads"));
+    if let Some(value) = file_bytes {
+        return Figure { value, origin: Origin::Measured };
+    }
+    // Most of a record of which a part is taken, such as an archive's, is that part.
+    if first.origin == Origin::Measured && first_ty.is_untyped() && ty.dtype() == Some(DType::Bytes)
+    {
+        return Figure::assumed(first.value);
+    }
     match catalog.function(function) {
         // What is named by a text is not as long as the text.
         Some(entry) if !named && entry.cost.bytes_out_per_in != 1.0 => {

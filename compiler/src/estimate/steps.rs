@@ -176,7 +176,7 @@ impl Known<'_> {
     /// Bytes of the fields that leave `op`, and what it calls.
     fn step(&self, id: OpId, op: &Op) -> (Vec<Figure>, Vec<CallEstimate>) {
         match &op.kind {
-            OpKind::Source { entry, .. } => self.source(op, entry),
+            OpKind::Source { entry, args, .. } => self.source((id, op), (entry, args)),
             OpKind::Operator { entry, .. } => self.operator(id, op, entry),
             _ => {
                 let columns = &self.bytes[op.inputs[0]];
@@ -194,10 +194,23 @@ impl Known<'_> {
         }
     }
 
-    fn source(&self, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {
-        let (bytes, ns) = flow::source(entry, &op.output, self.catalog);
-        let all: Figure = bytes.iter().copied().sum();
-        (bytes, vec![call(entry, 1.0, ns, all)])
+    fn source(
+        &self,
+        (id, op): (OpId, &Op),
+        of: (&str, &[Arg]),
+    ) -> (Vec<Figure>, Vec<CallEstimate>) {
+        let stage = self.lowered.stages_of[id].first();
+        let columns = stage.map(|it| &self.lowered.program.stages[*it].columns);
+        // What nobody needs is not read.
+        let is_read =
+            |it: &&Field| columns.is_none_or(|all| all.iter().any(|of| of.name == it.name));
+        let read: Vec<Field> = op.output.iter().filter(is_read).cloned().collect();
+        let (sizes, ns) = flow::source(of, &read, self.catalog);
+        let all: Figure = sizes.iter().copied().sum();
+        let mut sizes = sizes.into_iter();
+        let size = |it: &Field| is_read(&it).then(|| sizes.next()).flatten();
+        let bytes = op.output.iter().map(size).map(|it| it.unwrap_or(Figure::ZERO)).collect();
+        (bytes, vec![call(of.0, 1.0, ns, all)])
     }
 
     fn operator(&self, id: OpId, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {

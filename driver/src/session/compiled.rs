@@ -7,13 +7,14 @@ use crate::session::{
     load::SourceFile,
     lock::Chosen,
     place::label,
+    samples,
 };
 use compiler::{
     estimate::{Basis, View, estimate},
     explain::{Explanation, explain, plan_text},
     passes::Optimised,
 };
-use plan::{Diagnostic, Measured, Plan, Program};
+use plan::{About, Code, Diagnostic, Measured, Plan, Program, Stage};
 use runtime::{Failure, Prepared};
 use serde::{Deserialize, Serialize};
 
@@ -56,11 +57,30 @@ impl Compiled {
         measured: Option<&Measured>,
     ) -> Self {
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        let basis = Basis { cores, memory, measured };
+        let basis = Basis { cores, memory, measured, about: &self.about() };
         if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), basis) {
             self.optimised.estimate = estimate.with_processes(self.functions.processes());
         }
         self
+    }
+
+    /// What the data of its sources is like: reads a few records of each, or asks for the sizes of a few files; but
+    /// makes no sample set for that.
+    fn about(&self) -> Vec<About> {
+        let mut program = self.program.clone();
+        if !samples::are_there(&program) || samples::resolve(&mut program, &mut |_| ()).is_err() {
+            return Vec::new();
+        }
+        let about = |(there, here): (&Stage, &Stage)| match (&there.code, &here.code) {
+            (Code::Source { entry, args, .. }, Code::Source { args: named, .. }) => {
+                let found = stdlib::about(entry, args, &there.columns)?;
+                // A plan names a set as the program does.
+                Some(About { files: named.first()?.clone(), ..found })
+            }
+            _ => None,
+        };
+        let stages = program.stages.rows().iter().zip(self.program.stages.rows());
+        stages.filter_map(about).collect()
     }
 
     /// The plan that is run, with every expression.

@@ -9,9 +9,12 @@ mod records;
 mod tar;
 mod tfrecord;
 
+mod about;
 mod binary;
 mod framed;
 mod listed;
+
+pub(crate) use about::about;
 
 use crate::{
     Source,
