@@ -38,7 +38,7 @@ use crate::{
     lower::{Lowered, lower_known},
     passes::{Optimised, Refusal, Step},
 };
-use plan::{Commas, Index, Library, Op, OpId, OpKind, Plan, Span, StageId};
+use plan::{Commas, Entry, Field, Index, Library, Op, OpId, OpKind, Plan, Property, Span, StageId};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -295,7 +295,7 @@ impl Lines<'_> {
             place: (self.label)(op.at),
             depth,
             stream: None,
-            record: self.changes(op).then(|| format!("{{ {} }}", Commas(&op.output))),
+            record: self.changes(op).then(|| self.record(&op.output)),
             note: self.notes(id, op),
             brief: self.brief(id, op),
             estimate: id.row(),
@@ -303,6 +303,36 @@ impl Lines<'_> {
             enters: op.inputs.first().map_or(Unit::Record, |it| self.leaves(*it)),
             leaves: self.leaves(id),
         });
+    }
+
+    /// Fields in braces, as the program calls them: without those that the compiler has added.
+    fn record(&self, fields: &[Field]) -> String {
+        let sources = self.plan.ops.rows().iter().filter_map(|it| match &it.kind {
+            OpKind::Source { entry, .. } => self.catalog.source(entry),
+            _ => None,
+        });
+        let sources: Vec<&Entry> = sources.collect();
+        let is_added = |name: &str| {
+            let mut properties = sources.iter().flat_map(|it| it.properties);
+            properties.any(|it| match it {
+                Property::TypedColumns(it) => [it.rest, it.known].contains(&name),
+                Property::Faulty(it) => [it.field, it.known].contains(&name),
+                Property::Keeps(it) => *it == name,
+                _ => false,
+            })
+        };
+        let written = |name: &str| {
+            let mut typed = sources.iter().filter_map(|it| it.typed_columns());
+            let path = typed.find_map(|it| Some((it.field, name.strip_prefix(it.field)?)));
+            let (field, path) = path.filter(|it| it.1.starts_with('/'))?;
+            let members = path[1..].split('/').map(|it| it.replace("~1", "/").replace("~0", "~"));
+            Some(members.fold(field.to_owned(), |all, it| format!("{all}[\"{it}\"]")))
+        };
+        let shown = fields.iter().filter(|it| !is_added(&it.name)).map(|it| {
+            let name = written(&it.name).unwrap_or_else(|| it.name.clone());
+            Field { name, ty: it.ty.clone() }
+        });
+        format!("{{ {} }}", Commas(&shown.collect::<Vec<_>>()))
     }
 
     fn leaves(&self, id: OpId) -> Unit {

@@ -18,8 +18,14 @@ pub trait BinaryFormat: fmt::Debug + Send + Sync {
     /// Where the record ends that begins these bytes. It depends on the bytes of that record alone.
     fn end(&self, bytes: &[u8]) -> End;
 
-    /// Hands the place of each record of a file to `visit`, in order, and gives the file's length in bytes. It finds
-    /// the records that [`BinaryFormat::end`] finds, and reads as little as it can for that.
+    /// Bytes of a record, where all have one size and lie end to end; what is left at the end of a file is one too.
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// Hands the place of each record of a file to `visit`, in order, unless [`BinaryFormat::size`] tells where they lie;
+    /// gives the file's length in bytes. It finds the records that [`BinaryFormat::end`] finds, and reads as little as it
+    /// can for that.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! Where each record of a set of files lies, in eight bytes a record.
+//! Where each record of a set of files lies, in eight bytes a record, or in none where all have one size.
 
 use std::io::{self, Read};
 use std::num::NonZero;
@@ -25,10 +25,23 @@ const RECORDS_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub struct RecordIndex {
     framing: Framing,
-    /// Where the records begin, as if the files were one.
-    starts: Counted<u64>,
+    starts: Starts,
     /// Where the files begin, as if they were one, and where the last ends.
     bases: Vec<u64>,
+}
+
+/// Where records begin.
+#[derive(Debug)]
+enum Starts {
+    /// Each of them, as if the files were one.
+    Each(Counted<u64>),
+    /// Every so many bytes of a file.
+    Even {
+        /// Bytes of a record.
+        size: u64,
+        /// The number of the first record of each file, and how many there are.
+        firsts: Vec<u64>,
+    },
 }
 
 /// Files whose indices are made before they are put together.
@@ -78,6 +91,9 @@ impl RecordIndex {
         files: &[PathBuf],
         format: &Arc<dyn BinaryFormat>,
     ) -> Result<RecordIndex, FileError> {
+        if let Some(size) = format.size() {
+            return RecordIndex::even(files, format, size);
+        }
         let scan = |file: u32| {
             let mut starts = Counted::new();
             let end = format.starts(&files[file as usize], &mut |at| starts.push(at))?;
@@ -86,14 +102,33 @@ impl RecordIndex {
         RecordIndex::of(files, (Framing::Binary(format.clone()), ""), &scan)
     }
 
+    /// The same where records have one size.
+    fn even(
+        files: &[PathBuf],
+        format: &Arc<dyn BinaryFormat>,
+        size: u64,
+    ) -> Result<RecordIndex, FileError> {
+        let find = |file: usize| {
+            let end = format.starts(&files[file], &mut |_| ())?;
+            Ok(FileIndex { starts: Counted::new(), end })
+        };
+        let (mut firsts, mut bases) = (vec![0], vec![0]);
+        for found in in_parallel(0..files.len(), &find) {
+            let FileIndex { end, .. } = found?;
+            firsts.push(firsts[firsts.len() - 1] + end.div_ceil(size));
+            bases.push(bases[bases.len() - 1] + end);
+        }
+        let framing = Framing::Binary(format.clone());
+        Ok(RecordIndex { framing, starts: Starts::Even { size, firsts }, bases })
+    }
+
     /// Puts the indices of all files together; `scan` makes one, and is called by several threads.
     fn of(
         files: &[PathBuf],
         (framing, way): (Framing, &str),
         scan: &(dyn Fn(u32) -> Result<FileIndex, FileError> + Sync),
     ) -> Result<RecordIndex, FileError> {
-        let mut index =
-            RecordIndex { framing: framing.clone(), starts: Counted::new(), bases: vec![0] };
+        let (mut all, mut bases) = (Counted::new(), vec![0]);
         let find = |file: usize| {
             let slot = Slot::of(&files[file], (&framing, way));
             if let Some(kept) = slot.as_ref().and_then(Slot::read) {
@@ -109,41 +144,54 @@ impl RecordIndex {
             let group = first..files.len().min(first + TOGETHER);
             for (file, found) in group.clone().zip(in_parallel(group, &find)) {
                 let FileIndex { starts, end } = found?;
-                let base = index.bases[index.bases.len() - 1];
-                if index.starts.len() + starts.len() > RECORDS_MAX {
-                    let number = RECORDS_MAX - index.starts.len();
+                let base = bases[bases.len() - 1];
+                if all.len() + starts.len() > RECORDS_MAX {
+                    let number = RECORDS_MAX - all.len();
                     let place = Place::Record(number as u64, starts[number]);
                     return Err(FileError::at(&files[file], place, too_many()));
                 }
-                index.starts.extend(starts.iter().map(|it| base + it));
-                index.bases.push(base + end);
+                all.extend(starts.iter().map(|it| base + it));
+                bases.push(base + end);
             }
         }
-        Ok(index)
+        Ok(RecordIndex { framing, starts: Starts::Each(all), bases })
     }
 
     /// Number of records.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.starts.len()
+        match &self.starts {
+            Starts::Each(starts) => starts.len(),
+            Starts::Even { firsts, .. } => firsts[firsts.len() - 1] as usize,
+        }
     }
 
     /// Whether the files hold no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+        self.len() == 0
     }
 
     /// The place of record `i`.
     #[must_use]
     pub fn at(&self, i: usize) -> RecordAt {
-        let start = self.starts[i];
-        let file = self.bases.partition_point(|&it| it <= start) - 1;
-        let end = self.starts.get(i + 1).map_or(u64::MAX, |&it| it).min(self.bases[file + 1]);
-
+        let last_at_most = |all: &[u64], of: u64| all.partition_point(|it| *it <= of) - 1;
+        let (file, offset, end) = match &self.starts {
+            Starts::Each(starts) => {
+                let start = starts[i];
+                let file = last_at_most(&self.bases, start);
+                let end = starts.get(i + 1).map_or(u64::MAX, |&it| it).min(self.bases[file + 1]);
+                (file, start - self.bases[file], end - self.bases[file])
+            }
+            Starts::Even { size, firsts } => {
+                let file = last_at_most(firsts, i as u64);
+                let offset = (i as u64 - firsts[file]) * size;
+                (file, offset, (self.bases[file + 1] - self.bases[file]).min(offset + size))
+            }
+        };
         // What is longer than a record may be are blank lines behind it.
-        let len = (end - start).min(RECORD_MAX as u64) as u32;
-        RecordAt { file: file as u32, offset: start - self.bases[file], len }
+        let len = (end - offset).min(RECORD_MAX as u64) as u32;
+        RecordAt { file: file as u32, offset, len }
     }
 
     /// The record in the bytes that [`RecordIndex::at`] names, without its line end.

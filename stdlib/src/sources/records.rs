@@ -73,10 +73,12 @@ impl BinaryFormat for Fixed {
         }
     }
 
-    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
-        let (_, len) = open_by_number(path)?;
-        (0..len).step_by(self.size).for_each(visit);
-        Ok(len)
+    fn size(&self) -> Option<u64> {
+        Some(self.size as u64)
+    }
+
+    fn starts(&self, path: &Path, _: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        open_by_number(path).map(|(_, len)| len)
     }
 
     fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault> {
@@ -128,6 +130,24 @@ mod tests {
         let all: Vec<_> = all.into_iter().map(|it| it.0).collect();
         assert_eq!(all, ["xyz", "abc", "\n\r\n", "\n\r\n"]);
         assert_eq!(source.describe(1), format!("{}, record 2, at byte 3", folder.path("a.bin")));
+    }
+
+    #[test]
+    fn where_they_lie_takes_no_memory() {
+        let folder = Folder::new("sparse", &[("a.bin", ""), ("b.bin", "abcdefg")]);
+        let large = 1 << 36;
+        std::fs::File::options()
+            .write(true)
+            .open(folder.path("a.bin"))
+            .unwrap()
+            .set_len(large + 1)
+            .unwrap();
+        let (source, fields) = open(&folder, true);
+        let first = large / 3 + 1;
+        assert_eq!(source.len(), Ok(first + 3));
+        let all = told(&fetched(&*source, &fields, &[first, first + 1, first - 2]).unwrap());
+        let all: Vec<_> = all.into_iter().map(|it| it.0).collect();
+        assert_eq!(all, ["abc", "def", "\0\0\0"]);
     }
 
     #[test]
