@@ -290,13 +290,14 @@ impl Store {
         let segment = self.segments.last().or(self.begun.get()).ok_or("it was removed")?;
         segment.write_value(bytes, offset).map_err(|it| why(&it))?;
         let written = Record::new((key, value), offset, (bytes, self.seed)).written(self.seed);
-        let place = {
-            let mut writer = locked(writer);
-            let place = Place { segment: writer.segment, number: writer.records };
-            segment.write_record(&written, place.number).map_err(|it| why(&it))?;
-            writer.records += 1;
-            place
-        };
+        let mut writer = locked(writer);
+        // Another epoch may have come to it meanwhile.
+        if self.contains(key) {
+            return Ok(());
+        }
+        let place = Place { segment: writer.segment, number: writer.records };
+        segment.write_record(&written, place.number).map_err(|it| why(&it))?;
+        writer.records += 1;
         self.counts.written.fetch_add(1, Relaxed);
         self.note(key, (place, bytes.len() as u64));
         Ok(())
