@@ -9,7 +9,7 @@ use super::{
     Picture,
     taps::Taps,
     tiers,
-    transpose::{Avx2, Block, Pair, SIDE, transposed, transposed_pair},
+    transpose::{Block, Pair, SIDE, transposed, transposed_pair},
 };
 
 /// Fractional bits of a weight: what 32 bits leave beside a level, its sign and its overshoot.
@@ -109,16 +109,15 @@ pub(crate) fn resample(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room,
 
 tiers! {
     /// The same in plain loops.
-    fn resample_anywhere(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) = resample_body, Avx2
+    fn resample_anywhere(image: &Picture<'_, u8>, axes: Axes<'_>, room: &mut Room, out: &mut [u8]) = resample_body::<false>, resample_body::<true>
 }
 
 #[inline(always)]
-fn resample_body(
+fn resample_body<const WIDE: bool>(
     image: &Picture<'_, u8>,
     axes: Axes<'_>,
     room: &mut Room,
     out: &mut [u8],
-    wide: Option<Avx2>,
 ) {
     let width = axes.columns.map_or(image.width, |it| it.windows.len());
     let len = width * image.channels;
@@ -128,13 +127,13 @@ fn resample_body(
     match axes.rows {
         Some(weights) => {
             weights.condense(&mut room.needed);
-            let stride = narrow_rows(image, axes.columns, (len, wide), room);
+            let stride = narrow_rows::<WIDE>(image, axes.columns, len, room);
             blend_rows(&room.rows, stride, weights, out.chunks_exact_mut(len));
         }
         None => {
             room.needed.clear();
             room.needed.extend(0..image.height as u32);
-            let stride = narrow_rows(image, axes.columns, (len, wide), room);
+            let stride = narrow_rows::<WIDE>(image, axes.columns, len, room);
             let rows = room.rows.chunks_exact(stride);
             out.chunks_exact_mut(len)
                 .zip(rows)
@@ -145,10 +144,10 @@ fn resample_body(
 
 /// Fills `room.rows` with the needed rows in their new width; gives their distance.
 #[inline(always)]
-fn narrow_rows(
+fn narrow_rows<const WIDE: bool>(
     image: &Picture<'_, u8>,
     columns: Option<&Weights>,
-    (len, wide): (usize, Option<Avx2>),
+    len: usize,
     room: &mut Room,
 ) -> usize {
     let stride = len.next_multiple_of(LANES);
@@ -163,12 +162,12 @@ fn narrow_rows(
     grow(&mut room.wide, image.row_len() * SIDE);
     grow(&mut room.narrow, stride * SIDE);
     for (numbers, rows) in room.needed.chunks(SIDE).zip(room.rows.chunks_exact_mut(stride * SIDE)) {
-        lay_down(image, numbers, wide, &mut room.wide);
+        lay_down::<WIDE>(image, numbers, &mut room.wide);
         match image.channels {
             3 => blend_columns::<48>(&room.wide, 3, weights, &mut room.narrow),
             channels => blend_columns::<16>(&room.wide, channels, weights, &mut room.narrow),
         }
-        stand_up(&room.narrow, len, wide, rows);
+        stand_up::<WIDE>(&room.narrow, len, rows);
     }
     stride
 }
@@ -182,9 +181,9 @@ fn grow(bytes: &mut Vec<u8>, len: usize) {
 
 /// Turns rows on their side: the level at column `x` of row `i` comes to `16 x + i`.
 ///
-/// With AVX2 it takes two blocks at a time.
+/// `WIDE` takes two blocks at a time, and is for processors with AVX2.
 #[inline(always)]
-fn lay_down(image: &Picture<'_, u8>, numbers: &[u32], wide: Option<Avx2>, out: &mut [u8]) {
+fn lay_down<const WIDE: bool>(image: &Picture<'_, u8>, numbers: &[u32], out: &mut [u8]) {
     let mut rows = [image.row(numbers[numbers.len() - 1] as usize); SIDE];
     rows.iter_mut().zip(numbers).for_each(|(row, y)| *row = image.row(*y as usize));
     let len = image.row_len();
@@ -196,15 +195,15 @@ fn lay_down(image: &Picture<'_, u8>, numbers: &[u32], wide: Option<Avx2>, out: &
         return;
     }
 
-    let wide = wide.filter(|_| len >= 2 * SIDE);
-    let step = if wide.is_some() { 2 * SIDE } else { SIDE };
+    let step = if WIDE && len >= 2 * SIDE { 2 * SIDE } else { SIDE };
     for block in 0..len.div_ceil(step) {
         // The last block may overlap the one before it.
         let x = (block * step).min(len - step);
-        if let Some(wide) = wide {
+        if step == 2 * SIDE {
             let mut pair: Pair = [[0; 2 * SIDE]; SIDE];
             pair.iter_mut().zip(&rows).for_each(|(to, row)| *to = *lanes(&row[x..]));
-            let turned = transposed_pair(&pair, wide);
+            // SAFETY: `WIDE` is for processors with AVX2.
+            let turned = unsafe { transposed_pair(&pair) };
             let (left, right) = columns[x..][..step].split_at_mut(SIDE);
             for (both, (left, right)) in turned.iter().zip(left.iter_mut().zip(right)) {
                 (*left, *right) = (*lanes(both), *lanes(&both[SIDE..]));
@@ -219,10 +218,10 @@ fn lay_down(image: &Picture<'_, u8>, numbers: &[u32], wide: Option<Avx2>, out: &
 
 /// Turns rows back: the level at `16 x + i` comes to column `x` of row `i`, for whole blocks.
 #[inline(always)]
-fn stand_up(lying: &[u8], len: usize, wide: Option<Avx2>, rows: &mut [u8]) {
+fn stand_up<const WIDE: bool>(lying: &[u8], len: usize, rows: &mut [u8]) {
     let stride = rows.len() / SIDE;
     let (columns, _) = lying.as_chunks::<SIDE>();
-    let Some(wide) = wide else {
+    if !WIDE {
         for x in (0..len).step_by(SIDE) {
             let columns = columns[x..].first_chunk().expect("there is room for whole blocks");
             for (row, to) in transposed(columns).iter().zip(rows.chunks_exact_mut(stride)) {
@@ -230,7 +229,7 @@ fn stand_up(lying: &[u8], len: usize, wide: Option<Avx2>, rows: &mut [u8]) {
             }
         }
         return;
-    };
+    }
     for x in (0..len).step_by(2 * SIDE) {
         let mut pair: Pair = [[0; 2 * SIDE]; SIDE];
         let (left, right) = columns[x..][..2 * SIDE].split_at(SIDE);
@@ -238,7 +237,8 @@ fn stand_up(lying: &[u8], len: usize, wide: Option<Avx2>, rows: &mut [u8]) {
             both[..SIDE].copy_from_slice(left);
             both[SIDE..].copy_from_slice(right);
         }
-        let turned = transposed_pair(&pair, wide);
+        // SAFETY: `WIDE` is for processors with AVX2.
+        let turned = unsafe { transposed_pair(&pair) };
         for (row, to) in turned.iter().zip(rows.chunks_exact_mut(stride)) {
             to[x..][..2 * SIDE].copy_from_slice(row);
         }
@@ -420,8 +420,7 @@ mod tests {
                     &levels[..from[0] * from[1] * channels],
                 );
                 let made = |by| resized(by, &picture, (rule, from, to), to[0] * to[1] * channels);
-                let expected =
-                    made(|image, axes, room, out| resample_body(image, axes, room, out, None));
+                let expected = made(resample_body::<false>);
                 for (i, by) in [resample as Resample, resample_anywhere].into_iter().enumerate() {
                     assert!(made(by) == expected, "{i}, {rule:?}, {channels}: {from:?} {to:?}");
                 }

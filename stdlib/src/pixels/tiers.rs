@@ -4,34 +4,23 @@
 
 /// Declares `fn NAME(ARGS)`, which runs the `#[inline(always)]` function BODY, compiled for
 /// AVX-512 and AVX2 too, as the best that this machine has. What BODY calls must be inlined.
-/// With `= BODY, Avx2`, BODY gets an argument more: an `Avx2` where it is compiled for them.
+/// Where a second body is given, it is the one for AVX-512 and AVX2.
 macro_rules! tiers {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $body:path) => {
-        $crate::pixels::tiers! {
-            @ $(#[$meta])* $vis fn $name($($arg: $ty),*) = $body($($arg),*), $body($($arg),*)
-        }
+        $crate::pixels::tiers! { $(#[$meta])* $vis fn $name($($arg: $ty),*) = $body, $body }
     };
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) = $body:path, Avx2) => {
-        $crate::pixels::tiers! {
-            @ $(#[$meta])* $vis fn $name($($arg: $ty),*) = $body($($arg),*, None), {
-                // SAFETY: these are for processors that have AVX2, which AVX-512 implies.
-                let wide = unsafe { $crate::pixels::transpose::Avx2::assured() };
-                $body($($arg),*, Some(wide));
-            }
-        }
-    };
-    (@ $(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) = $plain:expr, $wide:expr) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) = $body:path, $wide:path) => {
         $(#[$meta])*
         $vis fn $name($($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
                 fn avx512($($arg: $ty),*) {
-                    $wide;
+                    $wide($($arg),*);
                 }
                 #[target_feature(enable = "avx2")]
                 fn avx2($($arg: $ty),*) {
-                    $wide;
+                    $wide($($arg),*);
                 }
                 if is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
@@ -45,7 +34,7 @@ macro_rules! tiers {
                     return unsafe { avx2($($arg),*) };
                 }
             }
-            $plain;
+            $body($($arg),*);
         }
     };
 }

@@ -40,24 +40,13 @@ pub(crate) fn transposed(block: &Block) -> Block {
 /// Two blocks, side by side.
 pub(crate) type Pair = [[u8; 2 * SIDE]; SIDE];
 
-/// A processor with AVX2: who has one may use what needs it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx2(());
-
-impl Avx2 {
-    /// # Safety
-    /// The processor has AVX2.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(crate) unsafe fn assured() -> Self {
-        Self(())
-    }
-}
-
 /// Both blocks of a pair turned, side by side again.
+///
+/// # Safety
+/// The processor has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn transposed_pair(pair: &Pair, _: Avx2) -> Pair {
+pub(crate) unsafe fn transposed_pair(pair: &Pair) -> Pair {
     use std::arch::x86_64::{__m256i, _mm256_unpackhi_epi8, _mm256_unpacklo_epi8};
     // SAFETY: both types are 32 bytes in which any bits are valid.
     let mut rows: [__m256i; SIDE] = pair.map(|it| unsafe { std::mem::transmute(it) });
@@ -65,7 +54,7 @@ pub(crate) fn transposed_pair(pair: &Pair, _: Avx2) -> Pair {
         let before = rows;
         for i in 0..SIDE / 2 {
             let (upper, lower) = (before[i], before[i + SIDE / 2]);
-            // SAFETY: there is an `Avx2`, so the processor has it.
+            // SAFETY: the caller saw to AVX2.
             unsafe {
                 rows[2 * i] = _mm256_unpacklo_epi8(upper, lower);
                 rows[2 * i + 1] = _mm256_unpackhi_epi8(upper, lower);
@@ -76,10 +65,13 @@ pub(crate) fn transposed_pair(pair: &Pair, _: Avx2) -> Pair {
     rows.map(|it| unsafe { std::mem::transmute(it) })
 }
 
-/// Both blocks of a pair turned, side by side again; no processor of another kind has AVX2.
+/// Both blocks of a pair turned, side by side again.
+///
+/// # Safety
+/// Nothing is asked for here: it is unsafe as that for x86-64 is.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub(crate) fn transposed_pair(pair: &Pair, _: Avx2) -> Pair {
+pub(crate) unsafe fn transposed_pair(pair: &Pair) -> Pair {
     std::array::from_fn(|i| std::array::from_fn(|j| pair[j % SIDE][j / SIDE * SIDE + i]))
 }
 
