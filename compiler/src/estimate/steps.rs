@@ -200,16 +200,15 @@ impl Known<'_> {
         of: (&str, &[Arg]),
     ) -> (Vec<Figure>, Vec<CallEstimate>) {
         let stage = self.lowered.stages_of[id].first();
-        let columns = stage.map(|it| &self.lowered.program.stages[*it].columns);
-        // What nobody needs is not read.
-        let is_read =
-            |it: &&Field| columns.is_none_or(|all| all.iter().any(|of| of.name == it.name));
-        let read: Vec<Field> = op.output.iter().filter(is_read).cloned().collect();
-        let (sizes, ns) = flow::source(of, &read, self.catalog);
+        let read = stage.map_or(&op.output, |it| &self.lowered.program.stages[*it].columns);
+        let (sizes, ns) = flow::source(of, read, self.catalog);
         let all: Figure = sizes.iter().copied().sum();
-        let mut sizes = sizes.into_iter();
-        let size = |it: &Field| is_read(&it).then(|| sizes.next()).flatten();
-        let bytes = op.output.iter().map(size).map(|it| it.unwrap_or(Figure::ZERO)).collect();
+        // What nobody needs is not read.
+        let size = |field: &Field| {
+            let at = read.iter().position(|it| it.name == field.name);
+            at.map_or(Figure::ZERO, |it| sizes[it])
+        };
+        let bytes = op.output.iter().map(size).collect();
         (bytes, vec![call(of.0, 1.0, ns, all)])
     }
 

@@ -48,8 +48,8 @@ impl Compiled {
         explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
     }
 
-    /// The same with the estimate for so many cores and bytes of memory; with what was measured in
-    /// place of what is assumed.
+    /// The same with the estimate for so many cores and bytes of memory; with what was measured, and what a few
+    /// records of its sources tell, in place of what is assumed. Reads those records now.
     #[must_use]
     pub fn estimated(
         mut self,

@@ -121,7 +121,7 @@ impl Table {
 
     /// Splits the first ones of some records that stand one behind the other, up to one that has quotes or another
     /// number of fields. `bytes` are theirs, from the first to the last.
-    pub fn split_plain<'f>(
+    pub fn split_together<'f>(
         &self,
         bytes: &'f [u8],
         records: &'f [Span],

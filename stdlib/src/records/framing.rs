@@ -13,7 +13,7 @@ pub const RECORD_MAX: usize = 64 * 1024 * 1024;
 
 /// A format whose files are no text: how its records lie in a file, and what they hold.
 ///
-/// It and its source are one file of `sources`, such as `fixed.rs`, or the source one and this another.
+/// It and its source are one file of `sources`, such as `records.rs`, or the source one and this another.
 pub trait BinaryFormat: fmt::Debug + Send + Sync {
     /// Where the record ends that begins these bytes. It depends on the bytes of that record alone.
     fn end(&self, bytes: &[u8]) -> End;

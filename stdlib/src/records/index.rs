@@ -86,7 +86,7 @@ impl RecordIndex {
     /// Finds the records of files that are no text; reads as little of them as the format needs.
     ///
     /// # Errors
-    /// A file cannot be read, or there are more than 2³⁰ records.
+    /// A file cannot be read, or there are more than 2³⁰ records that differ in size.
     pub fn of_binary(
         files: &[PathBuf],
         format: &Arc<dyn BinaryFormat>,

@@ -205,11 +205,11 @@ impl Format for Tables {
 
     fn append_together(
         &self,
-        records: &Neighbours<'_>,
+        neighbours: &Neighbours<'_>,
         splitter: &mut Splitter,
         out: &mut ChunkBuilder,
     ) -> (usize, usize) {
-        together::append(self, records, splitter, out)
+        together::append(self, neighbours, splitter, out)
     }
 
     fn append_fault(
@@ -290,7 +290,7 @@ impl Tables {
     }
 }
 #[cfg(test)]
-pub(in crate::sources) mod tests {
+mod tests {
     use super::super::{framed::reading::*, listed::folder::Folder};
     use super::*;
 

@@ -94,12 +94,12 @@ pub(super) trait Format: Send + Sync + 'static {
     /// many these are, and how many of those that follow go one by one.
     fn append_together(
         &self,
-        records: &Neighbours<'_>,
+        neighbours: &Neighbours<'_>,
         scratch: &mut Self::Scratch,
         out: &mut ChunkBuilder,
     ) -> (usize, usize) {
         let _ = (scratch, out);
-        (0, records.records.len())
+        (0, neighbours.records.len())
     }
 
     /// Appends what stands for a record that could not be read, where the program asks for that.

@@ -18,11 +18,11 @@ const FEW: usize = ROWS / 8;
 /// Appends the first of some rows, up to one that is unusual; gives how many, and how many go one by one then.
 pub(super) fn append(
     tables: &Tables,
-    rows: &Neighbours<'_>,
+    neighbours: &Neighbours<'_>,
     splitter: &mut Splitter,
     out: &mut ChunkBuilder,
 ) -> (usize, usize) {
-    let looked = rows.first(ROWS);
+    let looked = neighbours.first(ROWS);
     let all = looked.records.len();
     if all <= FEW {
         return (0, all);
@@ -30,7 +30,7 @@ pub(super) fn append(
 
     let (known, said) = (tables.known_now(), &tables.said);
     let (bytes, spans) = looked.found();
-    let plain = known.table.split_plain(bytes, spans, splitter);
+    let plain = known.table.split_together(bytes, spans, splitter);
     let is_complete = |it: &usize| plain.column(*it).all(|it| !said.is_absent(it));
     let mut n = if known.skips.iter().all(is_complete) { plain.len() } else { 0 };
     let first = out.rows();

@@ -237,8 +237,8 @@ impl<'r, F: Format> Reading<'r, F> {
         let end = self.left.end.min(self.left.start.saturating_add(rows));
         while self.left.start < end {
             let records = self.left.start..end;
-            let records = Neighbours { block, records, is_utf8: self.is_utf8 };
-            let (n, alone) = inner.format.append_together(&records, scratch, out);
+            let neighbours = Neighbours { block, records, is_utf8: self.is_utf8 };
+            let (n, alone) = inner.format.append_together(&neighbours, scratch, out);
             let ids = out.ids.scalars_of::<u64>(n);
             for (id, at) in ids.iter_mut().zip(self.left.by_ref()) {
                 *id = inner.id(key, ordinal + at as u64);
