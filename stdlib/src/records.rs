@@ -92,6 +92,12 @@ impl FileError {
         }
     }
 
+    /// A mistake that keeps every record of a file from being read.
+    fn whole(path: &Path, fault: RecordFault) -> FileError {
+        let RecordFault { message, help, .. } = fault;
+        FileError { path: path.to_string_lossy().into_owned(), place: None, message, help }
+    }
+
     /// A file in which something is compressed that cannot be decompressed.
     fn torn(path: &Path, with: &str, why: &io::Error) -> FileError {
         FileError {
@@ -151,6 +157,11 @@ impl RecordFault {
     /// A fault of one record.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> RecordFault {
         RecordFault { message: message.into(), help: help.into(), loses_rest: false }
+    }
+
+    /// That of a file that ends before its first record can begin.
+    fn no_header() -> RecordFault {
+        RecordFault::new("the file ends within its header", "write the file again")
     }
 
     /// One that loses what follows in the file.

@@ -114,7 +114,7 @@ rows! {
     Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example"], Renamed("tfrecord"),
         "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),
-        "`records(\"data/*.bin\", size: 3073)` reads records of one size, each as `bytes`";
+        "`records(\"data/*.bin\", size: 3073)` reads records of one size, each as `bytes`; `skip: 16` is `header_bytes`";
     Name, "WebDataset", ["WebDataset" "WebLoader" "tarfile_to_samples" "readers.webdataset" "to_tuple" "tar_reader"], Renamed("tar"),
         "`tar(\"data/*.tar\") |> map { image: decode_jpeg(files[\"jpg\"] as bytes) }` reads shards of WebDataset";
 

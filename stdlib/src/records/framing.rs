@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::{FileError, RecordFault};
+use super::{FileError, RecordFault, open_by_number};
 
 /// Bytes that a record may have, with its line end.
 pub const RECORD_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of a file's begin that a format may need to tell how long its header is.
+pub const HEADER_MAX: usize = 1024 * 1024;
 
 /// A format whose files are no text: how its records lie in a file, and what they hold.
 ///
@@ -23,13 +26,26 @@ pub trait BinaryFormat: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Hands the place of each record of a file to `visit`, in order, unless [`BinaryFormat::size`] tells where they lie;
-    /// gives the file's length in bytes. It finds the records that [`BinaryFormat::end`] finds, and reads as little as it
-    /// can for that.
+    /// Bytes before the first record of a file that begins with these bytes and has `len` of them, as far as that is
+    /// known; none where that takes more bytes to tell, which is never said of [`HEADER_MAX`] of them.
+    ///
+    /// # Errors
+    /// No record of the file can be read.
+    fn header(&self, bytes: &[u8], len: Option<u64>) -> Result<Option<u64>, RecordFault> {
+        let _ = (bytes, len);
+        Ok(Some(0))
+    }
+
+    /// Hands the place of each record of a file to `visit`, in order, and gives the file's length in bytes. It finds the
+    /// records that [`BinaryFormat::end`] finds, and reads as little as it can for that. It is not asked where
+    /// [`BinaryFormat::size`] tells where they lie.
     ///
     /// # Errors
     /// The file cannot be read.
-    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError>;
+    fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
+        let _ = visit;
+        open_by_number(path).map(|(_, len)| len)
+    }
 
     /// What a record holds, without what frames it; its key comes first, empty where it has none.
     ///

@@ -12,11 +12,11 @@ use std::sync::{
 use std::thread;
 
 use memchr::memchr_iter;
-use runtime::{Counted, storage};
+use runtime::{Counted, reads, storage};
 
-use super::framing::{BinaryFormat, Framing, RECORD_MAX};
+use super::framing::{BinaryFormat, Framing, HEADER_MAX, RECORD_MAX};
 use super::index_store::{FileIndex, Slot};
-use super::{FileError, Place, RecordFault, RecordReader, csv};
+use super::{FileError, Place, RecordFault, RecordReader, csv, open_by_number};
 
 /// Records that an index may hold: 8 GiB.
 const RECORDS_MAX: usize = 1 << 30;
@@ -41,6 +41,8 @@ enum Starts {
         size: u64,
         /// The number of the first record of each file, and how many there are.
         firsts: Vec<u64>,
+        /// Bytes before the first record of each file.
+        begins: Vec<u64>,
     },
 }
 
@@ -108,18 +110,16 @@ impl RecordIndex {
         format: &Arc<dyn BinaryFormat>,
         size: u64,
     ) -> Result<RecordIndex, FileError> {
-        let find = |file: usize| {
-            let end = format.starts(&files[file], &mut |_| ())?;
-            Ok(FileIndex { starts: Counted::new(), end })
-        };
-        let (mut firsts, mut bases) = (vec![0], vec![0]);
+        let find = |file: usize| records_of(&files[file], &**format);
+        let (mut firsts, mut begins, mut bases) = (vec![0], Vec::new(), vec![0]);
         for found in in_parallel(0..files.len(), &find) {
-            let FileIndex { end, .. } = found?;
-            firsts.push(firsts[firsts.len() - 1] + end.div_ceil(size));
+            let Range { start: begin, end } = found?;
+            firsts.push(firsts[firsts.len() - 1] + (end - begin).div_ceil(size));
+            begins.push(begin);
             bases.push(bases[bases.len() - 1] + end);
         }
         let framing = Framing::Binary(format.clone());
-        Ok(RecordIndex { framing, starts: Starts::Even { size, firsts }, bases })
+        Ok(RecordIndex { framing, starts: Starts::Even { size, firsts, begins }, bases })
     }
 
     /// Puts the indices of all files together; `scan` makes one, and is called by several threads.
@@ -183,9 +183,9 @@ impl RecordIndex {
                 let end = starts.get(i + 1).map_or(u64::MAX, |&it| it).min(self.bases[file + 1]);
                 (file, start - self.bases[file], end - self.bases[file])
             }
-            Starts::Even { size, firsts } => {
+            Starts::Even { size, firsts, begins } => {
                 let file = last_at_most(firsts, i as u64);
-                let offset = (i as u64 - firsts[file]) * size;
+                let offset = begins[file] + (i as u64 - firsts[file]) * size;
                 (file, offset, (self.bases[file + 1] - self.bases[file]).min(offset + size))
             }
         };
@@ -215,11 +215,34 @@ fn through(mut reader: RecordReader) -> Result<FileIndex, FileError> {
     Ok(index)
 }
 
+/// The bytes of a file that its records take: those behind its header.
+fn records_of(path: &Path, format: &dyn BinaryFormat) -> Result<Range<u64>, FileError> {
+    let (file, len) = open_by_number(path)?;
+    let mut bytes = Vec::new();
+    loop {
+        let header = format.header(&bytes, Some(len));
+        match header.map_err(|it| FileError::whole(path, it))? {
+            Some(n_bytes) if n_bytes <= len => return Ok(n_bytes..len),
+            None if (bytes.len() as u64) < len && bytes.len() < HEADER_MAX => {
+                let more = (bytes.len() * 4).clamp(HEADER_USUAL, HEADER_MAX) as u64;
+                bytes.resize(more.min(len) as usize, 0);
+                let read = file.read_exact_at(&mut bytes, 0);
+                read.map_err(|why| FileError::unreadable(path, &why))?;
+                reads::count(bytes.len() as u64);
+            }
+            _ => return Err(FileError::whole(path, RecordFault::no_header())),
+        }
+    }
+}
+
+/// Bytes that most headers have room in.
+const HEADER_USUAL: usize = 128;
+
 /// What `find` gives for each of these, in order, up to the first failure; as many at a time as there are cores.
-fn in_parallel(
+fn in_parallel<T: Send>(
     files: Range<usize>,
-    find: &(dyn Fn(usize) -> Result<FileIndex, FileError> + Sync),
-) -> Vec<Result<FileIndex, FileError>> {
+    find: &(dyn Fn(usize) -> Result<T, FileError> + Sync),
+) -> Vec<Result<T, FileError>> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     if cores.min(files.len()) <= 1 {
         return files.map(find).collect();

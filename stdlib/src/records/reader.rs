@@ -348,11 +348,38 @@ impl RecordReader {
         (self.at, self.at_end, self.is_lost) = (0, false, false);
         self.header_due = line == 0 && self.header.is_some();
 
-        if offset == 0 && self.framing.is_text() {
-            self.fill(self.block.max(BYTE_ORDER_MARK.len()))?;
-            self.skip_byte_order_mark()?;
+        match self.framing.clone() {
+            _ if offset > 0 => Ok(()),
+            Framing::Binary(format) => self.skip_header(&*format),
+            Framing::Lines | Framing::Csv { .. } => {
+                self.fill(self.block.max(BYTE_ORDER_MARK.len()))?;
+                self.skip_byte_order_mark()
+            }
         }
+    }
+
+    /// Goes past what stands in front of the first record of a file.
+    fn skip_header(&mut self, format: &dyn BinaryFormat) -> Result<(), FileError> {
+        let mut window = 0;
+        let n_bytes = loop {
+            match format.header(&self.buffer, self.len) {
+                Ok(Some(n_bytes)) if n_bytes <= self.buffer.len() as u64 => break n_bytes as usize,
+                Ok(n_bytes) if !self.at_end => {
+                    let wanted = n_bytes.map_or(window * 2, |it| it as usize);
+                    window = wanted.max(self.block);
+                    self.fill(window)?;
+                }
+                Ok(_) => return self.no_header(RecordFault::no_header()),
+                Err(fault) => return self.no_header(fault),
+            }
+        };
+        (self.at, self.position.offset) = (n_bytes, n_bytes as u64);
         Ok(())
+    }
+
+    fn no_header(&mut self, fault: RecordFault) -> Result<(), FileError> {
+        self.input = None;
+        Err(FileError::whole(&self.files[self.position.file as usize], fault))
     }
 
     /// Sees to it that a file ends where it ended when it was opened: what is cut off of it would

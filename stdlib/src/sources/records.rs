@@ -5,17 +5,18 @@ use super::{
     listed::Listed,
 };
 use crate::prelude::*;
-use crate::records::{BinaryFormat, End, FileError, RECORD_MAX, RecordFault, open_by_number};
+use crate::records::{BinaryFormat, End, RECORD_MAX, RecordFault};
 use plan::Faulty;
 use runtime::{Source, SourceCall};
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 source! {
-    /// Reads the records of binary files that match a pattern: `size` bytes each, end to end, without a header.
+    /// Reads the records of binary files that match a pattern: `size` bytes each, end to end, after a
+    /// header of `skip` bytes.
     ///
     /// Files are read one after the other. Patterns are those of `files`. If the length of a file is not a
     /// multiple of `size`, its last record is truncated and fails with `bad-row`; `else skip` continues with the
-    /// next file. Without an `else`, the run ends there. `size` is at most 64 MiB.
+    /// next file. Without an `else`, the run ends there. `size` and `skip` are at most 64 MiB.
     ///
     /// Files can be read in any order: `shuffle` without a window only asks for their lengths.
     ///
@@ -25,9 +26,10 @@ source! {
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
-    /// records("data_batch_*.bin", size: 3073)    # { bytes: bytes }
+    /// records("data_batch_*.bin", size: 3073)                  # CIFAR-10: { bytes: bytes }
+    /// records("train-images-idx3-ubyte", size: 784, skip: 16)  # MNIST
     /// ```
-    "records(pattern: text, size: int, lanes: int = none, faults: bool = false) -> stream",
+    "records(pattern: text, size: int, skip: int = 0, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(40.0, 0.1),    // Assumed: a copy.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
     fields: Some(fields),
@@ -37,11 +39,13 @@ static FAULTY: Faulty = Faulty { argument: FAULTS, field: FAULT, known: "", guar
 
 /// Where the parameters stand.
 const SIZE: usize = 1;
-const FAULTS: usize = 3;
+const SKIP: usize = 2;
+const FAULTS: usize = 4;
 
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     Listed::new(&applied.args[0])?;
     size(&applied.args[SIZE])?;
+    skip(&applied.args[SKIP])?;
     Ok(binary::fields(&[("bytes", Type::scalar(DType::Bytes))], &applied.args[FAULTS]))
 }
 
@@ -53,16 +57,27 @@ fn size(arg: &Arg) -> Result<usize, String> {
     }
 }
 
-fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let size = size(&call.args[SIZE]).map_err(Failure::Program)?;
-    binary::source(call, Fixed { size }, FAULTS)
+fn skip(arg: &Arg) -> Result<u64, String> {
+    match arg {
+        Arg::Int(n) if (0..=RECORD_MAX as i64).contains(n) => Ok(*n as u64),
+        Arg::Int(n) => Err(format!("`skip` is {n}, but must be from 0 to {RECORD_MAX}")),
+        _ => Err("`skip` must be an integer that is known at compile time".to_owned()),
+    }
 }
 
-/// Records of one size, end to end, without anything that frames them.
+fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
+    let size = size(&call.args[SIZE]).map_err(Failure::Program)?;
+    let skip = skip(&call.args[SKIP]).map_err(Failure::Program)?;
+    binary::source(call, Fixed { size, skip }, FAULTS)
+}
+
+/// Records of one size, end to end, behind a header or none.
 #[derive(Debug)]
 struct Fixed {
     /// Bytes of a record.
     size: usize,
+    /// Bytes in front of the first.
+    skip: u64,
 }
 
 impl BinaryFormat for Fixed {
@@ -77,8 +92,15 @@ impl BinaryFormat for Fixed {
         Some(self.size as u64)
     }
 
-    fn starts(&self, path: &Path, _: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
-        open_by_number(path).map(|(_, len)| len)
+    fn header(&self, _: &[u8], len: Option<u64>) -> Result<Option<u64>, RecordFault> {
+        match len {
+            Some(len) if len < self.skip => {
+                let message = format!("the file has {len} bytes, but `skip` is {}", self.skip);
+                let help = "write the file again, or check that `skip` is the size of its header";
+                Err(RecordFault::new(message, help))
+            }
+            _ => Ok(Some(self.skip)),
+        }
     }
 
     fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault> {
@@ -97,7 +119,13 @@ mod tests {
     use super::*;
 
     fn open(folder: &Folder, faults: bool) -> (Arc<dyn Source>, Vec<Field>) {
-        let args = [folder.pattern("*.bin"), Arg::Int(3), Arg::None, Arg::Bool(faults)];
+        behind(folder, 0, faults)
+    }
+
+    /// The same where a header comes first.
+    fn behind(folder: &Folder, skip: i64, faults: bool) -> (Arc<dyn Source>, Vec<Field>) {
+        let args =
+            [folder.pattern("*.bin"), Arg::Int(3), Arg::Int(skip), Arg::None, Arg::Bool(faults)];
         let fields = binary::fields(&[("bytes", Type::scalar(DType::Bytes))], &args[FAULTS]);
         (build(&SourceCall { args: &args, columns: &fields, place: 7 }).unwrap(), fields)
     }
@@ -148,6 +176,42 @@ mod tests {
         let all = told(&fetched(&*source, &fields, &[first, first + 1, first - 2]).unwrap());
         let all: Vec<_> = all.into_iter().map(|it| it.0).collect();
         assert_eq!(all, ["abc", "def", "\0\0\0"]);
+    }
+
+    #[test]
+    fn a_header_is_passed_over() {
+        let files = [("a.bin", "##abc\n\r\n"), ("b.bin", "##"), ("c.bin", "##xyz!")];
+        let folder = Folder::new("header", &files);
+        let (source, fields) = behind(&folder, 2, true);
+        assert_eq!(source.len(), Ok(4));
+        let by_number = told(&fetched(&*source, &fields, &[0, 1, 2, 3]).unwrap());
+        let bytes: Vec<_> = by_number.iter().map(|it| it.0.as_str()).collect();
+        assert_eq!(bytes, ["abc", "\n\r\n", "xyz", ""]);
+        assert!(by_number[3].1.contains("c.bin, record 2, at byte 5: the record is truncated"));
+        for rows in [1, 2, 100] {
+            let chunks = in_order(&*source, &fields, rows).unwrap();
+            assert_eq!(chunks.iter().flat_map(told).collect::<Vec<_>>(), by_number);
+        }
+        let name = format!("{}, record 1, at byte 2", folder.path("c.bin"));
+        assert_eq!(source.describe(2), name);
+        let mut stream = source.stream().unwrap();
+        let mut out = runtime::ChunkBuilder::new(&fields, 1, 0, &runtime::Pool::default());
+        stream.next(1, &mut out).unwrap();
+        let mut resumed = source.stream().unwrap();
+        resumed.go_to(&stream.place().unwrap()).unwrap();
+        let mut out = runtime::ChunkBuilder::new(&fields, 9, 0, &runtime::Pool::default());
+        resumed.next(9, &mut out).unwrap();
+        assert_eq!(told(&out.finish()), by_number[1..]);
+    }
+
+    #[test]
+    fn a_file_shorter_than_its_header_ends_the_run() {
+        let folder = Folder::new("headless", &[("a.bin", "####abc"), ("b.bin", "#")]);
+        let (source, fields) = behind(&folder, 4, true);
+        let failures = [in_order(&*source, &fields, 10).unwrap_err(), source.len().unwrap_err()];
+        for failure in failures.map(|it| it.to_string()) {
+            assert!(failure.contains("b.bin`: the file has 1 bytes, but `skip` is 4"), "{failure}");
+        }
     }
 
     #[test]

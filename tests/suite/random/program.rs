@@ -189,6 +189,7 @@ impl Writer<'_> {
             6 => ("tfrecord(\"{data}/shards/*.tfrecord\")", 20),
             7 => ("tar(\"{data}/shards/*.tar\")", 18),
             10 => ("records(\"{data}/shards/*.bin\", size: 9)", 12),
+            11 => ("records(\"{data}/shards/*.bin\", size: 8, skip: 5)", 12),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);
