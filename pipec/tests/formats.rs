@@ -175,6 +175,47 @@ fn what_is_damaged_is_told_and_the_rest_arrives() {
 }
 
 #[test]
+fn arrays_that_were_written_are_read() {
+    let program = r#"edition 2026
+pipeline made = range(12) |> map { x: [f32(i), f32(i) / 3], y: i < 4 } |> batch(4)
+pipeline x = npy("made/x/*.npy") |> batch(4)
+pipeline y = npy("made/y/*.npy") |> batch(4)
+pipeline any_order = npy("made/x/*.npy") |> shuffle |> map { n: i64(value[0]) } |> batch(1)
+pipeline in_window =
+    zip({ x: npy("made/x/*.npy"), y: npy("made/y/*.npy") })
+    |> shuffle(window: 8)
+    |> map { n: i64(x.value[0]) + (if y.value then 100 else 0) }
+    |> batch(1)
+pipeline wrong = npy("big.npy") |> batch(1)
+"#;
+    let folder = Folder::of("formats-npy", &[("p.pipe", program)]);
+    folder.run_p(&["made", "--out", "made"]).ends(0, &[]);
+    for field in ["x", "y"] {
+        folder.run_p(&[field, "--out", field]).ends(0, &[]);
+        for batch in ["00000000.npy", "00000001.npy", "00000002.npy"] {
+            let [made, read] = [format!("made/{field}"), format!("{field}/value")]
+                .map(|it| fs::read(folder.join(it).join(batch)).unwrap());
+            assert!(made == read, "{field}, {batch}");
+        }
+    }
+    for (pipeline, expected) in [
+        ("any_order", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]),
+        ("in_window", [4, 5, 6, 7, 8, 9, 10, 11, 100, 101, 102, 103]),
+    ] {
+        let mut numbers = folder.numbers(pipeline);
+        assert!(!numbers.is_sorted(), "{numbers:?}");
+        numbers.sort_unstable();
+        assert_eq!(numbers, expected);
+    }
+
+    fs::write(folder.join("big.npy"), shards::npy("<i4", "(3,)", &[0; 8])).unwrap();
+    let wrong = "big.npy`: its header says 3 rows of 4 bytes, but 8 bytes follow it";
+    folder.run_p(&["wrong"]).ends(5, &[wrong, "copy or write the file again"]);
+    fs::write(folder.join("big.npy"), "1,2\n").unwrap();
+    folder.pipec(&["check", "p.pipe"]).ends(5, &["it is no `.npy` file"]);
+}
+
+#[test]
 fn features_become_tensors() {
     let folder = Folder::new("formats-features");
     folder.write(

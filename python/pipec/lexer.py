@@ -212,6 +212,7 @@ SOURCES = (
     "paths",
     "range",
     "csv",
+    "npy",
     "tar",
 )
 DTYPES = (

@@ -10,6 +10,7 @@ mod framing;
 mod index;
 mod index_store;
 mod not_text;
+pub mod npy;
 mod reader;
 pub mod tar;
 pub mod tfrecord;
@@ -21,7 +22,7 @@ use std::path::Path;
 use runtime::storage;
 
 pub(crate) use compressed::open_by_number;
-pub use framing::{BinaryFormat, End, Framing, RECORD_MAX};
+pub use framing::{BinaryFormat, End, Framing, HEADER_MAX, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
 pub use index_store::keep_indices_in;
 pub use reader::{Block, FirstLens, OwnBlock, Position, RecordReader, Span};

@@ -60,8 +60,8 @@ const NO_SPANS: CodeInfo = CodeInfo {
     name: "shuffle-spans",
     long: "`shuffle(window: n, spans: k)` reads `k` files at a time, in an order drawn for each pass, one record from each in \
            turn, and shuffles the result within a window. So the source must consist of files with many records each \
-           (`tfrecord`, `tar`, `records`, `lines`, `jsonl`, `csv`), without `lanes`, and only `map`, `with`, `where`, `flat_map` \
-           and `repeat` may come between the two. `files` has one record per file: shuffle it without a window.\n\nWrong:\n\n    \
+           (`tfrecord`, `tar`, `records`, `npy`, `lines`, `jsonl`, `csv`), without `lanes`, and only `map`, `with`, `where`, \
+           `flat_map` and `repeat` may come between the two. `files` has one record per file: shuffle it without a window.\n\nWrong:\n\n    \
            pipeline p = files(\"a/*.txt\") |> shuffle(window: 100, spans: 8)\n\n\
            Right:\n\n    pipeline p = lines(\"a/*.txt\") |> shuffle(window: 100, spans: 8)\n",
 };

@@ -102,3 +102,12 @@ pub(crate) fn member(path: &str, kind: u8, data: &[u8]) -> Vec<u8> {
     member.resize(member.len().next_multiple_of(512), 0);
     member
 }
+
+/// A file as `np.save` writes it.
+pub(crate) fn npy(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{text:117}\n").bytes());
+    file.extend(elements);
+    file
+}

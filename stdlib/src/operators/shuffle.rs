@@ -28,8 +28,8 @@ operator! {
     /// the result. Use it for data in shards: it mixes records of many files, but reads each file sequentially.
     /// When a file ends, its place stays empty for one turn; then the next file takes it, as in
     /// `interleave(cycle_length=k)` of tf.data. The source must have many records per file (`tfrecord`, `tar`,
-    /// `records`, `lines`, `jsonl`, `csv`), with only `map`, `with`, `where`, `flat_map` and `repeat` in between.
-    /// `k` is at most 32.
+    /// `records`, `npy`, `lines`, `jsonl`, `csv`), with only `map`, `with`, `where`, `flat_map` and `repeat` in
+    /// between. `k` is at most 32.
     ///
     /// ```pipe
     /// range(1_000) |> where i % 3 == 0 |> shuffle(window: 64)    # { i: i64 }

@@ -217,21 +217,32 @@ fn through(mut reader: RecordReader) -> Result<FileIndex, FileError> {
 
 /// The bytes of a file that its records take: those behind its header.
 fn records_of(path: &Path, format: &dyn BinaryFormat) -> Result<Range<u64>, FileError> {
+    match read_header(path, |bytes, len| format.header(bytes, Some(len)))? {
+        (n_bytes, len) if n_bytes <= len => Ok(n_bytes..len),
+        _ => Err(FileError::whole(path, RecordFault::no_header())),
+    }
+}
+
+/// What `parse` makes of the first bytes of a file, and the bytes that it has. It is given these bytes and that length,
+/// and gives none where it needs more of them.
+pub(super) fn read_header<T>(
+    path: &Path,
+    parse: impl Fn(&[u8], u64) -> Result<Option<T>, RecordFault>,
+) -> Result<(T, u64), FileError> {
     let (file, len) = open_by_number(path)?;
     let mut bytes = Vec::new();
     loop {
-        let header = format.header(&bytes, Some(len));
-        match header.map_err(|it| FileError::whole(path, it))? {
-            Some(n_bytes) if n_bytes <= len => return Ok(n_bytes..len),
-            None if (bytes.len() as u64) < len && bytes.len() < HEADER_MAX => {
-                let more = (bytes.len() * 4).clamp(HEADER_USUAL, HEADER_MAX) as u64;
-                bytes.resize(more.min(len) as usize, 0);
-                let read = file.read_exact_at(&mut bytes, 0);
-                read.map_err(|why| FileError::unreadable(path, &why))?;
-                reads::count(bytes.len() as u64);
-            }
-            _ => return Err(FileError::whole(path, RecordFault::no_header())),
+        if let Some(it) = parse(&bytes, len).map_err(|it| FileError::whole(path, it))? {
+            return Ok((it, len));
         }
+        if bytes.len() as u64 == len || bytes.len() == HEADER_MAX {
+            return Err(FileError::whole(path, RecordFault::no_header()));
+        }
+        let more = (bytes.len() * 4).clamp(HEADER_USUAL, HEADER_MAX) as u64;
+        bytes.resize(more.min(len) as usize, 0);
+        let read = file.read_exact_at(&mut bytes, 0);
+        read.map_err(|why| FileError::unreadable(path, &why))?;
+        reads::count(bytes.len() as u64);
     }
 }
 

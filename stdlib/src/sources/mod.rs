@@ -3,6 +3,7 @@
 mod csv;
 mod jsonl;
 mod lines;
+mod npy;
 mod paths;
 mod range;
 mod records;
@@ -28,6 +29,7 @@ pub(crate) static ALL: &[&Source] = &[
     &csv::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,
+    &npy::ENTRY,
     &paths::ENTRY,
     &range::ENTRY,
     &records::ENTRY,

@@ -45,6 +45,9 @@ impl Inputs {
         let sized: Vec<u8> = (0..12 * 9 - 4).collect();
         put(folder, "shards/a.bin", &sized[..7 * 9])?;
         put(folder, "shards/b.bin", &sized[7 * 9..])?;
+        let array: Vec<u8> = (0..11 * 12).map(|it: u8| it.wrapping_mul(37)).collect();
+        put(folder, "arrays/a.npy", &written::npy("<i2", "(10, 2, 3)", &array[..120]))?;
+        put(folder, "arrays/b.npy", &written::npy("<i2", "(1, 2, 3)", &array[120..]))?;
         put(folder, "shards/a.tar", &archive(12))?;
         let torn = archive(7);
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;

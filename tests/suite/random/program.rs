@@ -190,6 +190,7 @@ impl Writer<'_> {
             7 => ("tar(\"{data}/shards/*.tar\")", 18),
             10 => ("records(\"{data}/shards/*.bin\", size: 9)", 12),
             11 => ("records(\"{data}/shards/*.bin\", size: 8, skip: 5)", 12),
+            12 => ("npy(\"{data}/arrays/*.npy\")", 11),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);

@@ -27,7 +27,7 @@ pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
 pub(crate) use runs::{built, state};
-pub(crate) use shards::{records, tar, tfrecord};
+pub(crate) use shards::{npy, records, tar, tfrecord};
 pub(crate) use tables::{csv, lines};
 pub(crate) use texts::texts;
 
@@ -36,7 +36,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 22] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 23] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -47,6 +47,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 22] = [
     ("tfrecord", tfrecord, shards::tfrecords),
     ("tar", tar, shards::archives),
     ("records", records, shards::of_one_size),
+    ("npy", npy, shards::arrays),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),

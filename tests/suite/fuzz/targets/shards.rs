@@ -1,4 +1,4 @@
-//! TFRecords, tar archives and records of one size: what is read of a file does not depend on the way it is read, and what is damaged is a
+//! TFRecords, tar archives, records of one size and arrays: what is read of a file does not depend on the way it is read, and what is damaged is a
 //! fault of its record.
 
 use super::{
@@ -44,6 +44,27 @@ pub(crate) fn records(bytes: &[u8]) {
     let (size, skip) = (1 + i64::from(way & 7), i64::from(way >> 4));
     let own = vec![Arg::Int(size), Arg::Int(skip)];
     shard("records", file, ("bytes", Type::scalar(DType::Bytes)), own, way & 8 == 0);
+}
+
+/// Reads an array. The first byte is cut off; the rest is the file.
+pub(crate) fn npy(bytes: &[u8]) {
+    let (_, file) = split(bytes);
+    FOLDER.with(|folder| {
+        let path = folder.write("array.npy", file);
+        let args = [Arg::Text(path.to_string_lossy().into_owned()), Arg::None];
+        let Ok(fields) = stdlib::probe("npy", &args) else { return };
+        let Ok(rows) = read(&*source("npy", &args, &fields), &fields) else { return };
+        let row_bytes = fields[0].ty.fixed_bytes().expect("a row has one size");
+        let elements: Vec<u8> = rows.into_iter().flat_map(|it| it.1.concat()).collect();
+        let begin = file.len() - elements.len();
+        assert!(begin >= 10 && elements.len().is_multiple_of(row_bytes));
+        // Bytes of a row in big endian are turned round, those of booleans are 0 or 1.
+        if !String::from_utf8_lossy(&file[..begin]).contains('>')
+            && fields[0].ty.dtype() != Some(DType::Bool)
+        {
+            assert_eq!(elements, file[begin..]);
+        }
+    });
 }
 
 /// Reads a shard; damage is a fault of a record where `faults`, and else ends the run.
@@ -137,6 +158,19 @@ pub(super) fn tfrecords() -> Vec<Vec<u8>> {
         file(1, &[sequence]),
         file(2, &[b"".to_vec(), b"abc".to_vec()]),
     ]
+}
+
+/// Arrays.
+pub(super) fn arrays() -> Vec<Vec<u8>> {
+    let file = |it: Vec<u8>| [&[0][..], &it].concat();
+    [
+        written::npy("<f4", "(3, 2)", &[1; 24]),
+        written::npy(">u2", "(2,)", &[0, 1, 2, 3]),
+        written::npy("|b1", "(2, 1)", &[0, 7]),
+        written::npy("<i8", "(0, 3)", &[]),
+    ]
+    .map(file)
+    .into()
 }
 
 /// Files of records of one size.
