@@ -384,10 +384,10 @@ impl Builder {
         &mut self.buffer.bytes_mut()[at..at + len]
     }
 
-    /// Appends room for `rows` scalars, to be written by the caller.
-    pub fn scalars(&mut self, rows: usize) -> &mut [u8] {
-        assert!(self.fixed.is_some_and(|it| it.is_empty()), "a column of scalars");
-        let len = rows * self.dtype.size();
+    /// Appends room for `rows` rows of fixed extents, to be written by the caller.
+    pub fn fixed_rows(&mut self, rows: usize) -> &mut [u8] {
+        let each = self.fixed.expect("a column of rows of fixed extents").elements();
+        let len = rows * each * self.dtype.size();
         self.reserve(len);
         let at = self.bytes;
         self.bytes += len;

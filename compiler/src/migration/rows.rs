@@ -115,7 +115,7 @@ rows! {
         "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),
         "`records(\"data/*.bin\", size: 3073)` reads records of one size, each as `bytes`; `skip` is the size of a header";
-    Name, "NumPy, DALI", ["np.load" "readers.numpy" "NumpyReader" "numpy_reader"], Renamed("npy"),
+    Name, "NumPy, DALI", ["np.load" "readers.numpy" "NumpyReader"], Renamed("npy"),
         "`npy` reads the rows of the arrays in NPY files, each as `value`; NPZ archives must be unpacked first";
     Name, "WebDataset", ["WebDataset" "WebLoader" "tarfile_to_samples" "readers.webdataset" "to_tuple" "tar_reader"], Renamed("tar"),
         "`tar(\"data/*.tar\") |> map { image: decode_jpeg(files[\"jpg\"] as bytes) }` reads shards of WebDataset";

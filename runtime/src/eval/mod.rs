@@ -443,7 +443,7 @@ impl Compiled {
                 _ => {
                     let mut column = Builder::new(&field.ty, chunk.rows, &self.pool);
                     let dtype = column.dtype();
-                    let room = column.scalars(chunk.rows);
+                    let room = column.fixed_rows(chunk.rows);
                     let mut out = Out::slot(dtype, Shape::new(&[chunk.rows]), room);
                     values.fill(machine, subject, id, &mut out)?;
                     column.finish()

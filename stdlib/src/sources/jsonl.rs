@@ -193,7 +193,7 @@ fn append_nothing(dtype: DType, to: &mut Builder) {
     if dtype.is_text() {
         to.push_text(b"");
     } else {
-        to.scalars(1).fill(0);
+        to.fixed_rows(1).fill(0);
     }
 }
 

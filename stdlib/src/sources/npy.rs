@@ -1,7 +1,7 @@
 //! `npy`: one record for each row of the arrays in `.npy` files.
 
 use super::{
-    framed::{Format, Raw, Records, file_failure},
+    framed::{Format, Neighbours, Raw, Records, file_failure},
     listed::Listed,
 };
 use crate::prelude::*;
@@ -91,6 +91,24 @@ impl Rows {
     }
 }
 
+impl Npy {
+    /// Appends rows to every column, as the processor has their elements.
+    fn append(&self, bytes: &[u8], rows: usize, out: &mut ChunkBuilder) {
+        for to in &mut out.columns {
+            let room = to.fixed_rows(rows);
+            room.copy_from_slice(bytes);
+            match self.0.dtype {
+                // Any other byte is true as well.
+                DType::Bool => room.iter_mut().for_each(|it| *it = u8::from(*it != 0)),
+                dtype if self.0.is_big_endian => {
+                    room.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 /// The type of a row.
 fn type_of(header: &Header) -> Type {
     let extents: Vec<_> = header.row.iter().map(|it| *it as u64).collect();
@@ -119,20 +137,26 @@ impl Format for Rows {
         let Some(Ok(npy)) = self.first.get() else {
             return Err(RecordFault::new("it was not looked at", "this is a bug in pipec"));
         };
-        let (header, (_, bytes)) = (&npy.0, npy.record(record.bytes)?);
-        for to in &mut out.columns {
-            let room = to.room(Shape::new(&header.row));
-            room.copy_from_slice(bytes);
-            match header.dtype {
-                // Any other byte is true as well.
-                DType::Bool => room.iter_mut().for_each(|it| *it = u8::from(*it != 0)),
-                dtype if header.is_big_endian => {
-                    room.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
-                }
-                _ => {}
-            }
-        }
+        let (_, bytes) = npy.record(record.bytes)?;
+        npy.append(bytes, 1, out);
         Ok(())
+    }
+
+    /// Rows lie end to end.
+    fn append_together(
+        &self,
+        neighbours: &Neighbours<'_>,
+        (): &mut (),
+        out: &mut ChunkBuilder,
+    ) -> (usize, usize) {
+        let (bytes, found) = neighbours.found();
+        match self.first.get() {
+            Some(Ok(npy)) if bytes.len() == found.len() * npy.0.row_bytes => {
+                npy.append(bytes, found.len(), out);
+                (found.len(), 0)
+            }
+            _ => (0, found.len()),
+        }
     }
 
     fn record(&self, ordinal: u64) -> String {
