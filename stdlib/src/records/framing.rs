@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::{FileError, RecordFault, open_by_number};
+use super::{FileError, RecordFault};
 
 /// Bytes that a record may have, with its line end.
 pub const RECORD_MAX: usize = 64 * 1024 * 1024;
@@ -18,8 +18,14 @@ pub const HEADER_MAX: usize = 1024 * 1024;
 ///
 /// It and its source are one file of `sources`, such as `records.rs`, or the source one and this another.
 pub trait BinaryFormat: fmt::Debug + Send + Sync {
-    /// Where the record ends that begins these bytes. It depends on the bytes of that record alone.
-    fn end(&self, bytes: &[u8]) -> End;
+    /// Where the record ends that begins these bytes. It depends on the bytes of that record alone;
+    /// where all have one size, it follows from that.
+    fn end(&self, bytes: &[u8]) -> End {
+        match self.size() {
+            Some(size) if bytes.len() as u64 >= size => End::At { end: size as usize, n_lines: 1 },
+            _ => End::Later { quoted: false },
+        }
+    }
 
     /// Bytes of a record, where all have one size and lie end to end; what is left at the end of a file is one too.
     fn size(&self) -> Option<u64> {
@@ -44,7 +50,8 @@ pub trait BinaryFormat: fmt::Debug + Send + Sync {
     /// The file cannot be read.
     fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
         let _ = visit;
-        open_by_number(path).map(|(_, len)| len)
+        let message = "nobody knows where its records begin";
+        Err(FileError::whole(path, RecordFault::new(message, "this is a bug in pipec")))
     }
 
     /// What a record holds, without what frames it; its key comes first, empty where it has none.

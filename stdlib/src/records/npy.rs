@@ -7,7 +7,7 @@ use std::path::Path;
 use plan::{Commas, DType, shown_bytes};
 use runtime::MAX_RANK;
 
-use super::framing::{BinaryFormat, End, HEADER_MAX, RECORD_MAX};
+use super::framing::{BinaryFormat, HEADER_MAX, RECORD_MAX};
 use super::{FileError, RecordFault, index::read_header};
 
 /// What every file begins with.
@@ -43,13 +43,6 @@ pub fn header_of(path: &Path) -> Result<Header, FileError> {
 }
 
 impl BinaryFormat for Npy {
-    fn end(&self, bytes: &[u8]) -> End {
-        match bytes.len() >= self.0.row_bytes {
-            true => End::At { end: self.0.row_bytes, n_lines: 1 },
-            false => End::Later { quoted: false },
-        }
-    }
-
     fn size(&self) -> Option<u64> {
         Some(self.0.row_bytes as u64)
     }

@@ -5,7 +5,7 @@ use super::{
     listed::Listed,
 };
 use crate::prelude::*;
-use crate::records::{BinaryFormat, End, RECORD_MAX, RecordFault};
+use crate::records::{BinaryFormat, RECORD_MAX, RecordFault};
 use plan::Faulty;
 use runtime::{Source, SourceCall};
 use std::sync::Arc;
@@ -81,13 +81,6 @@ struct Fixed {
 }
 
 impl BinaryFormat for Fixed {
-    fn end(&self, bytes: &[u8]) -> End {
-        match bytes.len() >= self.size {
-            true => End::At { end: self.size, n_lines: 1 },
-            false => End::Later { quoted: false },
-        }
-    }
-
     fn size(&self) -> Option<u64> {
         Some(self.size as u64)
     }

@@ -1,5 +1,5 @@
-//! TFRecords, tar archives, records of one size and arrays: what is read of a file does not depend on the way it is read, and what is damaged is a
-//! fault of its record.
+//! TFRecords, tar archives, records of one size and arrays: what is read of a file does not depend on the way it is read.
+//! What is damaged is a fault of its record, or ends the run where it is the header of a file.
 
 use super::{
     scratch::{Folder, split},
