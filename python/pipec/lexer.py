@@ -205,6 +205,7 @@ OPERATORS = (
 )
 SOURCES = (
     "tfrecord",
+    "parquet",
     "records",
     "files",
     "jsonl",

@@ -365,6 +365,12 @@ impl Builder {
         self.rows += rows;
     }
 
+    /// Appends a row of the least size: zeros where the type fixes its extents, else without an element.
+    pub fn push_nothing(&mut self) {
+        let shape = self.fixed.unwrap_or_else(|| Shape::new(&[0; crate::MAX_RANK][..self.rank]));
+        self.room(shape).fill(0);
+    }
+
     /// Appends room for a row, to be written by the caller.
     pub fn room(&mut self, shape: Shape) -> &mut [u8] {
         match self.fixed {

@@ -168,6 +168,11 @@ pub(crate) fn beyond(bytes: usize, used: usize) -> ! {
     resume_unwind(Box::new(Exhausted { bytes, used: Some(used) }))
 }
 
+/// Whether a task was unwound for want of memory: whoever catches other panics lets it go on.
+pub fn is_of_memory(panic: &(dyn Any + Send)) -> bool {
+    panic.is::<Exhausted>()
+}
+
 /// Whether a task was unwound for want of memory within the bound of its run.
 pub(crate) fn is_beyond(panic: &(dyn Any + Send)) -> bool {
     panic.downcast_ref::<Exhausted>().is_some_and(|it| it.used.is_some())

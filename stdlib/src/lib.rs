@@ -15,6 +15,8 @@ mod operators;
 mod pixels;
 pub mod records;
 mod sources;
+#[cfg(feature = "tables")]
+mod tables;
 
 pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 
@@ -64,7 +66,11 @@ static WRITTEN: &[(&str, &str)] = &[
 /// Names that later versions bring, and what each will do.
 static LATER: &[(&str, &str)] = &[
     ("hdf5", "`hdf5` reads HDF5 files; it is planned with the file formats"),
-    ("parquet", "`parquet` reads Parquet files; it is planned with the file formats"),
+    #[cfg(not(feature = "tables"))]
+    (
+        "parquet",
+        "`parquet` reads Parquet files; this `pipec` was built without the feature `tables`",
+    ),
     (
         "documents",
         "`documents` reads documents from JSON Lines, Parquet or text files; it is planned with the \

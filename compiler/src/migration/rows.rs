@@ -108,9 +108,10 @@ rows! {
         "`jsonl` reads the rows of JSON Lines";
     Name, "tf.data", ["TextLineDataset" "read_lines" "LineReader" "read_text_file"], Renamed("lines"),
         "`lines` reads the lines of text files";
-    Name, "pandas, HF datasets", ["read_parquet" "ParquetDataset" "from_parquet" "scan_parquet" "ParquetFile" "read_feather"], Told,
-        "`parquet` is planned: until then, write the rows as CSV or JSON Lines, for `csv` and \
-         `jsonl`";
+    Name, "pandas, HF datasets", ["read_parquet" "ParquetDataset" "from_parquet" "scan_parquet" "ParquetFile"], Renamed("parquet"),
+        "`parquet` reads the rows of Parquet files, with a field for each column";
+    Name, "pandas", ["read_feather"], Told,
+        "Arrow and Feather files are planned: until then, write the rows as Parquet, for `parquet`";
     Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example"], Renamed("tfrecord"),
         "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),

@@ -151,6 +151,12 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// What the Zstandard frames of `input` hold.
+#[cfg(feature = "tables")]
+pub(crate) fn zstd(input: impl BufRead) -> impl Read {
+    Zstd { input: Some(input), frame: None }
+}
+
 /// A frame, of which four bytes were read already.
 type Frame<R> =
     ruzstd::decoding::StreamingDecoder<Chain<Cursor<[u8; 4]>, R>, ruzstd::decoding::FrameDecoder>;

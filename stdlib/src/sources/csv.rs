@@ -4,6 +4,7 @@ mod columns;
 mod together;
 
 use super::{
+    absent::{COMPLETE, FAULT},
     framed::{Format, Neighbours, Raw, Records, file_failure},
     listed::Listed,
 };
@@ -13,7 +14,9 @@ use crate::records::{
     FileError, Place, RecordFault, RecordIndex, RecordReader,
     csv::{Fields, Layout, Splitter, Table},
 };
-use columns::{COMPLETE, FAULT, Read, Said};
+#[cfg(feature = "tables")]
+pub(super) use columns::push_value;
+use columns::{Read, Said};
 use plan::Faulty;
 use runtime::{Builder, Source, SourceCall};
 use std::{

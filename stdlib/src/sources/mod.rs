@@ -4,6 +4,8 @@ mod csv;
 mod jsonl;
 mod lines;
 mod npy;
+#[cfg(feature = "tables")]
+mod parquet;
 mod paths;
 mod range;
 mod records;
@@ -11,9 +13,12 @@ mod tar;
 mod tfrecord;
 
 mod about;
+mod absent;
 mod binary;
 mod framed;
 mod listed;
+#[cfg(feature = "tables")]
+mod tables;
 
 pub(crate) use about::about;
 
@@ -30,6 +35,8 @@ pub(crate) static ALL: &[&Source] = &[
     &jsonl::ENTRY,
     &lines::ENTRY,
     &npy::ENTRY,
+    #[cfg(feature = "tables")]
+    &parquet::ENTRY,
     &paths::ENTRY,
     &range::ENTRY,
     &records::ENTRY,

@@ -180,7 +180,7 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(15) {
+        let (text, records) = match self.dice.below(16) {
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -191,6 +191,7 @@ impl Writer<'_> {
             10 => ("records(\"{data}/shards/*.bin\", size: 9)", 12),
             11 => ("records(\"{data}/shards/*.bin\", size: 8, skip: 5)", 12),
             12 => ("npy(\"{data}/arrays/*.npy\")", 11),
+            13 => ("parquet(\"{data}/columns/*.parquet\", missing: { x: skip })", 69),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);

@@ -1,6 +1,9 @@
 //! What a program says of a table's columns, and how their fields become values.
 
-use super::super::framed::{Raw, file_failure};
+use super::super::{
+    absent::{COMPLETE, FAULT, Missing, check_names, entries},
+    framed::{Raw, file_failure},
+};
 use crate::prelude::*;
 use crate::records::{
     RecordFault,
@@ -10,10 +13,6 @@ use half::{bf16, f16};
 use runtime::{Builder, Element};
 use std::path::Path;
 
-/// The field that says whether a row is kept, where rows with missing fields are left out.
-pub(super) const COMPLETE: &str = "row.complete";
-/// The field that says what is wrong with a row.
-pub(super) const FAULT: &str = "row.fault";
 /// Where the parameters stand.
 const MISSING: usize = 3;
 const TYPES: usize = 4;
@@ -31,31 +30,8 @@ pub(super) struct Said {
     pub(super) faults: bool,
 }
 
-/// What becomes of a missing field.
-#[derive(Clone)]
-enum Missing {
-    Fault,
-    Skip,
-    Value(Arg),
-}
-
 impl Said {
     pub(super) fn new(args: &[Arg]) -> Result<Self, String> {
-        let missing = entries(&args[MISSING]).iter().map(|(name, it)| {
-            let missing = match it {
-                Arg::Word(word) if word == "skip" => Missing::Skip,
-                Arg::Word(word) if word == "fault" => Missing::Fault,
-                Arg::Int(_) | Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) => {
-                    Missing::Value(it.clone())
-                }
-                _ => {
-                    return Err(format!(
-                        "`missing` must give a value, `skip` or `fault` for `{name}`"
-                    ));
-                }
-            };
-            Ok((name.clone(), missing))
-        });
         let types = entries(&args[TYPES]).iter().map(|(name, it)| {
             let named =
                 if let Arg::Word(word) | Arg::Text(word) = it { DType::named(word) } else { None };
@@ -74,7 +50,7 @@ impl Said {
             _ => Vec::new(),
         };
         Ok(Self {
-            missing: missing.collect::<Result<_, String>>()?,
+            missing: Missing::all(&args[MISSING])?,
             types: types.collect::<Result<_, String>>()?,
             na_values,
             faults: args.get(super::FAULTS) == Some(&Arg::Bool(true)),
@@ -89,21 +65,8 @@ impl Said {
     /// Whether every column that is named is there.
     pub(super) fn known(&self, table: &Table) -> Result<(), String> {
         let columns: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
-        if let Some(hidden) = columns.iter().find(|it| [COMPLETE, FAULT].contains(it)) {
-            return Err(format!("the column name `{hidden}` is reserved: rename it"));
-        }
-        let missing = self.missing.iter().map(|it| ("missing", &it.0));
-        for (argument, name) in missing.chain(self.types.iter().map(|it| ("types", &it.0))) {
-            if columns.contains(&name.as_str()) {
-                continue;
-            }
-            let meant = match plan::nearest(name, &columns) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("the columns are {}", quoted(&columns)),
-            };
-            return Err(format!("`{argument}` names `{name}`, which is not a column: {meant}"));
-        }
-        Ok(())
+        let missing = self.missing.iter().map(|it| ("missing", &*it.0));
+        check_names(missing.chain(self.types.iter().map(|it| ("types", &*it.0))), &columns)
     }
 
     /// The fields of a row.
@@ -147,17 +110,6 @@ impl Said {
     fn dtype(&self, name: &str) -> Option<DType> {
         self.types.iter().find(|it| it.0 == name).map(|it| it.1)
     }
-}
-
-fn entries(record: &Arg) -> &[(String, Arg)] {
-    match record {
-        Arg::Record(entries) => entries,
-        _ => &[],
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn dtype(kind: ColumnKind) -> DType {
@@ -307,6 +259,12 @@ fn stands(value: &Arg, dtype: DType) -> Option<String> {
     };
     let mut trial = Builder::new(&Type::scalar(dtype), 1, &runtime::Pool::default());
     push(dtype, text.as_bytes(), &mut trial).then_some(text)
+}
+
+/// Appends the value that an argument says; `false` where it says none of that dtype.
+#[cfg(feature = "tables")]
+pub(in super::super) fn push_value(value: &Arg, dtype: DType, to: &mut Builder) -> bool {
+    stands(value, dtype).is_some_and(|it| push(dtype, it.as_bytes(), to))
 }
 
 /// Appends the value that a field says; `false` where it says none of that dtype.

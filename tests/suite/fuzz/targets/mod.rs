@@ -9,6 +9,7 @@ mod choices;
 mod editor;
 mod json;
 mod output;
+mod parquet;
 mod patterns;
 mod pictures;
 mod programs;
@@ -23,6 +24,7 @@ pub(crate) use choices::{classes, host, lock, machine, profile};
 pub(crate) use editor::editor;
 pub(crate) use json::json;
 pub(crate) use output::output;
+pub(crate) use parquet::parquet;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
@@ -36,7 +38,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 23] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 24] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -48,6 +50,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 23] = [
     ("tar", tar, shards::archives),
     ("records", records, shards::of_one_size),
     ("npy", npy, shards::arrays),
+    ("parquet", parquet, parquet::files),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),

@@ -1,0 +1,382 @@
+//! `parquet`: one record for each row of Parquet files.
+
+use super::{
+    absent::{COMPLETE, FAULT},
+    listed::Listed,
+    tables::{Said, Tables},
+};
+use crate::prelude::*;
+use crate::tables::{TableFile, parquet::ParquetFile};
+use plan::Faulty;
+use runtime::{Source, SourceCall};
+use std::{path::Path, sync::Arc};
+
+source! {
+    /// Reads the rows of Parquet files that match a pattern.
+    ///
+    /// A record has a field for each column. Patterns are those of `files`. All files must have the same columns, of
+    /// the same types. Columns that are not needed are not read, and `columns: ["a", "b"]` limits what a record has.
+    /// A field of a struct is a field of the record: `image.bytes`.
+    ///
+    /// Numbers and booleans have the dtype of the file, strings are `str`, binary is `bytes`. Dates, times and
+    /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Lists of
+    /// numbers are `t[?]`, or `t[n]` where all have one length. Lists of strings or structs, and maps, are
+    /// `untyped`: `tags as str[n]`. Columns of other types, such as null or interval, are left out.
+    ///
+    /// `missing: { age: -1, size: skip }` decides what becomes of nulls: a value replaces them, `skip` drops the row,
+    /// and `fault` (the default) makes the field fail where it is used, so that `age else -1`, `else skip` and the
+    /// quarantine apply. Without an `else`, the run ends at such a row.
+    ///
+    /// Files can be read in any order: `shuffle` without a window only reads their footers first, but then decodes a
+    /// page of each column for each row. `shuffle(window: n, spans: k)` takes rows from `k` row groups in turn, which
+    /// is much faster.
+    ///
+    /// Pages may be compressed with Snappy, gzip, Zstandard, LZ4 or Brotli. Encrypted files are rejected.
+    ///
+    /// For `lanes`, see `range`. `faults` is set by the compiler.
+    ///
+    /// ```pipe no_run
+    /// parquet("rides/*.parquet", columns: ["distance", "fare"], missing: { fare: skip })    # { distance: f64, fare: f64 }
+    /// ```
+    "parquet(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false) \
+     -> stream",
+    cost: Cost::out(20.0, 1.0),    // Assumed: pages are decompressed, and values decoded.
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
+    fields: Some(fields);
+    probe: probe,
+}
+
+static FAULTY: Faulty =
+    Faulty { argument: FAULTS, field: FAULT, known: COMPLETE, guard: "guarded" };
+
+/// Where the parameters stand.
+const COLUMNS: usize = 1;
+const MISSING: usize = 2;
+const FAULTS: usize = 4;
+
+fn said(args: &[Arg]) -> Result<Said, String> {
+    Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])
+}
+
+fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
+    Ok(Box::new(ParquetFile::of(path, give_up)?))
+}
+
+/// The fields were found by [`probe`].
+fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
+    Listed::new(&applied.args[0])?;
+    said(applied.args)?;
+    Ok(applied.found.to_vec())
+}
+
+fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
+    let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
+    said(args).map_err(Failure::Program)?.probe(&listed, open)
+}
+
+fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
+    let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
+    let said = said(call.args).map_err(Failure::Program)?;
+    Ok(Arc::new(Tables::new(said, listed, open, call)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{framed::reading::*, listed::folder::Folder};
+    use super::*;
+    use runtime::{Chunk, Interleave, Pool};
+
+    macro_rules! golden {
+        ($name:literal) => {
+            (
+                $name,
+                include_bytes!(concat!("../tables/parquet/goldens/", $name, ".parquet")) as &[u8],
+            )
+        };
+    }
+
+    type Golden = (&'static str, &'static [u8]);
+
+    const ROWS: Golden = golden!("rows");
+
+    fn folder(name: &str, files: &[Golden]) -> Folder {
+        let folder = Folder::new(&format!("parquet-{name}"), &[("made", "")]);
+        for (name, bytes) in files {
+            std::fs::write(folder.path(&format!("{name}.parquet")), bytes).unwrap();
+        }
+        folder
+    }
+
+    fn args(folder: &Folder, columns: &[&str], missing: &[(&str, Arg)], faults: bool) -> [Arg; 5] {
+        let columns = columns.iter().map(|it| Arg::Text((*it).to_owned())).collect::<Vec<_>>();
+        let missing = missing.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
+        [
+            folder.pattern("*.parquet"),
+            if columns.is_empty() { Arg::None } else { Arg::List(columns) },
+            Arg::Record(missing),
+            Arg::None,
+            Arg::Bool(faults),
+        ]
+    }
+
+    fn open(args: &[Arg]) -> (Arc<dyn Source>, Vec<Field>) {
+        let fields = probe(args).unwrap();
+        (build(&SourceCall { args, columns: &fields, place: 7 }).unwrap(), fields)
+    }
+
+    /// The rows of chunks, each with its id and its fields as text.
+    fn rows(chunks: &[Chunk]) -> Vec<(u64, Vec<String>)> {
+        let row = |chunk: &Chunk, at: usize| {
+            let value = |it: &runtime::Column| format!("{:?}", it.row(at));
+            (chunk.ids()[at], chunk.columns.iter().map(value).collect())
+        };
+        chunks.iter().flat_map(|chunk| (0..chunk.rows).map(|at| row(chunk, at))).collect()
+    }
+
+    fn column<T: runtime::Element>(chunk: &Chunk, at: usize) -> &[T] {
+        chunk.columns[at].as_slice().unwrap()
+    }
+
+    #[test]
+    fn columns_have_the_types_and_values_of_the_file() {
+        let folder = folder("types", &[ROWS]);
+        let (source, fields) = open(&args(&folder, &[], &[("x", Arg::Float(-1.0))], false));
+        let types: Vec<_> = fields.iter().map(ToString::to_string).collect();
+        let expected = [
+            "n: i64",
+            "x: f32",
+            "name: str",
+            "ok: bool",
+            "xs: i16[?]",
+            "pair: f64[2]",
+            "at.lat: f64",
+            "at.place: str",
+            "tags: untyped",
+            "price: f64",
+            "day: i32",
+            "time: i64",
+            "blob: bytes",
+        ];
+        assert_eq!(types, expected);
+        assert_eq!(source.len(), Ok(23));
+        let all = in_order(&*source, &fields, 100).unwrap().remove(0);
+        for i in 0..23 {
+            let text = |at: usize| all.columns[at].row(i).as_str().to_owned();
+            assert_eq!(column::<i64>(&all, 0)[i], i as i64);
+            assert_eq!(column::<f32>(&all, 1)[i], if i % 7 == 3 { -1.0 } else { i as f32 / 2.0 });
+            assert_eq!(text(2), format!("n{}", i % 3));
+            assert_eq!(column::<bool>(&all, 3)[i], i % 2 == 0);
+            let list: Vec<i16> = (0..i as i16 % 4).collect();
+            assert_eq!(all.columns[4].row(i).as_slice::<i16>().unwrap(), list);
+            let pair = [i as f64, -(i as f64)];
+            assert_eq!(all.columns[5].row(i).as_slice::<f64>().unwrap(), pair);
+            assert_eq!(column::<f64>(&all, 6)[i], i as f64 / 4.0);
+            assert_eq!(text(7), format!("p{i}"));
+            let tags = [String::new(), format!("\"t{i}\""), format!("\"t{i}\",null")];
+            assert_eq!(text(8), format!("[{}]", tags[i % 3]));
+            assert_eq!(column::<f64>(&all, 9)[i], i as f64 / 10.0);
+            assert_eq!(column::<i32>(&all, 10)[i], 19_782 + i as i32);
+            assert_eq!(column::<i64>(&all, 11)[i], 1_709_164_800_000_000 + i as i64 * 1_000_000);
+            assert_eq!(all.columns[12].row(i).as_text(), vec![i as u8; i % 3]);
+        }
+    }
+
+    #[test]
+    fn every_codec_and_both_versions_of_pages_are_read() {
+        let files = [
+            golden!("none-1"),
+            golden!("none-2"),
+            golden!("snappy-1"),
+            golden!("snappy-2"),
+            golden!("gzip-1"),
+            golden!("gzip-2"),
+            golden!("zstd-1"),
+            golden!("zstd-2"),
+            golden!("lz4-1"),
+            golden!("lz4-2"),
+            golden!("brotli-1"),
+            golden!("brotli-2"),
+        ];
+        for (name, bytes) in files {
+            let folder = folder(name, &[(name, bytes)]);
+            let (source, fields) = open(&args(&folder, &[], &[], false));
+            let all = in_order(&*source, &fields, 100).unwrap().remove(0);
+            let squares: Vec<i64> = (0..60).map(|it| it * it).collect();
+            assert_eq!(column::<i64>(&all, 0), squares, "{name}");
+            let texts = (0..60)
+                .all(|it| all.columns[1].row(it).as_str() == format!("row {} of many", it % 10));
+            assert!(texts, "{name}");
+            // A byte of a page that is not as it was is seen by its checksum.
+            let mut bytes = bytes.to_vec();
+            bytes[100] ^= 1;
+            std::fs::write(folder.path(&format!("{name}.parquet")), bytes).unwrap();
+            let (source, _) = open(&args(&folder, &[], &[], false));
+            let why = in_order(&*source, &fields, 100).unwrap_err().to_string();
+            assert!(why.contains("row group 0: ") && why.contains(name), "{why}");
+        }
+    }
+
+    #[test]
+    fn rows_are_the_same_in_any_order() {
+        let more = golden!("more");
+        let folder = folder("order", &[more, ROWS, ("same", ROWS.1)]);
+        let (source, fields) =
+            open(&args(&folder, &["n", "x", "name"], &[("x", Arg::Float(0.5))], false));
+        assert_eq!(source.len(), Ok(51));
+        let all = rows(&in_order(&*source, &fields, 100).unwrap());
+        for n in [1, 2, 7] {
+            assert_eq!(rows(&in_order(&*source, &fields, n).unwrap()), all, "{n} at a time");
+        }
+        let numbers: Vec<u64> = (0..51).map(|it| it * 20 % 51).chain([7, 7, 50, 0]).collect();
+        let found = rows(&[fetched(&*source, &fields, &numbers).unwrap()]);
+        let expected: Vec<_> = numbers.iter().map(|it| all[*it as usize].clone()).collect();
+        assert_eq!(found, expected);
+        assert_eq!(source.describe(6), format!("{}, row 1", folder.path("rows.parquet")));
+        let named = source.named(all[6].0).unwrap();
+        assert_eq!(named, format!("`{}, row 1`", folder.path("rows.parquet")));
+        assert_eq!(source.named(7), None);
+
+        for place in 0..=51 {
+            let mut stream = source.stream().unwrap();
+            let mut out = ChunkBuilder::new(&fields, 1, 0, &Pool::default());
+            stream.next(place, &mut out).unwrap();
+            let mut resumed = source.stream().unwrap();
+            resumed.go_to(&stream.place().unwrap()).unwrap();
+            let mut out = ChunkBuilder::new(&fields, 1, 0, &Pool::default());
+            resumed.next(100, &mut out).unwrap();
+            assert_eq!(rows(&[out.finish()]), all[place..], "from {place}");
+        }
+        for wrong in [&[][..], &[9, 0], &[0, 6], &[7, 1], &[0]] {
+            assert!(source.stream().unwrap().go_to(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn row_groups_come_in_turn() {
+        let folder = folder("in-turn", &[ROWS, ("same", ROWS.1)]);
+        let (source, fields) = open(&args(&folder, &["n"], &[], false));
+        let all = rows(&in_order(&*source, &fields, 100).unwrap());
+        for open in [1, 2, 3, 9] {
+            let stream = || source.interleaved(Interleave { key: 11, open }).unwrap();
+            let read = |stream: &mut dyn runtime::Stream, n| {
+                let mut out = ChunkBuilder::new(&fields, n, 0, &Pool::default());
+                stream.next(n, &mut out).unwrap();
+                rows(&[out.finish()])
+            };
+            let in_turn = read(&mut *stream(), 100);
+            let mut sorted = in_turn.clone();
+            sorted.sort_unstable();
+            let mut expected = all.clone();
+            expected.sort_unstable();
+            assert_eq!(sorted, expected, "{open} open");
+            if open == 2 {
+                // Two row groups are open, and give a row in turn.
+                let groups: Vec<usize> = in_turn[..4]
+                    .iter()
+                    .map(|it| all.iter().position(|of| of == it).unwrap() % 23 / 9)
+                    .collect();
+                assert_eq!((groups[0], groups[1]), (groups[2], groups[3]));
+            }
+            let mut goes = stream();
+            for given in 0..=46 {
+                let mut resumed = stream();
+                resumed.go_to(&goes.place().unwrap()).unwrap();
+                assert_eq!(read(&mut *resumed, 100), in_turn[given..], "{open} open, at {given}");
+                read(&mut *goes, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_null_is_a_fault_unless_something_is_said_of_it() {
+        let folder = folder("nulls", &[ROWS]);
+        let (source, fields) = open(&args(&folder, &["n", "x"], &[], false));
+        let mut stream = source.stream().unwrap();
+        let mut out = ChunkBuilder::new(&fields, 9, 0, &Pool::default());
+        let why = stream.next(9, &mut out).unwrap_err().to_string();
+        assert_eq!(out.rows(), 3);
+        assert!(
+            why.contains("column `x` is null: give a value for it, `missing: { x: 0 }`"),
+            "{why}"
+        );
+        let mut out = ChunkBuilder::new(&fields, 9, 0, &Pool::default());
+        let failed = source.fetch(&[9, 10, 1, 3], &mut out).unwrap_err();
+        assert_eq!(out.rows(), 1);
+        assert!(failed.to_string().contains("is null"), "{failed}");
+
+        let (source, fields) = open(&args(&folder, &["n", "x"], &[], true));
+        let all = in_order(&*source, &fields, 100).unwrap().remove(0);
+        let fault = |it: usize| all.columns[2].row(it).as_str().to_owned();
+        let faulty: Vec<usize> = (0..23).filter(|it| !fault(*it).is_empty()).collect();
+        assert_eq!(faulty, [3, 10, 17]);
+        let expected =
+            format!("\0{}\0{}, row 10: column `x` is null", 1, folder.path("rows.parquet"));
+        assert!(fault(10).starts_with(&expected), "{}", fault(10));
+
+        let skip = [("x", Arg::Word("skip".to_owned()))];
+        let (source, fields) = open(&args(&folder, &["n", "x"], &skip, false));
+        // Also where nobody needs the column.
+        let few: Vec<Field> = fields.iter().filter(|it| it.name != "x").cloned().collect();
+        let args = args(&folder, &["n", "x"], &skip, false);
+        let source_of_few = build(&SourceCall { args: &args, columns: &few, place: 7 }).unwrap();
+        for (source, fields) in [(&source, &fields), (&source_of_few, &few)] {
+            let all = in_order(&**source, fields, 100).unwrap().remove(0);
+            let complete = column::<bool>(&all, fields.len() - 1);
+            let left_out: Vec<usize> = (0..23).filter(|it| !complete[*it]).collect();
+            assert_eq!(left_out, [3, 10, 17]);
+        }
+    }
+
+    #[test]
+    fn arguments_and_files_that_do_not_fit_are_named() {
+        let folder = folder("args", &[ROWS]);
+        let refused = |columns: &[&str], missing: &[(&str, Arg)]| {
+            probe(&args(&folder, columns, missing, false)).unwrap_err().to_string()
+        };
+        let why = refused(&["nam"], &[]);
+        assert!(
+            why.contains("`columns` names `nam`, which is not a column: did you mean"),
+            "{why}"
+        );
+        let why = refused(&["nothing"], &[]);
+        assert!(why.contains("column `nothing` is of the type `Null`"), "{why}");
+        let why = refused(&["n"], &[("x", Arg::Int(0))]);
+        assert!(why.contains("`missing` names `x`, which is not a column"), "{why}");
+        let why = refused(&[], &[("x", Arg::Bool(true))]);
+        assert!(why.contains("`missing` must give a `f32` for `x`"), "{why}");
+        let fields = probe(&args(&folder, &["at"], &[], false)).unwrap();
+        assert_eq!(fields.len(), 2);
+
+        // Another file has the column under another type.
+        std::fs::write(folder.path("zones.parquet"), golden!("none-1").1).unwrap();
+        let (source, fields) = open(&args(&folder, &["n", "ok"], &[], false));
+        let why = fetched(&*source, &fields, &[40]).unwrap_err().to_string();
+        assert!(
+            why.contains(
+                "zones.parquet`: its column `ok` is missing, but `bool` in the first file"
+            ),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_at_every_byte() {
+        for (name, bytes) in [golden!("more"), golden!("zstd-2")] {
+            let folder = folder(&format!("damaged-{name}"), &[(name, bytes)]);
+            let path = folder.path(&format!("{name}.parquet"));
+            for at in 0..bytes.len() {
+                let mut flipped = bytes.to_vec();
+                flipped[at] ^= 0x55;
+                for file in [&bytes[..at], &flipped] {
+                    std::fs::write(&path, file).unwrap();
+                    let args = args(&folder, &[], &[], true);
+                    let Ok(fields) = probe(&args) else { continue };
+                    let call = SourceCall { args: &args, columns: &fields, place: 7 };
+                    let source = build(&call).unwrap();
+                    let _ = in_order(&*source, &fields, 3);
+                    let _ = source.len().map(|it| fetched(&*source, &fields, &[0, it.max(1) - 1]));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the arguments of sources of tables say, and the fields that follow.
+
+use super::{
+    super::{
+        absent::{COMPLETE, FAULT, Missing, check_names},
+        listed::Listed,
+    },
+    Open,
+    fill::{self, Fill, Found},
+};
+use crate::{prelude::*, tables::TableFile};
+
+/// What the arguments of such a source say.
+pub(in super::super) struct Said {
+    columns: Vec<String>,
+    pub(super) missing: Vec<(String, Missing)>,
+    pub(super) faults: bool,
+}
+
+impl Said {
+    /// By the arguments `columns`, `missing` and `faults`.
+    pub(in super::super) fn new(
+        columns: &Arg,
+        missing: &Arg,
+        faults: &Arg,
+    ) -> Result<Self, String> {
+        let name = |it: &Arg| match it {
+            Arg::Text(it) => Ok(it.clone()),
+            _ => Err("`columns` must be a list of names, such as `[\"a\", \"b\"]`".to_owned()),
+        };
+        let columns = match columns {
+            Arg::None => Vec::new(),
+            Arg::List(all) => all.iter().map(name).collect::<Result<_, _>>()?,
+            one => vec![name(one)?],
+        };
+        Ok(Self { columns, missing: Missing::all(missing)?, faults: *faults == Arg::Bool(true) })
+    }
+
+    /// The columns that are read, in the order of the files.
+    pub(super) fn columns(&self, file: &dyn TableFile) -> Result<Vec<Found>, String> {
+        let mut found = fill::columns(file.schema());
+        if let Some((one, _)) = twice(&found) {
+            return Err(format!("two columns are named `{one}`: rename one of them"));
+        }
+        if !self.columns.is_empty() {
+            let is = |name: &str, it: &Found| {
+                it.name == name || it.name.strip_prefix(name).is_some_and(|it| it.starts_with('.'))
+            };
+            let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
+            let unknown = self.columns.iter().find(|name| !found.iter().any(|it| is(name, it)));
+            check_names(unknown.map(|it| ("columns", &**it)).into_iter(), &names)?;
+            found.retain(|it| self.columns.iter().any(|name| is(name, it)));
+        }
+        let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
+        check_names(self.missing.iter().map(|it| ("missing", &*it.0)), &names)?;
+        if self.columns.is_empty() {
+            found.retain(|it| it.ty.is_ok());
+        }
+        if let Some(Found { name, ty: Err(ty), .. }) = found.iter().find(|it| it.ty.is_err()) {
+            return Err(format!("column `{name}` is of the type `{ty}`, which is not supported"));
+        }
+        Ok(found)
+    }
+
+    /// The fields of a record.
+    fn fields(&self, columns: &[Found]) -> Vec<Field> {
+        let field = |name: &str, ty| Field { name: name.to_owned(), ty };
+        let typed = |it: &Found| Some(field(&it.name, it.ty.clone().ok()?));
+        let mut fields: Vec<Field> = columns.iter().filter_map(typed).collect();
+        if self.missing.iter().any(|it| it.1 == Missing::Skip) {
+            fields.push(field(COMPLETE, Type::scalar(DType::Bool)));
+        }
+        if self.faults {
+            fields.push(field(FAULT, Type::scalar(DType::Str)));
+        }
+        fields
+    }
+
+    /// The fields of the records of files; the first of them is looked at.
+    pub(in super::super) fn probe(
+        &self,
+        listed: &Listed,
+        open: Open,
+    ) -> Result<Vec<Field>, Failure> {
+        let path = listed.found()?.path(0);
+        let file = open(&path, &mut || ())?;
+        let columns = self.columns(&*file).map_err(Failure::Program)?;
+        for it in &columns {
+            let missing = self.missing.iter().find(|of| of.0 == it.name).map(|it| it.1.clone());
+            Fill::new(0, it.clone(), missing).map_err(Failure::Program)?;
+        }
+        Ok(self.fields(&columns))
+    }
+}
+
+fn twice(found: &[Found]) -> Option<(&str, &str)> {
+    let mut names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
+    names.sort_unstable();
+    names.windows(2).find(|it| it[0] == it[1]).map(|it| (it[0], it[1]))
+}

@@ -1,0 +1,47 @@
+"""Makes the files beside it: `python make.py`, with pyarrow 26.0.1. What they hold is written in the tests."""
+
+import datetime
+import decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS = range(23)
+WHEN = datetime.datetime(2024, 2, 29)
+rows = pa.table(
+    {
+        "n": pa.array(ROWS, pa.int64()),
+        "x": pa.array([None if i % 7 == 3 else i / 2 for i in ROWS], pa.float32()),
+        "name": pa.array([f"n{i % 3}" for i in ROWS]).dictionary_encode(),
+        "ok": pa.array([i % 2 == 0 for i in ROWS]),
+        "xs": pa.array([list(range(i % 4)) for i in ROWS], pa.list_(pa.int16())),
+        "pair": pa.array([[i, -i] for i in ROWS], pa.list_(pa.float64(), 2)),
+        "at": pa.array([{"lat": i / 4, "place": f"p{i}"} for i in ROWS]),
+        "tags": pa.array([[f"t{i}", None][: i % 3] for i in ROWS], pa.list_(pa.string())),
+        "price": pa.array([decimal.Decimal(i) / 10 for i in ROWS], pa.decimal128(9, 2)),
+        "day": pa.array([WHEN.date() + datetime.timedelta(i) for i in ROWS], pa.date32()),
+        "time": pa.array([WHEN + datetime.timedelta(seconds=i) for i in ROWS], pa.timestamp("us")),
+        "blob": pa.array([bytes([i] * (i % 3)) for i in ROWS], pa.binary()),
+        "nothing": pa.nulls(len(ROWS)),
+    }
+)
+pq.write_table(rows, "rows.parquet", row_group_size=9, data_page_size=40, write_batch_size=2)
+# Fewer columns of the same types: a second file of the same set.
+pq.write_table(rows.slice(3, 5).select(["n", "x", "name"]), "more.parquet", compression="none")
+
+RANGE = range(60)
+squares = pa.table(
+    {"n": pa.array([i * i for i in RANGE]), "text": [f"row {i % 10} of many" for i in RANGE]}
+)
+for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]:
+    for version in ["1.0", "2.0"]:
+        pq.write_table(
+            squares,
+            f"{codec}-{version[0]}.parquet",
+            compression=codec,
+            data_page_version=version,
+            use_dictionary=False,
+            write_page_checksum=True,
+            write_statistics=False,
+            store_schema=False,
+        )

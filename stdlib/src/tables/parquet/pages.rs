@@ -1,0 +1,285 @@
+//! The pages of a column of a row group, one after the other.
+
+use super::{
+    Inner, codec,
+    header::{Header, Kind, Unread},
+};
+use bytes::Bytes;
+use parquet::{
+    basic::{Compression, Encoding},
+    column::page::{Page, PageIterator, PageMetadata, PageReader},
+    errors::{ParquetError, Result as ParquetResult},
+};
+use runtime::{Counted, reads};
+use std::sync::Arc;
+
+/// Bytes that are read of a page's header at first, and at the most: minima and maxima of long texts lie in it.
+const HEADER: usize = 256;
+const HEADER_MAX: usize = 1 << 20;
+/// Bytes of a page, at the most.
+const PAGE_MAX: usize = 1 << 30;
+
+/// A column of a row group: the pages that were not read yet.
+pub(super) struct Chunk {
+    file: Arc<Inner>,
+    codec: Compression,
+    /// Where the next page begins, and where the last one ends.
+    at: u64,
+    end: u64,
+    /// The header of the next page, and the bytes that were read with it.
+    next: Option<(Header, Vec<u8>)>,
+    /// Values in the pages that were not read yet.
+    values: u64,
+    /// Whether no value lies within another, so that a value is a row.
+    is_flat: bool,
+}
+
+impl Chunk {
+    pub(super) fn new(file: Arc<Inner>, group: usize, column: usize) -> ParquetResult<Self> {
+        let about = file.meta.row_group(group).column(column);
+        let start = about.dictionary_page_offset().filter(|it| *it > 0);
+        let start = start.map_or(about.data_page_offset(), |it| it.min(about.data_page_offset()));
+        let ends = |start: u64, len: i64| start.checked_add(u64::try_from(len).ok()?);
+        let start = u64::try_from(start).ok();
+        let end = start.and_then(|it| ends(it, about.compressed_size()));
+        let (Some(at), Some(end)) = (start, end.filter(|it| *it <= file.len)) else {
+            return Err(damaged("a column ends beyond the file"));
+        };
+        let (codec, values) = (about.compression(), about.num_values().max(0) as u64);
+        let is_flat = about.column_descr().max_rep_level() == 0;
+        Ok(Self { file, codec, at, end, next: None, values, is_flat })
+    }
+
+    /// The header of the next page; none at the end.
+    fn header(&mut self) -> ParquetResult<Option<Header>> {
+        loop {
+            if let Some((header, _)) = &self.next {
+                return Ok(Some(*header));
+            }
+            // Some writers say too many bytes.
+            if self.at >= self.end || self.values == 0 {
+                return Ok(None);
+            }
+            self.read_header()?;
+            if let Some((Header { kind: Kind::Other, .. }, _)) = &self.next {
+                self.pass();
+            }
+        }
+    }
+
+    fn read_header(&mut self) -> ParquetResult<()> {
+        let left = (self.end - self.at) as usize;
+        let mut bytes = Vec::new();
+        loop {
+            let wanted = if bytes.is_empty() { HEADER } else { bytes.len() * 8 };
+            let had = bytes.len();
+            bytes.resize(wanted.min(left), 0);
+            self.read(&mut bytes[had..], self.at + had as u64)?;
+            match Header::parse(&bytes) {
+                Ok(header) if header.compressed > left - header.len => {
+                    return Err(damaged("a page is longer than its column"));
+                }
+                Ok(header) if header.uncompressed.max(header.compressed) > PAGE_MAX => {
+                    return Err(damaged(&format!("a page has {} bytes", header.uncompressed)));
+                }
+                Ok(header) => {
+                    self.at += header.len as u64;
+                    bytes.drain(..header.len);
+                    bytes.truncate(header.compressed);
+                    self.next = Some((header, bytes));
+                    return Ok(());
+                }
+                Err(Unread::Short) if bytes.len() < left.min(HEADER_MAX) => {}
+                Err(Unread::Short) => return Err(damaged("the header of a page is cut off")),
+                Err(Unread::Damaged) => return Err(damaged("the header of a page is damaged")),
+            }
+        }
+    }
+
+    fn read(&self, room: &mut [u8], at: u64) -> ParquetResult<()> {
+        reads::count(room.len() as u64);
+        let read = self.file.object.read_exact_at(room, at);
+        read.map_err(|why| damaged(&format!("it cannot be read: {why}")))
+    }
+
+    /// Goes beyond the page whose header was read.
+    fn pass(&mut self) -> Option<(Header, Vec<u8>)> {
+        let (header, bytes) = self.next.take()?;
+        self.at += header.compressed as u64;
+        if let Kind::Data { values, .. } | Kind::DataV2 { values, .. } = header.kind {
+            self.values = self.values.saturating_sub(u64::from(values));
+        }
+        Some((header, bytes))
+    }
+
+    fn page(&mut self) -> ParquetResult<Option<Page>> {
+        if self.header()?.is_none() {
+            return Ok(None);
+        }
+        let at = self.at;
+        let Some((header, begun)) = self.pass() else { return Ok(None) };
+        let mut bytes = Counted::new();
+        bytes.extend_from_slice(&begun);
+        bytes.resize(header.compressed, 0);
+        self.read(&mut bytes[begun.len()..], at + begun.len() as u64)?;
+        if header.crc.is_some_and(|it| it != crc32fast::hash(&bytes)) {
+            return Err(damaged("a page does not match its checksum"));
+        }
+        page(&header, self.codec, bytes).map(Some)
+    }
+}
+
+/// A page whose bytes were read.
+fn page(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResult<Page> {
+    let page = match header.kind {
+        Kind::Data { values, encoding: of, def_levels, rep_levels } => Page::DataPage {
+            buf: whole(header, codec, bytes)?,
+            num_values: values,
+            encoding: encoding(of)?,
+            def_level_encoding: encoding(def_levels)?,
+            rep_level_encoding: encoding(rep_levels)?,
+            statistics: None,
+        },
+        Kind::Dictionary { values, encoding: of, is_sorted } => Page::DictionaryPage {
+            buf: whole(header, codec, bytes)?,
+            num_values: values,
+            encoding: encoding(of)?,
+            is_sorted,
+        },
+        Kind::DataV2 { values, nulls, rows, encoding: of, def_bytes, rep_bytes, is_compressed } => {
+            let levels = def_bytes as usize + rep_bytes as usize;
+            if levels > bytes.len() || levels > header.uncompressed || nulls > values {
+                return Err(damaged("a page is shorter than its levels"));
+            }
+            // The levels are not compressed.
+            let buf = if is_compressed && codec != Compression::UNCOMPRESSED {
+                let mut to = Counted::new();
+                to.extend_from_slice(&bytes[..levels]);
+                let rest = header.uncompressed - levels;
+                // Some writers leave out what would be compressed to nothing.
+                if rest > 0 {
+                    codec::decompress(codec, &bytes[levels..], rest, &mut to)
+                        .map_err(|it| damaged(&it))?;
+                }
+                owned(to)
+            } else {
+                owned(bytes)
+            };
+            Page::DataPageV2 {
+                buf,
+                num_values: values,
+                encoding: encoding(of)?,
+                num_nulls: nulls,
+                num_rows: rows,
+                def_levels_byte_len: def_bytes,
+                rep_levels_byte_len: rep_bytes,
+                is_compressed,
+                statistics: None,
+            }
+        }
+        Kind::Other => return Err(damaged("it is no page")),
+    };
+    Ok(page)
+}
+
+fn whole(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResult<Bytes> {
+    if codec == Compression::UNCOMPRESSED {
+        return Ok(owned(bytes));
+    }
+    let mut to = Counted::new();
+    codec::decompress(codec, &bytes, header.uncompressed, &mut to).map_err(|it| damaged(&it))?;
+    Ok(owned(to))
+}
+
+/// Memory that is counted for as long as something of it is held.
+fn owned(bytes: Counted<u8>) -> Bytes {
+    struct Owner(Counted<u8>);
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Owner(bytes))
+}
+
+fn encoding(number: i32) -> ParquetResult<Encoding> {
+    Ok(match number {
+        0 => Encoding::PLAIN,
+        2 => Encoding::PLAIN_DICTIONARY,
+        3 => Encoding::RLE,
+        #[expect(deprecated, reason = "old files have it")]
+        4 => Encoding::BIT_PACKED,
+        5 => Encoding::DELTA_BINARY_PACKED,
+        6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        7 => Encoding::DELTA_BYTE_ARRAY,
+        8 => Encoding::RLE_DICTIONARY,
+        9 => Encoding::BYTE_STREAM_SPLIT,
+        _ => return Err(damaged(&format!("a page has the encoding {number}, which nobody knows"))),
+    })
+}
+
+fn damaged(message: &str) -> ParquetError {
+    ParquetError::External(message.into())
+}
+
+impl Iterator for Chunk {
+    type Item = ParquetResult<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.page().transpose()
+    }
+}
+
+impl PageReader for Chunk {
+    fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
+        self.page()
+    }
+
+    fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
+        let Some(header) = self.header()? else { return Ok(None) };
+        Ok(Some(match header.kind {
+            Kind::Data { values, .. } => PageMetadata {
+                num_rows: self.is_flat.then_some(values as usize),
+                num_levels: Some(values as usize),
+                is_dict: false,
+            },
+            Kind::DataV2 { values, rows, .. } => PageMetadata {
+                num_rows: Some(rows as usize),
+                num_levels: Some(values as usize),
+                is_dict: false,
+            },
+            _ => PageMetadata { num_rows: None, num_levels: None, is_dict: true },
+        }))
+    }
+
+    fn skip_next_page(&mut self) -> ParquetResult<()> {
+        self.header()?;
+        self.pass();
+        Ok(())
+    }
+
+    fn at_record_boundary(&mut self) -> ParquetResult<bool> {
+        // Before version 2 a page could end within a row.
+        let header = self.header()?;
+        Ok(self.is_flat || !matches!(header, Some(Header { kind: Kind::Data { .. }, .. })))
+    }
+}
+
+/// The one column that a row group has of a kind.
+pub(super) struct OneChunk(Option<Chunk>);
+
+impl OneChunk {
+    pub(super) fn new(chunk: Chunk) -> Self {
+        Self(Some(chunk))
+    }
+}
+
+impl Iterator for OneChunk {
+    type Item = ParquetResult<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(|it| Ok(Box::new(it) as Box<dyn PageReader>))
+    }
+}
+
+impl PageIterator for OneChunk {}

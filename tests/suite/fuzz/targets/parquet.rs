@@ -1,0 +1,78 @@
+//! Parquet files: rows do not depend on how many are read at a time, whatever a file holds.
+
+use super::{
+    scratch::{Folder, split},
+    tables::source,
+};
+use plan::{Arg, Field};
+use runtime::{ChunkBuilder, Failure, Pool, Source};
+
+thread_local! {
+    static FOLDER: Folder = Folder::new("parquet");
+}
+
+/// Reads a file. The first byte says how damage and nulls are met; the rest is the file.
+pub(crate) fn parquet(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    FOLDER.with(|folder| {
+        let path = folder.write("rows.parquet", file);
+        let missing = if way & 1 == 0 { "skip" } else { "fault" };
+        let args = |name: Option<&str>| {
+            let word = |it: &str| (it.to_owned(), Arg::Word(missing.to_owned()));
+            let path = Arg::Text(path.to_string_lossy().into_owned());
+            let said = Arg::Record(name.map(word).into_iter().collect());
+            [path, Arg::None, said, Arg::None, Arg::Bool(way & 2 == 0)]
+        };
+        let Ok(fields) = stdlib::probe("parquet", &args(None)) else { return };
+        let args = args(fields.first().map(|it| &*it.name));
+        let Ok(fields) = stdlib::probe("parquet", &args) else { return };
+        let source = source("parquet", &args, &fields);
+        let all = in_order(&*source, &fields, 1000);
+        let one_by_one = in_order(&*source, &fields, 1);
+        assert_eq!(all, one_by_one);
+        if let Ok(n @ 1..) = source.len() {
+            let mut out = ChunkBuilder::new(&fields, 3, 0, &Pool::default());
+            let _ = source.fetch(&[n - 1, 0, n / 2], &mut out);
+        }
+    });
+}
+
+/// The ids and bytes of all rows until one ends the run, and whether one does.
+fn in_order(source: &dyn Source, fields: &[Field], rows: usize) -> (Vec<u64>, Vec<usize>, bool) {
+    /// Rows of a forged file are not counted further.
+    const ROWS_MAX: usize = 4_000;
+    let mut stream = source.stream().expect("tables are read in order");
+    let (mut ids, mut bytes) = (Vec::new(), Vec::new());
+    loop {
+        let mut out = ChunkBuilder::new(fields, rows, 0, &Pool::default());
+        let read: Result<(), Failure> = stream.next(rows, &mut out);
+        let chunk = out.finish();
+        ids.extend(chunk.ids());
+        for row in 0..chunk.rows {
+            bytes.push(chunk.columns.iter().map(|it| it.row(row).bytes()).sum());
+        }
+        if read.is_err() || chunk.rows == 0 || ids.len() >= ROWS_MAX {
+            ids.truncate(ROWS_MAX);
+            bytes.truncate(ROWS_MAX);
+            return (ids, bytes, read.is_err());
+        }
+    }
+}
+
+/// Files of all types, and of several codecs.
+pub(super) fn files() -> Vec<Vec<u8>> {
+    macro_rules! golden {
+        ($name:literal) => {
+            include_bytes!(concat!("../../../../stdlib/src/tables/parquet/goldens/", $name))
+                .as_slice()
+        };
+    }
+    let all = [
+        golden!("more.parquet"),
+        golden!("zstd-1.parquet"),
+        golden!("snappy-2.parquet"),
+        golden!("lz4-1.parquet"),
+        golden!("rows.parquet"),
+    ];
+    all.iter().enumerate().map(|(way, it)| [&[way as u8][..], it].concat()).collect()
+}
