@@ -115,7 +115,7 @@ pub(crate) fn task<T>(manner: Manner, f: impl FnOnce() -> T) -> (T, usize) {
 
 /// Takes what is not the task's own, and what the next ones of its kind need not take: it does not count as
 /// what such a task takes.
-pub(crate) fn uncounted<T>(f: impl FnOnce() -> T) -> T {
+pub fn uncounted<T>(f: impl FnOnce() -> T) -> T {
     /// It is as before, however it ends.
     struct Before(Task);
     impl Drop for Before {

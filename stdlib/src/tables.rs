@@ -4,7 +4,7 @@ pub(crate) mod parquet;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::fmt;
+use std::{fmt, ops::Range};
 
 /// A file of columns, open: its rows lie in parts, each of which can be read without the others.
 pub(crate) trait TableFile: Send + Sync {
@@ -32,18 +32,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) part: usize,
     /// The columns, each by its name and those of the fields within it.
     pub(crate) wanted: &'a [Vec<String>],
-    pub(crate) rows: Rows<'a>,
+    /// Rows of the part, in ascending order.
+    pub(crate) rows: &'a [Range<u64>],
     /// Rows of a batch, at the most.
     pub(crate) batch: usize,
-}
-
-/// Rows of a part.
-#[derive(Clone, Copy)]
-pub(crate) enum Rows<'a> {
-    /// All from this one on.
-    From(u64),
-    /// These: each once, in ascending order.
-    These(&'a [u64]),
 }
 
 /// Rows of a file, at the most.
@@ -54,18 +46,12 @@ const ROWS_MAX: u64 = 1 << 40;
 pub(crate) struct Damage {
     pub(crate) message: String,
     pub(crate) help: String,
+    /// Rows of the part that cannot be read for that, where it is known.
+    pub(crate) lost: Option<Range<u64>>,
 }
 
 impl Damage {
     pub(crate) fn new(message: impl fmt::Display, help: &str) -> Self {
-        Self { message: message.to_string(), help: help.to_owned() }
+        Self { message: message.to_string(), help: help.to_owned(), lost: None }
     }
 }
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.message, self.help)
-    }
-}
-
-impl std::error::Error for Damage {}

@@ -124,10 +124,16 @@ mod tests {
         (build(&SourceCall { args, columns: &fields, place: 7 }).unwrap(), fields)
     }
 
-    /// The rows of chunks, each with its id and its fields as text.
-    fn rows(chunks: &[Chunk]) -> Vec<(u64, Vec<String>)> {
+    /// A row: its id, and the bytes of its fields.
+    type Row = (u64, Vec<Vec<u8>>);
+
+    fn rows(chunks: &[Chunk]) -> Vec<Row> {
         let row = |chunk: &Chunk, at: usize| {
-            let value = |it: &runtime::Column| format!("{:?}", it.row(at));
+            let value = |it: &runtime::Column| {
+                let mut bytes = vec![0; it.row(at).bytes()];
+                it.row(at).copy_to(&mut bytes);
+                bytes
+            };
             (chunk.ids()[at], chunk.columns.iter().map(value).collect())
         };
         chunks.iter().flat_map(|chunk| (0..chunk.rows).map(|at| row(chunk, at))).collect()
@@ -357,6 +363,62 @@ mod tests {
             ),
             "{why}"
         );
+    }
+
+    #[test]
+    fn the_rows_of_a_damaged_page_are_lost_and_no_others() {
+        let (name, bytes) = golden!("pages");
+        let folder = folder("lost", &[(name, bytes)]);
+        let whole = {
+            let (source, fields) = open(&args(&folder, &[], &[], true));
+            rows(&in_order(&*source, &fields, 100).unwrap())
+        };
+        // Row 33 lies in the fourth page of `n`, and row 61 in a page of `xs`.
+        let place = |of: &[u8]| bytes.windows(of.len()).position(|it| it == of).unwrap();
+        let numbers = |from: i32| (from..from + 4).flat_map(i32::to_le_bytes).collect::<Vec<_>>();
+        let items: Vec<u8> = [61_i64, 62, 62].iter().flat_map(|it| it.to_le_bytes()).collect();
+        let mut damaged = bytes.to_vec();
+        damaged[place(&numbers(33))] ^= 1;
+        damaged[place(&items)] ^= 1;
+        std::fs::write(folder.path("pages.parquet"), damaged).unwrap();
+
+        let (source, fields) = open(&args(&folder, &[], &[], true));
+        for n in [1, 7, 100] {
+            let found = rows(&in_order(&*source, &fields, n).unwrap());
+            let ids = |all: &[Row]| all.iter().map(|it| it.0).collect::<Vec<_>>();
+            assert_eq!(ids(&found), ids(&whole));
+            let lost: Vec<usize> = (0..80).filter(|it| found[*it] != whole[*it]).collect();
+            assert_eq!(lost[..10], (30..40).collect::<Vec<_>>(), "{n} at a time");
+            // A list is not cut, so that pages of lists have no more rows than that, nor the same.
+            assert!(lost[10..].contains(&61) && lost.len() < 22, "{lost:?}");
+            assert!(lost[10..].windows(2).all(|it| it[0] + 1 == it[1]), "{lost:?}");
+            let fault = String::from_utf8_lossy(&found[61].1[2]);
+            assert!(
+                fault.contains("row 61: row group 1: a page does not match its checksum"),
+                "{fault}"
+            );
+        }
+        let all = rows(&in_order(&*source, &fields, 100).unwrap());
+        let numbers: Vec<u64> = (0..80).map(|it| it * 7 % 80).collect();
+        let fetched = |source: &dyn Source| {
+            rows(&[super::super::framed::reading::fetched(source, &fields, &numbers).unwrap()])
+        };
+        let expected: Vec<_> = numbers.iter().map(|it| all[*it as usize].clone()).collect();
+        assert_eq!(fetched(&*source), expected);
+
+        // Where nobody asks for faults, the run ends at the first such row.
+        let (source, fields) = open(&args(&folder, &["n"], &[], false));
+        for n in [1, 7, 100] {
+            let mut stream = source.stream().unwrap();
+            let mut out = ChunkBuilder::new(&fields, 100, 0, &Pool::default());
+            let ended = std::iter::repeat_with(|| stream.next(n, &mut out)).find_map(Result::err);
+            assert_eq!(out.rows(), 30, "{n} at a time");
+            let ended = ended.unwrap().to_string();
+            assert!(
+                ended.contains("pages.parquet, row 30") || ended.contains("row group 0"),
+                "{ended}"
+            );
+        }
     }
 
     #[test]

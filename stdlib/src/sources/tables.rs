@@ -4,6 +4,7 @@ mod fill;
 mod in_order;
 mod in_turn;
 mod json;
+mod pieces;
 mod said;
 
 use super::{
@@ -13,19 +14,21 @@ use super::{
 use crate::{
     functions::text::guarded::ColumnFaults,
     prelude::*,
-    tables::{Asked, Batches, Damage, Rows, TableFile},
+    tables::{Asked, Batches, Damage, TableFile},
 };
 use arrow_array::RecordBatch;
 use fill::{Fill, Found};
 use in_order::InOrder;
 use in_turn::InTurn;
+use pieces::{Piece, Pieces, RowSet};
 use plan::unmix;
 use runtime::{
-    Builder, ChunkBuilder, Failure, Fingerprint, Interleave, Pool, Source, SourceCall, Stream, mix,
-    os,
+    Builder, Chunk, ChunkBuilder, Failure, Fingerprint, Interleave, Pool, Source, SourceCall,
+    Stream, Working, mix, os, uncounted,
 };
 pub(super) use said::Said;
 use std::{
+    collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -37,6 +40,8 @@ const OPEN_SHARE: u64 = 8;
 /// Rows and bytes of a batch, at the most.
 const BATCH_ROWS: u64 = 8 << 10;
 const BATCH_BYTES: u64 = 4 << 20;
+/// Bytes of rows that are held where they are read by number, at the most.
+const HELD_MAX: u64 = 256 << 20;
 
 /// Opens a file.
 pub(super) type Open = fn(&Path, &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure>;
@@ -56,6 +61,7 @@ struct Inner {
     files: OnceLock<Result<Files, Failure>>,
     first: OnceLock<Result<First, Failure>>,
     index: OnceLock<Result<Vec<Part>, Failure>>,
+    held: OnceLock<Result<Option<Held>, Failure>>,
     opened: Mutex<Vec<(u32, Arc<dyn TableFile>)>>,
     open_max: usize,
 }
@@ -98,6 +104,13 @@ struct Part {
     rows: u64,
 }
 
+/// A value that cannot be given: its row, among those that were to be appended, and its column.
+struct Bad {
+    row: usize,
+    column: usize,
+    why: String,
+}
+
 impl Part {
     fn end(&self) -> u64 {
         self.first + self.rows
@@ -110,10 +123,19 @@ impl Tables {
         let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
         let open_max = share.map_or(OPEN_MAX, |it| it.clamp(1, OPEN_MAX));
         let (fields, place) = (call.columns.to_vec(), call.place);
-        let (files, first, index) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let opened = Mutex::default();
-        let inner =
-            Inner { open, said, listed, fields, place, files, first, index, opened, open_max };
+        let inner = Inner {
+            open,
+            said,
+            listed,
+            fields,
+            place,
+            files: OnceLock::new(),
+            first: OnceLock::new(),
+            index: OnceLock::new(),
+            held: OnceLock::new(),
+            opened: Mutex::default(),
+            open_max,
+        };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -269,16 +291,15 @@ impl Inner {
         Ok(file)
     }
 
-    /// Begins to read a part.
-    fn read(&self, part: Part, rows: Rows<'_>) -> Result<Batches, Failure> {
+    /// Begins to read rows of a part.
+    fn read(&self, part: Part, rows: &[Range<u64>]) -> Result<Result<Batches, Damage>, Failure> {
         let (first, file) = (self.first()?, self.file(part.file)?);
         if part.file > 0 {
             self.check(part.file, &*file)?;
         }
         let row_bytes = file.row_bytes(part.number as usize, &first.wanted).max(1);
         let batch = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS) as usize;
-        let asked = Asked { part: part.number as usize, wanted: &first.wanted, rows, batch };
-        file.read(&asked).map_err(|it| self.damaged(part, &it))
+        Ok(file.read(&Asked { part: part.number as usize, wanted: &first.wanted, rows, batch }))
     }
 
     /// Whether the columns of a file are those of the first one.
@@ -306,81 +327,67 @@ impl Inner {
         Ok(())
     }
 
-    fn damaged(&self, part: Part, Damage { message, help }: &Damage) -> Failure {
-        let path = self.files().map(|it| it.paths[part.file as usize].display().to_string());
-        let detail = format!("row group {}: {message}: {help}", part.number);
-        Failure::Io { path: path.unwrap_or_default(), detail }
+    fn id(&self, files: &Files, part: Part, row: u64) -> u64 {
+        mix(self.place, mix(files.keys[part.file as usize], part.ordinal + row))
     }
 
-    /// Appends rows of a batch, of which each is the row of its part that `row` says. Gives those that end the run,
-    /// by their numbers among these, each with the failure; for them something stands.
+    /// Why a row ends the run.
+    fn ends(&self, files: &Files, (part, row): (Part, u64), detail: String) -> Failure {
+        let path = files.paths[part.file as usize].display().to_string();
+        let record = format!("`{path}, row {}`", part.ordinal + row).into();
+        Failure::Unreadable { id: self.id(files, part, row), record, path, detail }
+    }
+
+    /// Appends rows of a part. Gives those that end the run, by their numbers among these, each with the failure; for
+    /// them something stands.
     fn append(
         &self,
-        (part, row): (Part, &dyn Fn(usize) -> u64),
-        (batch, rows): (&RecordBatch, Range<usize>),
+        part: Part,
+        piece: &Piece,
+        some: Range<usize>,
         out: &mut ChunkBuilder,
     ) -> Result<Vec<(usize, Failure)>, Failure> {
-        let (files, first) = (self.files()?, self.first()?);
-        let path = files.paths[part.file as usize].display();
-        let unfit = |it: &Fill, why: &str| Failure::Io {
-            path: path.to_string(),
-            detail: format!("column `{}`: {why}: write the file again", it.found.name),
-        };
-        let array = |it: &Fill| it.of(batch).ok_or_else(|| unfit(it, "it is not there"));
-        let arrays = first.fills.iter().map(array).collect::<Result<Vec<_>, _>>()?;
-        let skips = first.fills.iter().zip(&arrays).filter(|(fill, _)| fill.skips());
-        let skips: Vec<_> = skips.filter_map(|(_, (_, nulls))| nulls.clone()).collect();
-        let is_complete = |at: usize| skips.iter().all(|it| it.is_valid(rows.start + at));
-
-        let mut bad = Vec::new();
+        let files = self.files()?;
+        let rows = &piece.rows[some.clone()];
         let told = |at: usize, why: &str| {
-            format!("{path}, row {}: {why}", part.ordinal + row(rows.start + at))
+            let path = files.paths[part.file as usize].display();
+            format!("{path}, row {}: {why}", part.ordinal + rows[at])
         };
-        for (output, to) in first.outputs.iter().zip(&mut out.columns) {
-            match output {
-                Output::Column(at) => {
-                    let (fill, (array, nulls)) = (&first.fills[*at], &arrays[*at]);
-                    let found = fill.append((array, nulls.as_ref()), rows.clone(), to);
-                    let found = found.map_err(|why| unfit(fill, &why))?;
-                    let found = found.into_iter().filter(|(at, _)| is_complete(*at));
-                    bad.extend(found.map(|(at, why)| (at, fill.at, why)));
-                }
-                Output::Complete => {
-                    let room = to.scalars_of::<bool>(rows.len());
-                    room.iter_mut().enumerate().for_each(|(at, to)| *to = is_complete(at));
-                }
-                Output::Fault => {}
-            }
-        }
-        let key = files.keys[part.file as usize];
-        let id = |at: usize| mix(self.place, mix(key, part.ordinal + row(at)));
-        let ids = out.ids.scalars_of::<u64>(rows.len());
-        ids.iter_mut().zip(rows.clone()).for_each(|(to, at)| *to = id(at));
-
-        bad.sort_by_key(|(at, column, _)| (*at, *column));
+        let mut faults: Vec<(usize, String)> = Vec::new();
         let mut ends = Vec::new();
-        let mut faults: Vec<(usize, ColumnFaults)> = Vec::new();
-        for (at, column, why) in bad {
-            if !self.said.faults {
-                let record =
-                    format!("`{path}, row {}`", part.ordinal + row(rows.start + at)).into();
-                let (id, path) = (id(rows.start + at), path.to_string());
-                ends.push((at, Failure::Unreadable { id, record, path, detail: why }));
-                continue;
+        match &piece.batch {
+            Ok(batch) => {
+                let bad = self.append_batch(part, (batch, some), out)?;
+                if self.said.faults {
+                    for of_row in bad.chunk_by(|a, b| a.row == b.row) {
+                        let mut all = ColumnFaults::default();
+                        of_row.iter().for_each(|it| all.add(it.column, &told(it.row, &it.why)));
+                        faults.push((of_row[0].row, all.text()));
+                    }
+                } else {
+                    let end = |it: Bad| (it.row, self.ends(files, (part, rows[it.row]), it.why));
+                    ends.extend(bad.into_iter().map(end));
+                }
             }
-            if faults.last().is_none_or(|it| it.0 != at) {
-                faults.push((at, ColumnFaults::default()));
-            }
-            if let Some((_, of)) = faults.last_mut() {
-                of.add(column, &told(at, &why));
+            Err(Damage { message, help, .. }) => {
+                self.append_nothing(rows.len(), out)?;
+                let why = format!("row group {}: {message}: {help}", part.number);
+                for (at, row) in rows.iter().enumerate() {
+                    match self.said.faults {
+                        true => faults.push((at, told(at, &why))),
+                        false => ends.push((at, self.ends(files, (part, *row), why.clone()))),
+                    }
+                }
             }
         }
+        let ids = out.ids.scalars_of::<u64>(rows.len());
+        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = self.id(files, part, *row));
         let is_fault = |it: &Output| matches!(it, Output::Fault);
-        if let Some(to) = first.outputs.iter().position(is_fault).map(|it| &mut out.columns[it]) {
-            let mut given = 0;
+        if let Some(at) = self.first()?.outputs.iter().position(is_fault) {
+            let (to, mut given) = (&mut out.columns[at], 0);
             for (at, fault) in faults {
                 to.push_empty(at - given);
-                to.push_text(fault.text().as_bytes());
+                to.push_text(fault.as_bytes());
                 given = at + 1;
             }
             to.push_empty(rows.len() - given);
@@ -388,71 +395,159 @@ impl Inner {
         Ok(ends)
     }
 
+    /// Appends rows of a batch, all but ids and faults. Gives the values that cannot be given, by row and column.
+    fn append_batch(
+        &self,
+        part: Part,
+        (batch, some): (&RecordBatch, Range<usize>),
+        out: &mut ChunkBuilder,
+    ) -> Result<Vec<Bad>, Failure> {
+        let (files, first) = (self.files()?, self.first()?);
+        let unfit = |it: &Fill, why: &str| Failure::Io {
+            path: files.paths[part.file as usize].display().to_string(),
+            detail: format!("column `{}`: {why}: write the file again", it.found.name),
+        };
+        let array = |it: &Fill| it.of(batch).ok_or_else(|| unfit(it, "it is not there"));
+        let arrays = first.fills.iter().map(array).collect::<Result<Vec<_>, _>>()?;
+        let skips = first.fills.iter().zip(&arrays).filter(|(fill, _)| fill.skips());
+        let skips: Vec<_> = skips.filter_map(|(_, (_, nulls))| nulls.clone()).collect();
+        let is_complete = |at: usize| skips.iter().all(|it| it.is_valid(some.start + at));
+        let mut bad = Vec::new();
+        for (output, to) in first.outputs.iter().zip(&mut out.columns) {
+            match output {
+                Output::Column(at) => {
+                    let (fill, (array, nulls)) = (&first.fills[*at], &arrays[*at]);
+                    let found = fill.append((array, nulls.as_ref()), some.clone(), to);
+                    let found = found.map_err(|why| unfit(fill, &why))?.into_iter();
+                    let found = found.filter(|(row, _)| is_complete(*row));
+                    bad.extend(found.map(|(row, why)| Bad { row, column: fill.at, why }));
+                }
+                Output::Complete => {
+                    let room = to.scalars_of::<bool>(some.len());
+                    room.iter_mut().enumerate().for_each(|(at, to)| *to = is_complete(at));
+                }
+                Output::Fault => {}
+            }
+        }
+        bad.sort_by_key(|it| (it.row, it.column));
+        Ok(bad)
+    }
+
+    /// Appends rows that nobody sees, all but ids and faults.
+    fn append_nothing(&self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        for (output, to) in self.first()?.outputs.iter().zip(&mut out.columns) {
+            match output {
+                Output::Column(_) => (0..rows).for_each(|_| to.push_nothing()),
+                Output::Complete => to.scalars_of::<bool>(rows).fill(true),
+                Output::Fault => {}
+            }
+        }
+        Ok(())
+    }
+
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        if let Some(held) = self.held()? {
+            let order: Vec<u32> = numbers.iter().map(|it| *it as u32).collect();
+            return held.gather(order, out);
+        }
         let mut sorted = numbers.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
+        let place = |it: &u64| sorted.partition_point(|other| other < it) as u32;
+        let order: Vec<u32> = numbers.iter().map(place).collect();
         let mut found = ChunkBuilder::new(&self.fields, sorted.len(), out.epoch, &Pool::default());
-        let mut ends = Vec::new();
+        let mut ends = BTreeMap::new();
         let mut left = &*sorted;
         while let Some(first) = left.first() {
             let part = self.part_of(*first)?;
             let (these, rest) = left.split_at(left.partition_point(|it| *it < part.end()));
             left = rest;
-            let rows: Vec<u64> = these.iter().map(|it| it - part.first).collect();
-            let before = found.rows();
-            if let Err(why) = self.fetch_part((part, &rows), &mut found, &mut ends) {
-                // What was not read ends the run where it is needed.
-                let missing = before + rows.len() - found.rows();
-                ends.extend((found.rows()..before + rows.len()).map(|it| (it, why.clone())));
-                append_nothing(missing, &mut found);
+            let rows = RowSet::of(these.iter().map(|it| it - part.first));
+            self.append_all(part, rows, &mut found, &mut ends)?;
+        }
+        Held { chunk: found.finish(), ends, _memory: Working::default() }.gather(order, out)
+    }
+
+    /// Appends rows of one part, and those that end the run.
+    fn append_all(
+        &self,
+        part: Part,
+        rows: RowSet,
+        out: &mut ChunkBuilder,
+        ends: &mut BTreeMap<u32, Failure>,
+    ) -> Result<(), Failure> {
+        let mut pieces = Pieces::new(part, rows);
+        while let Some(piece) = pieces.next(self)? {
+            let before = out.rows();
+            let found = self.append(part, &piece, 0..piece.rows.len(), out)?;
+            ends.extend(found.into_iter().map(|(at, why)| ((before + at) as u32, why)));
+        }
+        Ok(())
+    }
+
+    /// All rows, read once and held, where there is memory for that: to read a row decodes a page of each column.
+    fn held(&self) -> Result<Option<&Held>, Failure> {
+        let held = self.held.get_or_init(|| uncounted(|| self.hold()));
+        held.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+
+    fn hold(&self) -> Result<Option<Held>, Failure> {
+        let (parts, fields) = (self.index()?, &self.fields);
+        let rows = parts.last().map_or(0, Part::end);
+        let ids = size_of::<u64>() as u64;
+        let fixed: u64 =
+            fields.iter().filter_map(|it| it.ty.fixed_bytes()).map(|it| it as u64).sum();
+        let mut bytes = 0_u64;
+        for part in parts {
+            let file = self.file(part.file)?;
+            let encoded = file.row_bytes(part.number as usize, &self.first()?.wanted);
+            bytes = bytes.saturating_add(part.rows.saturating_mul(encoded.max(fixed) + ids));
+            if bytes > HELD_MAX || rows > u64::from(u32::MAX) {
+                return Ok(None);
             }
         }
-        let place = |it: &u64| sorted.partition_point(|other| other < it) as u32;
-        let mut order: Vec<u32> = numbers.iter().map(place).collect();
-        let end = |at: u32| ends.iter().find(|it| it.0 == at as usize).map(|it| it.1.clone());
-        let ended = match ends.is_empty() {
+        if !Working::may_stay(bytes as usize) {
+            return Ok(None);
+        }
+        let mut out = ChunkBuilder::new(fields, rows as usize, 0, &Pool::default());
+        let mut ends = BTreeMap::new();
+        for part in parts {
+            self.append_all(*part, RowSet::from(0..part.rows), &mut out, &mut ends)?;
+            let bytes = out.columns.iter().map(Builder::bytes).sum::<usize>();
+            // Dictionaries may make little of much.
+            if bytes as u64 > HELD_MAX || !Working::may_stay(bytes) {
+                return Ok(None);
+            }
+        }
+        let chunk = out.finish();
+        let memory = Working::of(chunk.bytes());
+        Ok(Some(Held { chunk, ends, _memory: memory }))
+    }
+}
+
+/// Rows that were read.
+struct Held {
+    chunk: Chunk,
+    /// Those that end the run.
+    ends: BTreeMap<u32, Failure>,
+    /// Counted for as long as they are held.
+    _memory: Working,
+}
+
+impl Held {
+    /// Appends rows in this order, up to one that ends the run.
+    fn gather(&self, mut order: Vec<u32>, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let ended = match self.ends.is_empty() {
             true => None,
-            false => order.iter().enumerate().find_map(|(at, it)| Some((at, end(*it)?))),
+            false => {
+                let end = |(at, it): (usize, &u32)| Some((at, self.ends.get(it)?.clone()));
+                order.iter().enumerate().find_map(end)
+            }
         };
         if let Some((at, _)) = &ended {
             order.truncate(*at);
         }
-        out.gather(&found.finish(), &order);
+        out.gather(&self.chunk, &order);
         ended.map_or(Ok(()), |it| Err(it.1))
-    }
-
-    /// Appends rows of one part, in ascending order.
-    fn fetch_part(
-        &self,
-        (part, rows): (Part, &[u64]),
-        out: &mut ChunkBuilder,
-        ends: &mut Vec<(usize, Failure)>,
-    ) -> Result<(), Failure> {
-        let mut given = 0;
-        for batch in self.read(part, Rows::These(rows))? {
-            let batch = batch.map_err(|it| self.damaged(part, &it))?;
-            let (n, before) = (batch.num_rows().min(rows.len() - given), out.rows());
-            let row = |it: usize| rows[given + it];
-            let found = self.append((part, &row), (&batch, 0..n), out)?;
-            ends.extend(found.into_iter().map(|(at, why)| (before + at, why)));
-            given += n;
-        }
-        if given < rows.len() {
-            return Err(self.damaged(part, &too_few()));
-        }
-        Ok(())
-    }
-}
-
-fn too_few() -> Damage {
-    Damage::new("it has fewer rows than the footer says", "write the file again, or remove it")
-}
-
-/// Appends rows that nobody sees.
-fn append_nothing(rows: usize, out: &mut ChunkBuilder) {
-    for _ in 0..rows {
-        out.columns.iter_mut().for_each(Builder::push_nothing);
-        out.ids.push_scalar(0_u64);
     }
 }

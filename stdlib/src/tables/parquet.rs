@@ -5,13 +5,13 @@ mod codec;
 mod header;
 mod pages;
 
-use super::{Asked, Batches, Damage, Rows, TableFile};
+use super::{Asked, Batches, Damage, TableFile};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
-use pages::{Chunk, OneChunk};
+use pages::{Chunk, Lost, OneChunk};
 use parquet::{
     arrow::{
         ProjectionMask,
-        arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection, RowSelector},
+        arrow_reader::{ParquetRecordBatchReader, RowGroups, RowSelection},
         parquet_to_arrow_field_levels, parquet_to_arrow_schema,
     },
     column::page::PageIterator,
@@ -217,9 +217,13 @@ impl TableFile for ParquetFile {
         let meta = &self.inner.meta;
         let descr = meta.file_metadata().schema_descr();
         let mask = ProjectionMask::leaves(descr, leaves(descr, asked.wanted));
-        let group = Group { file: self.inner.clone(), number: asked.part };
-        let selection = selection(asked.rows, self.rows[asked.part]);
-        let damaged = |it: String| Damage::new(it, WRITE_AGAIN);
+        let lost = Lost::default();
+        let group = Group { file: self.inner.clone(), number: asked.part, lost: lost.clone() };
+        let all = self.rows[asked.part] as usize;
+        let ranges = asked.rows.iter().map(|it| it.start as usize..it.end as usize);
+        let selection = RowSelection::from_consecutive_ranges(ranges, all);
+        let damaged =
+            move |it: String| Damage { lost: lost.take(), ..Damage::new(it, WRITE_AGAIN) };
         let reader = guarded(|| {
             let levels = parquet_to_arrow_field_levels(descr, mask, Some(self.schema.fields()))?;
             ParquetRecordBatchReader::try_new_with_row_groups(
@@ -229,7 +233,7 @@ impl TableFile for ParquetFile {
                 Some(selection),
             )
         });
-        let mut reader = reader.map_err(damaged)?;
+        let mut reader = reader.map_err(&damaged)?;
         let mut ended = false;
         Ok(Box::new(std::iter::from_fn(move || {
             if ended {
@@ -237,7 +241,7 @@ impl TableFile for ParquetFile {
             }
             let next = guarded(|| reader.next().transpose().map_err(ParquetError::from));
             ended = !matches!(next, Ok(Some(_)));
-            next.map_err(damaged).transpose()
+            next.map_err(&damaged).transpose()
         })))
     }
 }
@@ -251,24 +255,11 @@ fn leaves(descr: &SchemaDescriptor, wanted: &[Vec<String>]) -> Vec<usize> {
     (0..descr.num_columns()).filter(is_wanted).collect()
 }
 
-/// Rows of a part, as the reader of batches is told.
-fn selection(rows: Rows<'_>, all: u64) -> RowSelection {
-    match rows {
-        Rows::From(first) => RowSelection::from(vec![
-            RowSelector::skip(first as usize),
-            RowSelector::select(all.saturating_sub(first) as usize),
-        ]),
-        Rows::These(rows) => {
-            let ranges = rows.iter().map(|it| *it as usize..*it as usize + 1);
-            RowSelection::from_consecutive_ranges(ranges, all as usize)
-        }
-    }
-}
-
 /// A row group, whose columns the reader asks for.
 struct Group {
     file: Arc<Inner>,
     number: usize,
+    lost: Lost,
 }
 
 impl RowGroups for Group {
@@ -277,7 +268,7 @@ impl RowGroups for Group {
     }
 
     fn column_chunks(&self, column: usize) -> ParquetResult<Box<dyn PageIterator>> {
-        Ok(Box::new(OneChunk::new(Chunk::new(self.file.clone(), self.number, column)?)))
+        Ok(Box::new(OneChunk::new(Chunk::new(self, column)?)))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {

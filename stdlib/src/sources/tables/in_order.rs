@@ -1,25 +1,25 @@
 //! Rows as they lie in their files.
 
-use super::{Inner, Part, too_few};
-use crate::tables::{Batches, Rows};
-use arrow_array::RecordBatch;
+use super::{
+    Inner, Part,
+    pieces::{Piece, Pieces, RowSet},
+};
 use runtime::{ChunkBuilder, Failure, Stream};
 use std::sync::Arc;
 
 /// The rows of one part, in order.
 pub(super) struct Reading {
     part: Part,
-    batches: Batches,
-    batch: Option<RecordBatch>,
-    /// Rows of the batch that were given, and of the part.
-    at: usize,
-    row: u64,
+    pieces: Pieces,
+    piece: Option<Piece>,
+    /// Rows of the piece that were given.
+    given: usize,
 }
 
 impl Reading {
-    pub(super) fn from(inner: &Inner, part: Part, row: u64) -> Result<Self, Failure> {
-        let batches = inner.read(part, Rows::From(row))?;
-        Ok(Self { part, batches, batch: None, at: 0, row })
+    pub(super) fn new(part: Part, row: u64) -> Self {
+        let pieces = Pieces::new(part, RowSet::from(row..part.rows));
+        Self { part, pieces, piece: None, given: 0 }
     }
 
     /// Appends at most so many rows; gives how many, none at the end. Where one ends the run, those before it were
@@ -30,26 +30,19 @@ impl Reading {
         rows: usize,
         out: &mut ChunkBuilder,
     ) -> Result<usize, Failure> {
-        if self.row >= self.part.rows {
-            return Ok(0);
+        if self.piece.as_ref().is_none_or(|it| it.rows.len() == self.given) {
+            (self.piece, self.given) = (self.pieces.next(inner)?, 0);
         }
-        while self.batch.as_ref().is_none_or(|it| it.num_rows() == self.at) {
-            let next = self.batches.next().unwrap_or_else(|| Err(too_few()));
-            (self.batch, self.at) = (Some(next.map_err(|it| inner.damaged(self.part, &it))?), 0);
-        }
-        let Some(batch) = &self.batch else { return Ok(0) };
-        let left = (self.part.rows - self.row).min(rows as u64) as usize;
-        let n = left.min(batch.num_rows() - self.at);
-        let (first, at, before) = (self.row, self.at, out.rows());
-        let row = |it: usize| first + (it - at) as u64;
-        let ends = inner.append((self.part, &row), (batch, at..at + n), out)?;
+        let Some(piece) = &self.piece else { return Ok(0) };
+        let (start, before) = (self.given, out.rows());
+        let end = piece.rows.len().min(start.saturating_add(rows));
+        let ends = inner.append(self.part, piece, start..end, out)?;
         if let Some((at, why)) = ends.into_iter().next() {
             out.truncate(before + at);
             return Err(why);
         }
-        self.at += n;
-        self.row += n as u64;
-        Ok(n)
+        self.given = end;
+        Ok(end - start)
     }
 }
 
@@ -78,10 +71,10 @@ impl Stream for InOrder {
         {
             let mut read = match self.read.take() {
                 Some(read) => read,
-                None => Reading::from(&inner, *part, self.row)?,
+                None => Reading::new(*part, self.row),
             };
             let n = read.next(&inner, left, out)?;
-            (left, self.row) = (left - n, read.row);
+            (left, self.row) = (left - n, self.row + n as u64);
             if n == 0 {
                 (self.part, self.row) = (self.part + 1, 0);
             } else {

@@ -51,7 +51,7 @@ impl Slot {
         }
         let mut read = match self.read.take() {
             Some(read) => read,
-            None => Reading::from(inner, inner.index()?[self.part as usize], self.row)?,
+            None => Reading::new(inner.index()?[self.part as usize], self.row),
         };
         let mut out = ChunkBuilder::new(&inner.fields, rows, epoch, &Pool::default());
         if let Err(why) = read.next(inner, rows, &mut out) {

@@ -1,7 +1,7 @@
 //! The pages of a column of a row group, one after the other.
 
 use super::{
-    Inner, codec,
+    Group, Inner, codec,
     header::{Header, Kind, Unread},
 };
 use bytes::Bytes;
@@ -11,7 +11,10 @@ use parquet::{
     errors::{ParquetError, Result as ParquetResult},
 };
 use runtime::{Counted, reads};
-use std::sync::Arc;
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Bytes that are read of a page's header at first, and at the most: minima and maxima of long texts lie in it.
 const HEADER: usize = 256;
@@ -19,9 +22,24 @@ const HEADER_MAX: usize = 1 << 20;
 /// Bytes of a page, at the most.
 const PAGE_MAX: usize = 1 << 30;
 
+/// The rows of a row group that cannot be read because a page cannot be: what the reader of batches does not tell.
+#[derive(Clone, Default)]
+pub(super) struct Lost(Arc<Mutex<Option<Range<u64>>>>);
+
+impl Lost {
+    fn say(&self, rows: Range<u64>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rows);
+    }
+
+    pub(super) fn take(&self) -> Option<Range<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// A column of a row group: the pages that were not read yet.
 pub(super) struct Chunk {
     file: Arc<Inner>,
+    lost: Lost,
     codec: Compression,
     /// Where the next page begins, and where the last one ends.
     at: u64,
@@ -30,28 +48,43 @@ pub(super) struct Chunk {
     next: Option<(Header, Vec<u8>)>,
     /// Values in the pages that were not read yet.
     values: u64,
+    /// The row that the next page begins with, where it is known.
+    row: Option<u64>,
     /// Whether no value lies within another, so that a value is a row.
     is_flat: bool,
 }
 
 impl Chunk {
-    pub(super) fn new(file: Arc<Inner>, group: usize, column: usize) -> ParquetResult<Self> {
-        let about = file.meta.row_group(group).column(column);
+    pub(super) fn new(group: &Group, column: usize) -> ParquetResult<Self> {
+        let file = group.file.clone();
+        let about = file.meta.row_group(group.number).column(column);
         let start = about.dictionary_page_offset().filter(|it| *it > 0);
         let start = start.map_or(about.data_page_offset(), |it| it.min(about.data_page_offset()));
         let ends = |start: u64, len: i64| start.checked_add(u64::try_from(len).ok()?);
         let start = u64::try_from(start).ok();
         let end = start.and_then(|it| ends(it, about.compressed_size()));
         let (Some(at), Some(end)) = (start, end.filter(|it| *it <= file.len)) else {
+            group.lost.say(0..u64::MAX);
             return Err(damaged("a column ends beyond the file"));
         };
         let (codec, values) = (about.compression(), about.num_values().max(0) as u64);
         let is_flat = about.column_descr().max_rep_level() == 0;
-        Ok(Self { file, codec, at, end, next: None, values, is_flat })
+        let (lost, next, row) = (group.lost.clone(), None, Some(0));
+        Ok(Self { file, lost, codec, at, end, next, values, row, is_flat })
     }
 
     /// The header of the next page; none at the end.
     fn header(&mut self) -> ParquetResult<Option<Header>> {
+        let header = self.find_header();
+        if header.is_err()
+            && let Some(row) = self.row
+        {
+            self.lost.say(row..u64::MAX);
+        }
+        header
+    }
+
+    fn find_header(&mut self) -> ParquetResult<Option<Header>> {
         loop {
             if let Some((header, _)) = &self.next {
                 return Ok(Some(*header));
@@ -109,23 +142,43 @@ impl Chunk {
         if let Kind::Data { values, .. } | Kind::DataV2 { values, .. } = header.kind {
             self.values = self.values.saturating_sub(u64::from(values));
         }
+        self.row = self.rows_of(&header).map(|it| it.end);
         Some((header, bytes))
     }
 
-    fn page(&mut self) -> ParquetResult<Option<Page>> {
-        if self.header()?.is_none() {
-            return Ok(None);
+    /// The rows of the next page.
+    fn rows_of(&self, header: &Header) -> Option<Range<u64>> {
+        let row = self.row?;
+        match header.kind {
+            Kind::Data { values, .. } => self.is_flat.then(|| row..row + u64::from(values)),
+            Kind::DataV2 { rows, .. } => Some(row..row + u64::from(rows)),
+            _ => Some(row..row),
         }
-        let at = self.at;
+    }
+
+    fn page(&mut self) -> ParquetResult<Option<Page>> {
+        let Some(header) = self.header()? else { return Ok(None) };
+        let (at, rows) = (self.at, self.rows_of(&header));
         let Some((header, begun)) = self.pass() else { return Ok(None) };
+        let page = self.page_at(at, &header, &begun);
+        if page.is_err()
+            && let Some(rows) = rows
+        {
+            let is_dictionary = matches!(header.kind, Kind::Dictionary { .. });
+            self.lost.say(if is_dictionary { 0..u64::MAX } else { rows });
+        }
+        page.map(Some)
+    }
+
+    fn page_at(&self, at: u64, header: &Header, begun: &[u8]) -> ParquetResult<Page> {
         let mut bytes = Counted::new();
-        bytes.extend_from_slice(&begun);
+        bytes.extend_from_slice(begun);
         bytes.resize(header.compressed, 0);
         self.read(&mut bytes[begun.len()..], at + begun.len() as u64)?;
         if header.crc.is_some_and(|it| it != crc32fast::hash(&bytes)) {
             return Err(damaged("a page does not match its checksum"));
         }
-        page(&header, self.codec, bytes).map(Some)
+        page(header, self.codec, bytes)
     }
 }
 

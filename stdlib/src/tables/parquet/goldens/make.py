@@ -45,3 +45,18 @@ for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]:
             write_statistics=False,
             store_schema=False,
         )
+
+# Pages of ten rows, in two row groups.
+pages = pa.table({"n": pa.array(range(80), pa.int32()), "xs": [[i] * (i % 3) for i in range(80)]})
+pq.write_table(
+    pages,
+    "pages.parquet",
+    compression="none",
+    row_group_size=50,
+    data_page_size=1,
+    write_batch_size=10,
+    use_dictionary=False,
+    data_page_version="2.0",
+    write_page_checksum=True,
+    write_statistics=False,
+)
