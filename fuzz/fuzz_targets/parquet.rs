@@ -1,4 +1,4 @@
-//! `tests/suite/fuzz/targets/parquet.rs`.
+//! `tests/suite/fuzz/targets/columns.rs`: `parquet`.
 #![no_main]
 
 #[path = "../../tests/suite/fuzz/targets/mod.rs"]

@@ -207,6 +207,7 @@ SOURCES = (
     "tfrecord",
     "parquet",
     "records",
+    "arrow",
     "files",
     "jsonl",
     "lines",

@@ -371,7 +371,12 @@ impl Working {
     /// Whether a thread may keep so many bytes from one task to the next: a small part of what its run
     /// has.
     pub fn may_stay(bytes: usize) -> bool {
-        memory::pool_of_task(|pool| pool.is_none_or(|it| bytes <= it.limit() / KEPT))
+        Self::may_take(bytes, KEPT)
+    }
+
+    /// Whether so many bytes are at most one part in `share` of what the run of this thread's task may have.
+    pub fn may_take(bytes: usize, share: usize) -> bool {
+        memory::pool_of_task(|pool| pool.is_none_or(|it| bytes <= it.limit() / share))
     }
 }
 

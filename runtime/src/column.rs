@@ -283,6 +283,13 @@ impl Builder {
         }
     }
 
+    /// Makes room for so many rows of fixed extents, all at once: a column that stays, and is not one of many.
+    pub fn make_room(&mut self, rows: usize) {
+        if let Some(each) = self.fixed {
+            self.reserve(rows.saturating_mul(each.elements() * self.dtype.size()));
+        }
+    }
+
     /// How many rows were written.
     pub fn rows(&self) -> usize {
         self.rows

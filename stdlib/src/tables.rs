@@ -1,15 +1,28 @@
 //! Files that hold columns: how they are cut into parts, and what a part's rows are in memory of Arrow.
 
+pub(crate) mod arrow;
 pub(crate) mod parquet;
 
+use ::parquet::errors::Result as ParquetResult;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use std::{fmt, ops::Range};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use bytes::Bytes;
+use runtime::Counted;
+use std::{
+    cell::Cell,
+    fmt,
+    ops::Range,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    sync::Once,
+};
 
 /// A file of columns, open: its rows lie in parts, each of which can be read without the others.
 pub(crate) trait TableFile: Send + Sync {
     /// The columns of every row.
     fn schema(&self) -> &SchemaRef;
+
+    /// What a part is called.
+    fn part(&self) -> &'static str;
 
     /// The rows of each part.
     fn parts(&self) -> &[u64];
@@ -54,4 +67,70 @@ impl Damage {
     pub(crate) fn new(message: impl fmt::Display, help: &str) -> Self {
         Self { message: message.to_string(), help: help.to_owned(), lost: None }
     }
+}
+
+/// What decodes must not panic, whatever a file holds; where it does, the file is at fault, and nothing is printed.
+fn guarded<T>(work: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    thread_local! {
+        static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+    }
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |it| {
+            if !IS_GUARDED.get() {
+                before(it);
+            }
+        }));
+    });
+    IS_GUARDED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(false);
+    match done {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(why)) => Err(said_by_us(&why.to_string()).to_owned()),
+        // What ends a task for want of memory is no fault of the file.
+        Err(payload) if runtime::is_of_memory(&*payload) => panic::resume_unwind(payload),
+        Err(_) => Err("its encoding is damaged".to_owned()),
+    }
+}
+
+/// What a page's reader has said, within what the crate has put around it.
+fn said_by_us(why: &str) -> &str {
+    const AROUND: [&str; 4] =
+        ["External: ", "Parquet argument error: ", "Parquet error: ", "EOF: "];
+    let mut why = why;
+    while let Some(rest) = AROUND.iter().find_map(|it| why.strip_prefix(it)) {
+        why = rest;
+    }
+    why
+}
+
+/// The type that a column is read as: values in place of dictionaries.
+fn field_as(field: &Field) -> Field {
+    field.clone().with_data_type(type_as(field.data_type()))
+}
+
+fn type_as(ty: &DataType) -> DataType {
+    let inner = |it: &FieldRef| FieldRef::new(field_as(it));
+    match ty {
+        DataType::Dictionary(_, value) => type_as(value),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        DataType::List(item) => DataType::List(inner(item)),
+        DataType::LargeList(item) => DataType::LargeList(inner(item)),
+        DataType::FixedSizeList(item, n) => DataType::FixedSizeList(inner(item), *n),
+        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
+        other => other.clone(),
+    }
+}
+
+/// Memory that is counted for as long as something of it is held.
+fn owned(bytes: Counted<u8>) -> Bytes {
+    struct Owner(Counted<u8>);
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Owner(bytes))
 }

@@ -110,8 +110,8 @@ rows! {
         "`lines` reads the lines of text files";
     Name, "pandas, HF datasets", ["read_parquet" "ParquetDataset" "from_parquet" "scan_parquet" "ParquetFile"], Renamed("parquet"),
         "`parquet` reads the rows of Parquet files, with a field for each column";
-    Name, "pandas", ["read_feather"], Told,
-        "Arrow and Feather files are planned: until then, write the rows as Parquet, for `parquet`";
+    Name, "pandas, Polars, pyarrow", ["read_feather" "read_ipc" "scan_ipc" "open_stream" "from_file"], Renamed("arrow"),
+        "`arrow` reads the rows of Arrow IPC and Feather files, with a field for each column";
     Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example"], Renamed("tfrecord"),
         "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),

@@ -1,5 +1,7 @@
 //! Where records come from: one file for each source.
 
+#[cfg(feature = "tables")]
+mod arrow;
 mod csv;
 mod jsonl;
 mod lines;
@@ -31,6 +33,8 @@ use runtime::Failure;
 
 /// All of them.
 pub(crate) static ALL: &[&Source] = &[
+    #[cfg(feature = "tables")]
+    &arrow::ENTRY,
     &csv::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,

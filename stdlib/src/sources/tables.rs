@@ -40,8 +40,11 @@ const OPEN_SHARE: u64 = 8;
 /// Rows and bytes of a batch, at the most.
 const BATCH_ROWS: u64 = 8 << 10;
 const BATCH_BYTES: u64 = 4 << 20;
-/// Bytes of rows that are held where they are read by number, at the most.
+/// Bytes of rows that are held where they are read by number, at the most, and their share of what a run may have.
 const HELD_MAX: u64 = 256 << 20;
+const HELD_SHARE: usize = 8;
+/// Bytes of what is said of a row that ends the run, about.
+const END_BYTES: usize = 512;
 
 /// Opens a file.
 pub(super) type Open = fn(&Path, &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure>;
@@ -327,6 +330,15 @@ impl Inner {
         Ok(())
     }
 
+    /// Why a part that is damaged ends the run.
+    fn damaged(&self, part: Part, why: &Damage) -> Failure {
+        let path = self.files().map(|it| it.paths[part.file as usize].display().to_string());
+        let said = self.file(part.file).map_or("part", |it| it.part());
+        let Damage { message, help, .. } = why;
+        let detail = format!("{said} {}: {message}: {help}", part.number);
+        Failure::Io { path: path.unwrap_or_default(), detail }
+    }
+
     fn id(&self, files: &Files, part: Part, row: u64) -> u64 {
         mix(self.place, mix(files.keys[part.file as usize], part.ordinal + row))
     }
@@ -371,7 +383,8 @@ impl Inner {
             }
             Err(Damage { message, help, .. }) => {
                 self.append_nothing(rows.len(), out)?;
-                let why = format!("row group {}: {message}: {help}", part.number);
+                let why =
+                    format!("{} {}: {message}: {help}", self.file(part.file)?.part(), part.number);
                 for (at, row) in rows.iter().enumerate() {
                     match self.said.faults {
                         true => faults.push((at, told(at, &why))),
@@ -478,10 +491,21 @@ impl Inner {
     ) -> Result<(), Failure> {
         let mut pieces = Pieces::new(part, rows);
         while let Some(piece) = pieces.next(self)? {
-            let before = out.rows();
-            let found = self.append(part, &piece, 0..piece.rows.len(), out)?;
-            ends.extend(found.into_iter().map(|(at, why)| ((before + at) as u32, why)));
+            self.append_piece(part, &piece, out, ends)?;
         }
+        Ok(())
+    }
+
+    fn append_piece(
+        &self,
+        part: Part,
+        piece: &Piece,
+        out: &mut ChunkBuilder,
+        ends: &mut BTreeMap<u32, Failure>,
+    ) -> Result<(), Failure> {
+        let before = out.rows();
+        let found = self.append(part, piece, 0..piece.rows.len(), out)?;
+        ends.extend(found.into_iter().map(|(at, why)| ((before + at) as u32, why)));
         Ok(())
     }
 
@@ -506,17 +530,22 @@ impl Inner {
                 return Ok(None);
             }
         }
-        if !Working::may_stay(bytes as usize) {
+        if !Working::may_take(bytes as usize, HELD_SHARE) {
             return Ok(None);
         }
         let mut out = ChunkBuilder::new(fields, rows as usize, 0, &Pool::default());
+        out.columns.iter_mut().chain([&mut out.ids]).for_each(|it| it.make_room(rows as usize));
         let mut ends = BTreeMap::new();
         for part in parts {
-            self.append_all(*part, RowSet::from(0..part.rows), &mut out, &mut ends)?;
-            let bytes = out.columns.iter().map(Builder::bytes).sum::<usize>();
-            // Dictionaries may make little of much.
-            if bytes as u64 > HELD_MAX || !Working::may_stay(bytes) {
-                return Ok(None);
+            let mut pieces = Pieces::new(*part, RowSet::from(0..part.rows));
+            while let Some(piece) = pieces.next(self)? {
+                self.append_piece(*part, &piece, &mut out, &mut ends)?;
+                // Dictionaries may make little of much, and damage many sentences.
+                let bytes = out.columns.iter().map(Builder::bytes).sum::<usize>();
+                let bytes = bytes + ends.len() * END_BYTES;
+                if bytes as u64 > HELD_MAX || !Working::may_take(bytes, HELD_SHARE) {
+                    return Ok(None);
+                }
             }
         }
         let chunk = out.finish();

@@ -5,8 +5,8 @@ mod codec;
 mod header;
 mod pages;
 
-use super::{Asked, Batches, Damage, TableFile};
-use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
+use super::{Asked, Batches, Damage, TableFile, field_as, guarded};
+use arrow_schema::{Schema, SchemaRef};
 use pages::{Chunk, Lost, OneChunk};
 use parquet::{
     arrow::{
@@ -23,12 +23,7 @@ use runtime::{
     Failure, reads,
     storage::{self, Object},
 };
-use std::{
-    cell::Cell,
-    panic::{self, AssertUnwindSafe, catch_unwind},
-    path::Path,
-    sync::{Arc, Once},
-};
+use std::{path::Path, sync::Arc};
 
 /// What a file begins and ends with.
 const MAGIC: &[u8] = b"PAR1";
@@ -91,7 +86,9 @@ impl ParquetFile {
             guarded(|| parquet_to_arrow_schema(about.schema_descr(), about.key_value_metadata()));
         let schema = schema
             .map_err(|it| Damage::new(format!("its schema cannot be read: {it}"), WRITE_AGAIN))?;
-        let schema = SchemaRef::new(arrow_schema::Schema::new(read_as(schema.fields())));
+        let schema = SchemaRef::new(Schema::new(
+            schema.fields().iter().map(|it| field_as(it)).collect::<Vec<_>>(),
+        ));
         Ok(Self { inner: Arc::new(Inner { object, len, meta }), schema, rows })
     }
 }
@@ -138,68 +135,13 @@ fn footer(object: &dyn Object, len: u64) -> Result<Vec<u8>, Damage> {
     Ok(footer)
 }
 
-/// What decodes must not panic, whatever a file holds; where it does, the file is at fault, and nothing is printed.
-fn guarded<T>(work: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    thread_local! {
-        static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
-    }
-    HOOK.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |it| {
-            if !IS_GUARDED.get() {
-                before(it);
-            }
-        }));
-    });
-    IS_GUARDED.set(true);
-    let done = catch_unwind(AssertUnwindSafe(work));
-    IS_GUARDED.set(false);
-    match done {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(why)) => Err(said_by_us(&why.to_string()).to_owned()),
-        // What ends a task for want of memory is no fault of the file.
-        Err(payload) if runtime::is_of_memory(&*payload) => panic::resume_unwind(payload),
-        Err(_) => Err("its encoding is damaged".to_owned()),
-    }
-}
-
-/// What a page's reader has said, within what the crate has put around it.
-fn said_by_us(why: &str) -> &str {
-    const AROUND: [&str; 4] =
-        ["External: ", "Parquet argument error: ", "Parquet error: ", "EOF: "];
-    let mut why = why;
-    while let Some(rest) = AROUND.iter().find_map(|it| why.strip_prefix(it)) {
-        why = rest;
-    }
-    why
-}
-
-/// The types that columns are read as: values in place of dictionaries, and texts as views of their pages.
-fn read_as(fields: &Fields) -> Fields {
-    fields.iter().map(|it| FieldRef::new(field_as(it))).collect()
-}
-
-fn field_as(field: &Field) -> Field {
-    field.clone().with_data_type(type_as(field.data_type()))
-}
-
-fn type_as(ty: &DataType) -> DataType {
-    let inner = |it: &FieldRef| FieldRef::new(field_as(it));
-    match ty {
-        DataType::Dictionary(_, value) => type_as(value),
-        DataType::Struct(fields) => DataType::Struct(read_as(fields)),
-        DataType::List(item) => DataType::List(inner(item)),
-        DataType::LargeList(item) => DataType::LargeList(inner(item)),
-        DataType::FixedSizeList(item, n) => DataType::FixedSizeList(inner(item), *n),
-        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
-        other => other.clone(),
-    }
-}
-
 impl TableFile for ParquetFile {
     fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    fn part(&self) -> &'static str {
+        "row group"
     }
 
     fn parts(&self) -> &[u64] {

@@ -48,9 +48,11 @@ impl Inputs {
         let array: Vec<u8> = (0..11 * 12).map(|it: u8| it.wrapping_mul(37)).collect();
         put(folder, "arrays/a.npy", &written::npy("<i2", "(10, 2, 3)", &array[..120]))?;
         put(folder, "arrays/b.npy", &written::npy("<i2", "(1, 2, 3)", &array[120..]))?;
-        let rows =
-            include_bytes!("../../../stdlib/src/tables/parquet/goldens/rows.parquet").as_slice();
+        let rows = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet").as_slice();
         put(folder, "columns/a.parquet", rows)?;
+        let stream = include_bytes!("../../../stdlib/src/tables/goldens/stream.arrow").as_slice();
+        put(folder, "columns/a.arrow", stream)?;
+        put(folder, "columns/b.arrow", stream)?;
         put(folder, "columns/b.parquet", rows)?;
         // A page of it is not as it was.
         let mut torn = rows.to_vec();

@@ -95,7 +95,7 @@ impl Writer<'_> {
             }
         };
         let Some(mut growing) = self.stream("p", head) else { return false };
-        (growing.records, growing.indexed) = (records, indexed);
+        (growing.records, growing.indexed) = (records, growing.indexed && indexed);
         growing.joined = self.draft.streams.len() > 1;
         for _ in 0..2 + self.dice.below(7) {
             steps::grow(self, &mut growing, steps::ANY);
@@ -180,7 +180,7 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(16) {
+        let (text, records) = match self.dice.below(17) {
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -192,6 +192,9 @@ impl Writer<'_> {
             11 => ("records(\"{data}/shards/*.bin\", size: 8, skip: 5)", 12),
             12 => ("npy(\"{data}/arrays/*.npy\")", 11),
             13 => ("parquet(\"{data}/columns/*.parquet\", missing: { x: skip })", 69),
+            14 => {
+                ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46)
+            }
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);

@@ -192,6 +192,7 @@ fn policy(writer: &mut Writer<'_>, growing: &Growing) -> String {
     match writer.dice.below(24) {
         0 => String::new(),
         1 | 2 if growing.aligned => " else fail".to_owned(),
+        _ if growing.aligned && !another => " else fail".to_owned(),
         _ if growing.aligned => " else another(most: 1.0)".to_owned(),
         1 => " else skip".to_owned(),
         2 => " else skip(most: 0.5)".to_owned(),
@@ -240,7 +241,8 @@ fn window(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 
 /// Whether the files that the last stream is read from may still come in another order.
 fn has_spans(writer: &Writer<'_>) -> bool {
-    let sources = ["lines(", "csv(", "jsonl(", "tfrecord(", "tar(", "records("];
+    let sources =
+        ["lines(", "csv(", "jsonl(", "tfrecord(", "tar(", "records(", "npy(", "parquet(", "arrow("];
     writer.draft.streams.last().is_some_and(|it| {
         let keeps =
             |step: &String| !["shuffle", "take", "skip("].iter().any(|it| step.starts_with(it));

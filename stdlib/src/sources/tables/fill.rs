@@ -149,10 +149,6 @@ impl Fill {
             nulls = NullBuffer::union(nulls.as_ref(), within.logical_nulls().as_ref());
             array = within;
         }
-        if let DataType::Dictionary(..) = array.data_type() {
-            let keys = array.as_any_dictionary();
-            array = arrow_select::take::take(keys.values(), keys.keys(), None).ok()?;
-        }
         Some((array, nulls.filter(|it| it.null_count() > 0)))
     }
 

@@ -8,6 +8,9 @@ use std::{collections::VecDeque, ops::Range};
 
 /// Lost rows that are told of at a time.
 const LOST: usize = 8 << 10;
+/// Rows of a part that may be lost together, at the most: a number of rows that is made up must not become so many
+/// faults.
+const LOST_MAX: u64 = 1 << 24;
 
 /// Rows of a part, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,6 +123,9 @@ impl Pieces {
             };
             let lost = why.lost.clone().unwrap_or(first..u64::MAX);
             let start = lost.start.max(first);
+            if lost.end.min(self.part.rows) - start > LOST_MAX {
+                return Err(inner.damaged(self.part, &why));
+            }
             self.lost = Some((start..lost.end.max(start + 1), why));
             self.batches = None;
         }
@@ -135,7 +141,7 @@ mod tests {
     fn rows_are_taken_in_order() {
         let mut rows = RowSet::of([1, 2, 3, 7, 9, 10].into_iter());
         assert_eq!(rows.before(8), [1..4, 7..8]);
-        assert_eq!(rows.before(3), [1..3]);
+        assert_eq!(rows.before(3), std::iter::once(1..3).collect::<Vec<_>>());
         assert_eq!(rows.take(2, 9), [1, 2]);
         assert_eq!(rows.first(), Some(3));
         assert_eq!(rows.take(9, 10), [3, 7, 9]);

@@ -54,7 +54,11 @@ impl Said {
         let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
         check_names(self.missing.iter().map(|it| ("missing", &*it.0)), &names)?;
         if self.columns.is_empty() {
+            let only = found.first().map(|it| it.name.clone());
             found.retain(|it| it.ty.is_ok());
+            if let Some(name) = only.filter(|_| found.is_empty()) {
+                return Err(format!("no column can be read, such as `{name}`, for its type"));
+            }
         }
         if let Some(Found { name, ty: Err(ty), .. }) = found.iter().find(|it| it.ty.is_err()) {
             return Err(format!("column `{name}` is of the type `{ty}`, which is not supported"));

@@ -1,6 +1,7 @@
 //! The pages of a column of a row group, one after the other.
 
 use super::{
+    super::owned,
     Group, Inner, codec,
     header::{Header, Kind, Unread},
 };
@@ -242,17 +243,6 @@ fn whole(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResu
     let mut to = Counted::new();
     codec::decompress(codec, &bytes, header.uncompressed, &mut to).map_err(|it| damaged(&it))?;
     Ok(owned(to))
-}
-
-/// Memory that is counted for as long as something of it is held.
-fn owned(bytes: Counted<u8>) -> Bytes {
-    struct Owner(Counted<u8>);
-    impl AsRef<[u8]> for Owner {
-        fn as_ref(&self) -> &[u8] {
-            &self.0
-        }
-    }
-    Bytes::from_owner(Owner(bytes))
 }
 
 fn encoding(number: i32) -> ParquetResult<Encoding> {

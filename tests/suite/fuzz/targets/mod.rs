@@ -6,10 +6,10 @@
 
 mod cache;
 mod choices;
+mod columns;
 mod editor;
 mod json;
 mod output;
-mod parquet;
 mod patterns;
 mod pictures;
 mod programs;
@@ -21,10 +21,10 @@ mod texts;
 
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
+pub(crate) use columns::{arrow, parquet};
 pub(crate) use editor::editor;
 pub(crate) use json::json;
 pub(crate) use output::output;
-pub(crate) use parquet::parquet;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
 pub(crate) use programs::{checker, formatter, parser};
@@ -38,7 +38,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 24] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 25] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -50,7 +50,8 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 24] = [
     ("tar", tar, shards::archives),
     ("records", records, shards::of_one_size),
     ("npy", npy, shards::arrays),
-    ("parquet", parquet, parquet::files),
+    ("parquet", parquet, columns::parquets),
+    ("arrow", arrow, columns::arrows),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),

@@ -4,6 +4,7 @@ import datetime
 import decimal
 
 import pyarrow as pa
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 ROWS = range(23)
@@ -26,6 +27,11 @@ rows = pa.table(
     }
 )
 pq.write_table(rows, "rows.parquet", row_group_size=9, data_page_size=40, write_batch_size=2)
+LZ4 = ipc.IpcWriteOptions(compression="lz4")
+with ipc.new_file("rows.arrow", rows.schema, options=LZ4) as file:
+    file.write_table(rows, max_chunksize=9)
+with ipc.new_stream("stream.arrow", rows.schema) as stream:
+    stream.write_table(rows, max_chunksize=9)
 # Fewer columns of the same types: a second file of the same set.
 pq.write_table(rows.slice(3, 5).select(["n", "x", "name"]), "more.parquet", compression="none")
 

@@ -1,4 +1,4 @@
-//! Parquet files: rows do not depend on how many are read at a time, whatever a file holds.
+//! Parquet and Arrow files: rows do not depend on how many are read at a time, whatever a file holds.
 
 use super::{
     scratch::{Folder, split},
@@ -8,14 +8,23 @@ use plan::{Arg, Field};
 use runtime::{ChunkBuilder, Failure, Pool, Source};
 
 thread_local! {
-    static FOLDER: Folder = Folder::new("parquet");
+    static FOLDER: Folder = Folder::new("columns");
 }
 
-/// Reads a file. The first byte says how damage and nulls are met; the rest is the file.
+/// Reads a Parquet file. The first byte says how damage and nulls are met; the rest is the file.
 pub(crate) fn parquet(bytes: &[u8]) {
+    table("parquet", bytes);
+}
+
+/// The same of an Arrow file.
+pub(crate) fn arrow(bytes: &[u8]) {
+    table("arrow", bytes);
+}
+
+fn table(entry: &str, bytes: &[u8]) {
     let (way, file) = split(bytes);
     FOLDER.with(|folder| {
-        let path = folder.write("rows.parquet", file);
+        let path = folder.write("rows", file);
         let missing = if way & 1 == 0 { "skip" } else { "fault" };
         let args = |name: Option<&str>| {
             let word = |it: &str| (it.to_owned(), Arg::Word(missing.to_owned()));
@@ -23,10 +32,10 @@ pub(crate) fn parquet(bytes: &[u8]) {
             let said = Arg::Record(name.map(word).into_iter().collect());
             [path, Arg::None, said, Arg::None, Arg::Bool(way & 2 == 0)]
         };
-        let Ok(fields) = stdlib::probe("parquet", &args(None)) else { return };
+        let Ok(fields) = stdlib::probe(entry, &args(None)) else { return };
         let args = args(fields.first().map(|it| &*it.name));
-        let Ok(fields) = stdlib::probe("parquet", &args) else { return };
-        let source = source("parquet", &args, &fields);
+        let Ok(fields) = stdlib::probe(entry, &args) else { return };
+        let source = source(entry, &args, &fields);
         let all = in_order(&*source, &fields, 1000);
         let one_by_one = in_order(&*source, &fields, 1);
         assert_eq!(all, one_by_one);
@@ -59,20 +68,28 @@ fn in_order(source: &dyn Source, fields: &[Field], rows: usize) -> (Vec<u64>, Ve
     }
 }
 
+macro_rules! golden {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../../stdlib/src/tables/goldens/", $name)).as_slice()
+    };
+}
+
 /// Files of all types, and of several codecs.
-pub(super) fn files() -> Vec<Vec<u8>> {
-    macro_rules! golden {
-        ($name:literal) => {
-            include_bytes!(concat!("../../../../stdlib/src/tables/parquet/goldens/", $name))
-                .as_slice()
-        };
-    }
-    let all = [
+pub(super) fn parquets() -> Vec<Vec<u8>> {
+    ways(&[
         golden!("more.parquet"),
         golden!("zstd-1.parquet"),
         golden!("snappy-2.parquet"),
         golden!("lz4-1.parquet"),
         golden!("rows.parquet"),
-    ];
-    all.iter().enumerate().map(|(way, it)| [&[way as u8][..], it].concat()).collect()
+    ])
+}
+
+/// A file and a stream.
+pub(super) fn arrows() -> Vec<Vec<u8>> {
+    ways(&[golden!("rows.arrow"), golden!("stream.arrow")])
+}
+
+fn ways(files: &[&[u8]]) -> Vec<Vec<u8>> {
+    files.iter().enumerate().map(|(way, it)| [&[way as u8][..], it].concat()).collect()
 }
