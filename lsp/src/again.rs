@@ -38,9 +38,16 @@ impl Moved {
         let gone =
             clean.iter().filter(|it| unused.get(it.text).is_some_and(|all| all.contains(&it.span)));
         changed.extend(gone.map(|it| it.name));
-        // What names something that has changed is found out anew, and so on.
+        // What names something that has changed is found out anew, and so on. What is known within a function is known
+        // of one of its calls: where one of them has changed, it is found out anew as well.
+        let functions: HashSet<&str> =
+            old.iter().chain(&new).filter(|it| it.is_function).map(|it| it.name).collect();
         loop {
             let n_changed = changed.len();
+            let calls = old.iter().chain(&new).filter(|it| changed.contains(it.name));
+            let called = calls.flat_map(|it| words(it.text)).filter(|it| functions.contains(it));
+            let called: Vec<&str> = called.collect();
+            changed.extend(called);
             same.retain(|(piece, _)| {
                 let is_touched = words(piece.text).any(|it| changed.contains(it));
                 if is_touched {
@@ -130,6 +137,7 @@ struct Piece<'t> {
     span: Span,
     declared: Span,
     name: &'t str,
+    is_function: bool,
     /// Whether nothing that was known of it may be carried over: it reads another file, or there is
     /// something to say about how it is written, which every reading says again.
     is_read_anew: bool,
@@ -153,7 +161,8 @@ impl<'t> Piece<'t> {
         // Where the text was mended, the name is not as it stands there.
         let name = it.name().map_or("", |it| it.text.as_str());
         let is_read_anew = it.broken || matches!(it.kind, ast::DeclarationKind::Use(_));
-        Self { text: span.text(text), span, declared: it.span, name, is_read_anew }
+        let is_function = matches!(it.kind, ast::DeclarationKind::Fn(_));
+        Self { text: span.text(text), span, declared: it.span, name, is_function, is_read_anew }
     }
 }
 

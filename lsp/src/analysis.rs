@@ -161,6 +161,12 @@ pipeline third = range(9) |> with { z: i + N } |> batch(3)
         agrees(&[(34, 2, "fn h(x) = x\n"), (20, 1, "")]).unwrap();
     }
 
+    /// What is known within a function is known of its first call.
+    #[test]
+    fn another_call_of_a_function_does_not_change_what_is_known_of_it() {
+        agrees(&[(209, 5, "double")]).unwrap();
+    }
+
     proptest! {
         /// What is found out of a text that was edited is what is found out of it at once.
         #[test]
