@@ -40,7 +40,10 @@ pub use session::{
         Progress, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
     },
     samples::{SampleProgress, cache_folder},
-    sink::{Discard, Existing, Folder, Provenance, Resumed, Sink, Written, unwritten_format},
+    sink::{
+        DATA_FORMATS, DataFormat, Discard, Existing, Folder, Provenance, Resumed, ShardSize, Sink,
+        Written, unwritten_format,
+    },
     state::{State, StateFile},
     store::{self, DiskOptions},
     whole::{replace, unwritable, write},

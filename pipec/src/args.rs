@@ -11,11 +11,15 @@ pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, Tu
 pub(crate) use text::{CheckArgs, FmtArgs, OutputFormat};
 pub(crate) use values::Changes;
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, builder::styling};
+use clap::{
+    Args, ColorChoice, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, styling},
+};
 use clap_complete::Shell;
+use driver::ShardSize;
 use runtime::storage::{self, Emulated, Emulation, Objects};
 use std::{path::PathBuf, time::Duration};
-use values::{setting, share, size, speed, time, whole};
+use values::{formats, setting, shard, share, size, speed, time, whole};
 
 const STYLES: styling::Styles = styling::Styles::styled()
     .header(styling::AnsiColor::Yellow.on_default().bold())
@@ -36,6 +40,7 @@ Examples:
   pipec check train.pipe                       report every mistake without running anything
   pipec run train.pipe train --limit 100       run 100 batches and print the throughput
   pipec run train.pipe --out batches/          write each batch as .npy files
+  pipec run prepare.pipe --out d/ --format tar write records as WebDataset shards
   pipec explain train.pipe train               the optimized plan and what it costs
   pipec build train.pipe train -o train        build a standalone executable
   pipec explain PC0123                         explain an error code
@@ -203,10 +208,17 @@ pub(crate) struct RunArgs {
     /// more fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Output: `null` to discard; a folder for NumPy files (`.npy`; strings, such as captions, as `.jsonl`); or `-`
-    /// for an Arrow stream on stdout.
+    /// Output: `null` to discard; a folder for files (see `--format`); or `-` for an Arrow stream on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
+    /// Format of the files in the `--out` folder: `npy` (NumPy files, one for each field and batch; strings, such as captions,
+    /// as `.jsonl`), or, for a pipeline without `batch`, shards of records.
+    #[arg(long, value_name = "FORMAT", default_value = "npy", value_parser = PossibleValuesParser::new(formats()))]
+    pub(crate) format: String,
+    /// Size of a shard before compression, such as 128MiB (at most 1GiB), or its number of records, such as 10000
+    /// [default: 64MiB].
+    #[arg(long, value_name = "SIZE|N", value_parser = shard, requires = "format")]
+    pub(crate) shard: Option<ShardSize>,
     /// Replace the finished output of another run in the `--out` folder: of another pipeline, seed or limit.
     #[arg(long)]
     pub(crate) overwrite: bool,

@@ -280,21 +280,25 @@ fn help_has_examples() {
 #[test]
 fn a_format_that_is_not_written_is_refused() {
     let folder = Folder::of("out-format", &[("n.pipe", "edition 2026\npipeline n = range(4)\n")]);
-    for (out, format) in
-        [("x.parquet", "Parquet"), ("a/x.TFRecord", "TFRecord"), ("x.csv.gz", "a compressed file")]
-    {
+    for (out, format) in [("x.h5", "HDF5"), ("a/x.CSV", "CSV"), ("x.csv.gz", "a compressed file")] {
         let said = folder.pipec(&["run", "n.pipe", "--out", out]);
         let named = format!("`--out {out}`: writing {format} is not supported yet");
         said.ends(2, &[&named, "a folder of NumPy files", "`--out - > x", "an Arrow IPC stream"]);
         assert!(!folder.join(out).exists());
     }
-    folder.pipec(&["run", "n.pipe", "--out", "x.arrow"]).ends(
+    folder.pipec(&["run", "n.pipe", "--out", "a/x.TFRecord"]).ends(
         2,
         &[
-            "`--out x.arrow` names an Arrow file, but Arrow is only written to stdout",
-            "`--out - > x.arrow`",
+            "`--out a/x.TFRecord` names a file, but TFRecord is written as shards in a folder",
+            "`--out x/ --format tfrecord`",
         ],
     );
+    let run = |more: &[&str]| folder.pipec(&[&["run", "n.pipe"], more].concat());
+    run(&["--format", "tar"]).ends(2, &["`--format tar` needs a folder", "add `--out DIR`"]);
+    run(&["--format", "tarr", "--out", "z"]).ends(2, &["tarr", "npy, parquet, arrow, tfrecord"]);
+    run(&["--format", "tar", "--shard", "2GiB", "--out", "z"]).ends(2, &["up to 1GiB"]);
+    run(&["--format", "npy", "--shard", "9", "--out", "z"])
+        .ends(2, &["`--format npy` writes no shards"]);
     // A folder may be called anything that is no format; or be there already; or be said to be one.
     fs::create_dir(folder.join("old.zip")).unwrap();
     for out in ["run.v2", "old.zip", "y.parquet/"] {

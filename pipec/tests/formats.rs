@@ -216,6 +216,69 @@ pipeline wrong = npy("big.npy") |> batch(1)
 }
 
 #[test]
+fn records_that_were_written_are_read() {
+    let program = r#"edition 2026
+pipeline made =
+    range(2_500)
+    |> map {
+        id: i, small: u8(i % 256), half: f16(i) / 2, x: [f32(i), f32(i) / 3], m: reshape(arange(6), [2, 3]) + i,
+        even: i % 2 == 0, name: text_of(i), list: arange(i % 4)
+    }
+pipeline parquet = parquet("as/parquet/*.parquet")
+pipeline arrow = arrow("as/arrow/*.arrow")
+pipeline mds =
+    mds("as/mds/*.mds") |> map { id, small, half, x, m, even: even == 1, name, list }
+pipeline tfrecord =
+    tfrecord("as/tfrecord/*.tfrecord")
+    |> map {
+        id: row["id"] as i64, small: row["small"] as u8, half: row["half"] as f16, x: row["x"] as f32[2],
+        m: reshape(row["m"] as i64[6], [2, 3]), even: (row["even"] as i64) == 1, name: row["name"] as str,
+        list: row["list"] as i64[n]
+    }
+pipeline jsonl =
+    jsonl("as/jsonl/0*.jsonl")
+    |> map {
+        id: row["id"] as i64, small: row["small"] as u8, half: row["half"] as f16, x: row["x"] as f32[2],
+        m: row["m"] as i64[2, 3], even: row["even"] as bool, name: row["name"] as str, list: row["list"] as i64[n]
+    }
+pipeline tar = tar("as/tar/*.tar") |> map { id: files["id"] as i64, name: files["name.txt"] as str }
+pipeline few = made |> map { id, name }
+pipeline batched = made |> map { id } |> batch(4)
+pipeline wide = made |> map { id: f64(id) }
+"#;
+    let folder = Folder::of("formats-written", &[("p.pipe", program)]);
+    let text = |it: &str| -> String {
+        let mut files = folder.files(it);
+        files.retain(|name, _| name.ends_with(".jsonl") && !name.contains("pipec"));
+        files.into_values().map(|it| String::from_utf8(it).unwrap()).collect()
+    };
+    let write = |pipeline: &str, to: &str, format: &str| {
+        folder.run_p(&[pipeline, "--out", to, "--format", format, "--shard", "999"])
+    };
+    write("made", "made", "jsonl").ends(0, &["2,500 records"]);
+    write("few", "few", "jsonl").ends(0, &[]);
+    for format in ["parquet", "arrow", "tfrecord", "jsonl", "mds", "tar"] {
+        let to = format!("as/{format}");
+        write("made", &to, format).ends(0, &[]);
+        assert!(folder.join(&to).join(format!("00000002.{format}")).is_file(), "three shards");
+        write(format, "again", "jsonl").ends(0, &[]);
+        let made = if format == "tar" { "few" } else { "made" };
+        assert!(text("again") == text(made), "{format}");
+        fs::remove_dir_all(folder.join("again")).unwrap();
+    }
+    // Fewer shards leave none of before; another format is not written into the same folder unasked.
+    folder
+        .run_p(&["made", "--out", "as/tar", "--format", "tar"])
+        .ends(5, &["`tar` in shards of 999 records, but this run writes `tar` in shards of 64MiB"]);
+    let over = ["made", "--out", "as/tar", "--format", "mds", "--overwrite"];
+    folder.run_p(&over).ends(0, &[]);
+    let names: Vec<String> = folder.files("as/tar").into_keys().collect();
+    assert_eq!(names, ["00000000.mds", "index.json", "pipec.files.jsonl", "pipec.json"]);
+    write("batched", "no", "tar").ends(1, &["`batched` ends in `batch`", "remove `batch`"]);
+    write("wide", "no", "tfrecord").ends(1, &["`id: f64` does not fit TFRecord", "`f32(x)`"]);
+}
+
+#[test]
 fn features_become_tensors() {
     let folder = Folder::new("formats-features");
     folder.write(

@@ -23,7 +23,9 @@ use std::{
 
 /// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat, what ends with an
 /// epoch, and every source that reads files of records.
-const PROGRAMS: [&str; 14] = [
+///
+/// What follows `-as-` is the format of shards of 500 records.
+const PROGRAMS: [&str; 20] = [
     "window",
     "mixed",
     "zipped",
@@ -38,6 +40,12 @@ const PROGRAMS: [&str; 14] = [
     "archive",
     "packed",
     "own-lanes",
+    "records-as-parquet",
+    "records-as-arrow",
+    "records-as-tfrecord",
+    "records-as-tar",
+    "records-as-mds",
+    "records-as-jsonl",
 ];
 
 #[test]
@@ -113,10 +121,14 @@ impl Folder {
     }
 
     fn begin(&self, program: &str, workers: u64, more: &[&str]) -> Child {
+        let (program, format) = program.split_once("-as-").unwrap_or((program, ""));
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kill/{program}.pipe"));
         let mut command = self.command(&["run"]);
         command.arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
         command.args(["--workers", &workers.to_string()]);
+        if !format.is_empty() {
+            command.args(["--format", format, "--shard", "500"]);
+        }
         if program == "own-lanes" {
             command.args(["--rank", "1", "--world-size", "2"]);
         }

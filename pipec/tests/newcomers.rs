@@ -60,9 +60,12 @@ fn doc_shows_what_a_name_is() {
     assert!(doc("drop_last").contains("`tail: drop`"));
 
     let all = folder.pipec(&["doc"]).out;
-    for part in
-        ["Sources\n  csv ", "Functions: image\n", "Keywords of the language\n", "`pipec doc NAME`"]
-    {
+    for part in [
+        "Sources\n  arrow ",
+        "Functions: image\n",
+        "Keywords of the language\n",
+        "`pipec doc NAME`",
+    ] {
         assert!(all.contains(part), "no `{part}` in:\n{all}");
     }
     assert!(all.lines().all(|it| it.chars().count() <= 100), "{all}");

@@ -214,6 +214,7 @@ SOURCES = (
     "paths",
     "range",
     "csv",
+    "mds",
     "npy",
     "tar",
 )

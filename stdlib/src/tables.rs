@@ -1,18 +1,23 @@
 //! Files that hold columns: how they are cut into parts, and what a part's rows are in memory of Arrow.
 
 pub(crate) mod arrow;
+pub(crate) mod mds;
 pub(crate) mod parquet;
 
 use ::parquet::errors::Result as ParquetResult;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use bytes::Bytes;
-use runtime::Counted;
+use runtime::{
+    Counted, Failure, reads,
+    storage::{self, Object},
+};
 use std::{
     cell::Cell,
-    fmt,
+    fmt, io,
     ops::Range,
     panic::{self, AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::Once,
 };
 
@@ -67,6 +72,41 @@ impl Damage {
     pub(crate) fn new(message: impl fmt::Display, help: &str) -> Self {
         Self { message: message.to_string(), help: help.to_owned(), lost: None }
     }
+
+    /// The same of these rows of the part alone.
+    fn losing(self, rows: Range<u64>) -> Self {
+        Self { lost: Some(rows), ..self }
+    }
+
+    /// Why a file cannot be opened.
+    fn of_file(&self, path: &Path) -> Failure {
+        let detail = format!("{}: {}", self.message, self.help);
+        Failure::Io { path: path.display().to_string(), detail }
+    }
+}
+
+/// What a file is that is not what it should be.
+fn damaged(message: impl fmt::Display) -> Damage {
+    Damage::new(message, "write the file again, or remove it")
+}
+
+/// A file and its length; `give_up` is that of [`storage::Storage::open`].
+fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<(Box<dyn Object>, u64), Failure> {
+    let io = |why: io::Error| {
+        let help = "check that it exists and is readable";
+        Damage::new(format!("cannot be read: {why}"), help).of_file(path)
+    };
+    let object = storage::of(path).open(path, give_up).map_err(io)?;
+    let len = object.stat().map_err(io)?.bytes;
+    Ok((object, len))
+}
+
+/// Fills `room` with what lies at `at`.
+fn read(object: &dyn Object, room: &mut [u8], at: u64) -> Result<(), Damage> {
+    reads::count(room.len() as u64);
+    object.read_exact_at(room, at).map_err(|why| {
+        Damage::new(format!("cannot be read: {why}"), "check that it is not written to meanwhile")
+    })
 }
 
 /// What decodes must not panic, whatever a file holds; where it does, the file is at fault, and nothing is printed.

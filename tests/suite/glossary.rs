@@ -8,13 +8,14 @@ use std::{
 };
 
 /// What users read: pages, the help of the command line, what `explain` prints, and messages.
-const TEXTS: [&str; 55] = [
+const TEXTS: [&str; 56] = [
     "README.md",
     "docs/ARCHITECTURE.md",
     "docs/COOKBOOK.md",
     "docs/LANGUAGE.md",
     "docs/MODEL.md",
     "docs/OPERATORS.md",
+    "docs/OUTPUT.md",
     "docs/PLANS.md",
     "docs/PYTHON.md",
     "docs/SECURITY.md",

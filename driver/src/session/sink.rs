@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod data;
 mod disk;
 mod folder;
 mod list;
@@ -11,6 +12,7 @@ pub(crate) mod pieces;
 
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowStream;
+pub use data::{DATA_FORMATS, DataFormat, ShardSize};
 pub use folder::{Existing, Folder, Provenance};
 pub use other::unwritten_format;
 

@@ -1,6 +1,7 @@
 //! Values of arguments: sizes, times, shares, settings.
 
 use crate::figures::count;
+use driver::{DATA_FORMATS, ShardSize};
 use model::what_if;
 use std::time::Duration;
 
@@ -110,9 +111,35 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(WANTED.to_owned()) }
 }
 
+/// The format of a folder of NumPy files.
+const NPY: &str = "npy";
+
+/// What `--format` may be.
+pub(super) fn formats() -> Vec<&'static str> {
+    std::iter::once(NPY).chain(DATA_FORMATS.iter().map(|it| it.name)).collect()
+}
+
+/// How large a file of a data set is: so many records, or bytes with their unit.
+pub(super) fn shard(text: &str) -> Result<ShardSize, String> {
+    const WANTED: &str = "expected a number of records, such as 10000, or a size with a unit up to 1GiB, such as \
+                          128MiB";
+    let records = text.replace('_', "").parse::<u64>().ok().map(ShardSize::Records);
+    let size = records.or_else(|| what_if::size(text).map(|it| ShardSize::Bytes(it as u64)));
+    size.filter(|it| it.is_usable()).ok_or_else(|| WANTED.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shards_are_of_records_or_bytes() {
+        assert_eq!(shard("10_000"), Ok(ShardSize::Records(10_000)));
+        assert_eq!(shard("128MiB"), Ok(ShardSize::Bytes(128 << 20)));
+        for wrong in ["0", "2GiB", "-1", "0.5", "1 record", ""] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

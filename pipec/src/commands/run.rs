@@ -5,9 +5,9 @@ mod report;
 use super::{compiled, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, Discard, DiskOptions, Existing, Folder, Lock, Ours, Outcome, Progress, Provenance,
-    RunOptions, SampleProgress, Settings, Sink, State, StateFile, Stop, UnevenRanks, Watch,
-    lock::Chosen, unwritten_format,
+    Compiled, DATA_FORMATS, DataFormat, Discard, DiskOptions, Existing, Folder, Lock, Ours,
+    Outcome, Progress, Provenance, RunOptions, SampleProgress, Settings, Sink, State, StateFile,
+    Stop, UnevenRanks, Watch, lock::Chosen, unwritten_format,
 };
 use runtime::{Failure, Rank};
 use std::{
@@ -110,15 +110,25 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     if let Some(format) = unwritten_format(&args.out) {
         let out = args.out.display();
         talk.error(
-            &match format {
-                // As a stream it is.
-                "Arrow" => format!(
-                    "`--out {out}` names an Arrow file, but Arrow is only written to stdout"
+            &match data_format_of(&args.out) {
+                Some(_) => format!(
+                    "`--out {out}` names a file, but {format} is written as shards in a folder"
                 ),
-                _ => format!("`--out {out}`: writing {format} is not supported yet"),
+                None => format!("`--out {out}`: writing {format} is not supported yet"),
             },
             Some(&written(&args.out)),
         );
+        return Some(Exit::Usage);
+    }
+    let is_folder = ![Path::new("-"), Path::new("null")].contains(&&*args.out);
+    if let Some(format) = data_format(args).filter(|_| !is_folder) {
+        let message = format!("`--format {}` needs a folder to write to", format.name);
+        talk.error(&message, Some("add `--out DIR`"));
+        return Some(Exit::Usage);
+    }
+    if args.shard.is_some() && data_format(args).is_none() {
+        let help = "add `--format` with one of the others, such as `--format tfrecord`";
+        talk.error("`--format npy` writes no shards", Some(help));
         return Some(Exit::Usage);
     }
     if args.out != Path::new("-") {
@@ -144,10 +154,24 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
     None
 }
 
+/// The format of a folder of shards, if it is to be one.
+fn data_format(args: &RunArgs) -> Option<&'static DataFormat> {
+    DATA_FORMATS.iter().find(|it| it.name == args.format)
+}
+
+/// The same, if the name of an output asks for it.
+fn data_format_of(out: &Path) -> Option<&'static DataFormat> {
+    let extension = out.extension()?.to_str()?.to_lowercase();
+    DATA_FORMATS.iter().find(|it| it.name == extension)
+}
+
 /// What is written, for somebody who has asked for something else.
 fn written(out: &Path) -> String {
     let stem = out.with_extension("");
     let stem = stem.file_name().map_or("batches".into(), |it| it.to_string_lossy());
+    if let Some(format) = data_format_of(out) {
+        return format!("`--out {stem}/ --format {}` writes a folder of them", format.name);
+    }
     format!(
         "`--out {stem}/` writes a folder of NumPy files (`.npy`; text as `.jsonl`), `--out - > {stem}.arrow` an Arrow \
          IPC stream, `--out null` nothing"
@@ -192,7 +216,14 @@ fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
         _ => {
             let of = Provenance::of(compiled, &options(args, None));
             let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
-            Ok(Box::new(Folder::open(&args.out, &compiled.program, &of, existing)?))
+            let (out, program) = (&args.out, &compiled.program);
+            Ok(Box::new(match data_format(args) {
+                None => Folder::open(out, program, &of, existing)?,
+                Some(format) => {
+                    let size = args.shard.unwrap_or_default();
+                    Folder::open_data(out, program, &of, existing, (format, size))?
+                }
+            }))
         }
     }
 }

@@ -5,6 +5,8 @@ mod arrow;
 mod csv;
 mod jsonl;
 mod lines;
+#[cfg(feature = "tables")]
+mod mds;
 mod npy;
 #[cfg(feature = "tables")]
 mod parquet;
@@ -38,6 +40,8 @@ pub(crate) static ALL: &[&Source] = &[
     &csv::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,
+    #[cfg(feature = "tables")]
+    &mds::ENTRY,
     &npy::ENTRY,
     #[cfg(feature = "tables")]
     &parquet::ENTRY,

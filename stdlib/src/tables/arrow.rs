@@ -1,7 +1,7 @@
 //! Files of Arrow's IPC format, each record batch a part: <https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format>.
 //! Streams, which end without a footer, are gone through by the heads of their messages.
 
-use super::{Asked, Batches, Damage, TableFile, field_as, guarded};
+use super::{Asked, Batches, Damage, TableFile, damaged, field_as, guarded, read};
 use arrow_array::{
     Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, UInt64Array, cast::AsArray,
 };
@@ -14,28 +14,23 @@ use arrow_ipc::{
 };
 use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 use arrow_select::take::{take, take_record_batch};
-use runtime::{
-    Counted, Failure, reads,
-    storage::{self, Object},
-};
+use runtime::{Counted, Failure, storage::Object};
 use std::{
     collections::HashMap,
-    io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 /// What a file with a footer begins and ends with; a stream has neither.
 const MAGIC: &[u8] = b"ARROW1";
+/// Bytes that messages are aligned to, at the most.
+const ALIGN: u64 = 64;
 /// What stands before the length of a message, since version 0.15.
 const CONTINUES: u32 = u32::MAX;
 /// Bytes of the head of a message, at the most.
 const HEAD_MAX: u64 = 64 << 20;
 /// How often a byte of LZ4 can become one of a column, at the most.
 const LZ4_RATIO: i64 = 256;
-
-/// What to do about a file that is not what it should be.
-const WRITE_AGAIN: &str = "write the file again, or remove it";
 
 /// A file of which the heads of all messages were read.
 pub(crate) struct ArrowFile {
@@ -69,22 +64,14 @@ impl ArrowFile {
     /// # Errors
     /// The file cannot be read, or is not Arrow.
     pub(crate) fn of(path: &Path, give_up: &mut dyn FnMut()) -> Result<Self, Failure> {
-        let io = |why: io::Error| Failure::Io {
-            path: path.display().to_string(),
-            detail: format!("cannot be read: {why}: check that it exists and is readable"),
-        };
-        let object = storage::of(path).open(path, give_up).map_err(io)?;
-        let len = object.stat().map_err(io)?.bytes;
-        Self::new(object, len).map_err(|it| Failure::Io {
-            path: path.display().to_string(),
-            detail: format!("{}: {}", it.message, it.help),
-        })
+        let (object, len) = super::open(path, give_up)?;
+        Self::new(object, len).map_err(|it| it.of_file(path))
     }
 
     fn new(object: Box<dyn Object>, len: u64) -> Result<Self, Damage> {
         let mut start = [0; 6];
         let is_file = len >= 8 && read(&*object, &mut start, 0).is_ok() && start == MAGIC;
-        let mut offset = if is_file { 8 } else { 0 };
+        let mut offset = if is_file { first_message(&*object, len)? } else { 0 };
         let mut schema = None;
         let (mut batches, mut rows, mut dictionaries) = (Vec::new(), Vec::new(), Vec::new());
         while let Some((mut block, head)) = message_at(&*object, offset, len)? {
@@ -116,7 +103,7 @@ impl ArrowFile {
             Damage::new("it is no Arrow file: it does not begin with a schema", help)
         };
         let schema = schema.ok_or_else(no_arrow)?;
-        let schema = schema.map_err(|it| damaged(&format!("its schema cannot be read: {it}")))?;
+        let schema = schema.map_err(|it| damaged(format!("its schema cannot be read: {it}")))?;
         let fields = schema.fields().iter().map(|it| field_as(it));
         let read_as = Schema::new(fields.collect::<Vec<_>>());
         let (written, schema) = (Arc::new(schema), Arc::new(read_as));
@@ -138,7 +125,7 @@ impl ArrowFile {
             check_lens(of.data().and_then(|it| Some((it.compression()?, it.buffers()?))), &body)?;
             let (schema, version) = (&self.written, message.version());
             guarded(|| read_dictionary(&body, of, schema, &mut all, &version).map_err(Into::into))
-                .map_err(|it| damaged(&it))?;
+                .map_err(damaged)?;
         }
         *read = (n, Arc::new(all));
         Ok(read.1.clone())
@@ -175,7 +162,7 @@ impl ArrowFile {
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             RecordBatch::try_new_with_options(schema, arrays, &options)
         };
-        guarded(|| read().map_err(Into::into)).map_err(|it| damaged(&it))
+        guarded(|| read().map_err(Into::into)).map_err(damaged)
     }
 }
 
@@ -205,7 +192,7 @@ impl TableFile for ArrowFile {
         }
         let [range] = asked.rows else {
             let all: UInt64Array = asked.rows.iter().cloned().flatten().collect();
-            let taken = take_record_batch(&batch, &all).map_err(|it| damaged(&it.to_string()));
+            let taken = take_record_batch(&batch, &all).map_err(damaged);
             return Ok(Box::new(std::iter::once(taken.map_err(whole))));
         };
         let (mut left, step) = (range.clone(), asked.batch as u64);
@@ -216,6 +203,15 @@ impl TableFile for ArrowFile {
             slice
         })))
     }
+}
+
+/// Where the first message of a file with a footer begins: writers pad what is before it to 8 bytes, or to 64.
+fn first_message(object: &dyn Object, len: u64) -> Result<u64, Damage> {
+    let mut room = [0; ALIGN as usize];
+    let room = &mut room[..len.min(ALIGN) as usize];
+    read(object, room, 0)?;
+    let pad = room[MAGIC.len()..].iter().take_while(|it| **it == 0).count();
+    Ok((MAGIC.len() + pad) as u64 / 8 * 8)
 }
 
 /// The message at `offset`: where it lies, and its head; none at the end.
@@ -272,7 +268,7 @@ fn without_len(mut head: Vec<u8>) -> Vec<u8> {
 }
 
 fn message(head: &[u8]) -> Result<Message<'_>, Damage> {
-    root_as_message(head).map_err(|it| damaged(&format!("a message cannot be read: {it}")))
+    root_as_message(head).map_err(|it| damaged(format!("a message cannot be read: {it}")))
 }
 
 /// Whether compressed columns say plausible lengths: so much memory is asked for at once.
@@ -322,15 +318,4 @@ fn unpacked(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
         _ => Ok(array.clone()),
     }
-}
-
-fn read(object: &dyn Object, room: &mut [u8], at: u64) -> Result<(), Damage> {
-    reads::count(room.len() as u64);
-    object.read_exact_at(room, at).map_err(|why| {
-        Damage::new(format!("cannot be read: {why}"), "check that it is not written to meanwhile")
-    })
-}
-
-fn damaged(message: &str) -> Damage {
-    Damage::new(message, WRITE_AGAIN)
 }

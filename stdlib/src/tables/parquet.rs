@@ -5,7 +5,7 @@ mod codec;
 mod header;
 mod pages;
 
-use super::{Asked, Batches, Damage, TableFile, field_as, guarded};
+use super::{Asked, Batches, Damage, TableFile, damaged, field_as, guarded, read};
 use arrow_schema::{Schema, SchemaRef};
 use pages::{Chunk, Lost, OneChunk};
 use parquet::{
@@ -19,10 +19,7 @@ use parquet::{
     file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData},
     schema::types::SchemaDescriptor,
 };
-use runtime::{
-    Failure, reads,
-    storage::{self, Object},
-};
+use runtime::{Failure, storage::Object};
 use std::{path::Path, sync::Arc};
 
 /// What a file begins and ends with.
@@ -33,9 +30,6 @@ const ENCRYPTED: &[u8] = b"PARE";
 const TAIL: u64 = 64 << 10;
 /// Bytes of a footer, at the most: it is read as a whole.
 const FOOTER_MAX: u64 = 64 << 20;
-
-/// What to do about a file that is not what it should be.
-const WRITE_AGAIN: &str = "write the file again, or remove it";
 
 /// A file of which the footer was read.
 pub(crate) struct ParquetFile {
@@ -56,36 +50,25 @@ impl ParquetFile {
     /// # Errors
     /// The file cannot be read, or is not Parquet.
     pub(crate) fn of(path: &Path, give_up: &mut dyn FnMut()) -> Result<Self, Failure> {
-        let io = |why: std::io::Error| Failure::Io {
-            path: path.display().to_string(),
-            detail: format!("cannot be read: {why}: check that it exists and is readable"),
-        };
-        let object = storage::of(path).open(path, give_up).map_err(io)?;
-        let len = object.stat().map_err(io)?.bytes;
-        let damaged = |it: Damage| Failure::Io {
-            path: path.display().to_string(),
-            detail: format!("{}: {}", it.message, it.help),
-        };
-        let footer = footer(&*object, len).map_err(damaged)?;
-        Self::new(object, len, &footer).map_err(damaged)
+        let (object, len) = super::open(path, give_up)?;
+        let file = footer(&*object, len).and_then(|it| Self::new(object, len, &it));
+        file.map_err(|it| it.of_file(path))
     }
 
     fn new(object: Box<dyn Object>, len: u64, footer: &[u8]) -> Result<Self, Damage> {
         let meta = guarded(|| ParquetMetaDataReader::decode_metadata(footer))
-            .map_err(|it| Damage::new(format!("its footer cannot be read: {it}"), WRITE_AGAIN))?;
+            .map_err(|it| damaged(format!("its footer cannot be read: {it}")))?;
         let rows = meta.row_groups().iter().map(RowGroupMetaData::num_rows);
         let rows = rows.map(u64::try_from).collect::<Result<Vec<_>, _>>();
-        let rows =
-            rows.map_err(|_| Damage::new("a row group has less than no rows", WRITE_AGAIN))?;
+        let rows = rows.map_err(|_| damaged("a row group has less than no rows"))?;
         let sum = rows.iter().try_fold(0_u64, |sum, it| sum.checked_add(*it));
         if sum.is_none_or(|it| it > super::ROWS_MAX) {
-            return Err(Damage::new("its footer says more rows than a file can have", WRITE_AGAIN));
+            return Err(damaged("its footer says more rows than a file can have"));
         }
         let about = meta.file_metadata();
         let schema =
             guarded(|| parquet_to_arrow_schema(about.schema_descr(), about.key_value_metadata()));
-        let schema = schema
-            .map_err(|it| Damage::new(format!("its schema cannot be read: {it}"), WRITE_AGAIN))?;
+        let schema = schema.map_err(|it| damaged(format!("its schema cannot be read: {it}")))?;
         let schema = SchemaRef::new(Schema::new(
             schema.fields().iter().map(|it| field_as(it)).collect::<Vec<_>>(),
         ));
@@ -102,17 +85,8 @@ fn footer(object: &dyn Object, len: u64) -> Result<Vec<u8>, Damage> {
         ))
     };
     let mut tail = vec![0; len.min(TAIL) as usize];
-    let read = |room: &mut [u8], at| {
-        reads::count(room.len() as u64);
-        object.read_exact_at(room, at).map_err(|why| {
-            Damage::new(
-                format!("cannot be read: {why}"),
-                "check that it is not written to meanwhile",
-            )
-        })
-    };
     let start = len - tail.len() as u64;
-    read(&mut tail, start)?;
+    read(object, &mut tail, start)?;
     let Some((rest, end)) = tail.split_last_chunk::<8>() else {
         return no_parquet("it is too short");
     };
@@ -131,7 +105,7 @@ fn footer(object: &dyn Object, len: u64) -> Result<Vec<u8>, Damage> {
         return Ok(rest[rest.len() - bytes as usize..].to_vec());
     }
     let mut footer = vec![0; bytes as usize];
-    read(&mut footer, len - 8 - bytes)?;
+    read(object, &mut footer, len - 8 - bytes)?;
     Ok(footer)
 }
 
@@ -164,8 +138,7 @@ impl TableFile for ParquetFile {
         let all = self.rows[asked.part] as usize;
         let ranges = asked.rows.iter().map(|it| it.start as usize..it.end as usize);
         let selection = RowSelection::from_consecutive_ranges(ranges, all);
-        let damaged =
-            move |it: String| Damage { lost: lost.take(), ..Damage::new(it, WRITE_AGAIN) };
+        let lost = move |it: String| Damage { lost: lost.take(), ..damaged(it) };
         let reader = guarded(|| {
             let levels = parquet_to_arrow_field_levels(descr, mask, Some(self.schema.fields()))?;
             ParquetRecordBatchReader::try_new_with_row_groups(
@@ -175,7 +148,7 @@ impl TableFile for ParquetFile {
                 Some(selection),
             )
         });
-        let mut reader = reader.map_err(&damaged)?;
+        let mut reader = reader.map_err(&lost)?;
         let mut ended = false;
         Ok(Box::new(std::iter::from_fn(move || {
             if ended {
@@ -183,7 +156,7 @@ impl TableFile for ParquetFile {
             }
             let next = guarded(|| reader.next().transpose().map_err(ParquetError::from));
             ended = !matches!(next, Ok(Some(_)));
-            next.map_err(&damaged).transpose()
+            next.map_err(&lost).transpose()
         })))
     }
 }

@@ -54,6 +54,9 @@ impl Inputs {
         put(folder, "columns/a.arrow", stream)?;
         put(folder, "columns/b.arrow", stream)?;
         put(folder, "columns/b.parquet", rows)?;
+        let shard = include_bytes!("../../../stdlib/src/tables/goldens/shard.mds").as_slice();
+        put(folder, "columns/a.mds", shard)?;
+        put(folder, "columns/b.mds", shard)?;
         // A page of it is not as it was.
         let mut torn = rows.to_vec();
         torn[4000] ^= 0x55;

@@ -180,7 +180,7 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(17) {
+        let (text, records) = match self.dice.below(18) {
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -195,6 +195,7 @@ impl Writer<'_> {
             14 => {
                 ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46)
             }
+            15 => ("mds(\"{data}/columns/*.mds\")", 22),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);

@@ -241,8 +241,18 @@ fn window(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
 
 /// Whether the files that the last stream is read from may still come in another order.
 fn has_spans(writer: &Writer<'_>) -> bool {
-    let sources =
-        ["lines(", "csv(", "jsonl(", "tfrecord(", "tar(", "records(", "npy(", "parquet(", "arrow("];
+    let sources = [
+        "lines(",
+        "csv(",
+        "jsonl(",
+        "tfrecord(",
+        "tar(",
+        "records(",
+        "npy(",
+        "parquet(",
+        "arrow(",
+        "mds(",
+    ];
     writer.draft.streams.last().is_some_and(|it| {
         let keeps =
             |step: &String| !["shuffle", "take", "skip("].iter().any(|it| step.starts_with(it));

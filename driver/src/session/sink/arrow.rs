@@ -26,10 +26,7 @@ use std::{
 /// Writes an Arrow IPC stream.
 pub struct ArrowStream<W: Write> {
     writer: StreamWriter<W>,
-    schema: Arc<Schema>,
-    columns: Vec<OutColumn>,
-    /// Whether the rows are those of a batch, along its first axis.
-    rows_of_batches: bool,
+    table: Table,
     /// Where each record that leaves is a batch, none.
     pieces: Option<Pieces>,
     /// Outputs that are in the stream.
@@ -42,10 +39,34 @@ impl<W: Write> ArrowStream<W> {
     /// # Errors
     /// It cannot be written, or a tensor has more elements than Arrow can count.
     pub fn open(out: W, program: &Program) -> Result<Self, Failure> {
-        let rows_of_batches = program.batched && shared_axis(&program.output);
+        let table = Table::of(&program.output, program.batched).map_err(|detail| {
+            let detail = format!("{detail}: write it with `--out DIR`");
+            Failure::Data { label: String::new(), detail }
+        })?;
+        let writer = StreamWriter::try_new(out, &table.schema).map_err(failure)?;
+        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
+        Ok(Self { writer, table, pieces, outputs: 0 })
+    }
+}
+
+/// What the fields of a pipeline are as columns of Arrow.
+pub(super) struct Table {
+    schema: Arc<Schema>,
+    columns: Vec<OutColumn>,
+    /// Whether the rows are those of a batch, along its first axis.
+    rows_of_batches: bool,
+}
+
+impl Table {
+    /// That of the output of a pipeline, which ends in `batch` or not.
+    ///
+    /// # Errors
+    /// A tensor has more elements than Arrow can count.
+    pub(super) fn of(output: &[plan::Field], batched: bool) -> Result<Self, String> {
+        let rows_of_batches = batched && shared_axis(output);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        let ragged = if rows_of_batches { RaggedField::all(&program.output) } else { Vec::new() };
-        for (at, field) in program.output.iter().enumerate() {
+        let ragged = if rows_of_batches { RaggedField::all(output) } else { Vec::new() };
+        for (at, field) in output.iter().enumerate() {
             if ragged.iter().any(|it| it.offsets == at) {
                 continue;
             }
@@ -58,15 +79,35 @@ impl<W: Write> ArrowStream<W> {
             fields.push(match ragged {
                 Some(it) => Field::new(it.name, form.list_of(), false),
                 None => {
-                    Field::new(&field.name, form.data_type(), false).with_metadata(form.metadata())
+                    let mut metadata = form.metadata();
+                    if field.ty.is_untyped() {
+                        let name = ("ARROW:extension:name", "arrow.json");
+                        metadata.insert(name.0.to_owned(), name.1.to_owned());
+                    }
+                    Field::new(&field.name, form.data_type(), false).with_metadata(metadata)
                 }
             });
             columns.push(OutColumn { form, at, offsets: ragged.map(|it| it.offsets) });
         }
         let schema = Arc::new(Schema::new(fields));
-        let writer = StreamWriter::try_new(out, &schema).map_err(failure)?;
-        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
-        Ok(Self { writer, schema, columns, rows_of_batches, pieces, outputs: 0 })
+        Ok(Self { schema, columns, rows_of_batches })
+    }
+
+    pub(super) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The records of `chunk`, or the rows of the batch that its record `batch` is.
+    ///
+    /// # Errors
+    /// A list has more elements than Arrow can count.
+    pub(super) fn batch(
+        &self,
+        chunk: &Chunk,
+        batch: Option<usize>,
+    ) -> Result<RecordBatch, ArrowError> {
+        let arrays = self.columns.iter().map(|it| it.array(chunk, batch));
+        RecordBatch::try_new(self.schema.clone(), arrays.collect::<Result<_, _>>()?)
     }
 }
 
@@ -96,8 +137,8 @@ impl OutColumn {
 
 impl<W: Write> Sink for ArrowStream<W> {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let Self { writer, schema, columns, rows_of_batches, pieces, outputs } = self;
-        let mut out = Out { writer, schema, columns };
+        let Self { writer, table, pieces, outputs } = self;
+        let mut out = Out { writer, table };
         if pieces.is_none() {
             *outputs += chunk.rows as u64;
         }
@@ -106,7 +147,7 @@ impl<W: Write> Sink for ArrowStream<W> {
                 *outputs += piece.rows as u64;
                 out.write(piece, None)
             }),
-            None if *rows_of_batches => {
+            None if table.rows_of_batches => {
                 (0..chunk.rows).try_for_each(|it| out.write(chunk, Some(it)))
             }
             None => out.write(chunk, None),
@@ -124,9 +165,9 @@ impl<W: Write> Sink for ArrowStream<W> {
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        let Self { writer, schema, columns, pieces, outputs, .. } = self;
+        let Self { writer, table, pieces, outputs } = self;
         if let Some(pieces) = pieces {
-            let mut out = Out { writer, schema, columns };
+            let mut out = Out { writer, table };
             pieces.finish(&mut |piece| {
                 *outputs += piece.rows as u64;
                 out.write(piece, None)
@@ -138,16 +179,13 @@ impl<W: Write> Sink for ArrowStream<W> {
 
 struct Out<'a, W> {
     writer: &'a mut StreamWriter<W>,
-    schema: &'a Arc<Schema>,
-    columns: &'a [OutColumn],
+    table: &'a Table,
 }
 
 impl<W: Write> Out<'_, W> {
     /// Writes the records of `chunk`, or the rows of the batch that its record `batch` is.
     fn write(&mut self, chunk: &Chunk, batch: Option<usize>) -> Result<(), Failure> {
-        let arrays = self.columns.iter().map(|it| it.array(chunk, batch));
-        let arrays: Result<Vec<ArrayRef>, ArrowError> = arrays.collect();
-        let rows = RecordBatch::try_new(self.schema.clone(), arrays.map_err(failure)?);
+        let rows = self.table.batch(chunk, batch);
         rows.and_then(|it| self.writer.write(&it)).map_err(failure)?;
         // Who reads may wait for just these.
         self.writer.flush().map_err(failure)
@@ -175,9 +213,8 @@ fn shared_axis(fields: &[plan::Field]) -> bool {
     axes.all(|it| it.as_ref() == Some(&axis))
 }
 
-fn too_large(field: &plan::Field) -> Failure {
-    let detail = format!("`{field}` has too many elements for Arrow: write it with `--out DIR`");
-    Failure::Data { label: String::new(), detail }
+fn too_large(field: &plan::Field) -> String {
+    format!("`{field}` has too many elements for Arrow")
 }
 
 /// What an error of the writer is: a reader who has gone is no error.

@@ -1,4 +1,5 @@
-//! A folder of `.npy` files: `DIR/<field>/00000012.npy` is a field of batch 12.
+//! A folder of files: of `.npy` files, `DIR/<field>/00000012.npy` being a field of batch 12, or of a format that holds
+//! all fields (`data.rs`), `DIR/00000012.parquet` being its shard 12.
 //!
 //! Batches are numbered over all epochs. What leaves a pipeline without `batch` is written in
 //! pieces that depend on the records alone (`pieces.rs`). Text is JSON, a line a record
@@ -14,39 +15,41 @@
 //! is brought to the disk beside the run (`disk.rs`). A run that goes on looks at every file that its
 //! checkpoint counts; where some are damaged or missing it goes back to the begin of their epoch.
 
+mod files;
 mod manifest;
 
 pub use manifest::Provenance;
 
 use super::{
     Resumed, Sink, Written,
+    data::{DataFormat, Format, SHARD_MAX, ShardSize},
     disk::{Group, Syncer},
-    list::{self, Line, List, Place, Summing},
-    npy,
+    list::{self, List, Place},
     pieces::Pieces,
 };
 use crate::session::{
     state,
     whole::{self, failure},
 };
-use manifest::{Form, MANIFEST, Manifest, earlier, is_usable};
-use plan::{DType, Field, Program, Type};
-use runtime::{Chunk, Column, Failure, Tensor};
+use files::Files;
+use manifest::{MANIFEST, Manifest, earlier, is_usable};
+use plan::{DType, Field, Program};
+use runtime::{Chunk, Failure};
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
-    io::{self, Write},
-    mem,
+    io, mem,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-/// Writes a folder of `.npy` files.
+/// Writes a folder of files.
 pub struct Folder {
     folder: PathBuf,
     fields: Vec<Field>,
     /// Where each record that leaves is a batch, none.
     pieces: Option<Pieces>,
+    /// What writes files of all fields; none, where each field has its own.
+    data: Option<Box<dyn Format>>,
     manifest: Manifest,
     begun: bool,
     /// The output that is in the folder already, and what becomes of it.
@@ -85,11 +88,62 @@ impl Folder {
         of: &Provenance,
         existing: Existing,
     ) -> Result<Self, Failure> {
+        let are_bytes = |it: &&Field| it.ty.is_texts() && it.ty.dtype() == Some(DType::Bytes);
+        if let (Some(field), false) = (program.output.iter().find(are_bytes), program.batched) {
+            return Err(Failure::Program(format!(
+                "`{field}` is not batched, and bytes of single records cannot be written to a \
+                 folder: write it as Arrow with `--out -`, or drop it with `map`"
+            )));
+        }
+        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
+        Self::begun(
+            (folder, program),
+            Manifest::new(program, of, None),
+            (of, existing),
+            (pieces, None),
+        )
+    }
+
+    /// The same for files of `format`, of so many bytes or records each.
+    ///
+    /// # Errors
+    /// Those of [`Folder::open`]; the pipeline ends in `batch`, or has a field that the format has no place for.
+    pub fn open_data(
+        folder: &Path,
+        program: &Program,
+        of: &Provenance,
+        existing: Existing,
+        (format, size): (&DataFormat, ShardSize),
+    ) -> Result<Self, Failure> {
+        if program.batched {
+            return Err(Failure::Program(format!(
+                "`{}` ends in `batch`, but `--format {}` writes records: remove `batch`, or write the \
+                 batches as they are with `--format npy`",
+                program.name, format.name
+            )));
+        }
+        let data = format.open(&program.output).map_err(Failure::Program)?;
+        let (records, bytes) = match size {
+            ShardSize::Bytes(n) => (usize::MAX, n as usize),
+            ShardSize::Records(n) => (n as usize, usize::MAX),
+        };
+        let pieces = Some(Pieces::sized(&program.output, records, bytes));
+        let manifest = Manifest::new(program, of, Some((*format, size)));
+        Self::begun((folder, program), manifest, (of, existing), (pieces, Some(data)))
+    }
+
+    fn begun(
+        (folder, program): (&Path, &Program),
+        manifest: Manifest,
+        (of, existing): (&Provenance, Existing),
+        (pieces, data): (Option<Pieces>, Option<Box<dyn Format>>),
+    ) -> Result<Self, Failure> {
         fs::create_dir_all(folder)
             .map_err(|it| failure(folder, "cannot create the folder", &it))?;
         let lock = locked(folder)?;
         let earlier = earlier(folder)?;
-        if let Some(field) = program.output.iter().find(|it| !is_usable(&it.name)) {
+        let unusable = |it: &&Field| data.is_none() && !is_usable(&it.name);
+        if let Some(field) = program.output.iter().find(unusable) {
             return Err(Failure::Io {
                 path: folder.display().to_string(),
                 detail: format!(
@@ -99,14 +153,6 @@ impl Folder {
                 ),
             });
         }
-        let are_bytes = |it: &&Field| it.ty.is_texts() && it.ty.dtype() == Some(DType::Bytes);
-        if let (Some(field), false) = (program.output.iter().find(are_bytes), program.batched) {
-            return Err(Failure::Program(format!(
-                "`{field}` is not batched, and bytes of single records cannot be written to a \
-                 folder: write it as Arrow with `--out -`, or drop it with `map`"
-            )));
-        }
-        let manifest = Manifest::new(program, of);
         if let (Some(earlier), Existing::Keep) = (&earlier, existing) {
             // What a checkpoint goes on with may have had another limit; whether it does is known later.
             match of.resumes {
@@ -117,7 +163,8 @@ impl Folder {
         Ok(Self {
             folder: folder.to_owned(),
             fields: program.output.clone(),
-            pieces: (!program.batched).then(|| Pieces::new(&program.output)),
+            pieces,
+            data,
             manifest,
             begun: false,
             earlier,
@@ -140,6 +187,10 @@ impl Folder {
         let mut earlier = self.earlier.take();
         // Of a run that was killed before it had written any file.
         safe_file::remove_left(&self.folder, |it| it == MANIFEST);
+        // What stands beside the files tells of all of them.
+        if let Some(index) = earlier.as_ref().and_then(|it| it.data()?.index) {
+            remove(&self.folder.join(index))?;
+        }
         // While it is written, or its files go, an output is not complete.
         if let Some(earlier) = earlier.as_mut().filter(|it| it.complete) {
             earlier.complete = false;
@@ -148,7 +199,12 @@ impl Folder {
         let goes_on = mem::replace(&mut self.begun, true);
         if !goes_on {
             for folder in earlier.iter().flat_map(|it| it.folders(&self.folder)) {
-                clear(&folder)?;
+                clear(&folder, &["npy", "jsonl"])?;
+                // It fails where something else is in it, which stays.
+                let _ = fs::remove_dir(folder);
+            }
+            if let Some(format) = earlier.as_ref().and_then(Manifest::data) {
+                clear(&self.folder, &[format.extension])?;
             }
             // What says whose folder it is comes first, so that a run that is killed leaves one that
             // can be used again.
@@ -180,6 +236,17 @@ impl Folder {
         )))
     }
 
+    /// Writes what stands beside the files, if the format has that.
+    fn write_index(&self) -> Result<(), Failure> {
+        let index = self.manifest.data().and_then(|it| it.index);
+        let (Some(data), Some(index)) = (&self.data, index) else { return Ok(()) };
+        let files = list::files(&self.folder, self.manifest.files).map_err(|it| Failure::Io {
+            path: self.folder.display().to_string(),
+            detail: format!("{}; write the output again with `--overwrite`", it.found),
+        })?;
+        whole::write(&self.folder.join(index), "the file", &mut |out| data.write_index(&files, out))
+    }
+
     /// What was written so far.
     fn so_far(&self) -> Written {
         Written { outputs: self.outputs, files: self.manifest.files }
@@ -189,13 +256,24 @@ impl Folder {
 impl Sink for Folder {
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, outputs, list, unsynced, .. } = self;
-        let mut files = Files { folder, fields, manifest, list, unsynced };
+        let Self { folder, fields, pieces, data, manifest, outputs, list, unsynced, .. } = self;
+        let mut files = Files { folder, fields, data, manifest, list, unsynced };
         match pieces {
-            Some(pieces) => pieces.push(chunk, &mut |piece| {
-                *outputs += piece.rows as u64;
-                files.piece(piece)
-            }),
+            Some(pieces) => {
+                pieces.push(chunk, &mut |piece| {
+                    *outputs += piece.rows as u64;
+                    files.piece(piece, *outputs)
+                })?;
+                if pieces.held_bytes() as u64 <= SHARD_MAX {
+                    return Ok(());
+                }
+                Err(Failure::Data {
+                    label: String::new(),
+                    detail: "the records of a shard take more than 1 GiB: make shards smaller \
+                             (`--shard`)"
+                        .to_owned(),
+                })
+            }
             None => {
                 *outputs += chunk.rows as u64;
                 (0..chunk.rows).try_for_each(|row| files.batch(chunk, row))
@@ -253,7 +331,13 @@ impl Sink for Folder {
         self.check_earlier()?;
         safe_file::remove_left(&self.folder, |it| it == MANIFEST);
         let folders = self.manifest.folders(&self.folder);
-        folders.iter().for_each(|it| safe_file::remove_left(it, is_ours));
+        folders
+            .iter()
+            .for_each(|it| safe_file::remove_left(it, |it| is_ours(it, &["npy", "jsonl"])));
+        if let Some(format) = self.manifest.data() {
+            let is_left = |it: &str| is_ours(it, &[format.extension]) || format.index == Some(it);
+            safe_file::remove_left(&self.folder, is_left);
+        }
         let (place, damage) = match list::check(&self.folder, files, &|it| self.manifest.names(it))
         {
             Ok(place) => (place, None),
@@ -276,15 +360,16 @@ impl Sink for Folder {
 
     fn finish(&mut self) -> Result<(), Failure> {
         self.begin()?;
-        let Self { folder, fields, pieces, manifest, outputs, list, unsynced, .. } = self;
-        let mut files = Files { folder, fields, manifest, list, unsynced };
+        let Self { folder, fields, pieces, data, manifest, outputs, list, unsynced, .. } = self;
+        let mut files = Files { folder, fields, data, manifest, list, unsynced };
         if let Some(pieces) = pieces {
             pieces.finish(&mut |piece| {
                 *outputs += piece.rows as u64;
-                files.piece(piece)
+                files.piece(piece, *outputs)
             })?;
         }
         self.settle()?;
+        self.write_index()?;
         self.manifest.complete = true;
         self.manifest.write(&self.folder)
     }
@@ -304,140 +389,6 @@ fn may_go(folder: &Path, earlier: &Manifest, manifest: &Manifest) -> Result<(), 
         path: folder.display().to_string(),
         detail: format!("it {why}, which will not be overwritten; {help}"),
     })
-}
-
-/// Writes the files of one number.
-struct Files<'a> {
-    folder: &'a Path,
-    fields: &'a [Field],
-    manifest: &'a mut Manifest,
-    list: &'a mut Option<List>,
-    unsynced: &'a mut Group,
-}
-
-impl Files<'_> {
-    /// A batch: one record of `chunk`.
-    fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
-        let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
-        for (at, column) in chunk.columns.iter().enumerate() {
-            if column.dtype().is_text() {
-                let texts = column.texts(row).unwrap_or_else(|| column.cut(row..row + 1));
-                self.rows(&mut line, at, &texts)?;
-                continue;
-            }
-            let value = column.row(row);
-            self.write(&mut line, (&self.fields[at].name, "npy"), &mut |out| {
-                out.write_all(&npy::header(value.dtype(), value.shape()))?;
-                elements(out, &value)
-            })?;
-        }
-        self.end(&line)
-    }
-
-    /// Some records.
-    fn piece(&mut self, piece: &Chunk) -> Result<(), Failure> {
-        let outputs = piece.rows as u64;
-        let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
-        for (at, column) in piece.columns.iter().enumerate() {
-            self.rows(&mut line, at, column)?;
-        }
-        self.end(&line)
-    }
-
-    /// All rows of the column of field `at`.
-    fn rows(&mut self, line: &mut Line, at: usize, column: &Column) -> Result<(), Failure> {
-        let (field, of) = (&self.fields[at], &self.manifest.fields[at]);
-        let (form, shape) = (of.form, of.shape_folder());
-        let file = (field.name.as_str(), form.extension());
-        match form {
-            Form::Array => self.write(line, file, &mut |out| array(out, column)),
-            Form::Ragged => {
-                self.write(line, file, &mut |out| values(out, column))?;
-                self.write(line, (&shape, "npy"), &mut |out| shapes(out, column))
-            }
-            Form::Lines => self.write(line, file, &mut |out| {
-                (0..column.rows()).try_for_each(|it| text_line(out, field, &column.row(it)))
-            }),
-        }
-    }
-
-    fn write(
-        &mut self,
-        line: &mut Line,
-        (folder, extension): (&str, &str),
-        content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), Failure> {
-        let name = format!("{folder}/{:08}.{extension}", self.manifest.files);
-        let (path, mut sum) = (self.folder.join(&name), None);
-        whole::write_unsynced(&path, &mut |out| {
-            let mut summing = Summing::new(out);
-            content(&mut summing)?;
-            sum = Some(summing.sum());
-            Ok(())
-        })?;
-        line.files.extend(sum.map(|it| (name, it)));
-        self.unsynced.push(path);
-        Ok(())
-    }
-
-    /// All files of a number are written.
-    fn end(&mut self, line: &Line) -> Result<(), Failure> {
-        self.list.as_mut().map_or(Ok(()), |it| it.push(line))?;
-        self.manifest.files += 1;
-        Ok(())
-    }
-}
-
-/// All rows, of the same extents, as one array.
-fn array(out: &mut dyn Write, column: &Column) -> io::Result<()> {
-    let mut shape = vec![column.rows()];
-    shape.extend(column.shape().into_iter().flat_map(|it| it.iter()));
-    out.write_all(&npy::header(column.dtype(), &shape))?;
-    match column.stacked() {
-        Some(all) => elements(out, &all),
-        None => (0..column.rows()).try_for_each(|it| elements(out, &column.row(it))),
-    }
-}
-
-/// The elements of all rows, one after the other.
-fn values(out: &mut dyn Write, column: &Column) -> io::Result<()> {
-    let n_elements = column.bytes() / column.dtype().size();
-    out.write_all(&npy::header(column.dtype(), &[n_elements]))?;
-    (0..column.rows()).try_for_each(|it| elements(out, &column.row(it)))
-}
-
-/// The extents of each row: `i64[rows, axes]`.
-fn shapes(out: &mut dyn Write, column: &Column) -> io::Result<()> {
-    let axes = if column.rows() == 0 { 0 } else { column.row(0).shape().len() };
-    out.write_all(&npy::header(DType::I64, &[column.rows(), axes]))?;
-    for row in 0..column.rows() {
-        for &extent in column.row(row).shape() {
-            out.write_all(&(extent as i64).to_le_bytes())?;
-        }
-    }
-    Ok(())
-}
-
-fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
-    if let Some(bytes) = value.as_bytes() {
-        return out.write_all(bytes);
-    }
-    let mut bytes = vec![0; value.bytes()];
-    value.copy_to(&mut bytes);
-    out.write_all(&bytes)
-}
-
-/// A text as a line of JSON; what came as JSON is there already.
-fn text_line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
-    match (&field.ty, value.texts()) {
-        (Type::Untyped(_), _) => out.write_all(value.as_text())?,
-        (_, Some(texts)) => {
-            let all: Vec<&str> = texts.iter().map(|it| it.as_str()).collect();
-            serde_json::to_writer(&mut *out, &all)?;
-        }
-        (_, None) => serde_json::to_writer(&mut *out, value.as_str())?,
-    }
-    out.write_all(b"\n")
 }
 
 /// The folder, locked; none where folders cannot be locked.
@@ -470,29 +421,37 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Removes the numbered files of a field, and its folder where nothing else is in it.
-fn clear(folder: &Path) -> Result<(), Failure> {
+/// Removes the numbered files of a folder.
+fn clear(folder: &Path, extensions: &[&str]) -> Result<(), Failure> {
     if !safe_file::is_real_folder(folder) {
         return Ok(());
     }
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if name.to_str().is_some_and(is_ours) {
-            fs::remove_file(entry.path())
-                .map_err(|it| failure(&entry.path(), "cannot remove the earlier output", &it))?;
+        if name.to_str().is_some_and(|it| is_ours(it, extensions)) {
+            remove(&entry.path())?;
         }
     }
-    // It fails where something else is in it, which stays.
-    let _ = fs::remove_dir(folder);
     Ok(())
 }
 
-/// Whether a file in a field's folder is of an output: `00000012.npy`, perhaps broken off.
-fn is_ours(name: &str) -> bool {
+/// Removes a file of an earlier output, if it is there.
+fn remove(path: &Path) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => {
+            Err(failure(path, "cannot remove the earlier output", &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file is of an output: `00000012.npy`, perhaps broken off.
+fn is_ours(name: &str, extensions: &[&str]) -> bool {
     let name = safe_file::is_draft_of(name).unwrap_or(name);
-    let number = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".jsonl"));
-    number.is_some_and(|it| it.len() >= 8 && it.bytes().all(|it| it.is_ascii_digit()))
+    let Some((number, extension)) = name.split_once('.') else { return false };
+    let is_number = number.len() >= 8 && number.bytes().all(|it| it.is_ascii_digit());
+    is_number && extensions.contains(&extension)
 }
 
 #[cfg(test)]
@@ -501,8 +460,8 @@ pub(super) mod tests {
         manifest::{FieldForm, forms},
         *,
     };
-    use plan::{Extent, FORMAT, IdVec};
-    use runtime::{ChunkBuilder, Pool};
+    use plan::{Extent, FORMAT, IdVec, Type};
+    use runtime::{ChunkBuilder, Pool, Tensor};
 
     /// Records with a text, and that text's length as a scalar.
     pub(in crate::session::sink) fn texts(all: &[&str], epoch: u32) -> (Vec<Field>, Chunk) {
@@ -589,7 +548,7 @@ pub(super) mod tests {
             Field { name: "v.shape2".into(), ty: Type::scalar(DType::Bytes) },
         ];
         let of = program(&fields, false);
-        let shapes: Vec<_> = forms(&of).iter().map(FieldForm::shape_folder).collect();
+        let shapes: Vec<_> = forms(&of, false).iter().map(FieldForm::shape_folder).collect();
         assert_eq!(shapes, ["v.shape3", "v.shape.shape", "v.shape2.shape"]);
 
         let scratch = Scratch::new("shape");

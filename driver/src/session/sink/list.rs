@@ -4,7 +4,7 @@
 //! files of its number. A run that goes on holds what is there against it: the size of every file, and
 //! the checksum of the newest [`READ_MAX`] bytes, which costs reading them once.
 
-use super::Written;
+use super::{Written, data::ShardFile};
 use crate::session::whole::{failure, unwritable};
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,23 @@ impl List {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The files of the first `numbers` numbers, and the outputs of each number.
+///
+/// # Errors
+/// The list is damaged.
+pub(super) fn files(folder: &Path, numbers: u64) -> Result<Vec<ShardFile>, Damage> {
+    let mut files = Vec::new();
+    walk(folder, numbers, &mut |_, Line { outputs, files: these, .. }| {
+        files.extend(these.iter().map(|(name, sum)| ShardFile {
+            name: name.clone(),
+            bytes: sum.bytes,
+            records: *outputs,
+        }));
+        Ok(())
+    })?;
+    Ok(files)
 }
 
 /// Holds the files of the first `numbers` numbers against the list; `names` gives those that a number

@@ -1,7 +1,7 @@
 //! Cuts records that leave one by one into pieces, whatever the chunks that they came in.
 //!
-//! A piece ends with the record that makes it [`RECORDS_MAX`] records or [`BYTES_MAX`] bytes, and
-//! with its epoch, so that it depends on the records alone.
+//! A piece ends with the record that makes it so many records or bytes, and with its epoch, so that it depends on the
+//! records alone.
 
 use plan::Field;
 use runtime::{Chunk, ChunkBuilder, Failure, Pool};
@@ -9,7 +9,7 @@ use std::mem;
 
 /// Records of a piece.
 pub(super) const RECORDS_MAX: usize = 4096;
-/// Bytes of a piece, but for its last record.
+/// Bytes of a piece, but for its last record, where nobody says how many.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The records of the piece that is not full yet.
@@ -17,6 +17,8 @@ pub(crate) struct Pieces {
     fields: Vec<Field>,
     /// Records of a piece.
     records: usize,
+    /// Bytes of a piece, but for its last record.
+    bytes: usize,
     pool: Pool,
     held: ChunkBuilder,
     held_bytes: usize,
@@ -28,13 +30,24 @@ impl Pieces {
         Self::of(fields, RECORDS_MAX)
     }
 
+    /// The same of so many records or bytes.
+    pub(super) fn sized(fields: &[Field], records: usize, bytes: usize) -> Self {
+        Self { bytes, ..Self::of(fields, records) }
+    }
+
+    /// Bytes of the records that make no whole piece yet.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
     /// The same with so many records in a piece.
     pub(crate) fn of(fields: &[Field], records: usize) -> Self {
         let pool = Pool::default();
         Self {
-            held: ChunkBuilder::new(fields, records, 0, &pool),
+            held: ChunkBuilder::new(fields, records.min(RECORDS_MAX), 0, &pool),
             fields: fields.to_vec(),
             records,
+            bytes: BYTES_MAX,
             pool,
             held_bytes: 0,
         }
@@ -85,7 +98,7 @@ impl Pieces {
     pub(crate) fn records_of_each(&self) -> Option<u64> {
         let bytes =
             self.fields.iter().try_fold(0_usize, |all, it| Some(all + it.ty.fixed_bytes()?));
-        (bytes?.saturating_mul(self.records) < BYTES_MAX).then_some(self.records as u64)
+        (bytes?.saturating_mul(self.records) < self.bytes).then_some(self.records as u64)
     }
 
     /// Whether nothing is left.
@@ -98,7 +111,8 @@ impl Pieces {
         if self.is_empty() {
             return None;
         }
-        let empty = ChunkBuilder::new(&self.fields, self.records, self.held.epoch, &self.pool);
+        let room = self.records.min(RECORDS_MAX);
+        let empty = ChunkBuilder::new(&self.fields, room, self.held.epoch, &self.pool);
         self.held_bytes = 0;
         Some(mem::replace(&mut self.held, empty).finish())
     }
@@ -106,7 +120,7 @@ impl Pieces {
     /// How many of the records belong to the present piece, and whether it is full with them.
     fn fitting(&self, chunk: &Chunk) -> (usize, bool) {
         let rows = chunk.rows.min(self.records - self.held.rows());
-        let is_full = |rows: usize| self.held_bytes + columns_bytes(chunk, rows) >= BYTES_MAX;
+        let is_full = |rows: usize| self.held_bytes + columns_bytes(chunk, rows) >= self.bytes;
         if !is_full(rows) {
             return (rows, self.held.rows() + rows == self.records);
         }

@@ -36,7 +36,7 @@ pub(super) fn columns(schema: &Schema) -> Vec<Found> {
                 DataType::Struct(fields) => walk(fields, &path, all),
                 ty => {
                     let name = path.join(".");
-                    let ty = type_of(ty).ok_or_else(|| ty.to_string());
+                    let ty = tensor_of(field).or_else(|| type_of(ty)).ok_or_else(|| ty.to_string());
                     all.push(Found { path, name, ty });
                 }
             }
@@ -45,6 +45,35 @@ pub(super) fn columns(schema: &Schema) -> Vec<Found> {
     let mut all = Vec::new();
     walk(&schema.fields, &[], &mut all);
     all
+}
+
+/// The type of a column whose metadata say more than its type: the extents of tensors that have all the same
+/// (<https://arrow.apache.org/docs/format/CanonicalExtensions.html#fixed-shape-tensor>), texts of JSON, and `bf16`, as
+/// `run` writes it.
+fn tensor_of(field: &arrow_schema::Field) -> Option<Type> {
+    let said = |key: &str| field.metadata().get(key).map(String::as_str);
+    let Type::Tensor { mut dtype, mut shape } = type_of(field.data_type())? else { return None };
+    if said("ARROW:extension:name") == Some("arrow.json") && dtype == DType::Str {
+        return Some(Type::Untyped(Untyped::Json));
+    }
+    if said("pipec:dtype") == Some("bf16") && dtype == DType::U16 {
+        dtype = DType::BF16;
+    }
+    if said("ARROW:extension:name") == Some("arrow.fixed_shape_tensor") && shape.len() == 1 {
+        let about: serde_json::Value =
+            serde_json::from_str(said("ARROW:extension:metadata")?).ok()?;
+        let extents = about["shape"].as_array()?.iter().map(serde_json::Value::as_u64);
+        let extents = extents.collect::<Option<Vec<u64>>>()?;
+        let n = extents.iter().try_fold(1_u64, |all, it| all.checked_mul(*it))?;
+        // Axes that lie in another order are left as they are.
+        if shape[0] == Extent::Known(n)
+            && extents.len() <= MAX_RANK
+            && about["permutation"].is_null()
+        {
+            shape = extents.into_iter().map(Extent::Known).collect();
+        }
+    }
+    Some(Type::Tensor { dtype, shape })
 }
 
 /// The type of what a column holds; none where it can be no value.

@@ -1,11 +1,15 @@
-"""Makes the files beside it: `python make.py`, with pyarrow 26.0.1. What they hold is written in the tests."""
+"""Makes the files beside it: `python make.py`, with pyarrow 26.0.1 and mosaicml-streaming 0.14. What they hold is written in
+the tests."""
 
 import datetime
 import decimal
+import shutil
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
+from streaming import MDSWriter
 
 ROWS = range(23)
 WHEN = datetime.datetime(2024, 2, 29)
@@ -66,3 +70,34 @@ pq.write_table(
     write_page_checksum=True,
     write_statistics=False,
 )
+
+columns = {
+    "n": "int",
+    "x": "float32",
+    "name": "str",
+    "blob": "bytes",
+    "about": "json",
+    "pair": "ndarray:float32:2,3",
+    "xs": "ndarray:int16",
+    "grid": "ndarray",
+    "price": "str_decimal",
+    "object": "pkl",
+}
+with MDSWriter(out="mds", columns=columns, size_limit=1 << 20) as out:
+    for i in range(11):
+        out.write(
+            {
+                "n": i - 2,
+                "x": np.float32(i / 2),
+                "name": f"n{i}",
+                "blob": bytes([i] * (i % 3)),
+                "about": {"at": [i, None]},
+                "pair": np.arange(6, dtype=np.float32).reshape(2, 3) + i,
+                "xs": np.arange(i + 1, dtype=np.int16),
+                "grid": np.full((2, i + 1), i, np.uint8),
+                "price": decimal.Decimal(i) / 10,
+                "object": i,
+            }
+        )
+shutil.move("mds/shard.00000.mds", "shard.mds")
+shutil.rmtree("mds")

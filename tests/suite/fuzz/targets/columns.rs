@@ -1,4 +1,4 @@
-//! Parquet and Arrow files: rows do not depend on how many are read at a time, whatever a file holds.
+//! Parquet and Arrow files, shards of MDS: rows do not depend on how many are read at a time, whatever a file holds.
 
 use super::{
     scratch::{Folder, split},
@@ -19,6 +19,11 @@ pub(crate) fn parquet(bytes: &[u8]) {
 /// The same of an Arrow file.
 pub(crate) fn arrow(bytes: &[u8]) {
     table("arrow", bytes);
+}
+
+/// The same of a shard of MDS.
+pub(crate) fn mds(bytes: &[u8]) {
+    table("mds", bytes);
 }
 
 fn table(entry: &str, bytes: &[u8]) {
@@ -88,6 +93,11 @@ pub(super) fn parquets() -> Vec<Vec<u8>> {
 /// A file and a stream.
 pub(super) fn arrows() -> Vec<Vec<u8>> {
     ways(&[golden!("rows.arrow"), golden!("stream.arrow")])
+}
+
+/// A shard.
+pub(super) fn shards() -> Vec<Vec<u8>> {
+    ways(&[golden!("shard.mds")])
 }
 
 fn ways(files: &[&[u8]]) -> Vec<Vec<u8>> {

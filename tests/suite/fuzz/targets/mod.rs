@@ -21,7 +21,7 @@ mod texts;
 
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
-pub(crate) use columns::{arrow, parquet};
+pub(crate) use columns::{arrow, mds, parquet};
 pub(crate) use editor::editor;
 pub(crate) use json::json;
 pub(crate) use output::output;
@@ -38,7 +38,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 25] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 26] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -52,6 +52,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 25] = [
     ("npy", npy, shards::arrays),
     ("parquet", parquet, columns::parquets),
     ("arrow", arrow, columns::arrows),
+    ("mds", mds, columns::shards),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),

@@ -1,6 +1,9 @@
 //! The manifest of an output folder: what is in it, what it was made of, and whether all of it came.
 
-use super::super::list::LIST;
+use super::super::{
+    data::{DATA_FORMATS, DataFormat, ShardSize},
+    list::LIST,
+};
 use crate::session::{
     compiled::Compiled,
     identity::sources_hash,
@@ -81,6 +84,9 @@ pub(super) struct Manifest {
     extent: Option<Extent>,
     /// Whether a file holds a batch, or else a piece of the records.
     pub(super) batched: bool,
+    /// What the files are, where they hold all fields; none, where each field has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shards: Option<Shards>,
     pub(super) fields: Vec<FieldForm>,
     /// How many files each field has.
     pub(super) files: u64,
@@ -96,6 +102,15 @@ pub(super) struct Manifest {
 pub(super) struct Share {
     pub(super) rank: u32,
     pub(super) world: u32,
+}
+
+/// Files that hold all fields.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Shards {
+    /// As `--format` says.
+    format: String,
+    /// As `--shard` says.
+    size: String,
 }
 
 /// How a field is written.
@@ -120,6 +135,8 @@ pub(super) enum Form {
     Ragged,
     /// JSON, a line a record.
     Lines,
+    /// A column of files that hold all fields.
+    Column,
 }
 
 impl Form {
@@ -127,6 +144,8 @@ impl Form {
         match self {
             Self::Array | Self::Ragged => "npy",
             Self::Lines => "jsonl",
+            // It has no file of its own.
+            Self::Column => "",
         }
     }
 
@@ -142,7 +161,11 @@ impl Form {
 
 impl Manifest {
     /// That of an output of `program` of which nothing is there yet.
-    pub(super) fn new(program: &Program, of: &Provenance) -> Self {
+    pub(super) fn new(
+        program: &Program,
+        of: &Provenance,
+        data: Option<(DataFormat, ShardSize)>,
+    ) -> Self {
         let Provenance { plan, seed, rank, extent, resumes: _ } = of;
         let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
         Self {
@@ -152,7 +175,11 @@ impl Manifest {
             seed: Some(*seed),
             extent: Some(extent.clone()),
             batched: program.batched,
-            fields: forms(program),
+            fields: forms(program, data.is_some()),
+            shards: data.map(|(format, size)| Shards {
+                format: format.name.to_owned(),
+                size: size.to_string(),
+            }),
             files: 0,
             complete: false,
             share,
@@ -177,6 +204,16 @@ impl Manifest {
         }
         if self.pipeline != other.pipeline {
             return Some(format!("contains the output of another pipeline, `{}`", self.pipeline));
+        }
+        if self.shards != other.shards {
+            let said = |it: &Option<Shards>| match it {
+                Some(Shards { format, size }) => format!("`{format}` in shards of {size}"),
+                None => "`npy`".to_owned(),
+            };
+            let (then, now) = (said(&self.shards), said(&other.shards));
+            return Some(format!(
+                "contains an output in the format {then}, but this run writes {now}"
+            ));
         }
         if self.fields != other.fields || (plans_are_known && self.plan != other.plan) {
             let why = "contains the output of another pipeline: it has changed since, or has \
@@ -214,6 +251,9 @@ impl Manifest {
 
     /// The names of the files of a number, below the folder, in order.
     pub(super) fn names(&self, number: u64) -> Vec<String> {
+        if let Some(format) = self.data() {
+            return vec![format!("{number:08}.{}", format.extension)];
+        }
         let mut names = Vec::new();
         for field in &self.fields {
             names.push(format!("{}/{number:08}.{}", field.name, field.form.extension()));
@@ -225,9 +265,18 @@ impl Manifest {
         names
     }
 
+    /// The format of files that hold all fields.
+    pub(super) fn data(&self) -> Option<&'static DataFormat> {
+        let name = &self.shards.as_ref()?.format;
+        DATA_FORMATS.iter().find(|it| it.name == name)
+    }
+
     /// The folders of the fields.
     pub(super) fn folders(&self, folder: &Path) -> Vec<PathBuf> {
         let mut folders = Vec::new();
+        if self.shards.is_some() {
+            return folders;
+        }
         for field in &self.fields {
             folders.push(folder.join(&field.name));
             if field.form == Form::Ragged {
@@ -253,10 +302,10 @@ impl FieldForm {
 }
 
 /// How each field is written; the folders of extents have names that no field has.
-pub(super) fn forms(program: &Program) -> Vec<FieldForm> {
+pub(super) fn forms(program: &Program, of_data: bool) -> Vec<FieldForm> {
     let mut taken: BTreeSet<String> = program.output.iter().map(|it| it.name.clone()).collect();
     let mut form = |field: &Field| {
-        let form = Form::of(&field.ty, program.batched);
+        let form = if of_data { Form::Column } else { Form::of(&field.ty, program.batched) };
         let usual = format!("{}.shape", field.name);
         let shape = (form == Form::Ragged && !taken.insert(usual.clone())).then(|| {
             let mut others = (2..).map(|n| format!("{usual}{n}"));
@@ -274,7 +323,7 @@ pub(super) fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
         Ok(text) => {
             let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
             let folders = manifest.fields.iter();
-            let plain = folders.clone().all(|it| is_usable(&it.name))
+            let plain = folders.clone().all(|it| manifest.shards.is_some() || is_usable(&it.name))
                 && folders.flat_map(|it| &it.shape).all(|it| is_usable(it));
             if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
         }

@@ -1,0 +1,164 @@
+//! The files of one number.
+
+use super::manifest::{Form, Manifest};
+use crate::session::{
+    sink::{
+        data::{self, Format, Shard},
+        disk::Group,
+        list::{Line, List, Summing},
+        npy,
+    },
+    whole,
+};
+use plan::{DType, Field};
+use runtime::{Chunk, Column, Failure, Tensor};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes the files of one number.
+pub(super) struct Files<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) fields: &'a [Field],
+    pub(super) data: &'a Option<Box<dyn Format>>,
+    pub(super) manifest: &'a mut Manifest,
+    pub(super) list: &'a mut Option<List>,
+    pub(super) unsynced: &'a mut Group,
+}
+
+impl Files<'_> {
+    /// A batch: one record of `chunk`.
+    pub(super) fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
+        let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
+        for (at, column) in chunk.columns.iter().enumerate() {
+            if column.dtype().is_text() {
+                let texts = column.texts(row).unwrap_or_else(|| column.cut(row..row + 1));
+                self.rows(&mut line, at, &texts)?;
+                continue;
+            }
+            let value = column.row(row);
+            let name = self.name(&self.fields[at].name, "npy");
+            self.write(&mut line, name, &mut |out| {
+                out.write_all(&npy::header(value.dtype(), value.shape()))?;
+                elements(out, &value)
+            })?;
+        }
+        self.end(&line)
+    }
+
+    /// Some records, which are the last of so many.
+    pub(super) fn piece(&mut self, piece: &Chunk, of: u64) -> Result<(), Failure> {
+        let outputs = piece.rows as u64;
+        let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
+        if let (Some(data), Some(format)) = (self.data, self.manifest.data()) {
+            let shard = Shard { fields: self.fields, chunk: piece, first: of - outputs };
+            let name = format!("{:08}.{}", self.manifest.files, format.extension);
+            let mut unfit = None;
+            let written = self.write(&mut line, name, &mut |out| {
+                let written = data.write(&shard, out);
+                let why = written.as_ref().err();
+                unfit = why
+                    .filter(|it| it.kind() == io::ErrorKind::InvalidData)
+                    .map(ToString::to_string);
+                written
+            });
+            return match unfit {
+                Some(detail) => Err(Failure::Data { label: String::new(), detail }),
+                None => written.and_then(|()| self.end(&line)),
+            };
+        }
+        for (at, column) in piece.columns.iter().enumerate() {
+            self.rows(&mut line, at, column)?;
+        }
+        self.end(&line)
+    }
+
+    /// All rows of the column of field `at`.
+    fn rows(&mut self, line: &mut Line, at: usize, column: &Column) -> Result<(), Failure> {
+        let (field, of) = (&self.fields[at], &self.manifest.fields[at]);
+        let (form, shape) = (of.form, of.shape_folder());
+        let file = self.name(&field.name, form.extension());
+        match form {
+            Form::Array | Form::Column => self.write(line, file, &mut |out| array(out, column)),
+            Form::Ragged => {
+                self.write(line, file, &mut |out| values(out, column))?;
+                self.write(line, self.name(&shape, "npy"), &mut |out| shapes(out, column))
+            }
+            Form::Lines => self.write(line, file, &mut |out| {
+                (0..column.rows()).try_for_each(|it| text_line(out, field, &column.row(it)))
+            }),
+        }
+    }
+
+    /// The name of the present file of a field.
+    fn name(&self, folder: &str, extension: &str) -> String {
+        format!("{folder}/{:08}.{extension}", self.manifest.files)
+    }
+
+    fn write(
+        &mut self,
+        line: &mut Line,
+        name: String,
+        content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let (path, mut sum) = (self.folder.join(&name), None);
+        whole::write_unsynced(&path, &mut |out| {
+            let mut summing = Summing::new(out);
+            content(&mut summing)?;
+            sum = Some(summing.sum());
+            Ok(())
+        })?;
+        line.files.extend(sum.map(|it| (name, it)));
+        self.unsynced.push(path);
+        Ok(())
+    }
+
+    /// All files of a number are written.
+    fn end(&mut self, line: &Line) -> Result<(), Failure> {
+        self.list.as_mut().map_or(Ok(()), |it| it.push(line))?;
+        self.manifest.files += 1;
+        Ok(())
+    }
+}
+
+/// All rows, of the same extents, as one array.
+fn array(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let mut shape = vec![column.rows()];
+    shape.extend(column.shape().into_iter().flat_map(|it| it.iter()));
+    out.write_all(&npy::header(column.dtype(), &shape))?;
+    match column.stacked() {
+        Some(all) => elements(out, &all),
+        None => (0..column.rows()).try_for_each(|it| elements(out, &column.row(it))),
+    }
+}
+
+/// The elements of all rows, one after the other.
+fn values(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let n_elements = column.bytes() / column.dtype().size();
+    out.write_all(&npy::header(column.dtype(), &[n_elements]))?;
+    (0..column.rows()).try_for_each(|it| elements(out, &column.row(it)))
+}
+
+/// The extents of each row: `i64[rows, axes]`.
+fn shapes(out: &mut dyn Write, column: &Column) -> io::Result<()> {
+    let axes = if column.rows() == 0 { 0 } else { column.row(0).shape().len() };
+    out.write_all(&npy::header(DType::I64, &[column.rows(), axes]))?;
+    for row in 0..column.rows() {
+        for &extent in column.row(row).shape() {
+            out.write_all(&(extent as i64).to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn elements(out: &mut dyn Write, value: &Tensor<'_>) -> io::Result<()> {
+    out.write_all(&data::bytes(value))
+}
+
+/// A text as a line of JSON.
+fn text_line(out: &mut dyn Write, field: &Field, value: &Tensor<'_>) -> io::Result<()> {
+    data::write_json(out, field, value)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,544 @@
+//! Shards of Mosaic's Streaming (MDS version 2), each a part: the number of samples, where each begins and the last ends
+//! (`u32`), the columns as JSON, then the samples, each with the lengths of the columns that have no fixed one (`u32`) and
+//! the columns (`streaming/format/mds/{writer,encodings}.py`).
+
+use super::{Asked, Batches, Damage, TableFile, damaged, read};
+use crate::records::RECORD_MAX;
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, FixedSizeListArray, ListArray, PrimitiveArray,
+    RecordBatch, RecordBatchOptions, StringArray, StructArray, types,
+};
+use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use plan::DType;
+use runtime::{Counted, Failure, MAX_RANK, storage::Object};
+use serde_json::Value;
+use std::{ops::Range, path::Path, sync::Arc};
+
+/// Bytes of the columns as JSON, at the most.
+const ABOUT_MAX: u64 = 1 << 20;
+/// Bytes of samples that are read at a time; one sample may be larger.
+const BLOCK: u64 = 8 << 20;
+
+/// A shard of which the header was read.
+pub(crate) struct MdsFile {
+    inner: Arc<Inner>,
+    schema: SchemaRef,
+    rows: [u64; 1],
+}
+
+struct Inner {
+    object: Box<dyn Object>,
+    /// Where the first sample begins, and where the last one ends.
+    samples: Range<u64>,
+    columns: Vec<Column>,
+}
+
+struct Column {
+    kind: Kind,
+    /// Bytes of each value, where that is fixed.
+    size: Option<usize>,
+    field: FieldRef,
+}
+
+/// How a value is encoded.
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Text,
+    Bytes,
+    /// Numbers, so many in each value; without axes a single one.
+    Numbers(DType, Vec<usize>),
+    /// Numbers behind their extents, and before these their type where the column does not say it.
+    Array {
+        dtype: DType,
+        says_dtype: bool,
+        axes: usize,
+    },
+    /// Nothing that can be read.
+    Other,
+}
+
+/// What stands before the numbers of an array.
+struct Head {
+    dtype: Option<DType>,
+    shape: Vec<u64>,
+    len: usize,
+}
+
+impl MdsFile {
+    /// Reads the header of a shard; `give_up` is that of [`runtime::storage::Storage::open`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no such shard.
+    pub(crate) fn of(path: &Path, give_up: &mut dyn FnMut()) -> Result<Self, Failure> {
+        let (object, len) = super::open(path, give_up)?;
+        Self::new(object, len).map_err(|it| it.of_file(path))
+    }
+
+    fn new(object: Box<dyn Object>, len: u64) -> Result<Self, Damage> {
+        let no_mds = |why: &str| {
+            let help = "check the pattern, and that the file was written to its end; a compressed shard must be \
+                        decompressed first (`zstd -d shard.00000.mds.zstd`)";
+            Damage::new(format!("it is no MDS shard: {why}"), help)
+        };
+        let numbers = |at: u64, n: usize| -> Result<Vec<u64>, Damage> {
+            let mut room = vec![0; 4 * n];
+            if at.checked_add(room.len() as u64).is_none_or(|it| it > len) {
+                return Err(no_mds("it is too short"));
+            }
+            read(&*object, &mut room, at)?;
+            Ok(u32s(&room))
+        };
+        let (rows, begin) = match numbers(0, 2)?[..] {
+            [rows, begin] => (rows, begin),
+            _ => return Err(no_mds("it is too short")),
+        };
+        let about = 4 * (rows + 2)..begin;
+        if begin < about.start || begin > len || begin - about.start > ABOUT_MAX {
+            return Err(no_mds("its first sample begins at an impossible place"));
+        }
+        let ends = numbers(4 * (rows + 1), 1)?;
+        if ends != [len] {
+            return Err(no_mds(&format!("its samples end at byte {}, and it has {len}", ends[0])));
+        }
+        let mut text = vec![0; (about.end - about.start) as usize];
+        read(&*object, &mut text, about.start)?;
+        let about: Value =
+            serde_json::from_slice(&text).map_err(|_| no_mds("its columns are no JSON"))?;
+        if about["format"] != "mds" || about["version"] != 2 {
+            return Err(no_mds("it does not say that it is one, of version 2"));
+        }
+        let list = |key: &str| about[key].as_array().cloned().unwrap_or_default();
+        let (names, encodings, sizes) =
+            (list("column_names"), list("column_encodings"), list("column_sizes"));
+        if names.len() != encodings.len() || names.len() != sizes.len() {
+            return Err(no_mds("its columns are no lists of one length"));
+        }
+        let columns = names.iter().zip(&encodings).zip(&sizes);
+        let columns = columns.map(|((name, encoding), size)| {
+            let (name, encoding) = (name.as_str()?, encoding.as_str()?);
+            let size = match size {
+                Value::Null => None,
+                size => Some(usize::try_from(size.as_u64()?).ok()?),
+            };
+            Some((name.to_owned(), encoding.to_owned(), size))
+        });
+        let columns: Option<Vec<_>> = columns.collect();
+        let columns = columns.ok_or_else(|| no_mds("its columns have no names or encodings"))?;
+        let mut inner = Inner { object, samples: begin..len, columns: Vec::new() };
+        let first = match columns.iter().any(|it| it.1.starts_with("ndarray")) && rows > 0 {
+            true => inner.first_sample(&columns)?,
+            false => vec![Vec::new(); columns.len()],
+        };
+        let columns = columns.into_iter().zip(&first);
+        inner.columns = columns.map(|(said, first)| Column::new(said, first)).collect();
+        let fields: Vec<FieldRef> = inner.columns.iter().map(|it| it.field.clone()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Self { inner: Arc::new(inner), schema, rows: [rows] })
+    }
+}
+
+impl TableFile for MdsFile {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn part(&self) -> &'static str {
+        "shard"
+    }
+
+    fn parts(&self) -> &[u64] {
+        &self.rows
+    }
+
+    fn row_bytes(&self, _: usize, _: &[Vec<String>]) -> u64 {
+        (self.inner.samples.end - self.inner.samples.start) / self.rows[0].max(1)
+    }
+
+    fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage> {
+        let inner = self.inner.clone();
+        let is_wanted =
+            |it: &Column| asked.wanted.iter().any(|of| of.first() == Some(it.field.name()));
+        let wanted: Vec<bool> = inner.columns.iter().map(is_wanted).collect();
+        let fields = inner.columns.iter().zip(&wanted).filter(|it| *it.1);
+        let schema = Arc::new(Schema::new(fields.map(|it| it.0.field.clone()).collect::<Vec<_>>()));
+        let (mut left, most) = (asked.rows.to_vec(), asked.batch as u64);
+        left.reverse();
+        Ok(Box::new(std::iter::from_fn(move || {
+            let range = left.last_mut()?;
+            let rows = range.start..range.end.min(range.start + most);
+            let batch = inner.batch(rows, &wanted, &schema);
+            match &batch {
+                Ok(batch) => range.start += batch.num_rows() as u64,
+                Err(_) => left.clear(),
+            }
+            if left.last().is_some_and(|it| it.is_empty()) {
+                left.pop();
+            }
+            Some(batch)
+        })))
+    }
+}
+
+impl Inner {
+    /// Where samples begin, and where the last of them ends.
+    fn places(&self, rows: Range<u64>) -> Result<Vec<u64>, Damage> {
+        let mut room = vec![0; 4 * (rows.end - rows.start + 1) as usize];
+        read(&*self.object, &mut room, 4 + 4 * rows.start)?;
+        let places = u32s(&room);
+        let within =
+            places.first() >= Some(&self.samples.start) && places.last() <= Some(&self.samples.end);
+        match within && places.is_sorted() {
+            true => Ok(places),
+            false => Err(damaged("the places of its samples are damaged").losing(rows)),
+        }
+    }
+
+    fn bytes(&self, place: Range<u64>) -> Result<Counted<u8>, Damage> {
+        if place.end - place.start > BLOCK.max(RECORD_MAX as u64) {
+            return Err(damaged("the sample is larger than 64 MiB"));
+        }
+        let mut bytes = Counted::new();
+        bytes.resize((place.end - place.start) as usize, 0);
+        read(&*self.object, &mut bytes, place.start)?;
+        Ok(bytes)
+    }
+
+    /// The values of the first sample.
+    fn first_sample(
+        &self,
+        columns: &[(String, String, Option<usize>)],
+    ) -> Result<Vec<Vec<u8>>, Damage> {
+        let places = self.places(0..1)?;
+        let bytes = self.bytes(places[0]..places[1])?;
+        let cells = cells(&bytes, columns.iter().map(|it| it.2));
+        let cells = cells.ok_or_else(|| damaged("its first sample is damaged"))?;
+        Ok(cells.into_iter().map(<[u8]>::to_vec).collect())
+    }
+
+    /// Some of these rows, as many as are read together.
+    fn batch(
+        &self,
+        rows: Range<u64>,
+        wanted: &[bool],
+        schema: &SchemaRef,
+    ) -> Result<RecordBatch, Damage> {
+        let mut places = self.places(rows.clone())?;
+        let fit = places[1..].iter().take_while(|it| **it - places[0] <= BLOCK).count().max(1);
+        places.truncate(fit + 1);
+        let begin = places[0];
+        let bytes =
+            self.bytes(begin..places[fit]).map_err(|it| it.losing(rows.start..rows.start + 1))?;
+        let mut columns: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(fit); self.columns.len()];
+        for (row, place) in places.windows(2).enumerate() {
+            let sample = &bytes[(place[0] - begin) as usize..(place[1] - begin) as usize];
+            let row = rows.start + row as u64;
+            let lost = |why: &str| damaged(why).losing(row..row + 1);
+            let cells = cells(sample, self.columns.iter().map(|it| it.size));
+            let cells = cells.ok_or_else(|| {
+                lost("the lengths of its columns do not add up to that of the sample")
+            })?;
+            for ((column, cell), to) in self.columns.iter().zip(cells).zip(&mut columns) {
+                column
+                    .kind
+                    .check(cell)
+                    .map_err(|why| lost(&format!("column `{}`: {why}", column.field.name())))?;
+                to.push(cell);
+            }
+        }
+        let taken = self.columns.iter().zip(columns).zip(wanted).filter(|it| *it.1);
+        let arrays = taken.map(|((column, cells), _)| column.array(&cells));
+        let arrays = arrays.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(fit));
+        let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options);
+        batch.map_err(damaged)
+    }
+}
+
+impl Column {
+    fn new((name, encoding, size): (String, String, Option<usize>), first: &[u8]) -> Self {
+        let kind = Kind::of(&encoding, size, first).unwrap_or(Kind::Other);
+        let mut field = Field::new(name, kind.data_type(), false);
+        let mut extension = |name: &str, about: String| {
+            field.set_metadata(
+                [
+                    ("ARROW:extension:name".to_owned(), name.to_owned()),
+                    ("ARROW:extension:metadata".to_owned(), about),
+                ]
+                .into_iter()
+                .collect::<arrow_schema::Metadata>(),
+            );
+        };
+        match &kind {
+            Kind::Text if encoding == "json" => extension("arrow.json", String::new()),
+            Kind::Numbers(_, shape) if shape.len() > 1 => {
+                extension(
+                    "arrow.fixed_shape_tensor",
+                    serde_json::json!({ "shape": shape }).to_string(),
+                );
+            }
+            _ => {}
+        }
+        Self { kind, size, field: Arc::new(field) }
+    }
+
+    fn array(&self, cells: &[&[u8]]) -> Result<ArrayRef, arrow_schema::ArrowError> {
+        let n = cells.len();
+        Ok(match &self.kind {
+            Kind::Text => Arc::new(StringArray::try_new(ends(cells, 1)?, joined(cells), None)?),
+            Kind::Bytes | Kind::Other => {
+                Arc::new(BinaryArray::try_new(ends(cells, 1)?, joined(cells), None)?)
+            }
+            Kind::Numbers(dtype, shape) if shape.is_empty() => elements(*dtype, joined(cells)),
+            Kind::Numbers(dtype, shape) => {
+                let each = shape.iter().product::<usize>() as i32;
+                let all = elements(*dtype, joined(cells));
+                Arc::new(FixedSizeListArray::try_new_with_length(item(*dtype), each, all, None, n)?)
+            }
+            Kind::Array { dtype, says_dtype, axes } => {
+                // They were checked.
+                let heads: Vec<Head> =
+                    cells.iter().filter_map(|it| Head::of(it, *says_dtype)).collect();
+                let data: Vec<&[u8]> =
+                    cells.iter().zip(&heads).map(|(it, head)| &it[head.len..]).collect();
+                let all = elements(*dtype, joined(&data));
+                let lists =
+                    ListArray::try_new(item(*dtype), ends(&data, dtype.size())?, all, None)?;
+                if *axes == 1 {
+                    return Ok(Arc::new(lists));
+                }
+                let shapes: Vec<i64> =
+                    heads.iter().flat_map(|it| &it.shape).map(|it| *it as i64).collect();
+                let shapes = Arc::new(PrimitiveArray::<types::Int64Type>::from(shapes));
+                let shapes = FixedSizeListArray::try_new_with_length(
+                    item(DType::I64),
+                    *axes as i32,
+                    shapes,
+                    None,
+                    n,
+                )?;
+                let DataType::Struct(fields) = self.field.data_type() else {
+                    return Ok(Arc::new(lists));
+                };
+                let parts: Vec<ArrayRef> = vec![Arc::new(lists), Arc::new(shapes)];
+                Arc::new(StructArray::try_new_with_length(fields.clone(), parts, None, n)?)
+            }
+        })
+    }
+}
+
+impl Kind {
+    /// The kind of an encoding; of an array that says more by itself, that of the first one.
+    fn of(encoding: &str, size: Option<usize>, first: &[u8]) -> Option<Self> {
+        let (name, rest) = encoding.split_once(':').unwrap_or((encoding, ""));
+        let is_fixed = |n: usize| size == Some(n);
+        match name {
+            "str" | "json" | "str_int" | "str_float" | "str_decimal" if size.is_none() => {
+                Some(Self::Text)
+            }
+            "bytes" | "jpeg" | "png" | "pil" | "jpeg_array" if size.is_none() => Some(Self::Bytes),
+            "int" if is_fixed(8) => Some(Self::Numbers(DType::I64, Vec::new())),
+            "ndarray" => {
+                let (dtype, shape) = rest.split_once(':').unwrap_or((rest, ""));
+                let said = if dtype.is_empty() { None } else { Some(number(dtype)?) };
+                if shape.is_empty() {
+                    let head = Head::of(first, said.is_none());
+                    let axes = head.as_ref().map_or(1, |it| it.shape.len());
+                    let dtype = said.or_else(|| head?.dtype)?;
+                    let is_possible = size.is_none() && (1..MAX_RANK).contains(&axes);
+                    return is_possible.then_some(Self::Array {
+                        dtype,
+                        says_dtype: said.is_none(),
+                        axes,
+                    });
+                }
+                let shape =
+                    shape.split(',').map(|it| it.parse().ok()).collect::<Option<Vec<usize>>>()?;
+                let n = shape.iter().try_fold(1_usize, |all, it| all.checked_mul(*it))?;
+                i32::try_from(n).ok()?;
+                let dtype = said?;
+                is_fixed(n * dtype.size()).then_some(Self::Numbers(dtype, shape))
+            }
+            name => {
+                let dtype = number(name)?;
+                is_fixed(dtype.size()).then_some(Self::Numbers(dtype, Vec::new()))
+            }
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match self {
+            Self::Text => DataType::Utf8,
+            Self::Bytes => DataType::Binary,
+            Self::Numbers(dtype, shape) if shape.is_empty() => type_of(*dtype),
+            Self::Numbers(dtype, shape) => {
+                DataType::FixedSizeList(item(*dtype), shape.iter().product::<usize>() as i32)
+            }
+            Self::Array { dtype, axes: 1, .. } => DataType::List(item(*dtype)),
+            Self::Array { dtype, axes, .. } => {
+                let shape = DataType::FixedSizeList(item(DType::I64), *axes as i32);
+                let data = Field::new("data", DataType::List(item(*dtype)), false);
+                DataType::Struct(vec![data, Field::new("shape", shape, false)].into())
+            }
+            Self::Other => DataType::Null,
+        }
+    }
+
+    /// What is wrong with a value.
+    fn check(&self, cell: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Text => match std::str::from_utf8(cell) {
+                Ok(_) => Ok(()),
+                Err(_) => Err("it is not UTF-8".to_owned()),
+            },
+            Self::Array { dtype, says_dtype, axes } => {
+                let head = Head::of(cell, *says_dtype).ok_or("it has no extents")?;
+                if head.shape.len() != *axes || head.dtype.is_some_and(|it| it != *dtype) {
+                    return Err(
+                        "its array is not like the first one: it has other axes or elements"
+                            .to_owned(),
+                    );
+                }
+                let n = head.shape.iter().try_fold(1_u64, |all, it| all.checked_mul(*it));
+                let bytes = n.and_then(|it| it.checked_mul(dtype.size() as u64));
+                match bytes == Some((cell.len() - head.len) as u64) {
+                    true => Ok(()),
+                    false => Err("its extents do not fit its elements".to_owned()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Head {
+    fn of(cell: &[u8], says_dtype: bool) -> Option<Self> {
+        let dtype = if says_dtype { Some(coded(*cell.first()?)?) } else { None };
+        let begin = usize::from(says_dtype);
+        let byte = *cell.get(begin)?;
+        let (axes, size) = (usize::from(byte >> 2), 1_usize << (byte & 3));
+        let extents = cell.get(begin + 1..begin + 1 + axes * size)?;
+        let extent = |it: &[u8]| it.iter().rev().fold(0_u64, |all, it| all << 8 | u64::from(*it));
+        Some(Self {
+            dtype,
+            shape: extents.chunks(size).map(extent).collect(),
+            len: begin + 1 + axes * size,
+        })
+    }
+}
+
+/// The values of a sample, by the sizes of the columns.
+fn cells(sample: &[u8], sizes: impl Iterator<Item = Option<usize>> + Clone) -> Option<Vec<&[u8]>> {
+    let n_open = sizes.clone().filter(Option::is_none).count();
+    let (lens, mut rest) = sample.split_at_checked(4 * n_open)?;
+    let mut lens = u32s(lens).into_iter();
+    let mut cells = Vec::new();
+    for size in sizes {
+        let len = match size {
+            Some(size) => size,
+            None => usize::try_from(lens.next()?).ok()?,
+        };
+        let (cell, behind) = rest.split_at_checked(len)?;
+        cells.push(cell);
+        rest = behind;
+    }
+    rest.is_empty().then_some(cells)
+}
+
+/// What an encoding calls numbers.
+fn number(name: &str) -> Option<DType> {
+    Some(match name {
+        "uint8" => DType::U8,
+        "uint16" => DType::U16,
+        "uint32" => DType::U32,
+        "uint64" => DType::U64,
+        "int8" => DType::I8,
+        "int16" => DType::I16,
+        "int32" => DType::I32,
+        "int64" => DType::I64,
+        "float16" => DType::F16,
+        "float32" => DType::F32,
+        "float64" => DType::F64,
+        _ => return None,
+    })
+}
+
+/// The same as the byte that stands before an array.
+fn coded(byte: u8) -> Option<DType> {
+    number(match byte {
+        8 => "uint8",
+        9 => "int8",
+        16 => "uint16",
+        17 => "int16",
+        18 => "float16",
+        32 => "uint32",
+        33 => "int32",
+        34 => "float32",
+        64 => "uint64",
+        65 => "int64",
+        66 => "float64",
+        _ => return None,
+    })
+}
+
+fn type_of(dtype: DType) -> DataType {
+    match dtype {
+        DType::U8 => DataType::UInt8,
+        DType::U16 | DType::BF16 => DataType::UInt16,
+        DType::U32 => DataType::UInt32,
+        DType::U64 => DataType::UInt64,
+        DType::I8 => DataType::Int8,
+        DType::I16 => DataType::Int16,
+        DType::I32 => DataType::Int32,
+        DType::I64 => DataType::Int64,
+        DType::F16 => DataType::Float16,
+        DType::F32 => DataType::Float32,
+        DType::F64 => DataType::Float64,
+        DType::Bool => DataType::Boolean,
+        DType::Str | DType::Bytes => DataType::Binary,
+    }
+}
+
+fn item(dtype: DType) -> FieldRef {
+    Arc::new(Field::new("item", type_of(dtype), false))
+}
+
+/// Where each value begins, in elements of that size, and where the last one ends.
+fn ends(cells: &[&[u8]], size: usize) -> Result<OffsetBuffer<i32>, arrow_schema::ArrowError> {
+    let (mut ends, mut end) = (vec![0], 0_usize);
+    for cell in cells {
+        end += cell.len() / size;
+        let end = i32::try_from(end);
+        ends.push(end.map_err(|_| {
+            arrow_schema::ArrowError::InvalidArgumentError("it is too long".to_owned())
+        })?);
+    }
+    Ok(OffsetBuffer::new(ends.into()))
+}
+
+fn joined(cells: &[&[u8]]) -> Buffer {
+    let mut all = MutableBuffer::with_capacity(cells.iter().map(|it| it.len()).sum());
+    cells.iter().for_each(|it| all.extend_from_slice(it));
+    all.into()
+}
+
+fn elements(dtype: DType, bytes: Buffer) -> ArrayRef {
+    macro_rules! array {
+        ($($dtype:ident: $arrow:ident),+) => {
+            match dtype {
+                $(DType::$dtype => {
+                    Arc::new(PrimitiveArray::<types::$arrow>::new(ScalarBuffer::from(bytes), None))
+                })+
+                _ => Arc::new(BooleanArray::from_iter(bytes.iter().map(|it| Some(*it != 0)))),
+            }
+        };
+    }
+    array! {
+        U8: UInt8Type, U16: UInt16Type, U32: UInt32Type, U64: UInt64Type, I8: Int8Type, I16: Int16Type,
+        I32: Int32Type, I64: Int64Type, F16: Float16Type, F32: Float32Type, F64: Float64Type
+    }
+}
+
+fn u32s(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|it| u64::from(u32::from_le_bytes(*it))).collect()
+}
