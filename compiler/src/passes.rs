@@ -21,6 +21,7 @@ mod roi_decoding;
 mod roi_resizing;
 mod scaled_decoding;
 mod smaller_data_first;
+mod source_filters;
 mod typed_columns;
 mod view_reordering;
 
@@ -113,6 +114,8 @@ pub static PASSES: &[Pass] = &[
     affine_fusion::PASS,
     // After what moves views and puts arithmetic together: it takes tensors apart.
     reduction_unrolling::PASS,
+    // After what moves filters next to sources, and before what splits their conditions.
+    source_filters::PASS,
     // After what drops, moves and merges expressions: it splits each into two ways.
     typed_columns::PASS,
     // Last: it marks the plan as the others have made it.

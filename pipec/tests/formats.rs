@@ -279,6 +279,43 @@ pipeline wide = made |> map { id: f64(id) }
 }
 
 #[test]
+fn what_a_filter_drops_is_not_read() {
+    let program = r#"edition 2026
+pipeline made =
+    range(80_000)
+    |> map { time: i, x: f32(i % 1000) / 7, zone: text_of(i // 10_000), day: i // 1000, wide: sin(f64(arange(64)) * f64(i + 1)) }
+pipeline late = parquet("rows/*.parquet") |> where time >= 76_000 and x > 1 |> map { time, wide } |> batch(100)
+pipeline turn =
+    parquet("rows/*.parquet") |> where day == 3 |> shuffle(window: 100, spans: 4) |> map { time, wide } |> batch(100)
+pipeline zone =
+    parquet("rows/*.parquet") |> where "3" == zone |> map { time, wide, n: parse_int(zone) else skip } |> batch(100)
+pipeline free = parquet("rows/*.parquet") |> where x > 1 |> map { time } |> batch(100)
+"#;
+    let folder = Folder::of("formats-filtered", &[("p.pipe", program)]);
+    let rows = ["made", "--out", "rows", "--format", "parquet", "--shard", "4000"];
+    folder.run_p(&rows).ends(0, &[]);
+    let read = |pipeline: &str, more: &[&str]| {
+        let profile = folder.join("profile.json");
+        let usual =
+            [pipeline, "--out", "out", "--overwrite", "--profile", profile.to_str().unwrap()];
+        folder.run_p(&[&usual[..], more].concat()).ends(0, &[]);
+        let text = fs::read_to_string(&profile).unwrap();
+        fs::remove_file(&profile).unwrap();
+        let bytes = text.split_once("\"bytes_read\":").unwrap().1;
+        let bytes: f64 = bytes.split([',', '}']).next().unwrap().trim().parse().unwrap();
+        let mut files = folder.files("out");
+        files.retain(|name, _| name.ends_with(".npy"));
+        (bytes, files)
+    };
+    for (pipeline, less) in [("late", 10.0), ("turn", 10.0), ("zone", 2.0), ("free", 1.0)] {
+        let (few, found) = read(pipeline, &[]);
+        let (all, expected) = read(pipeline, &["--disable-pass", "source-filters"]);
+        assert!(found == expected && !found.is_empty(), "{pipeline}");
+        assert!(few * less <= all, "{pipeline}: {few} of {all} bytes");
+    }
+}
+
+#[test]
 fn features_become_tensors() {
     let folder = Folder::new("formats-features");
     folder.write(

@@ -151,6 +151,10 @@ pub enum Property {
     Keeps(&'static str),
     /// Of a source: a record that cannot be read can be a fault, in place of the end of the run.
     Faulty(&'static Faulty),
+    /// Of a source: its argument of this number says conditions that its records must meet, a list for each: the name of
+    /// a field, and perhaps a comparison as a word and what it is compared with. It may leave out records of which it
+    /// knows that one is not met, where all of these fields are there.
+    Filters(usize),
     /// Of a source: it can read what an untyped field holds itself, as columns with types.
     TypedColumns(&'static TypedColumns),
 }
@@ -392,6 +396,14 @@ impl Entry {
     pub fn typed_columns(&self) -> Option<&'static TypedColumns> {
         self.properties.iter().find_map(|it| match it {
             Property::TypedColumns(typed) => Some(*typed),
+            _ => None,
+        })
+    }
+
+    /// The argument of a source that says conditions, where it takes some.
+    pub fn filters(&self) -> Option<usize> {
+        self.properties.iter().find_map(|it| match it {
+            Property::Filters(argument) => Some(*argument),
             _ => None,
         })
     }

@@ -14,6 +14,7 @@ use runtime::{
 };
 use std::{
     cell::Cell,
+    cmp::Ordering,
     fmt, io,
     ops::Range,
     panic::{self, AssertUnwindSafe, catch_unwind},
@@ -35,6 +36,13 @@ pub(crate) trait TableFile: Send + Sync {
     /// Bytes that a row of a part takes where the columns are those of `wanted`, about.
     fn row_bytes(&self, part: usize, wanted: &[Vec<String>]) -> u64;
 
+    /// Whether a row of a part may be needed, where rows that do not meet one of the conditions are not. What is not known
+    /// may be.
+    fn may_hold(&self, part: usize, conditions: &[Condition]) -> bool {
+        let _ = (part, conditions);
+        true
+    }
+
     /// The rows of one part, some at a time.
     ///
     /// # Errors
@@ -54,6 +62,49 @@ pub(crate) struct Asked<'a> {
     pub(crate) rows: &'a [Range<u64>],
     /// Rows of a batch, at the most.
     pub(crate) batch: usize,
+}
+
+/// A column that rows are chosen by.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Condition {
+    /// Its name, and those of the structures that it lies in.
+    pub(crate) path: Vec<String>,
+    /// What its value must be like, if anything is said of it.
+    pub(crate) test: Option<(Comparison, Bound)>,
+    /// Whether rows without a value are needed, for what comes of that.
+    pub(crate) nulls_matter: bool,
+}
+
+/// How a value is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// What a value is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Bound {
+    Int(i128),
+    Float(f64),
+    /// Text, whose order is that of its bytes.
+    Text(Vec<u8>),
+}
+
+impl Bound {
+    /// How the two compare; not at all, if they are of different kinds or one is NaN.
+    fn cmp_to(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
+            (Self::Float(a), Self::Float(b)) => a.partial_cmp(b),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
+    }
 }
 
 /// Rows of a file, at the most.

@@ -40,6 +40,9 @@ pub(crate) enum Kind<'t> {
     Tensor(&'t str, &'t [ast::Extent]),
 }
 
+/// What a program may say where the compiler says conditions.
+const CONDITIONS: &str = "nothing: the compiler sets it";
+
 /// How the type of a parameter is to be treated.
 pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
     let Some(type_) = type_ else { return Kind::Any };
@@ -61,6 +64,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "absent" => Kind::Known("a record such as `{ a: 0, b: skip }`"),
             "shares" => Kind::Known("a record such as `{ a: 0.7, b: 0.3 }`, or a list of numbers"),
             "list" => Kind::Known("a list"),
+            "conditions" => Kind::Known(CONDITIONS),
             "texts" => Kind::Known("a string, or a list of strings"),
             "type" => Kind::Type,
             "values" => Kind::Values,
@@ -126,7 +130,8 @@ impl<'a> Checker<'a> {
             (Kind::Bool, Val::Known(Known::Bool(it))) => Some(Arg::Bool(*it)),
             (Kind::Text, Val::Known(Known::Text(it))) => Some(Arg::Text(it.clone())),
             (Kind::Known(wanted), _) => {
-                let fits = known_arg(val).filter(|it| is_wanted(wanted, it));
+                let fits =
+                    known_arg(val).filter(|it| is_wanted(wanted, it) && wanted != CONDITIONS);
                 if fits.is_none() {
                     let shown = self.shown(val);
                     self.report(errors::wanted(&formal.name.text, wanted, &shown, at));

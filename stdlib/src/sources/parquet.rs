@@ -33,15 +33,19 @@ source! {
     ///
     /// Pages may be compressed with Snappy, gzip, Zstandard, LZ4 or Brotli. Encrypted files are rejected.
     ///
-    /// For `lanes`, see `range`. `faults` is set by the compiler.
+    /// Row groups whose statistics show that a `where` next to the source drops every row are not read: of sorted data,
+    /// `parquet(…) |> where time > 1_700_000_000` only reads the end. `where` compares columns with constants for that, joined
+    /// by `and`; `shuffle` without a window reads everything.
+    ///
+    /// For `lanes`, see `range`. `faults` and `filter` are set by the compiler.
     ///
     /// ```pipe no_run
     /// parquet("rides/*.parquet", columns: ["distance", "fare"], missing: { fare: skip })    # { distance: f64, fare: f64 }
     /// ```
-    "parquet(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false) \
-     -> stream",
+    "parquet(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false, \
+     filter: conditions = none) -> stream",
     cost: Cost::out(20.0, 1.0),    // Assumed: pages are decompressed, and values decoded.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY), Property::Filters(FILTER)],
     fields: Some(fields);
     probe: probe,
 }
@@ -52,10 +56,14 @@ static FAULTY: Faulty =
 /// Where the parameters stand.
 const COLUMNS: usize = 1;
 const MISSING: usize = 2;
+const LANES: usize = 3;
 const FAULTS: usize = 4;
+const FILTER: usize = 5;
 
 fn said(args: &[Arg]) -> Result<Said, String> {
-    Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])
+    // What is dealt to lanes are all records.
+    let filter = if args[LANES] == Arg::None { &args[FILTER] } else { &Arg::None };
+    Ok(Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])?.filtered(filter))
 }
 
 fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
@@ -104,7 +112,7 @@ mod tests {
         folder
     }
 
-    fn args(folder: &Folder, columns: &[&str], missing: &[(&str, Arg)], faults: bool) -> [Arg; 5] {
+    fn args(folder: &Folder, columns: &[&str], missing: &[(&str, Arg)], faults: bool) -> [Arg; 6] {
         let columns = columns.iter().map(|it| Arg::Text((*it).to_owned())).collect::<Vec<_>>();
         let missing = missing.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
         [
@@ -113,6 +121,7 @@ mod tests {
             Arg::Record(missing),
             Arg::None,
             Arg::Bool(faults),
+            Arg::None,
         ]
     }
 
@@ -437,5 +446,177 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A table of two row groups or more, whose columns are all of their kinds: with nulls, NaN, and values at the ends.
+    fn table(mut dice: impl FnMut(u64) -> u64) -> Vec<u8> {
+        use arrow_array::{
+            ArrayRef, Float32Array, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array,
+        };
+        use parquet::{
+            arrow::ArrowWriter,
+            file::properties::{EnabledStatistics, WriterProperties},
+        };
+        let n = 8 + dice(30) as usize;
+        let (sorted, nulls) = (dice(2) == 0, dice(3));
+        let mut column = || {
+            let mut all: Vec<Option<i64>> =
+                (0..n).map(|_| (nulls > 0 || dice(5) > 0).then(|| dice(9) as i64 - 4)).collect();
+            if sorted {
+                all.sort();
+            }
+            all
+        };
+        let float = |it: Option<i64>| {
+            it.map(|it| match it {
+                4 => f64::NAN,
+                -4 => f64::NEG_INFINITY,
+                it => it as f64 / 2.0,
+            })
+        };
+        let (a, b, c, d, e) = (column(), column(), column(), column(), column());
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("a", Arc::new(a.into_iter().map(|it| it.map(|it| it as i32)).collect::<Int32Array>())),
+            (
+                "b",
+                Arc::new(b.into_iter().map(|it| it.map(|it| it as u64)).collect::<UInt64Array>()),
+            ),
+            (
+                "c",
+                Arc::new(
+                    c.into_iter().map(|it| float(it).map(|it| it as f32)).collect::<Float32Array>(),
+                ),
+            ),
+            ("d", Arc::new(d.into_iter().map(float).collect::<Float64Array>())),
+            (
+                "e",
+                Arc::new(
+                    e.into_iter()
+                        .map(|it| it.map(|it| "é".repeat(it.unsigned_abs() as usize)))
+                        .collect::<StringArray>(),
+                ),
+            ),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|it| (it.0, it.1, true)),
+        )
+        .unwrap();
+        let said = [EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page]
+            [dice(3) as usize];
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(1 + dice(9) as usize))
+            .set_statistics_enabled(said)
+            .set_statistics_truncate_length(Some(3))
+            .build();
+        let mut bytes = Vec::new();
+        let mut writer =
+            ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    /// Whether a row meets a condition, as a program would say; none where a null is met.
+    fn meets(chunk: &Chunk, row: usize, (column, word, bound): (usize, &str, &Arg)) -> bool {
+        let value = chunk.columns[column].row(row);
+        let order = match bound {
+            Arg::Text(bound) => Some(value.as_text().cmp(bound.as_bytes())),
+            Arg::Int(bound) if value.dtype() == DType::U64 => {
+                Some(value.first::<u64>().cmp(&bound.cast_unsigned()))
+            }
+            Arg::Int(bound) => Some(value.int().cmp(bound)),
+            Arg::Float(bound) => value.number().partial_cmp(bound),
+            _ => None,
+        };
+        match word {
+            "==" => order.is_some_and(std::cmp::Ordering::is_eq),
+            "!=" => !order.is_some_and(std::cmp::Ordering::is_eq),
+            "<" => order.is_some_and(std::cmp::Ordering::is_lt),
+            "<=" => order.is_some_and(std::cmp::Ordering::is_le),
+            ">" => order.is_some_and(std::cmp::Ordering::is_gt),
+            _ => order.is_some_and(std::cmp::Ordering::is_ge),
+        }
+    }
+
+    /// Random tables and conditions: what is left out is only what the conditions leave out. 10,000 of them where
+    /// `SLOW_TESTS` is set.
+    #[test]
+    fn what_filters_leave_out_is_what_would_go() {
+        let tables = if std::env::var_os("SLOW_TESTS").is_some() { 10_000 } else { 400 };
+        let mut state = 7_u64;
+        let (mut spared, mut all) = (0, 0);
+        let folder = folder("filters", &[]);
+        for _ in 0..tables {
+            let mut dice = |n: u64| {
+                state = runtime::mix(state, 1);
+                state % n
+            };
+            std::fs::write(folder.path("a.parquet"), table(&mut dice)).unwrap();
+            let names = ["a", "b", "c", "d", "e"];
+            let mut conditions: Vec<(usize, &str, Arg)> = Vec::new();
+            for _ in 0..1 + dice(2) {
+                let column = dice(5) as usize;
+                let word = ["==", "!=", "<", "<=", ">", ">="][dice(6) as usize];
+                let bound = match column {
+                    0 | 1 => Arg::Int(dice(9) as i64 - 4),
+                    4 => Arg::Text("é".repeat(dice(5) as usize)),
+                    _ => Arg::Float(dice(9) as f64 / 2.0 - 2.0),
+                };
+                conditions.push((column, word, bound));
+            }
+            let missing = [("b", Arg::Word("skip".to_owned())), ("d", Arg::Int(1))];
+            let mut args = args(&folder, &[], &missing, dice(2) == 0);
+            let (plain, fields) = open(&args);
+            let said = conditions.iter().map(|(column, word, bound)| {
+                let name = Arg::Text(names[*column].to_owned());
+                Arg::List(vec![name, Arg::Word((*word).to_owned()), bound.clone()])
+            });
+            args[FILTER] = Arg::List(said.collect());
+            let filtered = build(&SourceCall { args: &args, columns: &fields, place: 7 }).unwrap();
+            // Those that come through a filter, until one ends the run: by id.
+            let complete = fields.iter().position(|it| it.name == COMPLETE).unwrap();
+            let fault = fields.iter().position(|it| it.name == FAULT);
+            let left = |source: &dyn Source, spans: bool| {
+                let stream = match spans {
+                    true => source.interleaved(runtime::Interleave { open: 3, key: 5 }),
+                    false => source.stream(),
+                };
+                let (mut stream, mut ids, mut rows) = (stream.unwrap(), Vec::new(), 0);
+                loop {
+                    let mut out =
+                        runtime::ChunkBuilder::new(&fields, 5, 0, &runtime::Pool::default());
+                    let read = stream.next(5, &mut out);
+                    let chunk = out.finish();
+                    rows += chunk.rows;
+                    for row in 0..chunk.rows {
+                        let is = |at: usize| chunk.columns[at].row(row).first::<bool>();
+                        let fails = |column: usize| {
+                            let faults = fault.map_or("", |it| chunk.columns[it].row(row).as_str());
+                            faults.contains(&format!("\0{column}\0"))
+                        };
+                        let passes = conditions.iter().all(|(column, word, bound)| {
+                            meets(&chunk, row, (*column, *word, bound))
+                        });
+                        let fails = conditions.iter().any(|it| fails(it.0));
+                        if is(complete) && (passes || fails) {
+                            ids.push((chunk.ids()[row], fails));
+                        }
+                    }
+                    if let Err(why) = read {
+                        return (ids, rows, Some(why));
+                    }
+                    if chunk.rows == 0 {
+                        return (ids, rows, None);
+                    }
+                }
+            };
+            for spans in [false, true] {
+                let (a, b) = (left(&*plain, spans), left(&*filtered, spans));
+                assert!(b.1 <= a.1);
+                assert_eq!((&a.0, &a.2), (&b.0, &b.2), "{conditions:?}");
+                (spared, all) = (spared + a.1 - b.1, all + a.1);
+            }
+        }
+        assert!(spared * 5 > all, "{spared} of {all} rows were spared");
     }
 }

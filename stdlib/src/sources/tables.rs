@@ -14,7 +14,7 @@ use super::{
 use crate::{
     functions::text::guarded::ColumnFaults,
     prelude::*,
-    tables::{Asked, Batches, Damage, TableFile},
+    tables::{Asked, Batches, Condition, Damage, TableFile},
 };
 use arrow_array::RecordBatch;
 use fill::{Fill, Found};
@@ -81,6 +81,8 @@ struct First {
     fills: Vec<Fill>,
     /// Their names.
     wanted: Vec<Vec<String>>,
+    /// What must be true of records that are needed.
+    conditions: Vec<Condition>,
     /// What each column of the chunks is filled with.
     outputs: Vec<Output>,
 }
@@ -105,6 +107,8 @@ struct Part {
     first: u64,
     ordinal: u64,
     rows: u64,
+    /// Whether any of them may be needed.
+    is_needed: bool,
 }
 
 /// A value that cannot be given: its row, among those that were to be appended, and its column.
@@ -216,6 +220,7 @@ impl Inner {
     }
 
     fn first_of(&self, found: Vec<Found>) -> Result<First, Failure> {
+        let mut conditions = self.said.conditions(&found);
         let is_needed = |name: &str| self.fields.iter().any(|it| it.name == name);
         let decides =
             |missing: Option<&Missing>| missing == Some(&Missing::Skip) && is_needed(COMPLETE);
@@ -237,8 +242,13 @@ impl Inner {
             }
         };
         let outputs = self.fields.iter().map(output).collect::<Result<_, _>>()?;
+        // A missing value that ends the run does so wherever it is.
+        if !conditions.is_empty() && !self.said.faults {
+            let ends = fills.iter().filter(|it| it.ends_at_nulls()).map(|it| it.found.path.clone());
+            conditions.extend(ends.map(|path| Condition { path, test: None, nulls_matter: true }));
+        }
         let wanted = fills.iter().map(|it| it.found.path.clone()).collect();
-        Ok(First { fills, wanted, outputs })
+        Ok(First { fills, wanted, conditions, outputs })
     }
 
     fn changed(&self, field: &Field) -> Failure {
@@ -253,12 +263,14 @@ impl Inner {
     fn index(&self) -> Result<&[Part], Failure> {
         let index = self.index.get_or_init(|| {
             let (mut parts, mut first) = (Vec::new(), 0);
+            let conditions = &self.first()?.conditions;
             for file in 0..self.files()?.paths.len() as u32 {
-                let mut ordinal = 0;
-                for (number, rows) in self.file(file)?.parts().iter().enumerate() {
+                let (mut ordinal, opened) = (0, self.file(file)?);
+                for (number, rows) in opened.parts().iter().enumerate() {
                     if *rows > 0 {
+                        let is_needed = opened.may_hold(number, conditions);
                         let number = number as u32;
-                        parts.push(Part { file, number, first, ordinal, rows: *rows });
+                        parts.push(Part { file, number, first, ordinal, rows: *rows, is_needed });
                     }
                     (first, ordinal) = (first + rows, ordinal + rows);
                 }

@@ -4,9 +4,10 @@
 mod codec;
 mod header;
 mod pages;
+mod statistics;
 
-use super::{Asked, Batches, Damage, TableFile, damaged, field_as, guarded, read};
-use arrow_schema::{Schema, SchemaRef};
+use super::{Asked, Batches, Condition, Damage, TableFile, damaged, field_as, guarded, read};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use pages::{Chunk, Lost, OneChunk};
 use parquet::{
     arrow::{
@@ -127,6 +128,19 @@ impl TableFile for ParquetFile {
         let leaves = leaves(group.schema_descr(), wanted);
         let bytes = leaves.iter().map(|it| group.column(*it).uncompressed_size().max(0) as u64);
         bytes.fold(0, u64::saturating_add) / self.rows[part].max(1)
+    }
+
+    fn may_hold(&self, part: usize, conditions: &[Condition]) -> bool {
+        let type_of = |path: &[String]| {
+            let (first, rest) = path.split_first()?;
+            let mut field = self.schema.field_with_name(first).ok()?;
+            for name in rest {
+                let DataType::Struct(fields) = field.data_type() else { return None };
+                field = fields.iter().find(|it| it.name() == name)?;
+            }
+            Some(field.data_type().clone())
+        };
+        statistics::may_hold(self.inner.meta.row_group(part), conditions, type_of)
     }
 
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage> {

@@ -191,6 +191,10 @@ impl Writer<'_> {
             10 => ("records(\"{data}/shards/*.bin\", size: 9)", 12),
             11 => ("records(\"{data}/shards/*.bin\", size: 8, skip: 5)", 12),
             12 => ("npy(\"{data}/arrays/*.npy\")", 11),
+            13 if self.dice.percent(50) => (
+                "parquet(\"{data}/columns/*.parquet\", missing: { x: skip })\n    |> where n >= 9 and n != 40",
+                42,
+            ),
             13 => ("parquet(\"{data}/columns/*.parquet\", missing: { x: skip })", 69),
             14 => {
                 ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46)

@@ -162,6 +162,12 @@ impl Fill {
         Ok(Self { at, found, missing, stands })
     }
 
+    /// Whether a row without its value can end the run; of lists, no statistics tell.
+    pub(super) fn ends_at_nulls(&self) -> bool {
+        let is_one = self.found.ty.as_ref().is_ok_and(|it| it.shape() == Some(&[]));
+        is_one && matches!(self.missing, None | Some(Missing::Fault))
+    }
+
     /// Whether a row without its value is left out.
     pub(super) fn skips(&self) -> bool {
         matches!(self.missing, Some(Missing::Skip))

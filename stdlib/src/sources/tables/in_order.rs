@@ -69,6 +69,10 @@ impl Stream for InOrder {
         while left > 0
             && let Some(part) = parts.get(self.part)
         {
+            if !part.is_needed {
+                (self.part, self.row, self.read) = (self.part + 1, 0, None);
+                continue;
+            }
             let mut read = match self.read.take() {
                 Some(read) => read,
                 None => Reading::new(*part, self.row),

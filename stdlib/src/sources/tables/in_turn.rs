@@ -97,7 +97,11 @@ impl Stream for InTurn {
                 return Ok(());
             }
             if let Some(slot) = &mut self.slots[self.turn] {
-                if slot.has_more(&inner, ready, out.epoch)? {
+                let part = &inner.index()?[slot.part as usize];
+                if !part.is_needed && slot.row < part.rows {
+                    // Its turn passes, so that the order of the others is as it would be.
+                    slot.row += 1;
+                } else if part.is_needed && slot.has_more(&inner, ready, out.epoch)? {
                     if let Some(chunk) = &slot.ready {
                         out.append(chunk, slot.given..slot.given + 1);
                     }

@@ -8,13 +8,18 @@ use super::{
     Open,
     fill::{self, Fill, Found},
 };
-use crate::{prelude::*, tables::TableFile};
+use crate::{
+    prelude::*,
+    tables::{Bound, Comparison, Condition, TableFile},
+};
 
 /// What the arguments of such a source say.
 pub(in super::super) struct Said {
     columns: Vec<String>,
     pub(super) missing: Vec<(String, Missing)>,
     pub(super) faults: bool,
+    /// What the compiler says of the records that are needed.
+    filter: Arg,
 }
 
 impl Said {
@@ -33,7 +38,41 @@ impl Said {
             Arg::List(all) => all.iter().map(name).collect::<Result<_, _>>()?,
             one => vec![name(one)?],
         };
-        Ok(Self { columns, missing: Missing::all(missing)?, faults: *faults == Arg::Bool(true) })
+        Ok(Self {
+            columns,
+            missing: Missing::all(missing)?,
+            faults: *faults == Arg::Bool(true),
+            filter: Arg::None,
+        })
+    }
+
+    /// The same, with the conditions of the argument `filter`.
+    pub(in super::super) fn filtered(self, filter: &Arg) -> Self {
+        Self { filter: filter.clone(), ..self }
+    }
+
+    /// What must be true of the columns of records that are needed; nothing where it is not known.
+    pub(super) fn conditions(&self, columns: &[Found]) -> Vec<Condition> {
+        let condition = |it: &Arg| {
+            let Arg::List(parts) = it else { return None };
+            let (Arg::Text(name), rest) = parts.split_first()? else { return None };
+            let column = columns.iter().find(|it| it.name == *name)?;
+            let missing = self.missing.iter().find(|it| it.0 == *name).map(|it| &it.1);
+            let test = match rest {
+                [] => None,
+                [Arg::Word(word), bound] => {
+                    Some((comparison(word)?, bound_of(bound, column.ty.as_ref().ok()?)?))
+                }
+                _ => return None,
+            };
+            // A row that is left out for what it lacks is not asked.
+            let nulls_matter = missing != Some(&Missing::Skip);
+            Some(Condition { path: column.path.clone(), test, nulls_matter })
+        };
+        match &self.filter {
+            Arg::List(all) => all.iter().map(condition).collect::<Option<_>>().unwrap_or_default(),
+            _ => Vec::new(),
+        }
     }
 
     /// The columns that are read, in the order of the files.
@@ -94,6 +133,29 @@ impl Said {
             Fill::new(0, it.clone(), missing).map_err(Failure::Program)?;
         }
         Ok(self.fields(&columns))
+    }
+}
+
+fn comparison(word: &str) -> Option<Comparison> {
+    Some(match word {
+        "==" => Comparison::Eq,
+        "!=" => Comparison::Ne,
+        "<" => Comparison::Lt,
+        "<=" => Comparison::Le,
+        ">" => Comparison::Gt,
+        ">=" => Comparison::Ge,
+        _ => return None,
+    })
+}
+
+/// What values of a type are compared with.
+fn bound_of(arg: &Arg, ty: &Type) -> Option<Bound> {
+    match (arg, ty.dtype()?) {
+        (Arg::Int(it), DType::U64) => Some(Bound::Int(i128::from(it.cast_unsigned()))),
+        (Arg::Int(it), dtype) if dtype.is_int() => Some(Bound::Int(i128::from(*it))),
+        (Arg::Float(it), DType::F32 | DType::F64) => Some(Bound::Float(*it)),
+        (Arg::Text(it), DType::Str) => Some(Bound::Text(it.clone().into_bytes())),
+        _ => None,
     }
 }
 

@@ -35,7 +35,7 @@ fn table(entry: &str, bytes: &[u8]) {
             let word = |it: &str| (it.to_owned(), Arg::Word(missing.to_owned()));
             let path = Arg::Text(path.to_string_lossy().into_owned());
             let said = Arg::Record(name.map(word).into_iter().collect());
-            [path, Arg::None, said, Arg::None, Arg::Bool(way & 2 == 0)]
+            [path, Arg::None, said, Arg::None, Arg::Bool(way & 2 == 0), Arg::None]
         };
         let Ok(fields) = stdlib::probe(entry, &args(None)) else { return };
         let args = args(fields.first().map(|it| &*it.name));
