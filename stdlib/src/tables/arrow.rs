@@ -59,7 +59,7 @@ struct Block {
 }
 
 impl ArrowFile {
-    /// Reads the heads of the messages of a file; `give_up` is that of [`storage::Storage::open`].
+    /// Reads the heads of the messages of a file; `give_up` is that of [`runtime::storage::Storage::open`].
     ///
     /// # Errors
     /// The file cannot be read, or is not Arrow.

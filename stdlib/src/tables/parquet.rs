@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl ParquetFile {
-    /// Reads the footer of a file; `give_up` is that of [`storage::Storage::open`].
+    /// Reads the footer of a file; `give_up` is that of [`runtime::storage::Storage::open`].
     ///
     /// # Errors
     /// The file cannot be read, or is not Parquet.
