@@ -79,10 +79,12 @@ mod tests {
     const STREAM: &[u8] = include_bytes!("../tables/goldens/stream.arrow");
     const PARQUET: &[u8] = include_bytes!("../tables/goldens/rows.parquet");
 
-    fn folder(name: &str, file: &[u8]) -> (Folder, [Arg; 5]) {
+    fn folder(name: &str, file: &[u8]) -> (Folder, [Arg; 6]) {
         let folder = Folder::new(&format!("arrow-{name}"), &[("made", "")]);
         std::fs::write(folder.path("rows"), file).unwrap();
-        let args = [folder.pattern("rows"), Arg::None, Arg::None, Arg::None, Arg::Bool(true)];
+        let (files, none) = (folder.pattern("rows"), Arg::None);
+        // `parquet` has a filter too.
+        let args = [files, none.clone(), none.clone(), none.clone(), Arg::Bool(true), none];
         (folder, args)
     }
 
