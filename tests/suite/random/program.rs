@@ -39,7 +39,8 @@ impl Draft {
     pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
         let mut writer = Writer {
             dice: Dice::new(number),
-            favourite: &world.library[number as usize % world.library.len()],
+            favourites: [0, world.library.len() / 2]
+                .map(|it| &world.library[(number as usize + it) % world.library.len()]),
             world,
             tally,
             draft: Self { functions: Vec::new(), streams: Vec::new() },
@@ -63,9 +64,9 @@ impl Draft {
 pub(crate) struct Writer<'a> {
     pub(crate) dice: Dice,
     pub(crate) world: &'a World,
-    /// A function that it calls more often than others, another in each program: so that none is used
+    /// Functions that it calls more often than others, others in each program: so that none is used
     /// by chance alone.
-    favourite: &'a Callee,
+    favourites: [&'a Callee; 2],
     pub(crate) tally: &'a mut Tally,
     pub(crate) draft: Draft,
     names: usize,
@@ -139,8 +140,8 @@ impl Writer<'_> {
     }
 
     pub(crate) fn values<'v>(&'v mut self, fields: &'v [Field]) -> super::values::Values<'v> {
-        let (library, favourite) = (&self.world.library, self.favourite);
-        super::values::Values { dice: &mut self.dice, library, favourite, fields }
+        let (library, favourites) = (&self.world.library, self.favourites);
+        super::values::Values { dice: &mut self.dice, library, favourites, fields }
     }
 
     /// Begins a stream; none if the checker does not like its head.

@@ -11,8 +11,8 @@ use plan::{DType, Extent, Field, Type};
 pub(crate) struct Values<'a> {
     pub(crate) dice: &'a mut Dice,
     pub(crate) library: &'a [Callee],
-    /// One of them, which is called more often.
-    pub(crate) favourite: &'a Callee,
+    /// Those of them that are called more often.
+    pub(crate) favourites: [&'a Callee; 2],
     pub(crate) fields: &'a [Field],
 }
 
@@ -64,7 +64,8 @@ impl Values<'_> {
     /// A call of a function.
     fn call(&mut self) -> Value {
         let library = self.library;
-        let callee = if self.dice.percent(30) { self.favourite } else { self.dice.pick(library) };
+        let often = self.dice.percent(60);
+        let callee = if often { self.dice.pick(&self.favourites) } else { self.dice.pick(library) };
         match callee.name.as_str() {
             "as_type" => return self.typed(),
             "class_of" => {
@@ -158,7 +159,7 @@ impl Values<'_> {
         match &parameter.kind {
             Kind::Any => self.atom(class),
             Kind::Int => self.int(&parameter.name, class),
-            Kind::Float => self.float(),
+            Kind::Float => self.float(&parameter.name),
             Kind::Bool => (*self.dice.pick(&["true", "false"])).to_owned(),
             Kind::Text => self.atom((DType::Str, 0)),
             Kind::Bytes => self.atom((DType::Bytes, 0)),
@@ -202,7 +203,10 @@ impl Values<'_> {
         self.dice.within(low, high).to_string()
     }
 
-    fn float(&mut self) -> String {
+    fn float(&mut self, name: &str) -> String {
+        if name == "hue" {
+            return format!("0.{}", self.dice.within(1, 5));
+        }
         match (self.dice.below(4), self.field((DType::F32, 0))) {
             (0, Some(name)) => name,
             _ => format!("{}.{}", self.dice.below(2), self.dice.within(1, 9)),
