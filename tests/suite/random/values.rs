@@ -159,7 +159,7 @@ impl Values<'_> {
         match &parameter.kind {
             Kind::Any => self.atom(class),
             Kind::Int => self.int(&parameter.name, class),
-            Kind::Float => self.float(&parameter.name),
+            Kind::Float => self.float(),
             Kind::Bool => (*self.dice.pick(&["true", "false"])).to_owned(),
             Kind::Text => self.atom((DType::Str, 0)),
             Kind::Bytes => self.atom((DType::Bytes, 0)),
@@ -203,10 +203,7 @@ impl Values<'_> {
         self.dice.within(low, high).to_string()
     }
 
-    fn float(&mut self, name: &str) -> String {
-        if name == "hue" {
-            return format!("0.{}", self.dice.within(1, 5));
-        }
+    fn float(&mut self) -> String {
         match (self.dice.below(4), self.field((DType::F32, 0))) {
             (0, Some(name)) => name,
             _ => format!("{}.{}", self.dice.below(2), self.dice.within(1, 9)),

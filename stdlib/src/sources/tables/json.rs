@@ -8,7 +8,7 @@ use arrow_array::{
         UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Fields};
 use std::io::Write;
 
 /// Whether values of a type can be written: bytes cannot.
@@ -75,37 +75,39 @@ pub(super) fn write(array: &dyn Array, row: usize, to: &mut Vec<u8>) -> Result<(
         DataType::List(_) => list(&array.as_list::<i32>().value(row), to),
         DataType::LargeList(_) => list(&array.as_list::<i64>().value(row), to),
         DataType::FixedSizeList(..) => list(&array.as_fixed_size_list().value(row), to),
-        DataType::Struct(fields) => {
-            let columns = array.as_struct().columns();
-            let mut separator = b'{';
-            for (field, column) in fields.iter().zip(columns) {
-                to.push(separator);
-                text(field.name(), to)?;
-                to.push(b':');
-                write(&**column, row, to)?;
-                separator = b',';
-            }
-            to.extend(if columns.is_empty() { &b"{}"[..] } else { b"}" });
-            Ok(())
-        }
+        DataType::Struct(fields) => record(fields, array.as_struct().columns(), row, to),
         DataType::Map(..) => map(array, row, to),
         DataType::Dictionary(..) => {
             let keys = array.as_any_dictionary();
             write(&**keys.values(), keys.normalized_keys()[row], to)
         }
-        // Integers of a unit.
-        ty => {
-            let number = arrow_array::make_array(
-                array
-                    .to_data()
-                    .into_builder()
-                    .data_type(integer(ty))
-                    .build()
-                    .map_err(|it| it.to_string())?,
-            );
-            write(&*number, row, to)
-        }
+        _ => write(&*as_integers(array)?, row, to),
     }
+}
+
+/// The values of columns in a row, each under its name.
+fn record(
+    fields: &Fields,
+    columns: &[ArrayRef],
+    row: usize,
+    to: &mut Vec<u8>,
+) -> Result<(), String> {
+    let mut separator = b'{';
+    for (field, column) in fields.iter().zip(columns) {
+        to.push(separator);
+        text(field.name(), to)?;
+        to.push(b':');
+        write(&**column, row, to)?;
+        separator = b',';
+    }
+    to.extend(if columns.is_empty() { &b"{}"[..] } else { b"}" });
+    Ok(())
+}
+
+/// Dates and times as the integers of their unit.
+fn as_integers(array: &dyn Array) -> Result<ArrayRef, String> {
+    let data = array.to_data().into_builder().data_type(integer(array.data_type()));
+    Ok(arrow_array::make_array(data.build().map_err(|it| it.to_string())?))
 }
 
 /// What dates and times are held as.
