@@ -43,7 +43,7 @@ use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if let Some(code) = decoders::child().or_else(bounded::child) {
+    if let Some(code) = decoders::child().or_else(bounded::child).or_else(storage::child) {
         return code;
     }
     let mut trials = cases::trials();

@@ -25,6 +25,7 @@ pub(crate) mod run;
 pub(crate) mod sink;
 pub(crate) mod state;
 pub mod store;
+pub(crate) mod stores;
 
 pub mod built;
 pub(crate) mod ours;

@@ -252,4 +252,8 @@ impl Inputs for Probes {
         }
         known
     }
+
+    fn reads_store(&self, scheme: &str) -> bool {
+        driver::reads_store(scheme)
+    }
 }

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     };
     let talk = Talk::new(cli.color);
     driver::keep_indices(None);
+    driver::register_stores();
     let exit = commands::run(&cli.command, &talk).unwrap_or_else(|error| {
         // Who reads the output has seen enough.
         if error.kind() == io::ErrorKind::BrokenPipe {

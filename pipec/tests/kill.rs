@@ -11,12 +11,14 @@ mod shards;
 
 use common::{Files, Folder};
 use flate2::{Compression, write::GzEncoder};
+use loopback::{Fault, Manner, Server};
 use shards::Feature::{Bytes, Ints};
 use std::{
     env, fs,
     io::Write,
     path::Path,
     process::{Child, Stdio},
+    sync::atomic::Ordering::Relaxed,
     thread,
     time::{Duration, Instant},
 };
@@ -50,21 +52,59 @@ const PROGRAMS: [&str; 20] = [
 
 #[test]
 fn killed_runs_go_on_where_they_were() {
-    let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
-    let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
     let folder = Folder::quick("kill");
     folder.data();
+    let from_folder = From { data: folder.join("data").display().to_string(), vars: Vec::new() };
+    kill(&folder, &from_folder, &from_folder);
+}
+
+/// What was read from a folder is what comes of the same files in a store of which many requests fail.
+#[test]
+fn killed_runs_read_on_from_a_store_that_fails() {
+    let folder = Folder::quick("kill-store");
+    folder.data();
+    let fault = |number| match number % 41 {
+        10 => Some(Fault::Reset),
+        20 => Some(Fault::Status(503)),
+        30 => Some(Fault::Short),
+        40 => Some(Fault::Slow(50)),
+        _ => None,
+    };
+    let manner = Manner { page: 4, fault, ..Manner::default() };
+    let server = Server::start(folder.path(), manner).unwrap();
+    let vars = [
+        ("AWS_ENDPOINT_URL", server.url()),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ("AWS_SKIP_SIGNATURE", "true".to_owned()),
+    ];
+    let from_folder = From { data: folder.join("data").display().to_string(), vars: Vec::new() };
+    let from_store = From { data: "s3://data".to_owned(), vars: vars.to_vec() };
+    kill(&folder, &from_folder, &from_store);
+    assert!(server.counts().gets.load(Relaxed) > 100, "{:?}", server.counts());
+}
+
+/// Runs that are left alone read from here, those that are killed from there.
+#[expect(clippy::print_stdout, reason = "it says how much was tried")]
+fn kill(folder: &Folder, whole: &From, killed: &From) {
+    let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
+    let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
     let mut random = Random(0x5EED);
     let mut kills = 0;
-    let whole: Vec<_> = PROGRAMS.iter().map(|it| folder.undisturbed(it)).collect();
+    let whole: Vec<_> = PROGRAMS.iter().map(|it| folder.undisturbed(it, whole)).collect();
     for round in 0.. {
         let program = round % PROGRAMS.len();
-        kills += folder.disturbed(PROGRAMS[program], &whole[program], &mut random);
+        kills += folder.disturbed(PROGRAMS[program], killed, &whole[program], &mut random);
         if kills >= kills_wanted {
             break;
         }
     }
     println!("{kills} kills over {} programs", PROGRAMS.len());
+}
+
+/// Where the files lie, and what the environment says of that.
+struct From {
+    data: String,
+    vars: Vec<(&'static str, String)>,
 }
 
 /// What an undisturbed run writes, and how long it takes.
@@ -120,10 +160,11 @@ impl Folder {
         write("txt.gz", &packed.finish().unwrap());
     }
 
-    fn begin(&self, program: &str, workers: u64, more: &[&str]) -> Child {
+    fn begin(&self, program: &str, from: &From, workers: u64, more: &[&str]) -> Child {
         let (program, format) = program.split_once("-as-").unwrap_or((program, ""));
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/kill/{program}.pipe"));
         let mut command = self.command(&["run"]);
+        command.envs(from.vars.iter().map(|it| (it.0, &it.1)));
         command.arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
         command.args(["--workers", &workers.to_string()]);
         if !format.is_empty() {
@@ -133,21 +174,21 @@ impl Folder {
             command.args(["--rank", "1", "--world-size", "2"]);
         }
         if fs::read_to_string(&file).unwrap().contains("param data") {
-            command.arg("--set").arg(format!("data={}", self.join("data").display()));
+            command.arg("--set").arg(format!("data={}", from.data));
         }
         command.stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    fn undisturbed(&self, program: &str) -> Whole {
+    fn undisturbed(&self, program: &str, from: &From) -> Whole {
         let folder = self.join(format!("{program}-whole"));
         let begin = Instant::now();
-        let child = self.begin(program, 2, &["--out", folder.to_str().unwrap()]);
+        let child = self.begin(program, from, 2, &["--out", folder.to_str().unwrap()]);
         ended_well(child);
         Whole { took: begin.elapsed(), files: common::files(&folder) }
     }
 
     /// Runs the program once through, killing it again and again; how often it was killed.
-    fn disturbed(&self, program: &str, whole: &Whole, random: &mut Random) -> usize {
+    fn disturbed(&self, program: &str, from: &From, whole: &Whole, random: &mut Random) -> usize {
         let folder = self.join(format!("{program}-killed"));
         let state = self.join(format!("{program}.state"));
         let _ = fs::remove_dir_all(&folder);
@@ -159,7 +200,7 @@ impl Folder {
             let more = ["--out", folder.to_str().unwrap(), "--checkpoint", state.to_str().unwrap()];
             let more =
                 [&more[..], &["--checkpoint-every", every, "--chunk-rows", &chunk_rows]].concat();
-            let mut child = self.begin(program, 1 + random.below(4), &more);
+            let mut child = self.begin(program, from, 1 + random.below(4), &more);
             // In the midst of it, or shortly before the end; a few are left to themselves.
             let wait = whole.took.as_micros() as u64 * random.below(130) / 100;
             thread::sleep(Duration::from_micros(wait));
@@ -178,7 +219,9 @@ impl Folder {
             names(&whole.files),
             "{program}: other files after {kills} kills"
         );
-        for (name, bytes) in &whole.files {
+        // It names the parameters, and so where the files are.
+        let says_where = |it: &str| it == "pipec.json" && !from.vars.is_empty();
+        for (name, bytes) in whole.files.iter().filter(|it| !says_where(it.0)) {
             assert!(found[name] == *bytes, "{program}: {name} differs after {kills} kills");
         }
         assert!(fs::metadata(&state).unwrap().len() < 1024, "the state has outgrown its bound");

@@ -207,8 +207,8 @@ fn what_is_no_text_is_named() {
     run("jsonl(\"*.lz4\") |> map { n: row[\"n\"] as i64 }")
         .ends(5, &["with LZ4, which is not supported yet", "`lz4 -dk x.jsonl.lz4`"]);
     run("lines(\"wide.txt\")").ends(5, &["UTF-16 text", "iconv -f utf-16"]);
-    run("lines(\"s3://bucket/*.txt\")")
-        .ends(1, &["PC0138", "p.pipe:2:20", "to a local folder", "aws s3 sync s3://bucket data/"]);
+    run("lines(\"hdfs://name/*.txt\")")
+        .ends(1, &["PC0138", "p.pipe:2:20", "to a local folder", "hdfs dfs -get hdfs://name data"]);
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn story(code: &str) -> Option<&'static str> {
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fork::watch();
     driver::keep_indices(None);
+    driver::register_stores();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ArrayBase", array::base(module.py())?)?;
     module.add_class::<pipe::Native>()?;

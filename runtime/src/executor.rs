@@ -33,7 +33,9 @@ pub use output::Step;
 pub use position::Position;
 pub use stats::{StageStats, Stats};
 
-use crate::{CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os};
+use crate::{
+    CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os, storage,
+};
 use bound::Budget;
 use deal::Below;
 use handed::Handed;
@@ -49,7 +51,10 @@ use std::{
     collections::BTreeMap,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     thread,
     time::Duration,
 };
@@ -206,6 +211,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
         tasks: Default::default(),
         output: Condvar::new(),
         resting: Condvar::new(),
+        over: Arc::default(),
         pool,
     });
     shared.hold(bound);
@@ -306,6 +312,8 @@ struct Shared {
     output: Condvar,
     /// Where threads rest that are too many for the memory or the cores.
     resting: Condvar,
+    /// That it has been stopped, for those who read something meanwhile.
+    over: Arc<AtomicBool>,
     pool: Pool,
 }
 
@@ -464,6 +472,7 @@ impl Shared {
     /// What the thread of this number does from its start to its end.
     fn work(&self, class: Class, number: usize) {
         enter(&self.pool, class as usize);
+        storage::until(&self.over);
         let mut memory = task::Memory::default();
         let mut owed = Duration::ZERO;
         let mut state = self.lock();
@@ -536,6 +545,7 @@ impl Shared {
 
     fn stop(&self) {
         self.lock().stopped = true;
+        self.over.store(true, Relaxed);
         self.tasks.iter().for_each(Condvar::notify_all);
         self.resting.notify_all();
         self.output.notify_all();

@@ -6,6 +6,7 @@
 
 mod ahead;
 mod emulated;
+mod given_up;
 mod local;
 #[cfg(test)]
 mod tests;
@@ -13,20 +14,18 @@ mod whole;
 
 pub use ahead::Ahead;
 pub use emulated::{Emulated, Emulation, Objects, Ordered};
+pub use given_up::is_given_up;
+pub(crate) use given_up::until;
 use local::Local;
 use std::{
     ffi::OsString,
     fs, io,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{
-        PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{PoisonError, RwLock},
     time::Duration,
 };
-pub use whole::ReadWhole;
-pub(crate) use whole::len_of_value;
+pub use whole::{ReadWhole, len_of_value};
 
 /// Objects with names, in folders.
 ///
@@ -38,11 +37,19 @@ pub trait Storage: Send + Sync {
         None
     }
 
+    /// Whether it says what a folder holds; a storage that does not has objects that are named one by one.
+    fn lists(&self) -> bool {
+        true
+    }
+
     /// What lies directly in a folder, in any order.
     ///
     /// # Errors
     /// There is no such folder, or it cannot be read.
     fn list(&self, folder: &Path) -> io::Result<Entries<'_>>;
+
+    /// Says which folders will be listed next, so that a storage that answers late can begin with them.
+    fn list_soon(&self, _folders: &[PathBuf]) {}
 
     /// What is at a path; links are followed.
     ///
@@ -74,6 +81,11 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// It cannot be written.
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+
+    /// What a user can do about an error of it, where that is not what helps with files of this machine.
+    fn remedy(&self, _error: &io::Error) -> Option<&'static str> {
+        None
+    }
 
     /// Whether the path itself is a link.
     fn is_link(&self, _path: &Path) -> bool {
@@ -243,7 +255,6 @@ struct Registered {
 
 /// As `reads` and `tokens`, of the process: kernels know a path and no more.
 static REGISTERED: RwLock<Vec<Registered>> = RwLock::new(Vec::new());
-static ARE_OTHERS: AtomicBool = AtomicBool::new(false);
 
 /// Letters of a scheme, at most.
 const SCHEME_MAX: usize = 16;
@@ -254,12 +265,11 @@ pub fn register(scheme: &str, storage: Box<dyn Storage>) {
     let mut all = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|it| &*it.scheme != scheme);
     all.push(Registered { scheme: scheme.into(), storage });
-    ARE_OTHERS.store(true, Relaxed);
 }
 
-/// Whether there is any storage but the local file system.
-pub fn are_others() -> bool {
-    ARE_OTHERS.load(Relaxed)
+/// Whether paths that begin with `scheme://` belong to a storage.
+pub fn is_registered(scheme: &str) -> bool {
+    registered(scheme).is_some()
 }
 
 /// The storage that a path is of.

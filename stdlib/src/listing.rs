@@ -12,7 +12,7 @@ mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runtime::storage::{self, Stat};
 
@@ -365,7 +365,8 @@ pub enum ListErrorKind {
 impl ListError {
     fn unreadable(path: &str, why: &std::io::Error) -> ListError {
         use std::io::ErrorKind::{NotFound, PermissionDenied, Unsupported};
-        let help = match why.kind() {
+        let of_storage = storage::of(Path::new(path)).remedy(why);
+        let help = of_storage.unwrap_or(match why.kind() {
             NotFound => {
                 "it was removed while the files were listed: make sure that nothing changes the \
                  folder meanwhile"
@@ -373,7 +374,7 @@ impl ListError {
             PermissionDenied => "give the current user permission to read it (`chmod +rx`)",
             Unsupported => "copy the files to a local folder and use that",
             _ => "check that the disk is available and not damaged",
-        };
+        });
         ListError {
             kind: ListErrorKind::Unreadable,
             path: path.to_owned(),

@@ -87,11 +87,12 @@ impl FileError {
     }
 
     fn unreadable(path: &Path, why: &io::Error) -> FileError {
+        let of_storage = storage::of(path).remedy(why);
         FileError {
             path: path.to_string_lossy().into_owned(),
             place: None,
             message: format!("cannot be read: {why}"),
-            help: "check that the file exists and is readable".to_owned(),
+            help: of_storage.unwrap_or("check that the file exists and is readable").to_owned(),
         }
     }
 

@@ -3,11 +3,13 @@
 
 use crate::{output, random::compiled, trial};
 use libtest_mimic::{Failed, Trial};
+use loopback::{Fault, Manner, Server};
 use runtime::storage::{self, Emulated, Emulation, Objects};
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process,
+    process::{self, Command, ExitCode},
+    sync::atomic::Ordering::Relaxed,
     time::Duration,
 };
 
@@ -63,20 +65,77 @@ const PROGRAMS: [(&str, &str); 13] = [
 
 pub(crate) fn trials() -> Vec<Trial> {
     let of = |(name, text): (&'static str, &'static str)| {
-        trial(format!("storage/{name}"), move || check(name, text))
+        trial(format!("storage/{name}"), move || check(&Data::emulated(name)?, text))
     };
     let mut trials: Vec<Trial> = PROGRAMS.into_iter().map(of).collect();
-    trials.push(trial("storage/missing-names", missing));
+    trials.push(trial("storage/missing-names", || missing(&Data::emulated("missing-names")?)));
+    trials.push(trial("storage/s3", served));
     trials
 }
 
-/// Files in a folder, and in a store that is emulated.
+/// What a child is told: the folder whose files are served as a bucket.
+const SERVED: &str = "PIPEC_SUITE_SERVED";
+
+/// Where the files are served while many requests fail: what their addresses are stands in the environment, which is
+/// that of a child.
+fn served() -> Result<(), Failed> {
+    let data = Data::new("s3")?;
+    let fault = |number| match number % 1500 {
+        500 => Some(Fault::Reset),
+        800 => Some(Fault::Status(503)),
+        1100 => Some(Fault::Short),
+        _ => None,
+    };
+    let above = data.folder.parent().ok_or("no folder")?;
+    let server = Server::start(above, Manner { page: 7, fault, ..Manner::default() })?;
+    let child = Command::new(env::current_exe()?)
+        .env(SERVED, &data.folder)
+        .env("AWS_ENDPOINT_URL", server.url())
+        .env("AWS_ALLOW_HTTP", "true")
+        .env("AWS_SKIP_SIGNATURE", "true")
+        .output()?;
+    let counts = server.counts();
+    let is_used = counts.gets.load(Relaxed) > 1000 && counts.lists.load(Relaxed) > 100;
+    match child.status.success() && is_used {
+        true => Ok(()),
+        false => Err(format!("{counts:?}\n{}", String::from_utf8_lossy(&child.stderr)).into()),
+    }
+}
+
+/// The whole of a child that reads what is served; none where this is not one.
+#[expect(clippy::print_stderr, reason = "the parent shows it")]
+pub(crate) fn child() -> Option<ExitCode> {
+    let folder = PathBuf::from(env::var_os(SERVED)?);
+    driver::register_stores();
+    let data = Data { folder, far: PathBuf::from("s3://data"), is_mine: false };
+    let mut failures: Vec<String> = Vec::new();
+    for (name, text) in PROGRAMS {
+        failures.extend(check(&data, text).err().map(|it| format!("{name}: {it:?}")));
+    }
+    failures.extend(missing(&data).err().map(|it| format!("missing: {it:?}")));
+    eprintln!("{}", failures.join("\n"));
+    Some(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Files in a folder, and in a store.
 struct Data {
     folder: PathBuf,
     far: PathBuf,
+    /// Whether they go away with this.
+    is_mine: bool,
 }
 
 impl Data {
+    /// Files in a folder, and in a store that is emulated.
+    fn emulated(name: &str) -> Result<Self, Failed> {
+        let data = Self::new(name)?;
+        let objects = Objects::Folder(data.folder.parent().unwrap_or(&data.folder).to_owned());
+        let latency = Duration::from_micros(200);
+        let store = Emulation { objects, latency, requests_max: 16, ..Emulation::default() };
+        storage::register(&name.replace('-', ""), Box::new(Emulated::new(store)));
+        Ok(data)
+    }
+
     fn new(name: &str) -> Result<Self, Failed> {
         let folder = env::temp_dir().join(format!("pipec-suite-storage-{}-{name}", process::id()));
         let scheme = name.replace('-', "");
@@ -96,23 +155,19 @@ impl Data {
         }
         let rows: String = (0..100).map(|it| format!("{it},{}\n", it * it)).collect();
         fs::write(folder.join("table.csv"), "a,b\n".to_owned() + &rows)?;
-
-        let objects = Objects::Folder(folder.parent().unwrap_or(&folder).to_owned());
-        let latency = Duration::from_micros(200);
-        let store = Emulation { objects, latency, requests_max: 16, ..Emulation::default() };
-        storage::register(&scheme, Box::new(Emulated::new(store)));
-        Ok(Self { folder, far })
+        Ok(Self { folder, far, is_mine: true })
     }
 }
 
 impl Drop for Data {
     fn drop(&mut self) {
-        let _ = self.folder.parent().map(fs::remove_dir_all);
+        if self.is_mine {
+            let _ = self.folder.parent().map(fs::remove_dir_all);
+        }
     }
 }
 
-fn check(name: &str, text: &str) -> Result<(), Failed> {
-    let data = Data::new(name)?;
+fn check(data: &Data, text: &str) -> Result<(), Failed> {
     let text = format!("edition 2026\nparam data: path = \".\"\npipeline p = {text}\n");
     let of = |place: &Path| -> Result<String, String> {
         let compiled = compiled(&text, place)?;
@@ -125,8 +180,7 @@ fn check(name: &str, text: &str) -> Result<(), Failed> {
 }
 
 /// What is said of files that are not there is the same, but for what is known of folders beside them.
-fn missing() -> Result<(), Failed> {
-    let data = Data::new("missing-names")?;
+fn missing(data: &Data) -> Result<(), Failed> {
     for pattern in ["img/*.jpg", "img/none.bin", "imgs/**/*.bin"] {
         let text = format!(
             "edition 2026\nparam data: path = \".\"\npipeline p = files(\"{{data}}/{pattern}\")\n"
@@ -142,7 +196,7 @@ fn missing() -> Result<(), Failed> {
         };
         let (near, far) = (failure(&data.folder)?, failure(&data.far)?);
         let is_same =
-            near == far || pattern.starts_with("imgs") && far.contains("there is no folder");
+            near == far || pattern.starts_with("imgs") && far.contains("there are no objects");
         if !is_same || far.is_empty() {
             return Err(format!("{pattern}:\n{near}\n{far}").into());
         }

@@ -60,6 +60,11 @@ pub trait Inputs {
         false
     }
 
+    /// Whether files of a store can be read, by what their paths begin with before `://`.
+    fn reads_store(&self, _scheme: &str) -> bool {
+        false
+    }
+
     /// The names in a file, one on each line; none where nobody looks at files.
     ///
     /// # Errors

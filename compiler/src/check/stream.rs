@@ -258,7 +258,8 @@ impl<'a> Checker<'a> {
             self.in_graph(None, |it| it.operator_args(found, &given, (env, None), 0));
         let Some(args) = args else { return Val::Broken };
         let name = found.entry.name();
-        if let Some(url) = args.iter().find_map(in_store) {
+        let is_read = |it: &str| self.request.inputs.reads_store(it);
+        if let Some(url) = args.iter().find_map(|it| in_store(it, &is_read)) {
             return self.report(errors::object_store(url, self.shown_pattern(&given, call)));
         }
         let inputs = self.request.inputs;
@@ -560,14 +561,15 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The first name of files that is one in an object store, or on another machine.
-fn in_store(arg: &Arg) -> Option<&str> {
+/// The first name of files that is one in a store, or on another machine, which cannot be read.
+fn in_store<'a>(arg: &'a Arg, is_read: &impl Fn(&str) -> bool) -> Option<&'a str> {
     match arg {
         Arg::Text(text) => {
             let (scheme, _) = text.split_once("://")?;
-            STORES.iter().any(|it| scheme.eq_ignore_ascii_case(it)).then_some(text)
+            let is_store = STORES.iter().any(|it| scheme.eq_ignore_ascii_case(it));
+            (is_store && !is_read(scheme)).then_some(text)
         }
-        Arg::List(all) => all.iter().find_map(in_store),
+        Arg::List(all) => all.iter().find_map(|it| in_store(it, is_read)),
         _ => None,
     }
 }

@@ -409,27 +409,39 @@ pub(crate) fn input_unreadable(why: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn object_store(url: &str, at: Span) -> Diagnostic {
-    let scheme = url.split("://").next().unwrap_or_default().to_lowercase();
-    let from = url.split(['*', '?', '{', '[']).next().unwrap_or(url);
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let from = rest.split(['*', '?', '{', '[']).next().unwrap_or(rest);
     let from = from.rsplit_once('/').map_or(from, |it| it.0);
-    let command = match scheme.as_str() {
-        "s3" | "s3a" => {
-            format!("aws s3 sync s3://{} data/", from.split_once("://").map_or("", |it| it.1))
-        }
-        "gs" | "gcs" => format!(
-            "gcloud storage rsync -r gs://{} data/",
-            from.split_once("://").map_or("", |it| it.1)
-        ),
-        "az" | "abfs" | "abfss" | "wasb" | "wasbs" => "azcopy copy … data/ --recursive".to_owned(),
-        "hf" => "hf download … --repo-type dataset --local-dir data".to_owned(),
-        "http" | "https" | "ftp" => format!("wget -P data {url}"),
-        _ => format!("rclone copy {from} data/"),
+    let lower = scheme.to_lowercase();
+    let write = |scheme: &str| format!("write `{scheme}://{}`", rest.replace(".blob.", ".dfs."));
+    let copy = |command: String| {
+        format!(
+            "copy the files to a local folder (`{command}`) and use a local pattern, such as `\"data/**/*\"`"
+        )
     };
-    let message =
-        format!("`{scheme}://` is not a local path, and object stores are not supported yet");
-    Diagnostic::error(codes::OBJECT_STORE.code(), at, message).help(format!(
-        "copy the files to a local folder (`{command}`) and use a local pattern, such as `\"data/**/*\"`"
-    ))
+    let known = ["s3", "gs", "az", "abfs", "abfss", "https", "http"];
+    let help = match lower.as_str() {
+        "s3a" => write("s3"),
+        "gcs" => write("gs"),
+        "wasb" => write("abfs"),
+        "wasbs" => write("abfss"),
+        "r2" => format!(
+            "write `s3://{rest}`, and set `AWS_ENDPOINT_URL` to `https://ACCOUNT.r2.cloudflarestorage.com`"
+        ),
+        it if known.contains(&it) && it != scheme => write(it),
+        it if known.contains(&it) => {
+            let help = copy(format!("rclone copy {scheme}://{from} data/"));
+            format!(
+                "this build of pipec was made without object stores (the feature `stores`): {help}"
+            )
+        }
+        "hf" => copy("hf download … --repo-type dataset --local-dir data".to_owned()),
+        "ftp" => copy(format!("wget -P data {url}")),
+        "hdfs" => copy(format!("hdfs dfs -get {scheme}://{from} data")),
+        _ => copy(format!("rclone copy {scheme}://{from} data/")),
+    };
+    let message = format!("paths that begin with `{scheme}://` cannot be read");
+    Diagnostic::error(codes::OBJECT_STORE.code(), at, message).help(help)
 }
 
 pub(crate) fn each_scalar(shown: &str, at: Span) -> Diagnostic {

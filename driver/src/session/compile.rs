@@ -10,6 +10,7 @@ use crate::session::{
     place::label,
     samples,
     state::State,
+    stores,
 };
 use compiler::{
     InputError, Inputs, Request,
@@ -221,6 +222,10 @@ impl Inputs for Probe {
 
     fn reads(&self, source: &str) -> bool {
         stdlib::reads_to_know(source)
+    }
+
+    fn reads_store(&self, scheme: &str) -> bool {
+        stores::reads_store(scheme)
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {

@@ -140,7 +140,7 @@ struct Asked<'a> {
 impl Compiled {
     /// Reads what the records of `chunk` need of far storages.
     pub(super) fn read_ahead(&self, machine: &mut Machine, chunk: &Chunk) {
-        if self.reading.nodes.is_empty() || !storage::are_others() {
+        if self.reading.nodes.is_empty() {
             return;
         }
         machine.landed.all.clear();

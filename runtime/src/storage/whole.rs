@@ -30,7 +30,10 @@ impl ReadWhole {
 }
 
 /// The bytes of a value, where there may be so many.
-pub(crate) fn len_of_value(bytes: u64) -> Result<usize, ReadError> {
+///
+/// # Errors
+/// [`ReadError::TooLarge`], where there are more than [`VALUE_BYTES_MAX`].
+pub fn len_of_value(bytes: u64) -> Result<usize, ReadError> {
     let len = usize::try_from(bytes).ok().filter(|it| *it <= VALUE_BYTES_MAX);
     len.ok_or(ReadError::TooLarge(bytes))
 }

@@ -26,6 +26,31 @@ pub(super) enum Piece {
     Either(Vec<Vec<Piece>>),
 }
 
+fn names(pieces: &[Piece], most: usize) -> Option<Vec<String>> {
+    let mut all = vec![String::new()];
+    for piece in pieces {
+        let ways = match piece {
+            Piece::Text(text) => vec![text.clone()],
+            Piece::Number(NumberRange { low, high, width }) => {
+                let n_numbers = usize::try_from(high - low).ok()?.checked_add(1)?;
+                let numbers = (n_numbers <= most).then_some(*low..=*high)?;
+                numbers.map(|it| format!("{it:0width$}")).collect()
+            }
+            Piece::Either(ways) => {
+                let each = ways.iter().map(|it| names(it, most));
+                each.collect::<Option<Vec<_>>>()?.concat()
+            }
+            Piece::AnyChar | Piece::AnyText | Piece::OneOf(_) => return None,
+        };
+        if all.len().saturating_mul(ways.len()) > most {
+            return None;
+        }
+        all =
+            all.iter().flat_map(|head| ways.iter().map(move |it| format!("{head}{it}"))).collect();
+    }
+    Some(all)
+}
+
 /// The characters between brackets, as ranges with both their ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CharSet {
@@ -76,6 +101,11 @@ impl Component {
     pub(super) fn only_file(&self) -> Option<&str> {
         self.text()
             .filter(|it| !it[extension_start(it)..].contains(|c: char| c.is_ascii_alphabetic()))
+    }
+
+    /// Every name that it stands for, sets and numbers written out; none where there is a wildcard, or more than `most`.
+    pub(super) fn names(&self, most: usize) -> Option<Vec<String>> {
+        names(&self.pieces, most)
     }
 
     /// Whether an alternative of the component, wildcards aside, is this name.

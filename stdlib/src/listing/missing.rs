@@ -51,6 +51,9 @@ fn is(path: &Path, kind: Kind) -> bool {
 pub(super) fn explain(pattern: &Pattern) -> ListError {
     let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
     let help = match (pattern.plain_file(), is(root, Kind::Folder)) {
+        _ if !storage::of(root).lists() => {
+            "check the URL: the server says that there is no such file".to_owned()
+        }
         (Some(file), true) if is(&root.join(file), Kind::Folder) => {
             let folder = pattern.text();
             let mut counts = BTreeMap::new();
@@ -77,7 +80,7 @@ pub(super) fn explain(pattern: &Pattern) -> ListError {
 /// What to say where the root itself is missing: which part of it is not there.
 fn missing_folder(root: &Path) -> String {
     if storage::scheme_of(root.as_os_str().as_encoded_bytes()).is_some() {
-        return format!("there is no folder `{}`", root.display());
+        return format!("there are no objects whose names begin with `{}/`", root.display());
     }
     if let Some(file) = root.ancestors().find(|it| is(it, Kind::File)) {
         return format!("`{}` is a file, not a folder", file.display());

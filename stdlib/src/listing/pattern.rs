@@ -26,6 +26,9 @@ pub struct Pattern {
 
 pub(super) type NodeId = u32;
 
+/// Names in a folder that a pattern may write out.
+const NAMES_MAX: usize = 100_000;
+
 #[derive(Debug, Clone)]
 struct Node {
     step: Step,
@@ -49,7 +52,7 @@ impl Pattern {
     /// is empty or names a folder.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         let parts = parse::parse(text)?;
-        if let Some(error) = names_no_file(text, &parts).or_else(|| names_no_folder(&parts)) {
+        if let Some(error) = names_no_folder(&parts).or_else(|| names_no_file(text, &parts)) {
             return Err(error);
         }
 
@@ -133,13 +136,24 @@ impl Pattern {
     }
 
     /// The names that may come, if each is written out, so that the folder need not be read.
-    pub(super) fn written_out(&self, states: &[NodeId]) -> Option<Vec<&str>> {
+    pub(super) fn written_out(&self, states: &[NodeId]) -> Option<Vec<String>> {
         let name = |&id: &NodeId| {
             let node = &self.nodes[id as usize];
             let component = node.component()?;
-            if node.last { component.only_file() } else { component.text() }
+            let name = if node.last { component.only_file() } else { component.text() };
+            name.map(str::to_owned)
         };
-        let mut names = states.iter().map(name).collect::<Option<Vec<&str>>>()?;
+        let mut names = states.iter().map(name).collect::<Option<Vec<_>>>()?;
+        names.sort_unstable();
+        names.dedup();
+        Some(names)
+    }
+
+    /// The same for a folder that cannot be read: also each name of a set, and no file whose extension is in another
+    /// case.
+    pub(super) fn every_name(&self, states: &[NodeId]) -> Option<Vec<String>> {
+        let names = states.iter().map(|&id| self.nodes[id as usize].component()?.names(NAMES_MAX));
+        let mut names = names.collect::<Option<Vec<_>>>()?.concat();
         names.sort_unstable();
         names.dedup();
         Some(names)
@@ -284,10 +298,12 @@ fn scheme(parts: &[Part]) -> Option<&str> {
 fn names_no_folder(parts: &[Part]) -> Option<PatternError> {
     let scheme = scheme(parts)?;
     let is_named = matches!(parts.get(3..5), Some([Part::Piece(Piece::Text(_)), Part::Slash]));
-    let help = format!(
-        "write the name of a folder first, then the pattern below it: `{scheme}//name/**/*.jpg`"
-    );
-    let message = format!("there is no folder name after `{scheme}//`");
+    let (of, example) = match scheme.starts_with("http") {
+        true => ("a server", "host/folder/file.csv"),
+        false => ("a bucket", "bucket/**/*.jpg"),
+    };
+    let message = format!("no file is named after `{scheme}//`");
+    let help = format!("write the name of {of}, then what lies there: `{scheme}//{example}`");
     (!is_named).then(|| PatternError::new(0, message, help))
 }
 

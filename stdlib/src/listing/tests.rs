@@ -168,8 +168,8 @@ fn mistakes_in_patterns() {
         ("/**/\\.{j,,eg}/x*", 0, "an alternative is `.` between two slashes"),
         ("x/{a,{,.}.}/*", 0, "an alternative is `.` between two slashes"),
         ("x/{.,b}{.,{a,b}}/c", 0, "an alternative is `..` between two slashes"),
-        ("s3://*.jpg", 0, "there is no folder name after `s3://`"),
-        ("s3://bucket", 0, "there is no folder name after `s3://`"),
+        ("s3://*.jpg", 0, "no file is named after `s3://`"),
+        ("s3://bucket", 0, "no file is named after `s3://`"),
         ("{/a,b}/c", 0, "an alternative is an absolute path"),
         (&deep, 96, "sets are nested more than 32 deep"),
         (

@@ -7,11 +7,14 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use runtime::storage::{self, Entry as Found, Kind, Storage};
+use runtime::storage::{self, Entry as Found, Kind, Stat, Storage};
 
 use super::natural::natural_order;
 use super::pattern::{NodeId, Pattern};
 use super::{FILES_MAX, ListError, Shelf};
+
+/// Folders that a storage is told of before they are read.
+const SOON: usize = 32;
 
 /// Linked folders that one walk follows.
 const LINKS_MAX: usize = 100_000;
@@ -26,6 +29,9 @@ pub(super) fn walk(pattern: &Pattern, shelf: &mut Shelf<'_>) -> Result<(), ListE
 
     let root = Path::new(if pattern.root().is_empty() { "." } else { pattern.root() });
     let storage = storage::of(root);
+    if !storage.lists() {
+        return Walk { storage, pattern, shelf, n_links: 0 }.run(root);
+    }
     match storage.stat(root) {
         Ok(found) if found.kind == Kind::Folder => {
             Walk { storage, pattern, shelf, n_links: 0 }.run(root)
@@ -78,12 +84,28 @@ impl Walk<'_, '_> {
                 continue;
             }
 
+            self.announce(level);
             let inner = level.inner_folder(entry);
             if self.may_enter(&inner, &mut way)? {
                 way.push(self.read(inner)?);
             }
         }
         Ok(())
+    }
+
+    /// Tells a storage that answers late which folders are read next: the one that was just taken, and those after it.
+    fn announce(&self, level: &Level) {
+        if self.storage.access().is_none() {
+            return;
+        }
+        let soon = level.entries[level.visited - 1..].iter().filter(|it| it.folder != Entry::FILE);
+        let is_listed = |it: &&Entry| {
+            let states = &level.inner[it.folder as usize].states;
+            self.pattern.written_out(states).is_none()
+        };
+        let path = |it: &Entry| level.folder.path.join(level.name(*it));
+        let soon: Vec<_> = soon.take(SOON).filter(is_listed).map(path).collect();
+        self.storage.list_soon(&soon);
     }
 
     /// Whether a linked folder is not one of those on the way to it, or one above them.
@@ -108,12 +130,13 @@ impl Walk<'_, '_> {
     /// Reads a folder: what in it matches, sorted.
     fn read(&self, folder: Folder) -> Result<Level, ListError> {
         let mut level = Level::new(folder);
-        match self.pattern.written_out(&level.folder.states) {
-            Some(names) => {
-                for name in names {
-                    self.look_up(name, &mut level)?;
-                }
-            }
+        let states = &level.folder.states;
+        let names = match self.storage.lists() {
+            true => self.pattern.written_out(states),
+            false => self.pattern.every_name(states),
+        };
+        match names {
+            Some(names) => self.look_up(&names, &mut level)?,
             None => {
                 let shown = |why| ListError::unreadable(&level.folder.shown(), &why);
                 let entries = self.storage.list(&level.folder.path).map_err(shown)?;
@@ -131,22 +154,46 @@ impl Walk<'_, '_> {
         Ok(level)
     }
 
-    /// Looks for a name that the pattern writes out, without reading the folder.
-    fn look_up(&self, name: &str, level: &mut Level) -> Result<(), ListError> {
-        let path = level.folder.path.join(name);
-        match self.storage.stat(&path) {
+    /// Looks for names that the pattern writes out, without reading the folder.
+    fn look_up(&self, names: &[String], level: &mut Level) -> Result<(), ListError> {
+        let states = level.folder.states.clone();
+        let of_folder = |it: &str| (!self.storage.lists()).then(|| self.pattern.enter(&states, it));
+        let mut files = Vec::new();
+        for name in names {
+            // Who does not list folders has none that could be asked for.
+            match of_folder(name).filter(|it| !it.is_empty()) {
+                Some(states) => level.add_folder(name, Inner { states, ..Inner::default() }),
+                None => files.push(name),
+            }
+        }
+        let paths: Vec<PathBuf> = files.iter().map(|it| level.folder.path.join(it)).collect();
+        let mut result = Ok(());
+        self.storage.stats(&paths, &mut |number, found| {
+            if result.is_ok() {
+                result = self.looked_up(files[number], &paths[number], found, level);
+            }
+        });
+        result
+    }
+
+    fn looked_up(
+        &self,
+        name: &str,
+        path: &Path,
+        found: io::Result<Stat>,
+        level: &mut Level,
+    ) -> Result<(), ListError> {
+        match found {
             Ok(found) if found.kind == Kind::Folder => {
                 let states = self.pattern.enter(&level.folder.states, name);
-                let linked = self.storage.is_link(&path);
-                level.add_folder(
-                    name,
-                    Inner { states, linked, odd_path: level.folder.odd.then_some(path) },
-                );
+                let linked = self.storage.is_link(path);
+                let odd_path = level.folder.odd.then(|| path.to_owned());
+                level.add_folder(name, Inner { states, linked, odd_path });
             }
             Ok(found)
                 if found.kind == Kind::File && self.pattern.takes(&level.folder.states, name) =>
             {
-                self.check_name(level.folder.odd, &path)?;
+                self.check_name(level.folder.odd, path)?;
                 level.add_file(name);
             }
             Ok(_) => {}

@@ -157,6 +157,8 @@ struct Files {
     paths: Arc<[PathBuf]>,
     /// What names each file in the lineage.
     keys: Vec<u64>,
+    /// Whether some of them are of a storage that answers late.
+    are_far: bool,
 }
 
 /// Memory that is kept from one read to the next.
@@ -186,7 +188,7 @@ impl<F: Format> Source for Records<F> {
         let index = self.inner.index()?;
         let mut reading = Reading { bytes: Counted::new(), scratch: F::Scratch::default() };
         let mut runs = index.runs(numbers);
-        let fetched = match storage::are_others() {
+        let fetched = match self.inner.files()?.are_far {
             true => self.inner.fetch_runs(&runs.collect::<Vec<_>>(), &mut reading.scratch, out),
             false => runs.try_for_each(|it| self.inner.fetch_run(it, &mut reading, out)),
         };
@@ -250,7 +252,9 @@ impl<F: Format> Inner<F> {
             let (found, mut scratch) = (self.listed.found()?, String::new());
             let numbers = 0..found.listing.len();
             let keys = numbers.clone().map(|it| found.key(it, &mut scratch)).collect();
-            Ok(Files { paths: numbers.map(|it| found.path(it)).collect(), keys })
+            let paths: Arc<[PathBuf]> = numbers.map(|it| found.path(it)).collect();
+            let are_far = paths.iter().any(|it| storage::of(it).access().is_some());
+            Ok(Files { paths, keys, are_far })
         });
         files.as_ref().map_err(Clone::clone)
     }
@@ -393,12 +397,12 @@ pub(super) fn file_failure(why: FileError) -> Failure {
 }
 
 fn unreadable(path: &Path, why: &io::Error) -> Failure {
+    let of_storage = storage::of(path).remedy(why);
     let path = path.display().to_string();
-    let help = if os::is_too_many_open(why) {
-        "raise the limit of open files (`ulimit -n`)"
-    } else {
-        "check that it exists, is readable, and is not written to meanwhile"
-    };
+    let help = of_storage.unwrap_or(match os::is_too_many_open(why) {
+        true => "raise the limit of open files (`ulimit -n`)",
+        false => "check that it exists, is readable, and is not written to meanwhile",
+    });
     Failure::Io { path, detail: format!("cannot be read: {why}: {help}") }
 }
 

@@ -140,10 +140,11 @@ codes! {
      read."
 
     "PC0138" OBJECT_STORE "object-store"
-    "The pattern begins with `s3://`, `gs://`, `az://`, `https://`, `hf://` or the like: the files are in an object store \
-     or on another machine, which no source can read yet. Copy them to a local folder first, or mount the store."
-    wrong "pipeline p = lines(\"s3://bucket/texts/*.txt\")"
-    right "pipeline p = lines(\"texts/*.txt\")"
+    "The pattern names files of a store or a machine that no source can read. What can be read are local files, \
+     `s3://`, `gs://`, `az://` (also `abfs://` and `abfss://`), and files of web servers, `https://`. Copy files that lie \
+     elsewhere to a local folder first, or mount what they lie on."
+    wrong "pipeline p = lines(\"s3a://bucket/texts/*.txt\")"
+    right "pipeline p = lines(\"s3://bucket/texts/*.txt\")"
 
     "PC0137" EACH_SCALAR "each-scalar"
     "An argument that is evaluated per record (`by:`, `weight:`) must be a single number or boolean."

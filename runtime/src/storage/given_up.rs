@@ -1,0 +1,24 @@
+//! Whether anybody waits for what a thread reads: a storage that answers late, or tries again and again, asks now and
+//! then, so that a run which is stopped ends soon.
+
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+thread_local! {
+    static OVER: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// From now on this thread reads for what `over` belongs to.
+pub(crate) fn until(over: &Arc<AtomicBool>) {
+    OVER.with(|it| *it.borrow_mut() = Some(over.clone()));
+}
+
+/// Whether nobody waits for what this thread reads: a storage may leave it, with any error.
+pub fn is_given_up() -> bool {
+    OVER.with(|it| it.borrow().as_ref().is_some_and(|it| it.load(Relaxed)))
+}

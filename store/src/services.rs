@@ -1,0 +1,226 @@
+//! The services that there are: what their paths begin with, where their credentials come from, how one is opened.
+//!
+//! Credentials are those that the vendors' own tools find in the environment, on the machine, or in the container.
+//! They stay within `object_store`: nothing here reads, keeps or writes one.
+
+use crate::errors;
+use object_store::{
+    ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, aws, azure, gcp, http::HttpBuilder,
+    list::PaginatedListStore, path, path::Path as Key,
+};
+use std::{env, io, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use tokio::{net::TcpStream, time::timeout};
+
+/// How long a read of nothing is waited for; then it is tried again.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// For all of a request, however large and slow its body is.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+/// Attempts after the first, and how long they may take together.
+const RETRIES_MAX: usize = 10;
+const RETRIES_TIMEOUT: Duration = Duration::from_secs(180);
+/// How long a machine in the cloud may take to say that it is one: the answer comes from its host.
+const METADATA_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A kind of store.
+pub(crate) struct Service {
+    /// What paths in it begin with, before `://`.
+    pub(crate) schemes: &'static [&'static str],
+    /// Whether it says what a folder holds.
+    pub(crate) lists: bool,
+    /// The name of an object, from how it is written in a path.
+    pub(crate) key: fn(&str) -> Result<Key, path::Error>,
+    /// What a user does where it does not answer, or not what was asked for.
+    pub(crate) address: &'static str,
+    /// What a user does where it refuses.
+    pub(crate) credentials: &'static str,
+    open: fn(String, String) -> Opening,
+}
+
+type Opening = Pin<Box<dyn Future<Output = io::Result<Bucket>> + Send>>;
+
+/// A bucket, a container, or a server.
+#[derive(Clone)]
+pub(crate) struct Bucket {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// What lists it page by page, where that is possible.
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
+}
+
+/// All there are.
+pub(crate) static SERVICES: [Service; 4] = [
+    Service {
+        schemes: &["s3"],
+        lists: true,
+        key: |it| Key::parse(it),
+        address: "check the name of the bucket, `AWS_REGION` and `AWS_ENDPOINT_URL`, and that this machine reaches the \
+                  store",
+        credentials: "set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (those of a profile: \
+                      `eval \"$(aws configure export-credentials --format env)\"`), or \
+                      `AWS_SKIP_SIGNATURE=true` where the bucket is public",
+        open: |_, bucket| Box::pin(s3(bucket)),
+    },
+    Service {
+        schemes: &["gs"],
+        lists: true,
+        key: |it| Key::parse(it),
+        address: "check the name of the bucket, and that this machine reaches the store",
+        credentials: "run `gcloud auth application-default login`, set `GOOGLE_APPLICATION_CREDENTIALS` to the \
+                      file of a service account, or `GOOGLE_SKIP_SIGNATURE=true` where the bucket is public",
+        open: |_, bucket| Box::pin(gcs(bucket)),
+    },
+    Service {
+        schemes: &["az", "abfs", "abfss"],
+        lists: true,
+        key: |it| Key::parse(it),
+        address: "check the names of the container and of the account, and that this machine reaches the store",
+        credentials: "set `AZURE_STORAGE_ACCOUNT_NAME` and `AZURE_STORAGE_ACCOUNT_KEY`, or \
+                      `AZURE_SKIP_SIGNATURE=true` where the container is public",
+        open: |scheme, container| Box::pin(azure(scheme, container)),
+    },
+    Service {
+        schemes: &["https", "http"],
+        lists: false,
+        // As it is copied from a browser.
+        key: |it| Key::from_url_path(it),
+        address: "check the URL, and that this machine reaches the server",
+        credentials: "only what the server gives to everybody is read",
+        open: |scheme, host| Box::pin(web(scheme, host)),
+    },
+];
+
+impl Service {
+    pub(crate) async fn open(&'static self, scheme: &str, authority: &str) -> io::Result<Bucket> {
+        (self.open)(scheme.to_owned(), authority.to_owned()).await
+    }
+
+    fn denied(&self) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, "no credentials were found")
+    }
+}
+
+async fn s3(bucket: String) -> io::Result<Bucket> {
+    let service = &SERVICES[0];
+    let known = [
+        "AWS_ACCESS_KEY_ID",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_SKIP_SIGNATURE",
+        "AWS_METADATA_ENDPOINT",
+    ];
+    if !is_set(&known) && !answers("169.254.169.254:80").await {
+        return Err(service.denied());
+    }
+    let mut builder =
+        aws::AmazonS3Builder::from_env().with_bucket_name(&bucket).with_retry(retry());
+    for (key, value) in client("AWS") {
+        builder = builder.with_config(aws::AmazonS3ConfigKey::Client(key), value);
+    }
+    let places = [
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "AWS_ENDPOINT_URL",
+        "AWS_ENDPOINT",
+        "AWS_ENDPOINT_URL_S3",
+    ];
+    if !is_set(&places) {
+        // Where it lies is asked of the service; who knows better says so in the environment.
+        let region = aws::resolve_bucket_region(&bucket, &ClientOptions::new()).await;
+        builder = builder.with_region(region.map_err(|it| errors::told(&it))?);
+    }
+    listed(builder.build())
+}
+
+async fn gcs(bucket: String) -> io::Result<Bucket> {
+    let service = &SERVICES[1];
+    let known = [
+        "GOOGLE_SERVICE_ACCOUNT",
+        "GOOGLE_SERVICE_ACCOUNT_PATH",
+        "GOOGLE_SERVICE_ACCOUNT_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_SKIP_SIGNATURE",
+    ];
+    let file =
+        env::home_dir().map(|it| it.join(".config/gcloud/application_default_credentials.json"));
+    let is_known = is_set(&known) || file.as_ref().is_some_and(|it: &PathBuf| it.exists());
+    if !is_known && !answers("metadata.google.internal:80").await {
+        return Err(service.denied());
+    }
+    let builder = gcp::GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
+    let mut builder = builder.with_retry(retry());
+    for (key, value) in client("GOOGLE") {
+        builder = builder.with_config(gcp::GoogleConfigKey::Client(key), value);
+    }
+    listed(builder.build())
+}
+
+async fn azure(scheme: String, container: String) -> io::Result<Bucket> {
+    let service = &SERVICES[2];
+    let is_known = env::vars_os().any(|it| it.0.to_string_lossy().starts_with("AZURE_"));
+    if !is_known && !answers("169.254.169.254:80").await {
+        return Err(service.denied());
+    }
+    let url = format!("{scheme}://{container}");
+    let mut builder = azure::MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry());
+    for (key, value) in client("AZURE") {
+        builder = builder.with_config(azure::AzureConfigKey::Client(key), value);
+    }
+    listed(builder.build())
+}
+
+async fn web(scheme: String, host: String) -> io::Result<Bucket> {
+    let url = format!("{scheme}://{host}");
+    let mut builder = HttpBuilder::new().with_url(url).with_retry(retry());
+    for (key, value) in client("HTTP") {
+        builder = builder.with_config(key, value);
+    }
+    // Who writes `http://` means it.
+    builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
+    let store = builder.build().map_err(|it| errors::told(&it))?;
+    Ok(Bucket { objects: Arc::new(store), pages: None })
+}
+
+/// A store that lists.
+fn listed<S: ObjectStore + PaginatedListStore>(
+    built: object_store::Result<S>,
+) -> io::Result<Bucket> {
+    let store = Arc::new(built.map_err(|it| errors::told(&it))?);
+    Ok(Bucket { objects: store.clone(), pages: Some(store) })
+}
+
+/// How requests are made, but for what the environment says of that.
+fn client(prefix: &str) -> impl Iterator<Item = (ClientConfigKey, String)> {
+    let seconds = |it: Duration| format!("{} seconds", it.as_secs());
+    let all = [
+        ("TIMEOUT", ClientConfigKey::Timeout, seconds(TIMEOUT)),
+        ("READ_TIMEOUT", ClientConfigKey::ReadTimeout, seconds(READ_TIMEOUT)),
+        (
+            "USER_AGENT",
+            ClientConfigKey::UserAgent,
+            concat!("pipec/", env!("CARGO_PKG_VERSION")).to_owned(),
+        ),
+    ];
+    let is_free = |name: &str| !is_set(&[&format!("{prefix}_{name}")]);
+    all.into_iter()
+        .filter(move |it| is_free(it.0))
+        .map(|it| (it.1, it.2))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn retry() -> RetryConfig {
+    RetryConfig {
+        max_retries: RETRIES_MAX,
+        retry_timeout: RETRIES_TIMEOUT,
+        ..RetryConfig::default()
+    }
+}
+
+fn is_set(names: &[impl AsRef<str>]) -> bool {
+    names.iter().any(|it| env::var_os(it.as_ref()).is_some_and(|it| !it.is_empty()))
+}
+
+/// Whether there is who hands out the credentials of a machine; else each of many attempts would wait for nobody.
+async fn answers(address: &str) -> bool {
+    timeout(METADATA_TIMEOUT, TcpStream::connect(address)).await.is_ok_and(|it| it.is_ok())
+}
