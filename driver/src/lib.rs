@@ -46,7 +46,7 @@ pub use session::{
     },
     state::{State, StateFile},
     store::{self, DiskOptions},
-    stores::{reads_store, register_stores},
+    stores::{names_store, reads_store, register_stores},
     whole::{replace, unwritable, write},
 };
 pub use tools::{

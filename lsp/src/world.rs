@@ -244,6 +244,10 @@ impl Inputs for Probes {
         if !stdlib::reads_to_know(source) {
             return true;
         }
+        if driver::names_store(args) {
+            // Who only looks at a program connects to nothing.
+            return false;
+        }
         let key = key(source, args);
         let known = self.known.borrow().contains_key(&key);
         if !known {

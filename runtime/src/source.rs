@@ -1,6 +1,6 @@
 //! What a source of the library gives the runtime: records by index, or in order.
 
-use crate::{Chunk, ChunkBuilder, Failure, Outside};
+use crate::{Chunk, ChunkBuilder, Failure, Outside, storage::Waits};
 use plan::{Arg, Field};
 use std::sync::Arc;
 
@@ -17,6 +17,11 @@ pub trait Source: Send + Sync {
 
     /// Appends the records of these numbers, each below `len`, with their ids.
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure>;
+
+    /// How long `fetch` waited for a far storage, as it was seen; none where it reads of none.
+    fn far(&self) -> Option<&Waits> {
+        None
+    }
 
     /// The records in order, for sources whose index is dearer than reading them once.
     fn stream(&self) -> Option<Box<dyn Stream>> {

@@ -10,6 +10,7 @@ mod given_up;
 mod local;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod whole;
 
 pub use ahead::Ahead;
@@ -25,6 +26,7 @@ use std::{
     sync::{PoisonError, RwLock},
     time::Duration,
 };
+pub use waits::{Seen, Waits};
 pub use whole::{ReadWhole, len_of_value};
 
 /// Objects with names, in folders.

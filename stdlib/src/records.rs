@@ -14,6 +14,7 @@ pub mod npy;
 mod reader;
 pub mod tar;
 pub mod tfrecord;
+mod walked;
 
 use std::fmt;
 use std::io;

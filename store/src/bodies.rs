@@ -16,8 +16,10 @@ use std::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Ranges of one object become one request where together they are no more bytes than this, and what lies between
-/// them is read too: about as many as come in the time until an answer begins.
+/// Ranges of one object become one request where no more bytes than this lie between them, which are read too: a
+/// fraction of what comes in the time until an answer begins.
+const GAP_MAX: u64 = 256 << 10;
+/// Bytes of such a request. Who reads much at once asks for parts of this size, to have them over several connections.
 const MERGED_MAX: u64 = 1 << 20;
 
 /// A request to the store, and what it is for.
@@ -85,7 +87,15 @@ impl Remote {
     /// What is asked of the store for these requests; and those that cannot be asked for.
     fn jobs(&self, requests: &[Request<'_>]) -> (Vec<Job>, Vec<(usize, ReadError)>) {
         let (mut jobs, mut refused): (Vec<Job>, _) = (Vec::new(), Vec::new());
-        for (number, request) in requests.iter().enumerate() {
+        // Records that are read in random order lie close to each other, where they are many.
+        let place = |it: &usize| {
+            let Request { path, range } = &requests[*it];
+            range.as_ref().map(|range| (*path, range.start))
+        };
+        let mut order: Vec<usize> = (0..requests.len()).collect();
+        order.sort_by_key(place);
+        for number in order {
+            let request = &requests[number];
             let target = match Target::of(request.path) {
                 Ok(target) => target,
                 Err(error) => {
@@ -100,8 +110,9 @@ impl Remote {
             let last = jobs.last_mut().filter(|it| it.target == target);
             let merged = last.and_then(|it| {
                 let of = it.range.as_ref()?;
-                let all = of.start.min(range.start)..of.end.max(range.end);
-                (all.end - all.start <= MERGED_MAX).then_some((it, all))
+                let all = of.start..of.end.max(range.end);
+                let is_near = range.start <= of.end.saturating_add(GAP_MAX);
+                (is_near && all.end - all.start <= MERGED_MAX).then_some((it, all))
             });
             match merged {
                 Some((job, all)) => {

@@ -9,6 +9,7 @@ mod engine;
 mod errors;
 mod known;
 mod listing;
+mod profile;
 mod services;
 
 use bytes::Bytes;

@@ -1,9 +1,9 @@
 //! The services that there are: what their paths begin with, where their credentials come from, how one is opened.
 //!
-//! Credentials are those that the vendors' own tools find in the environment, on the machine, or in the container.
-//! They stay within `object_store`: nothing here reads, keeps or writes one.
+//! Credentials are those that the vendors' own tools find in the environment, in the files of their user, on the
+//! machine, or in the container. They go to `object_store` and nowhere else: nothing here keeps, prints or writes one.
 
-use crate::errors;
+use crate::{errors, profile::Profile};
 use object_store::{
     ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, aws, azure, gcp, http::HttpBuilder,
     list::PaginatedListStore, path, path::Path as Key,
@@ -54,8 +54,8 @@ pub(crate) static SERVICES: [Service; 4] = [
         key: |it| Key::parse(it),
         address: "check the name of the bucket, `AWS_REGION` and `AWS_ENDPOINT_URL`, and that this machine reaches the \
                   store",
-        credentials: "set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (those of a profile: \
-                      `eval \"$(aws configure export-credentials --format env)\"`), or \
+        credentials: "run `aws configure`, set `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` (those of a role or \
+                      of SSO: `eval \"$(aws configure export-credentials --format env)\"`), or \
                       `AWS_SKIP_SIGNATURE=true` where the bucket is public",
         open: |_, bucket| Box::pin(s3(bucket)),
     },
@@ -73,7 +73,7 @@ pub(crate) static SERVICES: [Service; 4] = [
         lists: true,
         key: |it| Key::parse(it),
         address: "check the names of the container and of the account, and that this machine reaches the store",
-        credentials: "set `AZURE_STORAGE_ACCOUNT_NAME` and `AZURE_STORAGE_ACCOUNT_KEY`, or \
+        credentials: "set `AZURE_STORAGE_ACCOUNT_NAME`, and `AZURE_STORAGE_ACCOUNT_KEY` or run `az login`; or set \
                       `AZURE_SKIP_SIGNATURE=true` where the container is public",
         open: |scheme, container| Box::pin(azure(scheme, container)),
     },
@@ -108,23 +108,30 @@ async fn s3(bucket: String) -> io::Result<Bucket> {
         "AWS_SKIP_SIGNATURE",
         "AWS_METADATA_ENDPOINT",
     ];
-    if !is_set(&known) && !answers("169.254.169.254:80").await {
-        return Err(service.denied());
-    }
+    let profile = Profile::read();
     let mut builder =
         aws::AmazonS3Builder::from_env().with_bucket_name(&bucket).with_retry(retry());
     for (key, value) in client("AWS") {
         builder = builder.with_config(aws::AmazonS3ConfigKey::Client(key), value);
     }
-    let places = [
-        "AWS_REGION",
-        "AWS_DEFAULT_REGION",
-        "AWS_ENDPOINT_URL",
-        "AWS_ENDPOINT",
-        "AWS_ENDPOINT_URL_S3",
-    ];
-    if !is_set(&places) {
-        // Where it lies is asked of the service; who knows better says so in the environment.
+    if !is_set(&known) {
+        match profile.keys() {
+            Some((key, secret, token)) => {
+                builder = builder.with_access_key_id(key).with_secret_access_key(secret);
+                builder = token.into_iter().fold(builder, aws::AmazonS3Builder::with_token);
+            }
+            None if answers("169.254.169.254:80").await => {}
+            None => return Err(service.denied()),
+        }
+    }
+    let endpoints = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"];
+    let endpoint = profile.get("endpoint_url").filter(|_| !is_set(&endpoints));
+    builder = endpoint.into_iter().fold(builder, aws::AmazonS3Builder::with_endpoint);
+    if is_set(&["AWS_REGION", "AWS_DEFAULT_REGION"]) {
+        // Who says so knows better.
+    } else if let Some(region) = profile.get("region") {
+        builder = builder.with_region(region);
+    } else if endpoint.is_none() && !is_set(&endpoints) {
         let region = aws::resolve_bucket_region(&bucket, &ClientOptions::new()).await;
         builder = builder.with_region(region.map_err(|it| errors::told(&it))?);
     }
@@ -156,12 +163,33 @@ async fn gcs(bucket: String) -> io::Result<Bucket> {
 
 async fn azure(scheme: String, container: String) -> io::Result<Bucket> {
     let service = &SERVICES[2];
-    let is_known = env::vars_os().any(|it| it.0.to_string_lossy().starts_with("AZURE_"));
-    if !is_known && !answers("169.254.169.254:80").await {
-        return Err(service.denied());
-    }
+    let known = [
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_ACCESS_KEY",
+        "AZURE_STORAGE_MASTER_KEY",
+        "AZURE_STORAGE_SAS_KEY",
+        "AZURE_STORAGE_SAS_TOKEN",
+        "AZURE_STORAGE_TOKEN",
+        "AZURE_STORAGE_CLIENT_ID",
+        "AZURE_CLIENT_ID",
+        "AZURE_FEDERATED_TOKEN_FILE",
+        "AZURE_MSI_ENDPOINT",
+        "AZURE_IDENTITY_ENDPOINT",
+        "AZURE_SKIP_SIGNATURE",
+        "AZURE_USE_AZURE_CLI",
+        "AZURE_STORAGE_USE_EMULATOR",
+    ];
     let url = format!("{scheme}://{container}");
     let mut builder = azure::MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry());
+    if !is_set(&known) {
+        // Who has called `az login` has this file.
+        let session = env::home_dir().map(|it| it.join(".azure/azureProfile.json"));
+        match session.is_some_and(|it: PathBuf| it.exists()) {
+            true => builder = builder.with_use_azure_cli(true),
+            false if answers("169.254.169.254:80").await => {}
+            false => return Err(service.denied()),
+        }
+    }
     for (key, value) in client("AZURE") {
         builder = builder.with_config(azure::AzureConfigKey::Client(key), value);
     }

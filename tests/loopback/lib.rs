@@ -10,8 +10,8 @@ use request::Request;
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
-    fs, io,
-    io::{BufReader, Write},
+    fs::{self, File},
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     ops::Range,
     path::{Path, PathBuf},
@@ -250,16 +250,17 @@ impl Shared {
             let _ = write!(headers, "Content-Length: {}\r\n", found.len());
             return Answer { headers, ..Answer::new(200, "") };
         }
-        let Ok(all) = fs::read(&path) else { return Answer::missing() };
-        let Some(range) = request.header("range").and_then(|it| range_of(it, all.len())) else {
+        let len = found.len() as usize;
+        let Some(range) = request.header("range").and_then(|it| range_of(it, len)) else {
+            let Ok(all) = fs::read(&path) else { return Answer::missing() };
             return Answer { headers, ..Answer::new(200, all) };
         };
         if range.is_empty() {
             return Answer::new(416, "<Error><Code>InvalidRange</Code></Error>");
         }
-        let of =
-            format!("Content-Range: bytes {}-{}/{}\r\n", range.start, range.end - 1, all.len());
-        Answer { headers: headers + &of, ..Answer::new(206, &all[range]) }
+        let of = format!("Content-Range: bytes {}-{}/{len}\r\n", range.start, range.end - 1);
+        let Ok(part) = part(&path, range) else { return Answer::missing() };
+        Answer { headers: headers + &of, ..Answer::new(206, part) }
     }
 
     fn list(&self, request: &Request, page: usize) -> Answer {
@@ -316,6 +317,14 @@ fn collect(bucket: &Path, folder: &str, is_deep: bool, into: &mut BTreeSet<Strin
             (true, true) => collect(bucket, &name, true, into),
         }
     }
+}
+
+/// A part of a file.
+fn part(path: &Path, range: Range<usize>) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(range.start as u64))?;
+    let mut bytes = vec![0; range.len()];
+    file.read_exact(&mut bytes).map(|()| bytes)
 }
 
 fn tag(found: &fs::Metadata) -> String {

@@ -17,7 +17,16 @@ fn main() -> io::Result<()> {
     {
         println!("{}", server.url());
     }
+    let mut told = String::new();
     loop {
-        thread::park();
+        thread::sleep(Duration::from_secs(1));
+        let counts = format!("{:?}", server.counts());
+        if counts != told {
+            #[expect(clippy::print_stderr, reason = "as well as what it was asked for")]
+            {
+                eprintln!("{counts}");
+            }
+            told = counts;
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// What users read: pages, the help of the command line, what `explain` prints, and messages.
-const TEXTS: [&str; 56] = [
+const TEXTS: [&str; 57] = [
     "README.md",
     "docs/ARCHITECTURE.md",
     "docs/COOKBOOK.md",
@@ -16,6 +16,7 @@ const TEXTS: [&str; 56] = [
     "docs/MODEL.md",
     "docs/OPERATORS.md",
     "docs/OUTPUT.md",
+    "docs/STORES.md",
     "docs/PLANS.md",
     "docs/PYTHON.md",
     "docs/SECURITY.md",

@@ -1,6 +1,8 @@
 //! What files may lie in besides folders.
 
+use plan::Arg;
 use runtime::storage;
+use std::path::Path;
 
 /// Lets the process read object stores and web servers, where this was built with them. Nothing is connected to before
 /// a program names one.
@@ -12,4 +14,13 @@ pub fn register_stores() {
 /// Whether files whose paths begin with `scheme://` can be read.
 pub fn reads_store(scheme: &str) -> bool {
     storage::is_registered(scheme)
+}
+
+/// Whether files of a store, or of a web server, are among the arguments.
+pub fn names_store(args: &[Arg]) -> bool {
+    args.iter().any(|it| match it {
+        Arg::Text(text) => storage::of(Path::new(text)).access().is_some(),
+        Arg::List(all) => names_store(all),
+        _ => false,
+    })
 }

@@ -10,13 +10,12 @@ use crate::{
     Buffer, Chunk, Fault, Kernel, Out, Pool, Shape,
     cache::key_of,
     reads,
-    storage::{self, Landing, ReadError, ReadWhole, Request, Storage},
+    storage::{self, Landing, ReadError, ReadWhole, Request, Seen, Storage, Waits},
 };
 use plan::{Expr, ExprId, Graph, IdVec, Index, Otherwise, Records};
 use std::{
     path::Path,
     ptr,
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -24,20 +23,7 @@ use std::{
 #[derive(Default)]
 pub(super) struct Reading {
     nodes: Vec<ExprId>,
-    /// Batches of requests, and nanoseconds until the first answer to each.
-    batches: AtomicU64,
-    waited: AtomicU64,
-    /// Requests that the storage answers at a time.
-    requests_max: AtomicUsize,
-}
-
-/// What was seen of a far storage.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
-    /// How long it takes on average until the first object of a batch comes.
-    pub(crate) latency: Duration,
-    /// Requests that it answers at a time.
-    pub(crate) requests_max: usize,
+    waits: Waits,
 }
 
 impl Reading {
@@ -209,10 +195,7 @@ impl Compiled {
         storage.read(&requests, &mut buffers);
         let Buffers { rooms, faults, first, .. } = buffers;
         if let Some(first) = first {
-            self.reading.batches.fetch_add(1, Relaxed);
-            self.reading.waited.fetch_add(first.as_nanos() as u64, Relaxed);
-            let most = storage.access().map_or(1, |it| it.requests_max);
-            self.reading.requests_max.store(most, Relaxed);
+            self.reading.waits.note(storage, first);
         }
         for ((asked, room), fault) in asked.into_iter().zip(rooms).zip(faults) {
             let bytes = match fault {
@@ -227,10 +210,7 @@ impl Compiled {
 
     /// What was seen of the storage that it reads; none where it read of none that is far.
     pub(crate) fn far(&self) -> Option<Seen> {
-        let Reading { batches, waited, requests_max, .. } = &self.reading;
-        let waited = waited.load(Relaxed).checked_div(batches.load(Relaxed))?;
-        let requests_max = requests_max.load(Relaxed);
-        Some(Seen { latency: Duration::from_nanos(waited), requests_max })
+        self.reading.waits.seen()
     }
 }
 

@@ -29,7 +29,6 @@ pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile,
 use files::File;
 pub(crate) use fused::Jit;
 use landed::Reading;
-pub(crate) use landed::Seen;
 use machine::{Machine, Stop, Subject};
 pub(crate) use name::Name;
 use name::name_of;

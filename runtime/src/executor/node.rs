@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     Chunk, Failure, Finish,
-    eval::{Compiled, Lost, Name, Seen},
+    eval::{Compiled, Lost, Name},
+    storage::{Seen, Waits},
     tokens,
 };
 use model::under_way::{self, UnderWay};
@@ -278,9 +279,13 @@ impl Node {
 
     /// What was seen of a far storage, where it reads of one as many records at a time as are worth it.
     pub(super) fn far(&self) -> Option<Seen> {
-        let Kind::Transform { compiled, .. } = &self.kind else { return None };
+        let seen = match &self.kind {
+            Kind::Transform { compiled, .. } => compiled.far(),
+            Kind::Fetch(fetch) => fetch.supply.source.far().and_then(Waits::seen),
+            _ => None,
+        };
         let is_free = !self.limit.is_fixed && self.lane == Lane::ONE;
-        compiled.far().filter(|_| is_free && self.class == Class::Reader)
+        seen.filter(|_| is_free && self.class == Class::Reader)
     }
 
     /// What is to be under way of the batches that it computes in place; none where it makes none.

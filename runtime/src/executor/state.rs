@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     CachePoint, Failure, Source, Wants,
-    eval::{Name, Seen, Tap},
+    eval::{Name, Tap},
+    storage::Seen,
 };
 use model::under_way::Fetching;
 use plan::{Index, StageId};
@@ -432,7 +433,7 @@ impl State {
         let timing = Timing { cpu: node.measured.wants_cpu(), delay: self.hands.are_many() };
         let mut entered = 0;
         // What asks a far storage takes all that waits for it, up to what it is to ask for at a time.
-        let far = node.far().map(|_| &above[node.inputs[0]]);
+        let far = node.inputs.first().filter(|_| node.far().is_some()).map(|&it| &above[it]);
         let far = far.map(|it| (it.chunks_within(rows), it.columns.clone()));
         let pool = self.budget.pool();
         let mut next = |input: usize| {

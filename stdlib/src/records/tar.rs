@@ -8,10 +8,8 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use runtime::storage::Object;
-
-use super::compressed::open_by_number;
 use super::framing::{BinaryFormat, End, RECORD_MAX};
+use super::walked::Walked;
 use super::{FileError, RecordFault};
 
 /// Bytes of a header; data are filled up to a multiple of them.
@@ -49,14 +47,13 @@ impl Bytes for &[u8] {
     }
 }
 
-/// A file, and how many bytes it has.
-impl Bytes for (Box<dyn Object>, u64) {
+impl Bytes for Walked {
     fn len(&self) -> u64 {
-        self.1
+        self.len()
     }
 
     fn read(&self, at: u64, room: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(room, at)
+        self.read_exact_at(room, at)
     }
 }
 
@@ -323,8 +320,8 @@ fn is_record(bytes: &[u8]) -> bool {
 /// It cannot be read.
 fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
     let unreadable = |why| FileError::unreadable(path, &why);
-    let (file, len) = open_by_number(path)?;
-    let mut walk = Walk::new((file, len), 0);
+    let (file, len) = Walked::open(path)?;
+    let mut walk = Walk::new(file, 0);
     loop {
         let start = walk.at;
         let (ends, is_record) = walk.record().map_err(unreadable)?;

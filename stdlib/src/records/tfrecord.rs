@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::compressed::open_by_number;
 use super::framing::{BinaryFormat, End, RECORD_MAX};
+use super::walked::Walked;
 use super::{FileError, RecordFault};
 
 /// Bytes before the data, and behind them.
@@ -97,7 +97,7 @@ pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
 /// The file cannot be read.
 fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
     let unreadable = |why| FileError::unreadable(path, &why);
-    let (file, len) = open_by_number(path)?;
+    let (file, len) = Walked::open(path)?;
     let (mut at, mut header) = (0, [0; HEADER]);
     while at < len {
         visit(at);

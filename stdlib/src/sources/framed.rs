@@ -15,7 +15,7 @@ use plan::unmix;
 use runs::{Index, Ranges};
 use runtime::{
     ChunkBuilder, Counted, Failure, Fingerprint, Interleave, Source, Stream, mix, os, reads,
-    storage::{self, Object, Request},
+    storage::{self, Object, Request, Waits},
 };
 use std::{
     io,
@@ -159,6 +159,7 @@ struct Files {
     keys: Vec<u64>,
     /// Whether some of them are of a storage that answers late.
     are_far: bool,
+    waits: Waits,
 }
 
 /// Memory that is kept from one read to the next.
@@ -195,6 +196,10 @@ impl<F: Format> Source for Records<F> {
         // Also of those before one that cannot be read.
         self.inner.format.finish(out);
         fetched
+    }
+
+    fn far(&self) -> Option<&Waits> {
+        self.inner.files.get()?.as_ref().ok().map(|it| &it.waits)
     }
 
     fn stream(&self) -> Option<Box<dyn Stream>> {
@@ -254,7 +259,7 @@ impl<F: Format> Inner<F> {
             let keys = numbers.clone().map(|it| found.key(it, &mut scratch)).collect();
             let paths: Arc<[PathBuf]> = numbers.map(|it| found.path(it)).collect();
             let are_far = paths.iter().any(|it| storage::of(it).access().is_some());
-            Ok(Files { paths, keys, are_far })
+            Ok(Files { paths, keys, are_far, waits: Waits::default() })
         });
         files.as_ref().map_err(Clone::clone)
     }
@@ -325,7 +330,7 @@ impl<F: Format> Inner<F> {
             && let Some(first) = far.first()
         {
             let requests: Vec<_> = far.iter().map(|it| request(it)).collect();
-            ranges.read(storage::of(path_of(first)), &requests);
+            ranges.read(storage::of(path_of(first)), &requests, &files.waits);
         }
         for (number, run) in runs.iter().enumerate() {
             match ranges.take(number) {

@@ -144,7 +144,7 @@ codes! {
      `s3://`, `gs://`, `az://` (also `abfs://` and `abfss://`), and files of web servers, `https://`. Copy files that lie \
      elsewhere to a local folder first, or mount what they lie on."
     wrong "pipeline p = lines(\"s3a://bucket/texts/*.txt\")"
-    right "pipeline p = lines(\"s3://bucket/texts/*.txt\")"
+    right "pipeline p = lines(\"texts/*.txt\")"
 
     "PC0137" EACH_SCALAR "each-scalar"
     "An argument that is evaluated per record (`by:`, `weight:`) must be a single number or boolean."

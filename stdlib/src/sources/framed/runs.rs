@@ -3,9 +3,9 @@
 use crate::records::RecordIndex;
 use runtime::{
     Counted, reads,
-    storage::{Landing, ReadError, Request, Storage},
+    storage::{Landing, ReadError, Request, Storage, Waits},
 };
-use std::{io, iter, ops::Range};
+use std::{io, iter, ops::Range, time::Instant};
 
 /// Bytes that are read at once where records that follow each other are asked for.
 const READ: u64 = 1 << 20;
@@ -55,31 +55,40 @@ impl Index {
 
 /// Ranges of files that lie far away, as they come.
 #[derive(Default)]
-pub(super) struct Ranges(Vec<(Counted<u8>, Option<io::Result<()>>)>);
+pub(super) struct Ranges {
+    all: Vec<(Counted<u8>, Option<io::Result<()>>)>,
+    /// When the first of them came.
+    first: Option<Instant>,
+}
 
 impl Ranges {
-    pub(super) fn read(&mut self, storage: &dyn Storage, requests: &[Request<'_>]) {
-        self.0.resize_with(requests.len(), || (Counted::new(), None));
+    pub(super) fn read(&mut self, storage: &dyn Storage, requests: &[Request<'_>], waits: &Waits) {
+        self.all.resize_with(requests.len(), || (Counted::new(), None));
+        let begun = Instant::now();
         storage.read(requests, self);
+        if let Some(first) = self.first {
+            waits.note(storage, first - begun);
+        }
     }
 
     /// What came of a request, if it was made.
     pub(super) fn take(&mut self, request: usize) -> Option<io::Result<Counted<u8>>> {
-        let (bytes, done) = self.0.get_mut(request)?;
+        let (bytes, done) = self.all.get_mut(request)?;
         Some(done.take()?.map(|()| std::mem::take(bytes)))
     }
 }
 
 impl Landing for Ranges {
     fn room(&mut self, request: usize, bytes: u64) -> Option<&mut [u8]> {
-        let room = &mut self.0[request].0;
+        let room = &mut self.all[request].0;
         room.resize(bytes as usize, 0);
         Some(room)
     }
 
     fn landed(&mut self, request: usize, result: Result<(), ReadError>) {
-        reads::count(self.0[request].0.len() as u64);
-        self.0[request].1 = Some(result.map_err(|it| match it {
+        self.first.get_or_insert_with(Instant::now);
+        reads::count(self.all[request].0.len() as u64);
+        self.all[request].1 = Some(result.map_err(|it| match it {
             ReadError::Io(error) => error,
             ReadError::NoFile => io::ErrorKind::IsADirectory.into(),
             ReadError::Changed | ReadError::TooLarge(_) => io::ErrorKind::UnexpectedEof.into(),
