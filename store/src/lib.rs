@@ -1,8 +1,8 @@
 //! Object stores and web servers: `s3://`, `gs://`, `az://`, `https://`, through the crate `object_store`.
 //!
-//! A service is an entry of [`services`]. All of them are read in the same way: few threads hold the connections
-//! ([`engine`]), many requests are under way at a time, and what comes is put where the reader wants it by the thread
-//! that asked ([`bodies`]). An object that is not what it was when it was listed is an error ([`known`]).
+//! A service is an entry of `services`. All of them are read in the same way: few threads hold the connections
+//! (`engine`), many requests are under way at a time, and what comes is put where the reader wants it by the thread
+//! that asked (`bodies`). An object that is not what it was when it was listed is an error (`known`).
 
 mod bodies;
 mod engine;
