@@ -50,7 +50,7 @@ pub use session::{
     whole::{replace, unwritable, write},
 };
 pub use tools::{
-    build, calibrate,
+    build, calibrate, inspect,
     kind::Kind,
     lints::{label_warnings, lint, missing_files},
     peek, profile, reference, scan, sheet, tune, verify,

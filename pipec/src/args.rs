@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Build a standalone executable from a pipeline.
     Build(BuildArgs),
+    /// Show what files hold, and a program that reads them.
+    Inspect(InspectArgs),
     /// Show sample records after each step of a pipeline.
     Peek(PeekArgs),
     /// Compare the optimized plan with the plan as written, byte by byte.
@@ -377,6 +379,30 @@ pub(crate) struct PeekArgs {
     /// command fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `inspect`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pipec inspect shards/                            what most files in a folder are
+  pipec inspect \"data/train-*.parquet\"            what a pattern stands for
+  pipec inspect s3://bucket/train -n 10            ten records
+  pipec inspect rides.csv --program > rides.pipe   a program to go on from
+")]
+pub(crate) struct InspectArgs {
+    /// File, folder, pattern or URL.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// Number of records to show.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole(0_u32, 10_000, 16))]
+    pub(crate) records: u32,
+    /// Print the program only.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) program: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

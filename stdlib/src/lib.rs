@@ -7,6 +7,7 @@
 //! of its examples. What can be said in the language is said there: `pipe/*.pipe`.
 
 mod declare;
+pub mod formats;
 mod functions;
 pub mod listing;
 mod marks;

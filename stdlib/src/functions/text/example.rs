@@ -5,7 +5,7 @@ use super::{
     json::shown,
     protobuf::{Message, Value, syntax, varint},
 };
-use crate::prelude::*;
+use crate::{formats, prelude::*};
 
 /// Names of features that a message lists.
 const NAMES_MAX: usize = 8;
@@ -245,4 +245,50 @@ pub(super) fn not_one(n: usize) -> Fault {
     let detail =
         format!("expected one value, but this feature has {n}: write `[n]` after the dtype");
     Fault::new("example-shape", detail)
+}
+/// The features of an `Example`, by their names, and how each is read; of a damaged one those before the damage.
+pub(crate) fn features(example: &[u8]) -> Vec<(String, formats::Value)> {
+    let mut found = Vec::new();
+    let mut visit = |entry: &[u8]| {
+        let (mut key, mut value) = (&[][..], &[][..]);
+        let mut fields = Message::new(entry);
+        while let Some((number, field)) = fields.next()? {
+            match (number, field) {
+                (1, Value::Bytes(it)) => key = it,
+                (2, Value::Bytes(it)) => value = it,
+                _ => {}
+            }
+        }
+        let feature = Feature::new(value)?;
+        let (mut n, mut is_text) = (0, true);
+        let dtype = match feature.kind() {
+            Kind::Empty => return Ok(()),
+            Kind::Ints => {
+                feature.ints(|_| {
+                    n += 1;
+                    Ok(())
+                })?;
+                "i64"
+            }
+            Kind::Floats => {
+                feature.floats(|_| {
+                    n += 1;
+                    Ok(())
+                })?;
+                "f32"
+            }
+            Kind::Bytes => {
+                feature.texts(|it| {
+                    n += 1;
+                    is_text &= str::from_utf8(it).is_ok();
+                })?;
+                if is_text { "str" } else { "bytes" }
+            }
+        };
+        found.push((String::from_utf8_lossy(key).into_owned(), formats::feature(dtype, n)));
+        Ok(())
+    };
+    // What is damaged says nothing.
+    let _ = Message::new(example).each(1, |map| Message::new(map).each(1, &mut visit));
+    found
 }

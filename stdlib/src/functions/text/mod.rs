@@ -40,6 +40,8 @@ mod untyped_at;
 mod untyped_field;
 mod upper;
 
+pub(crate) use example::features;
+
 use crate::Function;
 
 /// All of them.
