@@ -9,7 +9,7 @@ use crate::{
     },
     tools::peek::{self, PeekOptions, StepPeek},
 };
-use compiler::syntax;
+use compiler::{format::format, syntax};
 use plan::Diagnostic;
 use runtime::{Failure, storage};
 use serde::Serialize;
@@ -261,7 +261,7 @@ fn program(source: &str, fields: Option<&str>) -> String {
     let steps = fields.map_or(String::new(), |it| format!(" |> map {{ {it} }}"));
     let edition = syntax::EDITIONS[syntax::EDITIONS.len() - 1];
     let text = format!("edition {edition}\npipeline data = {source}{steps}\n");
-    crate::format(&text).unwrap_or(text)
+    format(&text).unwrap_or(text)
 }
 
 fn compiled(text: &str) -> Result<Compiled, String> {
