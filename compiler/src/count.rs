@@ -63,8 +63,8 @@ impl Counting<'_> {
                 let (n, rows) = (entering()?, self.batch_rows(op)?);
                 Some(if drops { n / rows } else { n.div_ceil(rows) })
             }
-            // Unequal lengths end the run.
-            Role::Zip => entering(),
+            // Unequal lengths and keys that are missing end the run.
+            Role::Zip | Role::Join { skips: false } => entering(),
             Role::Merge(Ends::Last) if !self.leaves_out_a_stream(op) => {
                 let mut all = op.inputs.iter().map(|it| self.leaving(*it));
                 all.try_fold(0_u64, |sum, it| sum.checked_add(it?))

@@ -150,6 +150,9 @@ fn bad_rows_are_skipped_and_unknown_categories_end_the_run() {
     let rows = "age,size,city\n36,1.5,Rome\nmany,2,Oslo\n7\n8,1,Oslo\n";
     let folder = Folder::of("people", &[("people.pipe", &recipe), ("data/people.csv", rows)]);
     folder.pipec(&["run", "people.pipe"]).ends(0, &["1 batch, 2 records"]);
+    let line = |i: usize| format!("{i}.jpg,picture {i}\n");
+    let captions: String = (0..12).filter(|it| it % 5 != 3).map(line).collect();
+    folder.write("data/captions.csv", &format!("file,caption\n{captions}"));
     folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\n8,1,Osl\n");
     folder.pipec(&["run", "people.pipe"]).ends(3, &["`Osl` is not one of 2 entries"]);
 }
@@ -251,6 +254,9 @@ fn lay_out_photographs(folder: &Folder) {
         labels += &format!("{i}.jpg,{class},{split}\n");
     }
     folder.write("data/labels.csv", &labels);
+    let line = |i: usize| format!("{i}.jpg,picture {i}\n");
+    let captions: String = (0..12).filter(|it| it % 5 != 3).map(line).collect();
+    folder.write("data/captions.csv", &format!("file,caption\n{captions}"));
     folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\nmany,2,Oslo\n7\n8,1,Oslo\n");
     let line = |i: usize| format!("{{\"image\": \"{i}.jpg\", \"text\": \"picture {i}\"}}\n");
     folder.write("data/captions.jsonl", &(0..12).map(line).collect::<String>());

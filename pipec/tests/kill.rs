@@ -23,11 +23,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, batches by kind, repeat, what ends with an
+/// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, join, batches by kind, repeat, what ends with an
 /// epoch, and every source that reads files of records.
 ///
 /// What follows `-as-` is the format of shards of 500 records.
-const PROGRAMS: [&str; 20] = [
+const PROGRAMS: [&str; 21] = [
     "window",
     "mixed",
     "zipped",
@@ -42,6 +42,7 @@ const PROGRAMS: [&str; 20] = [
     "archive",
     "packed",
     "own-lanes",
+    "looked-up",
     "records-as-parquet",
     "records-as-arrow",
     "records-as-tfrecord",

@@ -181,6 +181,9 @@ pub enum Action {
     Window,
     /// Puts the records of several streams side by side.
     Zip,
+    /// Gives each record of the first stream the fields of the record of the second one with the same key; `missing`
+    /// is what becomes of a record without such a one.
+    Join,
     /// Gives the records of several streams, by `weights` and in a drawn order, until `at_end`.
     Mix,
     /// Gives the records of several streams, one stream after the other.

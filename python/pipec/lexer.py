@@ -198,6 +198,7 @@ OPERATORS = (
     "repeat",
     "sample",
     "batch",
+    "join",
     "skip",
     "take",
     "mix",

@@ -84,10 +84,6 @@ static LATER: &[(&str, &str)] = &[
          cookbook",
     ),
     ("pack", "`pack` fills sequences of one length; it is planned with the text library"),
-    (
-        "join",
-        "`join` adds the fields of another stream by a key; it is planned with the file formats",
-    ),
     ("count", "`count` counts the records of a stream by key; it is planned with the file formats"),
     (
         "decode_audio",

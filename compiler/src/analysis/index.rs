@@ -86,6 +86,9 @@ impl<'a> Walk<'a> {
         if role == Role::Source {
             return self.source(id);
         }
+        if let (Role::Join { .. }, Some(&first)) = (role, op.inputs.first()) {
+            return Way { whole: None, ..self.ways[first] };
+        }
         let [input] = op.inputs[..] else {
             if role == Role::Merge(Ends::Never) {
                 op.inputs.iter().for_each(|&it| _ = self.repeat(id, self.ways[it], None));

@@ -33,6 +33,9 @@ pub(crate) enum Role {
     Sample,
     /// Records side by side: streams must stay aligned.
     Zip,
+    /// The records of the first stream, with fields of the second one; those go that have no partner there, if it
+    /// `skips`.
+    Join { skips: bool },
     /// `length` records as one, the next one `hop` later.
     Windows { length: u64, hop: u64 },
     /// Records of several streams, in one stream.
@@ -146,6 +149,10 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
             Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
         }
         Some(Action::Zip) => Role::Zip,
+        Some(Action::Join) => {
+            let missing = catalog.argument(entry, args, "missing");
+            Role::Join { skips: matches!(missing, Some(Arg::Word(word)) if word == "skip") }
+        }
         Some(Action::Sample) => Role::Sample,
         _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {
             Some(Arg::Word(word)) if word == "repeat" => Ends::Never,

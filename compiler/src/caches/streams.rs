@@ -141,6 +141,8 @@ fn source(id: StageId, stage: &Stage, is_shuffled: bool) -> Stream {
 
 /// How many records leave an operator.
 fn counted(role: Role, inputs: &[&Stream]) -> Stream {
+    // As many as the first stream has.
+    let inputs = if matches!(role, Role::Join { .. }) { &inputs[..1] } else { inputs };
     let times = match role {
         // All have the same number: anything else ends the run.
         Role::Zip => 1.0 / inputs.len().max(1) as f64,

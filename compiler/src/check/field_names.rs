@@ -38,7 +38,12 @@ impl Checker<'_> {
             _ => dotted(expr).filter(|it| self.has_field(input, it)).map(|it| vec![it]),
         };
         let listed = |names: Vec<String>| Arg::List(names.into_iter().map(Arg::Text).collect());
-        if let Some(names) = names {
+        // What is no other name either is taken for a field: who asks for it says which there are.
+        let unknown = || match &expr.kind {
+            ast::ExprKind::Name(name) if !self.is_known(name, env) => Some(vec![name.clone()]),
+            _ => None,
+        };
+        if let Some(names) = names.or_else(unknown) {
             return Some(listed(names));
         }
         match self.plain_arg(formal, expr, env)? {

@@ -23,6 +23,7 @@ mod notes;
 mod remains;
 mod rows;
 mod scope;
+mod stores;
 mod stream;
 mod value;
 mod values;

@@ -7,6 +7,7 @@ use super::{
     fit::{Kind, entry_words, kind},
     remains::remains,
     scope::Scope,
+    stores::in_store,
     value::merged,
 };
 use crate::{
@@ -18,12 +19,6 @@ use plan::{
     Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind,
     PLAUSIBLE_BYTES_MAX, Policy, Property, Records, Span, Type,
 };
-
-/// What the names of files begin with that lie elsewhere than in a folder.
-const STORES: [&str; 15] = [
-    "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "wasb", "wasbs", "http", "https", "hf", "ftp",
-    "hdfs", "r2",
-];
 
 impl<'a> Checker<'a> {
     /// The record that `op` gives, as a value of the current graph.
@@ -327,7 +322,7 @@ impl<'a> Checker<'a> {
         let formals = &found.signature.formals;
         if let Some((val, at)) = &piped
             && !matches!(val, Val::Stream(_) | Val::Broken)
-            && formals.first().is_some_and(|it| matches!(kind(it.type_.as_ref()), Kind::Stream))
+            && formals.first().is_some_and(is_one_stream)
         {
             let shown = self.shown(val);
             return self.report(errors::operator_on_value(&call.name, &shown, *at));
@@ -340,7 +335,9 @@ impl<'a> Checker<'a> {
             self.broken_arguments(call, env);
             return Val::Broken;
         };
-        let input = (inputs.len() == 1).then(|| inputs[0]);
+        // Arguments of the record are of the first stream, unless there is a list of them.
+        let is_first = formals.first().is_some_and(is_one_stream);
+        let input = inputs.first().copied().filter(|_| is_first || inputs.len() == 1);
         let (args, graph) =
             self.in_graph(input, |it| it.operator_args(found, &given, (env, input), n_inputs));
         let Some(args) = args else { return Val::Broken };
@@ -513,11 +510,7 @@ impl<'a> Checker<'a> {
         }
         if let (Kind::Words(words), ast::ExprKind::Name(name)) =
             (kind(formal.type_.as_ref()), &expr.kind)
-            && !env
-                .scopes
-                .iter()
-                .any(|it| matches!(it, Scope::Params(all) if all.iter().any(|(it, _)| it == name)))
-            && !self.names.named.contains_key(&(env.file, name.as_str()))
+            && !self.is_known(name, env)
         {
             self.report(errors::not_one_of(name, words, expr.span));
             return None;
@@ -537,6 +530,15 @@ impl<'a> Checker<'a> {
             }
             val => self.fit_known(formal, &val, expr.span),
         }
+    }
+
+    /// Whether a name stands for a value that is known before any record.
+    pub(super) fn is_known(&self, name: &str, env: &Env<'_>) -> bool {
+        let is_param =
+            |it: &Scope| matches!(it, Scope::Params(all) if all.iter().any(|(it, _)| it == name));
+        name == "none"
+            || env.scopes.iter().any(is_param)
+            || self.names.named.contains_key(&(env.file, name))
     }
 
     fn is_texts(&self, val: &Val) -> bool {
@@ -561,17 +563,9 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The first name of files that is one in a store, or on another machine, which cannot be read.
-fn in_store<'a>(arg: &'a Arg, is_read: &impl Fn(&str) -> bool) -> Option<&'a str> {
-    match arg {
-        Arg::Text(text) => {
-            let (scheme, _) = text.split_once("://")?;
-            let is_store = STORES.iter().any(|it| scheme.eq_ignore_ascii_case(it));
-            (is_store && !is_read(scheme)).then_some(text)
-        }
-        Arg::List(all) => all.iter().find_map(|it| in_store(it, is_read)),
-        _ => None,
-    }
+/// Whether a parameter takes one stream, not a list of them.
+fn is_one_stream(formal: &ast::Formal) -> bool {
+    matches!(kind(formal.type_.as_ref()), Kind::Stream)
 }
 
 /// The name of a step: `train.map#1`.

@@ -283,7 +283,8 @@ fn count(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Count {
         Role::Skip(n) if !own.moved => Count::Skip(n),
         Role::Repeat(n) => Count::Repeat(n),
         Role::Merge(Ends::Never) => Count::Repeat(None),
-        Role::Zip | Role::Merge(Ends::First) => Count::Shortest,
+        // The first stream alone has a share in the records of a join.
+        Role::Zip | Role::Join { .. } | Role::Merge(Ends::First) => Count::Shortest,
         _ => Count::Ratio,
     }
 }

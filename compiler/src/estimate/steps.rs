@@ -352,8 +352,11 @@ fn made(op: &Op, records: &plan::Records) -> Figure {
 pub(super) fn input_shares(op: &Op, catalog: &Catalog) -> Vec<f64> {
     let role = role(op, catalog);
     let n = op.inputs.len();
-    if !matches!(role, Role::Merge(_)) {
-        return vec![1.0; n];
+    match role {
+        Role::Merge(_) => {}
+        // The second stream is read once: what that takes is no part of a record.
+        Role::Join { .. } => return vec![1.0, 0.0],
+        _ => return vec![1.0; n],
     }
     let OpKind::Operator { entry, args, names } = &op.kind else { return vec![1.0; n] };
     let weights = catalog.operator(entry).and_then(|it| catalog.argument(it, args, "weights"));

@@ -68,6 +68,7 @@ fn block(op: &Op, role: Role) -> Option<String> {
         Role::ShuffleWithin(n) => Some(format!("one window of {step} ({n} records)")),
         Role::Batch { plain: false, .. } => Some(format!("one block of batches of {step}")),
         Role::Merge(_) => Some(format!("one block of {step}")),
+        Role::Join { .. } => Some(format!("the second stream of {step}")),
         Role::Sample | Role::Other if matches!(op.kind, OpKind::Operator { .. }) => {
             Some(format!("the records that {step} has read in the epoch"))
         }

@@ -190,7 +190,9 @@ rows! {
     Name, "pandas", ["fillna" "interpolate"], Told, "set a value for empty fields in `csv`: `missing: { age: -1 }`";
     Name, "pandas", ["groupby" "value_counts" "bincount" "Counter"], Told,
         "`count` is planned for a later version; `pipec scan` counts the labels";
-    Name, "pandas", ["merge"], Told, "`join`, which adds the fields of another stream by a key, is planned for a later version";
+    Name, "pandas, Polars, Ray Data", ["merge" "left_join" "inner_join" "join_on"], Told,
+        "`join` adds the fields of the record of another stream with the same key: `|> join(range(9) |> map { label: i, \
+         weight: 0.5 }, on: label, missing: skip)`";
     Name, "pandas, HF datasets", ["drop" "drop_columns" "remove_columns" "select_columns" "pop"], Told,
         "`map` lists the fields to keep: `|> map { image, label }`";
     Name, "pandas, HF datasets", ["rename" "rename_column" "rename_columns"], Told,

@@ -1,8 +1,8 @@
 //! A file is read when it is used (`language.md`, principle 3): not before an operator that holds
 //! records, or lets some go.
 //!
-//! `files` gives a record its bytes at once. Where a `shuffle(window:)`, a `sample` or a `take` comes
-//! before the step that uses them, that step reads them itself, and only the path travels.
+//! `files` gives a record its bytes at once. Where a `shuffle(window:)`, a `sample`, a `take` or a
+//! `join` comes before the step that uses them, that step reads them itself, and only the path travels.
 
 use super::{Pass, Proposal, projection_pruning, rebuild};
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         catalog::Catalog,
         index::moved,
         live::{live, live_columns, values},
+        role::{Role, role},
         total::catches,
     },
     lower::graft::Graft,
@@ -33,7 +34,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     for (id, op) in plan.ops.iter() {
         for read in reads(id, op, catalog) {
             let works = |it: OpId| !moved.gone.contains(&it);
-            let Some(user) = user(plan, &read, works) else { continue };
+            let Some(user) = user(plan, &read, catalog, works) else { continue };
             let Some(changed) = read_there(plan, &read, user) else { continue };
             let plan = projection_pruning::without_dead(&changed, catalog).unwrap_or(changed);
             let step = &plan.ops[user].step;
@@ -67,17 +68,26 @@ fn reads<'a>(at: OpId, op: &'a Op, catalog: &Catalog) -> Vec<Read<'a>> {
 }
 
 /// The `map` that uses the field first, where an operator that works on streams lies between.
-fn user(plan: &Plan, read: &Read<'_>, works: impl Fn(OpId) -> bool) -> Option<OpId> {
+fn user(
+    plan: &Plan,
+    read: &Read<'_>,
+    catalog: &Catalog,
+    works: impl Fn(OpId) -> bool,
+) -> Option<OpId> {
     let (mut id, mut between) = (read.at, false);
     loop {
         let (reader, op) = plan.ops.iter().find(|(_, it)| it.inputs.contains(&id))?;
-        let uses = uses(op, place(plan, id, read.field)?);
+        let column = place(plan, id, read.field)?;
+        let uses = uses(op, column);
+        let hands_on = |op: &Op| match role(op, catalog) {
+            Role::Join { .. } => op.inputs[0] == id,
+            _ => op.output == plan.ops[id].output,
+        };
         match &op.kind {
+            OpKind::Map { .. } if only_hands_on(op, column, read.field) => {}
             OpKind::Map { .. } => return (between && uses).then_some(reader),
             OpKind::Where { .. } if !uses => {}
-            OpKind::Operator { .. } if !uses && op.output == plan.ops[id].output => {
-                between |= works(reader);
-            }
+            OpKind::Operator { .. } if !uses && hands_on(op) => between |= works(reader),
             _ => return None,
         }
         id = reader;
@@ -93,6 +103,17 @@ fn place(plan: &Plan, id: OpId, field: &Field) -> Option<u32> {
 fn uses(op: &Op, column: u32) -> bool {
     let live = live(&op.graph, &values(op), &[]);
     live_columns(&op.graph, &live).contains_key(&column)
+}
+
+/// Whether a `map` passes the column on under its name, and computes nothing of it.
+fn only_hands_on(op: &Op, column: u32, field: &Field) -> bool {
+    let OpKind::Map { outputs } = &op.kind else { return false };
+    let is_column = |it: &ExprId| matches!(op.graph.expr(*it), Expr::Column(i) if *i == column);
+    let (same, others): (Vec<ExprId>, Vec<ExprId>) = outputs.iter().partition(|it| is_column(it));
+    let place = outputs.iter().position(is_column);
+    let is_named = place.is_some_and(|it| op.output[it] == *field);
+    let live = live(&op.graph, &others, &[]);
+    same.len() == 1 && is_named && !live_columns(&op.graph, &live).contains_key(&column)
 }
 
 /// The plan where `user` computes what `read` gave it.

@@ -6,6 +6,7 @@
 
 mod batch;
 mod concat;
+mod join;
 mod mix;
 mod repeat;
 mod sample;
@@ -29,6 +30,7 @@ use crate::Operator;
 pub(crate) static ALL: &[&Operator] = &[
     &batch::ENTRY,
     &concat::ENTRY,
+    &join::ENTRY,
     &mix::ENTRY,
     &repeat::ENTRY,
     &sample::ENTRY,

@@ -235,7 +235,7 @@ impl Case<'_> {
                     let ahead = |i: usize| mark.ahead.get(i).copied().unwrap_or(0) as usize;
                     let place = |i: usize| match ended[i] && ahead(i) == 0 {
                         true => usize::MAX,
-                        false => given[i] - ahead(i),
+                        false => given[i].saturating_sub(ahead(i)),
                     };
                     let (inputs, state) = ((0..given.len()).map(place), mark.state.clone());
                     let records = begin.records + driven.records.len();

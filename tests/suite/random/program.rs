@@ -86,8 +86,9 @@ impl Writer<'_> {
         if self.dice.percent(15) {
             self.function();
         }
-        let (head, records, indexed) = match self.dice.below(10) {
+        let (head, records, indexed) = match self.dice.below(11) {
             0 => self.zip(),
+            10 => self.join(),
             1 => self.several("concat"),
             2 | 3 => self.several("mix"),
             _ => {
@@ -223,6 +224,47 @@ impl Writer<'_> {
             names.push(name);
         }
         (format!("zip({{ {} }})", labelled(&names)), n, false)
+    }
+
+    /// A stream with fields of another one; the keys of some records are missing there.
+    fn join(&mut self) -> (String, usize, bool) {
+        const KEYS: usize = 40;
+        let (head, records) = self.source();
+        let (left, right) = (self.name("s"), self.name("s"));
+        let Some(mut growing) = self.stream(&left, head) else {
+            return ("range(9)".into(), 9, true);
+        };
+        (growing.records, growing.aligned) = (records, false);
+        for _ in 0..self.dice.below(3) {
+            steps::grow(self, &mut growing, steps::ANY);
+        }
+        steps::keyed(self, &mut growing, KEYS);
+
+        let missing = *self.dice.pick(&["skip", "skip", "keep", "fail"]);
+        let n = if missing == "fail" { KEYS } else { 10 + self.dice.below(20) };
+        let (number, text) = (self.name("w"), self.name("w"));
+        let head = format!(
+            "range({n})\n    |> map {{ key: i * {KEYS} // {n}, {number}: f32(i) / 3.0, {text}: text_of(i) }}"
+        );
+        let Some(mut growing_right) = self.stream(&right, head) else {
+            return ("range(9)".into(), 9, true);
+        };
+        // What fills them is said of each field.
+        let grows = if missing == "keep" { 0 } else { self.dice.below(3) };
+        for _ in 0..grows {
+            steps::grow(self, &mut growing_right, steps::KEEPS);
+        }
+        if missing != "fail"
+            && let Some(stream) = self.draft.streams.last_mut()
+        {
+            stream.steps.extend(steps::thinning(&mut self.dice));
+        }
+        let fill = match missing {
+            "keep" => format!(", fill: {{ {number}: 0.5, {text}: \"none\" }}"),
+            _ => String::new(),
+        };
+        let text = format!("join({left}, {right}, on: key, missing: {missing}{fill})");
+        (text, growing.records, growing.indexed)
     }
 
     /// Streams of the same fields, one after the other or mixed.

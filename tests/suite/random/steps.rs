@@ -110,6 +110,20 @@ pub(crate) fn number(writer: &mut Writer<'_>, growing: &mut Growing) {
     }
 }
 
+/// A field `key`, a number below `keys`.
+pub(crate) fn keyed(writer: &mut Writer<'_>, growing: &mut Growing, keys: usize) {
+    number(writer, growing);
+    let numbers = growing.fields.iter().filter(|it| it.ty == Type::scalar(DType::I64));
+    let names: Vec<String> = numbers.map(|it| it.name.clone()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let name = writer.dice.pick(&names).clone();
+    let text = format!("with {{ key: ({name} % {keys} + {keys}) % {keys} }}");
+    let offer = Offer { text, ..same(growing) };
+    add(writer, growing, offer);
+}
+
 /// Steps that leave fewer records, or others first.
 pub(crate) fn thinning(dice: &mut Dice) -> Vec<String> {
     let all = ["skip(3)", "take(9)", "shuffle(window: 5)", "where coin(0.8)"];
@@ -188,7 +202,9 @@ fn value(writer: &mut Writer<'_>, growing: &Growing) -> (String, bool) {
 
 /// What becomes of a record that fails.
 fn policy(writer: &mut Writer<'_>, growing: &Growing) -> String {
-    let another = growing.indexed && growing.batches == 0;
+    // Another record comes from one source alone.
+    let is_join = writer.draft.streams.last().is_some_and(|it| it.head.starts_with("join("));
+    let another = growing.indexed && growing.batches == 0 && !is_join;
     match writer.dice.below(24) {
         0 => String::new(),
         1 | 2 if growing.aligned => " else fail".to_owned(),

@@ -1,6 +1,9 @@
 //! What a call of `batch` asks for, checked: the same for the compiler and for the run.
 
-use super::super::arguments::{int, named, number, numbers, size, texts, visible, word};
+use super::super::{
+    arguments::{int, named, numbers, size, texts, visible, word},
+    scalars::element,
+};
 use plan::{Arg, DType, Extent, Field, RaggedField, Type};
 use runtime::MAX_RANK;
 
@@ -84,7 +87,7 @@ impl Terms {
             match lane(&mut lanes, &name, "pad") {
                 Ok(lane) => {
                     lane.check_pads("pad")?;
-                    lane.pad = Some(element(value, &lane.field)?);
+                    lane.pad = Some(element(value, &lane.field, ("pad", "batch"))?);
                 }
                 Err(why) => unknown = Some(why),
             }
@@ -368,51 +371,4 @@ impl Lane {
         let dtype = self.field.ty.dtype().expect("it is a tensor");
         Field { name: self.field.name.clone(), ty: Type::Tensor { dtype, shape } }
     }
-}
-
-/// The bytes of `value` as an element of the field.
-fn element(value: &Arg, field: &Field) -> Result<Vec<u8>, String> {
-    let dtype = field.ty.dtype().expect("it is a tensor");
-    let wrong = || {
-        let Field { name, .. } = field;
-        let must = format!("`pad` of `{name}` must be a number of its type, `{dtype}`");
-        match number(value) {
-            Some(it) if it < 0.0 && dtype.is_int() && !dtype.is_signed() => {
-                format!("{must}, which is unsigned: write `i64({name})` before `batch`")
-            }
-            _ => must,
-        }
-    };
-    match (value, dtype) {
-        (Arg::Bool(it), DType::Bool) => Ok(vec![u8::from(*it)]),
-        (_, DType::Bool) => match int(value) {
-            Some(it @ 0..=1) => Ok(vec![it as u8]),
-            _ => Err(wrong()),
-        },
-        _ if dtype.is_float() => number(value).map(|it| float_bytes(it, dtype)).ok_or_else(wrong),
-        _ => int(value).and_then(|it| int_bytes(it, dtype)).ok_or_else(wrong),
-    }
-}
-
-fn float_bytes(it: f64, dtype: DType) -> Vec<u8> {
-    match dtype {
-        DType::F16 => half::f16::from_f64(it).to_ne_bytes().to_vec(),
-        DType::BF16 => half::bf16::from_f64(it).to_ne_bytes().to_vec(),
-        DType::F32 => (it as f32).to_ne_bytes().to_vec(),
-        _ => it.to_ne_bytes().to_vec(),
-    }
-}
-
-fn int_bytes(it: i64, dtype: DType) -> Option<Vec<u8>> {
-    let bytes = match dtype {
-        DType::U8 => u8::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::U16 => u16::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::U32 => u32::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::U64 => u64::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::I8 => i8::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::I16 => i16::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        DType::I32 => i32::try_from(it).ok()?.to_ne_bytes().to_vec(),
-        _ => it.to_ne_bytes().to_vec(),
-    };
-    Some(bytes)
 }
