@@ -397,18 +397,15 @@ impl Lowering<'_> {
         stage
     }
 
-    /// Has a source that finds what is wrong with its columns one by one read those only that `part` needs: what is
-    /// wrong with another one fails nowhere.
+    /// Has a source read the columns only that `part` needs. One that finds what is wrong with its columns one by one
+    /// needs none: what is wrong with another one fails nowhere.
     fn without_unused_columns(&mut self, input: StageId, part: Group) -> Group {
-        let is_faulty = match &self.stages[input].code {
-            Code::Source { entry, .. } => self
-                .catalog
-                .source(entry)
-                .is_some_and(|it| it.properties.iter().any(|it| matches!(it, Property::Faulty(_)))),
-            _ => false,
-        };
+        let Code::Source { entry, .. } = &self.stages[input].code else { return part };
+        let faulty = |it: &Property| matches!(it, Property::Faulty(_));
+        let entry = self.catalog.source(entry);
+        let is_faulty = entry.is_some_and(|it| it.properties.iter().any(faulty));
         let used = live_columns(&part.graph, &part.live());
-        if !is_faulty || used.len() == part.inputs.len() {
+        if used.len() == part.inputs.len() || used.is_empty() && !is_faulty {
             return part;
         }
         let fields: Vec<Field> = used.keys().map(|it| part.inputs[*it as usize].clone()).collect();

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Folder, PIPEC, Printed};
-use std::{fs, process::Command};
+use std::{fs, io, process::Command, thread, time::Duration};
 
 /// A program over numbers, of two files.
 const MAIN: &str = "\
@@ -29,7 +29,16 @@ impl Folder {
 
     /// Says something to an executable of the folder.
     fn own(&self, name: &str, args: &[&str]) -> Printed {
-        Printed::of(&self.command_of(&self.join(name), args).output().unwrap())
+        loop {
+            match self.command_of(&self.join(name), args).output() {
+                // A test beside this one has begun a process while the file was written, which has it open until it
+                // is another program.
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                output => return Printed::of(&output.unwrap()),
+            }
+        }
     }
 }
 

@@ -214,6 +214,7 @@ SOURCES = (
     "lines",
     "paths",
     "range",
+    "coco",
     "csv",
     "mds",
     "npy",

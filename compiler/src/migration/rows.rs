@@ -100,6 +100,8 @@ rows! {
     Name, "tf.data, HF datasets", ["from_tensor_slices" "from_tensors" "from_generator" "from_list" "from_dict" "from_pandas" "TensorDataset" "external_source"], Told,
         "data comes from files, with `csv`, `jsonl`, `lines` and `files`, or from numbers, with \
          `range`; a short list can be indexed: `[3, 1, 2][label]`";
+    Name, "torchvision, DALI", ["CocoDetection" "readers.coco" "COCOReader"], Told,
+        "`coco` reads annotations in COCO's format, one record per image, and `join` pairs them with the files";
     Name, "Streaming", ["StreamingDataset" "StreamingDataLoader" "MDSReader"], Renamed("mds"),
         "`mds` reads the samples of MDS shards, with a field for each column";
     Name, "HF datasets", ["load_dataset" "load_from_disk" "streaming" "snapshot_download"], Told,

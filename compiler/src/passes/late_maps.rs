@@ -3,7 +3,7 @@
 //! `map { image: decode_jpeg(bytes) } |> shuffle(window: 1000)` holds a thousand pictures; the other
 //! way round it holds a thousand names of files. Whether that is less is for the estimate to say.
 
-use super::{Pass, Proposal, Refusal};
+use super::{Pass, Proposal, Refusal, projection_pruning};
 use crate::analysis::{
     catalog::Catalog,
     index::moved,
@@ -29,16 +29,18 @@ pub(super) const PASS: Pass = Pass {
 
 fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
     let free = pairs(plan, catalog).filter(|it| blocked(plan, *it, catalog).is_none());
-    free.map(|it| swapped(plan, it)).collect()
+    free.map(|it| swapped(plan, it, catalog)).collect()
 }
 
-fn swapped(plan: &Plan, (below, id): (OpId, OpId)) -> Proposal {
+fn swapped(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Proposal {
     let mut plan = plan.clone();
     let (map, holds) = (plan.ops[below].clone(), plan.ops[id].clone());
     let why = format!("{} moves after {}", map.step, holds.step);
     let output = plan.ops[map.inputs[0]].output.clone();
     plan.ops[below] = Op { inputs: map.inputs.clone(), output, ..holds };
     plan.ops[id] = Op { inputs: vec![below], ..map };
+    // What the `map` did not hand on would be held now.
+    let plan = projection_pruning::without_dead(&plan, catalog).unwrap_or(plan);
     Proposal { plan, why }
 }
 

@@ -46,8 +46,17 @@ struct Needs<'a> {
 
 impl<'a> Needs<'a> {
     fn of(plan: &'a Plan, catalog: &'a Catalog) -> Self {
-        let fields = plan.ops.iter().map(|(_, op)| vec![op.inputs.is_empty(); op.output.len()]);
-        let mut needs = Self { plan, catalog, fields: fields.collect() };
+        let mut needs = Self { plan, catalog, fields: IdVec::new() };
+        // What a source gives to a step that works on each record alone, it leaves out by itself where it is not
+        // needed; what an operator would hold is left out here. One field is always there.
+        let operators = plan.ops.rows().iter().filter(|it| needs.is_by_field(it));
+        let held: Vec<OpId> = operators.flat_map(|it| it.inputs.clone()).collect();
+        let own = |(id, op): (OpId, &Op)| {
+            let whole = op.inputs.is_empty() && !held.contains(&id);
+            let needed = |at: usize| whole || (op.inputs.is_empty() && at == 0);
+            (0..op.output.len()).map(needed).collect()
+        };
+        needs.fields = plan.ops.iter().map(own).collect();
         needs.fields[plan.root].fill(true);
         // What one input hands on its operator hands on as well, and then asks all its inputs for it.
         loop {
@@ -59,9 +68,10 @@ impl<'a> Needs<'a> {
                 needs.let_through(id, op);
             }
             if needs.fields.rows() == before.rows() {
-                return needs;
+                break;
             }
         }
+        needs
     }
 
     /// The plan without the others, if there are any.

@@ -69,9 +69,15 @@ pub(super) fn source(
     let graph = Graph::default();
     let applied = Applied { args, graph: &graph, inputs: &[], names: &[], found: fields };
     match entry.fields {
-        Some(found) => same_fields(&found(&applied)?, fields),
+        Some(found) => some_fields(&found(&applied)?, fields),
         None => Ok(()),
     }
+}
+
+/// Whether these are fields of the entry, in its order: those that nothing needs are left out.
+fn some_fields(all: &[Field], found: &[Field]) -> Result<(), String> {
+    let is_found = |it: &&Field| found.iter().any(|of| of.name == it.name);
+    same_fields(&all.iter().filter(is_found).cloned().collect::<Vec<_>>(), found)
 }
 
 /// The values of the record that an argument is.

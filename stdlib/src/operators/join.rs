@@ -1,15 +1,16 @@
 //! `join`: fields of another stream, found by a key.
 
+mod held;
+
+use self::held::{Held, Key, SLOT_BYTES};
 use super::{
     arguments::{named, texts, visible, word},
     group::{Group, check_held, failure, unfit},
     scalars::element,
 };
 use crate::prelude::*;
-use hashbrown::HashTable;
 use runtime::{Builder, Column, Mark, Operator, OperatorCall, Pool, Running, Wants, mix};
 use std::sync::{Arc, OnceLock};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 operator! {
     /// Adds the fields of `right` to the records of `left` with the same key (a hash join).
@@ -44,8 +45,9 @@ operator! {
     /// ```
     "join(left: stream, right: stream, on: fields, missing: fail | skip | keep = fail, \
      fill: record = none) -> stream",
-    // Assumed: a key is hashed, and looked up where no cache has it. Large rows of the first stream are not copied.
-    cost: Cost::call(60.0),
+    // Assumed: a key is hashed, and looked up where no cache has it; the fields of the second stream are copied, which
+    // are few of the bytes.
+    cost: Cost::out(60.0, 0.01),
     properties: &[Property::Does(Action::Join), Property::FieldWise],
     fields: Some(fields),
 }
@@ -54,12 +56,8 @@ operator! {
 const ROWS_MAX: usize = u32::MAX as usize - 1;
 /// The number of a record that is not there.
 const NONE: u32 = u32::MAX;
-/// Bytes of a key that a message shows.
-const SHOWN_MAX: usize = 80;
 /// What holds the records of the second stream, in messages.
 const HELD: &str = "the second stream of a `join`";
-/// Bytes that the table takes for each record, beside its fields: its number, in slots of which up to half are free.
-const SLOT_BYTES: usize = 10;
 
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     let terms = Terms::read(applied.args, applied.inputs)?;
@@ -203,80 +201,6 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     };
     let add_fields = move |chunk: Chunk, _| Ok(joining.join(chunk));
     Ok(Running { serial: Box::new(serial), parallel: Some(Arc::new(add_fields)) })
-}
-
-/// The records of the second stream, found by their keys. Behind the last one stands what fills a record
-/// without a partner, where there is such a thing.
-struct Held {
-    chunk: Chunk,
-    /// Records of the second stream.
-    rows: usize,
-    keys: Vec<usize>,
-    numbers: HashTable<u32>,
-}
-
-impl Held {
-    /// The first `rows` records of `chunk` by the keys in these columns.
-    fn new(chunk: Chunk, rows: usize, keys: Vec<usize>) -> Result<Self, Failure> {
-        let mut numbers = HashTable::with_capacity(rows);
-        for row in 0..rows {
-            let key = Key { chunk: &chunk, columns: &keys, row };
-            let hash_of = |it: &u32| Key { row: *it as usize, ..key }.hash();
-            let hash = key.hash();
-            if numbers.find(hash, |it| key.is(&Key { row: *it as usize, ..key })).is_some() {
-                return Err(failure(format!(
-                    "the key {} occurs more than once in the second stream of `join`: keep one record for each \
-                     key, for example with `where`",
-                    key.shown()
-                )));
-            }
-            numbers.insert_unique(hash, row as u32, hash_of);
-        }
-        Ok(Self { chunk, rows, keys, numbers })
-    }
-
-    /// The number of the record with this key.
-    fn find(&self, key: &Key<'_>) -> Option<u32> {
-        let own = |it: &u32| Key { chunk: &self.chunk, columns: &self.keys, row: *it as usize };
-        self.numbers.find(key.hash(), |it| key.is(&own(it))).copied()
-    }
-}
-
-/// The key of one record.
-#[derive(Clone, Copy)]
-struct Key<'a> {
-    chunk: &'a Chunk,
-    columns: &'a [usize],
-    row: usize,
-}
-
-impl<'a> Key<'a> {
-    fn parts(&self) -> impl Iterator<Item = Tensor<'a>> {
-        let (chunk, row) = (self.chunk, self.row);
-        self.columns.iter().map(move |it| chunk.columns[*it].row(row))
-    }
-
-    fn hash(&self) -> u64 {
-        self.parts().fold(0, |hash, it| xxh3_64_with_seed(it.as_text(), hash))
-    }
-
-    fn is(&self, other: &Key<'_>) -> bool {
-        self.parts().zip(other.parts()).all(|(a, b)| a.as_text() == b.as_text())
-    }
-
-    /// For people.
-    fn shown(&self) -> String {
-        let shown = |it: Tensor<'_>| match it.dtype() {
-            dtype if !dtype.is_text() => it.int().to_string(),
-            _ => {
-                let text = String::from_utf8_lossy(it.as_text());
-                let cut: String = text.chars().take(SHOWN_MAX).collect();
-                let more = if cut.len() < text.len() { "…" } else { "" };
-                format!("`{cut}{more}`")
-            }
-        };
-        self.parts().map(shown).collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// Reads the second stream, then finds for each record of the first one which of its records it gets; `parallel`

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "tables")]
 mod arrow;
+mod coco;
 mod csv;
 mod jsonl;
 mod lines;
@@ -37,6 +38,7 @@ use runtime::Failure;
 pub(crate) static ALL: &[&Source] = &[
     #[cfg(feature = "tables")]
     &arrow::ENTRY,
+    &coco::ENTRY,
     &csv::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,

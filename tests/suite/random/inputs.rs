@@ -5,6 +5,7 @@ use crate::random::ways::compiled;
 use runtime::Options;
 use std::{
     fs, io,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -61,11 +62,39 @@ impl Inputs {
         let mut torn = rows.to_vec();
         torn[4000] ^= 0x55;
         put(folder, "columns/c.parquet", &torn)?;
+        put(folder, "boxes/a.json", coco(0..8).as_bytes())?;
+        put(folder, "boxes/b.json", coco(8..14).as_bytes())?;
         put(folder, "shards/a.tar", &archive(12))?;
         let torn = archive(7);
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;
         Ok(inputs)
     }
+}
+
+/// Annotations of pictures with these numbers: every third has none.
+fn coco(pictures: Range<usize>) -> String {
+    let image = |i: usize| {
+        format!(
+            "{{\"id\": {i}, \"file_name\": \"{i}.jpg\", \"height\": 40, \"width\": {}}}",
+            50 + i
+        )
+    };
+    let annotation = |(i, k): (usize, usize)| {
+        let (box_, category) = (format!("[{k}, {i}.5, 10, 20.25]"), 3 * k + 1);
+        format!(
+            "{{\"image_id\": {i}, \"category_id\": {category}, \"bbox\": {box_}, \"iscrowd\": {}, \"segmentation\": \
+             [[{i}, {k}]]}}",
+            usize::from(i == 4)
+        )
+    };
+    let images: Vec<_> = pictures.clone().map(image).collect();
+    let things = pictures.flat_map(|i| (0..i % 3).map(move |k| (i, k)));
+    let things: Vec<_> = things.map(annotation).collect();
+    format!(
+        "{{\"images\": [{}], \"annotations\": [{}], \"categories\": [{{\"id\": 4}}, {{\"id\": 1}}]}}",
+        images.join(", "),
+        things.join(", ")
+    )
 }
 
 /// Messages with features of each kind.

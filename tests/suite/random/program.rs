@@ -182,7 +182,7 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(18) {
+        let (text, records) = match self.dice.below(19) {
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -202,6 +202,7 @@ impl Writer<'_> {
                 ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46)
             }
             15 => ("mds(\"{data}/columns/*.mds\")", 22),
+            16 => ("coco(\"{data}/boxes/*.json\")", 14),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);
@@ -228,17 +229,28 @@ impl Writer<'_> {
 
     /// A stream with fields of another one; the keys of some records are missing there.
     fn join(&mut self) -> (String, usize, bool) {
+        let before = self.draft.streams.len();
+        self.joined().unwrap_or_else(|| {
+            self.draft.streams.truncate(before);
+            ("range(9)".into(), 9, true)
+        })
+    }
+
+    /// The same; none where a step has left the key out, or the checker does not like a source.
+    fn joined(&mut self) -> Option<(String, usize, bool)> {
         const KEYS: usize = 40;
         let (head, records) = self.source();
         let (left, right) = (self.name("s"), self.name("s"));
-        let Some(mut growing) = self.stream(&left, head) else {
-            return ("range(9)".into(), 9, true);
-        };
+        let mut growing = self.stream(&left, head)?;
         (growing.records, growing.aligned) = (records, false);
         for _ in 0..self.dice.below(3) {
             steps::grow(self, &mut growing, steps::ANY);
         }
         steps::keyed(self, &mut growing, KEYS);
+        let key = Field { name: "key".to_owned(), ty: plan::Type::scalar(plan::DType::I64) };
+        if !growing.fields.contains(&key) {
+            return None;
+        }
 
         let missing = *self.dice.pick(&["skip", "skip", "keep", "fail"]);
         let n = if missing == "fail" { KEYS } else { 10 + self.dice.below(20) };
@@ -246,13 +258,14 @@ impl Writer<'_> {
         let head = format!(
             "range({n})\n    |> map {{ key: i * {KEYS} // {n}, {number}: f32(i) / 3.0, {text}: text_of(i) }}"
         );
-        let Some(mut growing_right) = self.stream(&right, head) else {
-            return ("range(9)".into(), 9, true);
-        };
+        let mut growing_right = self.stream(&right, head)?;
         // What fills them is said of each field.
         let grows = if missing == "keep" { 0 } else { self.dice.below(3) };
         for _ in 0..grows {
             steps::grow(self, &mut growing_right, steps::KEEPS);
+        }
+        if !growing_right.fields.contains(&key) {
+            return None;
         }
         if missing != "fail"
             && let Some(stream) = self.draft.streams.last_mut()
@@ -264,7 +277,7 @@ impl Writer<'_> {
             _ => String::new(),
         };
         let text = format!("join({left}, {right}, on: key, missing: {missing}{fill})");
-        (text, growing.records, growing.indexed)
+        Some((text, growing.records, growing.indexed))
     }
 
     /// Streams of the same fields, one after the other or mixed.

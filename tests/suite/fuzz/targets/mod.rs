@@ -4,6 +4,7 @@
 //! written and somebody may have changed. The suite's stable loop calls them, and so do the targets of
 //! `fuzz/`, which include this folder.
 
+mod boxes;
 mod cache;
 mod choices;
 mod columns;
@@ -19,6 +20,7 @@ pub(crate) mod shards;
 mod tables;
 mod texts;
 
+pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
 pub(crate) use columns::{arrow, mds, parquet};
@@ -38,7 +40,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 26] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 27] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -53,6 +55,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 26] = [
     ("parquet", parquet, columns::parquets),
     ("arrow", arrow, columns::arrows),
     ("mds", mds, columns::shards),
+    ("coco", coco, boxes::files),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),
