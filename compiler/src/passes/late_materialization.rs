@@ -11,7 +11,6 @@ use crate::{
         index::moved,
         live::{live, live_columns, values},
         role::{Role, role},
-        total::catches,
     },
     lower::graft::Graft,
 };
@@ -123,7 +122,9 @@ fn read_there(plan: &Plan, read: &Read<'_>, user: OpId) -> Option<Plan> {
     let column = place(plan, input, read.field)?;
     let mut graph = Graph::default();
     let value = recomputed(plan, (read, from), input, &mut graph)?;
-    let value = match from.on_fault == op.on_fault && !catches(op) {
+    // A fault of the file is dealt with as the step says that reads it, not as one that uses it.
+    let has_else = op.graph.iter().any(|it| matches!(it.1, Expr::Else { .. }));
+    let value = match from.on_fault == op.on_fault && !has_else {
         true => value,
         false => guarded(&mut graph, value, from),
     };

@@ -38,9 +38,9 @@ use std::{
 
 /// Programs of a run that is to be quick, and of one that need not.
 const QUICK: u64 = 100;
-const SLOW: u64 = 2000;
+const SLOW: u64 = 2100;
 /// One program in so many must use an entry, of those of a slow run.
-const SHARE: usize = 125;
+const SHARE: usize = 132;
 /// Of a hundred steps that are offered to the checker, those that it may refuse.
 const REFUSED_MAX: usize = 10;
 /// Of a hundred programs, those that may differ in what is known not to be exact yet: see

@@ -39,6 +39,7 @@ impl Draft {
     pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
         let mut writer = Writer {
             dice: Dice::new(number),
+            number,
             favourites: [0, world.library.len() / 2]
                 .map(|it| &world.library[(number as usize + it) % world.library.len()]),
             world,
@@ -62,6 +63,7 @@ impl Draft {
 
 /// Writes one program.
 pub(crate) struct Writer<'a> {
+    number: u64,
     pub(crate) dice: Dice,
     pub(crate) world: &'a World,
     /// Functions that it calls more often than others, others in each program: so that none is used
@@ -72,6 +74,8 @@ pub(crate) struct Writer<'a> {
     names: usize,
 }
 
+/// From this number on, programs have what was not there when those before it were written, which so stay as they are.
+const LATER: u64 = 2000;
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 
@@ -86,9 +90,9 @@ impl Writer<'_> {
         if self.dice.percent(15) {
             self.function();
         }
-        let (head, records, indexed) = match self.dice.below(11) {
+        let (head, records, indexed) = match self.dice.below(10) {
+            0..7 if self.number >= LATER => self.join(),
             0 => self.zip(),
-            10 => self.join(),
             1 => self.several("concat"),
             2 | 3 => self.several("mix"),
             _ => {
@@ -182,7 +186,8 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        let (text, records) = match self.dice.below(19) {
+        let (text, records) = match self.dice.below(18) {
+            0..4 if self.number >= LATER => ("coco(\"{data}/boxes/*.json\")", 14),
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -202,7 +207,6 @@ impl Writer<'_> {
                 ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46)
             }
             15 => ("mds(\"{data}/columns/*.mds\")", 22),
-            16 => ("coco(\"{data}/boxes/*.json\")", 14),
             _ => {
                 let n = 10 + self.dice.below(50) + 200 * usize::from(self.dice.percent(7));
                 return (format!("range({n})"), n);
