@@ -49,6 +49,8 @@ pub struct Pass {
     /// Whether the output stays the same to the bit. One that is not is done only where that is
     /// allowed.
     pub exact: bool,
+    /// Whether its plan is taken whatever the estimate says of it.
+    pub(crate) always: bool,
     /// The plans that it would rather have, of which the first is taken that pays.
     pub(crate) propose: fn(&Plan, &Catalog) -> Vec<Proposal>,
     /// What it leaves as it is, since its law does not hold there.
@@ -219,14 +221,15 @@ impl State {
     fn run(&mut self, pass: &Pass) {
         for _ in 0..ROUNDS_MAX {
             let proposals = (pass.propose)(&self.plan, &self.catalog);
-            if !proposals.into_iter().any(|it| self.judge(pass.name, it)) {
+            if !proposals.into_iter().any(|it| self.judge(pass, it)) {
                 return;
             }
         }
     }
 
     /// Keeps `plan` if it is no worse.
-    fn judge(&mut self, pass: &'static str, Proposal { plan, why }: Proposal) -> bool {
+    fn judge(&mut self, pass: &Pass, Proposal { plan, why }: Proposal) -> bool {
+        let (always, pass) = (pass.always, pass.name);
         if self.story.iter().any(|it| !it.kept && it.pass == pass && it.why == why) {
             return false;
         }
@@ -240,7 +243,7 @@ impl State {
         }
         let Ok(after) = estimated(&plan, &self.catalog, self.cores) else { return false };
         let before = self.known.as_ref().ok();
-        let kept = before.is_none_or(|it| after.at_least_as_good(it));
+        let kept = always || before.is_none_or(|it| after.at_least_as_good(it));
         let before = before.map(|it| it.ns.value);
         self.story.push(Step { pass: pass.to_owned(), why, before, after: after.ns.value, kept });
         if kept {

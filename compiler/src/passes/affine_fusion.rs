@@ -23,6 +23,7 @@ pub(super) const PASS: Pass = Pass {
     law: "A composition of affine maps is an affine map; with floats, the last bits differ, since \
           each step rounds.",
     exact: false,
+    always: false,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, &chains(op, catalog))),
     refuse,
 };

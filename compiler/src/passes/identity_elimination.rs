@@ -18,6 +18,7 @@ pub(super) const PASS: Pass = Pass {
     doc: "Calls that change nothing are removed.",
     law: "The library states for which arguments a function returns its first argument unchanged.",
     exact: true,
+    always: false,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };

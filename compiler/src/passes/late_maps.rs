@@ -23,6 +23,7 @@ pub(super) const PASS: Pass = Pass {
           draws do not depend on its position; an operator that does not look at values orders \
           the same records in the same way.",
     exact: true,
+    always: false,
     propose,
     refuse,
 };

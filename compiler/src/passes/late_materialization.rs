@@ -24,6 +24,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The contents of a file are a function of its path; an operator that only buffers or \
           drops records does not look at them.",
     exact: true,
+    always: false,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse: super::nothing_refused,
 };

@@ -20,6 +20,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that the two are nearly the same: they differ by intermediate \
           rounding and clipping.",
     exact: false,
+    always: false,
     propose: |plan, catalog| LEAVES.propose(plan, catalog),
     refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
 };

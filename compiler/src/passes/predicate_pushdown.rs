@@ -21,6 +21,7 @@ pub(super) const PASS: Pass = Pass {
     law: "A filter on fields that a step passes through drops the same records before it as after \
           it; a value that nothing needs is not computed.",
     exact: true,
+    always: false,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse,
 };

@@ -15,6 +15,8 @@ pub(super) const PASS: Pass = Pass {
     doc: "A field that no later step needs is not computed or passed on.",
     law: "A value that nothing needs changes no record: it is a function of its record alone.",
     exact: true,
+    // What is not needed must not fail, and the same values are needed on any number of cores.
+    always: true,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse: super::nothing_refused,
 };

@@ -27,6 +27,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The order of a reduction is defined: with at most 16 elements, each is a lane of its \
           own, and the lanes are combined in the same order.",
     exact: true,
+    always: false,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };

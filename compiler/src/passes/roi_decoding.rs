@@ -18,6 +18,7 @@ pub(super) const PASS: Pass = Pass {
     doc: "If only a part of a value is used, only that part is computed.",
     law: "The library states that a part of the whole and the part computed directly are the same.",
     exact: true,
+    always: false,
     propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
     refuse: super::nothing_refused,
 };

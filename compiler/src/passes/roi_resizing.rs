@@ -23,6 +23,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that a part of the resized image and the part resized directly are \
           the same.",
     exact: true,
+    always: false,
     propose: |plan, catalog| rebuild::each(plan, |op| first(op, catalog)),
     refuse: super::nothing_refused,
 };

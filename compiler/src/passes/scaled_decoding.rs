@@ -19,6 +19,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that the two are nearly the same: each block keeps its low \
           frequencies, which are what remains after shrinking.",
     exact: false,
+    always: false,
     propose: |plan, catalog| LEAVES.propose(plan, catalog),
     refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
 };

@@ -21,6 +21,7 @@ pub(super) const PASS: Pass = Pass {
     law: "Weighted sums of real numbers over different axes commute; rounding between them \
           changes the result by about one level, clipping makes it wrong.",
     exact: false,
+    always: false,
     propose,
     refuse,
 };

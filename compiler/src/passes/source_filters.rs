@@ -25,6 +25,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The filter drops these records as well, and the key of a record is its file and its row there, so that \
           neither keys nor random draws nor the order of the others change.",
     exact: true,
+    always: false,
     propose: |plan, catalog| {
         plan.ops.iter().filter_map(|(id, _)| proposal(plan, id, catalog)).collect()
     },

@@ -1,6 +1,6 @@
 //! Rewrites of plans by hand: what becomes of them, and that what leaves stays.
 
-use super::{Optimised, Settings, optimise};
+use super::{Optimised, Pass, Proposal, Settings, State, optimise, projection_pruning};
 use crate::{
     analysis::bed::{Bed, LIBRARY, picture},
     explain::plan_text,
@@ -42,6 +42,27 @@ fn calls(plan: &Plan, field: usize) -> Vec<String> {
             _ => return names,
         }
     }
+}
+
+#[test]
+fn what_nothing_needs_goes_whatever_is_expected_of_it() {
+    let plan = |dearer: bool| {
+        let mut bed = Bed::default();
+        let files = bed.files();
+        let root = bed.map(files, |it| {
+            let bytes = it.read();
+            let image = it.decoded(bytes);
+            vec![("y", if dearer { it.of("flip_x", image, picture()) } else { image })]
+        });
+        bed.plan(root)
+    };
+    let kept = |always| {
+        let pass = Pass { always, ..projection_pruning::PASS };
+        let dearer = Proposal { plan: plan(true), why: "for the test".to_owned() };
+        State::new(plan(false), &LIBRARY, 2).judge(&pass, dearer)
+    };
+    assert!(!kept(false) && kept(true));
+    assert!(projection_pruning::PASS.always);
 }
 
 #[test]

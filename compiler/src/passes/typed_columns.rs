@@ -26,6 +26,7 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that a value which the source reads is the one that the expression gives; where it reads \
           none, the expression itself is computed.",
     exact: true,
+    always: false,
     propose,
     refuse: super::nothing_refused,
 };

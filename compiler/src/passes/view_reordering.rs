@@ -31,6 +31,7 @@ pub(super) const PASS: Pass = Pass {
     law: "If each element of the result is computed from the element at the same position, moving \
           and computing elements commute.",
     exact: true,
+    always: false,
     propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
     refuse,
 };
