@@ -194,6 +194,15 @@ impl RecordIndex {
         RecordAt { file: file as u32, offset, len }
     }
 
+    /// Bytes of record `i`, and how many records of its file there are from it on, where all have the same size; the last
+    /// one of a file may have less.
+    #[must_use]
+    pub fn even_from(&self, i: usize) -> Option<(u64, u64)> {
+        let Starts::Even { size, firsts, .. } = &self.starts else { return None };
+        let next = firsts.partition_point(|it| *it <= i as u64);
+        Some((*size, firsts.get(next)? - i as u64))
+    }
+
     /// The record in the bytes that [`RecordIndex::at`] names, without its line end.
     #[must_use]
     pub fn content<'r>(&self, raw: &'r [u8]) -> &'r [u8] {

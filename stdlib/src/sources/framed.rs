@@ -102,6 +102,13 @@ pub(super) trait Format: Send + Sync + 'static {
         (0, neighbours.records.len())
     }
 
+    /// Appends records that lie end to end, all but their ids, where each is so many bytes as those of its columns;
+    /// `false` where they go one by one.
+    fn append_rows(&self, bytes: &[u8], rows: usize, out: &mut ChunkBuilder) -> bool {
+        let _ = (bytes, rows, out);
+        false
+    }
+
     /// Appends what stands for a record that could not be read, where the program asks for that.
     ///
     /// # Errors
@@ -358,6 +365,12 @@ impl<F: Format> Inner<F> {
         let place = |it: u64| index.records.at(it as usize);
         let first = place(numbers[0]);
         let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
+        if self.format.append_rows(bytes, numbers.len(), out) {
+            let (key, ordinal) = (files.keys[file], numbers[0] - index.firsts[file] as u64);
+            let ids = out.ids.scalars_of::<u64>(numbers.len());
+            ids.iter_mut().zip(ordinal..).for_each(|(id, ordinal)| *id = self.id(key, ordinal));
+            return Ok(());
+        }
         for &number in numbers {
             let at = place(number);
             let start = (at.offset - first.offset) as usize;

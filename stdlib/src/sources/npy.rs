@@ -159,6 +159,15 @@ impl Format for Rows {
         }
     }
 
+    fn append_rows(&self, bytes: &[u8], rows: usize, out: &mut ChunkBuilder) -> bool {
+        let Some(Ok(npy)) = self.first.get() else { return false };
+        let is_whole = bytes.len() == rows * npy.0.row_bytes;
+        if is_whole {
+            npy.append(bytes, rows, out);
+        }
+        is_whole
+    }
+
     fn record(&self, ordinal: u64) -> String {
         format!(", row {ordinal}")
     }

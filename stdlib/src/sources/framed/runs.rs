@@ -42,10 +42,15 @@ impl Index {
 
     /// How many of the numbers, from the first on, are worth one read.
     fn run(&self, numbers: &[u64]) -> usize {
+        let is_next = |it: &usize| numbers[*it] == numbers[0] + *it as u64;
+        if let Some((size, left)) = self.records.even_from(numbers[0] as usize) {
+            let most = (READ / size.max(1)).clamp(1, left.max(1)) as usize;
+            return 1 + (1..numbers.len().min(most)).take_while(is_next).count();
+        }
         let first = self.records.at(numbers[0] as usize);
         let follows = |it: &usize| {
             let at = self.records.at(numbers[*it] as usize);
-            numbers[*it] == numbers[0] + *it as u64
+            is_next(it)
                 && at.file == first.file
                 && at.offset + u64::from(at.len) - first.offset <= READ
         };
