@@ -38,6 +38,8 @@ mod storage;
 mod tidy;
 #[path = "suite/versions.rs"]
 mod versions;
+#[path = "suite/windows.rs"]
+mod windows;
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
     trials.extend(storage::trials());
     trials.extend(tidy::trials());
     trials.extend(versions::trials());
+    trials.extend(windows::trials());
     trials.sort_by(|a, b| a.name().cmp(b.name()));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

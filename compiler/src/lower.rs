@@ -10,6 +10,7 @@ pub(crate) mod graft;
 mod group;
 mod lanes;
 mod rows;
+mod windows;
 
 use crate::{
     analysis::{
@@ -173,7 +174,7 @@ impl Lowering<'_> {
         }
         let lanes = lanes::of(&self);
         rows::choose(&mut self.stages, self.catalog, &lanes);
-        let deal = deal::of(&self, &lanes);
+        let (deal, beside) = (deal::of(&self, &lanes), self.beside());
         let program = Program {
             format: FORMAT,
             name: self.plan.name.clone(),
@@ -182,6 +183,7 @@ impl Lowering<'_> {
             batched: batched(self.plan, self.catalog)[self.plan.root.row()],
             deal,
             lanes,
+            beside,
             jit: true,
         };
         Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved, origins: self.origins })
@@ -189,16 +191,29 @@ impl Lowering<'_> {
 
     fn source(&mut self, id: OpId, entry: &str, args: &[Arg]) {
         let op = &self.plan.ops[id];
-        let Reading { shuffles, spans, skip, take, laps } = self.moved.sources[&id].clone();
+        let Reading { shuffles, spans, skip, take, laps, windows } =
+            self.moved.sources[&id].clone();
         let (entry, args, place) = (entry.to_owned(), args.to_vec(), op.place);
-        let code = Code::Source { entry, args, place, shuffles, spans, skip, take, laps };
+        let code =
+            Code::Source { entry, args, place, shuffles, spans, skip, take, laps, windows: None };
         let stage = self.push(code, Vec::new(), op.output.clone(), &[id]);
         self.sources.insert(id, stage);
         self.heads.insert(id, stage);
+        if let Some(windowing) = windows {
+            self.window_by_window(stage, windowing);
+        }
+    }
+
+    /// The sources that must have equally many records, by their stages.
+    fn beside(&self) -> Vec<Vec<StageId>> {
+        let stages =
+            |all: &Vec<OpId>| all.iter().filter_map(|it| self.sources.get(it).copied()).collect();
+        self.moved.beside.iter().map(stages).collect()
     }
 
     fn operator(&mut self, id: OpId, entry: &str, (args, names): (&[Arg], &[String])) {
         let op = &self.plan.ops[id];
+        let args = &self.operator_args(id, entry, args)[..];
         let hidden = self.hidden(entry, op, args);
         let inputs: Vec<StageId> = op
             .inputs

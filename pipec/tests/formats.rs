@@ -470,3 +470,30 @@ fn the_index_of_a_large_file_is_kept_and_never_believed_when_it_does_not_fit() {
     assert_eq!(run("index"), run("no-folder"));
     assert_eq!(indices().len(), 2);
 }
+
+/// The example of series: windows of a table, which no meter shares with another, in any order and on any ranks.
+#[test]
+fn windows_of_a_table_are_shuffled() {
+    let made = "edition 2026\npipeline load = range(800) |> map { meter: text_of(i // 400), load: f64(i), \
+                temperature: f32(i % 7) }\n";
+    let example = include_str!("../../examples/forecast.pipe");
+    let folder = Folder::of("formats-windows", &[("made.pipe", made), ("forecast.pipe", example)]);
+    folder.pipec(&["run", "made.pipe", "--out", "data", "--format", "parquet"]).ends(0, &[]);
+    fs::rename(folder.join("data/00000000.parquet"), folder.join("data/load.parquet")).unwrap();
+    let run = |more: &[&str]| {
+        folder.pipec(&[&["run", "forecast.pipe", "--set", "data=data"], more].concat())
+    };
+    // Of 281 windows of each meter.
+    run(&[]).ends(0, &["1 batch, 512 records", "50 of 562 records"]);
+    let mut all = Vec::new();
+    for (out, more) in [("a", &["--workers", "1"]), ("b", &["--workers", "4"])] {
+        run(&[&["--out", out], &more[..]].concat()).ends(0, &[]);
+        let mut files = folder.files(out);
+        files.retain(|name, _| name.ends_with(".npy"));
+        all.push(files);
+    }
+    assert!(all[0] == all[1] && !all[0].is_empty());
+    // Nothing is read before it is needed, and the message says what is missing.
+    let none = folder.pipec(&["run", "forecast.pipe", "--set", "data=nowhere"]);
+    none.ends(5, &["cannot find the folder `nowhere`"]);
+}

@@ -128,6 +128,8 @@ pub enum Property {
     FieldWise,
     /// Of an operator: its records have the fields of those that enter, whatever its arguments are.
     SameFields,
+    /// Of an operator: values of the record among its arguments are only compared, so they may be of any type.
+    Compares,
     /// Of an operator: every field gets an axis more, the rows; and there may be a field `valid`, a `bool` for
     /// each row. What is said of the parameter `apart` makes other fields.
     Stacks {

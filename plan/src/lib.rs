@@ -40,7 +40,8 @@ pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};
 pub use program::{
-    Code, Deal, FILES_MAX, FORMAT, Lanes, OwnLanes, Program, STAGES_MAX, Spans, Stage, Transform,
+    Code, Deal, FILES_MAX, FORMAT, Lanes, OwnLanes, Program, STAGES_MAX, Series, Spans, Stage,
+    Transform, Windows,
 };
 pub use ragged::RaggedField;
 pub use shown::{escaped, escaped_json, is_bidi, is_hidden, masked};

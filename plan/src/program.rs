@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
@@ -32,6 +32,9 @@ pub struct Program {
     pub deal: Deal,
     /// Where streams go through in parts, each part alone; no stage is in two of these.
     pub lanes: Vec<Lanes>,
+    /// Sources whose records, or windows, are side by side in an order that is drawn for all of them: each list
+    /// must have equally many.
+    pub beside: Vec<Vec<StageId>>,
     /// Whether arithmetic becomes machine code when the program is made ready to run; what comes of
     /// it is the same.
     pub jit: bool,
@@ -76,13 +79,15 @@ impl Program {
 /// How several runs share the work: the records that leave a stage are dealt to them in blocks.
 ///
 /// From the stage on, each record is worked on alone, but for one operator that makes a batch of
-/// each block.
+/// each block, and one that makes windows, which lie whole in a block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Deal {
     /// The stage; what is above it is done by all.
     pub stage: StageId,
     /// Records of a block.
     pub rows: u64,
+    /// Records of a window, where windows are put together below the stage: a block has whole ones.
+    pub windows: Option<u64>,
     /// Whether the last blocks are given out too, where there are fewer than runs, or one is
     /// not full.
     pub keeps_tail: bool,
@@ -122,7 +127,7 @@ impl Stage {
 impl Deal {
     /// Each record that leaves `stage` is dealt alone.
     pub fn each(stage: StageId) -> Self {
-        Self { stage, rows: 1, keeps_tail: true, valid: None, own: None }
+        Self { stage, rows: 1, windows: None, keeps_tail: true, valid: None, own: None }
     }
 }
 
@@ -145,6 +150,7 @@ pub struct Stage {
 
 /// What a stage does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "there are as many as stages")]
 pub enum Code {
     /// Makes records.
     Source {
@@ -164,6 +170,8 @@ pub enum Code {
         take: Option<u64>,
         /// How often it is passed through within an epoch; `None` is for ever.
         laps: Option<u64>,
+        /// It gives the records of windows, window after window.
+        windows: Option<Windows>,
     },
     /// Computes each record alone; chunks in any order, by any worker.
     Transform(Transform),
@@ -192,6 +200,38 @@ pub struct Spans {
 impl Spans {
     /// Spans that may be open at a time.
     pub const MAX: u32 = 32;
+}
+
+/// Windows of the records of a source, in any order: their index is arithmetic.
+///
+/// Window `k` has the records `k·hop` to `k·hop + length - 1` of those that the source gives; of those of one series,
+/// where there are several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Windows {
+    /// Records of a window.
+    pub length: u64,
+    /// Records from the begin of one to that of the next.
+    pub hop: u64,
+    /// Shuffles of the windows, each by its place, the first one innermost.
+    pub shuffles: Vec<u64>,
+    /// What windows do not mix.
+    pub series: Option<Series>,
+}
+
+impl Windows {
+    /// Records of a window, and from one to the next, at the most.
+    pub const MAX: u64 = 1 << 24;
+}
+
+/// Neighbouring records with the same key are a series, which no window leaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The columns of the source that the key is computed from.
+    pub columns: Vec<Field>,
+    /// Computes the key of each record, and lets none go.
+    pub transform: Transform,
+    /// The key.
+    pub key: Field,
 }
 
 /// A computation on each record alone.

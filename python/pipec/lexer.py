@@ -195,6 +195,7 @@ OPERATORS = (
     "shuffle",
     "windows",
     "concat",
+    "dedupe",
     "repeat",
     "sample",
     "batch",

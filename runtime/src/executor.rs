@@ -26,6 +26,7 @@ mod supply;
 mod task;
 #[cfg(test)]
 mod tests;
+mod windowed;
 
 pub use deal::Rank;
 pub use losses::LostRecord;
@@ -374,7 +375,7 @@ impl Run {
     pub fn pass_lens(&self) -> Result<Vec<Option<u64>>, Failure> {
         let supplies = self.shared.lock().supplies();
         let len = |it: &Option<Arc<supply::Supply>>| {
-            it.as_ref().map(|it| it.pass().map(|it| it.whole)).transpose()
+            it.as_ref().map(|it| it.pass().map(|it| it.all)).transpose()
         };
         supplies.iter().map(len).collect()
     }
@@ -384,8 +385,8 @@ impl Run {
     pub fn listed_lens(&self) -> Vec<Option<u64>> {
         let supplies = self.shared.lock().supplies();
         let len = |it: &Option<Arc<supply::Supply>>| {
-            let listed = it.as_ref().filter(|it| !it.source.waits())?;
-            listed.pass().ok().map(|it| it.whole)
+            let listed = it.as_ref().filter(|it| !it.source.waits() && it.is_arithmetic())?;
+            listed.pass().ok().map(|it| it.all)
         };
         supplies.iter().map(len).collect()
     }

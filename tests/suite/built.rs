@@ -78,6 +78,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn file(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let program = text.split("\n####\n").next().unwrap_or_default();
+    // What has no data of its own is run on a table that is written for it (`pipec/tests/formats.rs`).
+    if program.lines().any(|it| it == "param data: path") {
+        return Ok(());
+    }
     every_pipeline(path, &format!("{program}\n"))
 }
 

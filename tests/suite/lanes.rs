@@ -13,12 +13,13 @@ use runtime::{Options, Rank};
 const BATCHES: usize = 48;
 
 /// Each source, and each kind of step that a lane may have: with files of which some are damaged.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "range(40, lanes: 4) |> repeat |> map { i } |> batch(3)",
     "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(4) |> map { j: i * 2 }",
     "range(31, lanes: 4) |> skip(3) |> take(21) |> repeat |> flat_map [{ i, k: 0 }, { i, k: 1 }] |> batch(5)",
     "range(64, lanes: 8) |> repeat |> shuffle(window: 7) |> map { x: i + uniform_int(0, 100) } |> batch(2)",
     "range(64, lanes: 4) |> shuffle |> repeat |> windows(length: 3, hop: 2) |> batch(2)",
+    "range(50, lanes: 4) |> windows(length: 3, hop: 1) |> shuffle |> repeat |> batch(2)",
     "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else skip(most: 0.5) |> batch(3)",
     "range(40, lanes: 4) |> repeat |> map { x: 12 // (i % 5) } else another(most: 0.5) |> batch(3)",
     "lines(\"{data}/texts/*.txt\", lanes: 4) |> repeat |> where len(text) % 2 == 0 |> map { n: len(text) } |> batch(2)",
@@ -73,7 +74,7 @@ fn together() -> Result<(), Failed> {
 }
 
 /// The rank gives `own`, however it is run, shared among processes, and stopped anywhere.
-fn check(compiled: &Compiled, base: &Options, own: &[(u32, u64)]) -> Result<(), String> {
+pub(crate) fn check(compiled: &Compiled, base: &Options, own: &[(u32, u64)]) -> Result<(), String> {
     for (workers, chunk) in [(1, 1), (2, 7), (8, 1000)] {
         let options = Options { workers, chunk_rows: Some(chunk), ..base.clone() };
         let all = given(compiled, &options, own.len())?;

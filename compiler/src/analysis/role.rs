@@ -36,8 +36,8 @@ pub(crate) enum Role {
     /// The records of the first stream, with fields of the second one; those go that have no partner there, if it
     /// `skips`.
     Join { skips: bool },
-    /// `length` records as one, the next one `hop` later.
-    Windows { length: u64, hop: u64 },
+    /// `length` records as one, the next one `hop` later; none holds two values of `by`, where there is such.
+    Windows { length: u64, hop: u64, by: bool },
     /// Records of several streams, in one stream.
     Merge(Ends),
     /// Any other.
@@ -99,6 +99,14 @@ pub(crate) fn taken(catalog: &Catalog, (entry, args): (&str, &[Arg])) -> Option<
     }
 }
 
+/// Records of a window of `op`, where it makes windows.
+pub(crate) fn window(op: &Op, catalog: &Catalog) -> Option<u64> {
+    match role(op, catalog) {
+        Role::Windows { length, .. } => Some(length),
+        _ => None,
+    }
+}
+
 /// Whether each record that leaves an operator is a batch, for all of them.
 pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
     let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
@@ -146,7 +154,8 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         }
         Some(Action::Window) => {
             let length = count("length").unwrap_or(1).max(1);
-            Role::Windows { length, hop: count("hop").unwrap_or(length).max(1) }
+            let hop = count("hop").unwrap_or(length).max(1);
+            Role::Windows { length, hop, by: given("by") }
         }
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {

@@ -67,6 +67,16 @@ pub(crate) fn lets_go(op: &Op, catalog: &Catalog) -> bool {
         || skips(&op.on_fault) && any_can_fail(&op.graph, &live, catalog)
 }
 
+/// Whether faults in `op` can put another record into the place of one.
+pub(crate) fn replaces(op: &Op) -> bool {
+    let is_another = |it: &Policy| matches!(it, Policy::Another { .. });
+    is_another(&op.on_fault)
+        || op.graph.iter().any(|(_, expr, _)| match expr {
+            Expr::Else { otherwise: Otherwise::Policy(it), .. } => is_another(it),
+            _ => false,
+        })
+}
+
 /// Whether every record that enters leaves, or another in its place.
 pub(crate) fn lets_none_go(op: &Op) -> bool {
     let skips = |it: &Policy| matches!(it, Policy::Skip { .. });

@@ -45,8 +45,9 @@ impl Known<'_> {
         let mut streams: IdVec<StageId, Stream> = IdVec::new();
         for (id, stage) in self.stages.iter() {
             let stream = match &stage.code {
-                Code::Source { shuffles, spans, .. } => {
-                    source(id, stage, !shuffles.is_empty() || spans.is_some())
+                Code::Source { shuffles, spans, windows, .. } => {
+                    let drawn = !shuffles.is_empty() || spans.is_some() || windows.is_some();
+                    source(id, stage, drawn)
                 }
                 Code::Transform(it) => self.transform(it, (id, &streams[stage.inputs[0]])),
                 Code::Operator { entry, args, .. } => {

@@ -1,8 +1,8 @@
 //! Arguments: which parameter each is for, and what the library is given.
 
-use super::{Checker, Env, Known, Val, value::Size};
+use super::{Checker, Env, Known, Val, scope::Scope, value::Size};
 use crate::{ast, errors::check as errors, migration};
-use plan::{Arg, Const, DType, Extent, Span, Type};
+use plan::{Arg, Const, DType, Extent, OpId, Span, Type};
 
 /// What was given for a parameter.
 #[derive(Clone)]
@@ -14,6 +14,29 @@ pub(super) enum Given<'e> {
 }
 
 impl<'a> Checker<'a> {
+    /// A value of the record: one number, unless values are only compared.
+    pub(super) fn each_arg(
+        &mut self,
+        expr: &ast::Expr,
+        (input, compares): (OpId, bool),
+        env: &mut Env<'_>,
+    ) -> Option<Arg> {
+        let record = self.record_of(input);
+        self.note_scope(expr.span, &record);
+        let mut inner = env.with(Scope::Record(record, Some(input)));
+        let val = self.value(expr, &mut inner);
+        let id = self.node_of(&val, None, expr.span)?;
+        if compares {
+            return Some(Arg::Expr(id));
+        }
+        if self.ty(id).dtype().is_some_and(DType::is_text) || !self.ty(id).shape()?.is_empty() {
+            let shown = self.shown(&Val::Expr(id));
+            self.report(errors::each_scalar(&shown, expr.span));
+            return None;
+        }
+        Some(Arg::Expr(id))
+    }
+
     /// Whether an argument is the texts of a batch, on which nothing computes; then a message is given.
     pub(super) fn takes_texts(&mut self, args: &[Arg], at: Span) -> bool {
         let values = args.iter().flat_map(|it| match it {

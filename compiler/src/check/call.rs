@@ -37,7 +37,8 @@ impl<'a> Checker<'a> {
         let both = operator.is_some()
             && (function.is_some()
                 || operator.is_some_and(|it| it.entry.action() == Some(Action::Window)));
-        if both && !self.is_of_stream(call, piped.as_ref(), env) {
+        let is_lost = function.is_none() && super::lists::is_lost_stream(piped.as_ref(), env);
+        if both && !is_lost && !self.is_of_stream(call, piped.as_ref(), env) {
             return match function {
                 Some(function) => self.call_library(function, call, piped, env),
                 None => self.call_windows(call, piped, env),

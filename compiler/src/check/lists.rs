@@ -323,3 +323,9 @@ fn counted(count: ExprId, var: VarId, body: Val) -> Val {
 fn place_of_copy(place: u64, copy: u64) -> u64 {
     mix(mix(place, plan::hash(b"copy")), copy)
 }
+
+/// Whether what is piped is a stream of which nothing is known, such as that of files which nobody has named yet.
+pub(super) fn is_lost_stream(piped: Option<&(Val, Span)>, env: &Env<'_>) -> bool {
+    let in_record = env.scopes.iter().any(|it| matches!(it, Scope::Record(..)));
+    !in_record && piped.is_some_and(|it| it.0.is_broken())
+}

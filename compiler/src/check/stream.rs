@@ -16,8 +16,8 @@ use crate::{
     registry::Function,
 };
 use plan::{
-    Applied, Arg, DEPTH_MAX, DType, Expr, ExprId, Field, Graph, Op, OpId, OpKind,
-    PLAUSIBLE_BYTES_MAX, Policy, Property, Records, Span, Type,
+    Applied, Arg, DEPTH_MAX, Expr, ExprId, Field, Graph, Op, OpId, OpKind, PLAUSIBLE_BYTES_MAX,
+    Policy, Property, Records, Span, Type,
 };
 
 impl<'a> Checker<'a> {
@@ -466,7 +466,7 @@ impl<'a> Checker<'a> {
                 (None, _) => self.default_arg(formal, &formals[n_inputs..], &args),
                 (Some(Given::Value(val, at)), _) => self.fit_known(formal, val, *at),
                 (Some(Given::Written(expr)), Some(input)) if formal.each => {
-                    self.each_arg(expr, input, env)
+                    self.each_arg(expr, (input, found.entry.has(Property::Compares)), env)
                 }
                 (Some(Given::Written(expr)), Some(input)) if is_fields(formal) => {
                     self.fields_arg(formal, expr, input, env)
@@ -477,20 +477,6 @@ impl<'a> Checker<'a> {
             args.push(arg.unwrap_or(Arg::None));
         }
         fine.then_some(args)
-    }
-
-    fn each_arg(&mut self, expr: &ast::Expr, input: OpId, env: &mut Env<'_>) -> Option<Arg> {
-        let record = self.record_of(input);
-        self.note_scope(expr.span, &record);
-        let mut inner = env.with(Scope::Record(record, Some(input)));
-        let val = self.value(expr, &mut inner);
-        let id = self.node_of(&val, None, expr.span)?;
-        if self.ty(id).dtype().is_some_and(DType::is_text) || !self.ty(id).shape()?.is_empty() {
-            let shown = self.shown(&Val::Expr(id));
-            self.report(errors::each_scalar(&shown, expr.span));
-            return None;
-        }
-        Some(Arg::Expr(id))
     }
 
     pub(super) fn plain_arg(

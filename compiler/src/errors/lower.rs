@@ -6,9 +6,9 @@ const NO_INDEX: CodeInfo = CodeInfo {
     id: "PC0301",
     name: "shuffle-index",
     long: "`shuffle` without a window permutes the index of its source: every order of the whole data set is possible, and \
-           nothing is buffered. So the source must support random access (`files`, `range`), and only `map`, `with` and \
-           `where` may come between the two. Everything else can be shuffled within a window: \
-           `shuffle(window: 10_000)`.\n\nWrong:\n\n    pipeline p = range(10) |> repeat(2) |> shuffle\n\n\
+           nothing is buffered. So the source must support random access (`files`, `range`), and only `map`, `with`, \
+           `where`, `windows` and `zip` may come between the two; before `windows` and `zip` no step may drop records, \
+           since they are numbered. Everything else can be shuffled within a window: `shuffle(window: 10_000)`.\n\nWrong:\n\n    pipeline p = range(10) |> repeat(2) |> shuffle\n\n\
            Right:\n\n    pipeline p = range(10) |> shuffle |> repeat(2)\n",
 };
 

@@ -112,7 +112,7 @@ pub(super) fn memory(
                             memory.held + entering.times(2.0 * n as f64 * times[id.row()]);
                     }
                     // A stretch of several windows, and the records that the next one shares with it.
-                    Role::Windows { length, hop } => {
+                    Role::Windows { length, hop, .. } => {
                         let stretch = length as f64 + hop as f64 * f64::from(stage.rows.max(1) - 1);
                         let held = entering.times(2.0 * stretch * times[id.row()]);
                         (memory.held, memory.chunks) = (memory.held + held, memory.chunks + chunk);

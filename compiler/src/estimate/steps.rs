@@ -79,7 +79,7 @@ pub(super) fn steps(
     catalog: &Catalog,
     (cores, ratios): (u32, &BTreeMap<OpId, f64>),
 ) -> Vec<StepEstimate> {
-    let visits = visits(plan, catalog, ratios);
+    let visits = visits(plan, (catalog, lowered), ratios);
     let mut known = Known { plan, lowered, catalog, bytes: IdVec::new() };
     let mut steps = Vec::with_capacity(plan.ops.len());
     for (id, op) in plan.ops.iter() {
@@ -218,7 +218,7 @@ impl Known<'_> {
             .iter()
             .map(|&it| (&self.plan.ops[it].output[..], &self.bytes[it][..]))
             .collect();
-        let role = role(op, self.catalog);
+        let role = role_of((id, op), self.lowered, self.catalog);
         let bytes = flow::columns_of(role, &op.output, &inputs);
         let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>();
         let entering = inputs.iter().map(|it| sum(it.1).value).sum();
@@ -306,15 +306,29 @@ fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
     calls.into_values().collect()
 }
 
+/// What `op` means; windows whose records come window after window take all of those of each.
+fn role_of((id, op): (OpId, &Op), lowered: &Lowered, catalog: &Catalog) -> Role {
+    match role(op, catalog) {
+        Role::Windows { length, by, .. } if lowered.moved.windows.contains(&id) => {
+            Role::Windows { length, hop: length, by }
+        }
+        role => role,
+    }
+}
+
 /// How often each operator is visited for a record that leaves the pipeline.
 ///
 /// `ratios` are what was measured: records that leave a step for each that enters.
-fn visits(plan: &Plan, catalog: &Catalog, ratios: &BTreeMap<OpId, f64>) -> IdVec<OpId, Figure> {
+fn visits(
+    plan: &Plan,
+    (catalog, lowered): (&Catalog, &Lowered),
+    ratios: &BTreeMap<OpId, f64>,
+) -> IdVec<OpId, Figure> {
     let mut leaving: Vec<Figure> = vec![Figure::ZERO; plan.ops.len()];
     let mut visits: IdVec<OpId, Figure> = plan.ops.ids().map(|_| Figure::ZERO).collect();
     leaving[plan.root.row()] = Figure::exact(1.0);
     for (id, op) in plan.ops.iter().rev() {
-        let role = role(op, catalog);
+        let role = role_of((id, op), lowered, catalog);
         let out = leaving[id.row()];
         let enters = match &op.kind {
             _ if ratios.contains_key(&id) => Figure {

@@ -4,7 +4,7 @@ use super::{
     graph_text::{arguments, nodes, policy, records},
     plan_text::record,
 };
-use plan::{Code, Commas, Field, Lanes, Program, Spans, Stage, Transform};
+use plan::{Code, Commas, Field, Lanes, Program, Spans, Stage, Transform, Windows};
 use std::fmt::Write;
 
 /// The stages of `program`, with every expression.
@@ -30,7 +30,7 @@ pub fn program_text(program: &Program) -> String {
 fn head(stage: &Stage) -> String {
     let inputs = Commas(&stage.inputs);
     match &stage.code {
-        Code::Source { entry, args, shuffles, spans, skip, take, laps, .. } => {
+        Code::Source { entry, args, shuffles, spans, skip, take, laps, windows, .. } => {
             let mut head = format!("source {entry}({})", arguments(args));
             if *skip > 0 {
                 let _ = write!(head, " skip {skip}");
@@ -43,6 +43,15 @@ fn head(stage: &Stage) -> String {
             }
             if let Some(Spans { place, open }) = spans {
                 let _ = write!(head, " spans {place:016x}, {open} open");
+            }
+            if let Some(Windows { length, hop, shuffles, series }) = windows {
+                let _ = write!(head, " windows {length} every {hop}");
+                if series.is_some() {
+                    head.push_str(" of each series");
+                }
+                for key in shuffles {
+                    let _ = write!(head, " shuffle {key:016x}");
+                }
             }
             match laps {
                 Some(1) => {}

@@ -31,6 +31,13 @@ pub(super) fn lowerings(plan: &Plan, lowered: &Lowered) -> Vec<Lowering> {
         let what = format!("{} is applied by the source, on indices", plan.ops[*id].step);
         all.push(Lowering { name: "index", what });
     }
+    for id in &lowered.moved.windows {
+        let what = format!(
+            "{}: the source reads the records of each window by their numbers, in any order",
+            plan.ops[*id].step
+        );
+        all.push(Lowering { name: "index", what });
+    }
     for (id, stage) in lowered.program.stages.iter() {
         if let Code::Transform(it) = &stage.code {
             all.extend(of_stage(plan, lowered, (id, it)));

@@ -159,6 +159,7 @@ fn program() -> Program {
         batched: false,
         deal: Deal::each(StageId(0)),
         lanes: Vec::new(),
+        beside: Vec::new(),
         jit: true,
     }
 }

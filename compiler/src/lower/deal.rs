@@ -2,14 +2,14 @@
 //! into which batch.
 
 use super::Lowering;
-use crate::analysis::role::{batch_rows, taken};
-use plan::{Arg, Code, DType, Deal, Lanes, OwnLanes};
+use crate::analysis::role::{batch_rows, taken, window};
+use plan::{Arg, Code, DType, Deal, Lanes, OwnLanes, StageId};
 
 /// How the lowered program is dealt, which has these lanes.
 pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
     let stages = &lowering.stages;
     let mut stage = stages.ids().last().expect("a program has a stage");
-    let mut batch = None;
+    let (mut batch, mut windows) = (None, None);
     loop {
         if lanes.iter().any(|it| it.stage == stage) {
             break;
@@ -17,7 +17,11 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
         let input = || stages[stage].inputs[0];
         match &stages[stage].code {
             Code::Transform(_) if lowering.keep_all.contains(&stage) => stage = input(),
-            Code::Operator { entry, args, .. } if batch.is_none() => {
+            Code::Operator { .. } if windows.is_none() && window_of(lowering, stage).is_some() => {
+                windows = window_of(lowering, stage);
+                stage = input();
+            }
+            Code::Operator { entry, args, .. } if batch.is_none() && windows.is_none() => {
                 let n_inputs = stages[stage].inputs.len();
                 let rows = batch_rows(lowering.catalog, (entry, args), n_inputs);
                 let Some(rows) = rows else { break };
@@ -33,10 +37,17 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
         _ => true,
     };
     let (rows, keeps_tail) = batch.unwrap_or((1, own));
+    let rows = rows.saturating_mul(windows.unwrap_or(1));
     let valid = valid(lowering);
     // A batch of nothing evens out what only all lanes tell.
     let own = own_lanes(lowering, lanes).filter(|it| it.take.is_none() || valid.is_none());
-    Deal { stage, rows, keeps_tail, valid, own }
+    Deal { stage, rows, windows, keeps_tail, valid, own }
+}
+
+/// Records of a window, where the stage puts windows together whose records come window after window.
+fn window_of(lowering: &Lowering<'_>, stage: StageId) -> Option<u64> {
+    let op = lowering.moved.windows.iter().find(|it| lowering.heads.get(it) == Some(&stage))?;
+    window(&lowering.plan.ops[*op], lowering.catalog)
 }
 
 /// The lanes that runs can divide, where they never end.

@@ -9,7 +9,7 @@ use crate::analysis::{
     catalog::Catalog,
     flow::{Flow, flows},
 };
-use plan::{Code, IdVec, Index, Lanes, Stage, StageId};
+use plan::{Code, IdVec, Index, Lanes, Stage, StageId, Windows};
 
 /// Bytes of a chunk, about: half of a core's second-level cache.
 const CHUNK_BYTES: f64 = 262_144.0;
@@ -39,12 +39,24 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog, lane
         needs[head].add(&flows[id], begins);
     }
     for id in stages.ids() {
-        stages[id].rows = needs[heads[id.row()]].rows();
+        let rows = needs[heads[id.row()]].rows();
+        stages[id].rows = whole_windows(rows, &stages[heads[id.row()]]);
     }
     for lanes in lanes {
         let most = u32::try_from(lanes.rows).unwrap_or(u32::MAX).max(LANE_ROWS);
         let in_lanes: Vec<StageId> = lanes.stages(stages).collect();
         in_lanes.into_iter().for_each(|it| stages[it].rows = stages[it].rows.min(most));
+    }
+}
+
+/// So many records of a chunk, or about as many, that windows lie whole in it: their rows need no copy then.
+fn whole_windows(rows: u32, head: &Stage) -> u32 {
+    match &head.code {
+        Code::Source { windows: Some(Windows { length, .. }), .. } => {
+            let length = u32::try_from(*length).unwrap_or(u32::MAX).max(1);
+            if length > rows { rows } else { rows - rows % length }
+        }
+        _ => rows,
     }
 }
 

@@ -59,7 +59,8 @@ rows! {
         "`concat([a, b])` concatenates streams or tensors";
     Name, "tf.data", ["unbatch" "explode" "rebatch"], Told,
         "`flat_map` turns one record into several: `|> flat_map [{ x }, { x: x + 1.0 }]`";
-    Name, "tf.data", ["window" "sliding_window"], Told,
+    Name, "tf.data, Keras, NumPy",
+        ["window" "sliding_window" "sliding_window_view" "timeseries_dataset_from_array" "TimeseriesGenerator"], Told,
         "`windows` combines consecutive records into one: `|> map { x } |> windows(length: 8, \
          hop: 4)`";
     Name, "pandas, PySpark", ["head" "first" "limit" "islice"], Told, "`|> take(5)` keeps the first records";
@@ -201,7 +202,8 @@ rows! {
         "`map` renames fields: `|> map { picture: image, label }`";
     Name, "pandas, polars", ["assign" "add_column" "with_column" "with_columns" "insert"], Told,
         "`with` adds fields: `|> with { y: x * 2.0 }`";
-    Name, "pandas", ["unique" "drop_duplicates" "distinct" "duplicated"], Told, "`pipec scan` finds duplicate files";
+    Name, "pandas, Polars, Spark", ["unique" "drop_duplicates" "distinct" "duplicated"], Told,
+        "`dedupe` keeps the first record of each key: `|> dedupe(by: label)`; `pipec scan` finds duplicate files";
     Name, "pandas", ["sort" "sort_values" "sorted" "argsort" "sort_by"], Told,
         "a stream keeps the order of its source; `batch` groups records of similar length: `|> \
          batch(32, by: len(ids), bounds: [64], pad: { ids: 0 })`";

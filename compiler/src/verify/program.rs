@@ -22,7 +22,8 @@ use crate::analysis::{
 };
 use plan::{
     Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
-    Policy, Program, Property, Records, STAGES_MAX, Spans, Stage, StageId, Transform, Type,
+    Policy, Program, Property, Records, STAGES_MAX, Series, Spans, Stage, StageId, Transform, Type,
+    Windows,
 };
 use std::collections::BTreeSet;
 
@@ -52,8 +53,18 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
         check.all().map_err(|why| format!("{id} ({}): {why}", stage.label()))?;
     }
     output(program)?;
+    beside(program)?;
     lanes(program, &catalog)?;
     deal(program)
+}
+
+/// What must have equally many records are sources.
+fn beside(program: &Program) -> Result<(), String> {
+    let is_source = |it: &StageId| {
+        program.stages.get(*it).is_some_and(|it| matches!(it.code, Code::Source { .. }))
+    };
+    let all = program.beside.iter().flatten().all(is_source);
+    ensure(all, || "what is read side by side is not a source".into())
 }
 
 /// Lanes are of sources that can be read anywhere, each goes one way, and no stage is in two of them.
@@ -83,8 +94,9 @@ fn lanes(program: &Program, catalog: &Catalog) -> Result<(), String> {
 /// How several runs share the work: below the stage that deals, one input each, and `valid` is a
 /// mask of rows.
 fn deal(program: &Program) -> Result<(), String> {
-    let Deal { stage, rows, valid, .. } = &program.deal;
-    let known = program.stages.get(*stage).is_some() && *rows > 0;
+    let Deal { stage, rows, windows, valid, .. } = &program.deal;
+    let whole = windows.is_none_or(|it| it > 0 && rows.is_multiple_of(it));
+    let known = program.stages.get(*stage).is_some() && *rows > 0 && whole;
     ensure(known, || format!("{stage} deals blocks of {rows} records"))?;
     let mut below = program.stages.iter().filter(|it| it.0 > *stage);
     ensure(below.all(|it| it.1.inputs.len() == 1), || {
@@ -152,7 +164,8 @@ impl Check<'_> {
     }
 
     fn source(&self) -> Result<(), String> {
-        let Code::Source { entry, args, shuffles, spans, skip, take, laps, .. } = &self.stage.code
+        let Code::Source { entry, args, shuffles, spans, skip, take, laps, windows, .. } =
+            &self.stage.code
         else {
             unreachable!("the stage is a source")
         };
@@ -164,12 +177,47 @@ impl Check<'_> {
             let can = self.catalog.source(entry).is_some_and(|it| it.has(Property::Spans));
             ensure(can, || "it reads spans of a source without spans".into())?;
             ensure((1..=Spans::MAX).contains(open), || format!("it keeps {open} spans open"))?;
-            let alone = shuffles.is_empty() && *skip == 0 && take.is_none();
+            let alone = shuffles.is_empty() && *skip == 0 && take.is_none() && windows.is_none();
             ensure(alone, || "it reads spans of a part of its source".into())?;
+        }
+        if let Some(windows) = windows {
+            ensure(indexed, || "it reads windows of a source without an index".into())?;
+            self.windows(windows)?;
         }
         let counts = [Some(*skip), *take, *laps].into_iter().flatten();
         let most = counts.max().unwrap_or(0);
         ensure(most <= RECORDS_MAX, || format!("it counts {most} records"))
+    }
+
+    /// Windows have records; the key of series is computed of each record, from columns of the source.
+    fn windows(&self, windows: &Windows) -> Result<(), String> {
+        let Windows { length, hop, series, .. } = windows;
+        let sized = [length, hop].into_iter().all(|it| (1..=Windows::MAX).contains(it));
+        ensure(sized, || format!("it reads windows of {length} records, {hop} apart"))?;
+        let Some(Series { columns, transform, key }) = series else { return Ok(()) };
+        let mut read = Stage { columns: columns.clone(), ..self.stage.clone() };
+        if let Code::Source { windows, shuffles, .. } = &mut read.code {
+            *windows = None;
+            shuffles.clear();
+        }
+        let keyed = Stage {
+            code: Code::Transform(transform.clone()),
+            inputs: vec![StageId::new(0)],
+            columns: vec![key.clone()],
+            ..self.stage.clone()
+        };
+        let plain = single(transform).is_some()
+            && transform.filters.is_empty()
+            && transform.on_fault == Policy::Fail
+            && transform.another.is_empty()
+            && transform.into_batch.is_none()
+            && !transform.foreign;
+        ensure(plain, || "the key of its series is not computed of each record".into())?;
+        let stages: IdVec<StageId, Stage> = [read, keyed].into_iter().collect();
+        for (id, stage) in stages.iter() {
+            Check { stages: &stages, id, stage, catalog: self.catalog }.all()?;
+        }
+        Ok(())
     }
 
     fn is_indexed(&self, source: &str) -> bool {

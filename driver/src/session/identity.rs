@@ -33,9 +33,11 @@ pub fn plan_hash(plan: &Plan, library: &Library) -> PlanHash {
 /// What the stages of a program are: the form of a saved position.
 pub(crate) fn structure(program: &Program) -> u32 {
     let stage = |it: &plan::Stage| match &it.code {
-        plan::Code::Source { entry, shuffles, spans, .. } => {
+        plan::Code::Source { entry, shuffles, spans, windows, .. } => {
             let spans = spans.map(|it| format!(" spans {}", it.open)).unwrap_or_default();
-            (format!("source {entry} {}{spans}", shuffles.is_empty()), it.inputs.clone())
+            let length = windows.as_ref().map(|it| format!(" windows {}", it.length));
+            let windows = length.unwrap_or_default();
+            (format!("source {entry} {}{spans}{windows}", shuffles.is_empty()), it.inputs.clone())
         }
         plan::Code::Transform(_) => ("transform".to_owned(), it.inputs.clone()),
         plan::Code::Operator { entry, .. } => (format!("operator {entry}"), it.inputs.clone()),

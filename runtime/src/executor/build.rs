@@ -11,16 +11,22 @@ use super::{
     operate::{Maker, Operating},
     resume,
     stats::Title,
-    supply::{self, Supply},
+    supply::{Counted, Supply},
     task,
+    windowed::{Series, Windowed},
 };
 use crate::{
     Failure, Interleave, Kernels, Pool, Source, SourceCall, Wants,
     eval::{Compiled, Jit, Name, Spare, Surroundings},
     mix,
 };
-use plan::{Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform};
-use std::{collections::VecDeque, sync::Arc};
+use plan::{
+    Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform, Windows,
+};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+};
 
 /// Bytes of batches that may wait for the consumer, where there is more than one.
 const OUTPUT_BYTES: usize = 16 << 20;
@@ -44,6 +50,7 @@ pub(super) fn nodes(
         pool: pool.clone(),
         jit: Jit::new(program.jit, &options.prepared),
         sources: vec![None; n_stages],
+        windows: vec![None; n_stages],
         compiled: vec![None; n_stages],
         last_nodes: vec![0; n_stages],
         lane: Lane::ONE,
@@ -132,6 +139,8 @@ struct Build<'a> {
     /// By stage.
     sources: Vec<Option<Arc<dyn Source>>>,
     /// By stage.
+    windows: Vec<Option<Arc<Windowed>>>,
+    /// By stage.
     compiled: Vec<Option<Arc<Compiled>>>,
     /// The node that ends each stage; of lanes, what deals them, or that of the present one.
     last_nodes: Vec<usize>,
@@ -188,10 +197,8 @@ impl Build<'_> {
         }
         let source = lanes.stages(stages).last().expect("a lane has a source");
         let stage = &stages[source];
-        let Code::Source { skip, take, .. } = &stage.code else { return Ok(Own::ALL) };
-        let made = self.source(stage).map_err(|it| task::at(it, stage.label()))?;
-        let whole = supply::whole(&*made, (*skip, *take))?;
-        self.sources[source.row()] = Some(made);
+        let counted = self.counted(source).map_err(|it| task::at(it, stage.label()))?;
+        let whole = counted.units()?;
         // A lane without any record is one that ends.
         if whole < u64::from(lanes.count) {
             return Ok(Own::ALL);
@@ -235,14 +242,9 @@ impl Build<'_> {
     fn nodes_of(&mut self, id: usize, stage: &Stage) -> Result<(), Failure> {
         match &stage.code {
             Code::Source { .. } => {
-                let source = match &self.sources[id] {
-                    // The lanes of one share it: it is listed once.
-                    Some(source) => source.clone(),
-                    None => self.source(stage)?,
-                };
-                self.sources[id] = Some(source.clone());
-                let class = if source.waits() { Class::Reader } else { Class::Worker };
-                let kind = self.supply(stage, source);
+                let counted = self.counted(StageId::new(id))?;
+                let class = if counted.source.waits() { Class::Reader } else { Class::Worker };
+                let kind = self.supply(id, stage, counted)?;
                 let finds = matches!(&kind, Kind::Stream { supply, .. } if supply.finds);
                 self.push(id, class, kind);
                 if finds {
@@ -277,11 +279,67 @@ impl Build<'_> {
         make(&SourceCall { args, columns: &stage.columns, place: *place })
     }
 
-    fn supply(&self, stage: &Stage, source: Arc<dyn Source>) -> Kind {
+    /// The source of a stage, which is made once: lanes share it, and those beside it ask it how much it has.
+    fn counted(&mut self, id: StageId) -> Result<Counted, Failure> {
+        let stage = &self.program.stages[id];
+        let Code::Source { skip, take, windows, .. } = &stage.code else {
+            let why = "the program is damaged: a stage is not a source";
+            return Err(Failure::Program(why.to_owned()));
+        };
+        let source = match &self.sources[id.row()] {
+            Some(source) => source.clone(),
+            None => self.source(stage)?,
+        };
+        self.sources[id.row()] = Some(source.clone());
+        if let (Some(windows), None) = (windows, &self.windows[id.row()]) {
+            self.windows[id.row()] = Some(Arc::new(self.windowed(stage, windows)?));
+        }
+        let (label, windows) = (stage.label().to_owned(), self.windows[id.row()].clone());
+        Ok(Counted { label, source, skip: *skip, take: *take, windows })
+    }
+
+    fn windowed(&self, stage: &Stage, windows: &Windows) -> Result<Windowed, Failure> {
+        let Windows { length, hop, shuffles, series } = windows;
+        if *length == 0 || *hop == 0 {
+            let why = "the program is damaged: a window has no records";
+            return Err(Failure::Program(why.to_owned()));
+        }
+        let series = series.as_ref().map(|it| self.series(stage, it)).transpose()?;
+        let shuffles = shuffles.iter().map(|it| mix(self.options.seed, *it)).collect();
+        Ok(Windowed { length: *length, hop: *hop, shuffles, series })
+    }
+
+    /// How series are told apart: the source is read once more for it, with the columns that the key needs.
+    fn series(&self, stage: &Stage, series: &plan::Series) -> Result<Series, Failure> {
+        let plan::Series { columns, transform, key } = series;
+        let read = Stage { columns: columns.clone(), ..stage.clone() };
+        let keyed = Stage { columns: vec![key.clone()], ..stage.clone() };
+        let around = self.around();
+        Ok(Series {
+            source: self.source(&read)?,
+            columns: columns.clone(),
+            key: Arc::new(Compiled::new(&keyed, transform, None, &around)?),
+            memory: self.options.memory,
+            pool: self.pool.clone(),
+            begins: OnceLock::new(),
+        })
+    }
+
+    /// The sources that must have as many records as the one of a stage, it among them.
+    fn beside(&mut self, id: usize) -> Result<Arc<[Counted]>, Failure> {
+        let program = self.program;
+        let all = program.beside.iter().find(|it| it.iter().any(|it| it.row() == id));
+        let all = all.map_or(&[][..], |it| &it[..]);
+        all.iter().map(|it| self.counted(*it)).collect()
+    }
+
+    fn supply(&mut self, id: usize, stage: &Stage, counted: Counted) -> Result<Kind, Failure> {
         let Code::Source { shuffles, spans, skip, take, laps, .. } = &stage.code else {
             unreachable!("the stage is a source")
         };
-        let is_whole = self.lane == Lane::ONE;
+        let Counted { source, windows, .. } = counted;
+        let beside = self.beside(id)?;
+        let is_whole = self.lane == Lane::ONE && windows.is_none();
         let stream = source.stream().filter(|_| is_whole && shuffles.is_empty());
         let in_order = stream.is_some();
         let supply = Arc::new(Supply {
@@ -295,15 +353,17 @@ impl Build<'_> {
             skip: *skip,
             take: *take,
             laps: *laps,
+            windows,
+            beside,
             lane: self.lane,
             rows: self.rows(stage),
             finds: stream.is_some_and(|it| it.finds()),
             pool: self.pool.clone(),
         });
-        match in_order {
+        Ok(match in_order {
             true => Kind::Stream { supply, cursor: None },
             false => Kind::Fetch(Fetch { supply, pass: None, given: 0, deal: None }),
-        }
+        })
     }
 
     fn transform(
@@ -338,15 +398,18 @@ impl Build<'_> {
         transform: &Transform,
     ) -> Result<Arc<Compiled>, Failure> {
         let spare = self.spare(id, transform)?;
-        let around = Surroundings {
+        Compiled::new(stage, transform, spare, &self.around()).map(Arc::new)
+    }
+
+    fn around(&self) -> Surroundings<'_> {
+        Surroundings {
             kernels: self.kernels,
             seed: self.options.seed,
             pool: &self.pool,
             sources: &self.sources,
             is_measured: self.options.measured,
             jit: &self.jit,
-        };
-        Compiled::new(stage, transform, spare, &around).map(Arc::new)
+        }
     }
 
     /// Where records come from that replace faulty ones.

@@ -278,34 +278,52 @@ pub(super) fn own_lanes(program: &Program, own: Own) -> Option<&OwnLanes> {
 pub(super) struct Below {
     /// What each stage is; the root is the last one.
     stages: Vec<Under>,
-    /// Records of a block.
-    rows: u64,
 }
 
 /// A stage below the one that deals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Under {
     Transform,
-    Batch,
+    /// Puts so many records together: a batch of a block, or a window.
+    Groups(u64),
     /// Takes so many batches. It lets all pass: the lanes above end before it does.
     Take(u64),
+}
+
+impl Under {
+    /// Records that go into one of its.
+    fn rows(self) -> u64 {
+        match self {
+            Self::Groups(rows) => rows.max(1),
+            Self::Transform | Self::Take(_) => 1,
+        }
+    }
 }
 
 impl Below {
     pub(super) fn of(program: &Program, own: Own) -> Self {
         let (dealing, rows) = dealing(program, own);
+        let windows = program.deal.windows.filter(|_| dealing == program.deal.stage);
         let mut take = own_lanes(program, own).and_then(|it| it.take);
         let (mut stages, mut at) = (Vec::new(), program.stages.ids().last());
         while let Some(stage) = at.filter(|it| *it > dealing) {
             let stage = &program.stages[stage];
             stages.push(match stage.code {
-                Code::Operator { .. } => take.take().map_or(Under::Batch, Under::Take),
+                Code::Operator { .. } => {
+                    let batch = Under::Groups(rows / windows.unwrap_or(1).max(1));
+                    take.take().map_or(batch, Under::Take)
+                }
                 _ => Under::Transform,
             });
             at = stage.inputs.first().copied();
         }
         stages.reverse();
-        Self { stages, rows }
+        // The first that puts records together makes the windows.
+        let first = stages.iter_mut().find(|it| matches!(it, Under::Groups(_)));
+        if let (Some(first), Some(length)) = (first, windows) {
+            *first = Under::Groups(length);
+        }
+        Self { stages }
     }
 
     /// The place of the root, where the node that deals stands at `at`, at a round's end.
@@ -326,7 +344,7 @@ impl Below {
         match &*at.point {
             Point::Start => {
                 let stages = &self.stages[..n];
-                let rows = if stages.contains(&Under::Batch) { self.rows } else { 1 };
+                let rows = stages.iter().map(|it| it.rows()).fold(1, u64::saturating_mul);
                 wrapped(At { skip: at.skip.saturating_mul(rows), ..at.clone() }, stages)
             }
             Point::Transform { input, losses, .. } if !is_operator => {
@@ -335,8 +353,7 @@ impl Below {
             }
             Point::Operator { state, number, inputs } if is_operator => {
                 let [input] = &inputs[..] else { return at.clone() };
-                let rows = if self.stages[last] == Under::Batch { self.rows } else { 1 };
-                let input = input.plus(at.skip.saturating_mul(rows));
+                let input = input.plus(at.skip.saturating_mul(self.stages[last].rows()));
                 let inputs = vec![self.sink(&input, last)];
                 At::new(Point::Operator { state: state.clone(), number: *number, inputs })
             }
@@ -351,7 +368,7 @@ fn wrapped(at: At, stages: &[Under]) -> At {
     stages.iter().fold(at, |input, stage| {
         At::new(match stage {
             Under::Transform => Point::Transform { input, same: true, losses: Vec::new() },
-            Under::Batch => operator(Vec::new(), input),
+            Under::Groups(_) => operator(Vec::new(), input),
             Under::Take(n) => operator(vec![*n], input),
         })
     })

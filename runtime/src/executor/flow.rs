@@ -273,7 +273,7 @@ impl State {
         let mut laps_end = None;
         for &source in &node.sources {
             let (supply, pass_len) = match &self.nodes[source].kind {
-                Kind::Fetch(Fetch { supply, pass, .. }) => (supply, pass.map(|it| it.whole)),
+                Kind::Fetch(Fetch { supply, pass, .. }) => (supply, pass.map(|it| it.all)),
                 Kind::Stream { supply, .. } => (supply, None),
                 _ => return None,
             };
@@ -333,7 +333,7 @@ impl State {
         let stage_of = |it: &usize| self.nodes[*it].stage;
         let whole = |it: &usize| match &self.nodes[*it].kind {
             Kind::Fetch(Fetch { supply, pass: Some(pass), .. }) => {
-                Some(pass.whole.saturating_mul(supply.laps.unwrap_or(1)))
+                Some(pass.all.saturating_mul(supply.laps.unwrap_or(1)))
             }
             _ => None,
         };

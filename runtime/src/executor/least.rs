@@ -188,7 +188,7 @@ fn records_of(stage: &Stage, node: Option<&Node>, inputs: &[Option<u64>]) -> Opt
     let node = node.filter(|it| it.lane == Lane::ONE && it.deal.is_none())?;
     match (&stage.code, &node.kind) {
         (
-            Code::Source { skip, take, laps, .. },
+            Code::Source { skip, take, laps, windows: None, .. },
             Kind::Fetch(Fetch { supply, given: 0, deal: None, .. }),
         ) => {
             let rest = supply.source.known_len()?.saturating_sub(*skip);

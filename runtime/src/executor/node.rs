@@ -425,6 +425,7 @@ impl Fetch {
     pub(super) fn give(&mut self, epoch: u32, rows: usize) -> Work {
         let supply = self.supply.clone();
         let Some(pass) = self.pass else { return Work::Count(supply) };
+        let rows = supply.whole_windows(self.given, rows);
         let places = self.next(supply.epoch_len(pass), rows).unwrap_or(0..0);
         self.given = places.end;
         if let Some(Dealt { terms, first, rounds }) = &mut self.deal {

@@ -5,6 +5,7 @@ use super::{
     lanes::Lane,
     node::Parcel,
     position::StreamPlace,
+    windowed::Windowed,
 };
 use crate::{
     Builder, Chunk, ChunkBuilder, Failure, Interleave, Permutation, Pool, Source, Stream, mix,
@@ -26,6 +27,10 @@ pub(super) struct Supply {
     pub(super) take: Option<u64>,
     /// Passes of an epoch; `None` is for ever.
     pub(super) laps: Option<u64>,
+    /// The windows whose records it gives, window after window, where it does.
+    pub(super) windows: Option<Arc<Windowed>>,
+    /// Sources that must have equally many records, this one among them, where there are such.
+    pub(super) beside: Arc<[Counted]>,
     /// The part of each pass that it gives.
     pub(super) lane: Lane,
     /// Records of a chunk.
@@ -78,10 +83,61 @@ pub(super) struct Places {
 pub(super) struct Pass {
     /// Records of the whole.
     pub(super) whole: u64,
+    /// Windows of these, where it gives the records of windows.
+    windows: u64,
+    /// Places of all lanes.
+    pub(super) all: u64,
     /// The place of the part's first record.
     first: u64,
     /// Records of the part.
     pub(super) len: u64,
+}
+
+/// A source, as far as it tells how many records it has.
+#[derive(Clone)]
+pub(super) struct Counted {
+    /// Where it is written.
+    pub(super) label: String,
+    pub(super) source: Arc<dyn Source>,
+    pub(super) skip: u64,
+    pub(super) take: Option<u64>,
+    pub(super) windows: Option<Arc<Windowed>>,
+}
+
+impl Counted {
+    /// Records of a pass of all lanes, and windows, if there are such.
+    pub(super) fn count(&self) -> Result<(u64, Option<u64>), Failure> {
+        let rest = self.source.len()?.saturating_sub(self.skip);
+        let whole = self.take.map_or(rest, |it| it.min(rest));
+        let windows = self.windows.as_ref().map(|it| it.count(self.skip, whole)).transpose()?;
+        Ok((whole, windows))
+    }
+
+    /// What stands side by side with those of others: windows, or records.
+    pub(super) fn units(&self) -> Result<u64, Failure> {
+        self.count().map(|(whole, windows)| windows.unwrap_or(whole))
+    }
+}
+
+/// Fails where sources that stand side by side have not equally many records.
+fn check_beside(all: &[Counted]) -> Result<(), Failure> {
+    let Some((first, others)) = all.split_first() else { return Ok(()) };
+    let one = first.units()?;
+    for other in others {
+        let two = other.units()?;
+        if one != two {
+            let of = |it: &Counted| if it.windows.is_some() { "windows" } else { "records" };
+            let detail = format!(
+                "this source has {one} {}, but the one at {} has {two} {}: `zip` needs streams of the same length; \
+                 shorten them with `take`",
+                of(first),
+                other.label,
+                of(other)
+            );
+            return Err(Failure::Data { label: first.label.clone(), detail });
+        }
+    }
+    Ok(())
 }
 
 /// A chunk of a stream.
@@ -120,7 +176,29 @@ pub(super) type Laps = Vec<(u64, Range<usize>)>;
 impl Supply {
     /// The records of one pass.
     pub(super) fn pass(&self) -> Result<Pass, Failure> {
-        Ok(Pass::new(whole(&*self.source, (self.skip, self.take))?, self.lane))
+        check_beside(&self.beside)?;
+        let (whole, windows) = self.counted().count()?;
+        let windows = windows.zip(self.windows.as_ref().map(|it| it.length));
+        Ok(match windows {
+            None => Pass::new(whole, self.lane),
+            Some(windows) => Pass::of_windows(whole, windows, self.lane),
+        })
+    }
+
+    fn counted(&self) -> Counted {
+        let (label, source, windows) = (String::new(), self.source.clone(), self.windows.clone());
+        Counted { label, source, skip: self.skip, take: self.take, windows }
+    }
+
+    /// Whether the source alone tells how many records there are: nothing is read for it.
+    pub(super) fn is_arithmetic(&self) -> bool {
+        let finds = |it: &Option<Arc<Windowed>>| it.as_ref().is_some_and(|it| it.series.is_some());
+        !finds(&self.windows) && !self.beside.iter().any(|it| finds(&it.windows))
+    }
+
+    /// So many records of a chunk from `place` on, at most `rows`, that windows lie whole in it.
+    pub(super) fn whole_windows(&self, place: u64, rows: usize) -> usize {
+        self.windows.as_ref().map_or(rows, |it| it.whole(place, rows))
     }
 
     /// Records of an epoch.
@@ -142,7 +220,10 @@ impl Supply {
             let len = (pass.len - first).min(places.end - place);
             laps.push((lap, numbers.len()..numbers.len() + len as usize));
             let first = pass.first + first;
-            if self.shuffles.is_empty() {
+            if let Some(windows) = &self.windows {
+                let key = mix(u64::from(*epoch), lap);
+                self.window_by_window(windows, (*pass, key), first..first + len, &mut numbers);
+            } else if self.shuffles.is_empty() {
                 numbers.extend(self.skip + first..self.skip + first + len);
             } else {
                 let order = self.order(pass.whole, mix(u64::from(*epoch), lap));
@@ -159,6 +240,29 @@ impl Supply {
             return Err(Failure::Program(detail));
         }
         Ok(self.as_copies(out.finish(), &laps))
+    }
+
+    /// The records at some places of one pass, which gives window after window.
+    fn window_by_window(
+        &self,
+        windows: &Windowed,
+        (pass, key): (Pass, u64),
+        places: Range<u64>,
+        numbers: &mut Vec<u64>,
+    ) {
+        let (window_at, order) = (windows.order(pass.windows, key), self.order(pass.whole, key));
+        let mut place = places.start;
+        while place < places.end {
+            let within = place % windows.length;
+            let len = (windows.length - within).min(places.end - place);
+            let begin = windows.begin(window_at(place / windows.length)) + within;
+            if self.shuffles.is_empty() {
+                numbers.extend(self.skip + begin..self.skip + begin + len);
+            } else {
+                numbers.extend((begin..begin + len).map(&order));
+            }
+            place += len;
+        }
     }
 
     /// Which record stands at a place of one pass.
@@ -300,12 +404,6 @@ impl Supply {
     }
 }
 
-/// Records of a pass of all lanes of a source, of which some are left out at its begin and its end.
-pub(super) fn whole(source: &dyn Source, (skip, take): (u64, Option<u64>)) -> Result<u64, Failure> {
-    let rest = source.len()?.saturating_sub(skip);
-    Ok(take.map_or(rest, |it| it.min(rest)))
-}
-
 impl Pass {
     /// The part of `whole` records that is `lane`: parts follow each other, and the first ones have
     /// one record more where they cannot be as large.
@@ -313,7 +411,15 @@ impl Pass {
         let (number, count) = (u64::from(number), u64::from(count.max(1)));
         let (each, more) = (whole / count, whole % count);
         let first = number * each + number.min(more);
-        Self { whole, first, len: each + u64::from(number < more) }
+        let len = each + u64::from(number < more);
+        Self { whole, windows: 0, all: whole, first, len }
+    }
+
+    /// The same of the records of windows: so many windows, of so many records each, of a pass of `whole` records.
+    fn of_windows(whole: u64, (windows, length): (u64, u64), lane: Lane) -> Self {
+        let Self { first, len, .. } = Self::new(windows, lane);
+        let [all, first, len] = [windows, first, len].map(|it| it.saturating_mul(length));
+        Self { whole, windows, all, first, len }
     }
 }
 

@@ -484,7 +484,8 @@ fn epochs_of_which_a_rank_gets_nothing_end_one_by_one() {
     let burnt = draft.map("burn", 0, source);
     draft.batch(64, burnt);
     let mut program = draft.program();
-    program.deal = Deal { stage: source, rows: 64, keeps_tail: false, valid: None, own: None };
+    program.deal =
+        Deal { stage: source, rows: 64, windows: None, keeps_tail: false, valid: None, own: None };
     for workers in [1, 2] {
         let rank = Rank { rank: 1, world: 2, ..Rank::default() };
         let options = Options { rank, ..options(workers, 16, 0..u32::MAX) };

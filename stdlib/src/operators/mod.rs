@@ -6,6 +6,7 @@
 
 mod batch;
 mod concat;
+mod dedupe;
 mod join;
 mod mix;
 mod repeat;
@@ -30,6 +31,7 @@ use crate::Operator;
 pub(crate) static ALL: &[&Operator] = &[
     &batch::ENTRY,
     &concat::ENTRY,
+    &dedupe::ENTRY,
     &join::ENTRY,
     &mix::ENTRY,
     &repeat::ENTRY,

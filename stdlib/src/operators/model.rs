@@ -307,7 +307,7 @@ fn fits(value: &Value, field: &Field) {
 
 impl Table {
     /// The records from `from` on in chunks: empty ones, neighbours in the same memory, and others.
-    fn chunks_of(&self, seed: u64, from: usize) -> VecDeque<Chunk> {
+    pub(super) fn chunks_of(&self, seed: u64, from: usize) -> VecDeque<Chunk> {
         let (mut random, pool) = (Philox::new(seed, 0, 0), Pool::default());
         let largest = [1, 3, 10, 40, 1000][seed as usize % 5];
         let mut chunks = VecDeque::new();

@@ -15,8 +15,8 @@ operator! {
     /// Shuffles the records, differently in each epoch.
     ///
     /// Without `window`, the index of the source is permuted: every order of the whole data set is possible,
-    /// and nothing is buffered. This needs a source that can be read in any order, with only `map`, `with` and
-    /// `where` in between.
+    /// and nothing is buffered. This needs a source that can be read in any order, with only `map`, `with`,
+    /// `where`, `windows` and `zip` in between. Before `windows` and `zip`, no step may drop records.
     ///
     /// `shuffle(window: n)` works everywhere. It splits the stream into blocks of `n` records, at positions
     /// that differ between epochs (the first block is shorter), and permutes each block, with all orders

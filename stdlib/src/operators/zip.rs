@@ -17,8 +17,15 @@ operator! {
     /// list, all field names must differ. The run fails if the streams have different lengths; use `take` if
     /// this is intended.
     ///
+    /// `shuffle` without a window may follow if all streams can be read in any order and drop no records: all are
+    /// read in the same random order. The run then fails at the beginning if their lengths differ.
+    ///
     /// ```pipe
     /// zip({ a: range(3), b: range(3) |> map { i: i * i } })    # { a.i: i64, b.i: i64 }
+    /// ```
+    ///
+    /// ```pipe no_run
+    /// zip({ x: npy("x_train.npy"), y: npy("y_train.npy") }) |> shuffle |> batch(256)
     /// ```
     "zip(streams: streams) -> stream",
     cost: Cost::call(3.0),    // Assumed: an id is mixed for each stream after the first.

@@ -91,7 +91,8 @@ impl Writer<'_> {
             self.function();
         }
         let (head, records, indexed) = match self.dice.below(10) {
-            0..7 if self.number >= LATER => self.join(),
+            0..6 if self.number >= LATER => self.join(),
+            6 | 7 if self.number >= LATER => self.zip_in_any_order(),
             0 => self.zip(),
             1 => self.several("concat"),
             2 | 3 => self.several("mix"),
@@ -103,8 +104,9 @@ impl Writer<'_> {
         let Some(mut growing) = self.stream("p", head) else { return false };
         (growing.records, growing.indexed) = (records, growing.indexed && indexed);
         growing.joined = self.draft.streams.len() > 1;
+        let kinds = if self.number >= LATER { steps::LATER } else { steps::ANY };
         for _ in 0..2 + self.dice.below(7) {
-            steps::grow(self, &mut growing, steps::ANY);
+            steps::grow(self, &mut growing, kinds);
         }
         steps::finish(self, &mut growing);
         if self.draft.streams.len() == 1 && self.dice.percent(25) {
@@ -229,6 +231,29 @@ impl Writer<'_> {
             names.push(name);
         }
         (format!("zip({{ {} }})", labelled(&names)), n, false)
+    }
+
+    /// Streams side by side that are shuffled, and maybe repeated.
+    fn zip_in_any_order(&mut self) -> (String, usize, bool) {
+        let n = 10 + self.dice.below(30);
+        let unequal = usize::from(self.dice.percent(10));
+        let arrays = self.dice.percent(30);
+        let mut names = Vec::new();
+        for n in [n, n + unequal] {
+            let name = self.name("s");
+            let head = match arrays {
+                true => "npy(\"{data}/arrays/*.npy\")".to_owned(),
+                false => format!("range({n})"),
+            };
+            let Some(mut growing) = self.stream(&name, head) else { continue };
+            for _ in 0..self.dice.below(3) {
+                steps::grow(self, &mut growing, steps::COMPUTES);
+            }
+            names.push(name);
+        }
+        let records = if arrays { 11 } else { n };
+        let repeat = if self.dice.percent(30) { "\n    |> repeat(2)" } else { "" };
+        (format!("zip({{ {} }})\n    |> shuffle{repeat}", labelled(&names)), 2 * records, false)
     }
 
     /// A stream with fields of another one; the keys of some records are missing there.

@@ -1,5 +1,8 @@
 //! Random steps of a stream.
 
+mod series;
+
+pub(crate) use self::series::LATER;
 use crate::random::{dice::Dice, program::Writer};
 use plan::{DType, Extent, Field, Type};
 
@@ -43,6 +46,8 @@ pub(crate) const ANY: &[Step] = &[
     held,
     thinned_copies,
 ];
+/// Those that leave every record where it is.
+pub(crate) const COMPUTES: &[Step] = &[compute];
 /// Those after which there are as many records.
 pub(crate) const KEEPS: &[Step] = &[compute, compute, window];
 

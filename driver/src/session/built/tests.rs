@@ -351,7 +351,9 @@ fn what_would_mislead_the_runtime_is_named() {
     refused(plain, &|it| it.deal.stage = StageId(9), "s9 deals");
     refused(mixed, &|it| it.deal.stage = StageId(0), "where streams meet");
     refused(plain, &|it| it.deal.valid = Some(0), "which rows are records");
-    refused(plain, &|it| it.format = 9, "its format is 9");
+    refused(plain, &|it| it.format = 99, "its format is 99");
+    refused(plain, &|it| it.deal.windows = Some(0), "deals blocks of");
+    refused(plain, &|it| it.beside = vec![vec![StageId(1)]], "is not a source");
     refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
     refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
     refused(mixed, &|it| names(it).truncate(1), "1 names for 2 streams");

@@ -505,6 +505,7 @@ pub(super) mod tests {
             batched,
             deal,
             lanes: Vec::new(),
+            beside: Vec::new(),
             jit: true,
         }
     }

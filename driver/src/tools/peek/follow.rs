@@ -259,12 +259,14 @@ impl At {
     /// Lets the source give nothing but the record.
     fn pin(&self, program: &mut Program) {
         let Some(number) = self.number else { return };
+        program.beside.clear();
         for id in program.stages.ids() {
-            if let Code::Source { place, spans, skip, take, laps, .. } =
+            if let Code::Source { place, spans, skip, take, laps, windows, .. } =
                 &mut program.stages[id].code
                 && *place == self.place
             {
                 (*spans, *skip, *take, *laps) = (None, number, Some(1), Some(1));
+                *windows = None;
             }
         }
     }

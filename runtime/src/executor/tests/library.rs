@@ -465,6 +465,7 @@ impl Draft {
             skip: 0,
             take: None,
             laps: Some(1),
+            windows: None,
         };
         self.push(code, &[])
     }
@@ -544,6 +545,7 @@ impl Draft {
             batched: self.batched,
             deal: plan::Deal::each(self.last()),
             lanes: Vec::new(),
+            beside: Vec::new(),
             jit: true,
             stages: self.stages,
         }
