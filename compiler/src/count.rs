@@ -64,7 +64,7 @@ impl Counting<'_> {
                 Some(if drops { n / rows } else { n.div_ceil(rows) })
             }
             // Unequal lengths and keys that are missing end the run.
-            Role::Zip | Role::Join { skips: false } => entering(),
+            Role::Zip | Role::Join { skips: false, .. } => entering(),
             Role::Merge(Ends::Last) if !self.leaves_out_a_stream(op) => {
                 let mut all = op.inputs.iter().map(|it| self.leaving(*it));
                 all.try_fold(0_u64, |sum, it| sum.checked_add(it?))

@@ -266,6 +266,12 @@ fn lay_out_photographs(folder: &Folder) {
         format!("{{\"image\": \"{i}.jpg\", \"boxes\": [{boxes}], \"label\": [{labels}]}}\n")
     };
     folder.write("data/boxes.jsonl", &(0..12).map(line).collect::<String>());
+    fs::create_dir_all(folder.join("corpus")).unwrap();
+    let line = |i: usize| {
+        format!("{{\"text\": \"text {i}\", \"license\": \"{}\"}}\n", ["mit", "gpl"][i % 2])
+    };
+    folder.write("corpus/a.jsonl", &(0..6).map(line).collect::<String>());
+    folder.write("corpus/b.csv", "text,license\na text,mit\n,mit\nanother text,apache-2.0\n");
 }
 
 /// The pictures and their masks, where the recipe says that they are.

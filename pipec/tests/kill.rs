@@ -27,7 +27,7 @@ use std::{
 /// epoch, and every source that reads files of records.
 ///
 /// What follows `-as-` is the format of shards of 500 records.
-const PROGRAMS: [&str; 21] = [
+const PROGRAMS: [&str; 22] = [
     "window",
     "mixed",
     "zipped",
@@ -43,6 +43,7 @@ const PROGRAMS: [&str; 21] = [
     "packed",
     "own-lanes",
     "looked-up",
+    "corpus",
     "records-as-parquet",
     "records-as-arrow",
     "records-as-tfrecord",
@@ -136,8 +137,23 @@ impl Folder {
             };
             let table = "a,b\n".to_owned() + &numbers.clone().map(row).collect::<String>();
             self.write(&format!("data/{file}.csv"), &table);
+            self.corpus(file, &text);
             self.packed(file, &text, &numbers.map(name).collect::<Vec<_>>());
         }
+    }
+
+    /// Documents of several kinds, some of them damaged.
+    fn corpus(&self, file: usize, text: &str) {
+        fs::create_dir_all(self.join("data/corpus")).unwrap();
+        let line = |(it, text): (usize, &str)| match it % 9 {
+            4 => "no json\n".to_owned(),
+            _ => format!("{{\"n\": {it}, \"text\": \"{text}\"}}\n"),
+        };
+        let lines: String = text.lines().enumerate().map(line).collect();
+        self.write(&format!("data/corpus/{file}.jsonl"), &lines);
+        let rows: String = text.lines().take(90).map(|it| format!("{it},1\n")).collect();
+        self.write(&format!("data/corpus/{file}.csv"), &format!("text,n\n{rows}"));
+        self.write(&format!("data/corpus/{file}.md"), text);
     }
 
     /// Shards of these names, one byte of them damaged, an archive, and a text that is compressed.

@@ -206,6 +206,7 @@ OPERATORS = (
     "zip",
 )
 SOURCES = (
+    "documents",
     "tfrecord",
     "parquet",
     "records",

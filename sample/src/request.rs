@@ -2,29 +2,90 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::VERSION;
-use crate::set::{COUNT_MAX, Images};
+use crate::set::{COUNT_MAX, Images, is_made, manifest};
+use crate::{Boxes, Error, Shards, Summary, VERSION, boxes, images, shards};
 
 /// A set that a program asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
+    /// What it is of.
+    pub kind: Kind,
     /// How many pictures.
     pub count: u64,
     /// Which set of that size.
     pub seed: u64,
 }
 
+/// Kinds of sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Pictures in class folders.
+    Images,
+    /// Pictures in shards, and tables of captions beside them.
+    Shards,
+    /// Pictures, and a file of annotations.
+    Boxes,
+}
+
+/// What is known of each kind: its name, how many pictures there are unless it is said, and the files that are meant
+/// where only the set is named.
+const KINDS: [(Kind, &str, u64, &str); 3] = [
+    (Kind::Images, "images", 1000, "/**/*.jpg"),
+    (Kind::Shards, "shards", 256, "/*.tar"),
+    (Kind::Boxes, "boxes", 256, "/images/*.jpg"),
+];
+
 impl Request {
     /// The folder's name, such as `images-v1-1000-0`: version, count and seed.
     ///
     /// Two requests for the same pictures have the same name, and no others.
     pub fn folder_name(&self) -> String {
-        format!("images-v{VERSION}-{}-{}", self.count, self.seed)
+        format!("{}-v{VERSION}-{}-{}", self.kind.name(), self.count, self.seed)
     }
 
-    /// The set in a folder of the caller's.
-    pub fn images(&self, folder: PathBuf) -> Images {
+    /// The pattern of its files below its folder, where only the set is named.
+    pub fn pattern(&self) -> &'static str {
+        self.kind.row().3
+    }
+
+    /// Makes the set in a folder of the caller's, or what is missing of it; `progress` is told how many pictures there are.
+    ///
+    /// # Errors
+    /// The folder holds something else, or cannot be written to.
+    pub fn make(&self, folder: PathBuf, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
+        let Self { kind, count, seed } = *self;
+        match kind {
+            Kind::Images => images(&self.images(folder), progress),
+            Kind::Shards => shards(&Shards { folder, count, seed }, progress),
+            Kind::Boxes => boxes(&Boxes { folder, count, seed }, progress),
+        }
+    }
+
+    /// Whether the complete set is there; makes nothing.
+    pub fn is_made(&self, folder: PathBuf) -> bool {
+        let Self { kind, count, seed } = *self;
+        let manifest = match kind {
+            Kind::Images => manifest(&self.images(folder.clone())),
+            Kind::Shards => {
+                crate::shards::manifest(&Shards { folder: folder.clone(), count, seed })
+            }
+            Kind::Boxes => crate::boxes::manifest(&Boxes { folder: folder.clone(), count, seed }),
+        };
+        is_made(&folder, &manifest)
+    }
+
+    fn images(&self, folder: PathBuf) -> Images {
         Images { count: self.count, seed: self.seed, ..Images::new(folder) }
+    }
+}
+
+impl Kind {
+    fn row(self) -> &'static (Self, &'static str, u64, &'static str) {
+        KINDS.iter().find(|it| it.0 == self).expect("each kind is a row")
+    }
+
+    fn name(self) -> &'static str {
+        self.row().1
     }
 }
 
@@ -42,11 +103,12 @@ pub fn cached(request: &Request, cache_root: &Path) -> PathBuf {
 
 fn parse_set(text: &str) -> Result<Request, String> {
     let (kind, settings) = text.split_once('?').unwrap_or((text, ""));
-    if kind != "images" {
-        return Err(format!("unknown sample set `{kind}`; the only one is `sample:images`"));
-    }
+    let Some((kind, _, count, _)) = KINDS.iter().find(|it| it.1 == kind) else {
+        let all: Vec<_> = KINDS.iter().map(|it| format!("`sample:{}`", it.1)).collect();
+        return Err(format!("unknown sample set `{kind}`; there are {}", all.join(", ")));
+    };
 
-    let mut request = Request { count: 1000, seed: 0 };
+    let mut request = Request { kind: *kind, count: *count, seed: 0 };
     for setting in settings.split('&').filter(|it| !it.is_empty()) {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         match name {
@@ -75,8 +137,10 @@ mod tests {
         assert_eq!(parse("images/*.jpg"), None);
         assert_eq!(read("sample:images"), Ok("images-v1-1000-0".into()));
         assert_eq!(read("sample:images?count=60&seed=7"), Ok("images-v1-60-7".into()));
+        assert_eq!(read("sample:shards?seed=7"), Ok("shards-v1-256-7".into()));
+        assert_eq!(read("sample:boxes?count=9"), Ok("boxes-v1-9-0".into()));
         for (text, says) in [
-            ("sample:sounds", "unknown sample set `sounds`"),
+            ("sample:sounds", "unknown sample set `sounds`; there are `sample:images`"),
             ("sample:images?count=0", "`count=0` is not an integer from 1"),
             ("sample:images?seed=x", "`seed=x` is not an integer from 0"),
             ("sample:images?size=9", "no `size`; it has `count` and `seed`"),

@@ -37,9 +37,38 @@ pub(crate) struct Sketch {
     pub(crate) chance: Chance,
     /// How much texture the surfaces have; 1 is the middle.
     pub(crate) texture: f32,
+    /// What stands in the picture, from back to front.
+    pub(crate) things: Vec<Thing>,
+}
+
+/// A thing in a picture, as a set for detection names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thing {
+    pub(crate) kind: Kind,
+    /// Where it is; it may reach out of the picture.
+    pub(crate) area: Area,
+}
+
+/// Kinds of things, in the order of their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Balloon,
+    Building,
+    Flower,
+    Fruit,
+    Window,
 }
 
 impl Sketch {
+    pub(crate) fn new(canvas: Canvas, chance: Chance, texture: f32) -> Sketch {
+        Sketch { canvas, chance, texture, things: Vec::new() }
+    }
+
+    /// Notes that a thing stands there.
+    fn note(&mut self, kind: Kind, area: Area) {
+        self.things.push(Thing { kind, area });
+    }
+
     fn width(&self) -> f32 {
         self.canvas.width as f32
     }

@@ -4,6 +4,7 @@
 //! a channel; the caller counts, and on the first error tells them to stop. A picture is
 //! written under another name and renamed, so that a file that is there is whole. A marker holds
 //! the set's parameters while it is made; the manifest, written last, says that it is complete.
+//! All kinds of sets are made so: [`make`].
 
 use std::fs;
 use std::io;
@@ -121,33 +122,78 @@ impl std::error::Error for Error {
 /// that it grows.
 pub fn images(images: &Images, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
     check(images)?;
-    if found(images)? {
-        progress(images.count);
-        return Ok(Summary { kept: images.count, ..Summary::default() });
+    let folders: Vec<_> = (0..images.classes).map(|it| images.class_folder(it)).collect();
+    make(Making {
+        folder: &images.folder,
+        folders: &folders,
+        manifest: &manifest(images),
+        n_jobs: images.count,
+        n_pictures: images.count,
+        job: &|index| make_one(images, index).map(|bytes| Done { pictures: 1, bytes }),
+        finish: &mut || Ok(()),
+        progress,
+    })
+}
+
+/// A set that is made, or is there already.
+pub(crate) struct Making<'a> {
+    pub(crate) folder: &'a Path,
+    /// Those below it.
+    pub(crate) folders: &'a [PathBuf],
+    /// What the files depend on: it stands in the folder when all are there.
+    pub(crate) manifest: &'a str,
+    pub(crate) n_jobs: u64,
+    pub(crate) n_pictures: u64,
+    /// Makes what belongs to a number; any thread does.
+    pub(crate) job: &'a (dyn Fn(u64) -> Result<Done, Error> + Sync),
+    /// Makes what comes after all jobs.
+    pub(crate) finish: &'a mut dyn FnMut() -> Result<(), Error>,
+    /// Is told how many pictures there are.
+    pub(crate) progress: &'a mut dyn FnMut(u64),
+}
+
+/// What came of one job: pictures, and bytes that were written, none if they were there.
+pub(crate) struct Done {
+    pub(crate) pictures: u64,
+    pub(crate) bytes: Option<u64>,
+}
+
+/// Makes a set, or what is missing of it.
+pub(crate) fn make(making: Making<'_>) -> Result<Summary, Error> {
+    let Making { folder, manifest, n_pictures, .. } = making;
+    if found(folder, manifest)? {
+        (making.progress)(n_pictures);
+        return Ok(Summary { kept: n_pictures, ..Summary::default() });
     }
 
-    write_whole(&images.folder.join(MARKER), manifest(images).as_bytes())?;
-    for class in 0..images.classes {
-        let folder = images.class_folder(class);
-        fs::create_dir_all(&folder).map_err(|source| Error::Io { path: folder, source })?;
+    write_whole(&folder.join(MARKER), manifest.as_bytes())?;
+    for folder in making.folders {
+        fs::create_dir_all(folder).map_err(|source| Error::Io { path: folder.clone(), source })?;
     }
-    let summary = make(images, progress)?;
-    write_whole(&images.folder.join(MANIFEST), manifest(images).as_bytes())?;
+    let summary = all_jobs(making.n_jobs, making.job, making.progress)?;
+    (making.finish)()?;
+    write_whole(&folder.join(MANIFEST), manifest.as_bytes())?;
     // Another process may have made the same set at the same time, and been quicker.
-    let _ = fs::remove_file(images.folder.join(MARKER));
+    let _ = fs::remove_file(folder.join(MARKER));
     Ok(summary)
 }
 
-/// Whether the complete set is there; makes nothing.
-pub fn is_made(images: &Images) -> bool {
-    matches!(read(&images.folder.join(MANIFEST)), Ok(Some(text)) if text == manifest(images))
+/// Whether a complete set with this manifest is there; makes nothing.
+pub(crate) fn is_made(folder: &Path, manifest: &str) -> bool {
+    matches!(read(&folder.join(MANIFEST)), Ok(Some(text)) if text == manifest)
+}
+
+/// That a set may have so many pictures.
+pub(crate) fn check_count(count: u64) -> Result<(), Error> {
+    if (1..=COUNT_MAX).contains(&count) {
+        return Ok(());
+    }
+    Err(Error::Parameter(format!("expected 1 to {COUNT_MAX} images, found {count}")))
 }
 
 fn check(images: &Images) -> Result<(), Error> {
     let (count, classes) = (images.count, images.classes);
-    if !(1..=COUNT_MAX).contains(&count) {
-        return Err(Error::Parameter(format!("expected 1 to {COUNT_MAX} images, found {count}")));
-    }
+    check_count(count)?;
     if !(1..=SCENES.len()).contains(&classes) {
         let most = SCENES.len();
         return Err(Error::Parameter(format!("expected 1 to {most} classes, found {classes}")));
@@ -156,31 +202,30 @@ fn check(images: &Images) -> Result<(), Error> {
 }
 
 /// The text of the manifest: what the bytes of the pictures depend on, then their number.
-fn manifest(images: &Images) -> String {
+pub(crate) fn manifest(images: &Images) -> String {
     let Images { seed, classes, count, .. } = images;
     format!("sample images\nversion {VERSION}\nseed {seed}\nclasses {classes}\ncount {count}\n")
 }
 
 /// Whether the complete set is there; an error if the folder holds anything that is not of it.
-fn found(images: &Images) -> Result<bool, Error> {
-    fs::create_dir_all(&images.folder)
-        .map_err(|source| Error::Io { path: images.folder.clone(), source })?;
+fn found(folder: &Path, manifest: &str) -> Result<bool, Error> {
+    fs::create_dir_all(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
     for (name, complete) in [(MANIFEST, true), (MARKER, false)] {
-        let Some(text) = read(&images.folder.join(name))? else { continue };
-        if text == manifest(images) {
+        let Some(text) = read(&folder.join(name))? else { continue };
+        if text == manifest {
             return Ok(complete);
         }
         let holds = format!("another set ({})", text.trim().replace('\n', ", "));
-        return Err(Error::Occupied { folder: images.folder.clone(), holds });
+        return Err(Error::Occupied { folder: folder.to_owned(), holds });
     }
 
-    let mut entries = fs::read_dir(&images.folder)
-        .map_err(|source| Error::Io { path: images.folder.clone(), source })?;
+    let mut entries =
+        fs::read_dir(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
     match entries.next() {
         None => Ok(false),
         Some(_) => {
             let holds = "files that are not a sample set".into();
-            Err(Error::Occupied { folder: images.folder.clone(), holds })
+            Err(Error::Occupied { folder: folder.to_owned(), holds })
         }
     }
 }
@@ -193,18 +238,16 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// One picture dealt with: how many bytes were written, none if it was there.
-type Done = Result<Option<u64>, Error>;
+type Job<'a> = &'a (dyn Fn(u64) -> Result<Done, Error> + Sync);
 
-fn make(images: &Images, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
-    let n_workers =
-        thread::available_parallelism().map_or(1, usize::from).min(images.count as usize);
+fn all_jobs(n_jobs: u64, job: Job<'_>, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error> {
+    let n_workers = thread::available_parallelism().map_or(1, usize::from).min(n_jobs as usize);
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    let (sender, receiver) = sync_channel::<Done>(2 * n_workers);
+    let (sender, receiver) = sync_channel::<Result<Done, Error>>(2 * n_workers);
     thread::scope(|scope| {
         for _ in 0..n_workers {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || work(images, next, stop, &sender));
+            scope.spawn(move || work((n_jobs, job), next, stop, &sender));
         }
         drop(sender);
 
@@ -212,11 +255,11 @@ fn make(images: &Images, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error
         // All is received even after an error, so that no worker waits for room.
         for done in receiver {
             match done {
-                Ok(Some(bytes)) => {
-                    summary.made += 1;
+                Ok(Done { pictures, bytes: Some(bytes) }) => {
+                    summary.made += pictures;
                     summary.bytes += bytes;
                 }
-                Ok(None) => summary.kept += 1,
+                Ok(Done { pictures, bytes: None }) => summary.kept += pictures,
                 Err(it) => {
                     stop.store(true, Ordering::Relaxed);
                     error.get_or_insert(it);
@@ -228,17 +271,22 @@ fn make(images: &Images, progress: &mut dyn FnMut(u64)) -> Result<Summary, Error
     })
 }
 
-fn work(images: &Images, next: &AtomicU64, stop: &AtomicBool, sender: &SyncSender<Done>) {
+fn work(
+    (n_jobs, job): (u64, Job<'_>),
+    next: &AtomicU64,
+    stop: &AtomicBool,
+    sender: &SyncSender<Result<Done, Error>>,
+) {
     while !stop.load(Ordering::Relaxed) {
         let index = next.fetch_add(1, Ordering::Relaxed);
         // A send fails only when the receiver is gone: the set is given up.
-        if index >= images.count || sender.send(make_one(images, index)).is_err() {
+        if index >= n_jobs || sender.send(job(index)).is_err() {
             return;
         }
     }
 }
 
-fn make_one(images: &Images, index: u64) -> Done {
+fn make_one(images: &Images, index: u64) -> Result<Option<u64>, Error> {
     let path = images.path(index);
     if path.exists() {
         return Ok(None);
@@ -250,7 +298,7 @@ fn make_one(images: &Images, index: u64) -> Done {
 }
 
 /// Writes a file that is either whole or not there.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     // Two processes may make the same set: each has drafts of its own.
     safe_file::write(path, &mut |out| out.write_all(bytes))
         .map_err(|source| Error::Io { path: path.to_owned(), source })

@@ -5,7 +5,11 @@
 
 use crate::{functions::text, records::tar};
 use runtime::storage;
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A kind of files that a source reads.
 pub struct Format {
@@ -51,6 +55,14 @@ impl Value {
 }
 
 const FILES: &str = "files(PATTERN)";
+
+/// What JSON files hold that a source knows, each with words that stand near the begin of such a file.
+static JSON: &[(Format, &[&[&str]])] = &[(
+    Format::plain("COCO annotations", &[], b"", "coco(PATTERN)"),
+    &[&["\"images\"", "\"file_name\""], &["\"annotations\"", "\"image_id\""]],
+)];
+/// Bytes at the begin of a file that are looked at for them.
+const WORDS_IN: usize = 64 << 10;
 
 /// All there are, the ones with a magic number first.
 static FORMATS: &[Format] = &[
@@ -145,17 +157,32 @@ impl Format {
     /// # Errors
     /// It cannot be read.
     pub fn of_bytes(path: &Path) -> io::Result<Option<&'static Self>> {
-        let mut start = [0; MAGIC_MAX];
-        let mut file = storage::of(path).open(path, &mut || ())?;
-        let mut n_bytes = 0;
-        while n_bytes < start.len() {
-            match file.read_on(&mut start[n_bytes..])? {
-                0 => break,
-                n => n_bytes += n,
+        let start = start_of(path, MAGIC_MAX)?;
+        let fits = |it: &&Self| !it.magic.is_empty() && start.starts_with(it.magic);
+        Ok(FORMATS.iter().find(fits))
+    }
+
+    /// What the files are by what they hold, where their kind alone does not say it: JSON holds anything.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn of_contents(
+        &'static self,
+        mut paths: impl Iterator<Item = PathBuf>,
+    ) -> io::Result<&'static Self> {
+        if self.name != "JSON" {
+            return Ok(self);
+        }
+        let first = match paths.next() {
+            Some(first) => json_of(&first)?,
+            None => None,
+        };
+        for path in paths {
+            if first.is_none() || json_of(&path)?.map(|it| it.name) != first.map(|it| it.name) {
+                return Ok(self);
             }
         }
-        let fits = |it: &&Self| !it.magic.is_empty() && start[..n_bytes].starts_with(it.magic);
-        Ok(FORMATS.iter().find(fits))
+        Ok(first.unwrap_or(self))
     }
 
     /// The source that reads the files of a pattern.
@@ -213,6 +240,32 @@ impl Format {
         let fields: Vec<_> = fields.collect();
         (!fields.is_empty()).then(|| fields.join(", "))
     }
+}
+
+/// The bytes that a file begins with.
+fn start_of(path: &Path, n_bytes: usize) -> io::Result<Vec<u8>> {
+    let mut start = vec![0; n_bytes];
+    let mut file = storage::of(path).open(path, &mut || ())?;
+    let mut filled = 0;
+    while filled < start.len() {
+        match file.read_on(&mut start[filled..])? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    start.truncate(filled);
+    Ok(start)
+}
+
+/// What a JSON file holds, where a source knows it.
+fn json_of(path: &Path) -> io::Result<Option<&'static Format>> {
+    let start = start_of(path, WORDS_IN)?;
+    if start.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(None);
+    }
+    let has = |word: &&str| memchr::memmem::find(&start, word.as_bytes()).is_some();
+    let found = JSON.iter().find(|it| it.1.iter().any(|words| words.iter().all(has)));
+    Ok(found.map(|it| &it.0))
 }
 
 /// What reads the values of two records.
@@ -322,6 +375,30 @@ mod tests {
         assert_eq!(of("c.jsonl.gz"), Some(("JSON Lines", "jsonl.gz")));
         assert_eq!(of("c.gz"), None);
         assert_eq!(of("Makefile"), None);
+    }
+
+    #[test]
+    fn annotations_are_known_by_what_they_say() {
+        let folder = std::env::temp_dir().join(format!("pipec-formats-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let of = |texts: &[&str]| {
+            let paths = texts.iter().enumerate().map(|(i, text)| {
+                let path = folder.join(format!("{i}.json"));
+                std::fs::write(&path, text).unwrap();
+                path
+            });
+            let paths: Vec<_> = paths.collect();
+            Format::of_name("a.json").unwrap().0.of_contents(paths.into_iter()).unwrap().name
+        };
+        let images =
+            r#" {"info": {}, "images": [{"id": 1, "file_name": "a.jpg"}], "annotations": []}"#;
+        let boxes = r#"{"annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1]}]}"#;
+        assert_eq!(of(&[images]), "COCO annotations");
+        assert_eq!(of(&[images, boxes]), "COCO annotations");
+        assert_eq!(of(&[images, "{}"]), "JSON");
+        assert_eq!(of(&["{\"images\": 3}"]), "JSON");
+        assert_eq!(of(&["[\"images\", \"file_name\"]"]), "JSON");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -73,11 +73,6 @@ static LATER: &[(&str, &str)] = &[
         "`parquet` reads Parquet files; this `pipec` was built without the feature `tables`",
     ),
     (
-        "documents",
-        "`documents` reads documents from JSON Lines, Parquet or text files; it is planned with the \
-         text library",
-    ),
-    (
         "tokenize",
         "`tokenize` turns text into token ids; it is planned with the text library. Until then, \
          use a Python function declared with `extern fn`: see \"Your own tokenizer\" in the \

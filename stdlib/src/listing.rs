@@ -12,6 +12,7 @@ mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use runtime::storage::{self, Stat};
@@ -104,7 +105,7 @@ pub struct Listing {
 }
 
 /// A folder that holds a listed file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Folder {
     start: u64,
     len: u32,
@@ -124,6 +125,22 @@ impl Listing {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.name_ends.is_empty()
+    }
+
+    /// Those of the files that have these numbers, with the keys that they have here.
+    pub(crate) fn part(&self, files: Range<usize>) -> Self {
+        let from = if files.start == 0 { 0 } else { self.name_ends[files.start - 1] };
+        let ends = &self.name_ends[files.clone()];
+        let until = ends.last().copied().unwrap_or(from);
+        Self {
+            roots: self.roots.clone(),
+            names: self.names[from as usize..until as usize].to_owned(),
+            name_ends: ends.iter().map(|it| it - from).collect(),
+            folder_of: self.folder_of[files].to_vec(),
+            folder_paths: self.folder_paths.clone(),
+            folders: self.folders.clone(),
+            classes: self.classes.clone(),
+        }
     }
 
     /// Writes the path of file `i` into `into`, replacing what it held.

@@ -22,9 +22,9 @@ use std::path::Path;
 
 use runtime::storage;
 
-pub(crate) use compressed::open_by_number;
 #[cfg(feature = "tables")]
 pub(crate) use compressed::zstd;
+pub(crate) use compressed::{open_by_number, whole_text};
 pub use framing::{BinaryFormat, End, Framing, HEADER_MAX, RECORD_MAX};
 pub use index::{RecordAt, RecordIndex, line_at};
 pub use index_store::keep_indices_in;

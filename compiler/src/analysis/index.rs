@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         if role == Role::Source {
             return self.source(id);
         }
-        if let (Role::Join { skips }, Some(&first)) = (role, op.inputs.first()) {
+        if let (Role::Join { skips, .. }, Some(&first)) = (role, op.inputs.first()) {
             let way = self.ways[first].clone();
             let all = if skips { Err(Barrier { at: id, why: DROPS }) } else { way.all };
             return Way { whole: None, all, ..way };

@@ -34,8 +34,8 @@ pub(crate) enum Role {
     /// Records side by side: streams must stay aligned.
     Zip,
     /// The records of the first stream, with fields of the second one; those go that have no partner there, if it
-    /// `skips`.
-    Join { skips: bool },
+    /// `skips`, or end the run, if it `fails`.
+    Join { skips: bool, fails: bool },
     /// `length` records as one, the next one `hop` later; none holds two values of `by`, where there is such.
     Windows { length: u64, hop: u64, by: bool },
     /// Records of several streams, in one stream.
@@ -160,7 +160,8 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {
             let missing = catalog.argument(entry, args, "missing");
-            Role::Join { skips: matches!(missing, Some(Arg::Word(word)) if word == "skip") }
+            let is = |it: &str| matches!(missing, Some(Arg::Word(word)) if word == it);
+            Role::Join { skips: is("skip"), fails: !is("skip") && !is("keep") }
         }
         Some(Action::Sample) => Role::Sample,
         _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {

@@ -103,6 +103,8 @@ rows! {
          `range`; a short list can be indexed: `[3, 1, 2][label]`";
     Name, "torchvision, DALI", ["CocoDetection" "readers.coco" "COCOReader"], Told,
         "`coco` reads annotations in COCO's format, one record per image, and `join` pairs them with the files";
+    Name, "HF datasets, NeMo, Dolma", ["TextDataset" "text_files" "DocumentDataset"], Renamed("documents"),
+        "`documents` reads the texts of JSON Lines, Parquet, Arrow, CSV and text files";
     Name, "Streaming", ["StreamingDataset" "StreamingDataLoader" "MDSReader"], Renamed("mds"),
         "`mds` reads the samples of MDS shards, with a field for each column";
     Name, "HF datasets", ["load_dataset" "load_from_disk" "streaming" "snapshot_download"], Told,

@@ -11,7 +11,7 @@ use crate::analysis::{
     role::{Role, role},
     total::{any_can_fail, any_policy, lets_go},
 };
-use plan::{Expr, ExprId, Op, OpId, OpKind, Plan, Policy, Records};
+use plan::{Expr, ExprId, Index, Op, OpId, OpKind, Plan, Policy, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "predicate-pushdown",
@@ -36,7 +36,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
     Some(Proposal { plan: swapped(plan, (below, id), &columns), why })
 }
 
-/// Whether it changes what is run when the filter comes earlier: something makes copies below, or
+/// Whether it changes what is run when the filter comes earlier: something makes copies or looks up keys below, or
 /// holds records above.
 fn matters(plan: &Plan, id: OpId, catalog: &Catalog) -> bool {
     let mut below = plan.ops[id].inputs[0];
@@ -51,7 +51,10 @@ fn matters(plan: &Plan, id: OpId, catalog: &Catalog) -> bool {
         let role = role(&plan.ops[it], catalog);
         matches!(role, Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
     };
-    matches!(plan.ops[below].kind, OpKind::FlatMap { .. }) || above.is_some_and(holds)
+    let below = &plan.ops[below];
+    matches!(below.kind, OpKind::FlatMap { .. })
+        || matches!(role(below, catalog), Role::Join { .. })
+        || above.is_some_and(holds)
 }
 
 /// The plan where the filter `id` stands before `below`, which reads the columns `columns` where the
@@ -64,7 +67,9 @@ fn swapped(plan: &Plan, (below, id): (OpId, OpId), columns: &[u32]) -> Plan {
     filter.inputs = vec![from];
     filter.output.clone_from(&plan.ops[from].output);
     plan.ops[below] = filter;
-    plan.ops[id] = Op { inputs: vec![below], ..step };
+    let others = step.inputs[1..].iter().copied();
+    let inputs = std::iter::once(below).chain(others).collect();
+    plan.ops[id] = Op { inputs, ..step };
     plan
 }
 
@@ -85,7 +90,10 @@ fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, S
             .and_then(|found| past_copies((filter, below), catalog).map(|()| found))
             .and_then(|found| told_below(plan, below, catalog).map(|()| found)),
         ),
-        OpKind::Operator { .. } => counted(role(below, catalog)).map(Err),
+        OpKind::Operator { .. } => match role(below, catalog) {
+            Role::Join { fails, .. } => Some(past_join(plan, (filter, below), fails, catalog)),
+            other => counted(other).map(Err),
+        },
         _ => None,
     }
 }
@@ -122,11 +130,7 @@ fn columns(below: &Op, asked: &[u32], lists: &[Vec<ExprId>]) -> Result<Vec<u32>,
 
 /// Whether a filter can stand before what makes several records of one.
 fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), String> {
-    let live = live(&filter.graph, &values(filter), &[]);
-    let draws = |(id, expr, _): (ExprId, &Expr, _)| {
-        live[id.0 as usize] && matches!(expr, Expr::Call { draw: Some(_), .. })
-    };
-    if filter.graph.iter().any(draws) {
+    if draws(filter) {
         return Err("it draws for each copy separately".to_owned());
     }
     if !total(filter, catalog) {
@@ -138,20 +142,62 @@ fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), Str
     Ok(())
 }
 
+/// Which columns of the first stream the filter asks for, where it can stand before a `join`.
+fn past_join(
+    plan: &Plan,
+    (filter, below): (&Op, &Op),
+    fails: bool,
+    catalog: &Catalog,
+) -> Result<Vec<u32>, String> {
+    let first = &plan.ops[below.inputs[0]].output;
+    let mut columns: Vec<u32> = (0..below.output.len() as u32).collect();
+    for i in asked(filter) {
+        let field = &below.output[i as usize];
+        let Some(place) = first.iter().position(|it| it == field) else {
+            return Err(format!(
+                "it needs `{}` of the second stream, where a key that occurs twice would no longer be reported; filter \
+                 that stream itself to read less",
+                field.name
+            ));
+        };
+        columns[i as usize] = place as u32;
+    }
+    if fails {
+        return Err("a record whose key is missing would no longer be reported".to_owned());
+    }
+    if draws(filter) {
+        return Err("it draws by the id that a record has after it".to_owned());
+    }
+    if !total(filter, catalog) {
+        return Err("it can fail, and would be reported for a record without a partner".to_owned());
+    }
+    told_below(plan, below, catalog)?;
+    Ok(columns)
+}
+
+/// Whether a filter draws.
+fn draws(filter: &Op) -> bool {
+    let live = live(&filter.graph, &values(filter), &[]);
+    filter
+        .graph
+        .iter()
+        .any(|(id, expr, _)| live[id.row()] && matches!(expr, Expr::Call { draw: Some(_), .. }))
+}
+
 /// Whether nothing that is computed in it can fail.
 fn total(op: &Op, catalog: &Catalog) -> bool {
     let live = live(&op.graph, &values(op), &[]);
     !any_can_fail(&op.graph, &live, catalog) && !any_policy(&op.graph, &live, |_| true)
 }
 
-/// Whether the steps below `copies`, which will be asked for less, cannot fail either.
-fn told_below(plan: &Plan, copies: &Op, catalog: &Catalog) -> Result<(), String> {
+/// Whether the steps below `step`, which will be asked for less, cannot fail either.
+fn told_below(plan: &Plan, step: &Op, catalog: &Catalog) -> Result<(), String> {
     // Of how many records a share may fail is counted where they come in.
     let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, catalog);
     if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, catalog)) {
         return Err(format!("{} counts the fraction of records that fail", it.step));
     }
-    let mut at = &plan.ops[copies.inputs[0]];
+    let mut at = &plan.ops[step.inputs[0]];
     // What a source does itself stands between no two steps of a stage.
     let passed = |it: &Op| {
         use Role::{Map, Permute, Repeat, Skip, Take, Where};

@@ -237,12 +237,18 @@ impl Inputs for Probe {
     }
 }
 
-/// The fields of a source whose files say them; they are looked at now.
+/// The fields of a source whose files say them; they are looked at now, and a sample set is made now.
 ///
 /// # Errors
 /// A file cannot be read, or an argument does not fit what it holds.
 pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
-    stdlib::probe(source, args).map_err(|failure| match failure {
+    let mut args = args.to_vec();
+    // What is wrong with the name of a set is said of the source.
+    if samples::mistake(&args).is_some() {
+        return Ok(Vec::new());
+    }
+    let made = samples::resolve_args(&mut args, &mut |_| ());
+    made.and_then(|()| stdlib::probe(source, &args)).map_err(|failure| match failure {
         Failure::Program(why) => InputError::Argument(why),
         failure => InputError::File(failure.to_string()),
     })

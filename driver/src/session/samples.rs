@@ -1,4 +1,4 @@
-//! `sample:images?count=1000` where files are named: sets of pictures that pipec makes itself.
+//! `sample:images?count=1000` where files are named: sets that pipec makes itself.
 //!
 //! The name stays as it is through compilation, so that neither plans nor the ids of records
 //! depend on where the user's cache folder is; it becomes a folder in the program that runs.
@@ -11,8 +11,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a set's files are, where the program says nothing more than its name.
-const ALL: &str = "/**/*.jpg";
 /// Characters that have a meaning in patterns of files.
 const SPECIAL: &str = "\\*?[]{}";
 
@@ -60,8 +58,9 @@ pub(crate) fn resolve_args(
 ) -> Result<(), Failure> {
     each_text(args, &mut |text| {
         let Some((request, pattern)) = split(text) else { return Ok(()) };
-        let folder = make(&request.map_err(Failure::Program)?, progress)?;
-        let pattern = if pattern.is_empty() { ALL } else { pattern };
+        let request = request.map_err(Failure::Program)?;
+        let folder = make(&request, progress)?;
+        let pattern = if pattern.is_empty() { request.pattern() } else { pattern };
         *text = format!("{}{pattern}", escaped(&folder)?);
         Ok(())
     })
@@ -75,7 +74,7 @@ pub(crate) fn are_there(program: &Program) -> bool {
         let looked = each_text(&mut args.clone(), &mut |text| {
             if let Some((Ok(request), _)) = split(text) {
                 let folder = sample::cached(&request, &cache_folder()?);
-                all &= sample::is_made(&request.images(folder));
+                all &= request.is_made(folder);
             }
             Ok(())
         });
@@ -103,9 +102,8 @@ fn each_text(
 
 fn make(request: &Request, progress: &mut dyn FnMut(&SampleProgress)) -> Result<PathBuf, Failure> {
     let folder = sample::cached(request, &cache_folder()?);
-    let images = request.images(folder.clone());
-    let mut so_far = SampleProgress { folder: folder.clone(), made: 0, count: images.count };
-    let made = sample::images(&images, &mut |made| {
+    let mut so_far = SampleProgress { folder: folder.clone(), made: 0, count: request.count };
+    let made = request.make(folder.clone(), &mut |made| {
         so_far.made = made;
         // A complete set says so at once, and is nothing to be told about.
         if made < so_far.count || so_far.count == 1 {

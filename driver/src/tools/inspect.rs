@@ -13,7 +13,11 @@ use compiler::{format::format, syntax};
 use plan::Diagnostic;
 use runtime::{Failure, storage};
 use serde::Serialize;
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 use stdlib::{
     formats::Format,
     listing::{self, ListError, Listing, Pattern},
@@ -65,6 +69,8 @@ pub struct InspectError {
 const LOOKED_INTO: usize = 64;
 /// What `run --out` writes about a folder.
 const OUTPUT: &str = "pipec.json";
+/// Files that are looked into to know what they hold.
+const CONTENTS_MAX: usize = 16;
 /// Files whose sizes are asked for.
 const SIZES_MAX: usize = 100_000;
 /// Bytes of files that are read to count their records.
@@ -146,13 +152,9 @@ impl Found {
         listing.path(0, &mut first);
         let format = match Format::of_name(&first) {
             Some((format, _)) => Some(format),
-            None => Format::of_bytes(Path::new(&first)).map_err(|it| InspectError {
-                message: format!("cannot read `{first}`: {it}"),
-                help: None,
-                is_io: true,
-            })?,
+            None => Format::of_bytes(Path::new(&first)).map_err(|it| unreadable(&first, &it))?,
         };
-        let format = format.ok_or_else(|| unknown(&first))?;
+        let format = of_contents(format.ok_or_else(|| unknown(&first))?, &listing)?;
         let (files, pattern) = (listing.len(), pattern.to_owned());
         let has_folders = listing.classes().len() > 1;
         Ok(Self { pattern, format, files, others: BTreeMap::new(), listing, has_folders })
@@ -203,6 +205,7 @@ impl Found {
         let name = if is_output { "[0-9]*" } else { "*" };
         let pattern = format!("{folder}/{deep}{name}.{extension}");
         let listing = listed(&pattern)?;
+        let format = of_contents(format, &listing)?;
         let has_folders = listing.classes().len() > 1;
         Ok(Self { pattern, format, files, others, listing, has_folders })
     }
@@ -243,6 +246,24 @@ fn listed(pattern: &str) -> Result<Listing, InspectError> {
 
 fn extension_of(name: &str) -> String {
     name.rsplit_once('.').map_or("no extension".to_owned(), |it| format!(".{}", it.1))
+}
+
+/// The format of listed files, as far as what they hold says more than their names.
+fn of_contents(
+    format: &'static Format,
+    listing: &Listing,
+) -> Result<&'static Format, InspectError> {
+    let path = |number: usize| {
+        let mut path = String::new();
+        listing.path(number, &mut path);
+        path
+    };
+    let paths = (0..listing.len().min(CONTENTS_MAX)).map(|it| PathBuf::from(path(it)));
+    format.of_contents(paths).map_err(|it| unreadable(&path(0), &it))
+}
+
+fn unreadable(path: &str, why: &io::Error) -> InspectError {
+    InspectError { message: format!("cannot read `{path}`: {why}"), help: None, is_io: true }
 }
 
 fn unknown(path: &str) -> InspectError {

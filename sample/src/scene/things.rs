@@ -1,6 +1,6 @@
 //! One thing, or a few, in the middle: balloon, flower, fruit.
 
-use super::{Sketch, cosine, distance, leafy, turns};
+use super::{Kind, Sketch, cosine, distance, leafy, turns};
 use crate::canvas::{Area, Rgb, add, hsv, mix, rise, scale};
 use crate::noise::{Field, Octaves};
 
@@ -19,6 +19,9 @@ pub(super) fn balloon(sketch: &mut Sketch) {
         let y = sketch.chance.within(0.2, 0.6) * sketch.height();
         envelope(sketch, (x, y, radius), &cloth);
         basket(sketch, (x, y + 1.62 * radius, radius), &cloth);
+        // Down to the lower edge of the basket.
+        let area = Area { bottom: y + 1.75 * radius, ..Area::around(x, y, radius) };
+        sketch.note(Kind::Balloon, area);
     }
 }
 
@@ -106,6 +109,7 @@ pub(super) fn flower(sketch: &mut Sketch) {
         let y = middle(sketch.chance.unit(), sketch.height());
         leaf(sketch, scale(green, 1.2));
         blossom(sketch, (x, y, radius), hsv(hue, vivid, 0.95));
+        sketch.note(Kind::Flower, Area::around(x, y, radius));
     }
 }
 
@@ -180,6 +184,7 @@ pub(super) fn fruit(sketch: &mut Sketch) {
         let y = edge + (0.1 + 0.75 * near) * (sketch.height() - edge) - 0.55 * radius;
         let tint = hsv(kind.0 + sketch.chance.within(-0.03, 0.03), kind.1, 0.85);
         ball(sketch, (x, y, radius), tint, &skin);
+        sketch.note(Kind::Fruit, Area::around(x, y, radius));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Walls and towns: bricks, city.
 
-use super::{Sketch, leafy};
+use super::{Kind, Sketch, leafy};
 use crate::canvas::{Area, Rgb, hsv, mix, rise, scale};
 use crate::chance::cell;
 use crate::noise::{Field, Octaves};
@@ -80,6 +80,7 @@ fn window(sketch: &mut Sketch) {
     let glass = hsv(0.58, 0.3, sketch.chance.within(0.1, 0.5));
     let mirrored = sketch.grow(Octaves::new(3, 5, 0.7));
     let area = Area { left: x - half_x, right: x + half_x, top: y - half_y, bottom: y + half_y };
+    sketch.note(Kind::Window, area);
     let bar = 0.012 * side;
     sketch.canvas.paint(area, |px, py| {
         let (across, down) = ((px as f32 - x).abs(), py as f32 - y);
@@ -175,6 +176,7 @@ impl House {
     fn paint(&self, sketch: &mut Sketch, ground: f32, grime: &Field, haze: Rgb) {
         let (top, right) = (ground - self.tall, self.left + self.wide);
         let area = Area { left: self.left, top, right, bottom: ground };
+        sketch.note(Kind::Building, area);
         let strength = 0.07 * sketch.texture;
         sketch.canvas.paint(area, |x, y| {
             let (across, down) = (x as f32 - self.left, y as f32 - top);

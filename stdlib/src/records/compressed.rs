@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
-use runtime::reads;
 use runtime::storage::{self, Kind, Object};
+use runtime::{VALUE_BYTES_MAX, reads};
 
 use super::FileError;
 
@@ -113,6 +113,25 @@ impl Input {
     /// How it is compressed, if it is.
     pub(super) fn codec(&self) -> Option<Codec> {
         if let Input::Compressed(codec, _) = self { Some(*codec) } else { None }
+    }
+}
+
+/// All that a file holds, as it is or compressed, if it is text in UTF-8; else what is wrong with it.
+pub(crate) fn whole_text(path: &Path) -> Result<Vec<u8>, String> {
+    let most = VALUE_BYTES_MAX as u64;
+    let mut bytes = Vec::new();
+    let read = Input::open(path).and_then(|it| it.0.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|why| format!("cannot be read: {why}"))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("it has more than {most} bytes: a value may have no more"));
+    }
+    // The mark is no part of the text.
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    match str::from_utf8(&bytes) {
+        Ok(_) => Ok(bytes),
+        Err(why) => Err(format!("it is not UTF-8 from byte {} on", why.valid_up_to() + 1)),
     }
 }
 

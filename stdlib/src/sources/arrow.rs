@@ -48,7 +48,7 @@ fn said(args: &[Arg]) -> Result<Said, String> {
     Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])
 }
 
-fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
+pub(super) fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
     Ok(Box::new(ArrowFile::of(path, give_up)?))
 }
 

@@ -16,7 +16,7 @@ use crate::records::{
 };
 #[cfg(feature = "tables")]
 pub(super) use columns::push_value;
-use columns::{Read, Said};
+use columns::{Read, Said, TYPES};
 use plan::Faulty;
 use runtime::{Builder, Source, SourceCall};
 use std::{
@@ -111,9 +111,36 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
         layout: layout(call.args).map_err(Failure::Program)?,
         said: Said::new(call.args).map_err(Failure::Program)?,
         columns: call.columns.to_vec(),
+        named: Vec::new(),
         known: OnceLock::new(),
     };
     Ok(Arc::new(Records::new(tables, listed, call.place)))
+}
+
+/// The rows of listed files with these columns, all of which are text: faults count them as they are named.
+///
+/// # Errors
+/// The first file cannot be read, or lacks a column.
+pub(super) fn of_texts(
+    listed: Listed,
+    (names, faults): (&[String], bool),
+    (columns, place): (&[Field], u64),
+) -> Result<Arc<dyn Source>, Failure> {
+    let text = |it: &String| (it.clone(), Arg::Word("str".to_owned()));
+    let mut args = vec![Arg::None; FAULTS + 1];
+    args[HEADER] = Arg::Bool(true);
+    args[TYPES] = Arg::Record(names.iter().map(text).collect());
+    args[FAULTS] = Arg::Bool(faults);
+    let layout = layout(&args).map_err(Failure::Program)?;
+    let said = Said::new(&args).map_err(Failure::Program)?;
+    let path = listed.found()?.path(0);
+    let unfit = |why: String| Failure::Io {
+        path: path.display().to_string(),
+        detail: why.replace("`types` names", "`documents` reads"),
+    };
+    said.known(&said.table(&path, layout)?).map_err(unfit)?;
+    let (columns, named, known) = (columns.to_vec(), names.to_vec(), OnceLock::new());
+    Ok(Arc::new(Records::new(Tables { layout, said, columns, named, known }, listed, place)))
 }
 
 /// The tables of the files, all alike; looked at when the first record is needed.
@@ -121,6 +148,8 @@ struct Tables {
     layout: Layout,
     said: Said,
     columns: Vec<Field>,
+    /// The columns in the order in which faults count them; none where that is the order of the files.
+    named: Vec<String>,
     known: OnceLock<Result<Known, Failure>>,
 }
 
@@ -281,10 +310,16 @@ impl Tables {
             let field = Raw { bytes: fields.field(read.at), is_utf8 };
             if let Err(fault) = read.append(field, &self.said, to) {
                 read.append_nothing(to);
-                faults.add(read.at, &told(error, &fault.message, &fault.help));
+                faults.add(self.number(read.at), &told(error, &fault.message, &fault.help));
             }
         }
         faults.text()
+    }
+
+    /// The number that faults of a column of the table have.
+    fn number(&self, at: usize) -> usize {
+        let name = &self.known_now().table.columns[at].name;
+        self.named.iter().position(|it| it == name).unwrap_or(at)
     }
 
     fn known_now(&self) -> &Known {

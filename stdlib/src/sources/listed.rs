@@ -7,7 +7,7 @@ use runtime::{
     Failure, Fingerprint, mix,
     storage::{self, Stat},
 };
-use std::{io, path::PathBuf, sync::OnceLock};
+use std::{io, ops::Range, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Bytes that are read at once where all of a file is looked at.
@@ -31,6 +31,11 @@ impl Listed {
     /// The files of a pattern, or of a list of them; nothing is looked at yet.
     pub(super) fn new(arg: &Arg) -> Result<Self, String> {
         Ok(Self { patterns: patterns(arg)?, found: OnceLock::new() })
+    }
+
+    /// Files that are listed already.
+    pub(super) fn of(found: Found) -> Self {
+        Self { patterns: Vec::new(), found: OnceLock::from(Ok(found)) }
     }
 
     /// The files; listed now, where they were not yet.
@@ -138,6 +143,11 @@ fn unlisted(why: ListError) -> Failure {
 }
 
 impl Found {
+    /// Those of the files that have these numbers; they are named as before.
+    pub(super) fn part(&self, files: Range<usize>) -> Self {
+        Self { listing: self.listing.part(files), classes: self.classes.clone() }
+    }
+
     /// The path of file `number`.
     pub(super) fn path(&self, number: usize) -> PathBuf {
         let mut path = String::new();

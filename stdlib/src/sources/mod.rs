@@ -4,6 +4,7 @@
 mod arrow;
 mod coco;
 mod csv;
+mod documents;
 mod jsonl;
 mod lines;
 #[cfg(feature = "tables")]
@@ -40,6 +41,7 @@ pub(crate) static ALL: &[&Source] = &[
     &arrow::ENTRY,
     &coco::ENTRY,
     &csv::ENTRY,
+    &documents::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,
     #[cfg(feature = "tables")]

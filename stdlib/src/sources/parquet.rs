@@ -66,7 +66,7 @@ fn said(args: &[Arg]) -> Result<Said, String> {
     Ok(Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])?.filtered(filter))
 }
 
-fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
+pub(super) fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
     Ok(Box::new(ParquetFile::of(path, give_up)?))
 }
 

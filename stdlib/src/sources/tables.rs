@@ -228,7 +228,8 @@ impl Inner {
         for (at, column) in found.into_iter().enumerate() {
             let missing = self.said.missing.iter().find(|it| it.0 == column.name).map(|it| &it.1);
             if is_needed(&column.name) || decides(missing) {
-                let fill = Fill::new(at, column, missing.cloned()).map_err(Failure::Program)?;
+                let number = self.said.number(&column.name, at);
+                let fill = Fill::new(number, column, missing.cloned()).map_err(Failure::Program)?;
                 fills.push(fill);
             }
         }

@@ -62,6 +62,12 @@ impl Inputs {
         let mut torn = rows.to_vec();
         torn[4000] ^= 0x55;
         put(folder, "columns/c.parquet", &torn)?;
+        put(folder, "corpus/a.csv", b"name,age\nAda,36\n\"Bob, B.\",\n")?;
+        let lines = (0..20).map(|i| format!("{{\"n\": {i}, \"name\": \"row {}\"}}\n", i % 7));
+        put(folder, "corpus/b.jsonl", lines.collect::<String>().as_bytes())?;
+        put(folder, "corpus/c.parquet", rows)?;
+        put(folder, "corpus/d.jsonl", b"{\"name\": \"d\"}\nno json\n{\"name\": 3}\n")?;
+        put(folder, "corpus/e.txt", words().as_bytes())?;
         put(folder, "boxes/a.json", coco(0..8).as_bytes())?;
         put(folder, "boxes/b.json", coco(8..14).as_bytes())?;
         put(folder, "shards/a.tar", &archive(12))?;

@@ -189,7 +189,8 @@ impl Writer<'_> {
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
         let (text, records) = match self.dice.below(18) {
-            0..4 if self.number >= LATER => ("coco(\"{data}/boxes/*.json\")", 14),
+            0 | 1 if self.number >= LATER => ("coco(\"{data}/boxes/*.json\")", 14),
+            2 | 3 if self.number >= LATER => ("documents(\"{data}/corpus/*\", text: \"name\")", 49),
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),

@@ -60,7 +60,7 @@ pub(super) fn origins(
 fn ratio((op, step): (&Op, &StepEstimate), catalog: &Catalog) -> Origin {
     let by_running = if step.entered > 0.0 { Origin::Measured } else { Origin::Assumed };
     match (role(op, catalog), &op.kind) {
-        (Role::Where | Role::Join { skips: true }, _) => by_running,
+        (Role::Where | Role::Join { skips: true, .. }, _) => by_running,
         (Role::FlatMap, OpKind::FlatMap { records: Records::Counted { count, .. } }) => {
             match size::turns(&op.graph, *count).origin {
                 Origin::Exact => Origin::Exact,

@@ -105,6 +105,15 @@ pub(super) fn elements<'a>(
     Ok(())
 }
 
+/// A member of an object as a string: one that it is, or with `any` also a number or a boolean as it is written.
+pub(crate) fn member<'a>(json: &'a [u8], name: &[u8], any: bool) -> Result<Cow<'a, [u8]>, Fault> {
+    let value = field(json, name, &mut Skimmed::default())?;
+    match value.first() {
+        Some(b'0'..=b'9' | b'-' | b't' | b'f') if any => Ok(Cow::Borrowed(value)),
+        _ => string(value),
+    }
+}
+
 /// The whole text, if it is one JSON value.
 pub(super) fn whole(json: &[u8]) -> Result<&[u8], Fault> {
     let mut scan = Scan::new(json);

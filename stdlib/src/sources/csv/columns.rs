@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Where the parameters stand.
 const MISSING: usize = 3;
-const TYPES: usize = 4;
+pub(super) const TYPES: usize = 4;
 const NA_VALUES: usize = 5;
 /// Characters of a field that a message shows.
 const SHOWN_MAX: usize = 40;

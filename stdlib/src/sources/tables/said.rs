@@ -20,6 +20,8 @@ pub(in super::super) struct Said {
     pub(super) faults: bool,
     /// What the compiler says of the records that are needed.
     filter: Arg,
+    /// Whether faults count the columns as they are named, and not as they stand in the files.
+    as_named: bool,
 }
 
 impl Said {
@@ -43,7 +45,19 @@ impl Said {
             missing: Missing::all(missing)?,
             faults: *faults == Arg::Bool(true),
             filter: Arg::None,
+            as_named: false,
         })
+    }
+
+    /// The same, where faults count the columns in the order in which the argument names them.
+    pub(in super::super) fn numbered_as_named(self) -> Self {
+        Self { as_named: true, ..self }
+    }
+
+    /// The number that faults of a column have, which stands at this place in the files.
+    pub(super) fn number(&self, name: &str, at: usize) -> usize {
+        let named = self.columns.iter().position(|it| it == name).filter(|_| self.as_named);
+        named.unwrap_or(at)
     }
 
     /// The same, with the conditions of the argument `filter`.

@@ -8,6 +8,7 @@ mod boxes;
 mod cache;
 mod choices;
 mod columns;
+mod corpus;
 mod editor;
 mod json;
 mod output;
@@ -24,6 +25,7 @@ pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
 pub(crate) use columns::{arrow, mds, parquet};
+pub(crate) use corpus::documents;
 pub(crate) use editor::editor;
 pub(crate) use json::json;
 pub(crate) use output::output;
@@ -40,7 +42,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 27] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 28] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -56,6 +58,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 27] = [
     ("arrow", arrow, columns::arrows),
     ("mds", mds, columns::shards),
     ("coco", coco, boxes::files),
+    ("documents", documents, corpus::files),
     ("json", json, json::values),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),
