@@ -4,10 +4,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
+#[path = "common/shards.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod shards;
 
 use common::{Folder, PIPEC};
+use flate2::{Compression, write::GzEncoder};
 use std::{
     env, fs,
+    io::Write,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -124,6 +129,7 @@ fn every_recipe_gives_records() {
     let folder = Folder::new("cookbook");
     lay_out_photographs(&folder);
     lay_out_masks(&folder);
+    lay_out_members(&folder);
     for recipe in recipes {
         folder.write("recipe.pipe", &recipe.text);
         let checked = folder.pipec(&["check", "recipe.pipe"]);
@@ -230,6 +236,33 @@ fn red_of(class: i64) -> f32 {
         7 => 120.0,
         _ => 240.0,
     }
+}
+
+/// The labels of some images, and a shard of pages and arrays.
+fn lay_out_members(folder: &Folder) {
+    fs::create_dir_all(folder.join("data/labels")).unwrap();
+    for i in 0..12 {
+        let (from, to) = (format!("data/{i}.jpg"), format!("data/images/{i}.jpg"));
+        fs::copy(folder.join(from), folder.join(to)).unwrap();
+        if i % 4 != 3 {
+            let labels = format!("{i} 0.5 0.4 0.25 0.1\n").repeat(i % 4);
+            folder.write(&format!("data/labels/{i}.txt"), &labels);
+        }
+    }
+    let page = |text: &[u8]| {
+        let mut page = GzEncoder::new(Vec::new(), Compression::fast());
+        page.write_all(text).unwrap();
+        page.finish().unwrap()
+    };
+    let pages = ["Grüße".as_bytes(), b"Gr\xfc\xdfe", b"\xff\xfeG\0"].map(page);
+    let array = shards::npy("<f8", "(8,)", &[0; 64]);
+    let names: Vec<_> =
+        (0..6).map(|it| [format!("{it}.html.gz"), format!("{it}.vector.npy")]).collect();
+    let files = names.iter().zip(pages.iter().cycle()).flat_map(|([page_at, array_at], page)| {
+        [(page_at.as_str(), page.as_slice()), (array_at, &array)]
+    });
+    let shard = shards::tar(&files.collect::<Vec<_>>());
+    fs::write(folder.join("data/pages-000.tar"), shard).unwrap();
 }
 
 /// The photographs and their labels, where the recipes say that they are; two of them are torn.

@@ -497,3 +497,56 @@ fn windows_of_a_table_are_shuffled() {
     let none = folder.pipec(&["run", "forecast.pipe", "--set", "data=nowhere"]);
     none.ends(5, &["cannot find the folder `nowhere`"]);
 }
+
+const MEMBERS: &str = r#"edition 2026
+fn decoded(files) =
+    { x: decode_npy(decompress(files["npy.gz"] as bytes)) as f32[n], y: parse_table(files["txt"] as str, columns: 2),
+      text: decode_text(files["html"] as bytes, encoding: "latin1") }
+    |> map { n: len(x) + 10 * len(y) + 100 * len(text) + 1_000 * bucketize(x[0], [0.5, 1.5]) }
+pipeline all = tar("*.tar") |> map decoded(files) |> batch(1)
+pipeline sound = tar("*.tar") |> map decoded(files) else skip(most: 1) |> batch(1)
+"#;
+
+#[test]
+fn members_of_shards_are_decoded() {
+    let folder = Folder::of("formats-members", &[("p.pipe", MEMBERS)]);
+    let packed = |bytes: &[u8]| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    };
+    let numbers: Vec<u8> = [1.0_f64, 2.0, 3.0].iter().flat_map(|it| it.to_be_bytes()).collect();
+    let array = packed(&shards::npy(">f8", "(3,)", &numbers));
+    let write = |damaged: &[u8], table: &str| {
+        let files: [(&str, &[u8]); 6] = [
+            ("a.npy.gz", &array),
+            ("a.txt", b"1 2\n3 4 # two\n"),
+            ("a.html", b"Gr\xfc\xdfe"),
+            ("b.npy.gz", damaged),
+            ("b.txt", table.as_bytes()),
+            ("b.html", b""),
+        ];
+        fs::write(folder.join("0.tar"), shards::tar(&files)).unwrap();
+    };
+    write(&array, "");
+    assert_eq!(folder.numbers("all"), [1_523, 1_003]);
+
+    for (damaged, table, why) in [
+        (&array[..], "1 2\n3\n", "line 2: expected 2 columns, found 1"),
+        (&array[..], "1 x\n", "line 1: `x` is not a number"),
+        (&array[..array.len() / 2], "", "the gzip data is damaged or truncated"),
+        (&b"no gzip"[..], "", "the bytes are not compressed with gzip"),
+        (&packed(b"1,2")[..], "", "it is no `.npy` file"),
+        (
+            &packed(&shards::npy("<i8", "(1,)", &[0; 8]))[..],
+            "",
+            "the array is of `i64`, expected `f32`",
+        ),
+        (&packed(&shards::npy("<f4", "(1, 1)", &[0; 4]))[..], "", "does not fit `[n]`"),
+    ] {
+        write(damaged, table);
+        folder.run_p(&["all"]).ends(3, &["0.tar", why]);
+        let _ = fs::remove_dir_all(folder.join("sound"));
+        assert_eq!(folder.numbers("sound"), [1_523], "{why}");
+    }
+}

@@ -152,6 +152,8 @@ pub enum Untyped {
     Members,
     /// Bytes of anything, such as one member's.
     Bytes,
+    /// An array of NumPy: a file as `np.save` writes it.
+    Npy,
 }
 
 impl Untyped {

@@ -4,7 +4,7 @@
 //! [`RecordReader`] goes through the files in order, in blocks; [`RecordIndex`] says where each record
 //! lies, for reading in any order; [`csv`] splits a record into fields and finds a table's columns.
 
-mod compressed;
+pub(crate) mod compressed;
 pub mod csv;
 mod framing;
 mod index;

@@ -5,7 +5,7 @@
 //! `BOUNDED=17 cargo test -p tests bounded` runs the 17th alone and shows it; `BOUNDED=16..400` runs these.
 
 use crate::{
-    random::{Dice, Draft, Inputs, Oracle, Tally, World, callee, compiled, numbers},
+    random::{Dice, Draft, Inputs, Oracle, Tally, World, compiled, numbers},
     trial,
 };
 use libtest_mimic::{Failed, Trial};
@@ -148,8 +148,7 @@ impl Ran {
 fn pipelines() -> Result<(), Failed> {
     let inputs = Inputs::new("bounded")?;
     let oracle = Oracle::new(&inputs.0);
-    let library = callee::all(&oracle);
-    let world = World { oracle, library, data: inputs.0.clone() };
+    let world = World::new(oracle, inputs.0.clone());
     let numbers = numbers("BOUNDED", (QUICK, SLOW));
     let is_one = numbers.end - numbers.start == 1;
     let mut wrong = Vec::new();

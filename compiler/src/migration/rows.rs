@@ -124,7 +124,15 @@ rows! {
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),
         "`records(\"data/*.bin\", size: 3073)` reads records of one size, each as `bytes`; `skip` is the size of a header";
     Name, "NumPy, DALI", ["np.load" "readers.numpy" "NumpyReader"], Renamed("npy"),
-        "`npy` reads the rows of the arrays in NPY files, each as `value`; NPZ archives must be unpacked first";
+        "`npy` reads the rows of the arrays in NPY files, each as `value`; `read_npy(path) as f32[n]` reads a whole array; NPZ archives must be unpacked first";
+    Name, "NumPy", ["loadtxt" "genfromtxt" "fromstring"], Told,
+        "`parse_table(text, columns: 5)` parses a table of numbers, such as the labels of YOLO";
+    Name, "NumPy", ["frombuffer" "npy_loads" "load_npy"], Told,
+        "`decode_npy(bytes) as f32[n, 4]` decodes an array in NPY form, and `read_npy(path) as f32[n, 4]` reads one";
+    Name, "Python", ["gunzip" "ungzip" "unzip" "inflate" "decode_compressed" "zstd_decompress"], Renamed("decompress"),
+        "`decompress(bytes)` decompresses gzip, Zstandard, xz and bzip2";
+    Name, "Python, TensorFlow", ["unicode_transcode" "chardet" "to_unicode" "decode_utf8"], Renamed("decode_text"),
+        "`decode_text(bytes)` decodes UTF-8, and with `encoding` other encodings";
     Name, "WebDataset", ["WebDataset" "WebLoader" "tarfile_to_samples" "readers.webdataset" "to_tuple" "tar_reader"], Renamed("tar"),
         "`tar(\"data/*.tar\") |> map { image: decode_jpeg(files[\"jpg\"] as bytes) }` reads shards of WebDataset";
 
@@ -234,6 +242,8 @@ rows! {
     Name, "NumPy", ["power"], Told, "powers are written `x ** 2.0`";
     Name, "NumPy, PyTorch, TensorFlow", ["compress" "masked_select" "boolean_mask"], Renamed("select"), "`ids[ids > 4]` selects the elements for which it is true";
     Name, "pandas, NumPy", ["isin" "in1d"], Told, "`label in [1, 2]` is true if one of these is equal";
+    Name, "NumPy, Keras, pandas", ["digitize" "searchsorted" "Discretization" "cut" "KBinsDiscretizer"], Renamed("bucketize"),
+        "`bucketize(x, [0.5, 10.0])` is the number of the bucket that it lies in";
     Name, "Python", ["int"], Told, "`i64(x)` converts a number to an integer, `parse_int(text)` a string";
     Name, "Python", ["float"], Told, "`f32(x)` converts a number to a float, `parse_float(text)` a string";
     Name, "Python", ["str" "repr"], Told, "`text_of(label)` converts a number to a string, and `\"{text}.txt\"` interpolates a string";

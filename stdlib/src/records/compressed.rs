@@ -11,11 +11,11 @@ use super::FileError;
 /// Bytes that are read from a compressed file at once.
 const READ: usize = 256 << 10;
 /// Bytes that a decoder may take to look back at what it gave: what `xz -9` and `zstd --ultra --long=27` need.
-const WINDOW_MAX: u64 = 128 << 20;
+pub(crate) const WINDOW_MAX: u64 = 128 << 20;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Codec {
+pub(crate) enum Codec {
     Gzip,
     Zstd,
     Xz,
@@ -24,7 +24,7 @@ pub(super) enum Codec {
 
 impl Codec {
     /// By the first bytes of a file.
-    pub(super) fn of(start: &[u8]) -> Option<Codec> {
+    pub(crate) fn of(start: &[u8]) -> Option<Codec> {
         const MAGIC: [(&[u8], Codec); 4] = [
             (b"\x1f\x8b", Codec::Gzip),
             (b"\x28\xb5\x2f\xfd", Codec::Zstd),
@@ -43,7 +43,7 @@ impl Codec {
     }
 
     /// What it is called.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Codec::Gzip => "gzip",
             Codec::Zstd => "Zstandard",
@@ -53,8 +53,7 @@ impl Codec {
     }
 
     /// What is compressed in `input`, several streams one after the other being one.
-    fn decoder(self, input: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-        let input = BufReader::with_capacity(READ, Counted(input));
+    pub(crate) fn decoder<'a>(self, input: impl BufRead + Send + 'a) -> Box<dyn Read + Send + 'a> {
         match self {
             Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
             Codec::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
@@ -94,7 +93,8 @@ impl Input {
             None => Ok((Input::Plain(file), len)),
             Some(codec) => {
                 file.go_to(0)?;
-                Ok((Input::Compressed(codec, codec.decoder(file)), None))
+                let input = BufReader::with_capacity(READ, Counted(file));
+                Ok((Input::Compressed(codec, codec.decoder(input)), None))
             }
         }
     }
@@ -197,6 +197,16 @@ impl<R: BufRead> Read for Zstd<R> {
                 }
             }
             if let Some(frame) = self.frame.take() {
+                let (said, found) = (
+                    frame.decoder.get_checksum_from_data(),
+                    frame.decoder.get_calculated_checksum(),
+                );
+                if said.is_some() && said != found {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "a checksum does not match",
+                    ));
+                }
                 self.input = Some(frame.into_inner().into_inner().1);
             }
             if !self.begin()? {

@@ -13,7 +13,22 @@ use super::{FileError, RecordFault, index::read_header};
 /// What every file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What the header of a file says.
+/// What the header of a file says of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// Of the elements.
+    pub dtype: DType,
+    /// Whether their first byte is the highest one.
+    pub is_big_endian: bool,
+    /// Whether the first axis varies fastest, where that makes a difference.
+    pub is_fortran: bool,
+    /// Its extents.
+    pub shape: Vec<u64>,
+    /// Bytes of the header itself.
+    pub len: u64,
+}
+
+/// The same of one that is read row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Of the elements.
@@ -80,12 +95,12 @@ impl fmt::Display for Header {
     }
 }
 
-impl Header {
+impl Array {
     /// Reads the header that a file begins with; none where there are too few bytes to tell.
     ///
     /// # Errors
     /// It is no such header, or of elements that are not read.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Header>, RecordFault> {
+    pub fn parse(bytes: &[u8]) -> Result<Option<Array>, RecordFault> {
         let start = &bytes[..bytes.len().min(MAGIC.len())];
         if !MAGIC.starts_with(start) {
             let help = "check the pattern; `.npz` files must be unpacked";
@@ -105,7 +120,43 @@ impl Header {
         }
         let Some(text) = bytes.get(begin as usize..len as usize) else { return Ok(None) };
         let text = str::from_utf8(text).map_err(|_| damaged("it is not text"))?;
-        Said::parse(text).ok_or_else(|| damaged(text.trim_end()))?.header(len).map(Some)
+        Said::parse(text).ok_or_else(|| damaged(text.trim_end()))?.array(len).map(Some)
+    }
+}
+
+impl Header {
+    /// Reads the header that a file begins with; none where there are too few bytes to tell.
+    ///
+    /// # Errors
+    /// It is no such header, or of what has no rows that are read one by one.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Header>, RecordFault> {
+        Array::parse(bytes)?.map(Header::of).transpose()
+    }
+
+    fn of(array: Array) -> Result<Header, RecordFault> {
+        let Array { dtype, is_big_endian, is_fortran, shape, len } = array;
+        let Some((&rows, row)) = shape.split_first() else {
+            return Err(unsupported("an array without an axis"));
+        };
+        if row.len() >= MAX_RANK {
+            return Err(unsupported(&format!("an array of {} axes", shape.len())));
+        }
+        if is_fortran {
+            return Err(unsupported("an array in Fortran order"));
+        }
+        let size = row.iter().try_fold(dtype.size() as u64, |all, it| all.checked_mul(*it));
+        match size {
+            Some(size @ 1..) if size <= RECORD_MAX as u64 => Ok(Header {
+                dtype,
+                is_big_endian,
+                rows,
+                row: row.iter().map(|it| *it as usize).collect(),
+                row_bytes: size as usize,
+                len,
+            }),
+            Some(0) => Err(unsupported("an array of rows without elements")),
+            _ => Err(unsupported(&format!("rows beyond {}", shown_bytes(RECORD_MAX as u64)))),
+        }
     }
 
     /// Sees to it that a file has the bytes that the header promises, and no others.
@@ -191,7 +242,7 @@ impl<'t> Said<'t> {
         Some(Said { descr: descr?, fortran_order: fortran_order?, shape: shape? })
     }
 
-    fn header(self, len: u64) -> Result<Header, RecordFault> {
+    fn array(self, len: u64) -> Result<Array, RecordFault> {
         let descr = self.descr.ok_or_else(|| unsupported("an array of records"))?;
         let dtype = match descr.trim_start_matches(['<', '>', '|', '=']) {
             "b1" => DType::Bool,
@@ -208,28 +259,13 @@ impl<'t> Said<'t> {
             "f8" => DType::F64,
             _ => return Err(unsupported(&format!("an array of `{descr}`"))),
         };
-        let Some((&rows, row)) = self.shape.split_first() else {
-            return Err(unsupported("an array without an axis"));
-        };
-        if row.len() >= MAX_RANK {
-            return Err(unsupported(&format!("an array of {} axes", self.shape.len())));
-        }
-        if self.fortran_order && self.shape.iter().filter(|it| **it > 1).count() > 1 {
-            return Err(unsupported("an array in Fortran order"));
-        }
-        let size = row.iter().try_fold(dtype.size() as u64, |all, it| all.checked_mul(*it));
-        match size {
-            Some(size @ 1..) if size <= RECORD_MAX as u64 => Ok(Header {
-                dtype,
-                is_big_endian: descr.starts_with('>') && dtype.size() > 1,
-                rows,
-                row: row.iter().map(|it| *it as usize).collect(),
-                row_bytes: size as usize,
-                len,
-            }),
-            Some(0) => Err(unsupported("an array of rows without elements")),
-            _ => Err(unsupported(&format!("rows beyond {}", shown_bytes(RECORD_MAX as u64)))),
-        }
+        Ok(Array {
+            dtype,
+            is_big_endian: descr.starts_with('>') && dtype.size() > 1,
+            is_fortran: self.fortran_order && self.shape.iter().filter(|it| **it > 1).count() > 1,
+            shape: self.shape,
+            len,
+        })
     }
 }
 

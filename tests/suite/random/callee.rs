@@ -71,6 +71,10 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
     ((DType::Bool, 3), "(plasma(i, 5, 6) > 99)"),
 ];
 
+/// Functions that the first programs do not call: those from [`super::program::LATER`] on do, and often.
+pub(crate) const LATER: [&str; 6] =
+    ["bucketize", "decode_npy", "decode_text", "decompress", "parse_table", "read_npy"];
+
 /// All functions of the library.
 pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {
     let library = stdlib::library();

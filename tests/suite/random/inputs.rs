@@ -68,6 +68,7 @@ impl Inputs {
         put(folder, "corpus/c.parquet", rows)?;
         put(folder, "corpus/d.jsonl", b"{\"name\": \"d\"}\nno json\n{\"name\": 3}\n")?;
         put(folder, "corpus/e.txt", words().as_bytes())?;
+        members(folder)?;
         put(folder, "boxes/a.json", coco(0..8).as_bytes())?;
         put(folder, "boxes/b.json", coco(8..14).as_bytes())?;
         put(folder, "shards/a.tar", &archive(12))?;
@@ -75,6 +76,28 @@ impl Inputs {
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;
         Ok(inputs)
     }
+}
+
+/// Compressed files, texts and arrays that are read within records.
+fn members(folder: &Path) -> io::Result<()> {
+    let goldens = [
+        ("words.gz", &include_bytes!("../../../stdlib/src/functions/codec/goldens/words.gz")[..]),
+        ("words.zst", include_bytes!("../../../stdlib/src/functions/codec/goldens/words.zst")),
+        ("words.xz", include_bytes!("../../../stdlib/src/functions/codec/goldens/words.xz")),
+        (
+            "torn.bz2",
+            &include_bytes!("../../../stdlib/src/functions/codec/goldens/words.bz2")[..40],
+        ),
+        ("latin.txt", b"Gr\xfc\xdfe"),
+        ("table.txt", b"1 2 # one\n\n3.5 -4e1\n"),
+    ];
+    for (name, bytes) in goldens {
+        put(folder, &format!("members/{name}"), bytes)?;
+    }
+    let array = written::npy("<i2", "(2, 3)", b"a bcdefghijk");
+    put(folder, "members/a.npy", &array)?;
+    let at = array.windows(5).position(|it| it == b"False").unwrap_or_default();
+    put(folder, "members/fortran.npy", &[&array[..at], b"True ", &array[at + 5..]].concat())
 }
 
 /// Annotations of pictures with these numbers: every third has none.

@@ -74,7 +74,18 @@ const UNUSED_PASSES: [(&str, &str); 0] = [];
 pub(crate) struct World {
     pub(crate) oracle: Oracle,
     pub(crate) library: Vec<Callee>,
+    /// Functions that only later programs call.
+    pub(crate) later: Vec<Callee>,
     pub(crate) data: PathBuf,
+}
+
+impl World {
+    /// Of the library, with the files of a folder.
+    pub(crate) fn new(oracle: Oracle, data: PathBuf) -> Self {
+        let all = callee::all(&oracle).into_iter();
+        let (later, library) = all.partition(|it| callee::LATER.contains(&it.name.as_str()));
+        Self { oracle, library, later, data }
+    }
 }
 
 /// The check of random programs.
@@ -86,8 +97,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn pipelines() -> Result<(), Failed> {
     let inputs = Inputs::new("random")?;
     let oracle = Oracle::new(&inputs.0);
-    let library = callee::all(&oracle);
-    let world = World { oracle, library, data: inputs.0.clone() };
+    let world = World::new(oracle, inputs.0.clone());
     let numbers = asked();
     let shared = (AtomicU64::new(numbers.start), Mutex::new(Report::default()));
     thread::scope(|scope| {

@@ -37,11 +37,12 @@ pub(crate) struct Tally {
 impl Draft {
     /// The program of a number: the same text for the same number.
     pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
+        let favoured = if number < LATER { &world.library } else { &world.later };
         let mut writer = Writer {
             dice: Dice::new(number),
             number,
-            favourites: [0, world.library.len() / 2]
-                .map(|it| &world.library[(number as usize + it) % world.library.len()]),
+            favourites: [0, favoured.len() / 2]
+                .map(|it| &favoured[(number as usize + it) % favoured.len()]),
             world,
             tally,
             draft: Self { functions: Vec::new(), streams: Vec::new() },
@@ -75,7 +76,7 @@ pub(crate) struct Writer<'a> {
 }
 
 /// From this number on, programs have what was not there when those before it were written, which so stay as they are.
-const LATER: u64 = 2000;
+pub(super) const LATER: u64 = 2000;
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 

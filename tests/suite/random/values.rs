@@ -86,6 +86,14 @@ impl Values<'_> {
             }
             "reshape" => return self.reshape(),
             "transpose" => return self.transpose(),
+            "bucketize" => {
+                let class = *self.dice.pick(&callee.takes);
+                let text = format!("bucketize({}, [1, 2.5, 4, 9])", self.atom(class));
+                return Value { text, fails: false, instead: None };
+            }
+            "parse_table" | "decompress" | "decode_text" | "decode_npy" | "read_npy" => {
+                return self.member(&callee.name);
+            }
             _ => {}
         }
         let class = match callee.takes.as_slice() {
@@ -329,6 +337,42 @@ impl Values<'_> {
         }
         let json = *self.dice.pick(&["[1, 2, 3]", "{\"n\": 4, \"xs\": [1.5]}", "7", "[[1], [2]]"]);
         format!("parse_json('{json}')")
+    }
+
+    /// What a function makes of a file, sound or not, or of what a record has.
+    fn member(&mut self, function: &str) -> Value {
+        let file = |name: &str| format!("read_file(\"{{data}}/members/{name}\")");
+        let (text, instead) = match function {
+            "parse_table" => {
+                let (a, b) = (self.base(), self.atom((DType::Str, 0)));
+                let rows = [
+                    format!("text_concat([text_of({a}), ' 2.5'])"),
+                    format!("text_concat([{b}, ' 1'])"),
+                    "read_text(\"{data}/members/table.txt\")".to_owned(),
+                ];
+                let rows = self.dice.pick(&rows).clone();
+                (format!("parse_table({rows}, columns: 2)"), Some("full([0, 2], f32(0))"))
+            }
+            "decompress" => {
+                let name = *self.dice.pick(&["words.gz", "words.xz", "words.zst", "torn.bz2"]);
+                (format!("decompress({})", file(name)), None)
+            }
+            "decode_text" => {
+                let encoding = *self.dice.pick(&["", ", encoding: \"latin1\"", ", \"utf-16le\""]);
+                let bytes = [file("latin.txt"), file("table.txt"), self.atom((DType::Bytes, 0))];
+                (format!("decode_text({}{encoding})", self.dice.pick(&bytes)), Some("'none'"))
+            }
+            _ => {
+                let name = *self.dice.pick(&["a.npy", "a.npy", "fortran.npy", "table.txt"]);
+                let array = match function {
+                    "read_npy" => format!("read_npy(\"{{data}}/members/{name}\")"),
+                    _ => format!("decode_npy({})", file(name)),
+                };
+                let to = *self.dice.pick(&["i16[n, 3]", "i64[2, 3]", "i32[?, ?]"]);
+                (format!("({array} as {to})"), None)
+            }
+        };
+        Value { text, fails: true, instead }
     }
 
     /// What `as` makes of untyped data.

@@ -1,4 +1,4 @@
-//! Functions that decode and encode pictures.
+//! Functions that decode and encode pictures, and what else comes as bytes: arrays, text, compressed data.
 //!
 //! One file for each entry; beside them, one for each format (`jpeg`, `png`, `webp`) and what
 //! these share (`picture`). A picture that cannot be decoded is a fault: `image-unknown` (not
@@ -9,8 +9,11 @@ mod decode_image;
 mod decode_jpeg;
 mod decode_jpeg_crop;
 mod decode_jpeg_draft;
+mod decode_npy;
 mod decode_png;
+mod decode_text;
 mod decode_webp;
+mod decompress;
 mod encode_jpeg;
 mod encode_png;
 mod encode_webp;
@@ -33,8 +36,11 @@ pub(crate) static ALL: &[&Function] = &[
     &decode_jpeg::ENTRY,
     &decode_jpeg_crop::ENTRY,
     &decode_jpeg_draft::ENTRY,
+    &decode_npy::ENTRY,
     &decode_png::ENTRY,
+    &decode_text::ENTRY,
     &decode_webp::ENTRY,
+    &decompress::ENTRY,
     &encode_jpeg::ENTRY,
     &encode_png::ENTRY,
     &encode_webp::ENTRY,

@@ -7,6 +7,7 @@ mod argmax;
 mod argmin;
 mod arithmetic;
 mod best;
+mod bucketize;
 mod busy;
 mod casts;
 mod concat;
@@ -86,6 +87,7 @@ pub(crate) static ALL: &[&Function] = &[
     &sum::ENTRY,
     // Extents, parts and wholes.
     &arange::ENTRY,
+    &bucketize::ENTRY,
     &concat::ENTRY,
     &expand::ENTRY,
     &extent::ENTRY,

@@ -1,5 +1,6 @@
 //! One call of a function, for tests: checked, built and run as the compiler and the runtime do.
 
+use super::numbers::{Number, Wide, by_dtype};
 use crate::Function;
 use crate::prelude::*;
 use plan::{Expr, ExprId, Graph};
@@ -52,6 +53,11 @@ impl Value {
         Self { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), bytes }
     }
 
+    /// Its elements as numbers.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        by_dtype!(self.dtype, T => self.to_vec::<T>().into_iter().map(|it| it.total().to_f64()).collect())
+    }
+
     /// Its elements.
     pub(crate) fn to_vec<T: Element>(&self) -> Vec<T> {
         assert_eq!(self.dtype, T::DTYPE);
@@ -87,6 +93,12 @@ impl<'a> Trial<'a> {
     pub(crate) fn untyped(mut self, json: &'a str) -> Self {
         let tensor = Tensor::text(DType::Str, json.as_bytes());
         self.args.push(Given::Value(tensor, Some(Type::Untyped(Untyped::Json))));
+        self
+    }
+
+    /// A value of the record of this type.
+    pub(crate) fn value_of(mut self, tensor: Tensor<'a>, ty: Type) -> Self {
+        self.args.push(Given::Value(tensor, Some(ty)));
         self
     }
 

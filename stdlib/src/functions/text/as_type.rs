@@ -1,7 +1,7 @@
 //! `as_type`: untyped data as a value of a type; what `x as f32[n]` becomes.
 
 use super::{
-    as_feature,
+    as_array, as_feature,
     json::{self, Scan, shown},
     reading,
 };
@@ -27,6 +27,9 @@ function! {
     /// Integers are read as integers or `bool`, floats as floats, strings as `bytes` or `str`; anything else
     /// fails with `example-type`. A feature list of a `SequenceExample` has its steps along the first axis, and
     /// all steps must have the same shape. A file in a record of `tar` is `bytes` or `str`, or the JSON in it.
+    ///
+    /// An array of `decode_npy` or `read_npy` must have the axes of the type (`npy-shape`). Integers and `bool` are
+    /// read as integers or `bool` that hold them, floats as floats; anything else fails with `npy-type`.
     ///
     /// ```pipe
     /// range(2) |> map { x: parse_json("[[1, 2], [3, 4]]") as f32[n, 2] }    # { x: f32[n, 2] }
@@ -55,6 +58,10 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
                 Some(Type::Untyped(Untyped::Example | Untyped::Sequence | Untyped::Members)) => {
                     Err("it has named fields: `row[\"name\"]` is one of them".to_owned())
                 }
+                Some(Type::Untyped(Untyped::Npy)) if ty.dtype().is_some_and(DType::is_text) => {
+                    Err("an array of NumPy holds numbers: write `x as f32[n]`, for example"
+                        .to_owned())
+                }
                 _ => Ok(ty.clone()),
             }
         }
@@ -74,6 +81,7 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         Some(Type::Untyped(Untyped::SequenceFeature)) => {
             return Ok(as_feature::kernel(dtype, shape, true));
         }
+        Some(Type::Untyped(Untyped::Npy)) => return Ok(as_array::kernel(dtype, shape)),
         Some(Type::Untyped(Untyped::Bytes)) if dtype.is_text() => {
             return Ok(Kernel::view(move |args| {
                 let bytes = args.tensor(0).as_text();

@@ -1,7 +1,8 @@
 //! Functions on text, paths and untyped data.
 
+mod as_array;
 mod as_feature;
-mod as_type;
+pub(crate) mod as_type;
 mod class_of;
 mod contains;
 mod ends_with;
@@ -19,9 +20,11 @@ mod names;
 mod parse_float;
 mod parse_int;
 mod parse_json;
+mod parse_table;
 mod paths;
 mod protobuf;
 mod read_file;
+mod read_npy;
 mod read_text;
 mod reading;
 mod replace;
@@ -40,6 +43,7 @@ mod untyped_at;
 mod untyped_field;
 mod upper;
 
+pub(crate) use as_array::array_of;
 pub(crate) use example::features;
 
 use crate::Function;
@@ -54,6 +58,7 @@ pub(crate) static ALL: &[&Function] = &[
     &lower::ENTRY,
     &parse_float::ENTRY,
     &parse_int::ENTRY,
+    &parse_table::ENTRY,
     &replace::ENTRY,
     &starts_with::ENTRY,
     &strip::ENTRY,
@@ -71,6 +76,7 @@ pub(crate) static ALL: &[&Function] = &[
     &folder_of::ENTRY,
     &name_of::ENTRY,
     &read_file::ENTRY,
+    &read_npy::ENTRY,
     &read_text::ENTRY,
     &sibling::ENTRY,
     &stem_of::ENTRY,

@@ -23,6 +23,9 @@ function! {
         Some(Type::Untyped(Untyped::SequenceFeature)) => {
             Err("read all steps at once: `as f32[n, m]`".to_owned())
         }
+        Some(Type::Untyped(Untyped::Npy)) => {
+            Err("give the array a type first: `(x as f32[n])[0]`".to_owned())
+        }
         _ => Err("its members are accessed by name: `row[\"name\"]`".to_owned()),
     }),
 }

@@ -32,6 +32,9 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Some(Type::Untyped(Untyped::Feature | Untyped::SequenceFeature)) => {
             return Err("a feature has no fields: give it a type with `as`".to_owned());
         }
+        Some(Type::Untyped(Untyped::Npy)) => {
+            return Err("an array has no fields: give it a type with `as`".to_owned());
+        }
         _ => Untyped::Json,
     }))
 }

@@ -11,6 +11,7 @@ mod columns;
 mod corpus;
 mod editor;
 mod json;
+mod members;
 mod output;
 mod patterns;
 mod pictures;
@@ -28,6 +29,7 @@ pub(crate) use columns::{arrow, mds, parquet};
 pub(crate) use corpus::documents;
 pub(crate) use editor::editor;
 pub(crate) use json::json;
+pub(crate) use members::{array, compressed, encoded, table};
 pub(crate) use output::output;
 pub(crate) use patterns::patterns;
 pub(crate) use pictures::pictures;
@@ -42,7 +44,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 28] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 32] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -60,6 +62,10 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 28] = [
     ("coco", coco, boxes::files),
     ("documents", documents, corpus::files),
     ("json", json, json::values),
+    ("compressed", compressed, members::files),
+    ("encoded", encoded, members::texts),
+    ("array", array, members::arrays),
+    ("table", table, members::tables),
     ("texts", texts, texts::lines),
     ("pictures", pictures, pictures::files),
     ("patterns", patterns, patterns::examples),
