@@ -154,12 +154,21 @@ pub enum Untyped {
     Bytes,
     /// An array of NumPy: a file as `np.save` writes it.
     Npy,
+    /// The path of an HDF5 file: datasets by name, which are read when their type is said.
+    Hdf5,
+    /// Where a dataset of such a file lies, or some of its rows: the path, the name and the part, each behind a zero byte.
+    Dataset,
 }
 
 impl Untyped {
     /// How they are held.
     pub fn dtype(self) -> DType {
         if self == Self::Json { DType::Str } else { DType::Bytes }
+    }
+
+    /// Whether they are still in a file, and are read when their type is said.
+    pub fn lies_in_file(self) -> bool {
+        matches!(self, Self::Hdf5 | Self::Dataset)
     }
 }
 

@@ -70,6 +70,11 @@ static FORMATS: &[Format] = &[
     Format::plain("Parquet", &["parquet", "pq"], b"PAR1", "parquet(PATTERN)"),
     #[cfg(feature = "tables")]
     Format::plain("Arrow", &["arrow", "feather", "ipc"], b"ARROW1\0\0", "arrow(PATTERN)"),
+    #[cfg(feature = "hdf5")]
+    Format {
+        magic: b"\x89HDF\r\n\x1a\n",
+        ..Format::inner("HDF5", &["h5", "hdf5", "he5"], "hdf5(PATTERN)", ("row", datasets))
+    },
     Format::plain("NumPy", &["npy"], b"\x93NUMPY", "npy(PATTERN)"),
     Format::image("JPEG", &["jpg", "jpeg"], b"\xff\xd8\xff", "decode_jpeg(bytes)"),
     Format::image("PNG", &["png"], b"\x89PNG\r\n", "decode_png(bytes)"),
@@ -357,6 +362,38 @@ fn members(record: &[u8]) -> Vec<(String, Value)> {
             (name, Value::new(read))
         })
         .collect()
+}
+
+/// The datasets of a file, by its path; of many, some.
+#[cfg(feature = "hdf5")]
+fn datasets(path: &[u8]) -> Vec<(String, Value)> {
+    use crate::hdf5::{Hdf5, Kind};
+    /// Those that a program is written for.
+    const SHOWN: usize = 64;
+    let path = Path::new(std::str::from_utf8(path).unwrap_or_default());
+    let found = Hdf5::of(path, &mut || ()).map(|it| it.datasets().unwrap_or_default());
+    let value = |kind: &Kind, shape: &[u64]| match (kind, shape) {
+        (Kind::Numbers { dtype, shape: below, .. }, shape) => {
+            let read = format!("PLACE as {dtype}");
+            match &[shape, below].concat()[..] {
+                [] => Some(Value::new(&read)),
+                [n] => Some(Value { read, list: usize::try_from(*n).ok() }),
+                // Rows may be more or fewer in the next file.
+                [_, rest @ ..] => {
+                    let rest: String = rest.iter().map(|it| format!(", {it}")).collect();
+                    Some(Value::new(&format!("{read}[?{rest}]")))
+                }
+            }
+        }
+        (Kind::FixedText(_) | Kind::Text, []) => Some(Value::new("PLACE as str")),
+        (Kind::FixedBytes | Kind::Bytes, []) => Some(Value::new("PLACE as bytes")),
+        _ => None,
+    };
+    let readable = found.into_iter().flatten().filter_map(|it| {
+        let value = value(it.kind.as_ref().ok()?, &it.shape)?;
+        Some((it.name, value))
+    });
+    readable.take(SHOWN).collect()
 }
 
 /// How a feature of a `tf.train.Example` is read: of what it is a list, and of how many.

@@ -9,6 +9,8 @@
 mod declare;
 pub mod formats;
 mod functions;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 pub mod listing;
 mod marks;
 mod numbers;
@@ -66,7 +68,8 @@ static WRITTEN: &[(&str, &str)] = &[
 
 /// Names that later versions bring, and what each will do.
 static LATER: &[(&str, &str)] = &[
-    ("hdf5", "`hdf5` reads HDF5 files; it is planned with the file formats"),
+    #[cfg(not(feature = "hdf5"))]
+    ("hdf5", "`hdf5` reads HDF5 files; this `pipec` was built without the feature `hdf5`"),
     #[cfg(not(feature = "tables"))]
     (
         "parquet",

@@ -1,6 +1,8 @@
 //! Files that hold columns: how they are cut into parts, and what a part's rows are in memory of Arrow.
 
 pub(crate) mod arrow;
+#[cfg(feature = "hdf5")]
+pub(crate) mod hdf5;
 pub(crate) mod mds;
 pub(crate) mod parquet;
 
@@ -41,6 +43,11 @@ pub(crate) trait TableFile: Send + Sync {
     fn may_hold(&self, part: usize, conditions: &[Condition]) -> bool {
         let _ = (part, conditions);
         true
+    }
+
+    /// Columns that there are and that cannot be read, each with what it holds.
+    fn refused(&self) -> &[(String, String)] {
+        &[]
     }
 
     /// The rows of one part, some at a time.
@@ -130,19 +137,22 @@ impl Damage {
     }
 
     /// Why a file cannot be opened.
-    fn of_file(&self, path: &Path) -> Failure {
+    pub(crate) fn of_file(&self, path: &Path) -> Failure {
         let detail = format!("{}: {}", self.message, self.help);
         Failure::Io { path: path.display().to_string(), detail }
     }
 }
 
 /// What a file is that is not what it should be.
-fn damaged(message: impl fmt::Display) -> Damage {
+pub(crate) fn damaged(message: impl fmt::Display) -> Damage {
     Damage::new(message, "write the file again, or remove it")
 }
 
 /// A file and its length; `give_up` is that of [`storage::Storage::open`].
-fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<(Box<dyn Object>, u64), Failure> {
+pub(crate) fn open(
+    path: &Path,
+    give_up: &mut dyn FnMut(),
+) -> Result<(Box<dyn Object>, u64), Failure> {
     let io = |why: io::Error| {
         let help = "check that it exists and is readable";
         Damage::new(format!("cannot be read: {why}"), help).of_file(path)
@@ -161,7 +171,7 @@ fn read(object: &dyn Object, room: &mut [u8], at: u64) -> Result<(), Damage> {
 }
 
 /// What decodes must not panic, whatever a file holds; where it does, the file is at fault, and nothing is printed.
-fn guarded<T>(work: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> ParquetResult<T>) -> Result<T, String> {
     static HOOK: Once = Once::new();
     thread_local! {
         static IS_GUARDED: Cell<bool> = const { Cell::new(false) };

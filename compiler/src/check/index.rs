@@ -180,6 +180,14 @@ impl<'a> Checker<'a> {
             return self.report(errors::no_elements(&shown, at));
         };
         let ty = self.ty(id);
+        if matches!(ty, Type::Untyped(it) if it.lies_in_file()) {
+            if from.is_none() && to.is_none() {
+                return val;
+            }
+            let Some(ends) = self.ends([from, to], at) else { return Val::Broken };
+            let args = std::iter::once(Arg::Expr(id)).chain(ends).collect();
+            return self.library_call(library::UNTYPED_SLICE, args, at);
+        }
         if ty.dtype().is_some_and(DType::is_text) && !ty.is_untyped() && *axis == 0 {
             return self.part_of_text(id, [from, to], at);
         }
@@ -244,7 +252,9 @@ impl<'a> Checker<'a> {
             Val::Broken => Val::Broken,
             Val::Expr(id) if self.ty(id).is_untyped() => {
                 let args = vec![Arg::Expr(id), Arg::Type(ty.clone())];
-                match self.library_call(library::AS_TYPE, args, type_.span) {
+                let in_file = matches!(self.ty(id), Type::Untyped(it) if it.lies_in_file());
+                let function = if in_file { library::READ_AS } else { library::AS_TYPE };
+                match self.library_call(function, args, type_.span) {
                     Val::Expr(id) => {
                         let (expr, _) = (self.graph.expr(id).clone(), ());
                         Val::Expr(self.node(expr, ty))

@@ -16,6 +16,8 @@ pub(crate) const GATHER: &str = "gather";
 pub(crate) const LEN: &str = "len";
 /// `random_index(n)`: which of its values `one_of` takes.
 pub(crate) const RANDOM_INDEX: &str = "random_index";
+/// `read_as(x, type)`: `x as type`, where `x` still lies in a file.
+pub(crate) const READ_AS: &str = "read_as";
 /// `select(x, conditions)`: `x[conditions]`.
 pub(crate) const SELECT: &str = "select";
 /// `slice(x, axis, from, to)`: `x[from:to]`.
@@ -38,3 +40,5 @@ pub(crate) const TRANSPOSE: &str = "transpose";
 pub(crate) const UNTYPED_AT: &str = "untyped_at";
 /// `untyped_field(x, key)`: `x["key"]` of one.
 pub(crate) const UNTYPED_FIELD: &str = "untyped_field";
+/// `untyped_slice(x, from, to)`: `x[from:to]` of one.
+pub(crate) const UNTYPED_SLICE: &str = "untyped_slice";

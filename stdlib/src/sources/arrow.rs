@@ -61,13 +61,13 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 
 fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
     let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
-    said(args).map_err(Failure::Program)?.probe(&listed, open)
+    said(args).map_err(Failure::Program)?.probe(&listed, &open)
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
     let said = said(call.args).map_err(Failure::Program)?;
-    Ok(Arc::new(Tables::new(said, listed, open, call)))
+    Ok(Arc::new(Tables::new(said, listed, Arc::new(open), call)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ mod arrow;
 mod coco;
 mod csv;
 mod documents;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod jsonl;
 mod lines;
 #[cfg(feature = "tables")]
@@ -42,6 +44,8 @@ pub(crate) static ALL: &[&Source] = &[
     &coco::ENTRY,
     &csv::ENTRY,
     &documents::ENTRY,
+    #[cfg(feature = "hdf5")]
+    &hdf5::ENTRY,
     &jsonl::ENTRY,
     &lines::ENTRY,
     #[cfg(feature = "tables")]

@@ -47,7 +47,9 @@ const HELD_SHARE: usize = 8;
 const END_BYTES: usize = 512;
 
 /// Opens a file.
-pub(super) type Open = fn(&Path, &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure>;
+pub(super) type Open = Arc<OpenFile>;
+type OpenFile =
+    dyn Fn(&Path, &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> + Send + Sync;
 
 /// A source of the rows of files that hold columns.
 pub(super) struct Tables {

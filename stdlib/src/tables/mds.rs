@@ -481,7 +481,7 @@ fn coded(byte: u8) -> Option<DType> {
     })
 }
 
-fn type_of(dtype: DType) -> DataType {
+pub(super) fn type_of(dtype: DType) -> DataType {
     match dtype {
         DType::U8 => DataType::UInt8,
         DType::U16 | DType::BF16 => DataType::UInt16,
@@ -499,12 +499,15 @@ fn type_of(dtype: DType) -> DataType {
     }
 }
 
-fn item(dtype: DType) -> FieldRef {
+pub(super) fn item(dtype: DType) -> FieldRef {
     Arc::new(Field::new("item", type_of(dtype), false))
 }
 
 /// Where each value begins, in elements of that size, and where the last one ends.
-fn ends(cells: &[&[u8]], size: usize) -> Result<OffsetBuffer<i32>, arrow_schema::ArrowError> {
+pub(super) fn ends(
+    cells: &[&[u8]],
+    size: usize,
+) -> Result<OffsetBuffer<i32>, arrow_schema::ArrowError> {
     let (mut ends, mut end) = (vec![0], 0_usize);
     for cell in cells {
         end += cell.len() / size;
@@ -516,13 +519,13 @@ fn ends(cells: &[&[u8]], size: usize) -> Result<OffsetBuffer<i32>, arrow_schema:
     Ok(OffsetBuffer::new(ends.into()))
 }
 
-fn joined(cells: &[&[u8]]) -> Buffer {
+pub(super) fn joined(cells: &[&[u8]]) -> Buffer {
     let mut all = MutableBuffer::with_capacity(cells.iter().map(|it| it.len()).sum());
     cells.iter().for_each(|it| all.extend_from_slice(it));
     all.into()
 }
 
-fn elements(dtype: DType, bytes: Buffer) -> ArrayRef {
+pub(super) fn elements(dtype: DType, bytes: Buffer) -> ArrayRef {
     macro_rules! array {
         ($($dtype:ident: $arrow:ident),+) => {
             match dtype {
@@ -534,7 +537,7 @@ fn elements(dtype: DType, bytes: Buffer) -> ArrayRef {
         };
     }
     array! {
-        U8: UInt8Type, U16: UInt16Type, U32: UInt32Type, U64: UInt64Type, I8: Int8Type, I16: Int16Type,
+        BF16: UInt16Type, U8: UInt8Type, U16: UInt16Type, U32: UInt32Type, U64: UInt64Type, I8: Int8Type, I16: Int16Type,
         I32: Int32Type, I64: Int64Type, F16: Float16Type, F32: Float32Type, F64: Float64Type
     }
 }

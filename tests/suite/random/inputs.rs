@@ -58,6 +58,12 @@ impl Inputs {
         let shard = include_bytes!("../../../stdlib/src/tables/goldens/shard.mds").as_slice();
         put(folder, "columns/a.mds", shard)?;
         put(folder, "columns/b.mds", shard)?;
+        let datasets = include_bytes!("../../../stdlib/src/tables/goldens/rows.h5").as_slice();
+        put(folder, "columns/a.h5", datasets)?;
+        // A chunk of `n` is not as it was.
+        let mut torn = datasets.to_vec();
+        torn[3545] ^= 0x55;
+        put(folder, "columns/b.h5", &torn)?;
         // A page of it is not as it was.
         let mut torn = rows.to_vec();
         torn[4000] ^= 0x55;

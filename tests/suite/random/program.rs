@@ -192,6 +192,11 @@ impl Writer<'_> {
         let (text, records) = match self.dice.below(18) {
             0 | 1 if self.number >= LATER => ("coco(\"{data}/boxes/*.json\")", 14),
             2 | 3 if self.number >= LATER => ("documents(\"{data}/corpus/*\", text: \"name\")", 49),
+            6 if self.number >= LATER => (
+                "hdf5(\"{data}/columns/*.h5\")\n    |> map { n: row[\"n\"][4:9] as i64[?], y: row[\"more\"][\"y\"][:3] as f32[3] }",
+                2,
+            ),
+            4 | 5 if self.number >= LATER => ("hdf5(\"{data}/columns/*.h5\", over: \"n\")", 46),
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),

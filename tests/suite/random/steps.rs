@@ -273,6 +273,7 @@ fn has_spans(writer: &Writer<'_>) -> bool {
         "parquet(",
         "arrow(",
         "mds(",
+        "hdf5(",
     ];
     writer.draft.streams.last().is_some_and(|it| {
         let keeps =

@@ -23,6 +23,11 @@ const EXCEPTIONS: [(&str, &[&str], &str); 26] = [
     ("csv", &["driver/src/session/sink/other.rs"], "what a file is called that `run` cannot write"),
     ("extern", &KEYWORDS, "a keyword"),
     (
+        "hdf5",
+        &["driver/src/session/sink/other.rs"],
+        "what a file is called that `run` cannot write",
+    ),
+    (
         "jsonl",
         &[
             "driver/src/session/sink/data/jsonl.rs",

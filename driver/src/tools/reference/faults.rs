@@ -87,6 +87,15 @@ kinds! {
     "A crop lies outside its image."
     "Clamp the position or the size, or enlarge small images first with `pad` or `resize_short`."
 
+    "dataset-shape"
+    "A dataset of an HDF5 file has other extents than its type."
+    "Check the extents after `as`; `?` stands for any: `as f32[?, 3]`. `pipec inspect` shows those of the file."
+
+    "dataset-type"
+    "A dataset of an HDF5 file holds something else than its type, such as floats instead of integers, or a number that does not \
+     fit into its type."
+    "Write the type that the dataset has, as `pipec inspect` shows it: `row[\"x\"] as f32[?]`."
+
     "division-by-zero"
     "An integer division or remainder by zero."
     "Guard the divisor (`if n == 0 then 0 else x // n`), or divide floats, which results in \

@@ -29,7 +29,7 @@ mod reshape;
 mod select;
 mod shape;
 pub(crate) mod shapes;
-mod slice;
+pub(crate) mod slice;
 mod stack;
 mod sum;
 mod take_at;

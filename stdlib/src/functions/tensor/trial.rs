@@ -102,6 +102,13 @@ impl<'a> Trial<'a> {
         self
     }
 
+    /// Untyped data of another kind.
+    pub(crate) fn untyped_as(mut self, bytes: &'a str, kind: Untyped) -> Self {
+        let tensor = Tensor::text(kind.dtype(), bytes.as_bytes());
+        self.args.push(Given::Value(tensor, Some(Type::Untyped(kind))));
+        self
+    }
+
     /// Several values of the record.
     pub(crate) fn list(mut self, all: &[Tensor<'a>]) -> Self {
         self.args.push(Given::List(all.to_vec()));

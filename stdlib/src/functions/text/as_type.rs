@@ -41,30 +41,36 @@ function! {
 }
 
 fn result(applied: &Applied<'_>) -> Result<Type, String> {
-    match &applied.args[1] {
+    let ty = wanted(&applied.args[1])?;
+    match applied.ty(0) {
+        Some(Type::Untyped(it @ (Untyped::Feature | Untyped::SequenceFeature))) => {
+            let shape = ty.shape().unwrap_or_default();
+            as_feature::check(shape, it == Untyped::SequenceFeature)?;
+        }
+        Some(Type::Untyped(Untyped::Example | Untyped::Sequence | Untyped::Members)) => {
+            return Err("it has named fields: `row[\"name\"]` is one of them".to_owned());
+        }
+        Some(Type::Untyped(Untyped::Npy)) if ty.dtype().is_some_and(DType::is_text) => {
+            return Err("an array of NumPy holds numbers: write `x as f32[n]`, for example".to_owned());
+        }
+        Some(Type::Untyped(it)) if it.lies_in_file() => {
+            return Err("it lies in a file: read it with `read_as`".to_owned());
+        }
+        _ => {}
+    }
+    Ok(ty)
+}
+
+/// The type that untyped data are to have, if they can.
+pub(super) fn wanted(to: &Arg) -> Result<Type, String> {
+    match to {
         Arg::Type(Type::Tensor { dtype, shape }) if dtype.is_text() && !shape.is_empty() => {
             Err(format!("tensors of `{dtype}` cannot be read yet: read one string at a time"))
         }
         Arg::Type(Type::Tensor { shape, .. }) if shape.len() > MAX_RANK => {
             Err(format!("a tensor has at most {MAX_RANK} axes"))
         }
-        Arg::Type(ty @ Type::Tensor { shape, .. }) => {
-            if let Some(Type::Untyped(it @ (Untyped::Feature | Untyped::SequenceFeature))) =
-                applied.ty(0)
-            {
-                as_feature::check(shape, it == Untyped::SequenceFeature)?;
-            }
-            match applied.ty(0) {
-                Some(Type::Untyped(Untyped::Example | Untyped::Sequence | Untyped::Members)) => {
-                    Err("it has named fields: `row[\"name\"]` is one of them".to_owned())
-                }
-                Some(Type::Untyped(Untyped::Npy)) if ty.dtype().is_some_and(DType::is_text) => {
-                    Err("an array of NumPy holds numbers: write `x as f32[n]`, for example"
-                        .to_owned())
-                }
-                _ => Ok(ty.clone()),
-            }
-        }
+        Arg::Type(ty @ Type::Tensor { .. }) => Ok(ty.clone()),
         Arg::Type(Type::Untyped(_)) => Err("the value is untyped already".into()),
         _ => Err("a record is read field by field: `{ a: row[\"a\"] as i32 }`".into()),
     }

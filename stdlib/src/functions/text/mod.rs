@@ -5,6 +5,7 @@ mod as_feature;
 pub(crate) mod as_type;
 mod class_of;
 mod contains;
+mod dataset;
 mod ends_with;
 mod example;
 mod extension_of;
@@ -23,6 +24,8 @@ mod parse_json;
 mod parse_table;
 mod paths;
 mod protobuf;
+#[cfg(feature = "hdf5")]
+mod read_as;
 mod read_file;
 mod read_npy;
 mod read_text;
@@ -41,6 +44,7 @@ mod text_of;
 mod to_str;
 mod untyped_at;
 mod untyped_field;
+mod untyped_slice;
 mod upper;
 
 pub(crate) use as_array::array_of;
@@ -84,6 +88,9 @@ pub(crate) static ALL: &[&Function] = &[
     &as_type::ENTRY,
     &guarded::ENTRY,
     &parse_json::ENTRY,
+    #[cfg(feature = "hdf5")]
+    &read_as::ENTRY,
     &untyped_at::ENTRY,
     &untyped_field::ENTRY,
+    &untyped_slice::ENTRY,
 ];

@@ -26,6 +26,9 @@ function! {
         Some(Type::Untyped(Untyped::Npy)) => {
             Err("give the array a type first: `(x as f32[n])[0]`".to_owned())
         }
+        Some(Type::Untyped(Untyped::Dataset)) => {
+            Err("rows are read as a part of the dataset: `[i:i + 1]`".to_owned())
+        }
         _ => Err("its members are accessed by name: `row[\"name\"]`".to_owned()),
     }),
 }

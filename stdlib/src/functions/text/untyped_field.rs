@@ -1,6 +1,6 @@
 //! `untyped_field`: a member of an untyped object; what `row["name"]` becomes.
 
-use super::{example, json, members, reading};
+use super::{dataset, example, json, members, reading};
 use crate::prelude::*;
 
 function! {
@@ -13,7 +13,8 @@ function! {
     /// a `tf.train.Example`, it is a feature, and for a `SequenceExample` a feature of its context, or else a
     /// feature list; fails with `example-syntax` if the value is not such a message. For a record of `tar`, it
     /// is the file with that extension: `files["jpg;png"]` is the first of them that exists, and
-    /// `files["json"]["caption"]` reads a field of the JSON in a file.
+    /// `files["json"]["caption"]` reads a field of the JSON in a file. For a record of `hdf5`, it is a dataset or a group:
+    /// `row["train/x"]` and `row["train"]["x"]` are the same, and no file is opened before `as`.
     ///
     /// ```pipe
     /// range(2) |> map { n: untyped_field(parse_json('{"n": 3}'), "n") as i32 }    # { n: i32 }
@@ -29,6 +30,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
         Some(Type::Untyped(Untyped::Example)) => Untyped::Feature,
         Some(Type::Untyped(Untyped::Sequence)) => Untyped::SequenceFeature,
         Some(Type::Untyped(Untyped::Members)) => Untyped::Bytes,
+        Some(Type::Untyped(Untyped::Hdf5 | Untyped::Dataset)) => Untyped::Dataset,
         Some(Type::Untyped(Untyped::Feature | Untyped::SequenceFeature)) => {
             return Err("a feature has no fields: give it a type with `as`".to_owned());
         }
@@ -55,6 +57,10 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
         Some(Type::Untyped(Untyped::Members)) => Kernel::view(|args| {
             let value = members::member(args.tensor(0).as_text(), args.tensor(1).as_str())?;
             Ok(Tensor::text(DType::Bytes, value))
+        }),
+        Some(Type::Untyped(Untyped::Hdf5 | Untyped::Dataset)) => Kernel::compute(|args, out| {
+            let place = dataset::within(args.tensor(0).as_text(), args.tensor(1).as_str())?;
+            out.text(DType::Bytes, &place)
         }),
         _ => {
             let is_checked = call.types[0] == Some(Type::Untyped(Untyped::Json));

@@ -5,7 +5,7 @@ use super::{
         absent::{COMPLETE, FAULT, Missing, check_names},
         listed::Listed,
     },
-    Open,
+    OpenFile,
     fill::{self, Fill, Found},
 };
 use crate::{
@@ -101,6 +101,10 @@ impl Said {
             };
             let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
             let unknown = self.columns.iter().find(|name| !found.iter().any(|it| is(name, it)));
+            let refused = unknown.and_then(|name| file.refused().iter().find(|it| it.0 == *name));
+            if let Some((name, ty)) = refused {
+                return Err(format!("`{name}` holds {ty}, which is not supported"));
+            }
             check_names(unknown.map(|it| ("columns", &**it)).into_iter(), &names)?;
             found.retain(|it| self.columns.iter().any(|name| is(name, it)));
         }
@@ -109,6 +113,11 @@ impl Said {
         if self.columns.is_empty() {
             let only = found.first().map(|it| it.name.clone());
             found.retain(|it| it.ty.is_ok());
+            if let Some((name, ty)) = file.refused().first().filter(|_| only.is_none()) {
+                return Err(format!(
+                    "no column can be read: `{name}` holds {ty}, which is not supported"
+                ));
+            }
             if let Some(name) = only.filter(|_| found.is_empty()) {
                 return Err(format!("no column can be read, such as `{name}`, for its type"));
             }
@@ -137,7 +146,7 @@ impl Said {
     pub(in super::super) fn probe(
         &self,
         listed: &Listed,
-        open: Open,
+        open: &OpenFile,
     ) -> Result<Vec<Field>, Failure> {
         let path = listed.found()?.path(0);
         let file = open(&path, &mut || ())?;

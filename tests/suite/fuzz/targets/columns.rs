@@ -1,4 +1,4 @@
-//! Parquet and Arrow files, shards of MDS: rows do not depend on how many are read at a time, whatever a file holds.
+//! Parquet, Arrow and HDF5 files, shards of MDS: rows do not depend on how many are read at a time, whatever a file holds.
 
 use super::{
     scratch::{Folder, split},
@@ -26,6 +26,23 @@ pub(crate) fn mds(bytes: &[u8]) {
     table("mds", bytes);
 }
 
+/// The same of an HDF5 file. The first byte says which dataset is gone through.
+pub(crate) fn hdf5(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    FOLDER.with(|folder| {
+        let path = folder.write("rows", file);
+        let over = ["n", "tree", "more/y", "x"][usize::from(way & 3)];
+        let text = |it: &str| Arg::Text(it.to_owned());
+        let path = text(&path.to_string_lossy());
+        let args = [path, text(over), Arg::None, Arg::None, Arg::Bool(way & 4 == 0)];
+        let Ok(fields) = stdlib::probe("hdf5", &args) else { return };
+        // A run asks whether there is room for rows of axes that say to be long.
+        if fields.iter().filter_map(|it| it.ty.fixed_bytes()).sum::<usize>() <= 1 << 20 {
+            read("hdf5", &args, &fields);
+        }
+    });
+}
+
 fn table(entry: &str, bytes: &[u8]) {
     let (way, file) = split(bytes);
     FOLDER.with(|folder| {
@@ -40,15 +57,19 @@ fn table(entry: &str, bytes: &[u8]) {
         let Ok(fields) = stdlib::probe(entry, &args(None)) else { return };
         let args = args(fields.first().map(|it| &*it.name));
         let Ok(fields) = stdlib::probe(entry, &args) else { return };
-        let source = source(entry, &args, &fields);
-        let all = in_order(&*source, &fields, 1000);
-        let one_by_one = in_order(&*source, &fields, 1);
-        assert_eq!(all, one_by_one);
-        if let Ok(n @ 1..) = source.len() {
-            let mut out = ChunkBuilder::new(&fields, 3, 0, &Pool::default());
-            let _ = source.fetch(&[n - 1, 0, n / 2], &mut out);
-        }
+        read(entry, &args, &fields);
     });
+}
+
+fn read(entry: &str, args: &[Arg], fields: &[Field]) {
+    let source = source(entry, args, fields);
+    let all = in_order(&*source, fields, 1000);
+    let one_by_one = in_order(&*source, fields, 1);
+    assert_eq!(all, one_by_one);
+    if let Ok(n @ 1..) = source.len() {
+        let mut out = ChunkBuilder::new(fields, 3, 0, &Pool::default());
+        let _ = source.fetch(&[n - 1, 0, n / 2], &mut out);
+    }
 }
 
 /// The ids and bytes of all rows until one ends the run, and whether one does.
@@ -98,6 +119,11 @@ pub(super) fn arrows() -> Vec<Vec<u8>> {
 /// A shard.
 pub(super) fn shards() -> Vec<Vec<u8>> {
     ways(&[golden!("shard.mds")])
+}
+
+/// Files of old and new layouts.
+pub(super) fn datasets() -> Vec<Vec<u8>> {
+    ways(&[golden!("rows.h5"), golden!("latest.h5")])
 }
 
 fn ways(files: &[&[u8]]) -> Vec<Vec<u8>> {
