@@ -44,6 +44,7 @@ pub use session::{
         DATA_FORMATS, DataFormat, Discard, Existing, Folder, Provenance, Resumed, ShardSize, Sink,
         Written, unwritten_format,
     },
+    spared::SparedSummary,
     state::{State, StateFile},
     store::{self, DiskOptions},
     stores::{names_store, reads_store, register_stores},

@@ -23,6 +23,7 @@ pub(crate) mod measured;
 pub(crate) mod options;
 pub(crate) mod run;
 pub(crate) mod sink;
+pub(crate) mod spared;
 pub(crate) mod state;
 pub mod store;
 pub(crate) mod stores;

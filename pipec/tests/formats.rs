@@ -313,6 +313,13 @@ pipeline free = parquet("rows/*.parquet") |> where x > 1 |> map { time } |> batc
         assert!(found == expected && !found.is_empty(), "{pipeline}");
         assert!(few * less <= all, "{pipeline}: {few} of {all} bytes");
     }
+    // The last of 20 shards is read.
+    folder.run_p(&["late", "--out", "null"]).ends(0, &["19 of 20 row groups (76,000 records, "]);
+    let told = folder.run_p(&["late", "--out", "null", "--json"]).out;
+    assert!(told.contains("\"spared\":") && told.contains("\"parts\": 19"), "{told}");
+    let told = folder.pipec(&["explain", "p.pipe", "late", "--rewrites"]).out;
+    assert!(told.contains("not read: 19 of 20 row groups (76,000 records, "), "{told}");
+    folder.run_p(&["free", "--out", "null"]).ends(0, &["0 of 20 row groups (0 records)"]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use position::Position;
 pub use stats::{StageStats, Stats};
 
 use crate::{
-    CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, memory, os, storage,
+    CachePoint, Chunk, Failure, Fingerprint, Kernels, Pool, Prepared, Unneeded, memory, os, storage,
 };
 use bound::Budget;
 use deal::Below;
@@ -356,6 +356,11 @@ impl Run {
     pub fn classes(&self, source: usize) -> Vec<String> {
         let sources = self.shared.lock().sources();
         sources.get(source).map_or(Vec::new(), |it| it.classes().to_vec())
+    }
+
+    /// What of the files of each source is not read, in the order of the program: where the source is written, and what.
+    pub fn unneeded(&self) -> Vec<(String, Unneeded)> {
+        self.shared.lock().unneeded()
     }
 
     /// What the files of the sources hold, in the order of the program; reads all of them.

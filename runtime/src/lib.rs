@@ -47,6 +47,6 @@ pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{
     BuildOperator, BuildSource, Fingerprint, Finish, Interleave, Kernels, Mark, Operator,
-    OperatorCall, Running, Source, SourceCall, Stream, Unread, Wants,
+    OperatorCall, Running, Source, SourceCall, Stream, Unneeded, Unread, Wants,
 };
 pub use tensor::{Element, MAX_RANK, Shape, Tensor};

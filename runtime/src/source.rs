@@ -47,6 +47,12 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// What of its files is not read, since a filter would drop all of it; none where no filter is known to it, and where
+    /// nobody has asked it for a record yet.
+    fn unneeded(&self) -> Option<Unneeded> {
+        None
+    }
+
     /// Whether `fetch` waits for files, so that reader threads do it.
     fn waits(&self) -> bool {
         false
@@ -146,6 +152,21 @@ pub struct Fingerprint {
     /// Files.
     pub files: u64,
     /// Bytes of them together.
+    pub bytes: u64,
+}
+
+/// Parts of files that need not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unneeded {
+    /// What such a part is called, and several of them.
+    pub part: (&'static str, &'static str),
+    /// How many are not read.
+    pub parts: u64,
+    /// Of how many.
+    pub of: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Bytes that the columns that are needed take there.
     pub bytes: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Makes natural-looking labelled JPEGs, so that nothing need be downloaded.
 //!
-//! Three sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards`]), and with the boxes
-//! of what stands in them ([`boxes`]).
+//! Three sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
+//! of what stands in them ([`boxes()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
 //! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that

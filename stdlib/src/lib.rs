@@ -24,7 +24,7 @@ mod tables;
 pub use sources::{ClassFolders, Loose, class_folders, classes, missing};
 
 use plan::{About, Arg, Entry, Field, Library};
-use runtime::{Failure, Outside};
+use runtime::{Failure, Outside, SourceCall, Unneeded};
 use std::{
     collections::BTreeMap,
     sync::{Arc, LazyLock},
@@ -164,6 +164,18 @@ pub fn probe(name: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
 /// where its fields, as far as they are needed, are of one size, and where nothing can be read.
 pub fn about(name: &str, args: &[Arg], fields: &[Field]) -> Option<About> {
     sources::about(SOURCES.get(name)?, args, fields)
+}
+
+/// What a source that is told of a filter does not read of its files; opens all of them. None of others, and where that
+/// cannot be said.
+pub fn unneeded(name: &str, args: &[Arg], fields: &[Field]) -> Option<Unneeded> {
+    let source = SOURCES.get(name)?;
+    if args.get(source.entry.filters()?)? == &Arg::None {
+        return None;
+    }
+    let source = (source.build)(&SourceCall { args, columns: fields, place: 0 }).ok()?;
+    source.len().ok()?;
+    source.unneeded()
 }
 
 /// Whether what [`probe`] finds is written in files, so that they must be read to know it.

@@ -3,13 +3,16 @@
 pub(crate) mod arrow;
 #[cfg(feature = "hdf5")]
 pub(crate) mod hdf5;
+mod later;
 pub(crate) mod mds;
 pub(crate) mod parquet;
 
 use ::parquet::errors::Result as ParquetResult;
 use arrow_array::RecordBatch;
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use bytes::Bytes;
+use later::Later;
 use runtime::{
     Counted, Failure, reads,
     storage::{self, Object},
@@ -29,8 +32,8 @@ pub(crate) trait TableFile: Send + Sync {
     /// The columns of every row.
     fn schema(&self) -> &SchemaRef;
 
-    /// What a part is called.
-    fn part(&self) -> &'static str;
+    /// What a part is called, and several of them.
+    fn part(&self) -> (&'static str, &'static str);
 
     /// The rows of each part.
     fn parts(&self) -> &[u64];
@@ -50,11 +53,81 @@ pub(crate) trait TableFile: Send + Sync {
         &[]
     }
 
+    /// The rows of a part that may be needed, in ascending order, where that is known of fewer than the part.
+    fn needed(&self, part: usize, conditions: &[Condition]) -> Option<Vec<Range<u64>>> {
+        let _ = (part, conditions);
+        None
+    }
+
+    /// Bytes that these columns of a part take in the file, where that is known.
+    fn stored_bytes(&self, part: usize, wanted: &[Vec<String>]) -> u64 {
+        let _ = (part, wanted);
+        0
+    }
+
+    /// Walks through the rows of one part, from `row` on, where any thread can read what it finds.
+    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
+        let _ = (part, wanted, row);
+        None
+    }
+
     /// The rows of one part, some at a time.
     ///
     /// # Errors
     /// The part cannot be read, of which some is met by the batches alone.
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage>;
+}
+
+/// Rows of a part, found in their order without being read.
+pub(crate) trait Walk: Send {
+    /// The next rows, `n` at the most, which there are; none where they are to be read otherwise, and all that follow.
+    /// Where that is does not depend on how many are taken at a time.
+    fn take(&mut self, n: u64) -> Option<Box<dyn Rows>>;
+
+    /// Goes on at a row that comes later.
+    fn go_to(&mut self, row: u64);
+}
+
+/// Rows that were found: any thread reads them, as often as it likes.
+pub(crate) trait Rows: Send + Sync {
+    /// Which ones they are.
+    fn rows(&self) -> Range<u64>;
+
+    /// Bytes that they take where they lie.
+    fn bytes(&self) -> usize;
+
+    /// Those that cannot be read, in order, and why.
+    fn lost(&self) -> Vec<(Range<u64>, Damage)>;
+
+    /// What some of the others hold.
+    ///
+    /// # Errors
+    /// They are not what was seen of them before.
+    fn open(&self, rows: &Range<u64>) -> Result<Opened<'_>, Damage>;
+}
+
+/// What rows hold.
+pub(crate) enum Opened<'r> {
+    /// The values of each of the columns that are wanted.
+    Values(Vec<Box<dyn Values + 'r>>),
+    /// A batch of these columns.
+    Batch(RecordBatch),
+}
+
+/// The values of a column in some rows.
+pub(crate) trait Values {
+    /// Where they are missing; none where all are there.
+    fn nulls(&self) -> Option<&NullBuffer>;
+
+    /// Whether they are texts or bytes.
+    fn is_text(&self) -> bool;
+
+    /// Writes numbers, as the processor has them, with zeros where one is missing; none where they cannot be had so, or
+    /// do not fit.
+    fn fixed(&self, room: &mut [u8]) -> Option<()>;
+
+    /// Gives texts, one by one; none where they cannot be had so.
+    fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Option<()>;
 }
 
 /// Batches of rows, in order.
@@ -113,6 +186,10 @@ impl Bound {
         }
     }
 }
+
+/// Rows of a part that may be lost together, at the most: a number of rows that is made up must not become so many
+/// faults.
+pub(crate) const LOST_MAX: u64 = 1 << 24;
 
 /// Rows of a file, at the most.
 const ROWS_MAX: u64 = 1 << 40;

@@ -120,7 +120,7 @@ rows! {
     Name, "pandas, Polars, pyarrow", ["read_feather" "read_ipc" "scan_ipc" "open_stream" "from_file"], Renamed("arrow"),
         "`arrow` reads the rows of Arrow IPC and Feather files, with a field for each column";
     Name, "h5py, PyTables, Keras, TensorFlow I/O", ["h5py" "h5py.File" "HDF5Matrix" "HDF5Dataset" "read_hdf" "from_hdf5" "tables.open_file" "IODataset.from_hdf5"], Renamed("hdf5"),
-        "`hdf5(\"train.h5\", over: \"images\")` reads the rows of datasets, each a field";
+        "`hdf5` reads HDF5 files: one record per file or, with an `over`, per row of its datasets";
     Name, "TensorFlow", ["TFRecordDataset" "tfrecord_reader" "readers.tfrecord" "parse_single_example" "parse_example"], Renamed("tfrecord"),
         "`tfrecord(\"data/*.tfrecord\") |> map { label: row[\"label\"] as i64 }` reads features of Examples";
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),

@@ -243,8 +243,8 @@ impl Inputs for Probe {
 /// A file cannot be read, or an argument does not fit what it holds.
 pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
     let mut args = args.to_vec();
-    // What is wrong with the name of a set is said of the source.
-    if samples::mistake(&args).is_some() {
+    // What is wrong with the name of a set is said of the source; where nothing is looked at, it is made when it is read.
+    if !stdlib::reads_to_know(source) || samples::mistake(&args).is_some() {
         return Ok(Vec::new());
     }
     let made = samples::resolve_args(&mut args, &mut |_| ());

@@ -8,6 +8,7 @@ use crate::session::{
     lock::Chosen,
     place::label,
     samples,
+    spared::SparedSummary,
 };
 use compiler::{
     estimate::{Basis, View, estimate},
@@ -81,6 +82,18 @@ impl Compiled {
         };
         let stages = program.stages.rows().iter().zip(self.program.stages.rows());
         stages.filter_map(about).collect()
+    }
+
+    /// What its sources do not read of their files, for the filters behind them; opens these files.
+    pub fn spared(&self) -> Vec<SparedSummary> {
+        let spared = |stage: &Stage| match &stage.code {
+            Code::Source { entry, args, .. } => {
+                let found = stdlib::unneeded(entry, args, &stage.columns)?;
+                Some(SparedSummary::of((stage.label().to_owned(), found)))
+            }
+            _ => None,
+        };
+        self.program.stages.rows().iter().filter_map(spared).collect()
     }
 
     /// The plan that is run, with every expression.

@@ -24,6 +24,7 @@ use crate::session::{
     options::RunOptions,
     samples::SampleProgress,
     sink::{Resumed, Sink, Written},
+    spared::SparedSummary,
     state::{State, StateLock},
 };
 pub use keeping::cache_point;
@@ -300,6 +301,7 @@ impl Consumer<'_> {
         summary.kept = self.keeping.kept.iter().map(Kept::summary).collect();
         let classes = classes::of_run(&self.compiled.written, &run);
         summary.classes = classes.iter().flat_map(ClassesSummary::of).collect();
+        summary.spared = run.unneeded().into_iter().map(SparedSummary::of).collect();
         summary.left_over = self.left_over(&run);
         summary.notes = self.keeping.notes();
         let is_whole = failure.is_none() && self.before == 0 && self.options.limit.is_none();

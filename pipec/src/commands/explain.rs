@@ -1,6 +1,6 @@
 //! `pipec explain`: what a pipeline will do and cost; the long story of a message.
 
-use super::{built, compiled, may_replace, print_json, samples_made, settings};
+use super::{built, compiled, may_replace, print_json, run::report, samples_made, settings};
 use crate::{
     Exit,
     args::{ExplainArgs, Form},
@@ -291,10 +291,16 @@ fn planned(
         let observed = circumstances.profile.as_ref().map(Profile::observed);
         return page(path, &explained.html(observed.as_ref()), talk);
     }
+    let with_spared = |text: String| {
+        compiled.spared().iter().fold(text, |text, it| {
+            let text = text.trim_end();
+            format!("{text}\n\nnot read: {}\n", report::spared(it))
+        })
+    };
     match (args.emit, args.json) {
         (None, false) if args.dot => print(&explained.dot())?,
-        (None, false) if args.rewrites => print(&explained.rewrites())?,
-        (None, false) if args.verbose => print(&explained.text())?,
+        (None, false) if args.rewrites => print(&with_spared(explained.rewrites()))?,
+        (None, false) if args.verbose => print(&with_spared(explained.text()))?,
         (None, false) => print(&explained.short())?,
         (Some(Form::Plan), false) => print(&compiled.plan_text())?,
         (Some(Form::Program), false) => print(&driver::program_text(&compiled.program))?,

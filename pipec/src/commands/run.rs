@@ -1,6 +1,6 @@
 //! `pipec run`: a pipeline, how far it is, what came of it.
 
-mod report;
+pub(super) mod report;
 
 use super::{compiled, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};

@@ -342,14 +342,20 @@ impl Build<'_> {
         let is_whole = self.lane == Lane::ONE && windows.is_none();
         let stream = source.stream().filter(|_| is_whole && shuffles.is_empty());
         let in_order = stream.is_some();
+        let spans = spans.map(|it| Interleave {
+            key: mix(mix(self.options.seed, it.place), SPANS),
+            open: it.open as usize,
+        });
+        // Spans in turn are another stream, which may find its records or not.
+        let stream = match spans {
+            Some(order) => stream.and_then(|_| source.interleaved(order)),
+            None => stream,
+        };
         let supply = Arc::new(Supply {
             source,
             columns: stage.columns.clone(),
             shuffles: shuffles.iter().map(|it| mix(self.options.seed, *it)).collect(),
-            spans: spans.map(|it| Interleave {
-                key: mix(mix(self.options.seed, it.place), SPANS),
-                open: it.open as usize,
-            }),
+            spans,
             skip: *skip,
             take: *take,
             laps: *laps,

@@ -14,7 +14,7 @@ use super::{
     task::{Job, Slot, Timing, Work},
 };
 use crate::{
-    CachePoint, Failure, Source, Wants,
+    CachePoint, Failure, Source, Unneeded, Wants,
     eval::{Name, Tap},
     storage::Seen,
 };
@@ -177,6 +177,17 @@ impl State {
         };
         // The lanes of one have the same.
         self.nodes.iter().filter(|it| it.lane.is_first()).filter_map(supply).collect()
+    }
+
+    /// What they do not read, each with its label.
+    pub(super) fn unneeded(&self) -> Vec<(String, Unneeded)> {
+        let unneeded = |it: &Node| match &it.kind {
+            Kind::Fetch(Fetch { supply, .. }) | Kind::Stream { supply, .. } => {
+                Some((it.name.label.to_string(), supply.source.unneeded()?))
+            }
+            _ => None,
+        };
+        self.nodes.iter().filter(|it| it.lane.is_first()).filter_map(unneeded).collect()
     }
 
     /// The sources, in the order of the program; none where one is read through.

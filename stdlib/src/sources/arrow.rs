@@ -21,7 +21,7 @@ source! {
     /// most 256 MiB and an eighth of what the run may use; otherwise, each row costs a record batch, and
     /// `shuffle(window: n, spans: k)`, which takes rows from `k` record batches in turn, is much faster.
     ///
-    /// Columns may be compressed with LZ4, but not with Zstandard.
+    /// Columns may be compressed with LZ4 or Zstandard.
     ///
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
@@ -77,6 +77,7 @@ mod tests {
 
     const FILE: &[u8] = include_bytes!("../tables/goldens/rows.arrow");
     const STREAM: &[u8] = include_bytes!("../tables/goldens/stream.arrow");
+    const ZSTD: &[u8] = include_bytes!("../tables/goldens/zstd.arrow");
     const PARQUET: &[u8] = include_bytes!("../tables/goldens/rows.parquet");
 
     fn folder(name: &str, file: &[u8]) -> (Folder, [Arg; 6]) {
@@ -114,7 +115,7 @@ mod tests {
         let source = (super::super::parquet::ENTRY.build)(&call).unwrap();
         let expected = rows(&*source, &fields, &[]);
         assert_eq!((expected.len(), fields.len()), (23, 14));
-        for (name, file) in [("file", FILE), ("stream", STREAM)] {
+        for (name, file) in [("file", FILE), ("stream", STREAM), ("zstd", ZSTD)] {
             let (_folder, args) = folder(name, file);
             let found = probe(&args).unwrap();
             assert_eq!(found, fields, "{name}");
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn damage_is_an_error_at_every_byte() {
-        for (name, file) in [("bad-file", FILE), ("bad-stream", STREAM)] {
+        for (name, file) in [("bad-file", FILE), ("bad-stream", STREAM), ("bad-zstd", ZSTD)] {
             let (folder, args) = folder(name, file);
             for at in (0..file.len()).step_by(3) {
                 let mut flipped = file.to_vec();

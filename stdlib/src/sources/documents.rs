@@ -229,7 +229,7 @@ impl Inner {
         let said = Said::new(&Arg::List(names), &Arg::None, &faults).map_err(Failure::Program)?;
         let first = listed.found()?.path(0).display().to_string();
         let unfit = |detail: String| Failure::Io { path: first.clone(), detail };
-        let columns = said.probe(&listed, open).map_err(|why| match why {
+        let columns = said.probe(&listed, &open).map_err(|why| match why {
             Failure::Program(why) => unfit(why.replace("`columns` names", "`documents` reads")),
             other => other,
         })?;
@@ -241,7 +241,7 @@ impl Inner {
         }
         let columns = self.columns_in_file();
         let call = SourceCall { args: &[], columns: &columns, place: self.place };
-        Ok(Arc::new(Tables::new(said.numbered_as_named(), listed, open, &call)))
+        Ok(Arc::new(Tables::new(said.numbered_as_named(), listed, Arc::new(open), &call)))
     }
 
     #[cfg(not(feature = "tables"))]

@@ -41,7 +41,7 @@ source! {
     ///
     /// Datasets may be contiguous, compact, or in chunks (up to 64 MiB each) with any index, compressed with deflate, LZ4,
     /// szip, shuffle, scale-offset or n-bit, with or without Fletcher-32 checksums. Those of other filters, such as Blosc
-    /// or Zstandard, are refused: `h5repack -f GZIP=4 old.h5 new.h5` writes them anew. Parts that were never written have
+    /// or Zstandard, are refused: `h5repack -f GZIP=4 old.h5 new.h5` converts them. Parts that were never written have
     /// the fill value. Links to other files are not followed, and datasets in other files (external, virtual) not read;
     /// a group with a virtual one cannot be listed, so that `over` refuses the file, and its other datasets are read by name.
     ///

@@ -1,5 +1,6 @@
 //! Records of files that hold columns, in order or by number: what such sources share.
 
+mod append;
 mod fill;
 mod in_order;
 mod in_turn;
@@ -12,11 +13,9 @@ use super::{
     listed::Listed,
 };
 use crate::{
-    functions::text::guarded::ColumnFaults,
     prelude::*,
     tables::{Asked, Batches, Condition, Damage, TableFile},
 };
-use arrow_array::RecordBatch;
 use fill::{Fill, Found};
 use in_order::InOrder;
 use in_turn::InTurn;
@@ -24,7 +23,7 @@ use pieces::{Piece, Pieces, RowSet};
 use plan::unmix;
 use runtime::{
     Builder, Chunk, ChunkBuilder, Failure, Fingerprint, Interleave, Pool, Source, SourceCall,
-    Stream, Working, mix, os, uncounted,
+    Stream, Unneeded, Working, os, uncounted,
 };
 pub(super) use said::Said;
 use std::{
@@ -66,6 +65,7 @@ struct Inner {
     files: OnceLock<Result<Files, Failure>>,
     first: OnceLock<Result<First, Failure>>,
     index: OnceLock<Result<Vec<Part>, Failure>>,
+    unneeded: OnceLock<Unneeded>,
     held: OnceLock<Result<Option<Held>, Failure>>,
     opened: Mutex<Vec<(u32, Arc<dyn TableFile>)>>,
     open_max: usize,
@@ -113,13 +113,6 @@ struct Part {
     is_needed: bool,
 }
 
-/// A value that cannot be given: its row, among those that were to be appended, and its column.
-struct Bad {
-    row: usize,
-    column: usize,
-    why: String,
-}
-
 impl Part {
     fn end(&self) -> u64 {
         self.first + self.rows
@@ -141,6 +134,7 @@ impl Tables {
             files: OnceLock::new(),
             first: OnceLock::new(),
             index: OnceLock::new(),
+            unneeded: OnceLock::new(),
             held: OnceLock::new(),
             opened: Mutex::default(),
             open_max,
@@ -172,6 +166,10 @@ impl Source for Tables {
 
     fn contents(&self) -> Result<Option<u128>, Failure> {
         self.inner.listed.contents().map(Some)
+    }
+
+    fn unneeded(&self) -> Option<Unneeded> {
+        self.inner.unneeded.get().copied()
     }
 
     fn waits(&self) -> bool {
@@ -266,17 +264,30 @@ impl Inner {
     fn index(&self) -> Result<&[Part], Failure> {
         let index = self.index.get_or_init(|| {
             let (mut parts, mut first) = (Vec::new(), 0);
-            let conditions = &self.first()?.conditions;
+            let First { conditions, wanted, .. } = self.first()?;
+            let mut unneeded: Option<Unneeded> = None;
             for file in 0..self.files()?.paths.len() as u32 {
                 let (mut ordinal, opened) = (0, self.file(file)?);
+                let none =
+                    || Unneeded { part: opened.part(), parts: 0, of: 0, records: 0, bytes: 0 };
+                let unneeded = unneeded.get_or_insert_with(none);
                 for (number, rows) in opened.parts().iter().enumerate() {
                     if *rows > 0 {
                         let is_needed = opened.may_hold(number, conditions);
                         let number = number as u32;
                         parts.push(Part { file, number, first, ordinal, rows: *rows, is_needed });
+                        unneeded.of += 1;
+                        if !is_needed {
+                            unneeded.parts += 1;
+                            unneeded.records += rows;
+                            unneeded.bytes += opened.stored_bytes(number as usize, wanted);
+                        }
                     }
                     (first, ordinal) = (first + rows, ordinal + rows);
                 }
+            }
+            if let Some(unneeded) = unneeded.filter(|_| !conditions.is_empty()) {
+                self.unneeded.get_or_init(|| unneeded);
             }
             Ok(parts)
         });
@@ -309,12 +320,18 @@ impl Inner {
         Ok(file)
     }
 
-    /// Begins to read rows of a part.
-    fn read(&self, part: Part, rows: &[Range<u64>]) -> Result<Result<Batches, Damage>, Failure> {
-        let (first, file) = (self.first()?, self.file(part.file)?);
+    /// The file of a part, whose columns are those of the first one.
+    fn file_of(&self, part: Part) -> Result<Arc<dyn TableFile>, Failure> {
+        let file = self.file(part.file)?;
         if part.file > 0 {
             self.check(part.file, &*file)?;
         }
+        Ok(file)
+    }
+
+    /// Begins to read rows of a part.
+    fn read(&self, part: Part, rows: &[Range<u64>]) -> Result<Result<Batches, Damage>, Failure> {
+        let (first, file) = (self.first()?, self.file_of(part)?);
         let row_bytes = file.row_bytes(part.number as usize, &first.wanted).max(1);
         let batch = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS) as usize;
         Ok(file.read(&Asked { part: part.number as usize, wanted: &first.wanted, rows, batch }))
@@ -348,129 +365,10 @@ impl Inner {
     /// Why a part that is damaged ends the run.
     fn damaged(&self, part: Part, why: &Damage) -> Failure {
         let path = self.files().map(|it| it.paths[part.file as usize].display().to_string());
-        let said = self.file(part.file).map_or("part", |it| it.part());
+        let said = self.file(part.file).map_or("part", |it| it.part().0);
         let Damage { message, help, .. } = why;
         let detail = format!("{said} {}: {message}: {help}", part.number);
         Failure::Io { path: path.unwrap_or_default(), detail }
-    }
-
-    fn id(&self, files: &Files, part: Part, row: u64) -> u64 {
-        mix(self.place, mix(files.keys[part.file as usize], part.ordinal + row))
-    }
-
-    /// Why a row ends the run.
-    fn ends(&self, files: &Files, (part, row): (Part, u64), detail: String) -> Failure {
-        let path = files.paths[part.file as usize].display().to_string();
-        let record = format!("`{path}, row {}`", part.ordinal + row).into();
-        Failure::Unreadable { id: self.id(files, part, row), record, path, detail }
-    }
-
-    /// Appends rows of a part. Gives those that end the run, by their numbers among these, each with the failure; for
-    /// them something stands.
-    fn append(
-        &self,
-        part: Part,
-        piece: &Piece,
-        some: Range<usize>,
-        out: &mut ChunkBuilder,
-    ) -> Result<Vec<(usize, Failure)>, Failure> {
-        let files = self.files()?;
-        let rows = &piece.rows[some.clone()];
-        let told = |at: usize, why: &str| {
-            let path = files.paths[part.file as usize].display();
-            format!("{path}, row {}: {why}", part.ordinal + rows[at])
-        };
-        let mut faults: Vec<(usize, String)> = Vec::new();
-        let mut ends = Vec::new();
-        match &piece.batch {
-            Ok(batch) => {
-                let bad = self.append_batch(part, (batch, some), out)?;
-                if self.said.faults {
-                    for of_row in bad.chunk_by(|a, b| a.row == b.row) {
-                        let mut all = ColumnFaults::default();
-                        of_row.iter().for_each(|it| all.add(it.column, &told(it.row, &it.why)));
-                        faults.push((of_row[0].row, all.text()));
-                    }
-                } else {
-                    let end = |it: Bad| (it.row, self.ends(files, (part, rows[it.row]), it.why));
-                    ends.extend(bad.into_iter().map(end));
-                }
-            }
-            Err(Damage { message, help, .. }) => {
-                self.append_nothing(rows.len(), out)?;
-                let why =
-                    format!("{} {}: {message}: {help}", self.file(part.file)?.part(), part.number);
-                for (at, row) in rows.iter().enumerate() {
-                    match self.said.faults {
-                        true => faults.push((at, told(at, &why))),
-                        false => ends.push((at, self.ends(files, (part, *row), why.clone()))),
-                    }
-                }
-            }
-        }
-        let ids = out.ids.scalars_of::<u64>(rows.len());
-        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = self.id(files, part, *row));
-        let is_fault = |it: &Output| matches!(it, Output::Fault);
-        if let Some(at) = self.first()?.outputs.iter().position(is_fault) {
-            let (to, mut given) = (&mut out.columns[at], 0);
-            for (at, fault) in faults {
-                to.push_empty(at - given);
-                to.push_text(fault.as_bytes());
-                given = at + 1;
-            }
-            to.push_empty(rows.len() - given);
-        }
-        Ok(ends)
-    }
-
-    /// Appends rows of a batch, all but ids and faults. Gives the values that cannot be given, by row and column.
-    fn append_batch(
-        &self,
-        part: Part,
-        (batch, some): (&RecordBatch, Range<usize>),
-        out: &mut ChunkBuilder,
-    ) -> Result<Vec<Bad>, Failure> {
-        let (files, first) = (self.files()?, self.first()?);
-        let unfit = |it: &Fill, why: &str| Failure::Io {
-            path: files.paths[part.file as usize].display().to_string(),
-            detail: format!("column `{}`: {why}: write the file again", it.found.name),
-        };
-        let array = |it: &Fill| it.of(batch).ok_or_else(|| unfit(it, "it is not there"));
-        let arrays = first.fills.iter().map(array).collect::<Result<Vec<_>, _>>()?;
-        let skips = first.fills.iter().zip(&arrays).filter(|(fill, _)| fill.skips());
-        let skips: Vec<_> = skips.filter_map(|(_, (_, nulls))| nulls.clone()).collect();
-        let is_complete = |at: usize| skips.iter().all(|it| it.is_valid(some.start + at));
-        let mut bad = Vec::new();
-        for (output, to) in first.outputs.iter().zip(&mut out.columns) {
-            match output {
-                Output::Column(at) => {
-                    let (fill, (array, nulls)) = (&first.fills[*at], &arrays[*at]);
-                    let found = fill.append((array, nulls.as_ref()), some.clone(), to);
-                    let found = found.map_err(|why| unfit(fill, &why))?.into_iter();
-                    let found = found.filter(|(row, _)| is_complete(*row));
-                    bad.extend(found.map(|(row, why)| Bad { row, column: fill.at, why }));
-                }
-                Output::Complete => {
-                    let room = to.scalars_of::<bool>(some.len());
-                    room.iter_mut().enumerate().for_each(|(at, to)| *to = is_complete(at));
-                }
-                Output::Fault => {}
-            }
-        }
-        bad.sort_by_key(|it| (it.row, it.column));
-        Ok(bad)
-    }
-
-    /// Appends rows that nobody sees, all but ids and faults.
-    fn append_nothing(&self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
-        for (output, to) in self.first()?.outputs.iter().zip(&mut out.columns) {
-            match output {
-                Output::Column(_) => (0..rows).for_each(|_| to.push_nothing()),
-                Output::Complete => to.scalars_of::<bool>(rows).fill(true),
-                Output::Fault => {}
-            }
-        }
-        Ok(())
     }
 
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {

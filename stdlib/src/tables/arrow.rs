@@ -1,7 +1,12 @@
 //! Files of Arrow's IPC format, each record batch a part: <https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format>.
 //! Streams, which end without a footer, are gone through by the heads of their messages.
 
-use super::{Asked, Batches, Damage, TableFile, damaged, field_as, guarded, read};
+mod zstd;
+
+use super::{
+    Asked, Batches, Damage, LOST_MAX, Later, Opened, Rows, TableFile, Walk, damaged, field_as,
+    guarded, read,
+};
 use arrow_array::{
     Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, UInt64Array, cast::AsArray,
 };
@@ -17,6 +22,7 @@ use arrow_select::take::{take, take_record_batch};
 use runtime::{Counted, Failure, storage::Object};
 use std::{
     collections::HashMap,
+    ops::Range,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -33,7 +39,9 @@ const HEAD_MAX: u64 = 64 << 20;
 const LZ4_RATIO: i64 = 256;
 
 /// A file of which the heads of all messages were read.
-pub(crate) struct ArrowFile {
+pub(crate) struct ArrowFile(Arc<Inner>);
+
+struct Inner {
     object: Box<dyn Object>,
     /// As it is written, and as it is read: values in place of dictionaries.
     written: SchemaRef,
@@ -65,9 +73,12 @@ impl ArrowFile {
     /// The file cannot be read, or is not Arrow.
     pub(crate) fn of(path: &Path, give_up: &mut dyn FnMut()) -> Result<Self, Failure> {
         let (object, len) = super::open(path, give_up)?;
-        Self::new(object, len).map_err(|it| it.of_file(path))
+        let inner = Inner::new(object, len).map_err(|it| it.of_file(path))?;
+        Ok(Self(Arc::new(inner)))
     }
+}
 
+impl Inner {
     fn new(object: Box<dyn Object>, len: u64) -> Result<Self, Damage> {
         let mut start = [0; 6];
         let is_file = len >= 8 && read(&*object, &mut start, 0).is_ok() && start == MAGIC;
@@ -119,6 +130,7 @@ impl ArrowFile {
         let mut all = read.1.as_ref().clone();
         for block in &self.dictionaries[read.0..n] {
             let (head, body) = self.block(*block)?;
+            let (head, body) = zstd::plain(&head, &body)?;
             let message = message(&head)?;
             let of = message.header_as_dictionary_batch();
             let of = of.ok_or_else(|| damaged("a dictionary is none"))?;
@@ -141,55 +153,68 @@ impl ArrowFile {
         Ok((without_len(head), Buffer::from(super::owned(body))))
     }
 
-    fn batch(&self, asked: &Asked<'_>) -> Result<RecordBatch, Damage> {
-        let block = self.batches[asked.part];
-        let dictionaries = self.dictionaries(block.dictionaries)?;
-        let (head, body) = self.block(block)?;
-        let message = message(&head)?;
+    /// The columns that are wanted of a record batch whose head and body were read.
+    fn batch(
+        &self,
+        part: usize,
+        wanted: &[Vec<String>],
+        (head, body): &(Vec<u8>, Buffer),
+    ) -> Result<RecordBatch, Damage> {
+        let dictionaries = self.dictionaries(self.batches[part].dictionaries)?;
+        let (head, body) = &zstd::plain(head, body)?;
+        let message = message(head)?;
         let of = message.header_as_record_batch();
         let of = of.ok_or_else(|| damaged("a record batch is none"))?;
-        check_lens(of.compression().and_then(|it| Some((it, of.buffers()?))), &body)?;
-        let is_wanted = |at: &usize| {
-            asked.wanted.iter().any(|it| it.first() == Some(self.written.field(*at).name()))
-        };
+        check_lens(of.compression().and_then(|it| Some((it, of.buffers()?))), body)?;
+        let is_wanted =
+            |at: &usize| wanted.iter().any(|it| it.first() == Some(self.written.field(*at).name()));
         let columns: Vec<usize> = (0..self.written.fields().len()).filter(is_wanted).collect();
         let read = || -> Result<RecordBatch, ArrowError> {
             let (schema, version) = (self.written.clone(), message.version());
-            let decoder = RecordBatchDecoder::try_new(&body, of, schema, &dictionaries, &version)?;
+            let decoder = RecordBatchDecoder::try_new(body, of, schema, &dictionaries, &version)?;
             let batch = decoder.with_projection(Some(&columns)).read_record_batch()?;
             let arrays = batch.columns().iter().map(unpacked).collect::<Result<Vec<_>, _>>()?;
             let schema = Arc::new(self.schema.project(&columns)?);
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             RecordBatch::try_new_with_options(schema, arrays, &options)
         };
-        guarded(|| read().map_err(Into::into)).map_err(damaged)
+        let batch = guarded(|| read().map_err(Into::into)).map_err(damaged)?;
+        if batch.num_rows() as u64 != self.rows[part] {
+            return Err(damaged("a record batch has another length than it says"));
+        }
+        Ok(batch)
     }
 }
 
 impl TableFile for ArrowFile {
     fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.0.schema
     }
 
-    fn part(&self) -> &'static str {
-        "record batch"
+    fn part(&self) -> (&'static str, &'static str) {
+        ("record batch", "record batches")
     }
 
     fn parts(&self) -> &[u64] {
-        &self.rows
+        &self.0.rows
     }
 
     fn row_bytes(&self, part: usize, _: &[Vec<String>]) -> u64 {
-        self.batches[part].body / self.rows[part].max(1)
+        self.0.batches[part].body / self.0.rows[part].max(1)
+    }
+
+    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
+        let block = self.0.block(self.0.batches[part]).ok()?;
+        let (file, wanted, batch) = (self.0.clone(), wanted.to_vec(), Later::default());
+        let lying = Arc::new(Lying { file, part, wanted, block, batch });
+        Some(Box::new(Slices { lying, row }))
     }
 
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage> {
         // What is damaged costs all rows of the record batch, however they are read.
         let whole = |it: Damage| Damage { lost: Some(0..u64::MAX), ..it };
-        let batch = self.batch(asked).map_err(whole)?;
-        if batch.num_rows() as u64 != self.rows[asked.part] {
-            return Err(whole(damaged("a record batch has another length than it says")));
-        }
+        let block = self.0.block(self.0.batches[asked.part]).map_err(whole)?;
+        let batch = self.0.batch(asked.part, asked.wanted, &block).map_err(whole)?;
         let [range] = asked.rows else {
             let all: UInt64Array = asked.rows.iter().cloned().flatten().collect();
             let taken = take_record_batch(&batch, &all).map_err(damaged);
@@ -202,6 +227,70 @@ impl TableFile for ArrowFile {
             left.start += n;
             slice
         })))
+    }
+}
+
+/// A record batch that was read: the first thread that needs it decodes it.
+struct Lying {
+    file: Arc<Inner>,
+    part: usize,
+    wanted: Vec<Vec<String>>,
+    block: (Vec<u8>, Buffer),
+    batch: Later<Result<RecordBatch, Damage>>,
+}
+
+/// A walk through its rows.
+struct Slices {
+    lying: Arc<Lying>,
+    row: u64,
+}
+
+/// Some of them.
+struct Slice {
+    lying: Arc<Lying>,
+    rows: Range<u64>,
+}
+
+impl Walk for Slices {
+    fn take(&mut self, n: u64) -> Option<Box<dyn Rows>> {
+        let rows = self.row..self.row.checked_add(n)?;
+        self.row = rows.end;
+        // Of those that are a damaged batch, no more than may be told of.
+        (self.lying.file.rows[self.lying.part] <= LOST_MAX).then_some(())?;
+        Some(Box::new(Slice { lying: self.lying.clone(), rows }))
+    }
+
+    fn go_to(&mut self, row: u64) {
+        self.row = self.row.max(row);
+    }
+}
+
+impl Lying {
+    fn batch(&self) -> Result<RecordBatch, Damage> {
+        let Self { file, part, wanted, block, batch } = self;
+        batch.get(|| file.batch(*part, wanted, block))
+    }
+}
+
+impl Rows for Slice {
+    fn rows(&self) -> Range<u64> {
+        self.rows.clone()
+    }
+
+    fn bytes(&self) -> usize {
+        let Lying { file, part, block, .. } = &*self.lying;
+        let rows = self.rows.end - self.rows.start;
+        block.1.len() / file.rows[*part].max(1) as usize * rows as usize
+    }
+
+    fn lost(&self) -> Vec<(Range<u64>, Damage)> {
+        let why = self.lying.batch().err();
+        why.map(|it| (self.rows.clone(), it)).into_iter().collect()
+    }
+
+    fn open(&self, rows: &Range<u64>) -> Result<Opened<'_>, Damage> {
+        let (start, n) = (rows.start as usize, (rows.end - rows.start) as usize);
+        Ok(Opened::Batch(self.lying.batch()?.slice(start, n)))
     }
 }
 
@@ -276,14 +365,7 @@ fn check_lens(
     of: Option<(arrow_ipc::BodyCompression<'_>, flatbuffers::Vector<'_, arrow_ipc::Buffer>)>,
     body: &[u8],
 ) -> Result<(), Damage> {
-    let Some((compression, buffers)) = of else { return Ok(()) };
-    if compression.codec() != arrow_ipc::CompressionType::LZ4_FRAME {
-        let help = "write it with LZ4, or uncompressed: `compression=\"lz4\"`";
-        return Err(Damage::new(
-            "its columns are compressed with Zstandard, which is not supported",
-            help,
-        ));
-    }
+    let Some((_, buffers)) = of else { return Ok(()) };
     for buffer in buffers {
         let start = usize::try_from(buffer.offset()).unwrap_or(usize::MAX);
         let Some(len) = body.get(start..).and_then(|it| it.first_chunk::<8>()) else { continue };

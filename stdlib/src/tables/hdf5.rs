@@ -92,7 +92,7 @@ fn unknown(over: &str, all: &[Dataset]) -> Damage {
     let names: Vec<String> = all.iter().filter(|it| !it.shape.is_empty()).map(shown).collect();
     let help = match &names[..] {
         [] => "it has no dataset with an axis".to_owned(),
-        [few @ ..] if few.len() <= 8 => format!("it has {}", few.join(", ")),
+        few if few.len() <= 8 => format!("it has {}", few.join(", ")),
         [first, ..] => format!("it has {} datasets, such as {first}", names.len()),
     };
     Damage::new(format!("it has no dataset `{over}`"), &help)
@@ -120,8 +120,8 @@ impl TableFile for Hdf5Rows {
         &self.schema
     }
 
-    fn part(&self) -> &'static str {
-        "block"
+    fn part(&self) -> (&'static str, &'static str) {
+        ("block", "blocks")
     }
 
     fn parts(&self) -> &[u64] {
@@ -224,6 +224,9 @@ fn first_rows_of(rows: &[Range<u64>], n: u64) -> Vec<Range<u64>> {
     first_rows(&reversed, n).unwrap_or_default()
 }
 
+/// What takes the bytes of a row, with its number; whether there is room for more.
+type AppendRow<'a> = dyn FnMut(u64, &[u8]) -> Result<bool, Damage> + 'a;
+
 impl Column {
     /// A dataset as a column of that name; else what its elements are that cannot be read so.
     fn new(dataset: Dataset, name: &str) -> Result<Self, String> {
@@ -289,12 +292,7 @@ impl Column {
     }
 
     /// Reads rows, given within the part that begins there, and appends what they are.
-    fn read(
-        &self,
-        rows: &[Range<u64>],
-        begin: u64,
-        to: &mut dyn FnMut(u64, &[u8]) -> Result<bool, Damage>,
-    ) -> Result<(), Damage> {
+    fn read(&self, rows: &[Range<u64>], begin: u64, to: &mut AppendRow<'_>) -> Result<(), Damage> {
         for range in rows {
             let bytes = match self.dataset.rows(begin + range.start..begin + range.end) {
                 Ok(bytes) => bytes,

@@ -143,8 +143,8 @@ impl TableFile for MdsFile {
         &self.schema
     }
 
-    fn part(&self) -> &'static str {
-        "shard"
+    fn part(&self) -> (&'static str, &'static str) {
+        ("shard", "shards")
     }
 
     fn parts(&self) -> &[u64] {

@@ -2,11 +2,18 @@
 //! they take is bounded, and every codec is Rust.
 
 mod codec;
+mod flat;
 mod header;
+mod page_index;
 mod pages;
+mod raw;
+mod runs;
 mod statistics;
+#[cfg(test)]
+mod tests;
+mod walk;
 
-use super::{Asked, Batches, Condition, Damage, TableFile, damaged, field_as, guarded, read};
+use super::{Asked, Batches, Condition, Damage, TableFile, Walk, damaged, field_as, guarded, read};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use pages::{Chunk, Lost, OneChunk};
 use parquet::{
@@ -21,7 +28,7 @@ use parquet::{
     schema::types::SchemaDescriptor,
 };
 use runtime::{Failure, storage::Object};
-use std::{path::Path, sync::Arc};
+use std::{ops::Range, path::Path, sync::Arc};
 
 /// What a file begins and ends with.
 const MAGIC: &[u8] = b"PAR1";
@@ -75,6 +82,17 @@ impl ParquetFile {
         ));
         Ok(Self { inner: Arc::new(Inner { object, len, meta }), schema, rows })
     }
+
+    /// The type that a column is read as.
+    fn type_of(&self, path: &[String]) -> Option<DataType> {
+        let (first, rest) = path.split_first()?;
+        let mut field = self.schema.field_with_name(first).ok()?;
+        for name in rest {
+            let DataType::Struct(fields) = field.data_type() else { return None };
+            field = fields.iter().find(|it| it.name() == name)?;
+        }
+        Some(field.data_type().clone())
+    }
 }
 
 /// The footer of a file, which lies at its end, its length behind it.
@@ -115,8 +133,8 @@ impl TableFile for ParquetFile {
         &self.schema
     }
 
-    fn part(&self) -> &'static str {
-        "row group"
+    fn part(&self) -> (&'static str, &'static str) {
+        ("row group", "row groups")
     }
 
     fn parts(&self) -> &[u64] {
@@ -131,16 +149,24 @@ impl TableFile for ParquetFile {
     }
 
     fn may_hold(&self, part: usize, conditions: &[Condition]) -> bool {
-        let type_of = |path: &[String]| {
-            let (first, rest) = path.split_first()?;
-            let mut field = self.schema.field_with_name(first).ok()?;
-            for name in rest {
-                let DataType::Struct(fields) = field.data_type() else { return None };
-                field = fields.iter().find(|it| it.name() == name)?;
-            }
-            Some(field.data_type().clone())
-        };
-        statistics::may_hold(self.inner.meta.row_group(part), conditions, type_of)
+        statistics::may_hold(self.inner.meta.row_group(part), conditions, |it| self.type_of(it))
+    }
+
+    fn needed(&self, part: usize, conditions: &[Condition]) -> Option<Vec<Range<u64>>> {
+        let group = self.inner.meta.row_group(part);
+        let type_of = |it: &[String]| self.type_of(it);
+        let needed = || Ok(page_index::needed(&self.inner, group, conditions, type_of));
+        guarded(needed).ok().flatten()
+    }
+
+    fn stored_bytes(&self, part: usize, wanted: &[Vec<String>]) -> u64 {
+        let group = self.inner.meta.row_group(part);
+        let leaves = leaves(group.schema_descr(), wanted);
+        leaves.iter().map(|it| group.column(*it).compressed_size().max(0) as u64).sum()
+    }
+
+    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
+        Some(Box::new(walk::Pages::of(self, part, wanted, row)?))
     }
 
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage> {
@@ -182,6 +208,15 @@ fn leaves(descr: &SchemaDescriptor, wanted: &[Vec<String>]) -> Vec<usize> {
         wanted.iter().any(|it| column.path().parts().starts_with(it))
     };
     (0..descr.num_columns()).filter(is_wanted).collect()
+}
+
+/// The number of a column that is no list.
+fn leaf(descr: &SchemaDescriptor, path: &[String]) -> Option<usize> {
+    let is = |at: &usize| {
+        let column = descr.column(*at);
+        column.path().parts() == path && column.max_rep_level() == 0
+    };
+    (0..descr.num_columns()).find(is)
 }
 
 /// A row group, whose columns the reader asks for.

@@ -1,7 +1,7 @@
 //! What a run has done, in figures that say where its time went.
 
 use super::Progress;
-use crate::session::{classes::Classes, machine};
+use crate::session::{classes::Classes, machine, spared::SparedSummary};
 use plan::Program;
 use runtime::{LostRecord, StageStats, Stats};
 use serde::Serialize;
@@ -59,6 +59,9 @@ pub struct Summary {
     /// The classes of the labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassesSummary>,
+    /// What was not read of files, for each source that is told of a filter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spared: Vec<SparedSummary>,
     /// Records that were left at the ends of epochs, too few for a batch each time, and of how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Dropped>,
@@ -204,6 +207,7 @@ impl Summary {
             dropped: None,
             nothing_came: None,
             classes: Vec::new(),
+            spared: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -83,6 +83,14 @@ kinds! {
     "`class_of` found a file in a folder that is not among the classes."
     "Add the folder to `classes:`, or drop such files with `where`."
 
+    "compressed-damaged"
+    "Compressed bytes are damaged, truncated, or expand beyond what `decompress` allows."
+    "Repair the file, or skip such records: `decompress(bytes) else skip`."
+
+    "compression-unknown"
+    "`decompress` found bytes that are not compressed in a form it knows, or not in the one that `kind` says."
+    "Use the bytes as they are, or state another `kind:` (gzip, zstd, xz or bzip2)."
+
     "crop-outside"
     "A crop lies outside its image."
     "Clamp the position or the size, or enlarge small images first with `pad` or `resize_short`."
@@ -216,6 +224,19 @@ kinds! {
     "`index_of` found a value that is not in its list; the message names the nearest entry."
     "Correct the data or the list, or skip the record: `else skip`."
 
+    "npy-shape"
+    "An array of NumPy has other axes than its type."
+    "Check the extents after `as`; `?` stands for any: `x as f32[?, 3]`."
+
+    "npy-syntax"
+    "The bytes are not a `.npy` file, or one of a kind that is not read, such as an array of Python objects."
+    "Write the array with `np.save`, as numbers or booleans."
+
+    "npy-type"
+    "An array of NumPy holds something else than its type, such as floats instead of integers, or a number that does \
+     not fit into its type."
+    "Write the type that the array has, and convert after that: `i32(x as f32[n])`."
+
     "number"
     "A string is not a number that `parse_int` or `parse_float` can parse."
     "Remove other characters (`strip`, `replace`), or give a default: `parse_int(text) else -1`."
@@ -236,6 +257,14 @@ kinds! {
     "A size, a width or a number of elements is out of range, such as a side that is not from 1 \
      to 65,536."
     "The message names the value and the range; bound a computed size with `clamp`."
+
+    "table-columns"
+    "A line of a text that `parse_table` reads has another number of values than `columns`. The message names the line."
+    "Repair the file, or give `columns:` as the file has them."
+
+    "text-encoding"
+    "The bytes are not text in the encoding of `decode_text`."
+    "State the encoding that the data has: `decode_text(bytes, encoding: \"latin1\")`."
 
     "time"
     "The time given to `busy` is negative, not finite or too long."

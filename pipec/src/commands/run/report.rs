@@ -8,7 +8,7 @@ use crate::{
 };
 use driver::{
     ClassesSummary, Dropped, KeptSummary, LeftOver, Loss, Outcome, Progress, SampleProgress,
-    StageSummary, Summary,
+    SparedSummary, StageSummary, Summary,
 };
 use runtime::Failure;
 use std::path::Path;
@@ -154,6 +154,7 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     rows.extend(it.kept.iter().map(|it| ("cached", kept(it))));
+    rows.extend(it.spared.iter().map(|it| ("not read", spared(it))));
     rows.extend(it.dropped.as_ref().map(|it| ("dropped", dropped(*it))));
     rows.extend(it.left_over.as_ref().map(|of| ("ranks", left_over(of, things_of(it)))));
     rows.extend(it.classes.iter().map(|it| ("classes", classes(it))));
@@ -161,6 +162,14 @@ fn rows(it: &Summary) -> Vec<(&'static str, String)> {
         rows.push(("memory", format!("{} peak", bytes(peak as f64))));
     }
     rows
+}
+
+/// What a source does not read, for a filter.
+pub(in crate::commands) fn spared(it: &SparedSummary) -> String {
+    let SparedSummary { label, what, parts, of, records, bytes: stored } = it;
+    let stored = if *stored > 0 { format!(", {}", bytes(*stored as f64)) } else { String::new() };
+    let records = things(*records, "record", "records");
+    format!("{} of {} {what} ({records}{stored}), by `where`: {label}", count(*parts), count(*of))
 }
 
 /// What was left at the ends of epochs.

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn any_size_up_to_the_limit() {
         for len in [0, 1, STAGED - 1, STAGED, STAGED + 1, 3 * STAGED] {
-            let bytes: Vec<u8> = (0..len).map(|it| (it * it >> 7) as u8).collect();
+            let bytes: Vec<u8> = (0..len).map(|it| ((it * it) >> 7) as u8).collect();
             assert!(run(&gzip(&bytes), "auto") == Ok(Value::bytes(&bytes)), "{len} bytes");
         }
     }

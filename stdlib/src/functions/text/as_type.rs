@@ -51,7 +51,9 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
             return Err("it has named fields: `row[\"name\"]` is one of them".to_owned());
         }
         Some(Type::Untyped(Untyped::Npy)) if ty.dtype().is_some_and(DType::is_text) => {
-            return Err("an array of NumPy holds numbers: write `x as f32[n]`, for example".to_owned());
+            return Err(
+                "an array of NumPy holds numbers: write `x as f32[n]`, for example".to_owned()
+            );
         }
         Some(Type::Untyped(it)) if it.lies_in_file() => {
             return Err("it lies in a file: read it with `read_as`".to_owned());

@@ -4,7 +4,7 @@ use super::{
     super::{absent::Missing, csv::push_value},
     json,
 };
-use crate::prelude::*;
+use crate::{prelude::*, tables::Values};
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StructArray,
     cast::AsArray,
@@ -205,6 +205,36 @@ impl Fill {
             bad.extend(missing.map(|row| (row - rows.start, self.absent())));
         }
         Ok(bad)
+    }
+
+    /// Appends the values of the column in so many rows; gives those that cannot be given, for which something stands.
+    /// None where they are not of its type.
+    pub(super) fn append_values(
+        &self,
+        values: &dyn Values,
+        rows: usize,
+        to: &mut Builder,
+    ) -> Option<Vec<Bad>> {
+        let (stands, nulls) = (self.stands.as_deref(), values.nulls());
+        let missing = || nulls.iter().flat_map(|it| (0..rows).filter(|row| it.is_null(*row)));
+        if values.is_text() != to.dtype().is_text() {
+            return None;
+        }
+        if values.is_text() {
+            values.texts(&mut |text| to.push_text(text.unwrap_or(stands.unwrap_or_default())))?;
+        } else {
+            let room = to.fixed_rows(rows);
+            values.fixed(room)?;
+            if let Some(stands) = stands {
+                let size = stands.len();
+                missing().for_each(|row| room[row * size..][..size].copy_from_slice(stands));
+            }
+        }
+        // A row that is left out for what it lacks is not asked.
+        if stands.is_some() || self.skips() {
+            return Some(Vec::new());
+        }
+        Some(missing().map(|row| (row, self.absent())).collect())
     }
 
     fn absent(&self) -> String {

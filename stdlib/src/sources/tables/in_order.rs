@@ -2,16 +2,21 @@
 
 use super::{
     Inner, Part,
+    append::up_to_end,
     pieces::{Piece, Pieces, RowSet},
 };
-use runtime::{ChunkBuilder, Failure, Stream};
-use std::sync::Arc;
+use crate::tables::{Rows, Walk};
+use runtime::{ChunkBuilder, Failure, Stream, Unread};
+use std::{ops::Range, sync::Arc};
+
+/// Some of the rows of a piece.
+type Taken = (Arc<Piece>, Range<usize>);
 
 /// The rows of one part, in order.
 pub(super) struct Reading {
     part: Part,
     pieces: Pieces,
-    piece: Option<Piece>,
+    piece: Option<Arc<Piece>>,
     /// Rows of the piece that were given.
     given: usize,
 }
@@ -30,19 +35,21 @@ impl Reading {
         rows: usize,
         out: &mut ChunkBuilder,
     ) -> Result<usize, Failure> {
+        let Some((piece, some)) = self.take(inner, rows)? else { return Ok(0) };
+        let (n, before) = (some.len(), out.rows());
+        up_to_end(inner.append(self.part, &piece, some, out)?, before, out)?;
+        Ok(n)
+    }
+
+    /// At most so many rows, which are not appended yet; none at the end.
+    fn take(&mut self, inner: &Inner, rows: usize) -> Result<Option<Taken>, Failure> {
         if self.piece.as_ref().is_none_or(|it| it.rows.len() == self.given) {
-            (self.piece, self.given) = (self.pieces.next(inner)?, 0);
+            (self.piece, self.given) = (self.pieces.next(inner)?.map(Arc::new), 0);
         }
-        let Some(piece) = &self.piece else { return Ok(0) };
-        let (start, before) = (self.given, out.rows());
-        let end = piece.rows.len().min(start.saturating_add(rows));
-        let ends = inner.append(self.part, piece, start..end, out)?;
-        if let Some((at, why)) = ends.into_iter().next() {
-            out.truncate(before + at);
-            return Err(why);
-        }
-        self.given = end;
-        Ok(end - start)
+        let Some(piece) = &self.piece else { return Ok(None) };
+        let start = self.given;
+        self.given = piece.rows.len().min(start.saturating_add(rows));
+        Ok(Some((piece.clone(), start..self.given)))
     }
 }
 
@@ -52,40 +59,106 @@ pub(super) struct InOrder {
     /// The part that is read, and its rows that were given.
     part: usize,
     row: u64,
-    read: Option<Reading>,
+    way: Option<Way>,
+}
+
+/// How the rows of a part are come to.
+enum Way {
+    /// They are found, and any thread reads them; only some are needed, perhaps.
+    Found(Box<dyn Walk>, Option<Vec<Range<u64>>>),
+    /// They are read one after the other.
+    Read(Box<Reading>),
+}
+
+/// Rows of a part.
+struct Found {
+    inner: Arc<Inner>,
+    part: Part,
+    rows: FoundRows,
+}
+
+enum FoundRows {
+    /// Where they lie.
+    Lying(Box<dyn Rows>),
+    /// What was read.
+    Read(Arc<Piece>, Range<usize>),
 }
 
 impl InOrder {
     pub(super) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner, part: 0, row: 0, read: None }
+        Self { inner, part: 0, row: 0, way: None }
+    }
+
+    /// The next rows of a part, at most so many; none at its end.
+    fn find_in(&mut self, part: Part, rows: usize) -> Result<Option<FoundRows>, Failure> {
+        let inner = &*self.inner;
+        let way = match &mut self.way {
+            Some(way) => way,
+            none => none.insert(Way::of(inner, part, self.row)?),
+        };
+        match way {
+            Way::Found(walk, needed) => {
+                let mut end = part.rows;
+                if let Some(needed) = needed {
+                    // The first range that is not over, or the end.
+                    let at = needed.partition_point(|it| it.end <= self.row);
+                    let next = needed.get(at).cloned().unwrap_or(end..end);
+                    (self.row, end) = (self.row.max(next.start), next.end);
+                    walk.go_to(self.row);
+                }
+                let n = (end - self.row).min(rows as u64);
+                if n == 0 {
+                    return Ok(None);
+                }
+                if let Some(lying) = walk.take(n) {
+                    return Ok(Some(FoundRows::Lying(lying)));
+                }
+                self.way = Some(Way::Read(Box::new(Reading::new(part, self.row))));
+                self.find_in(part, rows)
+            }
+            Way::Read(read) => {
+                let taken = read.take(inner, rows)?;
+                Ok(taken.map(|(piece, some)| FoundRows::Read(piece, some)))
+            }
+        }
+    }
+}
+
+impl Way {
+    fn of(inner: &Inner, part: Part, row: u64) -> Result<Self, Failure> {
+        let (file, first, number) = (inner.file_of(part)?, inner.first()?, part.number as usize);
+        let Some(walk) = file.walk(number, &first.wanted, row) else {
+            return Ok(Self::Read(Box::new(Reading::new(part, row))));
+        };
+        let needed = match first.conditions.is_empty() {
+            true => None,
+            false => file.needed(number, &first.conditions),
+        };
+        Ok(Self::Found(walk, needed))
     }
 }
 
 impl Stream for InOrder {
-    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+    fn finds(&self) -> bool {
+        true
+    }
+
+    fn find(&mut self, rows: usize) -> Result<Option<Box<dyn Unread>>, Failure> {
         let inner = self.inner.clone();
         let parts = inner.index()?;
-        let mut left = rows;
-        while left > 0
-            && let Some(part) = parts.get(self.part)
-        {
-            if !part.is_needed {
-                (self.part, self.row, self.read) = (self.part + 1, 0, None);
-                continue;
-            }
-            let mut read = match self.read.take() {
-                Some(read) => read,
-                None => Reading::new(*part, self.row),
+        while let Some(part) = parts.get(self.part) {
+            let found = match part.is_needed {
+                true => self.find_in(*part, rows)?,
+                false => None,
             };
-            let n = read.next(&inner, left, out)?;
-            (left, self.row) = (left - n, self.row + n as u64);
-            if n == 0 {
-                (self.part, self.row) = (self.part + 1, 0);
-            } else {
-                self.read = Some(read);
+            if let Some(rows) = found {
+                let found = Found { inner: inner.clone(), part: *part, rows };
+                self.row += found.len() as u64;
+                return Ok(Some(Box::new(found)));
             }
+            (self.part, self.row, self.way) = (self.part + 1, 0, None);
         }
-        Ok(())
+        Ok(None)
     }
 
     fn place(&self) -> Option<Vec<u64>> {
@@ -99,8 +172,34 @@ impl Stream for InOrder {
         if part > parts.len() as u64 || row > most {
             return Err(shorter());
         }
-        (self.part, self.row, self.read) = (part as usize, row, None);
+        (self.part, self.row, self.way) = (part as usize, row, None);
         Ok(())
+    }
+}
+
+impl Unread for Found {
+    fn len(&self) -> usize {
+        match &self.rows {
+            FoundRows::Lying(lying) => (lying.rows().end - lying.rows().start) as usize,
+            FoundRows::Read(_, some) => some.len(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.rows {
+            FoundRows::Lying(lying) => lying.bytes(),
+            FoundRows::Read(piece, some) => piece.bytes_of(some.len()),
+        }
+    }
+
+    fn read(&self, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let (inner, part, before) = (&*self.inner, self.part, out.rows());
+        match &self.rows {
+            FoundRows::Lying(lying) => inner.append_lying(part, &**lying, out),
+            FoundRows::Read(piece, some) => {
+                up_to_end(inner.append(part, piece, some.clone(), out)?, before, out)
+            }
+        }
     }
 }
 

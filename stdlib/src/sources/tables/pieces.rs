@@ -1,16 +1,13 @@
 //! Rows of a part as they can be read: batches, and between them rows that are lost.
 
 use super::{Inner, Part};
-use crate::tables::{Batches, Damage};
+use crate::tables::{Batches, Damage, LOST_MAX};
 use arrow_array::RecordBatch;
 use runtime::Failure;
 use std::{collections::VecDeque, ops::Range};
 
 /// Lost rows that are told of at a time.
 const LOST: usize = 8 << 10;
-/// Rows of a part that may be lost together, at the most: a number of rows that is made up must not become so many
-/// faults.
-const LOST_MAX: u64 = 1 << 24;
 
 /// Rows of a part, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +64,14 @@ impl RowSet {
 pub(super) struct Piece {
     pub(super) rows: Vec<u64>,
     pub(super) batch: Result<RecordBatch, Damage>,
+}
+
+impl Piece {
+    /// Bytes that stand for so many of its rows, about.
+    pub(super) fn bytes_of(&self, rows: usize) -> usize {
+        let all = self.batch.as_ref().map_or(0, RecordBatch::get_array_memory_size);
+        all / self.rows.len().max(1) * rows
+    }
 }
 
 /// Reads rows of a part.

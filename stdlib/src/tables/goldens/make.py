@@ -34,6 +34,8 @@ pq.write_table(rows, "rows.parquet", row_group_size=9, data_page_size=40, write_
 LZ4 = ipc.IpcWriteOptions(compression="lz4")
 with ipc.new_file("rows.arrow", rows.schema, options=LZ4) as file:
     file.write_table(rows, max_chunksize=9)
+with ipc.new_file("zstd.arrow", rows.schema, options=ipc.IpcWriteOptions(compression="zstd")) as file:
+    file.write_table(rows, max_chunksize=9)
 with ipc.new_stream("stream.arrow", rows.schema) as stream:
     stream.write_table(rows, max_chunksize=9)
 # Fewer columns of the same types: a second file of the same set.

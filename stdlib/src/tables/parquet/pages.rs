@@ -172,19 +172,51 @@ impl Chunk {
     }
 
     fn page_at(&self, at: u64, header: &Header, begun: &[u8]) -> ParquetResult<Page> {
+        let bytes = owned(self.bytes_at(at, header, begun)?);
+        check(header, &bytes)?;
+        page(header, self.codec, bytes)
+    }
+
+    fn bytes_at(&self, at: u64, header: &Header, begun: &[u8]) -> ParquetResult<Counted<u8>> {
         let mut bytes = Counted::new();
+        bytes.reserve_exact(header.compressed);
         bytes.extend_from_slice(begun);
         bytes.resize(header.compressed, 0);
         self.read(&mut bytes[begun.len()..], at + begun.len() as u64)?;
-        if header.crc.is_some_and(|it| it != crc32fast::hash(&bytes)) {
-            return Err(damaged("a page does not match its checksum"));
+        Ok(bytes)
+    }
+
+    /// The header of the next page and its rows, where both are known; none at the end.
+    pub(super) fn ahead(&mut self) -> Option<(Header, Range<u64>)> {
+        let header = self.header().ok()??;
+        Some((header, self.rows_of(&header)?))
+    }
+
+    /// Goes beyond the next page, without what it holds.
+    pub(super) fn leave(&mut self) {
+        self.pass();
+    }
+
+    /// The bytes of the next page as they lie in the file.
+    pub(super) fn raw(&mut self) -> Option<Counted<u8>> {
+        let at = self.at;
+        let (header, begun) = self.pass()?;
+        self.bytes_at(at, &header, &begun).ok()
+    }
+}
+
+/// Whether the bytes of a page are those that were written.
+pub(super) fn check(header: &Header, bytes: &[u8]) -> ParquetResult<()> {
+    match header.crc {
+        Some(crc) if crc != crc32fast::hash(bytes) => {
+            Err(damaged("a page does not match its checksum"))
         }
-        page(header, self.codec, bytes)
+        _ => Ok(()),
     }
 }
 
 /// A page whose bytes were read.
-fn page(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResult<Page> {
+pub(super) fn page(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Page> {
     let page = match header.kind {
         Kind::Data { values, encoding: of, def_levels, rep_levels } => Page::DataPage {
             buf: whole(header, codec, bytes)?,
@@ -217,7 +249,7 @@ fn page(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResul
                 }
                 owned(to)
             } else {
-                owned(bytes)
+                bytes
             };
             Page::DataPageV2 {
                 buf,
@@ -236,9 +268,9 @@ fn page(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResul
     Ok(page)
 }
 
-fn whole(header: &Header, codec: Compression, bytes: Counted<u8>) -> ParquetResult<Bytes> {
+fn whole(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Bytes> {
     if codec == Compression::UNCOMPRESSED {
-        return Ok(owned(bytes));
+        return Ok(bytes);
     }
     let mut to = Counted::new();
     codec::decompress(codec, &bytes, header.uncompressed, &mut to).map_err(|it| damaged(&it))?;

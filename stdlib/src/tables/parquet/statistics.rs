@@ -1,12 +1,12 @@
 //! What the statistics of a row group say of conditions on its columns
 //! (<https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>, `Statistics`).
 
-use super::super::{Bound, Comparison, Condition};
-use arrow_schema::DataType;
-use parquet::{
-    file::{metadata::RowGroupMetaData, statistics::Statistics},
-    schema::types::SchemaDescriptor,
+use super::{
+    super::{Bound, Comparison, Condition},
+    leaf,
 };
+use arrow_schema::DataType;
+use parquet::file::{metadata::RowGroupMetaData, statistics::Statistics};
 use std::cmp::Ordering;
 
 /// Whether a row of the group may be needed: one that meets all conditions, or whose missing values are no small matter.
@@ -18,7 +18,7 @@ pub(super) fn may_hold(
 ) -> bool {
     let mut refuted = false;
     for condition in conditions {
-        let Some(column) = column(group.schema_descr(), &condition.path) else { return true };
+        let Some(column) = leaf(group.schema_descr(), &condition.path) else { return true };
         let statistics = group.column(column).statistics();
         let descr = group.schema_descr().column(column);
         let has_nulls =
@@ -32,15 +32,6 @@ pub(super) fn may_hold(
         });
     }
     !refuted
-}
-
-/// The number of a column that is no list.
-fn column(descr: &SchemaDescriptor, path: &[String]) -> Option<usize> {
-    let is = |at: &usize| {
-        let column = descr.column(*at);
-        column.path().parts() == path && column.max_rep_level() == 0
-    };
-    (0..descr.num_columns()).find(is)
 }
 
 /// Bounds of the values, which are perhaps none of them.
@@ -81,7 +72,7 @@ fn range(statistics: &Statistics, ty: &DataType) -> Option<[Bound; 2]> {
 }
 
 /// Whether a value between two bounds may meet the comparison.
-fn may_be(comparison: Comparison, [least, most]: &[Bound; 2], bound: &Bound) -> bool {
+pub(super) fn may_be(comparison: Comparison, [least, most]: &[Bound; 2], bound: &Bound) -> bool {
     let (Some(low), Some(high)) = (least.cmp_to(bound), most.cmp_to(bound)) else { return true };
     match comparison {
         Comparison::Eq => low != Ordering::Greater && high != Ordering::Less,

@@ -36,7 +36,7 @@ pub(crate) fn compressed(bytes: &[u8]) {
     match &auto {
         Ok((_, found)) => assert!(found.len() <= BYTES_MAX && same.len() == 1),
         Err(fault) if fault.code == "compression-unknown" => {
-            assert!(same.is_empty() || same.len() == 4)
+            assert!(same.is_empty() || same.len() == 4);
         }
         Err(fault) => {
             assert!(["compressed-damaged", "too-large"].contains(&fault.code), "{}", fault.detail);
