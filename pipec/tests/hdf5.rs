@@ -23,7 +23,7 @@ pipeline rows = hdf5("a.h5", over: "n", columns: ["n", "more", "name"]) |> shuff
 pipeline missing = hdf5("a.h5") |> map { n: row["m"] as i64[?] }
 pipeline shape = hdf5("a.h5") |> map { n: row["n"] as i64[4] }
 pipeline type = hdf5("a.h5") |> map { n: row["n"] as u8[?] }
-pipeline skipped = hdf5("*.h5") |> map { y: row["more/y"] as f64[23] else skip } |> batch(1)
+pipeline skipped = hdf5("*.h5") |> map { y: row["more/y"] as f64[23] else skip(most: 1.0) } |> batch(1)
 pipeline whole = hdf5("a.h5") |> map { n: row as i64[4] }
 pipeline one = hdf5("a.h5") |> map { n: row["n"][3] as i64 }
 "#;
