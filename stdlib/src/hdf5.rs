@@ -313,7 +313,7 @@ fn asked<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Damage> {
 /// An error of the crate in our words.
 fn said(error: &Error) -> Damage {
     const REPACK: &str =
-        "write it anew with what every reader has: `h5repack -f GZIP=4 old.h5 new.h5`";
+        "write it again with what every reader has: `h5repack -f GZIP=4 old.h5 new.h5`";
     match error {
         Error::Context { source, .. } => said(source),
         Error::InvalidMagic => {

@@ -196,7 +196,7 @@ impl Inner {
                 return Err(Failure::Io {
                     path: first.display().to_string(),
                     detail: format!(
-                        "a file of this kind is one document, without a field `{}`: leave it out of the pattern, or \
+                        "a file of this kind is one document, without a field `{}`: exclude it from the pattern, or \
                          leave out `fields`",
                         said.names[1]
                     ),
