@@ -210,8 +210,8 @@ impl<'a> Checker<'a> {
             Some(Given::Written(expr)) => Some(self.value(expr, env)),
             None => None,
         });
-        let (record, length) = (vals.next().flatten(), vals.next().flatten());
-        let hop = vals.next().flatten().or(length.clone());
+        let (record, length) = (vals.next().flatten(), vals.next().flatten().map(whole));
+        let hop = vals.next().flatten().map(whole).or(length.clone());
         let over = vals.next().flatten();
         let (Some(record), Some(length), Some(hop)) = (record, length, hop) else {
             return Val::Broken;
@@ -312,6 +312,14 @@ impl<'a> Checker<'a> {
             chosen = self.select(is, (val, at), (&chosen, at));
         }
         chosen
+    }
+}
+
+/// A number that is whole, such as `10s * 6.4kHz`, as one.
+fn whole(val: Val) -> Val {
+    match &val {
+        Val::Known(Known::Number(it)) => it.as_int().map_or(val, Val::int),
+        _ => val,
     }
 }
 

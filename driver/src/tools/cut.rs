@@ -10,8 +10,8 @@ use crate::session::{
 };
 use compiler::lower::lower_apart;
 use plan::{
-    Action, Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy, Program,
-    Span,
+    Action, Arg, Expr, ExprId, FileId, Graph, Index, Op, OpId, OpKind, Otherwise, Plan, Policy,
+    Program, Span,
 };
 use runtime::{Chunk, Failure, LostRecord, Options, Run, Stopper};
 use std::{
@@ -114,12 +114,16 @@ pub(crate) fn program(
     })
 }
 
-/// The operators below a `zip`: a record that fails in them ends the run, unless the program has
-/// a value for it.
+/// The operators below a `zip`, and below windows that are shuffled by their numbers: a record that fails in them ends
+/// the run, unless the program has a value for it.
 fn aligned(plan: &Plan) -> BTreeSet<OpId> {
-    let mut aligned = BTreeSet::new();
+    let (mut aligned, mut permuted) = (BTreeSet::new(), BTreeSet::<OpId>::new());
     for (id, op) in plan.ops.iter().rev() {
-        if aligned.contains(&id) || is_zip(op) {
+        if permuted.contains(&id) || is_permutation(op) {
+            permuted.extend(&op.inputs);
+        }
+        let numbered = permuted.contains(&id) && does(op, Action::Window);
+        if aligned.contains(&id) || is_zip(op) || numbered {
             aligned.extend(&op.inputs);
         }
     }
@@ -128,7 +132,17 @@ fn aligned(plan: &Plan) -> BTreeSet<OpId> {
 
 /// Whether records of several streams are put side by side.
 pub(crate) fn is_zip(op: &Op) -> bool {
-    stdlib::library().action(op) == Some(Action::Zip)
+    does(op, Action::Zip)
+}
+
+/// Whether records are shuffled as a whole, by their numbers.
+fn is_permutation(op: &Op) -> bool {
+    let whole = |args: &[Arg]| args.iter().all(|it| *it == Arg::None);
+    matches!(&op.kind, OpKind::Operator { args, .. } if whole(args)) && does(op, Action::Shuffle)
+}
+
+fn does(op: &Op, action: Action) -> bool {
+    stdlib::library().action(op) == Some(action)
 }
 
 /// `op`, where a fault ends no run.

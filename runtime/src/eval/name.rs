@@ -1,6 +1,6 @@
 //! What a record and a step are called where a person is told of them.
 
-use crate::{Chunk, Column, Source};
+use crate::{Chunk, Source};
 use plan::{DType, Stage};
 use std::sync::Arc;
 
@@ -14,9 +14,8 @@ pub(super) fn name_of(sources: &[Arc<dyn Source>], chunk: &Chunk, row: usize) ->
     if let Some(named) = sources.iter().find_map(|it| it.named(id)) {
         return named;
     }
-    let is_name = |it: &&Column| it.dtype() == DType::Str && !it.is_texts();
-    let text = chunk.columns.iter().find(is_name);
-    match text.map(|it| it.row(row).as_str()) {
+    let texts = chunk.columns.iter().filter(|it| it.dtype() == DType::Str && !it.is_texts());
+    match texts.map(|it| it.row(row).as_str()).find(|it| !it.is_empty()) {
         None => format!("record {id:016x}"),
         Some(text) => match text.char_indices().nth(NAME_MAX) {
             Some((end, _)) => format!("`{}…`", &text[..end]),

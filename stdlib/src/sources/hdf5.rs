@@ -122,9 +122,12 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{framed::reading::*, listed::folder::Folder};
+    use super::super::{
+        framed::reading::*,
+        listed::folder::{Folder, rows},
+    };
     use super::*;
-    use runtime::{Chunk, Interleave, Pool};
+    use runtime::{Interleave, Pool};
 
     const ROWS: &[u8] = include_bytes!("../tables/goldens/rows.h5");
     const LATEST: &[u8] = include_bytes!("../tables/goldens/latest.h5");
@@ -150,23 +153,6 @@ mod tests {
     fn opened(args: &[Arg]) -> (Arc<dyn Source>, Vec<Field>) {
         let fields = probe(args).unwrap();
         (build(&SourceCall { args, columns: &fields, place: 7 }).unwrap(), fields)
-    }
-
-    /// What each row is, as a person would write it.
-    fn rows(chunk: &Chunk) -> Vec<String> {
-        let value = |it: &runtime::Column, row: usize| match it.dtype() {
-            DType::Str => it.row(row).as_str().to_owned(),
-            DType::Bytes => format!("{:?}", it.row(row).as_text()),
-            _ => {
-                let row = it.row(row);
-                let n = row.elements();
-                let flat = row.reshaped(&[n]).unwrap();
-                format!("{:?}", (0..n).map(|it| flat.element(it).number()).collect::<Vec<_>>())
-            }
-        };
-        let row =
-            |row| chunk.columns.iter().map(|it| value(it, row)).collect::<Vec<_>>().join(" | ");
-        (0..chunk.rows).map(row).collect()
     }
 
     /// What `make_hdf5.py` wrote.

@@ -48,6 +48,19 @@ impl Listed {
         found.as_ref().map_err(Clone::clone)
     }
 
+    /// How many files there are.
+    pub(super) fn len(&self) -> Result<u64, Failure> {
+        Ok(self.found()?.listing.len() as u64)
+    }
+
+    /// A file, as a person would name it.
+    pub(super) fn describe(&self, number: u64) -> String {
+        match self.found() {
+            Ok(found) => found.path(number as usize).display().to_string(),
+            Err(_) => format!("file {number}"),
+        }
+    }
+
     /// The names and sizes of the files, as one number; each file is looked at now.
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, Failure> {
         let (mut hash, mut times, mut files, mut bytes) = (Xxh3::new(), Xxh3::new(), 0, 0);
@@ -197,6 +210,23 @@ pub(super) mod folder {
         pub(in super::super) fn path(&self, below: &str) -> String {
             format!("{}/{below}", self.0.display())
         }
+    }
+
+    /// What each row is, as a person would write it.
+    pub(in super::super) fn rows(chunk: &runtime::Chunk) -> Vec<String> {
+        let value = |it: &runtime::Column, row: usize| match it.dtype() {
+            plan::DType::Str => it.row(row).as_str().to_owned(),
+            plan::DType::Bytes => format!("{:?}", it.row(row).as_text()),
+            _ => {
+                let row = it.row(row);
+                let n = row.elements();
+                let flat = row.reshaped(&[n]).unwrap();
+                format!("{:?}", (0..n).map(|it| flat.element(it).number()).collect::<Vec<_>>())
+            }
+        };
+        let row =
+            |row| chunk.columns.iter().map(|it| value(it, row)).collect::<Vec<_>>().join(" | ");
+        (0..chunk.rows).map(row).collect()
     }
 
     impl Drop for Folder {

@@ -74,9 +74,11 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{framed::reading::*, listed::folder::Folder};
+    use super::super::{
+        framed::reading::*,
+        listed::folder::{Folder, rows},
+    };
     use super::*;
-    use runtime::Chunk;
 
     const SHARD: &[u8] = include_bytes!("../tables/goldens/shard.mds");
 
@@ -87,23 +89,6 @@ mod tests {
         }
         let args = [folder.pattern("*.mds"), Arg::None, Arg::None, Arg::None, Arg::Bool(true)];
         (folder, args)
-    }
-
-    /// What each row is, as a person would write it.
-    fn rows(chunk: &Chunk) -> Vec<String> {
-        let value = |it: &runtime::Column, row: usize| match it.dtype() {
-            DType::Str => it.row(row).as_str().to_owned(),
-            DType::Bytes => format!("{:?}", it.row(row).as_text()),
-            _ => {
-                let row = it.row(row);
-                let n = row.elements();
-                let flat = row.reshaped(&[n]).unwrap();
-                format!("{:?}", (0..n).map(|it| flat.element(it).number()).collect::<Vec<_>>())
-            }
-        };
-        let row =
-            |row| chunk.columns.iter().map(|it| value(it, row)).collect::<Vec<_>>().join(" | ");
-        (0..chunk.rows).map(row).collect()
     }
 
     #[test]

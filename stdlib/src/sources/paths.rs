@@ -37,7 +37,7 @@ struct Files {
 
 impl Source for Files {
     fn len(&self) -> Result<u64, Failure> {
-        Ok(self.listed.found()?.listing.len() as u64)
+        self.listed.len()
     }
 
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
@@ -61,10 +61,7 @@ impl Source for Files {
     }
 
     fn describe(&self, number: u64) -> String {
-        match self.listed.found() {
-            Ok(found) => found.path(number as usize).display().to_string(),
-            Err(_) => format!("file {number}"),
-        }
+        self.listed.describe(number)
     }
 
     fn classes(&self) -> &[String] {

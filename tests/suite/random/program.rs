@@ -38,11 +38,17 @@ impl Draft {
     /// The program of a number: the same text for the same number.
     pub(crate) fn of(number: u64, world: &World, tally: &mut Tally) -> Option<Self> {
         let favoured = if number < LATER { &world.library } else { &world.later };
+        let mut favourites =
+            [0, favoured.len() / 2].map(|it| &favoured[(number as usize + it) % favoured.len()]);
+        if number >= LATER {
+            let name = LATER_CALLS[number as usize % LATER_CALLS.len()];
+            let later = favoured.iter().find(|it| it.name == name);
+            favourites[1] = later.unwrap_or(favourites[1]);
+        }
         let mut writer = Writer {
             dice: Dice::new(number),
             number,
-            favourites: [0, favoured.len() / 2]
-                .map(|it| &favoured[(number as usize + it) % favoured.len()]),
+            favourites,
             world,
             tally,
             draft: Self { functions: Vec::new(), streams: Vec::new() },
@@ -77,6 +83,8 @@ pub(crate) struct Writer<'a> {
 
 /// From this number on, programs have what was not there when those before it were written, which so stay as they are.
 pub(super) const LATER: u64 = 2000;
+/// Functions that later programs call more often.
+const LATER_CALLS: [&str; 3] = ["bucketize", "decompress", "parse_table"];
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 
@@ -105,9 +113,10 @@ impl Writer<'_> {
         let Some(mut growing) = self.stream("p", head) else { return false };
         (growing.records, growing.indexed) = (records, growing.indexed && indexed);
         growing.joined = self.draft.streams.len() > 1;
-        let kinds = if self.number >= LATER { steps::LATER } else { steps::ANY };
+        let later = if self.number >= LATER { steps::LATER } else { &[] };
+        let kinds = [steps::ANY, later].concat();
         for _ in 0..2 + self.dice.below(7) {
-            steps::grow(self, &mut growing, kinds);
+            steps::grow(self, &mut growing, &kinds);
         }
         steps::finish(self, &mut growing);
         if self.draft.streams.len() == 1 && self.dice.percent(25) {
@@ -122,12 +131,17 @@ impl Writer<'_> {
         let before = self.draft.streams[0].head.clone();
         let open = before.strip_suffix(')').unwrap_or(&before);
         self.draft.streams[0].head = format!("{open}, lanes: {n})");
-        let plan = self.offered().and_then(|_| self.world.oracle.plan(&self.draft.text(), "p"));
-        let lowered =
-            plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
-        if !matches!(lowered, Ok(Ok(_))) {
+        if self.offered().is_err() || !self.lowers("p") {
             self.draft.streams[0].head = before;
         }
+    }
+
+    /// Whether a stream can be run as it is.
+    pub(crate) fn lowers(&self, name: &str) -> bool {
+        let plan = self.world.oracle.plan(&self.draft.text(), name);
+        let lowered =
+            plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
+        matches!(lowered, Ok(Ok(_)))
     }
 
     /// A function of two numbers.
@@ -189,14 +203,10 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
+        if self.number >= LATER && self.dice.percent(80) {
+            return self.later_source();
+        }
         let (text, records) = match self.dice.below(18) {
-            0 | 1 if self.number >= LATER => ("coco(\"{data}/boxes/*.json\")", 14),
-            2 | 3 if self.number >= LATER => ("documents(\"{data}/corpus/*\", text: \"name\")", 49),
-            6 if self.number >= LATER => (
-                "hdf5(\"{data}/columns/*.h5\")\n    |> map { n: row[\"n\"][4:9] as i64[?], y: row[\"more\"][\"y\"][:3] as f32[3] }",
-                2,
-            ),
-            4 | 5 if self.number >= LATER => ("hdf5(\"{data}/columns/*.h5\", over: \"n\")", 46),
             0 | 1 => ("files(\"{data}/pictures/**/*\")", 16),
             2 => ("paths(\"{data}/pictures/*/*.{jpg,png}\")", 12),
             3 => ("lines(\"{data}/texts/*.txt\")", 30),
@@ -221,6 +231,20 @@ impl Writer<'_> {
                 return (format!("range({n})"), n);
             }
         };
+        (text.to_owned(), records)
+    }
+
+    /// The same, of sources that only later programs have.
+    fn later_source(&mut self) -> (String, usize) {
+        let (text, records) = *self.dice.pick(&[
+            ("coco(\"{data}/boxes/*.json\")", 14),
+            ("documents(\"{data}/corpus/*\", text: \"name\")", 49),
+            ("hdf5(\"{data}/columns/*.h5\", over: \"n\")", 46),
+            (
+                "hdf5(\"{data}/columns/*.h5\")\n    |> map { n: row[\"n\"][4:9] as i64[?], y: row[\"more\"][\"y\"][:3] as f32[3] }",
+                2,
+            ),
+        ]);
         (text.to_owned(), records)
     }
 

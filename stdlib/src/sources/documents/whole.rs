@@ -24,7 +24,7 @@ impl WholeFiles {
 
 impl Files {
     fn len(&self) -> Result<u64, Failure> {
-        Ok(self.listed.found()?.listing.len() as u64)
+        self.listed.len()
     }
 
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
@@ -71,10 +71,7 @@ impl Source for WholeFiles {
     }
 
     fn describe(&self, number: u64) -> String {
-        match self.0.listed.found() {
-            Ok(found) => found.path(number as usize).display().to_string(),
-            Err(_) => format!("file {number}"),
-        }
+        self.0.listed.describe(number)
     }
 }
 

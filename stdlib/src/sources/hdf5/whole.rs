@@ -23,7 +23,7 @@ impl Whole {
 
 impl Source for Whole {
     fn len(&self) -> Result<u64, Failure> {
-        Ok(self.listed.found()?.listing.len() as u64)
+        self.listed.len()
     }
 
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
@@ -55,10 +55,7 @@ impl Source for Whole {
     }
 
     fn describe(&self, number: u64) -> String {
-        match self.listed.found() {
-            Ok(found) => found.path(number as usize).display().to_string(),
-            Err(_) => format!("file {number}"),
-        }
+        self.listed.describe(number)
     }
 
     fn classes(&self) -> &[String] {

@@ -1,38 +1,11 @@
 //! Windows within series, records whose key is new: steps of later programs.
 
-use super::{
-    Growing, Offer, Step, compute, copies, draw, early_batch, filter, fixed, held, kept, laps,
-    reduced, same, shuffle, thin, thinned_copies, view, window, windows,
-};
+use super::{Growing, Offer, Step, fixed, same};
 use crate::random::program::Writer;
 
-/// Kinds of steps of later programs.
-pub(crate) const LATER: &[Step] = &[
-    compute,
-    compute,
-    compute,
-    compute,
-    compute,
-    compute,
-    kept,
-    filter,
-    shuffle,
-    window,
-    thin,
-    laps,
-    draw,
-    copies,
-    windows,
-    series,
-    series,
-    distinct,
-    early_batch,
-    view,
-    view,
-    reduced,
-    held,
-    thinned_copies,
-];
+/// Kinds of steps that only later programs have.
+pub(crate) const LATER: &[Step] = &[series, series, distinct];
+
 /// `windows` within series, in any order where the records are counted.
 fn series(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
     let known: Vec<String> = fixed(writer, growing);
@@ -65,12 +38,9 @@ fn lowers(writer: &mut Writer<'_>, step: &str) -> bool {
     let Some(stream) = writer.draft.streams.last_mut() else { return false };
     let name = stream.name.clone();
     stream.steps.push(step.to_owned());
-    let plan = writer.world.oracle.plan(&writer.draft.text(), &name);
-    let steps = writer.draft.streams.last_mut().map(|it| &mut it.steps);
-    steps.and_then(Vec::pop);
-    let lowered =
-        plan.map(|it| compiler::lower::lower(&it, &stdlib::library(), &|_| String::new()));
-    matches!(lowered, Ok(Ok(_)))
+    let lowers = writer.lowers(&name);
+    writer.draft.streams.last_mut().map(|it| it.steps.pop());
+    lowers
 }
 
 /// `dedupe`, by a number of which there are few, or by any field.
