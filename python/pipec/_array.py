@@ -20,7 +20,8 @@ _TYPESTR = {
 
 class Array(_pipec.ArrayBase):
     """A tensor of a batch, without a copy: `a.numpy()`, `a.torch()`, `numpy.asarray(a)`,
-    `torch.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)` and `memoryview(a)` all share the same memory.
+    `torch.from_dlpack(a)`, `jax.dlpack.from_dlpack(a)`, `pyarrow.array(a)` and `memoryview(a)` all share the same
+    memory.
 
     Arithmetic, comparisons, slices and all other operations of NumPy arrays are NumPy's, and return
     NumPy arrays: `a.mean()`, `a[:, 0] + 1`. NumPy is imported when they are first used.
@@ -119,6 +120,12 @@ class Array(_pipec.ArrayBase):
                 raise ValueError(f"converting to {dtype} needs a copy")
             return made.astype(dtype)
         return made.copy() if copy else made
+
+    def __arrow_c_schema__(self) -> Any:
+        return _pipec.arrow_schema(self)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return _pipec.arrow_array(self)
 
     def __len__(self) -> int:
         if not self.shape:

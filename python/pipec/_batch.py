@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from . import _pipec
 from .errors import FieldError
 
 
@@ -13,8 +14,33 @@ class Batch(dict[str, Any]):
 
     __slots__ = ()
 
+    def to_arrow(self) -> Any:
+        """The fields as a `pyarrow.RecordBatch`, on the same memory where Arrow has such a layout."""
+        import pyarrow
+
+        return pyarrow.record_batch(Capsules(*_pipec.arrow_batch(self)))
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.__arrow_c_array__()[0]
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return _pipec.arrow_batch(self)
+
     def __missing__(self, name: object) -> Any:
         raise FieldError(f"the batch has no field {_shown(name)}: {_known(name, list(self))}")
+
+
+class Capsules:
+    """A schema and an array for a library that reads Arrow's C interface, which is handed nothing else."""
+
+    def __init__(self, schema: Any, array: Any) -> None:
+        self._schema, self._array = schema, array
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._schema
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return self._schema, self._array
 
 
 def _shown(name: object) -> str:

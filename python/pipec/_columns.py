@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator
 
+from . import _pipec
 from ._array import Array
 
 
@@ -49,6 +50,12 @@ class Ragged:
             return it.torch() if isinstance(it, Array) else torch.as_tensor(it)
 
         return torch.nested.nested_tensor_from_jagged(tensor(self.values), tensor(self.offsets))
+
+    def __arrow_c_schema__(self) -> Any:
+        return _pipec.arrow_schema(self)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        return _pipec.arrow_array(self)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

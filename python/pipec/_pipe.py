@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
-from ._batch import make_known
+from ._batch import Capsules, make_known
 from .errors import ArgumentError, PipecError, PipecWarning, StateError
 
 if TYPE_CHECKING:
@@ -273,6 +273,17 @@ class Pipe:
 
         return _Numpy(self)
 
+    def arrow(self) -> Arrow:
+        """The batches as `pyarrow.RecordBatch`es, on the same memory where Arrow has such a layout."""
+        return Arrow(self)
+
+    def __arrow_c_schema__(self) -> Any:
+        return self._native.arrow().schema()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The batches of the next epoch, as `pyarrow.table(pipe)` and `polars.DataFrame(pipe)` ask for them."""
+        return self._native.arrow().stream(self._iterate(False))
+
     def torch(self, *, pin_memory: bool = False, device: Any = None, non_blocking: bool = True) -> Any:
         """A loader for PyTorch, which is also an `IterableDataset`: `pipec.torch.Loader`."""
         from .torch import Loader
@@ -361,6 +372,29 @@ class View:
 class _Numpy(View):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.pipe._iterate(True)
+
+
+class Arrow(View):
+    """The batches of a pipeline as `pyarrow.RecordBatch`es, all with the same schema."""
+
+    def __iter__(self) -> Iterator[Any]:
+        import pyarrow
+
+        forms = self.pipe._native.arrow()
+        return (pyarrow.record_batch(Capsules(*forms.batch(it))) for it in self.pipe._iterate(False))
+
+    @property
+    def schema(self) -> Any:
+        """The `pyarrow.Schema` of the batches."""
+        import pyarrow
+
+        return pyarrow.schema(self.pipe)
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.pipe.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.pipe.__arrow_c_stream__()
 
 
 def _reloaded(

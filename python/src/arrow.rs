@@ -1,121 +1,29 @@
-//! Text as an Arrow array, through the interface for other libraries
-//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): no copy.
+//! Batches for Arrow, through its interface for other libraries
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): texts, arrays, whole batches, and
+//! epochs.
+
+mod capsule;
+mod form;
+mod stream;
 
 use crate::held::Held;
+use capsule::Data;
+use form::Form;
 use plan::DType;
 use pyo3::{
-    exceptions::{PyIndexError, PyValueError},
-    ffi,
+    exceptions::{PyIndexError, PyTypeError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyList, PySequence, PySlice, PyString},
-};
-use std::{
-    ffi::{CStr, c_char, c_void},
-    ptr,
+    types::{PyBytes, PyDict, PyList, PySequence, PySlice, PyString},
 };
 
-const SCHEMA: &CStr = c"arrow_schema";
-const ARRAY: &CStr = c"arrow_array";
-
-#[repr(C)]
-struct Schema {
-    format: *const c_char,
-    name: *const c_char,
-    metadata: *const c_char,
-    flags: i64,
-    n_children: i64,
-    children: *mut *mut Schema,
-    dictionary: *mut Schema,
-    release: Option<unsafe extern "C" fn(*mut Schema)>,
-    private: *mut c_void,
-}
-
-#[repr(C)]
-struct Array {
-    length: i64,
-    null_count: i64,
-    offset: i64,
-    n_buffers: i64,
-    n_children: i64,
-    buffers: *mut *const c_void,
-    children: *mut *mut Array,
-    dictionary: *mut Array,
-    release: Option<unsafe extern "C" fn(*mut Array)>,
-    private: *mut c_void,
-}
-
-/// What an array points to.
-struct Private {
-    buffers: [*const c_void; 3],
-    _held: Held,
-}
-
-/// # Safety
-/// `schema` is one of ours, and can be written.
-unsafe extern "C" fn release_schema(schema: *mut Schema) {
-    // SAFETY: ours, which points to nothing that must be freed.
-    unsafe { (*schema).release = None };
-}
-
-/// # Safety
-/// `array` is one of ours, not released yet, and can be written.
-unsafe extern "C" fn release_array(array: *mut Array) {
-    // SAFETY: ours, released once: then `release` says so.
-    unsafe {
-        drop(Box::from_raw((*array).private.cast::<Private>()));
-        (*array).release = None;
-    }
-}
-
-/// # Safety
-/// The thread is attached to the interpreter; `capsule` holds a schema of ours, and goes.
-unsafe extern "C" fn drop_schema(capsule: *mut ffi::PyObject) {
-    // SAFETY: a capsule of ours; who takes the schema leaves one that is released.
-    unsafe {
-        let schema = ffi::PyCapsule_GetPointer(capsule, SCHEMA.as_ptr()).cast::<Schema>();
-        if let Some(release) = (*schema).release {
-            release(schema);
-        }
-        drop(Box::from_raw(schema));
-    }
-}
-
-/// # Safety
-/// The thread is attached to the interpreter; `capsule` holds an array of ours, and goes.
-unsafe extern "C" fn drop_array(capsule: *mut ffi::PyObject) {
-    // SAFETY: a capsule of ours; who takes the array leaves one that is released.
-    unsafe {
-        let array = ffi::PyCapsule_GetPointer(capsule, ARRAY.as_ptr()).cast::<Array>();
-        if let Some(release) = (*array).release {
-            release(array);
-        }
-        drop(Box::from_raw(array));
-    }
-}
-
-fn capsule<'py, T>(
-    py: Python<'py>,
-    value: T,
-    name: &'static CStr,
-    destructor: unsafe extern "C" fn(*mut ffi::PyObject),
-) -> PyResult<Bound<'py, PyAny>> {
-    let pointer = Box::into_raw(Box::new(value)).cast();
-    // SAFETY: the name lives for ever; the destructor takes what was put in.
-    unsafe {
-        let made = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destructor));
-        Bound::from_owned_ptr_or_err(py, made)
-    }
-}
+/// A schema and an array.
+type Capsules<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The texts of a batch, or of a block of records: a sequence of `str` or `bytes`, and an Arrow array.
 #[pyclass(frozen, sequence, module = "pipec._pipec")]
 pub(crate) struct Strings(pub(crate) Held);
 
 impl Strings {
-    fn is_text(&self) -> bool {
-        self.0.column().dtype() == DType::Str
-    }
-
     fn at<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
         text(py, self.0.column().row(row))
     }
@@ -209,50 +117,112 @@ impl Strings {
         Ok(format!("Strings([{}{more}], len={})", few?.join(", "), self.__len__()))
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let format = if self.is_text() { c"U" } else { c"Z" };
-        let schema = Schema {
-            format: format.as_ptr(),
-            name: c"".as_ptr(),
-            metadata: ptr::null(),
-            flags: 0,
-            n_children: 0,
-            children: ptr::null_mut(),
-            dictionary: ptr::null_mut(),
-            release: Some(release_schema),
-            private: ptr::null_mut(),
-        };
-        capsule(py, schema, SCHEMA, drop_schema)
+    fn __arrow_c_schema__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        arrow_schema(slf.as_any())
     }
 
     /// The schema and the array, `large_string` or `large_binary`; another schema is not heeded,
     /// which the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    ) -> PyResult<Capsules<'py>> {
         drop(requested_schema);
-        let ragged = self.0.column().ragged().expect("the rows of text are of any length");
-        let buffers: [*const c_void; 3] = [
-            ptr::null(),
-            ragged.offsets.as_ptr().cast(),
-            ragged.values.as_ptr().cast_const().cast(),
-        ];
-        let mut private = Box::new(Private { buffers, _held: self.0.clone() });
-        let array = Array {
-            length: self.__len__() as i64,
-            null_count: 0,
-            offset: 0,
-            n_buffers: 3,
-            n_children: 0,
-            buffers: private.buffers.as_mut_ptr(),
-            children: ptr::null_mut(),
-            dictionary: ptr::null_mut(),
-            release: Some(release_array),
-            private: Box::into_raw(private).cast(),
+        arrow_array(slf.as_any())
+    }
+}
+
+/// The type of the rows of an array, of texts or of ragged rows.
+#[pyfunction]
+pub(crate) fn arrow_schema<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    capsule::schema(value.py(), Form::of_value(value)?.ty(""))
+}
+
+/// The same with the rows.
+#[pyfunction]
+pub(crate) fn arrow_array<'py>(value: &Bound<'py, PyAny>) -> PyResult<Capsules<'py>> {
+    let (py, form) = (value.py(), Form::of_value(value)?);
+    Ok((capsule::schema(py, form.ty(""))?, capsule::array(py, form.data(value)?)?))
+}
+
+/// The fields of a batch, each with what its rows are by themselves.
+#[pyfunction]
+pub(crate) fn arrow_batch<'py>(batch: &Bound<'py, PyDict>) -> PyResult<Capsules<'py>> {
+    let form = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+        let name: String = name.extract()?;
+        let form = Form::of_value(&value).map_err(|it| of_field(batch.py(), &name, &it))?;
+        Ok((name, form))
+    };
+    let forms: PyResult<Vec<_>> = batch.iter().map(form).collect();
+    of_batch(&forms?, batch)
+}
+
+/// What the batches of a pipeline are in Arrow: all of them the same.
+#[pyclass(frozen, module = "pipec._pipec")]
+pub(crate) struct Forms(Vec<(String, Form)>);
+
+impl Forms {
+    pub(crate) fn of(program: &plan::Program) -> Self {
+        Self(Form::all(program))
+    }
+}
+
+#[pymethods]
+impl Forms {
+    /// The type of a batch.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        capsule::schema(py, stream::ty(&self.0))
+    }
+
+    /// A batch.
+    fn batch<'py>(&self, batch: &Bound<'py, PyDict>) -> PyResult<Capsules<'py>> {
+        of_batch(&self.0, batch)
+    }
+
+    /// The batches that an iterator has.
+    fn stream<'py>(
+        slf: Py<Self>,
+        py: Python<'py>,
+        batches: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        stream::of(py, slf, batches)
+    }
+}
+
+fn of_batch<'py>(forms: &[(String, Form)], batch: &Bound<'py, PyDict>) -> PyResult<Capsules<'py>> {
+    let py = batch.py();
+    let rows = record(forms, batch)?;
+    Ok((capsule::schema(py, stream::ty(forms))?, capsule::array(py, rows)?))
+}
+
+/// The fields of a batch as one array of records.
+fn record(forms: &[(String, Form)], batch: &Bound<'_, PyDict>) -> PyResult<Data> {
+    let mut children: Vec<Data> = Vec::with_capacity(forms.len());
+    for (name, form) in forms {
+        let value = batch.get_item(name)?;
+        let found = match value {
+            Some(value) => form.data(&value),
+            None => Err(PyTypeError::new_err("the batch has none any more")),
         };
-        Ok((self.__arrow_c_schema__(py)?, capsule(py, array, ARRAY, drop_array)?))
+        let found = found.map_err(|it| of_field(batch.py(), name, &it))?;
+        if let Some(first) = children.first().filter(|it| it.length != found.length) {
+            return Err(PyValueError::new_err(format!(
+                "the fields of a table have one value for each row, but `{name}` has {}, and `{}` \
+                 {}: leave one of them out, such as with `map {{ … }}`",
+                found.length, forms[0].0, first.length
+            )));
+        }
+        children.push(found);
+    }
+    let length = children.first().map_or(0, |it| it.length);
+    Ok(Data { length, buffers: Vec::new(), children })
+}
+
+fn of_field(py: Python<'_>, name: &str, error: &PyErr) -> PyErr {
+    let told = format!("field `{name}` cannot be an Arrow array: {}", error.value(py));
+    match error.is_instance_of::<PyTypeError>(py) {
+        true => PyTypeError::new_err(told),
+        false => PyValueError::new_err(told),
     }
 }

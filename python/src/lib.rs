@@ -43,11 +43,15 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pipe::Native>()?;
     module.add_class::<pipe::Batches>()?;
     module.add_class::<arrow::Strings>()?;
+    module.add_class::<arrow::Forms>()?;
     module.add_class::<held::Owner>()?;
     module.add_function(wrap_pyfunction!(array::array_class, module)?)?;
     module.add_function(wrap_pyfunction!(array::layout, module)?)?;
     module.add_function(wrap_pyfunction!(array::row, module)?)?;
     module.add_function(wrap_pyfunction!(array::elements, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::arrow_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::arrow_array, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::arrow_batch, module)?)?;
     module.add_function(wrap_pyfunction!(dlpack::dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(numpy::ndarray, module)?)?;
     module.add_function(wrap_pyfunction!(size, module)?)?;

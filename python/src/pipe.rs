@@ -5,6 +5,7 @@
 //! engine may wait for the GIL; so nobody waits for the lock with the GIL.
 
 use crate::{
+    arrow::Forms,
     errors,
     foreign::Functions,
     fork::Process,
@@ -367,6 +368,11 @@ impl Native {
         let form = if numpy { Form::Numpy } else { Form::Own };
         let (turn, over) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Batches { native: slf, form, turn, over })
+    }
+
+    /// What its batches are in Arrow.
+    fn arrow(&self) -> Forms {
+        Forms::of(&self.program.compiled.program)
     }
 
     /// The epoch that comes next, or is under way.

@@ -4,7 +4,7 @@ import sys
 
 import pipec
 
-missing = [name for name in ("numpy", "torch", "jax", "tensorflow") if name in sys.modules]
+missing = [name for name in ("numpy", "torch", "jax", "tensorflow", "pyarrow", "polars", "pandas", "datasets") if name in sys.modules]
 assert not missing, f"importing pipec has imported {missing}"
 
 pipe = pipec.load("pipeline p = range(10) |> map { x: f32(i) * 0.5, i } |> batch(4)")
@@ -28,4 +28,6 @@ else:
 
 text = pipec.load('pipeline p = range(3) |> map { name: text_of(i) }')
 assert next(iter(text))["name"].tolist() == ["0", "1", "2"]
-print("bare: 8 checks passed")
+# What Arrow reads needs no package either.
+assert len(batches[0].__arrow_c_array__()) == 2 and pipe.__arrow_c_stream__() is not None
+print("bare: 9 checks passed")
