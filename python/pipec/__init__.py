@@ -15,6 +15,7 @@ from collections.abc import Sequence as _Sequence
 from ._array import Array
 from ._batch import Batch
 from ._columns import Ragged
+from ._hf import hf
 from ._pipe import Explanation, Field, Pipe, RaggedField, load
 from ._pipec import Strings, __version__
 from .errors import (
@@ -64,5 +65,6 @@ __all__ = [
     "StateError",
     "Strings",
     "__version__",
+    "hf",
     "load",
 ]

@@ -85,9 +85,9 @@ def load(
     string that contains a line break, `|>`, or `pipeline … =`. `name` selects the pipeline; it is
     optional if there is only one, or only one that no other uses.
 
-    `params` are values of the program's `param`s. `seed` determines all random numbers; the first
-    iteration is epoch `epoch`. `epochs` is the number of epochs, if it is known: then no data of
-    a later one are prepared. `rank` (from 0) is the number of this process among the `world_size`
+    `params` are values of the program's `param`s; a `path` may be a list of paths, such as `pipec.hf(dataset)` gives.
+    `seed` determines all random numbers; the first iteration is epoch `epoch`. `epochs` is the number of epochs, if it is
+    known: then no data of a later one are prepared. `rank` (from 0) is the number of this process among the `world_size`
     processes that share the work (`world` is the former name).
     `workers` is the number of worker threads (default: all cores, or as the lock file says), and
     `memory` the memory limit (bytes, or `"2GiB"`; default: a quarter of the free memory). A pipeline

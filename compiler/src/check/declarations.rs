@@ -197,7 +197,13 @@ impl<'a> Checker<'a> {
         let textual = matches!(named, Some("path" | "str"))
             || (named.is_none() && matches!(default, None | Some(Val::Known(Known::Text(_)))));
         if named == Some("path") && text.is_empty() {
-            return self.report(errors::empty_path(&it.name));
+            return self.report(errors::empty_path(&it.name, "an empty text"));
+        }
+        if textual
+            && named != Some("str")
+            && let Some(paths) = self.given_paths(&it.name, text)
+        {
+            return paths;
         }
         if textual {
             return Val::text(text);
@@ -218,6 +224,29 @@ impl<'a> Checker<'a> {
                 val
             }
             _ => self.report(errors::param_kind(&it.name, text, default.as_ref())),
+        }
+    }
+
+    /// Several paths, where `text` is a list of them: `['a.arrow', 'b.arrow']`. One path may begin with `[`, too.
+    fn given_paths(&mut self, name: &ast::Name, text: &str) -> Option<Val> {
+        if !text.starts_with('[') {
+            return None;
+        }
+        let list = parsed_value(text, name.span)?;
+        let ast::ExprKind::List(paths) = &list.kind else { return None };
+        if !paths.iter().all(|it| matches!(it.kind, ast::ExprKind::Str { .. })) {
+            return None;
+        }
+        let found = self.value(&list, &mut Env::new(name.span.file, 0, ""));
+        let is_empty = |it: &Val| matches!(it, Val::Known(Known::Text(it)) if it.is_empty());
+        match &found {
+            Val::List(all) if all.is_empty() => {
+                Some(self.report(errors::empty_path(name, "an empty list")))
+            }
+            Val::List(all) if all.iter().any(is_empty) => {
+                Some(self.report(errors::empty_path(name, "a list with an empty text")))
+            }
+            _ => Some(found),
         }
     }
 

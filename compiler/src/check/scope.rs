@@ -171,6 +171,7 @@ impl<'a> Checker<'a> {
                 ast::Part::Chunk(text) => pieces.push(Val::text(text.as_str())),
                 ast::Part::Hole(name) => match self.name(&name.text, name.span, env) {
                     Val::Broken => return Val::Broken,
+                    Val::List(_) => return self.report(errors::list_in_text(name)),
                     found => pieces.push(found),
                 },
             }

@@ -262,6 +262,12 @@ pub(crate) fn wanted(param: &str, wanted: &str, shown: &str, at: Span) -> Diagno
     Diagnostic::error(codes::WANTED.code(), at, message)
 }
 
+pub(crate) fn list_in_text(name: &Name) -> Diagnostic {
+    let message = format!("`{}` is a list, which cannot be part of a text", name.text);
+    Diagnostic::error(codes::WANTED.code(), name.span, message)
+        .help(format!("a list of files is passed as a whole, such as `files({})`", name.text))
+}
+
 pub(crate) fn takes_a_list(name: &Name) -> Diagnostic {
     let message = format!("`{}` takes a list", name.text);
     Diagnostic::error(codes::MISSING_ARGUMENT.code(), name.span, message)
@@ -457,8 +463,8 @@ pub(crate) fn param_unset(name: &Name) -> Diagnostic {
         .help(format!("set it with `--set {}=…`, or give it a default", name.text))
 }
 
-pub(crate) fn empty_path(name: &Name) -> Diagnostic {
-    let message = format!("`{}` is a path, but is set to an empty text", name.text);
+pub(crate) fn empty_path(name: &Name, found: &str) -> Diagnostic {
+    let message = format!("`{}` is a path, but is set to {found}", name.text);
     Diagnostic::error(codes::PARAM_VALUE.code(), name.span, message)
         .help(format!("for the current folder, use `--set {}=.`", name.text))
 }
