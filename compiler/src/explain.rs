@@ -70,6 +70,9 @@ pub struct Explanation {
     /// Fields whose values are lists of which nobody knows how long they are.
     #[serde(skip)]
     pub assumed_lengths: Vec<String>,
+    /// The constants of streams that it needs, and how their values are known; whoever has compiled it knows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<String>,
 }
 
 /// A step of the plan.
@@ -159,6 +162,7 @@ pub fn explain(
         two_ranks,
         outlook,
         assumed_lengths: assumed_lengths(plan, &optimised.estimate),
+        constants: Vec::new(),
     }
 }
 

@@ -20,8 +20,12 @@ pub use session::{
     arguments::in_python,
     built::{self, Built},
     classes::Classes,
-    compile::{Settings, check, codes, compile, is_pass, pass_names, pipelines, probe},
+    compile::{
+        ConstantWatch, Settings, check, codes, compile, constants, is_pass, pass_names, pipelines,
+        probe,
+    },
     compiled::{Compiled, classes},
+    constants::{Answers, Constant, ConstantFailure, ConstantProgress, Constants, Known},
     errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT},
     functions::Functions,
     host::{self, Host},

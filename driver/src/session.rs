@@ -5,6 +5,7 @@ pub(crate) mod arguments;
 pub(crate) mod classes;
 pub(crate) mod compile;
 pub(crate) mod compiled;
+pub(crate) mod constants;
 pub(crate) mod errors;
 pub(crate) mod functions;
 pub(crate) mod identity;
@@ -25,6 +26,7 @@ pub(crate) mod run;
 pub(crate) mod sink;
 pub(crate) mod spared;
 pub(crate) mod state;
+pub(crate) mod stop;
 pub mod store;
 pub(crate) mod stores;
 

@@ -41,9 +41,9 @@ pub(crate) fn analyse(
         only: before.map(|_| &only as &dyn Fn(&ast::Declaration) -> bool),
         asked_only: false,
     };
-    let (_, found, mut notes) = compiler::check_noted(&request, &world.registry);
+    let (checked, mut notes) = compiler::check_noted(&request, &world.registry);
     let mut diagnostics: Vec<Diagnostic> =
-        loaded.diagnostics.iter().cloned().chain(found).collect();
+        loaded.diagnostics.iter().cloned().chain(checked.diagnostics).collect();
     if let Some(before) = before {
         moved.carry(before, &mut notes, &mut diagnostics);
         diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));

@@ -7,7 +7,7 @@ use compiler::{
     syntax::Kept,
 };
 use driver::{
-    Circumstances, Compiled, Loaded, Lock, Profile, Settings,
+    Circumstances, Compiled, Constants, Loaded, Lock, Profile, Settings,
     lock::Chosen,
     peek::{PeekOptions, peek},
 };
@@ -88,7 +88,7 @@ impl Program {
     }
 
     fn compiled(&self, pipeline: &str) -> Result<Compiled, String> {
-        let settings = Settings { pipeline: Some(pipeline.to_owned()), ..Settings::default() };
+        let settings = looking(pipeline);
         driver::compile(&self.loaded(), &settings).map_err(|all| {
             let said: Vec<String> =
                 all.iter().map(|it| format!("{}: {}", it.code, it.message)).collect();
@@ -134,6 +134,12 @@ impl Program {
     }
 }
 
+/// How a pipeline is compiled for an editor, which runs no stream for the constants of it.
+fn looking(pipeline: &str) -> Settings {
+    let constants = Constants::Assumed;
+    Settings { pipeline: Some(pipeline.to_owned()), constants, ..Settings::default() }
+}
+
 /// Does one thing.
 pub(crate) fn work(job: Job) -> Option<Done> {
     match job {
@@ -164,7 +170,7 @@ fn costs(program: &Program, loaded: &Loaded) -> Costs {
     let names = driver::pipelines(loaded).into_iter().take(PIPELINES_MAX);
     names
         .filter_map(|name| {
-            let settings = Settings { pipeline: Some(name.clone()), ..Settings::default() };
+            let settings = looking(&name);
             let compiled = driver::compile(loaded, &settings).ok()?;
             Some((name, cost(program, compiled)))
         })

@@ -190,6 +190,9 @@ pub enum Action {
     Mix,
     /// Gives the records of several streams, one stream after the other.
     Concat,
+    /// Makes one record of all records of an epoch, of values of the record alone that are among its arguments: a
+    /// constant can be made of that.
+    Reduce,
 }
 
 impl Action {

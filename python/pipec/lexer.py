@@ -200,6 +200,7 @@ FUNCTIONS = (
     "u8",
 )
 OPERATORS = (
+    "moments",
     "shuffle",
     "windows",
     "concat",
@@ -207,6 +208,7 @@ OPERATORS = (
     "repeat",
     "sample",
     "batch",
+    "count",
     "join",
     "skip",
     "take",

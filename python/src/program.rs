@@ -2,7 +2,7 @@
 
 use crate::{errors, foreign::Functions};
 use driver::{
-    Built, Compiled, DiskOptions, Loaded, Lock, RunOptions, Settings, State, WRONG_ARGUMENT,
+    Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop, WRONG_ARGUMENT,
     lock::Chosen,
 };
 use plan::{Expr, Foreign};
@@ -86,6 +86,8 @@ pub(crate) enum Wrong {
     Program(Vec<driver::SourceFile>, Vec<plan::Diagnostic>),
     Failed(runtime::Failure),
     Argument(String),
+    /// Python was asked to stop, such as by Ctrl-C.
+    Interrupted(PyErr),
 }
 
 impl Wrong {
@@ -95,6 +97,7 @@ impl Wrong {
             Self::Refused(it) => errors::refused(py, &source.path.display().to_string(), &it),
             Self::Program(files, all) => errors::compile(py, &files, &all),
             Self::Failed(it) => errors::failure(py, &it),
+            Self::Interrupted(it) => it,
             Self::Argument(it) => errors::coded(py, "ArgumentError", &WRONG_ARGUMENT, &it),
         }
     }
@@ -113,10 +116,11 @@ impl Program {
                 format!("rank {rank} is out of range for world size {world}: ranks start at 0");
             return Err(Wrong::Argument(told));
         }
-        let settings = Settings {
+        let mut settings = Settings {
             pipeline: told.name.clone(),
             params: told.params.clone(),
             workers: told.workers,
+            memory: told.memory,
             functions: driver::Functions(Some(functions.clone())),
             ..Settings::default()
         };
@@ -131,6 +135,7 @@ impl Program {
                     Some(text) => Loaded::from_text(&source.path, text),
                     None => Loaded::read(&source.path).map_err(Wrong::Unreadable)?,
                 };
+                constants(&loaded, &mut settings)?;
                 let compiled = compiled(&loaded, &settings)?;
                 (Some(Arc::new(loaded)), compiled)
             }
@@ -193,6 +198,28 @@ pub(crate) fn sharable(compiled: &Compiled, runs: u32) -> Result<(), String> {
     match compiled.program.uneven_lanes(runs) {
         Some(lanes) => Err(format!("{lanes} lanes cannot be divided among {runs} ranks")),
         None => Ok(()),
+    }
+}
+
+/// Computes the constants of streams that are not kept; signals are asked for meanwhile.
+fn constants(loaded: &Loaded, settings: &mut Settings) -> Result<(), Wrong> {
+    let (stop, mut interrupted) = (Stop::default(), None);
+    let mut watch = ConstantWatch {
+        stop: stop.clone(),
+        progress: &mut |_| {
+            if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                interrupted.get_or_insert(signal);
+                stop.request();
+            }
+        },
+        sample: &mut |_| (),
+        computed: &mut |_| (),
+    };
+    let found = driver::constants(loaded, settings, &mut watch);
+    match (interrupted, found) {
+        (Some(signal), _) => Err(Wrong::Interrupted(signal)),
+        (None, Err(it)) => Err(Wrong::Program(loaded.files.clone(), vec![it.diagnostic()])),
+        (None, Ok(())) => Ok(()),
     }
 }
 

@@ -82,7 +82,6 @@ static LATER: &[(&str, &str)] = &[
          cookbook",
     ),
     ("pack", "`pack` fills sequences of one length; it is planned with the text library"),
-    ("count", "`count` counts the records of a stream by key; it is planned with the file formats"),
     (
         "decode_audio",
         "`decode_audio` decodes FLAC, MP3, Ogg and WAV; it is planned with the audio library",
@@ -181,6 +180,12 @@ pub fn unneeded(name: &str, args: &[Arg], fields: &[Field]) -> Option<Unneeded> 
 /// Whether what [`probe`] finds is written in files, so that they must be read to know it.
 pub fn reads_to_know(name: &str) -> bool {
     SOURCES.get(name).is_some_and(|it| it.probe.is_some())
+}
+
+/// Whether the function called `name` reads a file that an argument names, which need be none of a source.
+pub fn reads_named_file(name: &str) -> bool {
+    let reads = |it: &str| it.contains("(path: str") && it.contains(") reads ");
+    LIBRARY.function(name).is_some_and(|it| reads(it.signature))
 }
 
 /// The library, as the runtime asks it; with the functions that stand outside of the program.

@@ -2,7 +2,7 @@
 
 use super::{Checker, Env, Known, Val, scope::Scope, value::Size};
 use crate::{ast, errors::check as errors, migration};
-use plan::{Arg, Const, DType, Extent, OpId, Span, Type};
+use plan::{Action, Arg, Const, DType, Entry, Extent, OpId, Property, Span, Type};
 
 /// What was given for a parameter.
 #[derive(Clone)]
@@ -14,11 +14,11 @@ pub(super) enum Given<'e> {
 }
 
 impl<'a> Checker<'a> {
-    /// A value of the record: one number, unless values are only compared.
+    /// A value of the record: one number, unless values are only compared, or the operator says itself what it reduces.
     pub(super) fn each_arg(
         &mut self,
         expr: &ast::Expr,
-        (input, compares): (OpId, bool),
+        (input, entry): (OpId, &Entry),
         env: &mut Env<'_>,
     ) -> Option<Arg> {
         let record = self.record_of(input);
@@ -26,7 +26,7 @@ impl<'a> Checker<'a> {
         let mut inner = env.with(Scope::Record(record, Some(input)));
         let val = self.value(expr, &mut inner);
         let id = self.node_of(&val, None, expr.span)?;
-        if compares {
+        if entry.has(Property::Compares) || entry.action() == Some(Action::Reduce) {
             return Some(Arg::Expr(id));
         }
         if self.ty(id).dtype().is_some_and(DType::is_text) || !self.ty(id).shape()?.is_empty() {

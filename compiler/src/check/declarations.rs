@@ -31,9 +31,12 @@ impl<'a> Checker<'a> {
             }
             let is_chosen = Some(declaration.span) == chosen;
             self.asked = is_chosen || !self.request.asked_only;
+            self.used.clear();
             let found = self.planned(declaration);
             if is_chosen {
                 plan = found;
+                let used = std::mem::take(&mut self.used);
+                self.mark_needed(&used);
             }
         }
         plan
@@ -57,6 +60,8 @@ impl<'a> Checker<'a> {
                 self.unknown_params(formals, &mut env);
                 self.value(&it.body, &mut env);
             }
+            // Whoever runs one pipeline looks into the streams that it needs alone.
+            DeclarationKind::Const(it) if self.request.asked_only && has_steps(&it.value) => {}
             DeclarationKind::Param(_) | DeclarationKind::Const(_) => {
                 self.declared(declaration, &env);
             }
@@ -143,12 +148,14 @@ impl<'a> Checker<'a> {
     }
 
     fn constant_of(&mut self, it: &ast::Const, at: Span) -> Val {
-        if let Some(known) = self.consts.get(&at) {
-            return known.clone();
+        if let Some(known) = self.consts.get(&at).cloned() {
+            self.uses_again(at);
+            return known;
         }
-        let graph = std::mem::take(&mut self.graph);
-        let mut env = Env::new(at.file, 0, &it.name.text);
-        let found = self.once(at, &it.name, |checker| checker.value(&it.value, &mut env));
+        let found = self.apart(it, at, |checker| {
+            let mut env = Env::new(at.file, 0, &it.name.text);
+            checker.once(at, &it.name, |checker| checker.value(&it.value, &mut env))
+        });
         let known = super::args::known_arg(&found).is_some();
         let found = match found {
             Val::Broken => Val::Broken,
@@ -158,8 +165,10 @@ impl<'a> Checker<'a> {
                 self.report(errors::const_of(&it.name.text, &shown, it.value.span))
             }
         };
-        self.graph = graph;
-        self.consts.insert(at, found.clone());
+        // A stream that was not looked into may be wanted later.
+        if self.asked || !found.is_broken() {
+            self.consts.insert(at, found.clone());
+        }
         found
     }
 
@@ -292,7 +301,9 @@ impl<'a> Checker<'a> {
             let own = name_of(it);
             used_names(it).into_iter().filter(move |name| *name != own).collect::<Vec<_>>()
         };
-        let used: BTreeSet<String> = pipelines.iter().flat_map(|it| others(&it)).collect();
+        let mut used: BTreeSet<String> = pipelines.iter().flat_map(|it| others(&it)).collect();
+        let consts = |it: &&ast::Declaration| matches!(it.kind, DeclarationKind::Const(_));
+        used.extend(main.declarations.iter().filter(consts).flat_map(used_names));
         let ends: Vec<&&ast::Declaration> =
             pipelines.iter().filter(|it| !used.contains(&name_of(it))).collect();
         match ends.as_slice() {
@@ -333,11 +344,22 @@ fn is_plain(expr: &ast::Expr) -> bool {
     plain
 }
 
-/// The names that a pipeline's body mentions.
+/// Whether a stream may come of an expression.
+fn has_steps(expr: &ast::Expr) -> bool {
+    let mut found = false;
+    walk(expr, &mut |it| found |= matches!(it.kind, ast::ExprKind::Pipe { .. }));
+    found
+}
+
+/// The names that the body of a pipeline or a constant mentions.
 fn used_names(declaration: &ast::Declaration) -> Vec<String> {
-    let DeclarationKind::Pipeline(it) = &declaration.kind else { return Vec::new() };
+    let body = match &declaration.kind {
+        DeclarationKind::Pipeline(it) => &it.body,
+        DeclarationKind::Const(it) => &it.value,
+        _ => return Vec::new(),
+    };
     let mut names = Vec::new();
-    walk(&it.body, &mut |it| {
+    walk(body, &mut |it| {
         if let ast::ExprKind::Name(name) = &it.kind {
             names.push(name.clone());
         }

@@ -25,6 +25,7 @@ mod rows;
 mod scope;
 mod stores;
 mod stream;
+mod streams;
 mod value;
 mod values;
 
@@ -35,12 +36,13 @@ use plan::{
     Type, VarId,
 };
 use scope::Env;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use value::{Known, Number, Size};
 pub(crate) use value::{Unit, Val};
 
 pub(crate) use names::LIBRARY_FILES;
 pub use notes::{Found, Notes};
+pub use streams::StreamConstant;
 
 /// What a program needs to know of its inputs before it is compiled (`semantics.md`, 20).
 pub trait Inputs {
@@ -80,6 +82,12 @@ pub trait Inputs {
     /// A sentence about files that could not be listed.
     fn classes(&self, _sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
         Ok(None)
+    }
+
+    /// What a constant that is made of a stream is, where that stream was run; else values are assumed for it, so
+    /// that the types of all else are known.
+    fn answer(&self, _constant: &StreamConstant) -> Option<Arg> {
+        None
     }
 }
 
@@ -152,6 +160,12 @@ pub(crate) struct Checker<'a> {
     /// All that was part of a recursion of which something was said.
     recursive: HashSet<Span>,
     consts: HashMap<Span, Val>,
+    /// The constants of streams that each constant is made of, by the places of their declarations.
+    made_of: HashMap<Span, BTreeSet<Span>>,
+    /// Those that were used in what is being checked.
+    used: BTreeSet<Span>,
+    /// All of them, each behind those that it is made of.
+    streams: Vec<StreamConstant>,
     /// Whether files are looked at for what is being checked.
     asked: bool,
     /// What is found out about the main file, where somebody wants to know.
@@ -163,16 +177,23 @@ pub(crate) struct Checker<'a> {
 }
 
 /// Checks a program, all of it, and gives the plan of one of its pipelines.
-pub(crate) fn check(request: &Request<'_>, registry: &Registry) -> (Option<Plan>, Vec<Diagnostic>) {
-    let (plan, diagnostics, _) = check_noting(request, registry, None);
-    (plan, diagnostics)
+pub(crate) fn check(request: &Request<'_>, registry: &Registry) -> Checked {
+    check_noting(request, registry, None).0
+}
+
+/// What has come of a program.
+pub struct Checked {
+    /// The plan of the pipeline that was asked for, where nothing is wrong.
+    pub plan: Option<Plan>,
+    /// All that is to be said.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The constants of streams: those that the plan needs are so marked, and each stands behind those that it
+    /// needs itself.
+    pub constants: Vec<StreamConstant>,
 }
 
 /// The same, with what was found out about the main file.
-pub(crate) fn check_noted(
-    request: &Request<'_>,
-    registry: &Registry,
-) -> (Option<Plan>, Vec<Diagnostic>, Notes) {
+pub(crate) fn check_noted(request: &Request<'_>, registry: &Registry) -> (Checked, Notes) {
     check_noting(request, registry, Some(notes::Taking::default()))
 }
 
@@ -180,7 +201,7 @@ fn check_noting(
     request: &Request<'_>,
     registry: &Registry,
     taking: Option<notes::Taking>,
-) -> (Option<Plan>, Vec<Diagnostic>, Notes) {
+) -> (Checked, Notes) {
     let (library, diagnostics) = registry.files();
     let mut diagnostics = diagnostics.clone();
     let files: Vec<&ast::File> = request.files.iter().chain(library).collect();
@@ -192,7 +213,8 @@ fn check_noting(
     diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
     let broken = diagnostics.iter().any(Diagnostic::is_error);
     let notes = checker.taking.map(|it| it.notes).unwrap_or_default();
-    (plan.filter(|_| !broken), diagnostics, notes)
+    let plan = plan.filter(|_| !broken);
+    (Checked { plan, diagnostics, constants: checker.streams }, notes)
 }
 
 impl<'a> Checker<'a> {
@@ -222,6 +244,9 @@ impl<'a> Checker<'a> {
             expanding: Vec::new(),
             recursive: HashSet::new(),
             consts: HashMap::new(),
+            made_of: HashMap::new(),
+            used: BTreeSet::new(),
+            streams: Vec::new(),
             asked: true,
             taking: None,
             remains: None,

@@ -49,13 +49,26 @@ impl Found {
 pub(super) struct Taking {
     pub(super) notes: Notes,
     /// Who wrote the fields of an operator's output, by their places in the text.
-    origins: HashMap<OpId, HashMap<String, Span>>,
+    origins: Origins,
 }
+
+/// Places by operator and field.
+pub(super) type Origins = HashMap<OpId, HashMap<String, Span>>;
 
 impl Taking {
     /// Another plan begins.
     pub(super) fn begin(&mut self) {
         self.origins.clear();
+    }
+
+    /// A plan begins within another one, of which this is given back.
+    pub(super) fn set_aside(&mut self) -> Origins {
+        std::mem::take(&mut self.origins)
+    }
+
+    /// The other one goes on.
+    pub(super) fn take_up(&mut self, origins: Origins) {
+        self.origins = origins;
     }
 }
 

@@ -466,7 +466,7 @@ impl<'a> Checker<'a> {
                 (None, _) => self.default_arg(formal, &formals[n_inputs..], &args),
                 (Some(Given::Value(val, at)), _) => self.fit_known(formal, val, *at),
                 (Some(Given::Written(expr)), Some(input)) if formal.each => {
-                    self.each_arg(expr, (input, found.entry.has(Property::Compares)), env)
+                    self.each_arg(expr, (input, found.entry), env)
                 }
                 (Some(Given::Written(expr)), Some(input)) if is_fields(formal) => {
                     self.fields_arg(formal, expr, input, env)

@@ -494,6 +494,25 @@ pub(crate) fn const_of(name: &str, shown: &str, at: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_KNOWN.code(), at, message)
 }
 
+pub(crate) fn const_of_stream(name: &str, makers: &[&str], at: Span) -> Diagnostic {
+    let message = format!("`{name}` must be known at compile time, found a stream");
+    let help = format!("operators that make a constant of a stream: {}", quoted(makers));
+    Diagnostic::error(codes::NOT_KNOWN.code(), at, message).help(help)
+}
+
+pub(crate) fn const_draws(name: &str, what: &str, at: Span) -> Diagnostic {
+    let message =
+        format!("the stream of the constant `{name}` must not depend on the seed, but {what}");
+    Diagnostic::error(codes::CONST_STREAM.code(), at, message)
+        .help("compute the constant before this step")
+}
+
+pub(crate) fn const_endless(name: &str, at: Span) -> Diagnostic {
+    let message = format!("the stream of the constant `{name}` has no end");
+    Diagnostic::error(codes::CONST_STREAM.code(), at, message)
+        .help("compute the constant before `repeat`, or end the stream with `take`")
+}
+
 pub(crate) fn no_pipeline(at: Span) -> Diagnostic {
     Diagnostic::error(codes::WHICH_PIPELINE.code(), at, "the program has no pipeline to run")
         .help("declare one: `pipeline train = files(\"…\") |> …`")

@@ -236,6 +236,7 @@ pub(super) fn facts(explanation: &Explanation) -> Vec<(&'static str, String)> {
     all.extend(explanation.story.iter().filter(|it| !it.why.is_empty()).map(told));
     all.extend(forecast::rows(explanation));
     all.extend(forecast::lengths(explanation).map(|it| ("assumed", it)));
+    all.extend(explanation.constants.iter().map(|it| ("constants", it.clone())));
     all.push(("resume", explanation.resume.clone()));
     all.extend(explanation.ranks.iter().map(|it| ("ranks", it.clone())));
     let few = explanation.two_ranks.filter(|it| it.of < RANKS_MANY && it.beyond != Beyond::Served);

@@ -192,7 +192,7 @@ rows! {
          `gaussian_blur(image, 23, sigma: 1.0)` does not";
     Name, "albumentations", ["RandomBrightnessContrast" "HueSaturationValue" "random_brightness" "random_contrast" "random_hue" "random_saturation"], Told,
         "`color_jitter(image, brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1)` draws all of these";
-    Name, "TensorFlow", ["per_image_standardization" "standardize" "StandardScaler" "rescaling" "rescale"], Told,
+    Name, "TensorFlow", ["per_image_standardization" "standardize" "rescaling" "rescale"], Told,
         "`normalize(image, mean: [124.0, 116.0, 104.0], std: [58.0, 57.0, 57.0])` subtracts and \
          divides per channel";
 
@@ -204,7 +204,10 @@ rows! {
          `where`";
     Name, "pandas", ["fillna" "interpolate"], Told, "set a value for empty fields in `csv`: `missing: { age: -1 }`";
     Name, "pandas", ["groupby" "value_counts" "bincount" "Counter"], Told,
-        "`count` is planned for a later version; `pipec scan` counts the labels";
+        "`count` gives the number of records for each key, as a constant if the program needs it: \
+         `|> count(by: label, classes: 10)`; `pipec scan` counts the labels";
+    Name, "sklearn, Keras", ["StandardScaler" "adapt"], Told,
+        "`moments` gives mean and standard deviation of a stream, as a constant that `map` can use: `|> moments(of: x)`";
     Name, "pandas, Polars, Ray Data", ["merge" "left_join" "inner_join" "join_on"], Told,
         "`join` adds the fields of the record of another stream with the same key: `|> join(range(9) |> map { label: i, \
          weight: 0.5 }, on: label, missing: skip)`";

@@ -6,7 +6,7 @@ use crate::analysis::{
     live::{live, live_columns, values},
     role::{Role, role},
 };
-use plan::{Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
+use plan::{Action, Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 
 pub(super) const PASS: Pass = Pass {
     name: "projection-pruning",
@@ -51,7 +51,8 @@ impl<'a> Needs<'a> {
         let mut needs = Self { plan, catalog, fields: IdVec::new() };
         // What a source gives to a step that works on each record alone, it leaves out by itself where it is not
         // needed; what an operator would hold is left out here. One field is always there.
-        let operators = plan.ops.rows().iter().filter(|it| needs.is_by_field(it));
+        let is_asked = |it: &&Op| needs.is_by_field(it) || needs.reduces(it);
+        let operators = plan.ops.rows().iter().filter(is_asked);
         let held: Vec<OpId> = operators.flat_map(|it| it.inputs.clone()).collect();
         let own = |(id, op): (OpId, &Op)| {
             let whole = op.inputs.is_empty() && !held.contains(&id);
@@ -120,6 +121,10 @@ impl<'a> Needs<'a> {
                 self.ask_named(op);
                 self.keep_own(id, op);
             }
+            OpKind::Operator { .. } if self.reduces(op) => {
+                self.ask_columns(op, &values(op));
+                self.fields[id].fill(true);
+            }
             OpKind::Operator { .. } => {
                 op.inputs.iter().for_each(|it| self.fields[*it].fill(true));
             }
@@ -176,6 +181,13 @@ impl<'a> Needs<'a> {
                 .zip(&mut self.fields[input])
                 .for_each(|(field, kept)| *kept |= named(&field.name));
         }
+    }
+
+    /// Whether an operator makes one record of all, of its arguments alone.
+    fn reduces(&self, op: &Op) -> bool {
+        let OpKind::Operator { entry, .. } = &op.kind else { return false };
+        let entry = self.catalog.operator(entry);
+        entry.is_some_and(|it| it.action() == Some(Action::Reduce))
     }
 
     /// Whether a field that leaves an operator is made of the inputs' fields of its name alone.

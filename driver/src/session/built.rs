@@ -119,11 +119,12 @@ impl Refusal {
 impl Built {
     /// `compiled`, which was made with these settings.
     pub fn new(compiled: Compiled, settings: &Settings) -> Self {
+        compiled.check_constants().expect("what is built was compiled to be run");
         Self {
             pipec: VERSION.to_owned(),
             params: settings.params.clone(),
             without: settings.without.clone(),
-            compiled: Compiled { warnings: Vec::new(), ..compiled },
+            compiled: Compiled { warnings: Vec::new(), constants: Vec::new(), ..compiled },
             code: None,
         }
     }

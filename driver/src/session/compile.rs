@@ -1,8 +1,13 @@
 //! From a program that was read to one that runs: check, rewrite, lower.
 
+mod streams;
+
+pub use streams::{ConstantWatch, constants};
+
 use crate::session::{
     classes,
     compiled::Compiled,
+    constants::{Answers, Constants, needed},
     errors,
     functions::Functions,
     load::{Loaded, Reach},
@@ -13,7 +18,7 @@ use crate::session::{
     stores,
 };
 use compiler::{
-    InputError, Inputs, Request,
+    Checked, InputError, Inputs, Request, StreamConstant,
     ast::DeclarationKind,
     lower::lower,
     passes::{self, Optimised, optimise},
@@ -45,6 +50,12 @@ pub struct Settings {
     pub functions: Functions,
     /// Which files it may use.
     pub reach: Reach,
+    /// Whether the streams are run that constants are computed of.
+    pub constants: Constants,
+    /// What is known of such streams already.
+    pub answers: Answers,
+    /// Bytes that such a run may take; as any run if not said.
+    pub memory: Option<u64>,
 }
 
 /// Compiles one pipeline of `loaded`.
@@ -52,7 +63,17 @@ pub struct Settings {
 /// # Errors
 /// All that is wrong with the program, by file and place; warnings too.
 pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Diagnostic>> {
-    let (plan, diagnostics) = checked(loaded, settings, true);
+    let mut settings = settings.clone();
+    let mut checked = checked_all(loaded, &settings, true);
+    let is_open = |it: &StreamConstant| it.is_needed && !it.is_known;
+    if checked.plan.is_some() && checked.constants.iter().any(is_open) {
+        let known = streams::known(loaded, &mut settings);
+        known.map_err(|it| vec![it.diagnostic()])?;
+        checked = checked_all(loaded, &settings, true);
+    }
+    let settings = &settings;
+    let Checked { plan, diagnostics, constants: all } = checked;
+    let found = needed(&all, &settings.answers);
     let Some(written) = plan else { return Err(diagnostics) };
     let (optimised, program) = match lowered(loaded, &written, settings) {
         Ok(lowered) => lowered,
@@ -66,6 +87,7 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         files,
         lock: None,
         prepared: Prepared::Nothing,
+        constants: found,
         functions: settings.functions.clone(),
         warnings: diagnostics,
     };
@@ -90,7 +112,7 @@ fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State)
 
 /// All that is to be said about `loaded`: every pipeline of it, whatever its parameters will be.
 pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
-    let (_, mut diagnostics) = checked(loaded, settings, false);
+    let Checked { mut diagnostics, constants, .. } = checked_all(loaded, settings, false);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return diagnostics;
     }
@@ -102,6 +124,8 @@ pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         let failed = plan.map(|it| lowered(loaded, &it, &settings).err());
         diagnostics.extend(failed.flatten().into_iter().flatten());
     }
+    let failed = constants.iter().filter_map(|it| lowered(loaded, &it.plan, settings).err());
+    diagnostics.extend(failed.flatten());
     sorted(diagnostics)
 }
 
@@ -141,23 +165,31 @@ pub(crate) fn checked(
     settings: &Settings,
     needs_params: bool,
 ) -> (Option<Plan>, Vec<Diagnostic>) {
+    let checked = checked_all(loaded, settings, needs_params);
+    (checked.plan, checked.diagnostics)
+}
+
+/// The same, with the constants of streams.
+pub(crate) fn checked_all(loaded: &Loaded, settings: &Settings, needs_params: bool) -> Checked {
     let request = Request {
         files: &loaded.trees,
         imports: &loaded.imports,
         pipeline: settings.pipeline.as_deref(),
         params: &settings.params,
         needs_params,
-        inputs: &Probe,
+        inputs: &Probe(&settings.answers),
         only: None,
         // Who runs one pipeline needs what that one reads.
         asked_only: needs_params,
     };
-    let (plan, found) = compiler::check(&request, &Registry::new(stdlib::library()));
-    let sets = plan.iter().flat_map(|it| it.ops.rows()).filter_map(sample_mistake);
-    let all: Vec<_> = loaded.diagnostics.iter().cloned().chain(found).chain(sets).collect();
+    let registry = Registry::new(stdlib::library());
+    let Checked { plan, diagnostics, constants } = compiler::check(&request, &registry);
+    let plans = plan.iter().chain(constants.iter().map(|it| &it.plan));
+    let sets: Vec<_> = plans.flat_map(|it| it.ops.rows()).filter_map(sample_mistake).collect();
+    let all = loaded.diagnostics.iter().cloned().chain(diagnostics).chain(sets).collect();
     let all = once_each(all);
     let broken = all.iter().any(Diagnostic::is_error);
-    (plan.filter(|_| !broken), sorted(all))
+    Checked { plan: plan.filter(|_| !broken), diagnostics: sorted(all), constants }
 }
 
 /// Without what is said of the spelling of an argument that there is not: `drop_last=True` is one mistake, and what is
@@ -182,7 +214,7 @@ fn once_each(mut all: Vec<Diagnostic>) -> Vec<Diagnostic> {
     all
 }
 
-fn lowered(
+pub(crate) fn lowered(
     loaded: &Loaded,
     written: &Plan,
     settings: &Settings,
@@ -213,9 +245,13 @@ pub(crate) fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<D
 }
 
 /// What the inputs say of themselves.
-pub(crate) struct Probe;
+pub(crate) struct Probe<'a>(pub(crate) &'a Answers);
 
-impl Inputs for Probe {
+impl Inputs for Probe<'_> {
+    fn answer(&self, constant: &StreamConstant) -> Option<Arg> {
+        self.0.of(constant)
+    }
+
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
         probe(source, args)
     }

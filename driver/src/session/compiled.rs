@@ -2,6 +2,7 @@
 
 use crate::session::{
     classes::{self, Classes},
+    constants::{Constant, Known},
     functions::Functions,
     identity::{PlanHash, plan_hash},
     load::SourceFile,
@@ -16,7 +17,7 @@ use compiler::{
     passes::Optimised,
 };
 use plan::{About, Code, Diagnostic, Measured, Plan, Program, Stage};
-use runtime::{Failure, Prepared};
+use runtime::{Failure, Kernels, Prepared};
 use serde::{Deserialize, Serialize};
 
 /// A pipeline that can be run.
@@ -35,6 +36,9 @@ pub struct Compiled {
     /// What of it was compiled ahead of time, where it comes from a built file.
     #[serde(skip)]
     pub prepared: Prepared,
+    /// The constants of streams that it needs; a built file holds their values alone.
+    #[serde(skip)]
+    pub constants: Vec<Constant>,
     /// Who has the functions outside that it calls.
     #[serde(skip)]
     pub functions: Functions,
@@ -44,9 +48,35 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// What it runs with.
+    ///
+    /// # Errors
+    /// The values of constants were assumed: it is there to be looked at.
+    pub(crate) fn kernels(&self) -> Result<Box<dyn Kernels>, Failure> {
+        self.check_constants()?;
+        Ok(self.functions.kernels())
+    }
+
+    /// Sees to it that the value of each constant is known.
+    ///
+    /// # Errors
+    /// One was assumed.
+    pub(crate) fn check_constants(&self) -> Result<(), Failure> {
+        let Some(it) = self.constants.iter().find(|it| it.known == Known::NotYet) else {
+            return Ok(());
+        };
+        Err(Failure::Program(format!(
+            "the constant `{}` has not been computed yet: `pipec run` computes and caches it",
+            it.name
+        )))
+    }
+
     /// What `explain` shows.
     pub fn explanation(&self, view: View) -> Explanation {
-        explain(&self.optimised, &stdlib::library(), &|span| label(&self.files, span), view)
+        let label = |span| label(&self.files, span);
+        let mut told = explain(&self.optimised, &stdlib::library(), &label, view);
+        told.constants = self.constants.iter().map(Constant::told).collect();
+        told
     }
 
     /// The same with the estimate for so many cores and bytes of memory; with what was measured, and what a few

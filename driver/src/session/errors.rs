@@ -1,5 +1,6 @@
 //! What is said about the files of a program and the sets that it asks for.
 
+use crate::session::constants::ConstantFailure;
 use plan::{CodeInfo, Diagnostic, Span, count};
 use stdlib::{Loose, listing::ListError};
 
@@ -226,6 +227,15 @@ const NO_SUCH_FIELD: CodeInfo = CodeInfo {
            `KeyError`.",
 };
 
+/// Of a constant whose stream could not be run to its end.
+const CONSTANT_FAILED: CodeInfo = CodeInfo {
+    id: "PC0209",
+    name: "constant-failed",
+    long: "The stream of a constant is run before the program is compiled, and this run has failed: a file \
+           cannot be read, a record has failed without an `else`, or the result is not defined, such as the \
+           mean of no records.",
+};
+
 /// The codes of the driver's messages, by number.
 pub(crate) static CODES: &[CodeInfo] = &[
     NO_SUCH_FILE,
@@ -240,6 +250,7 @@ pub(crate) static CODES: &[CodeInfo] = &[
     NO_FILES,
     OUTSIDE_PROJECT,
     NO_PROGRAM,
+    CONSTANT_FAILED,
     USED_AFTER_FORK,
     ITERATOR_OVERTAKEN,
     LENGTH_UNKNOWN,
@@ -291,4 +302,13 @@ pub(crate) fn build_needs_python(name: &str, target: &str, at: Span) -> Diagnost
         format!("`{name}` is a Python function (`{target}`), but a built executable has no Python");
     Diagnostic::error(BUILD_NEEDS_PYTHON.code(), at, message)
         .help("run the pipeline with the Python package: `pipec.load(…)`")
+}
+
+impl ConstantFailure {
+    /// As a message about the program.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let Self { name, at, failure } = self;
+        let message = format!("cannot compute the constant `{name}`: {failure}");
+        Diagnostic::error(CONSTANT_FAILED.code(), *at, message)
+    }
 }

@@ -11,6 +11,7 @@ mod stream;
 mod summary;
 mod uneven;
 
+pub use crate::session::stop::Stop;
 pub use stream::{Arrival, Stream};
 pub use summary::{
     ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, StageSummary, Summary,
@@ -32,13 +33,12 @@ use keeping::{Keeping, Kept};
 use plan::{Code, DType, Field, Index, Program, RaggedField, things};
 use ready::{Origin, Ready, ready};
 use runtime::{
-    Chunk, Failure, Position, Stopper,
+    Chunk, Failure, Position,
     reads::{self, Reads},
 };
 use saver::Saver;
 use std::{
-    fmt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -49,52 +49,6 @@ const TICK: Duration = Duration::from_millis(100);
 const PROFILE_EVERY: Duration = Duration::from_secs(10);
 /// From one bringing of the output to the disk to the next, where no state asks for it.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// Stops a run from another thread: of a signal, of a user interface.
-#[derive(Clone, Default)]
-pub struct Stop {
-    state: Arc<Mutex<StopState>>,
-}
-
-#[derive(Default)]
-struct StopState {
-    requested: bool,
-    stopper: Option<Stopper>,
-}
-
-impl fmt::Debug for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stop").field("requested", &self.is_requested()).finish_non_exhaustive()
-    }
-}
-
-impl Stop {
-    /// Asks the run to end, at once. Gives whether there was something to be stopped: not where
-    /// nothing runs, or where it was asked for before.
-    pub fn request(&self) -> bool {
-        let mut state = locked(&self.state);
-        let first = !state.requested;
-        state.requested = true;
-        match &state.stopper {
-            Some(stopper) if first => {
-                stopper.stop();
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether somebody has asked.
-    pub fn is_requested(&self) -> bool {
-        locked(&self.state).requested
-    }
-
-    pub(crate) fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {
-        let mut state = locked(&self.state);
-        state.stopper = stopper;
-        if state.requested { Err(Failure::Stopped) } else { Ok(()) }
-    }
-}
 
 /// How far a run is.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -143,6 +143,8 @@ pub(crate) struct Identity {
     structure: u32,
     pipeline: String,
     share: Option<(u32, u32)>,
+    /// The constants whose values follow from data.
+    constants: Vec<String>,
 }
 
 /// How far a run is, to be written down.
@@ -284,6 +286,7 @@ impl Identity {
             structure: structure(&compiled.program),
             pipeline: compiled.program.name.clone(),
             share: None,
+            constants: compiled.constants.iter().map(|it| format!("`{}`", it.name)).collect(),
         }
     }
 
@@ -400,7 +403,14 @@ impl Identity {
         let names: Vec<_> = differ.map(|(_, it)| format!("`{}`", it.0)).collect();
         match names.as_slice() {
             [] => format!("the pipeline has changed since; {cure}"),
-            names => format!("the pipeline has changed since, in {}; {cure}", names.join(", ")),
+            names if self.constants.is_empty() => {
+                format!("the pipeline has changed since, in {}; {cure}", names.join(", "))
+            }
+            names => format!(
+                "the pipeline has changed since, in {}, or the data that {} follows from; {cure}",
+                names.join(", "),
+                self.constants.join(", ")
+            ),
         }
     }
 }

@@ -208,6 +208,11 @@ impl About {
 }
 
 impl Inputs {
+    /// All of it in one number.
+    pub(crate) fn hash(&self) -> u128 {
+        self.hash
+    }
+
     /// Of the sources of a run; reads all that they hold where `verify` says so.
     ///
     /// # Errors

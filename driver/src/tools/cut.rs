@@ -94,6 +94,7 @@ pub(crate) fn program(
     faults: Faults,
     compiled: &Compiled,
 ) -> Result<Program, Failure> {
+    compiled.check_constants()?;
     let mut marked = plan.clone();
     let aligned = aligned(plan);
     for id in plan.ops.ids() {

@@ -28,11 +28,12 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         pipeline: None,
         params: &BTreeMap::new(),
         needs_params: false,
-        inputs: &Probe,
+        inputs: &Probe(&settings.answers),
         only: None,
         asked_only: false,
     };
-    let (_, found, notes) = compiler::check_noted(&request, &registry);
+    let (checked, notes) = compiler::check_noted(&request, &registry);
+    let found = checked.diagnostics;
     let broken = loaded.diagnostics.iter().chain(&found).any(Diagnostic::is_error);
     match (loaded.trees.first(), loaded.files.first()) {
         (Some(tree), Some(file)) if !broken => {

@@ -70,7 +70,7 @@ pub fn measure(
         epochs: 0..u32::MAX,
         ..runtime::Options::default()
     };
-    let mut run = runtime::start(&program, &*compiled.functions.kernels(), &options)?;
+    let mut run = runtime::start(&program, &*compiled.kernels()?, &options)?;
     stop.arm(Some(run.stopper()))?;
     let least = measuring.least;
     let mut converging = Converging::within(least, measuring.seconds);

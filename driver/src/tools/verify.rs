@@ -167,7 +167,7 @@ struct Side<'a> {
 impl Side<'_> {
     /// A run on one thread.
     fn plain(&self, program: &Program) -> Result<Run, Failure> {
-        runtime::start(program, &*self.compiled.functions.kernels(), &self.way)
+        runtime::start(program, &*self.compiled.kernels()?, &self.way)
     }
 
     /// A run on all threads.
@@ -175,7 +175,7 @@ impl Side<'_> {
         let workers = self.options.workers;
         let all_cores =
             Options { workers, readers: workers.clamp(2, 8), chunk_rows: None, ..self.way.clone() };
-        runtime::start(program, &*self.compiled.functions.kernels(), &all_cores)
+        runtime::start(program, &*self.compiled.kernels()?, &all_cores)
     }
 
     fn compared(&self, runs: [Run; 2], program: &Program) -> Result<Pair, Failure> {

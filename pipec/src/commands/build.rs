@@ -9,7 +9,7 @@ use crate::{
     talk::Talk,
 };
 use driver::{
-    Built, Compiled, Loaded, Ours, Reach, Settings, SourceFile,
+    Built, Compiled, Loaded, Ours, Reach, Settings, SourceFile, Stop,
     build::{self, NotMade},
     built::needs_python,
     lock::Chosen,
@@ -90,6 +90,10 @@ fn compiled(file: &Path, settings: &Settings, talk: &Talk) -> Result<Compiled, E
     let named = loaded.files.clone();
     let folder = file.parent().unwrap_or(Path::new(""));
     loaded.files.iter_mut().for_each(|it| name_from(folder, it));
+    // They are computed here, by all cores, whatever it is built for.
+    let mut computing = Settings { workers: None, ..settings.clone() };
+    super::constants(&loaded, &mut computing, (&Stop::default(), talk))?;
+    let settings = &Settings { answers: computing.answers, ..settings.clone() };
     match driver::compile(&loaded, settings) {
         Ok(mut compiled) => {
             let outside = needs_python(&loaded, &compiled);

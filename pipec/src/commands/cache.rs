@@ -8,7 +8,7 @@ use crate::{
     talk::{Style, Talk, print},
 };
 use driver::{
-    DiskOptions, Settings,
+    Constants, DiskOptions, Settings,
     store::{self, About, Kept, Removal, Verified, Why},
 };
 use plan::escaped;
@@ -68,6 +68,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
     let settings = Settings {
         pipeline: Some(args.name.clone()),
         params: args.set.iter().cloned().collect(),
+        constants: Constants::Assumed,
         ..Settings::default()
     };
     let compiled = match compiled(&args.file, settings, talk) {

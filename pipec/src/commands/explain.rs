@@ -8,7 +8,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Circumstances, Compiled, DiskOptions, Host, Loaded, Ours, Profile, Reach,
+    Circumstances, Compiled, Constants, DiskOptions, Host, Loaded, Ours, Profile, Reach, Settings,
     reference::{self, FaultKind, Found},
 };
 use plan::CodeInfo;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     }
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
-        _ => match compiled(target(args), settings(&args.program), talk) {
+        _ => match compiled(target(args), looking(args), talk) {
             Ok(compiled) => match measured(args, &compiled, talk) {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => match circumstances(args, (&compiled, profile), talk) {
@@ -45,6 +45,12 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
             Err(exit) => Ok(exit),
         },
     }
+}
+
+/// How it is compiled: nothing is run unless that is asked for.
+fn looking(args: &ExplainArgs) -> Settings {
+    let constants = if args.analyze { Constants::Computed } else { Constants::Assumed };
+    Settings { constants, memory: args.memory, ..settings(&args.program) }
 }
 
 /// What is explained.

@@ -28,9 +28,11 @@ use crate::{
 };
 use clap::CommandFactory;
 use driver::{
-    Built, Compiled, Loaded, Lock, Ours, Reach, SampleProgress, Settings, Taken, lock::Chosen,
+    Built, Compiled, ConstantWatch, Loaded, Lock, Ours, Reach, SampleProgress, Settings, Stop,
+    Taken, lock::Chosen,
 };
 use plan::{escaped_json, things};
+use run::report;
 use runtime::Failure;
 use serde::Serialize;
 use std::{
@@ -87,17 +89,50 @@ fn ends_by_itself(command: &Command) -> bool {
 
 /// Reads and compiles a program, or takes it out of a built file; what is wrong with it has been said.
 fn compiled(file: &Path, settings: Settings, talk: &Talk) -> Result<Compiled, Exit> {
+    compiled_until(&Stop::default(), (file, settings), talk)
+}
+
+/// The same, until somebody asks to stop: constants may take long.
+fn compiled_until(
+    stop: &Stop,
+    (file, mut settings): (&Path, Settings),
+    talk: &Talk,
+) -> Result<Compiled, Exit> {
     if let Some(built) = built(file, talk)? {
         return as_built(built, &settings, talk);
     }
     let loaded =
         Loaded::read_within(file, settings.reach).map_err(|it| messages::unreadable(talk, &it))?;
     known_passes(&settings.without, talk)?;
+    constants(&loaded, &mut settings, (stop, talk))?;
     let mut compiled = driver::compile(&loaded, &settings)
         .map_err(|it| messages::conclude(talk, &loaded.files, &it))?;
     compiled.warnings.extend(driver::label_warnings(&loaded, &compiled, &settings));
     messages::print(talk, &compiled.files, &compiled.warnings);
     Ok(compiled)
+}
+
+/// Computes the constants of streams that are not kept; why one cannot be has been said.
+fn constants(
+    loaded: &Loaded,
+    settings: &mut Settings,
+    (stop, talk): (&Stop, &Talk),
+) -> Result<(), Exit> {
+    let mut watch = ConstantWatch {
+        stop: stop.clone(),
+        progress: &mut |it| talk.passing(&report::constant_progress(it)),
+        sample: &mut samples_made(talk),
+        computed: &mut |it| talk.say(&report::constant(it)),
+    };
+    let found = driver::constants(loaded, settings, &mut watch);
+    talk.passed();
+    found.map_err(|it| match *it.failure {
+        Failure::Stopped => Exit::Interrupted,
+        _ => {
+            messages::print(talk, &loaded.files, &[it.diagnostic()]);
+            exit_of(&it.failure)
+        }
+    })
 }
 
 /// The built file at `file`, if it is one; why it is refused has been said.
@@ -231,6 +266,11 @@ fn failed(talk: &Talk, failure: &Failure) -> Exit {
     if *failure != Failure::Stopped {
         talk.error(&failure.to_string(), None);
     }
+    exit_of(failure)
+}
+
+/// How the process ends after a failure.
+fn exit_of(failure: &Failure) -> Exit {
     match failure {
         Failure::Record { .. }
         | Failure::Budget { .. }

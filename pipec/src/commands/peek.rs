@@ -7,7 +7,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Compiled, Ours,
+    Compiled, Ours, Settings,
     peek::{self, Looked, PeekOptions},
     sheet::{PICTURES_MAX, PICTURES_OF_RECORD_MAX, Sheet, has_picture},
 };
@@ -28,7 +28,11 @@ pub(super) fn run(args: &PeekArgs, talk: &Talk) -> io::Result<Exit> {
         talk.error(&message, Some(&help));
         return Ok(Exit::Usage);
     }
-    let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
+    let compiled = match compiled(
+        &args.file,
+        Settings { memory: args.memory, ..settings(&args.pipeline.program()) },
+        talk,
+    ) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };

@@ -7,12 +7,16 @@ use crate::{
     figures::{rate, things, time},
     talk::Talk,
 };
-use driver::{Compiled, Ours, Profile, RunOptions, Stop, profile};
+use driver::{Compiled, Ours, Profile, RunOptions, Settings, Stop, profile};
 use std::{io, path::PathBuf, time::Duration};
 
 /// Measures the pipeline that `args` names.
 pub(super) fn run(args: &ProfileArgs, talk: &Talk) -> io::Result<Exit> {
-    let compiled = match compiled(&args.file, settings(&args.program), talk) {
+    let compiled = match compiled(
+        &args.file,
+        Settings { memory: args.memory, ..settings(&args.program) },
+        talk,
+    ) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };

@@ -8,7 +8,7 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Ours, Stop,
+    Ours, Settings, Stop,
     scan::{Bad, Faults, Files, Labels, Scan, ScanOptions, ScanWatch, Shuffle, Spread, scan},
     unwritable,
 };
@@ -25,7 +25,11 @@ pub(super) fn run(args: &ScanArgs, talk: &Talk) -> io::Result<Exit> {
     if let Err(exit) = free {
         return Ok(exit);
     }
-    let compiled = match compiled(&args.file, settings(&args.pipeline.program()), talk) {
+    let compiled = match compiled(
+        &args.file,
+        Settings { memory: args.memory, ..settings(&args.pipeline.program()) },
+        talk,
+    ) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };

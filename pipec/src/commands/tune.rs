@@ -9,14 +9,18 @@ use crate::{
     talk::{Talk, print},
 };
 use driver::{
-    Compiled, Host, Lock, Ours, Stop,
+    Compiled, Host, Lock, Ours, Settings, Stop,
     tune::{self, Basis, Compared, Policy, Threads},
 };
 use std::{io, time::Duration};
 
 /// Tunes the pipeline that `args` names.
 pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
-    let compiled = match compiled(&args.file, settings(&args.program), talk) {
+    let compiled = match compiled(
+        &args.file,
+        Settings { memory: args.memory, ..settings(&args.program) },
+        talk,
+    ) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };

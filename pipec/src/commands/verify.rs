@@ -8,7 +8,7 @@ use crate::{
     talk::{Style, Talk, print},
 };
 use driver::{
-    Stop,
+    Settings, Stop,
     verify::{Difference, Hidden, Pair, VerifyOptions, verify},
 };
 use std::io;
@@ -18,7 +18,11 @@ const HIDDEN_SHOWN: usize = 3;
 
 /// Verifies the pipeline that `args` names.
 pub(super) fn run(args: &VerifyArgs, talk: &Talk) -> io::Result<Exit> {
-    let compiled = match compiled(&args.file, settings(&args.program), talk) {
+    let compiled = match compiled(
+        &args.file,
+        Settings { memory: args.memory, ..settings(&args.program) },
+        talk,
+    ) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };

@@ -6,9 +6,11 @@
 
 mod batch;
 mod concat;
+mod count;
 mod dedupe;
 mod join;
 mod mix;
+mod moments;
 mod repeat;
 mod sample;
 mod shuffle;
@@ -31,9 +33,11 @@ use crate::Operator;
 pub(crate) static ALL: &[&Operator] = &[
     &batch::ENTRY,
     &concat::ENTRY,
+    &count::ENTRY,
     &dedupe::ENTRY,
     &join::ENTRY,
     &mix::ENTRY,
+    &moments::ENTRY,
     &repeat::ENTRY,
     &sample::ENTRY,
     &shuffle::ENTRY,

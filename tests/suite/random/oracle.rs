@@ -1,7 +1,7 @@
 //! What the checker says about a program that is being written.
 
 use crate::random::callee::{Callee, Class, Kind, PANEL};
-use compiler::{InputError, Inputs, Request, registry::Registry};
+use compiler::{Checked, InputError, Inputs, Request, registry::Registry};
 use driver::Loaded;
 use plan::{Arg, Field, Plan};
 use std::{collections::BTreeMap, path::Path};
@@ -35,7 +35,7 @@ impl Oracle {
             asked_only: false,
             inputs: &Probe,
         };
-        let (plan, found) = compiler::check(&request, &self.registry);
+        let Checked { plan, diagnostics: found, .. } = compiler::check(&request, &self.registry);
         let mut mistakes = loaded.diagnostics.iter().chain(&found).filter(|it| it.is_error());
         match (mistakes.next(), plan) {
             (None, Some(plan)) => Ok(plan),

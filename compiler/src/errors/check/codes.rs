@@ -238,13 +238,20 @@ codes! {
     "A value given with `--set` has the wrong kind, or the program has no `param` of that name."
 
     "PC0163" NOT_KNOWN "not-known"
-    "A `const` and the default of a `param` are known at compile time: numbers, text, booleans, and lists of those."
+    "A `const` and the default of a `param` are known at compile time: numbers, text, booleans, and lists of those. A \
+     `const` may also be computed from a stream before the run, by `moments` or `count`."
     wrong "const N = range(9)"
     right "const N = 9"
 
     "PC0164" WHICH_PIPELINE "which-pipeline"
     "The program has several pipelines that no other uses, or none, or none with the given name. Name the pipeline to \
      run: `pipec run F.pipe NAME`."
+
+    "PC0165" CONST_STREAM "const-stream"
+    "The stream that a constant is computed from must have an end, and the same records in every run: no shuffle, no \
+     random functions, no `epoch`, no `else another`."
+    wrong "const SEEN = range(9) |> map { x: f32(i) * uniform(0.0, 1.0) } |> moments(of: x)\n    pipeline p = range(9) |> map { x: f32(i) - SEEN.mean }"
+    right "const SEEN = range(9) |> map { x: f32(i) } |> moments(of: x)\n    pipeline p = range(9) |> map { x: f32(i) - SEEN.mean }"
 
     "PC0199" LIBRARY "library"
     "The library lacks something that the compiler needs. This is a bug in pipec: please report it with the program."

@@ -32,6 +32,8 @@ pub(super) fn text(explanation: &Explanation) -> String {
         all.extend(cached(explanation, outlook));
         all.push(("suggestions", suggestions(explanation, outlook)));
     }
+    let constants = Some(&explanation.constants).filter(|it| !it.is_empty());
+    all.extend(constants.map(|it| ("constants", it.clone())));
     all.extend(forecast::lengths(explanation).map(|it| ("assumed", vec![it])));
     let rows: Vec<Vec<Cell>> = all.iter().flat_map(|(label, parts)| row(label, parts)).collect();
     lines(&rows).iter().map(|it| format!("{it}\n")).collect()

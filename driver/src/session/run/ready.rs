@@ -74,7 +74,7 @@ pub(super) fn ready(
         prepared: compiled.prepared.clone(),
         ..runtime::Options::default()
     };
-    let mut run = runtime::start(&program, &*compiled.functions.kernels(), &runtime_options)?;
+    let mut run = runtime::start(&program, &*compiled.kernels()?, &runtime_options)?;
     identity.classes(classes::of_run(&compiled.written, &run));
     if origin.saved {
         identity.inputs(run.fingerprints()?);

@@ -253,7 +253,7 @@ impl<'a> Bench<'a> {
             caps: way.caps.clone(),
             ..runtime::Options::default()
         };
-        let kernels = self.compiled.functions.kernels();
+        let kernels = self.compiled.kernels()?;
         let mut run = runtime::start(self.program(way), &*kernels, &options)?;
         run.keep(&way.kept)?;
         self.stop.arm(Some(run.stopper()))?;

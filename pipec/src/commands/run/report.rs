@@ -7,8 +7,8 @@ use crate::{
     talk::{Style, Talk},
 };
 use driver::{
-    ClassesSummary, Dropped, KeptSummary, LeftOver, Loss, Outcome, Progress, SampleProgress,
-    SparedSummary, StageSummary, Summary,
+    ClassesSummary, Constant, ConstantProgress, Dropped, KeptSummary, Known, LeftOver, Loss,
+    Outcome, Progress, SampleProgress, SparedSummary, StageSummary, Summary,
 };
 use runtime::Failure;
 use std::path::Path;
@@ -46,6 +46,27 @@ impl Line<'_> {
         }
         format!("{}: {}", self.pipeline, parts.join(", "))
     }
+}
+
+/// How far the stream of a constant is.
+pub(in super::super) fn constant_progress(it: &ConstantProgress) -> String {
+    let records = things(it.records, "record", "records");
+    let done = it.done.filter(|it| *it > 0.0).map(|it| format!(", {}", percent(it)));
+    format!("computing {}: {records}{}", it.name, done.unwrap_or_default())
+}
+
+/// That a constant was computed, and of what.
+pub(in super::super) fn constant(it: &Constant) -> String {
+    let Known::Computed { records, lost, elapsed, kept } = it.known else {
+        return format!("{} is known", it.name);
+    };
+    let skipped = match lost {
+        0 => String::new(),
+        n => format!(" ({} skipped)", count(n)),
+    };
+    let kept = if kept { ", cached for later runs" } else { "" };
+    let (records, elapsed) = (things(records, "record", "records"), time(elapsed.as_secs_f64()));
+    format!("computed {} from {records}{skipped} in {elapsed}{kept}", it.name)
 }
 
 /// That a sample set is made first.

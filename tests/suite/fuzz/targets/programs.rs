@@ -1,7 +1,7 @@
 //! Texts of programs.
 
 use compiler::{
-    InputError, Inputs, Request,
+    Checked, InputError, Inputs, Request,
     ast::dump,
     format::format,
     lower::lower,
@@ -46,7 +46,7 @@ pub(crate) fn checker(bytes: &[u8]) {
         asked_only: false,
         inputs: &NoInputs,
     };
-    let (plan, found) = compiler::check(&request, &REGISTRY);
+    let Checked { plan, diagnostics: found, .. } = compiler::check(&request, &REGISTRY);
     messages.iter().chain(&found).for_each(|it| lies_within(it, &text));
     let drawing = Drawing { color: false, unicode: true, width: 80, dim: &str::to_owned };
     let files = [SourceFile { path: "p.pipe".to_owned(), text: text.clone().into_owned() }];

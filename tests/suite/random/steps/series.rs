@@ -1,10 +1,10 @@
-//! Windows within series, records whose key is new: steps of later programs.
+//! Windows within series, records whose key is new, one record of all: steps of later programs.
 
 use super::{Growing, Offer, Step, fixed, same};
 use crate::random::program::Writer;
 
 /// Kinds of steps that only later programs have.
-pub(crate) const LATER: &[Step] = &[series, series, distinct];
+pub(crate) const LATER: &[Step] = &[series, series, distinct, one];
 
 /// `windows` within series, in any order where the records are counted.
 fn series(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
@@ -51,4 +51,14 @@ fn distinct(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
         _ => writer.dice.pick(&growing.fields).name.clone(),
     };
     Some(Offer { text: format!("dedupe(by: {by})"), indexed: false, ..same(growing) })
+}
+
+/// `moments` or `count`, which make one record of all.
+fn one(writer: &mut Writer<'_>, growing: &Growing) -> Option<Offer> {
+    let x = writer.values(&growing.fields).base();
+    let text = match writer.dice.below(2) {
+        0 => format!("moments(of: {x})"),
+        _ => format!("count(by: i64(hash({x}) % 7), classes: 7)"),
+    };
+    Some(Offer { text, records: 1, indexed: false, batches: growing.batches })
 }
