@@ -1,7 +1,7 @@
 //! Makes natural-looking labelled JPEGs, so that nothing need be downloaded.
 //!
-//! Three sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
-//! of what stands in them ([`boxes()`]).
+//! Four sets: pictures in class folders ([`images`]), in shards with captions beside them ([`shards()`]), and with the boxes
+//! of what stands in them ([`boxes()`]); rides and the load of meters in tables ([`tables()`]).
 //!
 //! [`images`] writes a set of photographs-to-be into class folders (`DIR/flower/00004.jpg`).
 //! Sizes, samplings, bits and Huffman symbols a pixel are distributed as in ImageNet, so that
@@ -21,12 +21,14 @@ mod request;
 mod scene;
 mod set;
 mod shards;
+mod tables;
 mod tar;
 
 pub use boxes::{Boxes, boxes};
 pub use request::{Kind, Request, cached, parse};
 pub use set::{Error, Images, Summary, images};
 pub use shards::{Shards, shards};
+pub use tables::{Tables, tables};
 
 use libjpeg_turbo_rs::JpegError;
 

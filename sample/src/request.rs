@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::set::{COUNT_MAX, Images, is_made, manifest};
-use crate::{Boxes, Error, Shards, Summary, VERSION, boxes, images, shards};
+use crate::{Boxes, Error, Shards, Summary, Tables, VERSION, boxes, images, shards, tables};
 
 /// A set that a program asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// What it is of.
     pub kind: Kind,
-    /// How many pictures.
+    /// How many pictures, or rides.
     pub count: u64,
     /// Which set of that size.
     pub seed: u64,
@@ -25,14 +25,17 @@ pub enum Kind {
     Shards,
     /// Pictures, and a file of annotations.
     Boxes,
+    /// Rides, and the load of meters, in Parquet files.
+    Tables,
 }
 
-/// What is known of each kind: its name, how many pictures there are unless it is said, and the files that are meant
+/// What is known of each kind: its name, how many pictures or rides there are unless it is said, and the files that are meant
 /// where only the set is named.
-const KINDS: [(Kind, &str, u64, &str); 3] = [
+const KINDS: [(Kind, &str, u64, &str); 4] = [
     (Kind::Images, "images", 1000, "/**/*.jpg"),
     (Kind::Shards, "shards", 256, "/*.tar"),
     (Kind::Boxes, "boxes", 256, "/images/*.jpg"),
+    (Kind::Tables, "tables", 100_000, "/rides/*.parquet"),
 ];
 
 impl Request {
@@ -58,7 +61,13 @@ impl Request {
             Kind::Images => images(&self.images(folder), progress),
             Kind::Shards => shards(&Shards { folder, count, seed }, progress),
             Kind::Boxes => boxes(&Boxes { folder, count, seed }, progress),
+            Kind::Tables => tables(&Tables { folder, count, seed }, progress),
         }
+    }
+
+    /// What is counted, for people.
+    pub fn things(&self) -> &'static str {
+        if self.kind == Kind::Tables { "rides" } else { "images" }
     }
 
     /// Whether the complete set is there; makes nothing.
@@ -70,6 +79,9 @@ impl Request {
                 crate::shards::manifest(&Shards { folder: folder.clone(), count, seed })
             }
             Kind::Boxes => crate::boxes::manifest(&Boxes { folder: folder.clone(), count, seed }),
+            Kind::Tables => {
+                crate::tables::manifest(&Tables { folder: folder.clone(), count, seed })
+            }
         };
         is_made(&folder, &manifest)
     }
@@ -138,6 +150,7 @@ mod tests {
         assert_eq!(read("sample:images"), Ok("images-v1-1000-0".into()));
         assert_eq!(read("sample:images?count=60&seed=7"), Ok("images-v1-60-7".into()));
         assert_eq!(read("sample:shards?seed=7"), Ok("shards-v1-256-7".into()));
+        assert_eq!(read("sample:tables"), Ok("tables-v1-100000-0".into()));
         assert_eq!(read("sample:boxes?count=9"), Ok("boxes-v1-9-0".into()));
         for (text, says) in [
             ("sample:sounds", "unknown sample set `sounds`; there are `sample:images`"),

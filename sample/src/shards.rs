@@ -162,13 +162,13 @@ impl Rows {
     }
 
     fn table(self) -> Vec<u8> {
-        parquet::file(&[
+        parquet::file(&[vec![
             ("key", Column::Text(self.keys)),
             ("caption", Column::Text(self.captions)),
             ("similarity", Column::Floats(self.similarities)),
             ("width", Column::Ints(self.widths)),
             ("height", Column::Ints(self.heights)),
             ("status", Column::Text(self.statuses)),
-        ])
+        ]])
     }
 }

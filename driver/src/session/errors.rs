@@ -41,7 +41,8 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
     long: "In a file pattern, `sample:images` stands for a set of sample images that pipec \
            generates on first use, in the user's cache folder. `count` is the number of images, \
            `seed` selects them; both are optional. `sample:shards` are images in WebDataset shards, with captions in Parquet \
-           files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`.\n\n\
+           files beside them; `sample:boxes/images` are images, with their boxes in `sample:boxes/annotations.json`; `sample:tables` are taxi rides \
+           in Parquet files, with the hourly load of meters in `sample:tables/load.parquet`.\n\n\
            Wrong:\n\n\
                pipeline p = files(\"sample:images?size=100\")\n\n\
            Right:\n\n\

@@ -19,6 +19,8 @@ const SPECIAL: &str = "\\*?[]{}";
 pub struct SampleProgress {
     /// Where.
     pub folder: PathBuf,
+    /// What is counted: `images`.
+    pub things: &'static str,
     /// Pictures that are there.
     pub made: u64,
     /// Pictures that will be there.
@@ -102,7 +104,8 @@ fn each_text(
 
 fn make(request: &Request, progress: &mut dyn FnMut(&SampleProgress)) -> Result<PathBuf, Failure> {
     let folder = sample::cached(request, &cache_folder()?);
-    let mut so_far = SampleProgress { folder: folder.clone(), made: 0, count: request.count };
+    let (things, count) = (request.things(), request.count);
+    let mut so_far = SampleProgress { folder: folder.clone(), things, made: 0, count };
     let made = request.make(folder.clone(), &mut |made| {
         so_far.made = made;
         // A complete set says so at once, and is nothing to be told about.

@@ -286,7 +286,7 @@ fn exit_of(failure: &Failure) -> Exit {
 /// Tells of a sample set while it is made.
 fn samples_made(talk: &Talk) -> impl FnMut(&SampleProgress) {
     |it| {
-        talk.passing(&format!("generating sample images: {} of {}", it.made, it.count));
+        talk.passing(&format!("generating sample {}: {} of {}", it.things, it.made, it.count));
         if it.made == it.count {
             talk.passed();
         }

@@ -289,7 +289,11 @@ impl Running<'_> {
             if !mem::replace(&mut told, true) {
                 talk.say(&report::sample_begins(it));
             }
-            talk.passing(&format!("{} of {}", it.made, things(it.count, "picture", "pictures")));
+            talk.passing(&format!(
+                "{} of {}",
+                it.made,
+                things(it.count, it.things.trim_end_matches('s'), it.things)
+            ));
             if it.made == it.count {
                 talk.passed();
             }

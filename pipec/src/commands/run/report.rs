@@ -71,7 +71,8 @@ pub(in super::super) fn constant(it: &Constant) -> String {
 
 /// That a sample set is made first.
 pub(super) fn sample_begins(it: &SampleProgress) -> String {
-    format!("generating {} sample images in `{}` (once)", count(it.count), it.folder.display())
+    let (count, things) = (count(it.count), it.things);
+    format!("generating {count} sample {things} in `{}` (once)", it.folder.display())
 }
 
 /// What came of a run.
