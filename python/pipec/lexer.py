@@ -231,6 +231,7 @@ SOURCES = (
     "csv",
     "mds",
     "npy",
+    "npz",
     "tar",
 )
 DTYPES = (

@@ -76,6 +76,8 @@ static FORMATS: &[Format] = &[
         ..Format::inner("HDF5", &["h5", "hdf5", "he5"], "hdf5(PATTERN)", ("row", datasets))
     },
     Format::plain("NumPy", &["npy"], b"\x93NUMPY", "npy(PATTERN)"),
+    #[cfg(feature = "tables")]
+    Format::plain("NPZ", &["npz"], b"", "npz(PATTERN)"),
     Format::image("JPEG", &["jpg", "jpeg"], b"\xff\xd8\xff", "decode_jpeg(bytes)"),
     Format::image("PNG", &["png"], b"\x89PNG\r\n", "decode_png(bytes)"),
     Format::image("WebP", &["webp"], b"", "decode_webp(bytes)"),

@@ -19,7 +19,7 @@ use hdf5_reader::{
 use plan::VALUE_BYTES_MAX;
 use runtime::{Counted, Failure, storage::Object};
 use std::{collections::BTreeSet, ops::Range, path::Path, sync::Arc};
-pub(crate) use types::{Kind, to_native, without_padding};
+pub(crate) use types::{Kind, without_padding};
 
 /// Bytes of a chunk, decoded, at the most.
 const CHUNK_MAX: usize = 64 << 20;

@@ -1,10 +1,12 @@
 //! Files that hold columns: how they are cut into parts, and what a part's rows are in memory of Arrow.
 
+pub(crate) mod arrays;
 pub(crate) mod arrow;
 #[cfg(feature = "hdf5")]
 pub(crate) mod hdf5;
 mod later;
 pub(crate) mod mds;
+pub(crate) mod npz;
 pub(crate) mod parquet;
 
 use ::parquet::errors::Result as ParquetResult;

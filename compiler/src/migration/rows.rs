@@ -126,7 +126,9 @@ rows! {
     Name, "TensorFlow", ["FixedLengthRecordDataset"], Renamed("records"),
         "`records(\"data/*.bin\", size: 3073)` reads records of one size, each as `bytes`; `skip` is the size of a header";
     Name, "NumPy, DALI", ["np.load" "readers.numpy" "NumpyReader"], Renamed("npy"),
-        "`npy` reads the rows of the arrays in NPY files, each as `value`; `read_npy(path) as f32[n]` reads a whole array; NPZ archives must be unpacked first";
+        "`npy` reads the rows of the arrays in NPY files, each as `value`; `read_npy(path) as f32[n]` reads a whole array; `npz` reads NPZ archives";
+    Name, "NumPy", ["NpzFile" "savez" "load_npz"], Renamed("npz"),
+        "`npz` reads the arrays of NPZ archives, with a field for each";
     Name, "NumPy", ["loadtxt" "genfromtxt" "fromstring"], Told,
         "`parse_table(text, columns: 5)` parses a table of numbers, such as the labels of YOLO";
     Name, "NumPy", ["frombuffer" "npy_loads" "load_npy"], Told,

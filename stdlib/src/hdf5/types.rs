@@ -1,5 +1,6 @@
 //! What the elements of a dataset are, by the bytes of its datatype message (HDF5 File Format Specification, IV.A.2.d).
 
+use crate::tables::arrays::to_native;
 use hdf5_reader::{Datatype, StringPadding, StringSize, VarLenKind};
 use plan::DType;
 use std::fmt;
@@ -132,13 +133,6 @@ pub(crate) fn without_padding(text: &[u8], padding: StringPadding) -> &[u8] {
     match padding {
         StringPadding::NullTerminate => text.split(|it| *it == 0).next().unwrap_or_default(),
         _ => &text[..text.iter().rposition(|it| !is_filling(it)).map_or(0, |it| it + 1)],
-    }
-}
-
-/// Turns numbers round, where the processor has them so.
-pub(crate) fn to_native(dtype: DType, is_big_endian: bool, elements: &mut [u8]) {
-    if is_big_endian != cfg!(target_endian = "big") && dtype.size() > 1 {
-        elements.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
     }
 }
 

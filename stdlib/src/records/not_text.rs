@@ -7,7 +7,7 @@ const MAGIC: [(&[u8], What); 13] = [
     (b"7z\xbc\xaf\x27\x1c", What::Archive("7-Zip", "7z x")),
     (b"PAR1\x15", What::Other("a Parquet file", "read it with `parquet`")),
     (b"ARROW1\0\0", What::Other("an Arrow file", "read it with `arrow`")),
-    (b"\x89HDF\r\n", What::Other("an HDF5 file", "`hdf5` is planned with the file formats")),
+    (b"\x89HDF\r\n", What::Other("an HDF5 file", "read it with `hdf5`")),
     (b"\x93NUMPY", What::Other("a NumPy file", "read it with `npy`")),
     (b"SQLite format 3\0", What::Other("an SQLite database", "write the table as CSV")),
     (b"\xff\xd8\xff", What::Other("a JPEG image", "use `files` to read images")),

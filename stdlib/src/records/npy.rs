@@ -42,7 +42,7 @@ pub struct Header {
     /// Bytes of a row: at least one, at most [`RECORD_MAX`].
     pub row_bytes: usize,
     /// Bytes of the header itself.
-    len: u64,
+    pub(crate) len: u64,
 }
 
 /// Files whose rows are like those of a first one.
@@ -103,7 +103,7 @@ impl Array {
     pub fn parse(bytes: &[u8]) -> Result<Option<Array>, RecordFault> {
         let start = &bytes[..bytes.len().min(MAGIC.len())];
         if !MAGIC.starts_with(start) {
-            let help = "check the pattern; `.npz` files must be unpacked";
+            let help = "check the pattern; `npz` reads `.npz` archives";
             return Err(RecordFault::new("it is no `.npy` file", help));
         }
         let (Some(version), Some(rest)) = (bytes.get(6), bytes.get(8..)) else { return Ok(None) };
@@ -160,7 +160,7 @@ impl Header {
     }
 
     /// Sees to it that a file has the bytes that the header promises, and no others.
-    fn check_len(&self, len: Option<u64>) -> Result<(), RecordFault> {
+    pub(crate) fn check_len(&self, len: Option<u64>) -> Result<(), RecordFault> {
         let Some(len) = len else {
             return Err(RecordFault::new(
                 "it is compressed, or a pipe",

@@ -13,6 +13,8 @@ mod lines;
 mod mds;
 mod npy;
 #[cfg(feature = "tables")]
+mod npz;
+#[cfg(feature = "tables")]
 mod parquet;
 mod paths;
 mod range;
@@ -51,6 +53,8 @@ pub(crate) static ALL: &[&Source] = &[
     #[cfg(feature = "tables")]
     &mds::ENTRY,
     &npy::ENTRY,
+    #[cfg(feature = "tables")]
+    &npz::ENTRY,
     #[cfg(feature = "tables")]
     &parquet::ENTRY,
     &paths::ENTRY,

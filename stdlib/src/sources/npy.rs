@@ -26,7 +26,7 @@ source! {
     ///
     /// Files can be read in any order: `shuffle` without a window only reads their headers. A row is at most 64 MiB.
     ///
-    /// Compressed files and `.npz` archives must be unpacked first.
+    /// Compressed files must be decompressed first. `npz` reads `.npz` archives.
     ///
     /// For `lanes`, see `range`.
     ///

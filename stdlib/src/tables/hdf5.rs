@@ -1,25 +1,20 @@
 //! Datasets of an HDF5 file as columns: those that are as long as a given one, a row of the first axis each.
 
 use super::{
-    Asked, Batches, Damage, ROWS_MAX, TableFile, damaged,
-    mds::{elements, ends, item, joined, type_of},
-    owned,
+    Asked, Batches, Damage, ROWS_MAX, TableFile,
+    arrays::{
+        drop_rows, elements, ends, first_rows, item, joined, parts, said, tensors, tensors_of,
+        to_native,
+    },
+    damaged,
 };
-use crate::hdf5::{Dataset, Hdf5, Kind, to_native, without_padding};
-use arrow_array::{
-    ArrayRef, BinaryArray, FixedSizeListArray, ListArray, RecordBatch, RecordBatchOptions,
-    StringArray,
-};
-use arrow_buffer::Buffer;
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Metadata, Schema, SchemaRef};
+use crate::hdf5::{Dataset, Hdf5, Kind, without_padding};
+use arrow_array::{ArrayRef, BinaryArray, ListArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use plan::DType;
-use runtime::{Failure, MAX_RANK};
+use runtime::Failure;
 use std::{ops::Range, path::Path, sync::Arc};
 
-/// Bytes of a part, about: as many chunks as lie in so many.
-const PART: u64 = 8 << 20;
-/// Parts of a file, at the most.
-const PARTS_MAX: u64 = 1 << 16;
 /// Bytes of values of no fixed length that a batch holds, but for one row.
 const BLOCK: usize = 8 << 20;
 /// Bytes that a value of no fixed length takes, about, where nobody has looked.
@@ -80,8 +75,7 @@ impl Hdf5Rows {
             chunk = columns.iter().filter_map(|it| it.dataset.rows_of_chunk()).max();
         }
         let row_bytes = columns.iter().map(Column::row_bytes).fold(1, u64::saturating_add);
-        let size = part_rows(rows, chunk.unwrap_or(1), row_bytes);
-        let parts = (0..rows.div_ceil(size)).map(|it| size.min(rows - it * size)).collect();
+        let parts = parts(rows, chunk.unwrap_or(1), row_bytes);
         let fields = columns.iter().map(|it| it.field.clone());
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self { inner: Arc::new(Inner { columns }), schema, parts, refused })
@@ -101,18 +95,6 @@ fn unknown(over: &str, all: &[Dataset]) -> Damage {
 fn shown(it: &Dataset) -> String {
     let extents: Vec<String> = it.shape.iter().map(ToString::to_string).collect();
     format!("`{}` ({})", it.name, extents.join(" x "))
-}
-
-/// Rows of a part: whole chunks, as many as make so many bytes, and no more parts than there may be.
-fn part_rows(rows: u64, chunk: u64, row_bytes: u64) -> u64 {
-    let by_bytes = (PART / row_bytes.max(1)).max(1);
-    let n = by_bytes.max(rows.div_ceil(PARTS_MAX));
-    let whole = if n < chunk { chunk } else { n / chunk * chunk };
-    match rows.div_ceil(whole) > PARTS_MAX {
-        true => whole + chunk,
-        false => whole,
-    }
-    .min(rows.max(1))
 }
 
 impl TableFile for Hdf5Rows {
@@ -154,33 +136,6 @@ impl TableFile for Hdf5Rows {
             }
             Some(batch)
         })))
-    }
-}
-
-/// The first rows of ranges, the last of which comes first; none at the end.
-fn first_rows(left: &[Range<u64>], mut most: u64) -> Option<Vec<Range<u64>>> {
-    let mut rows = Vec::new();
-    for it in left.iter().rev().filter(|it| !it.is_empty()) {
-        let n = most.min(it.end - it.start);
-        rows.push(it.start..it.start + n);
-        most -= n;
-        if most == 0 {
-            break;
-        }
-    }
-    (!rows.is_empty()).then_some(rows)
-}
-
-/// Takes these rows from ranges, the last of which comes first.
-fn drop_rows(left: &mut Vec<Range<u64>>, mut n: u64) {
-    while let Some(it) = left.last_mut() {
-        let of = n.min(it.end - it.start);
-        it.start += of;
-        n -= of;
-        if !it.is_empty() {
-            break;
-        }
-        left.pop();
     }
 }
 
@@ -234,14 +189,8 @@ impl Column {
         let below = dataset.shape.get(1..).unwrap_or_default();
         let ty = match &kind {
             Kind::Numbers { dtype, shape, .. } => {
-                let extents = [below, shape].concat();
-                let n = extents.iter().try_fold(1_u64, |all, it| all.checked_mul(*it));
-                let n = n.and_then(|it| i32::try_from(it).ok());
-                let n = n.ok_or("too many numbers in a row")?;
-                if extents.len() > MAX_RANK {
-                    return Err(format!("numbers along more than {MAX_RANK} axes"));
-                }
-                return Ok(Self::of_numbers((dataset, kind.clone()), name, *dtype, &extents, n));
+                let field = tensors(name, *dtype, &[below, shape].concat())?;
+                return Ok(Self { dataset, kind, field });
             }
             _ if !below.is_empty() => {
                 return Err("texts, bytes or lists along more than one axis".to_owned());
@@ -255,30 +204,6 @@ impl Column {
             field.set_metadata(said(&[("pipec:dtype", "bf16".to_owned())]));
         }
         Ok(Self { dataset, kind, field: Arc::new(field) })
-    }
-
-    fn of_numbers(
-        (dataset, kind): (Dataset, Kind),
-        name: &str,
-        dtype: DType,
-        extents: &[u64],
-        n: i32,
-    ) -> Self {
-        let ty = match extents {
-            [] => type_of(dtype),
-            _ => DataType::FixedSizeList(item(dtype), n),
-        };
-        let mut metadata = Vec::new();
-        if dtype == DType::BF16 {
-            metadata.push(("pipec:dtype", "bf16".to_owned()));
-        }
-        if extents.len() > 1 {
-            metadata.push(("ARROW:extension:name", "arrow.fixed_shape_tensor".to_owned()));
-            let shape = serde_json::json!({ "shape": extents }).to_string();
-            metadata.push(("ARROW:extension:metadata", shape));
-        }
-        let field = Field::new(name, ty, false).with_metadata(said(&metadata));
-        Self { dataset, kind, field: Arc::new(field) }
     }
 
     fn is_wanted(&self, wanted: &[Vec<String>]) -> bool {
@@ -342,15 +267,7 @@ impl Column {
         let Kind::Numbers { dtype, .. } = self.kind else {
             return self.cells(rows, &all).map_err(|it| self.as_array(it))?;
         };
-        let all = elements(dtype, Buffer::from(owned(all)));
-        let made = match self.field.data_type() {
-            DataType::FixedSizeList(of, each) => {
-                FixedSizeListArray::try_new_with_length(of.clone(), *each, all, None, n as usize)
-                    .map(|it| Arc::new(it) as ArrayRef)
-            }
-            _ => Ok(all),
-        };
-        made.map_err(|it| self.as_array(it))
+        tensors_of(&self.field, dtype, all, n as usize)
     }
 
     fn as_array(&self, why: ArrowError) -> Damage {
@@ -431,39 +348,5 @@ impl Column {
             })
         };
         made().map_err(|it| self.as_array(it))
-    }
-}
-
-fn said(all: &[(&str, String)]) -> Metadata {
-    all.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_whole_chunks_and_not_too_many() {
-        assert_eq!(part_rows(1000, 10, 1 << 20), 10);
-        assert_eq!(part_rows(1000, 3, 1 << 20), 6);
-        assert_eq!(part_rows(1000, 10, 8), 1000);
-        assert_eq!(part_rows(0, 10, 8), 1);
-        for (rows, chunk, bytes) in
-            [(1 << 40, 1, 1), (1 << 40, 1000, 1 << 30), (1 << 30, 7, 1 << 24)]
-        {
-            let size = part_rows(rows, chunk, bytes);
-            assert!(size.is_multiple_of(chunk) && rows.div_ceil(size) <= PARTS_MAX, "{size}");
-        }
-    }
-
-    #[test]
-    fn rows_are_taken_from_the_front() {
-        let ranges = |it: &[(u64, u64)]| it.iter().map(|it| it.0..it.1).collect::<Vec<_>>();
-        let mut left = ranges(&[(7, 9), (1, 4)]);
-        assert_eq!(first_rows(&left, 4), Some(ranges(&[(1, 4), (7, 8)])));
-        drop_rows(&mut left, 4);
-        assert_eq!(left, ranges(&[(8, 9)]));
-        drop_rows(&mut left, 1);
-        assert!(left.is_empty() && first_rows(&left, 4).is_none());
     }
 }

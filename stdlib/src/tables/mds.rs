@@ -2,13 +2,16 @@
 //! (`u32`), the columns as JSON, then the samples, each with the lengths of the columns that have no fixed one (`u32`) and
 //! the columns (`streaming/format/mds/{writer,encodings}.py`).
 
-use super::{Asked, Batches, Damage, TableFile, damaged, read};
+use super::{
+    Asked, Batches, Damage, TableFile,
+    arrays::{elements, ends, item, joined, type_of},
+    damaged, read,
+};
 use crate::records::RECORD_MAX;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, FixedSizeListArray, ListArray, PrimitiveArray,
-    RecordBatch, RecordBatchOptions, StringArray, StructArray, types,
+    ArrayRef, BinaryArray, FixedSizeListArray, Int64Array, ListArray, RecordBatch,
+    RecordBatchOptions, StringArray, StructArray,
 };
-use arrow_buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use plan::DType;
 use runtime::{Counted, Failure, MAX_RANK, storage::Object};
@@ -309,7 +312,7 @@ impl Column {
                 }
                 let shapes: Vec<i64> =
                     heads.iter().flat_map(|it| &it.shape).map(|it| *it as i64).collect();
-                let shapes = Arc::new(PrimitiveArray::<types::Int64Type>::from(shapes));
+                let shapes = Arc::new(Int64Array::from(shapes));
                 let shapes = FixedSizeListArray::try_new_with_length(
                     item(DType::I64),
                     *axes as i32,
@@ -480,68 +483,6 @@ fn coded(byte: u8) -> Option<DType> {
         _ => return None,
     })
 }
-
-pub(super) fn type_of(dtype: DType) -> DataType {
-    match dtype {
-        DType::U8 => DataType::UInt8,
-        DType::U16 | DType::BF16 => DataType::UInt16,
-        DType::U32 => DataType::UInt32,
-        DType::U64 => DataType::UInt64,
-        DType::I8 => DataType::Int8,
-        DType::I16 => DataType::Int16,
-        DType::I32 => DataType::Int32,
-        DType::I64 => DataType::Int64,
-        DType::F16 => DataType::Float16,
-        DType::F32 => DataType::Float32,
-        DType::F64 => DataType::Float64,
-        DType::Bool => DataType::Boolean,
-        DType::Str | DType::Bytes => DataType::Binary,
-    }
-}
-
-pub(super) fn item(dtype: DType) -> FieldRef {
-    Arc::new(Field::new("item", type_of(dtype), false))
-}
-
-/// Where each value begins, in elements of that size, and where the last one ends.
-pub(super) fn ends(
-    cells: &[&[u8]],
-    size: usize,
-) -> Result<OffsetBuffer<i32>, arrow_schema::ArrowError> {
-    let (mut ends, mut end) = (vec![0], 0_usize);
-    for cell in cells {
-        end += cell.len() / size;
-        let end = i32::try_from(end);
-        ends.push(end.map_err(|_| {
-            arrow_schema::ArrowError::InvalidArgumentError("it is too long".to_owned())
-        })?);
-    }
-    Ok(OffsetBuffer::new(ends.into()))
-}
-
-pub(super) fn joined(cells: &[&[u8]]) -> Buffer {
-    let mut all = MutableBuffer::with_capacity(cells.iter().map(|it| it.len()).sum());
-    cells.iter().for_each(|it| all.extend_from_slice(it));
-    all.into()
-}
-
-pub(super) fn elements(dtype: DType, bytes: Buffer) -> ArrayRef {
-    macro_rules! array {
-        ($($dtype:ident: $arrow:ident),+) => {
-            match dtype {
-                $(DType::$dtype => {
-                    Arc::new(PrimitiveArray::<types::$arrow>::new(ScalarBuffer::from(bytes), None))
-                })+
-                _ => Arc::new(BooleanArray::from_iter(bytes.iter().map(|it| Some(*it != 0)))),
-            }
-        };
-    }
-    array! {
-        BF16: UInt16Type, U8: UInt8Type, U16: UInt16Type, U32: UInt32Type, U64: UInt64Type, I8: Int8Type, I16: Int16Type,
-        I32: Int32Type, I64: Int64Type, F16: Float16Type, F32: Float32Type, F64: Float64Type
-    }
-}
-
 fn u32s(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|it| u64::from(u32::from_le_bytes(*it))).collect()
 }

@@ -58,6 +58,10 @@ impl Inputs {
         let shard = include_bytes!("../../../stdlib/src/tables/goldens/shard.mds").as_slice();
         put(folder, "columns/a.mds", shard)?;
         put(folder, "columns/b.mds", shard)?;
+        let arrays = include_bytes!("../../../stdlib/src/tables/goldens/stored.npz").as_slice();
+        put(folder, "columns/a.npz", arrays)?;
+        let arrays = include_bytes!("../../../stdlib/src/tables/goldens/deflated.npz").as_slice();
+        put(folder, "columns/b.npz", arrays)?;
         let datasets = include_bytes!("../../../stdlib/src/tables/goldens/rows.h5").as_slice();
         put(folder, "columns/a.h5", datasets)?;
         // A chunk of `n` is not as it was.

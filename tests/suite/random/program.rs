@@ -240,6 +240,7 @@ impl Writer<'_> {
             ("coco(\"{data}/boxes/*.json\")", 14),
             ("documents(\"{data}/corpus/*\", text: \"name\")", 49),
             ("hdf5(\"{data}/columns/*.h5\", over: \"n\")", 46),
+            ("npz(\"{data}/columns/*.npz\", columns: [\"n\", \"grid\", \"half\"])", 46),
             (
                 "hdf5(\"{data}/columns/*.h5\")\n    |> map { n: row[\"n\"][4:9] as i64[?], y: row[\"more\"][\"y\"][:3] as f32[3] }",
                 2,

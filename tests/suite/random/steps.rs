@@ -274,6 +274,7 @@ fn has_spans(writer: &Writer<'_>) -> bool {
         "arrow(",
         "mds(",
         "hdf5(",
+        "npz(",
     ];
     writer.draft.streams.last().is_some_and(|it| {
         let keeps =

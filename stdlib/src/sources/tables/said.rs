@@ -49,6 +49,11 @@ impl Said {
         })
     }
 
+    /// The columns that are named; none where all are meant.
+    pub(in super::super) fn named(&self) -> &[String] {
+        &self.columns
+    }
+
     /// The same, where faults count the columns in the order in which the argument names them.
     pub(in super::super) fn numbered_as_named(self) -> Self {
         Self { as_named: true, ..self }

@@ -1,4 +1,4 @@
-//! Parquet, Arrow and HDF5 files, shards of MDS: rows do not depend on how many are read at a time, whatever a file holds.
+//! Parquet, Arrow and HDF5 files, shards of MDS, archives of arrays: rows do not depend on how many are read at a time, whatever a file holds.
 
 use super::{
     scratch::{Folder, split},
@@ -39,6 +39,26 @@ pub(crate) fn hdf5(bytes: &[u8]) {
         // A run asks whether there is room for rows of axes that say to be long.
         if fields.iter().filter_map(|it| it.ty.fixed_bytes()).sum::<usize>() <= 1 << 20 {
             read("hdf5", &args, &fields);
+        }
+    });
+}
+
+/// The same of an archive of arrays. The first byte says which are read.
+pub(crate) fn npz(bytes: &[u8]) {
+    let (way, file) = split(bytes);
+    FOLDER.with(|folder| {
+        let path = folder.write("rows", file);
+        let text = |it: &str| Arg::Text(it.to_owned());
+        let columns = match way & 3 {
+            0 => Arg::None,
+            1 => Arg::List(vec![text("other")]),
+            _ => Arg::List(["n", "grid", "ok", "half", "big"].map(text).to_vec()),
+        };
+        let args = [text(&path.to_string_lossy()), columns, Arg::None, Arg::Bool(way & 4 == 0)];
+        let Ok(fields) = stdlib::probe("npz", &args) else { return };
+        // A run asks whether there is room for rows of axes that say to be long.
+        if fields.iter().filter_map(|it| it.ty.fixed_bytes()).sum::<usize>() <= 1 << 20 {
+            read("npz", &args, &fields);
         }
     });
 }
@@ -119,6 +139,11 @@ pub(super) fn arrows() -> Vec<Vec<u8>> {
 /// A shard.
 pub(super) fn shards() -> Vec<Vec<u8>> {
     ways(&[golden!("shard.mds")])
+}
+
+/// Archives, compressed and not.
+pub(super) fn npzs() -> Vec<Vec<u8>> {
+    ways(&[golden!("stored.npz"), golden!("deflated.npz")])
 }
 
 /// Files of old and new layouts.

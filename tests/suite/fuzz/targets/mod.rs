@@ -25,7 +25,7 @@ mod texts;
 pub(crate) use boxes::coco;
 pub(crate) use cache::cache;
 pub(crate) use choices::{classes, host, lock, machine, profile};
-pub(crate) use columns::{arrow, hdf5, mds, parquet};
+pub(crate) use columns::{arrow, hdf5, mds, npz, parquet};
 pub(crate) use corpus::documents;
 pub(crate) use editor::editor;
 pub(crate) use json::json;
@@ -44,7 +44,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 33] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 34] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -60,6 +60,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 33] = [
     ("arrow", arrow, columns::arrows),
     ("mds", mds, columns::shards),
     ("hdf5", hdf5, columns::datasets),
+    ("npz", npz, columns::npzs),
     ("coco", coco, boxes::files),
     ("documents", documents, corpus::files),
     ("json", json, json::values),
