@@ -3,6 +3,7 @@
 /// Mixes two numbers into one: for record ids, places, keys and seeds.
 ///
 /// The finaliser of SplitMix64 (Steele et al., OOPSLA'14) on a sum that is not symmetric.
+#[inline]
 #[must_use]
 pub fn mix(a: u64, b: u64) -> u64 {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -176,6 +176,48 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     };
 }
 
+/// Appends `len` bytes of `file` from `offset` on; threads may share the file.
+pub(crate) fn append_at(file: &File, to: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
+    let (begin, end) = (to.len(), to.len() + len);
+    to.reserve_exact(len);
+    // Room that was never written to need not be zeroed first, but for Miri, which has no such call.
+    #[cfg(all(unix, not(miri)))]
+    while to.len() < end {
+        let at = offset + (to.len() - begin) as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(to), at) {
+            Ok(0) => {
+                to.truncate(begin);
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(why) => {
+                to.truncate(begin);
+                return Err(why.into());
+            }
+        }
+    }
+    #[cfg(not(all(unix, not(miri))))]
+    {
+        to.resize(end, 0);
+        let read = read_exact_at(file, &mut to[begin..], offset);
+        read.inspect_err(|_| to.truncate(begin))?;
+    }
+    to.truncate(end);
+    Ok(())
+}
+
+/// Says that bytes of `file` will be read soon.
+pub(crate) fn will_read(file: &File, bytes: std::ops::Range<u64>) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let len = std::num::NonZero::new(bytes.end.saturating_sub(bytes.start));
+        // It is advice: what comes of it does not matter.
+        let _ = rustix::fs::fadvise(file, bytes.start, len, rustix::fs::Advice::WillNeed);
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (file, bytes);
+}
+
 /// Fills `buffer` with the bytes of `file` from `offset` on; threads may share the file.
 pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     #[cfg(unix)]

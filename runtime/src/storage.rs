@@ -230,6 +230,27 @@ pub trait Object: Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] where there are fewer; those of the storage.
     fn read_exact_at(&self, room: &mut [u8], offset: u64) -> io::Result<()>;
 
+    /// Appends `len` bytes from `offset` on to `to`, which is as before where they cannot be read.
+    ///
+    /// # Errors
+    /// Those of [`Object::read_exact_at`].
+    fn append_at(&self, to: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
+        let begin = to.len();
+        to.resize(begin + len, 0);
+        let read = self.read_exact_at(&mut to[begin..], offset);
+        read.inspect_err(|_| to.truncate(begin))
+    }
+
+    /// Whether a read of some kilobytes takes about as long as their share of a longer one.
+    fn is_near(&self) -> bool {
+        false
+    }
+
+    /// Says that these bytes will be read soon.
+    fn will_read(&self, bytes: Range<u64>) {
+        let _ = bytes;
+    }
+
     /// Reads on, from where the last such call ended: as many bytes as come at once, none at the end.
     ///
     /// # Errors

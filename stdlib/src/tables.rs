@@ -124,12 +124,17 @@ pub(crate) trait Values {
     /// Whether they are texts or bytes.
     fn is_text(&self) -> bool;
 
-    /// Writes numbers, as the processor has them, with zeros where one is missing; none where they cannot be had so, or
-    /// do not fit.
-    fn fixed(&self, room: &mut [u8]) -> Option<()>;
+    /// Writes numbers, as the processor has them, with zeros where one is missing.
+    ///
+    /// # Errors
+    /// They cannot be had so, do not fit, or cannot be read any more.
+    fn fixed(&self, room: &mut [u8]) -> Result<(), Damage>;
 
-    /// Gives texts, one by one; none where they cannot be had so.
-    fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Option<()>;
+    /// Gives texts, one by one.
+    ///
+    /// # Errors
+    /// They cannot be had so.
+    fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), Damage>;
 }
 
 /// Batches of rows, in order.
@@ -225,6 +230,11 @@ impl Damage {
 /// What a file is that is not what it should be.
 pub(crate) fn damaged(message: impl fmt::Display) -> Damage {
     Damage::new(message, "write the file again, or remove it")
+}
+
+/// Why values do not become those of a column.
+pub(crate) fn unlike() -> Damage {
+    Damage::new("its type is not that of the first file", "write the file again")
 }
 
 /// A file and its length; `give_up` is that of [`storage::Storage::open`].

@@ -103,6 +103,18 @@ impl Object for File {
         os::read_exact_at(self, room, offset)
     }
 
+    fn append_at(&self, to: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
+        os::append_at(self, to, len, offset)
+    }
+
+    fn is_near(&self) -> bool {
+        true
+    }
+
+    fn will_read(&self, bytes: Range<u64>) {
+        os::will_read(self, bytes);
+    }
+
     fn read_on(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.read(room)
     }

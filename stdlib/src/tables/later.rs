@@ -62,6 +62,11 @@ impl<T: Clone> Later<T> {
         drop(begun);
     }
 
+    /// Whether a thread makes it now.
+    pub(crate) fn is_under_way(&self) -> bool {
+        matches!(*self.lock(), State::Busy)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

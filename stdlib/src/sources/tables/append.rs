@@ -137,7 +137,9 @@ impl Inner {
             }
         }
         let ids = out.ids.scalars_of::<u64>(rows.len());
-        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = self.id(files, part, *row));
+        let (key, first) = (files.keys[part.file as usize], part.ordinal);
+        let id = |row: u64| mix(self.place, mix(key, first + row));
+        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = id(*row));
         let is_fault = |it: &Output| matches!(it, Output::Fault);
         if let Some(at) = self.first()?.outputs.iter().position(is_fault) {
             let (to, mut given) = (&mut out.columns[at], 0);
@@ -207,7 +209,7 @@ impl Inner {
                     let fill = &first.fills[*at];
                     let found = fill.append_values(&*values[*at], rows, to);
                     let found = found
-                        .ok_or_else(|| self.damaged(part, &unlike()))?
+                        .map_err(|it| self.damaged(part, &it))?
                         .into_iter()
                         .filter(|(row, _)| is_complete(*row));
                     bad.extend(found.map(|(row, why)| Bad { row, column: fill.at, why }));
@@ -234,11 +236,6 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-/// Why values do not become those of a column.
-fn unlike() -> Damage {
-    Damage::new("its type is not that of the first file", "write the file again")
 }
 
 /// Leaves out the rows from the first that ends the run on: of those that follow the first `before`.

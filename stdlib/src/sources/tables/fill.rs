@@ -4,7 +4,10 @@ use super::{
     super::{absent::Missing, csv::push_value},
     json,
 };
-use crate::{prelude::*, tables::Values};
+use crate::{
+    prelude::*,
+    tables::{Damage, Values, unlike},
+};
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StructArray,
     cast::AsArray,
@@ -214,11 +217,11 @@ impl Fill {
         values: &dyn Values,
         rows: usize,
         to: &mut Builder,
-    ) -> Option<Vec<Bad>> {
+    ) -> Result<Vec<Bad>, Damage> {
         let (stands, nulls) = (self.stands.as_deref(), values.nulls());
         let missing = || nulls.iter().flat_map(|it| (0..rows).filter(|row| it.is_null(*row)));
         if values.is_text() != to.dtype().is_text() {
-            return None;
+            return Err(unlike());
         }
         if values.is_text() {
             values.texts(&mut |text| to.push_text(text.unwrap_or(stands.unwrap_or_default())))?;
@@ -232,9 +235,9 @@ impl Fill {
         }
         // A row that is left out for what it lacks is not asked.
         if stands.is_some() || self.skips() {
-            return Some(Vec::new());
+            return Ok(Vec::new());
         }
-        Some(missing().map(|row| (row, self.absent())).collect())
+        Ok(missing().map(|row| (row, self.absent())).collect())
     }
 
     fn absent(&self) -> String {

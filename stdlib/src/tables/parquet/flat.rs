@@ -2,7 +2,7 @@
 //! another one has found, right into the memory of a chunk.
 
 use super::{
-    super::{Damage, Opened, Rows, Values, damaged},
+    super::{Damage, Opened, Rows, Values, damaged, unlike},
     raw::{Coding, RawPage, Ready, levels_of, present},
     runs::{Run, Runs},
 };
@@ -121,6 +121,8 @@ pub(super) struct FlatRows {
 pub(super) struct FlatColumn {
     pub(super) about: About,
     pub(super) pages: Vec<Arc<RawPage>>,
+    /// The one that follows them, if it was found.
+    pub(super) next: Option<Arc<RawPage>>,
 }
 
 impl Rows for FlatRows {
@@ -134,10 +136,17 @@ impl Rows for FlatRows {
     }
 
     fn lost(&self) -> Vec<(Range<u64>, Damage)> {
-        // What another thread makes ready is waited for when nothing else is left to do.
+        // What another thread makes ready is waited for when nothing else is left to do: of several columns, pages seldom
+        // end at the same row, so that without those that follow there would be one at a time.
         let pages = || self.columns.iter().flat_map(|it| &it.pages);
         pages().filter_map(|it| it.dictionary.as_ref()).for_each(|it| it.begin());
         pages().for_each(|it| it.begin());
+        for next in self.columns.iter().filter_map(|it| it.next.as_ref()) {
+            if !pages().any(|it| it.is_under_way()) {
+                break;
+            }
+            next.begin();
+        }
         let bad = pages().filter_map(|it| Some((it.rows.clone(), it.ready().err()?)));
         let bad: Vec<(Range<u64>, Arc<str>)> = bad.collect();
         let mut lost = Vec::new();
@@ -216,29 +225,43 @@ impl FlatValues {
     }
 
     /// Writes those that are there, end to end.
-    fn numbers<const OF: usize, const IN_FILE: usize>(&self, room: &mut [u8]) -> Option<()> {
+    fn numbers<const OF: usize, const IN_FILE: usize>(
+        &self,
+        room: &mut [u8],
+    ) -> Result<(), Damage> {
         let (mut room, _) = room.as_chunks_mut::<OF>();
         let short = |it: &[u8; IN_FILE]| it.first_chunk::<OF>().copied();
         for Piece { page, before, present } in &self.pieces {
-            let (to, rest) = std::mem::take(&mut room).split_at_mut_checked(*present)?;
+            let there = std::mem::take(&mut room).split_at_mut_checked(*present);
+            let (to, rest) = there.ok_or_else(unlike)?;
             room = rest;
             if page.coding == Coding::Plain {
-                let values = page.values.get(before * IN_FILE..(before + present) * IN_FILE)?;
+                if let Some(lying) = &page.lying {
+                    let wanted = self.present * IN_FILE;
+                    lying.read(to.as_flattened_mut(), before * IN_FILE, wanted)?;
+                    continue;
+                }
+                let values = page.values.get(before * IN_FILE..(before + present) * IN_FILE);
+                let values = values.ok_or_else(unlike)?;
                 if OF == IN_FILE {
                     to.as_flattened_mut().copy_from_slice(values);
                 } else {
                     let (values, _) = values.as_chunks::<IN_FILE>();
-                    to.iter_mut().zip(values).try_for_each(|(to, it)| {
-                        *to = short(it)?;
-                        Some(())
-                    })?;
+                    to.iter_mut()
+                        .zip(values)
+                        .try_for_each(|(to, it)| {
+                            *to = short(it)?;
+                            Some(())
+                        })
+                        .ok_or_else(unlike)?;
                 }
                 continue;
             }
-            let (values, _) = page.dictionary.as_ref()?.values.as_chunks::<IN_FILE>();
-            numbered(page, *before, to, |at| short(values.get(at)?))?;
+            let dictionary = page.dictionary.as_ref().ok_or_else(unlike)?;
+            let (values, _) = dictionary.values.as_chunks::<IN_FILE>();
+            numbered(page, *before, to, |at| short(values.get(at)?)).ok_or_else(unlike)?;
         }
-        Some(())
+        Ok(())
     }
 
     /// The same of booleans.
@@ -297,27 +320,33 @@ impl Values for FlatValues {
         matches!(self.kind, Kind::Text { .. })
     }
 
-    fn fixed(&self, room: &mut [u8]) -> Option<()> {
+    fn fixed(&self, room: &mut [u8]) -> Result<(), Damage> {
         let size = match self.kind {
             Kind::Bool => 1,
             Kind::Number { of, .. } => of,
-            Kind::Text { .. } => return None,
+            Kind::Text { .. } => return Err(unlike()),
         };
         if room.len() != self.rows * size {
-            return None;
+            return Err(unlike());
         }
         match self.kind {
-            Kind::Bool => self.booleans(room)?,
+            Kind::Bool => self.booleans(room).ok_or_else(unlike)?,
             Kind::Number { of: 1, .. } => self.numbers::<1, 4>(room)?,
             Kind::Number { of: 2, .. } => self.numbers::<2, 4>(room)?,
             Kind::Number { of: 4, .. } => self.numbers::<4, 4>(room)?,
             _ => self.numbers::<8, 8>(room)?,
         }
         self.spread(room);
-        Some(())
+        Ok(())
     }
 
-    fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Option<()> {
+    fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), Damage> {
+        self.all_texts(to).ok_or_else(unlike)
+    }
+}
+
+impl FlatValues {
+    fn all_texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Option<()> {
         let mut row = 0;
         let mut give = |text: &[u8]| {
             while self.nulls.as_ref().is_some_and(|it| it.is_null(row)) {

@@ -13,6 +13,7 @@ use parquet::{
 };
 use runtime::{Counted, reads};
 use std::{
+    io,
     ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -108,7 +109,7 @@ impl Chunk {
             let wanted = if bytes.is_empty() { HEADER } else { bytes.len() * 8 };
             let had = bytes.len();
             bytes.resize(wanted.min(left), 0);
-            self.read(&mut bytes[had..], self.at + had as u64)?;
+            self.file.read(&mut bytes[had..], self.at + had as u64)?;
             match Header::parse(&bytes) {
                 Ok(header) if header.compressed > left - header.len => {
                     return Err(damaged("a page is longer than its column"));
@@ -128,12 +129,6 @@ impl Chunk {
                 Err(Unread::Damaged) => return Err(damaged("the header of a page is damaged")),
             }
         }
-    }
-
-    fn read(&self, room: &mut [u8], at: u64) -> ParquetResult<()> {
-        reads::count(room.len() as u64);
-        let read = self.file.object.read_exact_at(room, at);
-        read.map_err(|why| damaged(&format!("it cannot be read: {why}")))
     }
 
     /// Goes beyond the page whose header was read.
@@ -161,7 +156,8 @@ impl Chunk {
         let Some(header) = self.header()? else { return Ok(None) };
         let (at, rows) = (self.at, self.rows_of(&header));
         let Some((header, begun)) = self.pass() else { return Ok(None) };
-        let page = self.page_at(at, &header, &begun);
+        let place = Place { file: self.file.clone(), at, begun };
+        let page = place.page(&header, self.codec);
         if page.is_err()
             && let Some(rows) = rows
         {
@@ -169,21 +165,6 @@ impl Chunk {
             self.lost.say(if is_dictionary { 0..u64::MAX } else { rows });
         }
         page.map(Some)
-    }
-
-    fn page_at(&self, at: u64, header: &Header, begun: &[u8]) -> ParquetResult<Page> {
-        let bytes = owned(self.bytes_at(at, header, begun)?);
-        check(header, &bytes)?;
-        page(header, self.codec, bytes)
-    }
-
-    fn bytes_at(&self, at: u64, header: &Header, begun: &[u8]) -> ParquetResult<Counted<u8>> {
-        let mut bytes = Counted::new();
-        bytes.reserve_exact(header.compressed);
-        bytes.extend_from_slice(begun);
-        bytes.resize(header.compressed, 0);
-        self.read(&mut bytes[begun.len()..], at + begun.len() as u64)?;
-        Ok(bytes)
     }
 
     /// The header of the next page and its rows, where both are known; none at the end.
@@ -197,16 +178,67 @@ impl Chunk {
         self.pass();
     }
 
-    /// The bytes of the next page as they lie in the file.
-    pub(super) fn raw(&mut self) -> Option<Counted<u8>> {
+    /// Where the next page lies, beyond which it goes.
+    pub(super) fn place(&mut self) -> Option<Place> {
         let at = self.at;
         let (header, begun) = self.pass()?;
-        self.bytes_at(at, &header, &begun).ok()
+        let (file, end) = (self.file.clone(), at + header.compressed as u64);
+        file.object.will_read(at + begun.len() as u64..end);
+        Some(Place { file, at, begun })
+    }
+}
+
+impl Inner {
+    fn read(&self, room: &mut [u8], at: u64) -> ParquetResult<()> {
+        reads::count(room.len() as u64);
+        self.object.read_exact_at(room, at).map_err(|why| unread(&why))
+    }
+}
+
+/// Where a page lies, behind its header.
+pub(super) struct Place {
+    file: Arc<Inner>,
+    at: u64,
+    /// Its first bytes, which were read with the header.
+    begun: Vec<u8>,
+}
+
+impl Place {
+    /// The page.
+    pub(super) fn page(&self, header: &Header, codec: Compression) -> ParquetResult<Page> {
+        let bytes = self.bytes(0..header.compressed)?;
+        check(header, &bytes)?;
+        page(header, codec, owned(bytes))
+    }
+
+    /// Some of its bytes as they lie in the file.
+    pub(super) fn bytes(&self, of: Range<usize>) -> ParquetResult<Counted<u8>> {
+        let begun = self.begun.get(of.start..of.end.min(self.begun.len())).unwrap_or_default();
+        let mut bytes = Counted::new();
+        bytes.reserve_exact(of.len());
+        bytes.extend_from_slice(begun);
+        let (at, rest) = (of.start + begun.len(), of.len() - begun.len());
+        if rest > 0 {
+            reads::count(rest as u64);
+            let read = bytes.read_at(&*self.file.object, rest, self.at + at as u64);
+            read.map_err(|why| unread(&why))?;
+        }
+        Ok(bytes)
+    }
+
+    /// Fills `room` with its bytes from `from` on.
+    pub(super) fn read(&self, room: &mut [u8], from: usize) -> ParquetResult<()> {
+        self.file.read(room, self.at + from as u64)
+    }
+
+    /// Whether some of it is read about as fast as all of it.
+    pub(super) fn is_near(&self) -> bool {
+        self.file.object.is_near()
     }
 }
 
 /// Whether the bytes of a page are those that were written.
-pub(super) fn check(header: &Header, bytes: &[u8]) -> ParquetResult<()> {
+fn check(header: &Header, bytes: &[u8]) -> ParquetResult<()> {
     match header.crc {
         Some(crc) if crc != crc32fast::hash(bytes) => {
             Err(damaged("a page does not match its checksum"))
@@ -216,7 +248,7 @@ pub(super) fn check(header: &Header, bytes: &[u8]) -> ParquetResult<()> {
 }
 
 /// A page whose bytes were read.
-pub(super) fn page(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Page> {
+fn page(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Page> {
     let page = match header.kind {
         Kind::Data { values, encoding: of, def_levels, rep_levels } => Page::DataPage {
             buf: whole(header, codec, bytes)?,
@@ -291,6 +323,10 @@ fn encoding(number: i32) -> ParquetResult<Encoding> {
         9 => Encoding::BYTE_STREAM_SPLIT,
         _ => return Err(damaged(&format!("a page has the encoding {number}, which nobody knows"))),
     })
+}
+
+fn unread(why: &io::Error) -> ParquetError {
+    damaged(&format!("it cannot be read: {why}"))
 }
 
 fn damaged(message: &str) -> ParquetError {

@@ -4,20 +4,26 @@
 //! anything is not as it should be.
 
 use super::{
-    super::{Later, guarded},
+    super::{Damage, Later, damaged, guarded, owned, unlike},
     flat::{About, Kind},
-    header::Header,
-    pages,
+    header::{self, Header},
+    pages::Place,
     runs::{Run, Runs},
 };
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use bytes::Bytes;
-use parquet::{basic::Encoding, column::page::Page};
-use runtime::Counted;
-use std::{
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+use parquet::{
+    basic::{Compression, Encoding},
+    column::page::Page,
+    errors::Result as ParquetResult,
 };
+use runtime::Counted;
+use std::{ops::Range, sync::Arc};
+
+/// Bytes of values that are read at once right to where they are wanted: of fewer, all of the page are read before.
+const LYING_MIN: usize = 8 << 10;
+/// The number of the encoding of values that lie as they are.
+const PLAIN: i32 = 0;
 
 /// A page as it lies in the file.
 pub(super) struct RawPage {
@@ -26,8 +32,7 @@ pub(super) struct RawPage {
     /// Its rows, of the row group.
     pub(super) rows: Range<u64>,
     pub(super) dictionary: Option<Arc<RawPage>>,
-    /// Its bytes, until it is ready.
-    bytes: Mutex<Option<Bytes>>,
+    place: Arc<Place>,
     ready: Later<Made>,
 }
 
@@ -39,12 +44,23 @@ pub(super) struct Ready {
     /// Runs of levels, where values may be missing.
     pub(super) levels: Bytes,
     pub(super) values: Bytes,
+    /// Where its values lie, if they were not read.
+    pub(super) lying: Option<Lying>,
     pub(super) coding: Coding,
     /// How many values it has.
     count: usize,
     pub(super) dictionary: Option<Arc<Ready>>,
     /// Where each text begins, behind its length, where they lie as they are.
     starts: Counted<u32>,
+}
+
+/// Numbers that lie in the file as they are wanted.
+pub(super) struct Lying {
+    place: Arc<Place>,
+    /// Their bytes in the page.
+    range: Range<usize>,
+    /// All of them, once few are wanted at a time.
+    all: Later<Result<Bytes, Arc<str>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,15 +77,20 @@ impl RawPage {
         about: About,
         (header, rows): (Header, Range<u64>),
         dictionary: Option<Arc<RawPage>>,
-        bytes: Counted<u8>,
+        place: Place,
     ) -> Self {
-        let bytes = Mutex::new(Some(super::super::owned(bytes)));
-        Self { about, header, rows, dictionary, bytes, ready: Later::default() }
+        let place = Arc::new(place);
+        Self { about, header, rows, dictionary, place, ready: Later::default() }
     }
 
     /// Makes it ready, unless another thread does so.
     pub(super) fn begin(&self) {
         self.ready.begin(|| self.make());
+    }
+
+    /// Whether another thread makes it ready.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.ready.is_under_way()
     }
 
     pub(super) fn ready(&self) -> Made {
@@ -78,16 +99,65 @@ impl RawPage {
 
     fn make(&self) -> Made {
         let dictionary = self.dictionary.as_ref().map(|it| it.ready()).transpose()?;
-        let bytes = || self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let raw = bytes().clone().unwrap_or_default();
         let made = guarded(|| {
-            pages::check(&self.header, &raw)?;
-            let page = pages::page(&self.header, self.about.codec, raw)?;
+            if let Some(ready) = self.lying()? {
+                return Ok(Some(ready));
+            }
+            let page = self.place.page(&self.header, self.about.codec)?;
             Ok(Ready::of(page, self.about, dictionary))
         });
-        *bytes() = None;
         let made = made.and_then(|it| it.ok_or_else(|| "its encoding is damaged".to_owned()));
         made.map(Arc::new).map_err(Into::into)
+    }
+
+    /// The same of one whose values stay where they are until they are wanted; none of others, and where anything is not
+    /// as it should be.
+    fn lying(&self) -> ParquetResult<Option<Ready>> {
+        let (About { kind, codec, level }, len) = (self.about, self.header.compressed);
+        let Kind::Number { of, in_file } = kind else { return Ok(None) };
+        let is_plain = of == in_file && codec == Compression::UNCOMPRESSED;
+        // A checksum is of all bytes.
+        if !is_plain || self.header.crc.is_some() || len < LYING_MIN || !self.place.is_near() {
+            return Ok(None);
+        }
+        let (count, nulls, levels) = match self.header.kind {
+            header::Kind::Data { values, encoding: PLAIN, .. } if level == 0 => {
+                (values, None, 0..0)
+            }
+            header::Kind::Data { values, encoding: PLAIN, .. } => {
+                let len =
+                    self.place.bytes(0..4)?.first_chunk().map_or(0, |it| u32::from_le_bytes(*it));
+                (values, None, 4..4 + len as usize)
+            }
+            header::Kind::DataV2 {
+                values,
+                nulls,
+                encoding: PLAIN,
+                def_bytes,
+                rep_bytes: 0,
+                ..
+            } => (values, Some(nulls), 0..def_bytes as usize),
+            _ => return Ok(None),
+        };
+        if levels.end > len {
+            return Ok(None);
+        }
+        let (count, begin) = (count as usize, levels.end);
+        let levels = owned(self.place.bytes(levels)?);
+        let present = match level {
+            0 => Some(count),
+            _ => levels_of(&levels, level).and_then(|mut it| present(&mut it, count, level)),
+        };
+        let Some(present) = present else { return Ok(None) };
+        let end = present.checked_mul(in_file).and_then(|it| it.checked_add(begin));
+        let Some(end) = end.filter(|it| *it <= len) else { return Ok(None) };
+        if nulls.is_some_and(|it| it as usize != count - present) {
+            return Ok(None);
+        }
+        let lying = Lying { place: self.place.clone(), range: begin..end, all: Later::default() };
+        let (values, starts) = (Bytes::new(), Counted::new());
+        let (lying, coding, dictionary) = (Some(lying), Coding::Plain, None);
+        Ok(Some(Ready { levels, values, lying, coding, count, dictionary, starts }))
     }
 
     /// Bytes of it that stand for so many of its rows.
@@ -147,7 +217,7 @@ impl Ready {
             return None;
         }
         let (coding, starts) = (Coding::Plain, Counted::new());
-        Self { levels, values: buf, coding, count, dictionary, starts }
+        Self { levels, values: buf, lying: None, coding, count, dictionary, starts }
             .coded(encoding, about.kind, present)
     }
 
@@ -193,6 +263,24 @@ impl Ready {
         let start = *self.starts.get(at)? as usize;
         let len = self.values.get(start - 4..start)?.first_chunk()?;
         self.values.get(start..start + u32::from_le_bytes(*len) as usize)
+    }
+}
+
+impl Lying {
+    /// Fills `room` with bytes of values, from one of them on; of `wanted` bytes in all, which may lie in several pages.
+    pub(super) fn read(&self, room: &mut [u8], from: usize, wanted: usize) -> Result<(), Damage> {
+        let begin = self.range.start + from;
+        if wanted >= LYING_MIN {
+            return guarded(|| self.place.read(room, begin)).map_err(damaged);
+        }
+        let all = self.all.get(|| {
+            let read = guarded(|| self.place.bytes(self.range.clone()));
+            read.map(owned).map_err(Into::into)
+        });
+        let all = all.map_err(damaged)?;
+        let these = all.get(from..from + room.len()).ok_or_else(unlike)?;
+        room.copy_from_slice(these);
+        Ok(())
     }
 }
 

@@ -79,12 +79,13 @@ impl Walk for Pages {
 }
 
 impl Column {
-    /// Finds the pages of these rows, up to one that must be read otherwise.
+    /// Finds the pages of these rows and the one that follows, up to one that must be read otherwise.
     fn find(&mut self, rows: &Range<u64>) {
         while self.pages.front().is_some_and(|it| it.rows.end <= rows.start) {
             self.pages.pop_front();
         }
-        while self.end < rows.end && !self.has_ended {
+        let is_last = |it: &Arc<RawPage>| it.rows.start < rows.end;
+        while !self.has_ended && self.pages.back().is_none_or(is_last) {
             self.has_ended = self.next(rows.start).is_none();
         }
     }
@@ -112,9 +113,9 @@ impl Column {
             self.end = range.end;
             return Some(());
         }
-        let bytes = self.chunk.raw()?;
+        let place = self.chunk.place()?;
         let dictionary = self.dictionary.clone();
-        let page = Arc::new(RawPage::new(self.about, (header, range), dictionary, bytes));
+        let page = Arc::new(RawPage::new(self.about, (header, range), dictionary, place));
         self.end = page.rows.end;
         if is_dictionary {
             self.dictionary = Some(page);
@@ -126,8 +127,10 @@ impl Column {
 
     /// The pages that these rows lie in, which were found.
     fn of(&self, rows: &Range<u64>) -> FlatColumn {
-        let pages = self.pages.iter().filter(|it| it.rows.start < rows.end).cloned().collect();
-        FlatColumn { about: self.about, pages }
+        let of_rows = self.pages.iter().take_while(|it| it.rows.start < rows.end);
+        let pages: Vec<_> = of_rows.cloned().collect();
+        let next = self.pages.get(pages.len()).cloned();
+        FlatColumn { about: self.about, pages, next }
     }
 }
 
