@@ -203,7 +203,7 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
-        if self.number >= LATER && self.dice.percent(80) {
+        if self.number >= LATER && self.dice.percent(70) {
             return self.later_source();
         }
         let (text, records) = match self.dice.below(18) {
