@@ -2,8 +2,8 @@
 
 use crate::{errors, foreign::Functions};
 use driver::{
-    Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop, WRONG_ARGUMENT,
-    lock::Chosen,
+    Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop,
+    WRONG_ARGUMENT, lock::Chosen,
 };
 use plan::{Expr, Foreign};
 use pyo3::prelude::*;
