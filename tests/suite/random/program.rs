@@ -41,7 +41,8 @@ impl Draft {
         let mut favourites =
             [0, favoured.len() / 2].map(|it| &favoured[(number as usize + it) % favoured.len()]);
         if number >= LATER {
-            let name = LATER_CALLS[number as usize % LATER_CALLS.len()];
+            let calls: &[&str] = if number < LAST { &LATER_CALLS } else { &LAST_CALLS };
+            let name = calls[number as usize % calls.len()];
             let later = favoured.iter().find(|it| it.name == name);
             favourites[1] = later.unwrap_or(favourites[1]);
         }
@@ -85,6 +86,9 @@ pub(crate) struct Writer<'a> {
 pub(super) const LATER: u64 = 2000;
 /// Functions that later programs call more often.
 const LATER_CALLS: [&str; 3] = ["bucketize", "decompress", "parse_table"];
+/// From this number on, programs call what those before them call seldom.
+const LAST: u64 = 2300;
+const LAST_CALLS: [&str; 2] = ["starts_with", "decode_webp"];
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 
