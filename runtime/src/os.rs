@@ -176,31 +176,20 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     };
 }
 
-/// Appends `len` bytes of `file` from `offset` on; threads may share the file.
+/// Appends `len` bytes of `file` from `offset` on, to room that need not be zeroed first; threads may share the file.
+#[cfg(all(unix, not(miri)))]
 pub(crate) fn append_at(file: &File, to: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
     let (begin, end) = (to.len(), to.len() + len);
     to.reserve_exact(len);
-    // Room that was never written to need not be zeroed first, but for Miri, which has no such call.
-    #[cfg(all(unix, not(miri)))]
     while to.len() < end {
         let at = offset + (to.len() - begin) as u64;
-        match rustix::io::pread(file, rustix::buffer::spare_capacity(to), at) {
-            Ok(0) => {
-                to.truncate(begin);
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(why) => {
-                to.truncate(begin);
-                return Err(why.into());
-            }
-        }
-    }
-    #[cfg(not(all(unix, not(miri))))]
-    {
-        to.resize(end, 0);
-        let read = read_exact_at(file, &mut to[begin..], offset);
-        read.inspect_err(|_| to.truncate(begin))?;
+        let why = match rustix::io::pread(file, rustix::buffer::spare_capacity(to), at) {
+            Ok(0) => io::ErrorKind::UnexpectedEof.into(),
+            Ok(_) | Err(rustix::io::Errno::INTR) => continue,
+            Err(why) => why.into(),
+        };
+        to.truncate(begin);
+        return Err(why);
     }
     to.truncate(end);
     Ok(())

@@ -50,11 +50,26 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/nothing-is-both-here-and-later", later),
         trial("tidy/every-unsafe-function-says-what-it-asks", obligations),
         trial("tidy/every-experiment-has-its-tests", experiments),
+        trial("tidy/cargo-run-is-pipec", run_by_default),
     ]
 }
 
 fn root() -> PathBuf {
     suite().join("../..")
+}
+
+/// The first command of the README needs one executable among the members that are built by default.
+fn run_by_default() -> Result<(), Failed> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let list = manifest.split_once("\ndefault-members = [").and_then(|it| it.1.split_once(']'));
+    let members = list.ok_or("the workspace has no `default-members`")?.0.split(',');
+    let members = members.map(|it| it.trim().trim_matches('"'));
+    let has_main = |it: &&str| {
+        let folder = root().join(it);
+        ["main.rs", "src/main.rs", "src/bin"].iter().any(|it| folder.join(it).exists())
+    };
+    let runs: Vec<&str> = members.filter(has_main).collect();
+    if runs == ["pipec"] { Ok(()) } else { Err(format!("`cargo run` is one of {runs:?}").into()) }
 }
 
 fn arrows() -> Result<(), Failed> {

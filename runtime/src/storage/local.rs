@@ -103,6 +103,8 @@ impl Object for File {
         os::read_exact_at(self, room, offset)
     }
 
+    // Miri has no such call.
+    #[cfg(all(unix, not(miri)))]
     fn append_at(&self, to: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
         os::append_at(self, to, len, offset)
     }

@@ -1,12 +1,13 @@
 //! `count`: how often each key occurs in a stream.
 
 use super::{
-    arguments::{column, int},
+    arguments::int,
     group::failure,
+    reduce::{Reduction, push, reduce, type_of},
     scalars::ints,
 };
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Pool, Running, Wants, mix};
+use runtime::{Column, OperatorCall, Running};
 
 operator! {
     /// Counts how often each key occurs in a stream.
@@ -31,11 +32,7 @@ operator! {
 const CLASSES_MAX: i64 = 1 << 20;
 
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
-    let by = match &applied.args[0] {
-        Arg::Column(it) => Some(applied.inputs[0][*it as usize].ty.clone()),
-        _ => applied.ty(0),
-    };
-    let by = by.ok_or("`by` must be a value of the record")?;
+    let by = type_of(applied).ok_or("`by` must be a value of the record")?;
     let dtype = by.dtype().filter(|_| by.shape() == Some(&[]) && !by.is_untyped());
     match dtype {
         Some(it) if it.is_int() || it == DType::Bool => {}
@@ -61,65 +58,32 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let column = column(&call.args[0]).ok_or_else(|| failure("`by` is no value"))?;
     let classes = call.columns[0].ty.fixed().expect("the extent is known")[0];
-    let serial = Count {
-        column,
-        fields: call.columns.to_vec(),
-        pool: call.pool.clone(),
-        epoch: call.epoch,
-        counts: vec![0; classes],
-        keys: Vec::new(),
-        id: 0,
-        done: false,
-    };
-    Ok(Running { serial: Box::new(serial), parallel: None })
+    reduce(call, Count { counts: vec![0; classes], keys: Vec::new() })
 }
 
 struct Count {
-    /// The keys' column.
-    column: usize,
-    fields: Vec<Field>,
-    pool: Pool,
-    epoch: u32,
     counts: Vec<i64>,
     /// Of one chunk.
     keys: Vec<i64>,
-    id: u64,
-    done: bool,
 }
 
-impl Operator for Count {
-    fn wants(&self) -> Wants {
-        if self.done { Wants::Nothing } else { Wants::Input(0) }
-    }
-
-    fn push(
-        &mut self,
-        _: usize,
-        chunk: Option<Chunk>,
-        out: &mut Vec<Chunk>,
-    ) -> Result<(), Failure> {
-        let Some(chunk) = chunk else {
-            self.done = true;
-            let mut record = ChunkBuilder::new(&self.fields, 1, self.epoch, &self.pool);
-            record.ids.push_scalar(self.id);
-            let bytes: Vec<u8> = self.counts.iter().flat_map(|it| it.to_ne_bytes()).collect();
-            record.columns[0].room(Shape::new(&[self.counts.len()])).copy_from_slice(&bytes);
-            out.push(record.finish());
-            return Ok(());
-        };
+impl Reduction for Count {
+    fn add(&mut self, values: &Column) -> Result<(), Failure> {
         self.keys.clear();
-        let column = &chunk.columns[self.column];
-        ints(column, &mut self.keys);
+        ints(values, &mut self.keys);
         for key in &self.keys {
             let count = usize::try_from(*key).ok().and_then(|it| self.counts.get_mut(it));
             match count {
                 Some(it) => *it += 1,
-                None => return Err(outside(*key, column.dtype(), self.counts.len())),
+                None => return Err(outside(*key, values.dtype(), self.counts.len())),
             }
         }
-        chunk.ids().iter().for_each(|it| self.id = mix(self.id, *it));
+        Ok(())
+    }
+
+    fn write(&self, record: &mut ChunkBuilder) -> Result<(), Failure> {
+        push(&mut record.columns[0], &[self.counts.len()], &self.counts, i64::to_ne_bytes);
         Ok(())
     }
 }

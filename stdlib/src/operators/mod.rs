@@ -25,6 +25,7 @@ mod group;
 #[cfg(test)]
 mod model;
 mod order;
+mod reduce;
 mod scalars;
 
 use crate::Operator;

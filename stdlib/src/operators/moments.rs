@@ -1,8 +1,11 @@
 //! `moments`: how many records a stream has, and mean and standard deviation of a value of them.
 
-use super::{arguments::column, group::failure};
+use super::{
+    group::failure,
+    reduce::{Reduction, push, reduce, type_of},
+};
 use crate::prelude::*;
-use runtime::{Operator, OperatorCall, Pool, Running, Wants, mix};
+use runtime::{Column, OperatorCall, Running};
 
 operator! {
     /// Counts the records of a stream, and computes mean and standard deviation of a value.
@@ -37,11 +40,7 @@ operator! {
 const ELEMENTS_MAX: usize = 1 << 20;
 
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
-    let of = match &applied.args[0] {
-        Arg::Column(it) => Some(applied.inputs[0][*it as usize].ty.clone()),
-        _ => applied.ty(0),
-    };
-    let of = of.ok_or("`of` must be a value of the record")?;
+    let of = type_of(applied).ok_or("`of` must be a value of the record")?;
     let shape = match (&of, of.fixed()) {
         (Type::Tensor { .. }, Some(shape)) => shape,
         (Type::Tensor { dtype, .. }, None) if !dtype.is_text() => {
@@ -64,33 +63,15 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 }
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let column = column(&call.args[0]).ok_or_else(|| failure("`of` is no value"))?;
     let shape = call.columns[1].ty.fixed().expect("the extents are known");
     let elements = shape.iter().product();
-    let serial = Moments {
-        column,
-        shape,
-        fields: call.columns.to_vec(),
-        pool: call.pool.clone(),
-        epoch: call.epoch,
-        first: Vec::new(),
-        sums: vec![Sums::default(); elements],
-        values: Vec::with_capacity(elements),
-        bytes: Vec::new(),
-        n: 0,
-        id: 0,
-        done: false,
-    };
-    Ok(Running { serial: Box::new(serial), parallel: None })
+    let sums = vec![Sums::default(); elements];
+    let values = Vec::with_capacity(elements);
+    reduce(call, Moments { shape, first: Vec::new(), sums, values, bytes: Vec::new(), n: 0 })
 }
 
 struct Moments {
-    /// The values' column.
-    column: usize,
     shape: Vec<usize>,
-    fields: Vec<Field>,
-    pool: Pool,
-    epoch: u32,
     /// The values of the first record: what is added is how far others are from them, so that nothing is lost
     /// where values are large and close to each other.
     first: Vec<f64>,
@@ -99,8 +80,6 @@ struct Moments {
     values: Vec<f64>,
     bytes: Vec<u8>,
     n: u64,
-    id: u64,
-    done: bool,
 }
 
 /// The sums of one element over the records: of its distances from the first value, and of their squares.
@@ -110,32 +89,33 @@ struct Sums {
     squares: Double,
 }
 
-impl Operator for Moments {
-    fn wants(&self) -> Wants {
-        if self.done { Wants::Nothing } else { Wants::Input(0) }
+impl Reduction for Moments {
+    fn add(&mut self, values: &Column) -> Result<(), Failure> {
+        (0..values.rows()).try_for_each(|row| self.add_value(&values.row(row)))
     }
 
-    fn push(
-        &mut self,
-        _: usize,
-        chunk: Option<Chunk>,
-        out: &mut Vec<Chunk>,
-    ) -> Result<(), Failure> {
-        let Some(chunk) = chunk else {
-            self.done = true;
-            out.push(self.record()?);
-            return Ok(());
-        };
-        for row in 0..chunk.rows {
-            self.add(&chunk.columns[self.column].row(row))?;
-            self.id = mix(self.id, chunk.ids()[row]);
+    /// What came of all records.
+    fn write(&self, record: &mut ChunkBuilder) -> Result<(), Failure> {
+        if self.n == 0 {
+            return Err(failure("the stream has no records, of which there is no mean"));
         }
+        let n = self.n as f64;
+        let all = self.sums.iter().zip(&self.first).map(|(sums, first)| sums.moments(n, *first));
+        let (means, deviations): (Vec<f64>, Vec<f64>) = all.unzip();
+        if means.iter().chain(&deviations).any(|it| !it.is_finite()) {
+            return Err(failure(
+                "the values are so large that their squares exceed `f64`: scale them first",
+            ));
+        }
+        record.columns[0].push_scalar(self.n as i64);
+        push(&mut record.columns[1], &self.shape, &means, f64::to_ne_bytes);
+        push(&mut record.columns[2], &self.shape, &deviations, f64::to_ne_bytes);
         Ok(())
     }
 }
 
 impl Moments {
-    fn add(&mut self, value: &Tensor<'_>) -> Result<(), Failure> {
+    fn add_value(&mut self, value: &Tensor<'_>) -> Result<(), Failure> {
         read(value, &mut self.bytes, &mut self.values);
         if let Some(wrong) = self.values.iter().find(|it| !it.is_finite()) {
             let n = self.n;
@@ -157,29 +137,6 @@ impl Moments {
         }
         self.n += 1;
         Ok(())
-    }
-
-    /// What came of all records.
-    fn record(&self) -> Result<Chunk, Failure> {
-        if self.n == 0 {
-            return Err(failure("the stream has no records, of which there is no mean"));
-        }
-        let n = self.n as f64;
-        let all = self.sums.iter().zip(&self.first).map(|(sums, first)| sums.moments(n, *first));
-        let (means, deviations): (Vec<f64>, Vec<f64>) = all.unzip();
-        if means.iter().chain(&deviations).any(|it| !it.is_finite()) {
-            return Err(failure(
-                "the values are so large that their squares exceed `f64`: scale them first",
-            ));
-        }
-        let mut out = ChunkBuilder::new(&self.fields, 1, self.epoch, &self.pool);
-        out.ids.push_scalar(self.id);
-        out.columns[0].push_scalar(self.n as i64);
-        for (column, values) in out.columns[1..].iter_mut().zip([means, deviations]) {
-            let bytes: Vec<u8> = values.iter().flat_map(|it| it.to_ne_bytes()).collect();
-            column.room(Shape::new(&self.shape)).copy_from_slice(&bytes);
-        }
-        Ok(out.finish())
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct NpzFile {
 }
 
 struct Inner {
-    object: Box<dyn Object>,
+    object: Arc<dyn Object>,
     columns: Vec<Column>,
 }
 
@@ -84,10 +84,10 @@ impl NpzFile {
         give_up: &mut dyn FnMut(),
     ) -> Result<Self, Failure> {
         let (object, len) = super::open(path, give_up)?;
-        Self::new(object, len, named).map_err(|it| it.of_file(path))
+        Self::new(object.into(), len, named).map_err(|it| it.of_file(path))
     }
 
-    fn new(object: Box<dyn Object>, len: u64, named: Option<&[String]>) -> Result<Self, Damage> {
+    fn new(object: Arc<dyn Object>, len: u64, named: Option<&[String]>) -> Result<Self, Damage> {
         let archive = At { object: &*object, len };
         let mut buffer = vec![0; BUFFER];
         let archive = ZipLocator::new()
@@ -127,7 +127,7 @@ impl NpzFile {
             if place.1 > len {
                 return Err(of_column(&name, damaged("it ends beyond the file")));
             }
-            match Column::new(&*object, &name, member, place.0..place.1) {
+            match Column::new(&object, &name, member, place.0..place.1) {
                 Ok(column) => columns.push(column),
                 Err(Unfit::Refused(why)) => refused.push((name, why)),
                 Err(Unfit::Damaged(why)) => return Err(of_column(&name, why)),
@@ -207,7 +207,7 @@ impl From<RecordFault> for Unfit {
 
 impl Column {
     fn new(
-        object: &dyn Object,
+        object: &Arc<dyn Object>,
         name: &str,
         member: &Member,
         place: Range<u64>,
@@ -230,7 +230,7 @@ impl Column {
         }
         let deflated = Deflated { crc: member.crc, is_sound: OnceLock::new() };
         let deflated = is_deflated.then_some(deflated);
-        let source = Bytes { object, at: place.start, end: place.end };
+        let source = Bytes { object: object.clone(), at: place.start, end: place.end };
         let header = match is_deflated {
             false => header(source)?,
             true => header(DeflateDecoder::new(BufReader::with_capacity(BUFFER, source)))?,
@@ -252,13 +252,14 @@ impl Column {
         wanted.iter().any(|of| of.first() == Some(self.field.name()))
     }
 
-    fn inflating(&self, inner: &Arc<Inner>) -> Inflating {
-        let source = Bytes { object: inner.clone(), at: self.place.start, end: self.place.end };
+    fn inflating(&self, inner: &Inner) -> Inflating {
+        let object = inner.object.clone();
+        let source = Bytes { object, at: self.place.start, end: self.place.end };
         DeflateDecoder::new(BufReader::with_capacity(BUFFER, source))
     }
 
     /// Sees to it that what is compressed is what was written.
-    fn check(&self, inner: &Arc<Inner>) -> Result<(), Damage> {
+    fn check(&self, inner: &Inner) -> Result<(), Damage> {
         let Some(Deflated { crc, is_sound }) = &self.deflated else { return Ok(()) };
         let look = || {
             let mut left = self.header.len + self.header.rows * self.row_bytes();
@@ -368,7 +369,7 @@ struct Reading {
     open: Option<(Inflating, u64)>,
 }
 
-type Inflating = DeflateDecoder<BufReader<Bytes<Arc<Inner>>>>;
+type Inflating = DeflateDecoder<BufReader<Bytes>>;
 
 impl Reading {
     fn column(&self) -> &Column {
@@ -441,33 +442,17 @@ impl ReaderAt for At<'_> {
 }
 
 /// Bytes of an object, one after the other.
-struct Bytes<O> {
-    object: O,
+struct Bytes {
+    object: Arc<dyn Object>,
     at: u64,
     end: u64,
 }
 
-trait Within {
-    fn object(&self) -> &dyn Object;
-}
-
-impl Within for &dyn Object {
-    fn object(&self) -> &dyn Object {
-        *self
-    }
-}
-
-impl Within for Arc<Inner> {
-    fn object(&self) -> &dyn Object {
-        &*self.object
-    }
-}
-
-impl<O: Within> Read for Bytes<O> {
+impl Read for Bytes {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let n = (self.end - self.at).min(room.len() as u64) as usize;
         reads::count(n as u64);
-        self.object.object().read_exact_at(&mut room[..n], self.at)?;
+        self.object.read_exact_at(&mut room[..n], self.at)?;
         self.at += n as u64;
         Ok(n)
     }

@@ -49,33 +49,11 @@ impl Inputs {
         let array: Vec<u8> = (0..11 * 12).map(|it: u8| it.wrapping_mul(37)).collect();
         put(folder, "arrays/a.npy", &written::npy("<i2", "(10, 2, 3)", &array[..120]))?;
         put(folder, "arrays/b.npy", &written::npy("<i2", "(1, 2, 3)", &array[120..]))?;
-        let rows = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet").as_slice();
-        put(folder, "columns/a.parquet", rows)?;
-        let stream = include_bytes!("../../../stdlib/src/tables/goldens/stream.arrow").as_slice();
-        put(folder, "columns/a.arrow", stream)?;
-        put(folder, "columns/b.arrow", stream)?;
-        put(folder, "columns/b.parquet", rows)?;
-        let shard = include_bytes!("../../../stdlib/src/tables/goldens/shard.mds").as_slice();
-        put(folder, "columns/a.mds", shard)?;
-        put(folder, "columns/b.mds", shard)?;
-        let arrays = include_bytes!("../../../stdlib/src/tables/goldens/stored.npz").as_slice();
-        put(folder, "columns/a.npz", arrays)?;
-        let arrays = include_bytes!("../../../stdlib/src/tables/goldens/deflated.npz").as_slice();
-        put(folder, "columns/b.npz", arrays)?;
-        let datasets = include_bytes!("../../../stdlib/src/tables/goldens/rows.h5").as_slice();
-        put(folder, "columns/a.h5", datasets)?;
-        // A chunk of `n` is not as it was.
-        let mut torn = datasets.to_vec();
-        torn[3545] ^= 0x55;
-        put(folder, "columns/b.h5", &torn)?;
-        // A page of it is not as it was.
-        let mut torn = rows.to_vec();
-        torn[4000] ^= 0x55;
-        put(folder, "columns/c.parquet", &torn)?;
+        columns(folder)?;
         put(folder, "corpus/a.csv", b"name,age\nAda,36\n\"Bob, B.\",\n")?;
         let lines = (0..20).map(|i| format!("{{\"n\": {i}, \"name\": \"row {}\"}}\n", i % 7));
         put(folder, "corpus/b.jsonl", lines.collect::<String>().as_bytes())?;
-        put(folder, "corpus/c.parquet", rows)?;
+        put(folder, "corpus/c.parquet", ROWS)?;
         put(folder, "corpus/d.jsonl", b"{\"name\": \"d\"}\nno json\n{\"name\": 3}\n")?;
         put(folder, "corpus/e.txt", words().as_bytes())?;
         members(folder)?;
@@ -86,6 +64,36 @@ impl Inputs {
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;
         Ok(inputs)
     }
+}
+
+/// A Parquet file of many types.
+const ROWS: &[u8] = include_bytes!("../../../stdlib/src/tables/goldens/rows.parquet");
+
+/// Tables and arrays that say their columns.
+fn columns(folder: &Path) -> io::Result<()> {
+    put(folder, "columns/a.parquet", ROWS)?;
+    let stream = include_bytes!("../../../stdlib/src/tables/goldens/stream.arrow").as_slice();
+    put(folder, "columns/a.arrow", stream)?;
+    put(folder, "columns/b.arrow", stream)?;
+    put(folder, "columns/b.parquet", ROWS)?;
+    let shard = include_bytes!("../../../stdlib/src/tables/goldens/shard.mds").as_slice();
+    put(folder, "columns/a.mds", shard)?;
+    put(folder, "columns/b.mds", shard)?;
+    let arrays = include_bytes!("../../../stdlib/src/tables/goldens/stored.npz").as_slice();
+    put(folder, "columns/a.npz", arrays)?;
+    let arrays = include_bytes!("../../../stdlib/src/tables/goldens/deflated.npz").as_slice();
+    put(folder, "columns/b.npz", arrays)?;
+    let datasets = include_bytes!("../../../stdlib/src/tables/goldens/rows.h5").as_slice();
+    put(folder, "columns/a.h5", datasets)?;
+    // A chunk of `n` is not as it was.
+    let mut torn = datasets.to_vec();
+    torn[3545] ^= 0x55;
+    put(folder, "columns/b.h5", &torn)?;
+    // A page of it is not as it was.
+    let mut torn = ROWS.to_vec();
+    torn[4000] ^= 0x55;
+    put(folder, "columns/c.parquet", &torn)?;
+    Ok(())
 }
 
 /// Compressed files, texts and arrays that are read within records.
