@@ -210,7 +210,8 @@ pub(crate) struct RunArgs {
     /// more fails, and reports how much is enough.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Output: `null` to discard; a folder for files (see `--format`); or `-` for an Arrow stream on stdout.
+    /// Output: `null` to discard; a folder for files (see `--format`), or a prefix of an object store (`s3://bucket/prefix`);
+    /// or `-` for an Arrow stream on stdout.
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
     /// Format of the files in the `--out` folder: `npy` (NumPy files, one for each field and batch; strings, such as captions,

@@ -16,7 +16,7 @@ use shards::Feature::{Bytes, Ints};
 use std::{
     env, fs,
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Stdio},
     sync::atomic::Ordering::Relaxed,
     thread,
@@ -56,7 +56,7 @@ const PROGRAMS: [&str; 22] = [
 fn killed_runs_go_on_where_they_were() {
     let folder = Folder::quick("kill");
     folder.data();
-    let from_folder = From { data: folder.join("data").display().to_string(), vars: Vec::new() };
+    let from_folder = From::folder(&folder);
     kill(&folder, &from_folder, &from_folder);
 }
 
@@ -74,15 +74,39 @@ fn killed_runs_read_on_from_a_store_that_fails() {
     };
     let manner = Manner { page: 4, fault, ..Manner::default() };
     let server = Server::start(folder.path(), manner).unwrap();
-    let vars = [
+    let from_store =
+        From { data: "s3://data".to_owned(), vars: vars(&server), ..From::folder(&folder) };
+    kill(&folder, &From::folder(&folder), &from_store);
+    assert!(server.counts().gets.load(Relaxed) > 20, "{:?}", server.counts());
+}
+
+/// What is written into a folder is what is written into a store that loses many requests and many answers.
+#[test]
+fn killed_runs_write_on_into_a_store_that_fails() {
+    let folder = Folder::quick("kill-written");
+    folder.data();
+    let fault = |number| match number % 31 {
+        10 => Some(Fault::Reset),
+        20 => Some(Fault::Status(503)),
+        30 => Some(Fault::Slow(50)),
+        _ => None,
+    };
+    let manner = Manner { page: 4, write_fault: fault, ..Manner::default() };
+    let server = Server::start(folder.path(), manner).unwrap();
+    fs::create_dir_all(folder.join("written")).unwrap();
+    let place = (folder.join("written"), "s3://written".to_owned());
+    let to_store = From { place, vars: vars(&server), ..From::folder(&folder) };
+    kill(&folder, &From::folder(&folder), &to_store);
+    assert!(server.counts().writes.load(Relaxed) > 100, "{:?}", server.counts());
+}
+
+/// Where the store is, for who runs beside it.
+fn vars(server: &Server) -> Vec<(&'static str, String)> {
+    vec![
         ("AWS_ENDPOINT_URL", server.url()),
         ("AWS_ALLOW_HTTP", "true".to_owned()),
         ("AWS_SKIP_SIGNATURE", "true".to_owned()),
-    ];
-    let from_folder = From { data: folder.join("data").display().to_string(), vars: Vec::new() };
-    let from_store = From { data: "s3://data".to_owned(), vars: vars.to_vec() };
-    kill(&folder, &from_folder, &from_store);
-    assert!(server.counts().gets.load(Relaxed) > 20, "{:?}", server.counts());
+    ]
 }
 
 /// Runs that are left alone read from here, those that are killed from there.
@@ -103,10 +127,19 @@ fn kill(folder: &Folder, whole: &From, killed: &From) {
     println!("{kills} kills over {} programs", PROGRAMS.len());
 }
 
-/// Where the files lie, and what the environment says of that.
+/// Where the files lie, where the output goes, and what the environment says of that.
 struct From {
     data: String,
+    /// The folder that the outputs of killed runs are in, and what runs call it.
+    place: (PathBuf, String),
     vars: Vec<(&'static str, String)>,
+}
+
+impl From {
+    fn folder(folder: &Folder) -> Self {
+        let place = (folder.path().to_owned(), folder.path().display().to_string());
+        Self { data: folder.join("data").display().to_string(), place, vars: Vec::new() }
+    }
 }
 
 /// What an undisturbed run writes, and how long it takes.
@@ -206,7 +239,9 @@ impl Folder {
 
     /// Runs the program once through, killing it again and again; how often it was killed.
     fn disturbed(&self, program: &str, from: &From, whole: &Whole, random: &mut Random) -> usize {
-        let folder = self.join(format!("{program}-killed"));
+        let (place, named) = &from.place;
+        let name = format!("{program}-killed");
+        let (folder, out) = (place.join(&name), format!("{named}/{name}"));
         let state = self.join(format!("{program}.state"));
         let _ = fs::remove_dir_all(&folder);
         let _ = fs::remove_file(&state);
@@ -214,7 +249,7 @@ impl Folder {
         loop {
             let chunk_rows = [1, 16, 1000][random.below(3) as usize].to_string();
             let every = ["0ms", "1ms", "5ms"][random.below(3) as usize];
-            let more = ["--out", folder.to_str().unwrap(), "--checkpoint", state.to_str().unwrap()];
+            let more = ["--out", &out, "--checkpoint", state.to_str().unwrap()];
             let more =
                 [&more[..], &["--checkpoint-every", every, "--chunk-rows", &chunk_rows]].concat();
             let mut child = self.begin(program, from, 1 + random.below(4), &more);
@@ -237,7 +272,7 @@ impl Folder {
             "{program}: other files after {kills} kills"
         );
         // It names the parameters, and so where the files are.
-        let says_where = |it: &str| it == "pipec.json" && !from.vars.is_empty();
+        let says_where = |it: &str| it == "pipec.json" && from.data.contains("://");
         for (name, bytes) in whole.files.iter().filter(|it| !says_where(it.0)) {
             assert!(found[name] == *bytes, "{program}: {name} differs after {kills} kills");
         }

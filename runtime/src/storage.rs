@@ -15,8 +15,8 @@ mod whole;
 
 pub use ahead::Ahead;
 pub use emulated::{Emulated, Emulation, Objects, Ordered};
-pub use given_up::is_given_up;
 pub(crate) use given_up::until;
+pub use given_up::{is_given_up, unless};
 use local::Local;
 use std::{
     ffi::OsString,
@@ -82,7 +82,13 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     /// It cannot be written.
-    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    fn put(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()>;
+
+    /// Removes objects, and none but them; those that are not there are gone already.
+    ///
+    /// # Errors
+    /// One of them cannot be removed; others may be gone.
+    fn remove(&self, paths: &[PathBuf]) -> io::Result<()>;
 
     /// What a user can do about an error of it, where that is not what helps with files of this machine.
     fn remedy(&self, _error: &io::Error) -> Option<&'static str> {
@@ -348,7 +354,11 @@ impl Storage for Unknown {
         }
     }
 
-    fn put(&self, path: &Path, _: &[u8]) -> io::Result<()> {
+    fn put(&self, path: &Path, _: Vec<u8>) -> io::Result<()> {
         Err(Self::error(path))
+    }
+
+    fn remove(&self, paths: &[PathBuf]) -> io::Result<()> {
+        paths.first().map_or(Ok(()), |it| Err(Self::error(it)))
     }
 }

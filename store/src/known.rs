@@ -38,6 +38,11 @@ impl Known {
         self.all().insert(xxh3_128(path.as_bytes()), one);
     }
 
+    /// An object is another one now, or gone.
+    pub(crate) fn forget(&self, path: &str) {
+        self.all().remove(&xxh3_128(path.as_bytes()));
+    }
+
     /// What is at a path, as far as that was heard just now, or not asked for since it was listed.
     pub(crate) fn stat(&self, path: &str) -> Option<Stat> {
         let now = self.now();
@@ -95,6 +100,9 @@ mod tests {
     fn an_object_is_known_as_it_was_last_heard_of() {
         let known = Known::new();
         assert!(known.stat("s3://b/a").is_none());
+        known.set("s3://b/a", 2, 6, true);
+        known.forget("s3://b/a");
+        assert_eq!((known.stat("s3://b/a"), known.tag("s3://b/a")), (None, None));
         known.set("s3://b/a", 3, 7, true);
         known.set("s3://b/a", 4, 8, false);
         assert_eq!(known.stat("s3://b/a"), Some(stat(4, 8)));

@@ -2,7 +2,8 @@
 //!
 //! A service is an entry of `services`. All of them are read in the same way: few threads hold the connections
 //! (`engine`), many requests are under way at a time, and what comes is put where the reader wants it by the thread
-//! that asked (`bodies`). An object that is not what it was when it was listed is an error (`known`).
+//! that asked (`bodies`). An object that is not what it was when it was listed is an error (`known`). Objects are written
+//! as a whole, one request each (`written`).
 
 mod bodies;
 mod engine;
@@ -11,12 +12,13 @@ mod known;
 mod listing;
 mod profile;
 mod services;
+mod written;
 
 use bytes::Bytes;
 use engine::{Engine, REQUESTS_MAX, Tasks, lost, next};
 use known::Known;
 use object_store::{
-    ListResult, ObjectStoreExt, PutPayload,
+    ListResult,
     list::{PaginatedListOptions, PaginatedListResult},
     path::Path as Key,
 };
@@ -275,12 +277,21 @@ impl Storage for Remote {
         }
     }
 
-    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let payload = PutPayload::from(Bytes::copy_from_slice(bytes));
+    fn put(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
         self.ask(&Target::of(path)?, |remote, engine, target| async move {
-            let bucket = engine.bucket(remote.service, target.place()).await?;
-            let written = bucket.objects.put(&target.key(remote.service)?, payload).await;
-            written.map(|_| ()).map_err(|it| errors::told(&it))
+            remote.write(&engine, &target, Bytes::from(bytes)).await
+        })
+    }
+
+    fn remove(&self, paths: &[PathBuf]) -> io::Result<()> {
+        let targets = paths.iter().map(|it| Target::of(it)).collect::<io::Result<Vec<_>>>()?;
+        let Some(first) = targets.first() else { return Ok(()) };
+        if let Some(other) = targets.iter().find(|it| it.place() != first.place()) {
+            let detail = format!("`{}` is in another bucket", other.text);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, detail));
+        }
+        self.ask(&first.clone(), |remote, engine, _| async move {
+            remote.delete(&engine, &targets).await
         })
     }
 }

@@ -1,5 +1,5 @@
 //! A small object store for tests: the folders in a folder are buckets, served on the loopback as S3 does it (GET with
-//! ranges, HEAD, PUT, `ListObjectsV2`), which are also plain files of a web server. It is as slow as a test wants it,
+//! ranges, HEAD, PUT, `DeleteObjects`, `ListObjectsV2`), which are also plain files of a web server. It is as slow as a test wants it,
 //! and does wrong what it is told to.
 //!
 //! Nothing is authenticated: what a request carries in `Authorization` is not looked at.
@@ -28,7 +28,8 @@ use std::{
 pub enum Fault {
     /// It is answered with this status, and no more.
     Status(u16),
-    /// The connection is closed when half of the body is out: of an object, not of an error.
+    /// The connection is closed when half of the body is out: of an object, not of an error. Of a request that writes,
+    /// when it is carried out, and before it is answered.
     Reset,
     /// The body is shorter than the answer says, and nothing follows it.
     Short,
@@ -47,12 +48,20 @@ pub struct Manner {
     pub page: usize,
     /// What goes wrong with the request of that number that reads objects, or a page of a listing; the first is 0.
     pub fault: fn(usize) -> Option<Fault>,
+    /// The same of the requests that write or remove objects; these have their own numbers.
+    pub write_fault: fn(usize) -> Option<Fault>,
 }
 
 impl Default for Manner {
     /// As fast as it can be, and without a fault.
     fn default() -> Self {
-        Self { latency: Duration::ZERO, bytes_per_second: None, page: 1000, fault: |_| None }
+        Self {
+            latency: Duration::ZERO,
+            bytes_per_second: None,
+            page: 1000,
+            fault: |_| None,
+            write_fault: |_| None,
+        }
     }
 }
 
@@ -61,6 +70,11 @@ impl Default for Manner {
 pub struct Counts {
     /// GET of objects, or ranges of them.
     pub gets: AtomicUsize,
+    /// PUT of objects, and requests that remove some.
+    pub writes: AtomicUsize,
+    /// Requests that write, at a time.
+    pub writes_most: AtomicUsize,
+    writing: AtomicUsize,
     /// HEAD.
     pub heads: AtomicUsize,
     /// Pages of listings.
@@ -78,6 +92,8 @@ struct Shared {
     counts: Counts,
     /// Text of every request as it came: where a test looks for what must not be there.
     heads: Mutex<Vec<String>>,
+    /// Objects that were ever put.
+    drafts: AtomicUsize,
     ends: AtomicBool,
 }
 
@@ -100,6 +116,7 @@ impl Server {
             manner: Mutex::new(manner),
             counts: Counts::default(),
             heads: Mutex::default(),
+            drafts: AtomicUsize::new(0),
             ends: AtomicBool::new(false),
         });
         let of_listener = shared.clone();
@@ -185,8 +202,14 @@ impl Shared {
         let is_listing = request.query("list-type").is_some();
         let fault = match request.method.as_str() {
             "GET" if !is_listing => (manner.fault)(self.counts.gets.fetch_add(1, SeqCst)),
+            "PUT" | "POST" => (manner.write_fault)(self.counts.writes.fetch_add(1, SeqCst)),
             _ => None,
         };
+        let is_write = ["PUT", "POST"].contains(&&*request.method);
+        if is_write {
+            let now = self.counts.writing.fetch_add(1, SeqCst) + 1;
+            self.counts.writes_most.fetch_max(now, SeqCst);
+        }
         let slow = if let Some(Fault::Slow(more)) = fault { more } else { 0 };
         thread::sleep(manner.latency + Duration::from_millis(slow));
         let answer = match fault {
@@ -194,8 +217,15 @@ impl Shared {
                 Answer::new(status, "<Error><Code>SlowDown</Code></Error>")
             }
             _ if is_listing => self.list(request, manner.page),
+            _ if request.method == "POST" => self.remove(request),
             _ => self.object(request),
         };
+        if is_write {
+            self.counts.writing.fetch_sub(1, SeqCst);
+        }
+        if is_write && fault == Some(Fault::Reset) {
+            return Ok(false);
+        }
         let Answer { status, mut headers, body } = answer;
         let is_head = request.method == "HEAD";
         if !headers.contains("Content-Length") {
@@ -228,13 +258,7 @@ impl Shared {
             return Answer::new(400, "");
         }
         if request.method == "PUT" {
-            let written = path.parent().map_or(Ok(()), fs::create_dir_all);
-            return match written.and_then(|()| fs::write(&path, &request.body)) {
-                Ok(()) => {
-                    Answer { headers: "ETag: \"put\"\r\n".to_owned(), ..Answer::new(200, "") }
-                }
-                Err(_) => Answer::new(500, ""),
-            };
+            return self.write(request, &path);
         }
         let Ok(found) = fs::metadata(&path)
             .and_then(|it| if it.is_file() { Ok(it) } else { Err(io::ErrorKind::NotFound.into()) })
@@ -261,6 +285,46 @@ impl Shared {
         let of = format!("Content-Range: bytes {}-{}/{len}\r\n", range.start, range.end - 1);
         let Ok(part) = part(&path, range) else { return Answer::missing() };
         Answer { headers: headers + &of, ..Answer::new(206, part) }
+    }
+
+    fn write(&self, request: &Request, path: &Path) -> Answer {
+        let bucket = request.path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        if !self.folder.join(bucket).is_dir() {
+            return Answer::new(404, "<Error><Code>NoSuchBucket</Code></Error>");
+        }
+        // It is there as a whole, also for who reads at the same time.
+        let draft = self.folder.join(format!(".put-{}", self.drafts.fetch_add(1, SeqCst)));
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = written.and_then(|()| fs::write(&draft, &request.body));
+        let written = written.and_then(|()| fs::rename(&draft, path));
+        match written.and_then(|()| fs::metadata(path)) {
+            Ok(found) => {
+                let headers = format!("ETag: {}\r\n", tag(&found));
+                Answer { headers, ..Answer::new(200, "") }
+            }
+            Err(_) => Answer::new(500, ""),
+        }
+    }
+
+    /// `DeleteObjects`.
+    fn remove(&self, request: &Request) -> Answer {
+        let bucket = self.folder.join(request.path.trim_matches('/'));
+        let body = String::from_utf8_lossy(&request.body);
+        let mut told = String::new();
+        for key in body.split("<Key>").skip(1).filter_map(|it| it.split("</Key>").next()) {
+            let _ = write!(told, "<Deleted><Key>{key}</Key></Deleted>");
+            let key = key.replace("&lt;", "<").replace("&quot;", "\"").replace("&amp;", "&");
+            if key.split('/').any(|it| it == "..") {
+                return Answer::new(400, "");
+            }
+            let _ = fs::remove_file(bucket.join(&key));
+            // A folder without objects is none.
+            let folders = Path::new(&key).ancestors().skip(1).filter(|it| *it != Path::new(""));
+            for folder in folders {
+                let _ = fs::remove_dir(bucket.join(folder));
+            }
+        }
+        Answer::new(200, format!("<DeleteResult>{told}</DeleteResult>"))
     }
 
     fn list(&self, request: &Request, page: usize) -> Answer {

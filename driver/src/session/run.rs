@@ -24,7 +24,7 @@ use crate::session::{
     measured::{Course, Profile},
     options::RunOptions,
     samples::SampleProgress,
-    sink::{Resumed, Sink, Written},
+    sink::{Resumed, RunConfig, Sink, Written},
     spared::SparedSummary,
     state::{State, StateLock},
 };
@@ -96,6 +96,8 @@ pub fn run(
     sink: &mut dyn Sink,
     watch: Watch<'_>,
 ) -> Outcome {
+    let (stop, memory) = (watch.stop.clone(), options.memory);
+    sink.begin(&RunConfig { stop, memory, is_saved: options.state.is_some() });
     match start(compiled, options, sink, watch.sample) {
         Ok(Started { run, program, keeping, saver, before, damage }) => {
             // A single run says at its end that nothing came.

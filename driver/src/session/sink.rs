@@ -1,4 +1,4 @@
-//! Where the output of a run goes: nowhere, into a folder of `.npy` files, down a pipe as Arrow.
+//! Where the output of a run goes: nowhere, into a folder of files here or in a store, down a pipe as Arrow.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -6,6 +6,7 @@ mod data;
 mod disk;
 mod folder;
 mod list;
+mod location;
 mod npy;
 mod other;
 pub(crate) mod pieces;
@@ -14,12 +15,28 @@ pub(crate) mod pieces;
 pub use arrow::ArrowStream;
 pub use data::{DATA_FORMATS, DataFormat, ShardSize};
 pub use folder::{Existing, Folder, Provenance};
+pub use location::{is_far as is_far_output, refused as refused_output};
 pub use other::unwritten_format;
 
+use crate::session::stop::Stop;
 use runtime::{Chunk, Failure};
+
+/// What a sink is told of the run that writes to it.
+#[derive(Debug, Clone)]
+pub struct RunConfig {
+    /// What may stop the run.
+    pub stop: Stop,
+    /// Bytes that it may take.
+    pub memory: u64,
+    /// Whether a checkpoint counts what is written before the end.
+    pub is_saved: bool,
+}
 
 /// Takes what leaves a pipeline, chunk by chunk.
 pub trait Sink {
+    /// Is told of the run, before anything else.
+    fn begin(&mut self, _config: &RunConfig) {}
+
     /// Takes the next chunk. A reader who has gone away is [`Failure::Stopped`].
     ///
     /// # Errors

@@ -3,13 +3,18 @@
 use runtime::{Failure, Stopper};
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
 };
 
 /// Stops a run from another thread: of a signal, of a user interface.
 #[derive(Clone, Default)]
 pub struct Stop {
     state: Arc<Mutex<StopState>>,
+    /// Says the same, for who cannot wait for a lock.
+    requested: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -31,6 +36,7 @@ impl Stop {
         let mut state = locked(&self.state);
         let first = !state.requested;
         state.requested = true;
+        self.requested.store(true, SeqCst);
         match &state.stopper {
             Some(stopper) if first => {
                 stopper.stop();
@@ -43,6 +49,11 @@ impl Stop {
     /// Whether somebody has asked.
     pub fn is_requested(&self) -> bool {
         locked(&self.state).requested
+    }
+
+    /// Becomes true when somebody asks.
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.requested
     }
 
     pub(crate) fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {

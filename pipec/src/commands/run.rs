@@ -108,6 +108,10 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         );
         return Some(Exit::Usage);
     }
+    if let Some((why, help)) = driver::refused_output(&args.out) {
+        talk.error(&why, Some(&help));
+        return Some(Exit::Usage);
+    }
     if let Some(format) = unwritten_format(&args.out) {
         let out = args.out.display();
         talk.error(
@@ -169,7 +173,10 @@ fn data_format_of(out: &Path) -> Option<&'static DataFormat> {
 /// What is written, for somebody who has asked for something else.
 fn written(out: &Path) -> String {
     let stem = out.with_extension("");
-    let stem = stem.file_name().map_or("batches".into(), |it| it.to_string_lossy());
+    let stem = match driver::is_far_output(out) {
+        true => stem.to_string_lossy(),
+        false => stem.file_name().map_or("batches".into(), |it| it.to_string_lossy()),
+    };
     if let Some(format) = data_format_of(out) {
         return format!("`--out {stem}/ --format {}` writes a folder of them", format.name);
     }

@@ -281,11 +281,20 @@ impl Storage for Emulated {
         }
     }
 
-    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn put(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
         self.0.wait();
         match &self.0.of.objects {
             Objects::Folder(folder) => Local.put(&folder.join(Store::below(path)?), bytes),
             Objects::Made { .. } => Err(io::ErrorKind::PermissionDenied.into()),
         }
+    }
+
+    fn remove(&self, paths: &[PathBuf]) -> io::Result<()> {
+        self.0.wait();
+        let Objects::Folder(folder) = &self.0.of.objects else {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        };
+        let files = paths.iter().map(|it| Ok(folder.join(Store::below(it)?)));
+        Local.remove(&files.collect::<io::Result<Vec<_>>>()?)
     }
 }

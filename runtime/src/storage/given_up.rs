@@ -18,6 +18,18 @@ pub(crate) fn until(over: &Arc<AtomicBool>) {
     OVER.with(|it| *it.borrow_mut() = Some(over.clone()));
 }
 
+/// Calls what reads or writes on this thread for as long as `over` does not say that nobody waits for it.
+pub fn unless<T>(over: &Arc<AtomicBool>, call: impl FnOnce() -> T) -> T {
+    struct Before(Option<Arc<AtomicBool>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            OVER.with(|it| *it.borrow_mut() = self.0.take());
+        }
+    }
+    let _before = Before(OVER.with(|it| it.borrow_mut().replace(over.clone())));
+    call()
+}
+
 /// Whether nobody waits for what this thread reads: a storage may leave it, with any error.
 pub fn is_given_up() -> bool {
     OVER.with(|it| it.borrow().as_ref().is_some_and(|it| it.load(Relaxed)))

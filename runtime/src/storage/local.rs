@@ -38,8 +38,15 @@ impl Storage for Local {
         }
     }
 
-    fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        safe_file::write(path, &mut |it| it.write_all(bytes))
+    fn put(&self, path: &Path, bytes: Vec<u8>) -> io::Result<()> {
+        safe_file::write(path, &mut |it| it.write_all(&bytes))
+    }
+
+    fn remove(&self, paths: &[PathBuf]) -> io::Result<()> {
+        paths.iter().try_for_each(|it| match fs::remove_file(it) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
     }
 
     fn is_link(&self, path: &Path) -> bool {

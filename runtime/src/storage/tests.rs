@@ -94,6 +94,7 @@ fn contract(case: &Case<'_>) {
     what_is_there_is_told(case);
     what_is_asked_for_is_read(case);
     an_object_is_read_piece_by_piece(case);
+    what_is_removed_is_gone_and_nothing_else(case);
 }
 
 /// `a/one` of ten bytes, `a/none` of none, `a/deep/two`.
@@ -101,7 +102,7 @@ fn what_is_there_is_told(case: &Case<'_>) {
     let storage = case.storage;
     fs::create_dir_all(case.folder.join("a/deep")).unwrap();
     for (path, bytes) in [("a/one", &b"0123456789"[..]), ("a/none", b""), ("a/deep/two", b"two")] {
-        storage.put(&case.path(path), bytes).unwrap();
+        storage.put(&case.path(path), bytes.to_vec()).unwrap();
     }
 
     let file = |name: &str| (name.to_owned(), Kind::File);
@@ -153,7 +154,7 @@ fn what_is_asked_for_is_read(case: &Case<'_>) {
     for now in [&b"0123"[..], b"0123456789ab"] {
         let change = |_: usize| fs::write(case.folder.join("a/one"), now).unwrap();
         assert_eq!(taken(case, &[("a/one", None)], 99, &change), [told("Changed")]);
-        case.storage.put(&case.path("a/one"), b"0123456789").unwrap();
+        case.storage.put(&case.path("a/one"), b"0123456789".to_vec()).unwrap();
     }
 }
 
@@ -176,6 +177,19 @@ fn an_object_is_read_piece_by_piece(case: &Case<'_>) {
     let missing = storage.open(&case.path("a/three"), &mut || ()).err().map(|it| it.kind());
     assert_eq!(missing, Some(io::ErrorKind::NotFound));
     assert!(storage.open(&case.path("a"), &mut || ()).is_err());
+}
+
+fn what_is_removed_is_gone_and_nothing_else(case: &Case<'_>) {
+    let storage = case.storage;
+    let file = |name: &str| (name.to_owned(), Kind::File);
+    let gone = ["a/none", "a/three", "a/deep/two"].map(|it| case.path(it));
+    for _ in 0..2 {
+        storage.remove(&gone).unwrap();
+        let is_folder = |it: &(String, Kind)| it.1 == Kind::Folder;
+        let left: Vec<_> = listed(case, "a").into_iter().filter(|it| !is_folder(it)).collect();
+        assert_eq!(left, [file("one")]);
+    }
+    storage.remove(&[]).unwrap();
 }
 
 #[test]
@@ -217,7 +231,7 @@ fn objects_that_are_made_up_are_always_the_same() {
     let told = taken(&case, &[("0000003", None), ("2", None), ("", None)], 700, &|_| ());
     let told: Vec<String> = told.into_iter().map(|it| it.0).collect();
     assert_eq!(told, ["NotFound", "NotFound", "NoFile"]);
-    assert!(storage.put(&case.path("0000003"), b"").is_err());
+    assert!(storage.put(&case.path("0000003"), Vec::new()).is_err());
 }
 
 #[test]

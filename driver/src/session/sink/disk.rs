@@ -11,7 +11,8 @@
 //! one call. What this costs is bounded by that: three calls for a group and one for each of
 //! [`SINGLY`] files, at most one group at a time, and the bytes would be written by the system anyway.
 
-use super::{Written, list::unsynced};
+use super::Written;
+use crate::session::whole::failure;
 use runtime::Failure;
 use std::{
     collections::BTreeSet,
@@ -189,6 +190,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// The failure that an output could not be brought to the disk.
+fn unsynced(path: &Path, error: &io::Error) -> Failure {
+    failure(path, "cannot sync the output to the disk", error)
 }
 
 #[cfg(test)]

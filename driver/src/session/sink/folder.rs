@@ -7,51 +7,47 @@
 //! `DIR/<field>.shape/` says the extents of each (where a field has that name, the folder that
 //! `pipec.json` names). `DIR/pipec.json` says what is there.
 //!
-//! A file is written under another name and renamed, so that what is there is whole. An earlier
-//! output in the folder goes when the first batch comes, and only what its `pipec.json` names; a
-//! folder that holds anything else is refused, and so is the finished output of another run.
+//! Where the folder is (`location.rs`), on this machine or in an object store, makes no difference to
+//! what is in it. A file is there as a whole, or not at all. An earlier output in the folder goes when
+//! the first batch comes, and only what its `pipec.json` names; a folder that holds anything else is
+//! refused, and so is the finished output of another run.
 //!
-//! `DIR/pipec.files.jsonl` has the size and the checksum of every file (`list.rs`). What is written
-//! is brought to the disk beside the run (`disk.rs`). A run that goes on looks at every file that its
-//! checkpoint counts; where some are damaged or missing it goes back to the begin of their epoch.
+//! `DIR/pipec.files.jsonl` has the size and the checksum of every file (`list.rs`). A run that goes on
+//! looks at every file that its checkpoint counts; where some are damaged or missing it goes back to the
+//! begin of their epoch.
 
 mod files;
 mod manifest;
 
+pub(super) use manifest::MANIFEST;
 pub use manifest::Provenance;
 
 use super::{
-    Resumed, Sink, Written,
+    Resumed, RunConfig, Sink, Written,
     data::{DataFormat, Format, SHARD_MAX, ShardSize},
-    disk::{Group, Syncer},
-    list::{self, List, Place},
+    list::{self, Checked, Flaw, Place},
+    location::{self, Location},
     pieces::Pieces,
 };
-use crate::session::{
-    state,
-    whole::{self, failure},
-};
 use files::Files;
-use manifest::{MANIFEST, Manifest, earlier, is_usable};
+use manifest::{Manifest, earlier, is_usable};
 use plan::{DType, Field, Program};
 use runtime::{Chunk, Failure};
-use std::{
-    fs::{self, File},
-    io, mem,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{mem, path::Path};
 
 /// Writes a folder of files.
 pub struct Folder {
-    folder: PathBuf,
+    location: Box<dyn Location>,
     fields: Vec<Field>,
     /// Where each record that leaves is a batch, none.
     pieces: Option<Pieces>,
     /// What writes files of all fields; none, where each field has its own.
     data: Option<Box<dyn Format>>,
     manifest: Manifest,
-    begun: bool,
+    /// Whether it goes on with what an earlier run has written.
+    goes_on: bool,
+    /// Whether there is room for files.
+    is_open: bool,
     /// The output that is in the folder already, and what becomes of it.
     earlier: Option<Manifest>,
     existing: Existing,
@@ -59,13 +55,6 @@ pub struct Folder {
     outputs: u64,
     /// Where an earlier run has left the output that this one goes on with.
     from: Place,
-    /// The list of the files; none before the first is written.
-    list: Option<List>,
-    /// Files that nobody has brought to the disk yet, and who does.
-    unsynced: Group,
-    syncer: Option<Syncer>,
-    /// The folder itself, locked: nobody else writes there meanwhile.
-    lock: Option<Arc<File>>,
 }
 
 /// What becomes of a finished output of another run, which is in the folder already.
@@ -138,10 +127,8 @@ impl Folder {
         (of, existing): (&Provenance, Existing),
         (pieces, data): (Option<Pieces>, Option<Box<dyn Format>>),
     ) -> Result<Self, Failure> {
-        fs::create_dir_all(folder)
-            .map_err(|it| failure(folder, "cannot create the folder", &it))?;
-        let lock = locked(folder)?;
-        let earlier = earlier(folder)?;
+        let location = location::open(folder)?;
+        let earlier = earlier(&*location)?;
         let unusable = |it: &&Field| data.is_none() && !is_usable(&it.name);
         if let Some(field) = program.output.iter().find(unusable) {
             return Err(Failure::Io {
@@ -161,68 +148,57 @@ impl Folder {
             }
         }
         Ok(Self {
-            folder: folder.to_owned(),
+            location,
             fields: program.output.clone(),
             pieces,
             data,
             manifest,
-            begun: false,
+            goes_on: false,
+            is_open: false,
             earlier,
             existing,
             outputs: 0,
             from: Place::default(),
-            list: None,
-            unsynced: Group::default(),
-            syncer: None,
-            lock: lock.map(Arc::new),
         })
     }
 
     /// Makes room: not before there is something to be written, so that a run which fails at once
     /// takes nothing away.
-    fn begin(&mut self) -> Result<(), Failure> {
-        if self.list.is_some() {
+    fn open_folder(&mut self) -> Result<(), Failure> {
+        if mem::replace(&mut self.is_open, true) {
             return Ok(());
         }
-        let mut earlier = self.earlier.take();
+        let Self { location, manifest, goes_on, earlier, from, .. } = self;
+        let location = &mut **location;
+        let mut earlier = earlier.take();
         // Of a run that was killed before it had written any file.
-        safe_file::remove_left(&self.folder, |it| it == MANIFEST);
+        location.remove_drafts("", &|it| it == MANIFEST);
         // What stands beside the files tells of all of them.
         if let Some(index) = earlier.as_ref().and_then(|it| it.data()?.index) {
-            remove(&self.folder.join(index))?;
+            location.clear("", &|it| it == index)?;
         }
         // While it is written, or its files go, an output is not complete.
         if let Some(earlier) = earlier.as_mut().filter(|it| it.complete) {
             earlier.complete = false;
-            earlier.write(&self.folder)?;
+            earlier.write(location)?;
         }
-        let goes_on = mem::replace(&mut self.begun, true);
-        if !goes_on {
-            for folder in earlier.iter().flat_map(|it| it.folders(&self.folder)) {
-                clear(&folder, &["npy", "jsonl"])?;
-                // It fails where something else is in it, which stays.
-                let _ = fs::remove_dir(folder);
-            }
-            if let Some(format) = earlier.as_ref().and_then(Manifest::data) {
-                clear(&self.folder, &[format.extension])?;
-            }
-            // What says whose folder it is comes first, so that a run that is killed leaves one that
-            // can be used again.
-            self.manifest.write(&self.folder)?;
+        // What was written and not counted is written again, perhaps less of it.
+        let first = if *goes_on { from.files } else { 0 };
+        if let Some(earlier) = &earlier {
+            clear(location, earlier, first)?;
         }
-        for folder in self.manifest.folders(&self.folder) {
-            make_folder(&folder)?;
+        // What says whose folder it is comes first, so that a run that is killed leaves one that
+        // can be used again.
+        if !*goes_on {
+            manifest.write(location)?;
         }
-        self.list = Some(match goes_on {
-            true => List::go_on(&self.folder, &self.from)?,
-            false => List::create(&self.folder)?,
-        });
-        Ok(())
+        location.prepare(&manifest.folders())?;
+        location.open_list(goes_on.then_some(&*from))
     }
 
     /// Sees to it that the output that a saved state counts on is here, and is its own.
     fn check_earlier(&self) -> Result<(), Failure> {
-        let folder = self.folder.display();
+        let folder = self.location.path().display();
         let why = match &self.earlier {
             None => "contains no output".to_owned(),
             Some(earlier) => match earlier.differs_from(&self.manifest) {
@@ -237,14 +213,20 @@ impl Folder {
     }
 
     /// Writes what stands beside the files, if the format has that.
-    fn write_index(&self) -> Result<(), Failure> {
+    fn write_index(&mut self) -> Result<(), Failure> {
         let index = self.manifest.data().and_then(|it| it.index);
         let (Some(data), Some(index)) = (&self.data, index) else { return Ok(()) };
-        let files = list::files(&self.folder, self.manifest.files).map_err(|it| Failure::Io {
-            path: self.folder.display().to_string(),
-            detail: format!("{}; write the output again with `--overwrite`", it.found),
-        })?;
-        whole::write(&self.folder.join(index), "the file", &mut |out| data.write_index(&files, out))
+        let files = match list::files(&*self.location, self.manifest.files) {
+            Ok(files) => files,
+            Err(Flaw::Failure(failure)) => return Err(failure),
+            Err(Flaw::Damage(found)) => {
+                return Err(Failure::Io {
+                    path: self.location.path().display().to_string(),
+                    detail: format!("{found}; write the output again with `--overwrite`"),
+                });
+            }
+        };
+        self.location.put(index, &mut |out| data.write_index(&files, out))
     }
 
     /// What was written so far.
@@ -254,10 +236,14 @@ impl Folder {
 }
 
 impl Sink for Folder {
+    fn begin(&mut self, config: &RunConfig) {
+        self.location.begin(config);
+    }
+
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        self.begin()?;
-        let Self { folder, fields, pieces, data, manifest, outputs, list, unsynced, .. } = self;
-        let mut files = Files { folder, fields, data, manifest, list, unsynced };
+        self.open_folder()?;
+        let Self { location, fields, pieces, data, manifest, outputs, .. } = self;
+        let mut files = Files { location: &mut **location, fields, data, manifest };
         match pieces {
             Some(pieces) => {
                 pieces.push(chunk, &mut |piece| {
@@ -287,35 +273,16 @@ impl Sink for Folder {
 
     fn sync(&mut self) -> Result<(), Failure> {
         let written = self.so_far();
-        let Some(list) = &mut self.list else { return Ok(()) };
-        let syncer = match &self.syncer {
-            Some(syncer) => syncer,
-            None => {
-                let started = Syncer::begin(self.lock.clone(), self.from.written());
-                let refused = |it| failure(&self.folder, "cannot start a thread to sync it", &it);
-                self.syncer.insert(started.map_err(refused)?)
-            }
-        };
-        if syncer.done()?.files < written.files && syncer.is_idle() {
-            list.flush()?;
-            syncer.give(self.unsynced.taken(list.path(), written));
-        }
-        Ok(())
+        if self.is_open { self.location.sync(written) } else { Ok(()) }
     }
 
     fn synced(&self) -> Result<Written, Failure> {
-        self.syncer.as_ref().map_or(Ok(self.from.written()), Syncer::done)
+        if self.is_open { self.location.synced() } else { Ok(self.from.written()) }
     }
 
     fn settle(&mut self) -> Result<(), Failure> {
-        // What is being brought to the disk, and then what has come since.
-        for _ in 0..2 {
-            self.sync()?;
-            if let Some(syncer) = &self.syncer {
-                syncer.wait()?;
-            }
-        }
-        Ok(())
+        let written = self.so_far();
+        if self.is_open { self.location.settle(written) } else { Ok(()) }
     }
 
     fn resume(&mut self, written: Written) -> Result<Resumed, Failure> {
@@ -324,44 +291,41 @@ impl Sink for Folder {
         // Where the run has written no file yet, what is in the folder is not of it.
         if files == 0 {
             if let (Some(earlier), Existing::Keep) = (&self.earlier, self.existing) {
-                may_go(&self.folder, earlier, &self.manifest)?;
+                may_go(self.location.path(), earlier, &self.manifest)?;
             }
             return Ok(Resumed::There);
         }
         self.check_earlier()?;
-        safe_file::remove_left(&self.folder, |it| it == MANIFEST);
-        let folders = self.manifest.folders(&self.folder);
-        folders
-            .iter()
-            .for_each(|it| safe_file::remove_left(it, |it| is_ours(it, &["npy", "jsonl"])));
-        if let Some(format) = self.manifest.data() {
-            let is_left = |it: &str| is_ours(it, &[format.extension]) || format.index == Some(it);
-            safe_file::remove_left(&self.folder, is_left);
+        self.location.remove_drafts("", &|it| it == MANIFEST);
+        for folder in self.manifest.folders() {
+            self.location.remove_drafts(&folder, &|it| number_of(it, &["npy", "jsonl"]).is_some());
         }
-        let (place, damage) = match list::check(&self.folder, files, &|it| self.manifest.names(it))
-        {
-            Ok(place) => (place, None),
-            Err(damage) => (damage.from, Some(damage.found)),
-        };
-        if damage.is_none() && place.outputs != outputs {
+        if let Some(format) = self.manifest.data() {
+            self.location.remove_drafts("", &|it| {
+                number_of(it, &[format.extension]).is_some() || format.index == Some(it)
+            });
+        }
+        let checked = list::check(&*self.location, files, &|it| self.manifest.names(it))?;
+        let Checked { sound: place, found } = checked;
+        if found.is_none() && place.outputs != outputs {
             return Err(Failure::State(format!(
                 "the folder `{}` contains the output of another run; start again with another \
                  checkpoint file",
-                self.folder.display()
+                self.location.path().display()
             )));
         }
-        (self.begun, self.from) = (true, place);
+        (self.goes_on, self.from) = (true, place);
         (self.outputs, self.manifest.files) = (place.outputs, place.files);
-        Ok(match damage {
+        Ok(match found {
             None => Resumed::There,
             Some(found) => Resumed::Back { epoch: place.epoch, outputs: place.outputs, found },
         })
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
-        self.begin()?;
-        let Self { folder, fields, pieces, data, manifest, outputs, list, unsynced, .. } = self;
-        let mut files = Files { folder, fields, data, manifest, list, unsynced };
+        self.open_folder()?;
+        let Self { location, fields, pieces, data, manifest, outputs, .. } = self;
+        let mut files = Files { location: &mut **location, fields, data, manifest };
         if let Some(pieces) = pieces {
             pieces.finish(&mut |piece| {
                 *outputs += piece.rows as u64;
@@ -371,7 +335,7 @@ impl Sink for Folder {
         self.settle()?;
         self.write_index()?;
         self.manifest.complete = true;
-        self.manifest.write(&self.folder)
+        self.manifest.write(&mut *self.location)
     }
 }
 
@@ -391,67 +355,22 @@ fn may_go(folder: &Path, earlier: &Manifest, manifest: &Manifest) -> Result<(), 
     })
 }
 
-/// The folder, locked; none where folders cannot be locked.
-fn locked(folder: &Path) -> Result<Option<File>, Failure> {
-    let Ok(file) = File::open(folder) else { return Ok(None) };
-    if !state::is_locked(&file) {
-        return Ok(Some(file));
+/// Removes the files of an output from a number on, and the folders that are empty then.
+fn clear(location: &mut dyn Location, of: &Manifest, first: u64) -> Result<(), Failure> {
+    for folder in of.folders() {
+        location
+            .clear(&folder, &|it| number_of(it, &["npy", "jsonl"]).is_some_and(|it| it >= first))?;
     }
-    Err(Failure::Io {
-        path: folder.display().to_string(),
-        detail:
-            "another run is writing to this folder; wait until it has ended, or use another one \
-             (each rank needs its own)"
-                .to_owned(),
-    })
+    let Some(format) = of.data() else { return Ok(()) };
+    location.clear("", &|it| number_of(it, &[format.extension]).is_some_and(|it| it >= first))
 }
 
-/// Makes the folder of a field. A link in its place would lead the output somewhere else.
-fn make_folder(folder: &Path) -> Result<(), Failure> {
-    let made = fs::create_dir_all(folder);
-    made.map_err(|it| failure(folder, "cannot create the folder", &it))?;
-    if safe_file::is_real_folder(folder) {
-        return Ok(());
-    }
-    Err(Failure::Io {
-        path: folder.display().to_string(),
-        detail: "it is a link, and output is not written through links; remove it, or use another \
-             folder with `--out`"
-            .to_owned(),
-    })
-}
-
-/// Removes the numbered files of a folder.
-fn clear(folder: &Path, extensions: &[&str]) -> Result<(), Failure> {
-    if !safe_file::is_real_folder(folder) {
-        return Ok(());
-    }
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        if name.to_str().is_some_and(|it| is_ours(it, extensions)) {
-            remove(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Removes a file of an earlier output, if it is there.
-fn remove(path: &Path) -> Result<(), Failure> {
-    match fs::remove_file(path) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => {
-            Err(failure(path, "cannot remove the earlier output", &why))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether a file is of an output: `00000012.npy`, perhaps broken off.
-fn is_ours(name: &str, extensions: &[&str]) -> bool {
-    let name = safe_file::is_draft_of(name).unwrap_or(name);
-    let Some((number, extension)) = name.split_once('.') else { return false };
+/// The number of a file of an output: 12 is that of `00000012.npy`.
+fn number_of(name: &str, extensions: &[&str]) -> Option<u64> {
+    let (number, extension) = name.split_once('.')?;
     let is_number = number.len() >= 8 && number.bytes().all(|it| it.is_ascii_digit());
-    is_number && extensions.contains(&extension)
+    let number = number.parse().ok().filter(|_| is_number)?;
+    extensions.contains(&extension).then_some(number)
 }
 
 #[cfg(test)]
@@ -462,6 +381,7 @@ pub(super) mod tests {
     };
     use plan::{Extent, FORMAT, IdVec, Type};
     use runtime::{ChunkBuilder, Pool, Tensor};
+    use std::{fs, path::PathBuf};
 
     /// Records with a text, and that text's length as a scalar.
     pub(in crate::session::sink) fn texts(all: &[&str], epoch: u32) -> (Vec<Field>, Chunk) {

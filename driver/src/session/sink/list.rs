@@ -1,18 +1,15 @@
 //! The list of the files in an output folder, with the size and the checksum of each.
 //!
 //! A line of JSON for each number, so that the list grows with the output and a line counts for all
-//! files of its number. A run that goes on holds what is there against it: the size of every file, and
-//! the checksum of the newest [`READ_MAX`] bytes, which costs reading them once.
+//! files of its number. A run that goes on holds what is there against it: the size of every file and,
+//! on this machine, the checksum of the newest [`READ_MAX`] bytes, which costs reading them once.
 
-use super::{Written, data::ShardFile};
-use crate::session::whole::{failure, unwritable};
+use super::{Written, data::ShardFile, location::Location};
 use runtime::Failure;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    io::{self, BufRead, Write},
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -36,10 +33,18 @@ pub(super) struct Line {
     pub(super) files: BTreeMap<String, Sum>,
 }
 
+impl Line {
+    /// It, as it stands in the list.
+    pub(super) fn text(&self) -> String {
+        let line = serde_json::to_string(self).expect("a line has nothing that JSON cannot say");
+        line + "\n"
+    }
+}
+
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sum {
-    bytes: u64,
+    pub(super) bytes: u64,
     /// In hexadecimal.
     xxh3: String,
 }
@@ -55,7 +60,7 @@ pub(super) struct Place {
     /// Bytes of all of them.
     bytes: u64,
     /// Bytes of the list before it.
-    list: u64,
+    pub(super) list: u64,
 }
 
 impl Place {
@@ -65,13 +70,22 @@ impl Place {
     }
 }
 
-/// Damage in an output.
-#[derive(Debug, PartialEq)]
-pub(super) struct Damage {
-    /// The begin of the epoch in which the first of it is: what is before is sound.
-    pub(super) from: Place,
-    /// What was found.
-    pub(super) found: String,
+/// Why an output is not gone on with as it is.
+#[derive(Debug)]
+pub(super) enum Flaw {
+    /// It is damaged: what was found.
+    Damage(String),
+    /// Nobody knows: it cannot be looked at.
+    Failure(Failure),
+}
+
+/// How much of an output is sound.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// Up to here it is: the end of what was asked for, or the begin of the epoch in which the first damage is.
+    pub(super) sound: Place,
+    /// The damage.
+    pub(super) found: Option<String>,
 }
 
 /// Sums what goes through it.
@@ -104,118 +118,96 @@ impl Write for Summing<'_> {
     }
 }
 
-/// The list while it grows.
-pub(super) struct List {
-    path: PathBuf,
-    out: BufWriter<File>,
-}
-
-impl List {
-    /// An empty one, in place of what is there.
-    pub(super) fn create(folder: &Path) -> Result<Self, Failure> {
-        let path = folder.join(LIST);
-        let file = safe_file::create(&path).map_err(|it| unwritable(&path, &it))?;
-        Ok(Self { out: BufWriter::new(file), path })
-    }
-
-    /// The one that is there, up to `place`.
-    pub(super) fn go_on(folder: &Path, place: &Place) -> Result<Self, Failure> {
-        let path = folder.join(LIST);
-        let opened = || -> io::Result<File> {
-            let mut file = safe_file::create_here(&path)?;
-            file.set_len(place.list)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(file)
-        };
-        let file = opened().map_err(|it| unwritable(&path, &it))?;
-        Ok(Self { out: BufWriter::new(file), path })
-    }
-
-    pub(super) fn push(&mut self, line: &Line) -> Result<(), Failure> {
-        let mut write = || -> io::Result<()> {
-            serde_json::to_writer(&mut self.out, line)?;
-            self.out.write_all(b"\n")
-        };
-        write().map_err(|it| unwritable(&self.path, &it))
-    }
-
-    /// Sees to it that the file has all lines.
-    pub(super) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|it| unwritable(&self.path, &it))
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
 /// The files of the first `numbers` numbers, and the outputs of each number.
 ///
 /// # Errors
-/// The list is damaged.
-pub(super) fn files(folder: &Path, numbers: u64) -> Result<Vec<ShardFile>, Damage> {
+/// The list is damaged, or cannot be read.
+pub(super) fn files(location: &dyn Location, numbers: u64) -> Result<Vec<ShardFile>, Flaw> {
     let mut files = Vec::new();
-    walk(folder, numbers, &mut |_, Line { outputs, files: these, .. }| {
+    let walked = walk(location, numbers, &mut |_, Line { outputs, files: these, .. }| {
         files.extend(these.iter().map(|(name, sum)| ShardFile {
             name: name.clone(),
             bytes: sum.bytes,
             records: *outputs,
         }));
         Ok(())
-    })?;
-    Ok(files)
+    });
+    walked.flaw.map_or(Ok(files), Err)
 }
 
 /// Holds the files of the first `numbers` numbers against the list; `names` gives those that a number
-/// has. Gives the place behind them.
+/// has.
+///
+/// # Errors
+/// They cannot be looked at.
 pub(super) fn check(
-    folder: &Path,
+    location: &dyn Location,
     numbers: u64,
     names: &dyn Fn(u64) -> Vec<String>,
-) -> Result<Place, Damage> {
-    let sizes = walk(folder, numbers, &mut |place, line| {
+) -> Result<Checked, Failure> {
+    let sizes = walk(location, numbers, &mut |place, line| {
         let names = names(place.files);
         if !line.files.keys().eq(names.iter()) {
-            return Err(format!("`{LIST}` does not list the files with number {}", place.files));
+            let found = format!("`{LIST}` does not list the files with number {}", place.files);
+            return Err(Flaw::Damage(found));
         }
-        line.files.iter().try_for_each(|(name, sum)| sum.has_size_of(folder, name))
+        line.files.iter().try_for_each(|(name, sum)| location.check_size(name, sum.bytes))
     });
+    let sizes = checked(sizes)?;
     // Damage to what is read may lie before what is missing.
-    let sound = sizes.as_ref().map_or_else(|it| it.from, |it| *it);
-    let unread = sound.bytes.saturating_sub(READ_MAX);
-    walk(folder, sound.files, &mut |place, line| {
+    let unread = sizes.sound.bytes.saturating_sub(READ_MAX);
+    let sums = walk(location, sizes.sound.files, &mut |place, line| {
         if place.bytes < unread {
             return Ok(());
         }
-        line.files.iter().try_for_each(|(name, sum)| sum.is_of(folder, name))
-    })?;
-    sizes
+        line.files.iter().try_for_each(|(name, sum)| location.check_sum(name, sum))
+    });
+    let sums = checked(sums)?;
+    Ok(if sums.found.is_some() { sums } else { sizes })
 }
 
-/// Goes through the first `numbers` lines.
-fn walk(
-    folder: &Path,
-    numbers: u64,
-    each: &mut dyn FnMut(&Place, &Line) -> Result<(), String>,
-) -> Result<Place, Damage> {
-    let (mut begin, mut here) = (Place::default(), Place::default());
-    if numbers == 0 {
-        return Ok(here);
+fn checked(Walked { sound, flaw }: Walked) -> Result<Checked, Failure> {
+    match flaw {
+        None => Ok(Checked { sound, found: None }),
+        Some(Flaw::Damage(found)) => Ok(Checked { sound, found: Some(found) }),
+        Some(Flaw::Failure(failure)) => Err(failure),
     }
-    let file = safe_file::open_here(&folder.join(LIST));
-    let mut lines = BufReader::new(
-        file.map_err(|it| Damage { from: begin, found: format!("cannot read `{LIST}` ({it})") })?,
-    );
+}
+
+/// How far somebody has gone through a list.
+struct Walked {
+    /// The end; where a line has a flaw, the begin of its epoch.
+    sound: Place,
+    flaw: Option<Flaw>,
+}
+
+/// Goes through the first `numbers` lines, up to the first that has a flaw.
+fn walk(
+    location: &dyn Location,
+    numbers: u64,
+    each: &mut dyn FnMut(&Place, &Line) -> Result<(), Flaw>,
+) -> Walked {
+    let (mut begin, mut here) = (Place::default(), Place::default());
+    let ended = |sound, flaw| Walked { sound, flaw };
+    if numbers == 0 {
+        return ended(here, None);
+    }
+    let mut lines = match location.list() {
+        Ok(lines) => lines,
+        Err(flaw) => return ended(begin, Some(flaw)),
+    };
     while here.files < numbers {
         let Some((line, n_bytes)) = next(&mut lines).filter(|it| it.0.epoch >= here.epoch) else {
             let found = format!("`{LIST}` is damaged from line {} on", here.files + 1);
-            return Err(Damage { from: begin, found });
+            return ended(begin, Some(Flaw::Damage(found)));
         };
         if line.epoch > here.epoch {
             here.epoch = line.epoch;
             begin = here;
         }
-        each(&here, &line).map_err(|found| Damage { from: begin, found })?;
+        if let Err(flaw) = each(&here, &line) {
+            return ended(begin, Some(flaw));
+        }
         here.files += 1;
         // Whoever has changed the list may have written any numbers: they are those of no run.
         here.outputs = here.outputs.saturating_add(line.outputs);
@@ -223,48 +215,13 @@ fn walk(
         here.bytes = sizes.fold(here.bytes, u64::saturating_add);
         here.list += n_bytes;
     }
-    Ok(here)
+    ended(here, None)
 }
 
 /// The next line, and its bytes.
-fn next(lines: &mut impl BufRead) -> Option<(Line, u64)> {
+fn next(lines: &mut dyn BufRead) -> Option<(Line, u64)> {
     let mut text = Vec::new();
-    lines.take(LINE_MAX).read_until(b'\n', &mut text).ok()?;
+    io::Read::take(lines, LINE_MAX).read_until(b'\n', &mut text).ok()?;
     let line = text.strip_suffix(b"\n")?;
     Some((serde_json::from_slice(line).ok()?, text.len() as u64))
-}
-
-impl Sum {
-    /// Whether a file is there, with as many bytes.
-    fn has_size_of(&self, folder: &Path, name: &str) -> Result<(), String> {
-        match fs::symlink_metadata(folder.join(name)) {
-            Ok(it) if it.is_file() && it.len() == self.bytes => Ok(()),
-            Ok(it) if it.is_file() => {
-                Err(format!("`{name}` has {} bytes, but {} were written", it.len(), self.bytes))
-            }
-            Ok(_) => Err(format!("`{name}` is not a file")),
-            Err(_) => Err(format!("`{name}` is missing")),
-        }
-    }
-
-    /// Whether a file holds just that.
-    fn is_of(&self, folder: &Path, name: &str) -> Result<(), String> {
-        let sum = || -> io::Result<Self> {
-            let mut file = safe_file::open_here(&folder.join(name))?;
-            let mut nowhere = io::sink();
-            let mut sum = Summing::new(&mut nowhere);
-            io::copy(&mut (&mut file).take(self.bytes + 1), &mut sum)?;
-            Ok(sum.sum())
-        };
-        match sum() {
-            Ok(found) if found == *self => Ok(()),
-            Ok(_) => Err(format!("the checksum of `{name}` does not match")),
-            Err(error) => Err(format!("cannot read `{name}` ({error})")),
-        }
-    }
-}
-
-/// The failure that an output could not be brought to the disk.
-pub(super) fn unsynced(path: &Path, error: &io::Error) -> Failure {
-    failure(path, "cannot sync the output to the disk", error)
 }

@@ -1,31 +1,25 @@
 //! The files of one number.
 
 use super::manifest::{Form, Manifest};
-use crate::session::{
-    sink::{
-        data::{self, Format, Shard},
-        disk::Group,
-        list::{Line, List, Summing},
-        npy,
-    },
-    whole,
+use crate::session::sink::{
+    data::{self, Format, Shard},
+    list::Line,
+    location::{Content, Location},
+    npy,
 };
 use plan::{DType, Field};
 use runtime::{Chunk, Column, Failure, Tensor};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
-    path::Path,
 };
 
 /// Writes the files of one number.
 pub(super) struct Files<'a> {
-    pub(super) folder: &'a Path,
+    pub(super) location: &'a mut dyn Location,
     pub(super) fields: &'a [Field],
     pub(super) data: &'a Option<Box<dyn Format>>,
     pub(super) manifest: &'a mut Manifest,
-    pub(super) list: &'a mut Option<List>,
-    pub(super) unsynced: &'a mut Group,
 }
 
 impl Files<'_> {
@@ -101,23 +95,16 @@ impl Files<'_> {
         &mut self,
         line: &mut Line,
         name: String,
-        content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+        content: Content<'_>,
     ) -> Result<(), Failure> {
-        let (path, mut sum) = (self.folder.join(&name), None);
-        whole::write_unsynced(&path, &mut |out| {
-            let mut summing = Summing::new(out);
-            content(&mut summing)?;
-            sum = Some(summing.sum());
-            Ok(())
-        })?;
-        line.files.extend(sum.map(|it| (name, it)));
-        self.unsynced.push(path);
+        let sum = self.location.write(&name, content)?;
+        line.files.insert(name, sum);
         Ok(())
     }
 
     /// All files of a number are written.
     fn end(&mut self, line: &Line) -> Result<(), Failure> {
-        self.list.as_mut().map_or(Ok(()), |it| it.push(line))?;
+        self.location.push(line)?;
         self.manifest.files += 1;
         Ok(())
     }

@@ -3,26 +3,19 @@
 use super::super::{
     data::{DATA_FORMATS, DataFormat, ShardSize},
     list::LIST,
+    location::{self, Location},
 };
-use crate::session::{
-    compiled::Compiled,
-    identity::sources_hash,
-    options::RunOptions,
-    whole::{self, failure},
-};
+use crate::session::{compiled::Compiled, identity::sources_hash, options::RunOptions};
 use plan::{DType, Field, Program, Type};
 use runtime::{Failure, Rank};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
-    fs, io,
-    path::{Component, Path, PathBuf},
+    path::{Component, Path},
 };
 
 /// What says that a folder is an output, and of what.
-pub(super) const MANIFEST: &str = "pipec.json";
-/// Bytes of one that is read.
-const MANIFEST_MAX: u64 = 64 << 20;
+pub(in super::super) const MANIFEST: &str = "pipec.json";
 /// The number of this layout.
 const FORMAT: u32 = 1;
 
@@ -271,23 +264,23 @@ impl Manifest {
         DATA_FORMATS.iter().find(|it| it.name == name)
     }
 
-    /// The folders of the fields.
-    pub(super) fn folders(&self, folder: &Path) -> Vec<PathBuf> {
+    /// The folders of the fields, below that of the output.
+    pub(super) fn folders(&self) -> Vec<String> {
         let mut folders = Vec::new();
         if self.shards.is_some() {
             return folders;
         }
         for field in &self.fields {
-            folders.push(folder.join(&field.name));
+            folders.push(field.name.clone());
             if field.form == Form::Ragged {
-                folders.push(folder.join(field.shape_folder()));
+                folders.push(field.shape_folder());
             }
         }
         folders
     }
 
-    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
-        whole::write(&folder.join(MANIFEST), "the file", &mut |out| {
+    pub(super) fn write(&self, location: &mut dyn Location) -> Result<(), Failure> {
+        location.put(MANIFEST, &mut |out| {
             serde_json::to_writer_pretty(&mut *out, self)?;
             out.write_all(b"\n")
         })
@@ -316,27 +309,15 @@ pub(super) fn forms(program: &Program, of_data: bool) -> Vec<FieldForm> {
     program.output.iter().map(&mut form).collect()
 }
 
-/// The output that is in `folder`; fails where something else is.
-pub(super) fn earlier(folder: &Path) -> Result<Option<Manifest>, Failure> {
-    let unreadable = |it: io::Error| failure(folder, "cannot read the folder", &it);
-    match safe_file::read_here(&folder.join(MANIFEST), MANIFEST_MAX) {
-        Ok(text) => {
-            let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| occupied(folder))?;
-            let folders = manifest.fields.iter();
-            let plain = folders.clone().all(|it| manifest.shards.is_some() || is_usable(&it.name))
-                && folders.flat_map(|it| &it.shape).all(|it| is_usable(it));
-            if plain { Ok(Some(manifest)) } else { Err(occupied(folder)) }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A draft of what says whose folder it is may be left of a run that was killed.
-            let is_draft = |it: &fs::DirEntry| {
-                it.file_name().to_str().and_then(safe_file::is_draft_of) == Some(MANIFEST)
-            };
-            let mut entries = fs::read_dir(folder).map_err(unreadable)?.flatten();
-            if entries.all(|it| is_draft(&it)) { Ok(None) } else { Err(occupied(folder)) }
-        }
-        Err(error) => Err(unreadable(error)),
-    }
+/// The output that is at a location; fails where something else is.
+pub(super) fn earlier(location: &dyn Location) -> Result<Option<Manifest>, Failure> {
+    let Some(text) = location.manifest()? else { return Ok(None) };
+    let manifest = serde_json::from_slice(&text).ok().filter(|it: &Manifest| {
+        let folders = it.fields.iter();
+        let is_plain = folders.clone().all(|of| it.shards.is_some() || is_usable(&of.name));
+        is_plain && folders.flat_map(|it| &it.shape).all(|it| is_usable(it))
+    });
+    manifest.map(Some).ok_or_else(|| location::occupied(location.path()))
 }
 
 /// Whether a name names a folder right here, whoever has written it down, and neither the manifest nor the list.
@@ -344,13 +325,4 @@ pub(super) fn is_usable(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
     is_one && !name.contains(['/', '\0']) && ![MANIFEST, LIST].contains(&name)
-}
-
-fn occupied(folder: &Path) -> Failure {
-    Failure::Io {
-        path: folder.display().to_string(),
-        detail: "the folder contains files that are not the output of a run; use one that is new \
-                 or empty"
-            .to_owned(),
-    }
 }
