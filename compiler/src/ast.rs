@@ -103,12 +103,23 @@ pub enum DeclarationKind {
     Const(Const),
     /// `fn name(x) = …`
     Fn(Function),
-    /// `extern fn name(x: f32) -> f32 = "module:name"`
+    /// `extern fn name(x: f32) -> f32 = "module:name"`, `extern pipeline name() -> { x: f32 } = "module:name"`
     Extern(Extern),
     /// `pipeline name = …`
     Pipeline(Pipeline),
     /// `use a, b from "other.pipe"`
     Use(Use),
+}
+
+impl DeclarationKind {
+    /// Whether it declares a function.
+    pub fn is_function(&self) -> bool {
+        match self {
+            Self::Fn(_) => true,
+            Self::Extern(it) => !it.is_pipeline,
+            _ => false,
+        }
+    }
 }
 
 /// `param data: path = "…"`: set from outside.
@@ -140,13 +151,16 @@ pub struct Function {
     pub body: Expr,
 }
 
-/// `extern fn name(x: f32) random fails -> f32 = "module:name"`.
+/// `extern fn name(x: f32) random fails -> f32 = "module:name"`, or a source of records: `extern pipeline name() -> { x: f32
+/// } = "module:name"`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
     /// All that stands before the `=`; its result is always there.
     pub signature: Signature,
     /// Where the function is: `module:name`; of a pure one with its version, `module:name@2`.
     pub target: Text,
+    /// Whether records come from it; its result is then the type of a record.
+    pub is_pipeline: bool,
 }
 
 /// `pipeline name(source, size = 224) = …`.
@@ -169,7 +183,7 @@ pub struct Use {
     pub from: Text,
 }
 
-/// A text without holes, as `use` and `extern fn` take it.
+/// A text without holes, as `use` and `extern` take it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
     /// As written, with its quotes.

@@ -326,6 +326,7 @@ fn unused_name(of: &Looked<'_>, all: &mut Vec<Diagnostic>) {
         let kind = match &declaration.kind {
             DeclarationKind::Param(_) => "parameter",
             DeclarationKind::Const(_) => "constant",
+            DeclarationKind::Extern(it) if it.is_pipeline => "pipeline",
             DeclarationKind::Fn(_) | DeclarationKind::Extern(_) => "function",
             _ => continue,
         };

@@ -59,10 +59,10 @@ module.exports = grammar({
     foreign: ($) =>
       seq(
         'extern',
-        'fn',
-        field('name', $._declared),
-        field('formals', $.formals),
-        repeat($.effect),
+        choice(
+          seq('fn', field('name', $._declared), field('formals', $.formals), repeat($.effect)),
+          seq('pipeline', field('name', $._declared), field('formals', $.formals)),
+        ),
         $._result,
         '=',
         field('target', $._text),

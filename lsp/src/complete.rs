@@ -8,7 +8,7 @@ use crate::{
 };
 use compiler::{
     Found,
-    ast::{DeclarationKind, Formal, PolicyKind, Signature, TypeKind},
+    ast::{Declaration, DeclarationKind, Formal, PolicyKind, Signature, TypeKind},
 };
 use lsp_types::{
     ActiveParameter, CompletionItem, CompletionItemKind, Documentation, InsertTextFormat,
@@ -77,6 +77,10 @@ fn declarations() -> Vec<CompletionItem> {
         ("const", "const ${1:NAME} = $0"),
         ("use", "use ${1:name} from \"${2:common.pipe}\""),
         ("extern", "extern fn ${1:name}(${2:x}: ${3:f32}) -> ${4:f32} = \"${5:module}:${6:name}\""),
+        (
+            "extern pipeline",
+            "extern pipeline ${1:name}() -> { ${2:x}: ${3:f32} } = \"${4:module}:${5:name}\"",
+        ),
         ("edition", "edition 2026"),
     ];
     let keyword = |(word, text): (&str, &str)| {
@@ -210,7 +214,9 @@ impl Offers<'_> {
 
     fn declared_calls(&self, piped: bool) -> Vec<CompletionItem> {
         let declared = &self.analysis.tree().declarations;
-        let called = declared.iter().filter_map(|it| {
+        let is_source =
+            |it: &Declaration| matches!(&it.kind, DeclarationKind::Extern(it) if it.is_pipeline);
+        let called = declared.iter().filter(|it| !(piped && is_source(it))).filter_map(|it| {
             let signature = world::signature(it)?;
             let head = world::head(self.text, it);
             let kind = CompletionItemKind::Function;

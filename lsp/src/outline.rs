@@ -19,6 +19,7 @@ fn symbol(it: &Declaration, text: &Text) -> Option<DocumentSymbol> {
     let (kind, body) = match &it.kind {
         DeclarationKind::Param(_) => (SymbolKind::Variable, None),
         DeclarationKind::Const(_) => (SymbolKind::Constant, None),
+        DeclarationKind::Extern(it) if it.is_pipeline => (SymbolKind::Class, None),
         DeclarationKind::Fn(_) | DeclarationKind::Extern(_) => (SymbolKind::Function, None),
         DeclarationKind::Pipeline(it) => (SymbolKind::Class, Some(&it.body)),
         DeclarationKind::Use(_) => return None,

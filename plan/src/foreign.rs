@@ -1,10 +1,11 @@
-//! Functions that stand outside of the program: `extern fn` declares one, and whoever runs the program
-//! brings it along.
+//! Functions and sources that stand outside of the program: `extern fn` and `extern pipeline` declare them, and whoever
+//! runs the program brings them along.
 
-use crate::Arg;
+use crate::{Arg, Expr, Field, OpKind, Plan};
+use std::collections::BTreeSet;
 
-/// The entry of the library through which all of them are called; its name is a word of the language, so
-/// that no program calls it by itself.
+/// The entries of the library, a function and a source, through which all of them are called; their name is a word of the
+/// language, so that no program calls it by itself.
 pub const FOREIGN: &str = "extern";
 
 /// Which function a call is of.
@@ -71,10 +72,78 @@ impl Foreign {
     }
 }
 
+/// Which source a stream comes from, where it stands outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignSource {
+    /// As the program calls it.
+    pub name: String,
+    /// Where it is: `module:name`.
+    pub target: String,
+    /// What it is made with: all of it is known before any record.
+    pub args: Vec<(String, Arg)>,
+    /// The fields of its records.
+    pub fields: Vec<Field>,
+}
+
+impl ForeignSource {
+    /// The arguments of the entry that say so.
+    pub fn args(&self) -> Vec<Arg> {
+        let field =
+            |it: &Field| Arg::List(vec![Arg::Text(it.name.clone()), Arg::Type(it.ty.clone())]);
+        vec![
+            // The first argument of other sources says which files they read.
+            Arg::Record(self.args.clone()),
+            Arg::Text(self.name.clone()),
+            Arg::Text(self.target.clone()),
+            Arg::List(self.fields.iter().map(field).collect()),
+            Arg::Bool(false),
+        ]
+    }
+
+    /// What the arguments of a source say, if it is such a one.
+    pub fn of(entry: &str, args: &[Arg]) -> Option<Self> {
+        if entry != FOREIGN {
+            return None;
+        }
+        let [Arg::Record(values), Arg::Text(name), Arg::Text(target), Arg::List(fields), ..] = args
+        else {
+            return None;
+        };
+        let field = |it: &Arg| match it {
+            Arg::List(of) => match of.as_slice() {
+                [Arg::Text(name), Arg::Type(ty)] => {
+                    Some(Field { name: name.clone(), ty: ty.clone() })
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let fields = fields.iter().map(field).collect::<Option<_>>()?;
+        Some(Self { name: name.clone(), target: target.clone(), args: values.clone(), fields })
+    }
+}
+
 /// What a call of `function` is called where people read it.
 pub fn called(function: &str, args: &[Arg]) -> String {
-    match Foreign::of(function, args) {
-        Some(it) => format!("{FOREIGN} {}", it.name),
+    let named = Foreign::of(function, args).map(|it| it.name);
+    match named.or_else(|| ForeignSource::of(function, args).map(|it| it.name)) {
+        Some(name) => format!("{FOREIGN} {name}"),
         None => function.to_owned(),
     }
+}
+
+/// The names of what a plan calls and reads outside.
+pub fn outside(plan: &Plan) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (_, op) in plan.ops.iter() {
+        for (_, expr, _) in op.graph.iter() {
+            if let Expr::Call { function, args, .. } = expr {
+                names.extend(Foreign::of(function, args).map(|it| it.name));
+            }
+        }
+        if let OpKind::Source { entry, args } = &op.kind {
+            names.extend(ForeignSource::of(entry, args).map(|it| it.name));
+        }
+    }
+    names
 }

@@ -33,7 +33,7 @@ pub use entry::{
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,
 };
-pub use foreign::{FOREIGN, Foreign, called};
+pub use foreign::{FOREIGN, Foreign, ForeignSource, called, outside};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix, unmix};
 pub use nearest::{nearest, unlike};

@@ -9,7 +9,7 @@ import os
 import re
 import warnings as _warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple
 
 from . import _pipec
 from ._array import Array
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PROGRAM = re.compile(r"\n|\|>|\bpipeline\b[^/\\]*=")
 """Matches the text of a program, and no path."""
 _CALLING: weakref.WeakSet[Pipe] = weakref.WeakSet()
-"""Pipelines whose threads call Python functions."""
+"""Pipelines whose threads call Python functions or read Python sources."""
 _WRONG = "PC0704"
 _IN_WORKERS = "PC0705"
 
@@ -76,7 +76,7 @@ def load(
     cache: str | os.PathLike[str] | None = None,
     quarantine: str | os.PathLike[str] | None = None,
     max_errors: int | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Any] | None = None,
     processes: int = 0,
 ) -> Pipe:
     """Loads and compiles a pipeline; reads no data and starts no thread.
@@ -95,8 +95,9 @@ def load(
     and other expensive values in memory across epochs; `cache` is a folder to cache them in for later
     runs. Each record that is skipped or replaced is written to the file `quarantine` as a line of JSON;
     a run with more than `max_errors` of them fails. `functions` are the Python functions that the
-    program declares with `extern fn`, by name; others are imported from the module in their
-    declaration. They are called in this process, one at a time under the GIL, or in `processes`
+    program declares with `extern fn`, and what makes the sources that it declares with `extern pipeline`
+    (a class, a function, or the object itself), by name; others are imported from the module in their
+    declaration. They are called and read in this process, one at a time under the GIL, or in `processes`
     separate processes, with values passed through shared memory.
 
     Errors in the program raise `CompileError`.
@@ -134,7 +135,7 @@ class Pipe:
     """
 
     def __init__(
-        self, source: dict[str, Any], told: dict[str, Any], functions: dict[str, Callable[..., Any]]
+        self, source: dict[str, Any], told: dict[str, Any], functions: dict[str, Any]
     ) -> None:
         self._source, self._told, self._functions = source, told, functions
         self._native = _pipec.Native(source, told, functions)
@@ -400,7 +401,7 @@ class Arrow(View):
 def _reloaded(
     source: dict[str, Any],
     told: dict[str, Any],
-    functions: dict[str, Callable[..., Any]],
+    functions: dict[str, Any],
     state: dict[str, Any] | None,
     epoch: int | None,
 ) -> Pipe:

@@ -1,7 +1,7 @@
 """The native part: what `pipec` is made of, and nobody else should use."""
 
 import os
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 __version__: str
 
@@ -10,7 +10,7 @@ class Owner: ...
 
 class Native:
     def __init__(
-        self, source: dict[str, Any], told: dict[str, Any], functions: dict[str, Callable[..., Any]]
+        self, source: dict[str, Any], told: dict[str, Any], functions: dict[str, Any]
     ) -> None: ...
     def warnings(self) -> list[str]: ...
     def calls_python(self) -> bool: ...

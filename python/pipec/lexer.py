@@ -220,6 +220,7 @@ SOURCES = (
     "tfrecord",
     "parquet",
     "records",
+    "extern",
     "arrow",
     "files",
     "jsonl",

@@ -1,4 +1,4 @@
-//! Functions in Python that a pipeline calls: what `extern fn` declares.
+//! Functions in Python that a pipeline calls: what `extern fn` declares. Sources are in `source.rs`.
 //!
 //! A stage of such calls has one thread at a time, which takes the GIL once for a chunk; or as many as
 //! there are processes to call in. Each call gets copies of its values, so a function may change or keep
@@ -6,32 +6,37 @@
 
 use crate::{
     numpy,
-    process::{self, Processes, Raised, Recipe, Way, Wrong},
+    process::{self, Processes, Recipe, Way, Wrong},
+    source::{self, Gate, Records},
 };
-use plan::{DType, Foreign};
+use plan::{DType, Foreign, ForeignSource};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
-use runtime::{Failure, Fault, ForeignFunction, Outside, Tensor};
+use runtime::{Failure, Fault, ForeignFunction, Outside, Source, SourceCall, Tensor};
 use std::{
     borrow::Cow,
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 /// Bytes of a traceback that a fault tells; the innermost calls stand at its end.
 const TRACEBACK_MAX: usize = 4096;
 
-/// The functions that `pipec.load` was handed; others are imported when a run begins.
+/// The exception that was raised last, and the fault that it became.
+pub(crate) type Raised = Arc<Mutex<Option<(Fault, PyErr)>>>;
+
+/// The functions and sources that `pipec.load` was handed; others are imported when a run begins.
 #[derive(Debug)]
 pub(crate) struct Functions {
     given: BTreeMap<String, Py<PyAny>>,
-    /// The exception that was raised last, and the fault that it became.
-    raised: Arc<Mutex<Option<(Fault, PyErr)>>>,
+    raised: Raised,
     /// Where they are called, if not here.
     processes: Option<Arc<Processes>>,
+    /// The gates of the objects that are read, by their addresses.
+    gates: Mutex<BTreeMap<usize, Weak<Mutex<()>>>>,
 }
 
 impl Functions {
@@ -45,7 +50,7 @@ impl Functions {
             0 => None,
             most => Some(Arc::new(Processes::new(most, interpreter(py)?))),
         };
-        Ok(Self { given, raised: Arc::default(), processes })
+        Ok(Self { given, raised: Arc::default(), processes, gates: Mutex::default() })
     }
 
     /// The names of those that were handed over.
@@ -60,16 +65,21 @@ impl Functions {
         raised.as_ref().filter(|it| it.0 == *fault).map(|it| it.1.clone_ref(py))
     }
 
-    /// How another process finds it.
-    fn recipe(&self, py: Python<'_>, which: &Foreign) -> Result<Recipe, Failure> {
-        let name = which.name.clone();
-        let Some(given) = self.given.get(&name) else {
-            return Ok(Recipe { name, way: Way::Target(which.target.clone()) });
+    /// How another process finds a function or a source.
+    fn recipe(
+        &self,
+        py: Python<'_>,
+        (kind, name, target): (&str, &str, &str),
+        made_with: Option<String>,
+    ) -> Result<Recipe, Failure> {
+        let recipe = |way| Recipe { name: name.to_owned(), way, made_with };
+        let Some(given) = self.given.get(name) else {
+            return Ok(recipe(Way::Target(target.to_owned())));
         };
         match pickled(given.bind(py)) {
-            Ok(it) => Ok(Recipe { name, way: Way::Pickle(it) }),
+            Ok(it) => Ok(recipe(Way::Pickle(it))),
             Err(it) => Err(Failure::Program(format!(
-                "the function `{name}` cannot be pickled for another process: {it}; define it in \
+                "the {kind} `{name}` cannot be pickled for another process: {it}; define it in \
                  a module that can be imported, install `cloudpickle`, or remove `processes=`"
             ))),
         }
@@ -81,11 +91,14 @@ impl Functions {
         (which, dtype): (&Foreign, DType),
         processes: &Arc<Processes>,
     ) -> Result<Arc<dyn ForeignFunction>, Failure> {
-        let recipe = Python::try_attach(|py| self.recipe(py, which));
+        let named = ("function", which.name.as_str(), which.target.as_str());
+        let recipe = Python::try_attach(|py| self.recipe(py, named, None));
         let recipe = Arc::new(recipe.unwrap_or(Err(Failure::Stopped))?);
         // Without the GIL: the other process may take its time.
         processes.find(&recipe).map_err(|it| match it {
-            Wrong::Raised(Raised { error, trace }) => missing(which, &with_trace(&error, &trace)),
+            Wrong::Raised(process::Raised { error, trace }) => {
+                missing(which, &with_trace(&error, &trace))
+            }
             Wrong::Lost(told) => Failure::Program(told),
             Wrong::Refused(fault) => missing(which, &fault.to_string()),
         })?;
@@ -93,14 +106,7 @@ impl Functions {
     }
 
     fn found(&self, py: Python<'_>, which: &Foreign) -> PyResult<Py<PyAny>> {
-        if let Some(given) = self.given.get(&which.name) {
-            return Ok(given.clone_ref(py));
-        }
-        let (module, path) = which.target.split_once(':').unwrap_or((&which.target, ""));
-        let mut found = py.import(module)?.into_any();
-        for name in path.split('.') {
-            found = found.getattr(name)?;
-        }
+        let found = self.object(py, &which.name, &which.target)?.into_bound(py);
         match found.is_callable() {
             true => Ok(found.unbind()),
             false => Err(PyTypeError::new_err(format!(
@@ -108,6 +114,34 @@ impl Functions {
                 found.get_type()
             ))),
         }
+    }
+}
+
+impl Functions {
+    /// The gate of an object: the same for all that read it.
+    fn gate(&self, object: &Bound<'_, PyAny>) -> Gate {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.retain(|_, it| it.strong_count() > 0);
+        let gate = gates.entry(object.as_ptr() as usize).or_default();
+        // Who has a gate has the object, so no other one comes to its address.
+        gate.upgrade().unwrap_or_else(|| {
+            let made = Gate::default();
+            *gate = Arc::downgrade(&made);
+            made
+        })
+    }
+
+    /// What was handed over under this name, or stands in a module.
+    fn object(&self, py: Python<'_>, name: &str, target: &str) -> PyResult<Py<PyAny>> {
+        if let Some(given) = self.given.get(name) {
+            return Ok(given.clone_ref(py));
+        }
+        let (module, path) = target.split_once(':').unwrap_or((target, ""));
+        let mut found = py.import(module)?.into_any();
+        for name in path.split('.') {
+            found = found.getattr(name)?;
+        }
+        Ok(found.unbind())
     }
 }
 
@@ -122,6 +156,34 @@ impl Outside for Functions {
         let function = found.unwrap_or(Err(Failure::Stopped))?;
         let (name, raised) = (which.name.clone(), self.raised.clone());
         Ok(Arc::new(Function { name, dtype, function, raised }))
+    }
+
+    fn source(
+        &self,
+        which: &ForeignSource,
+        call: &SourceCall<'_>,
+    ) -> Result<Arc<dyn Source>, Failure> {
+        let named = ("source", which.name.as_str(), which.target.as_str());
+        let made = Python::try_attach(|py| {
+            let wrong = |it: PyErr| without(named, &told(py, &it));
+            let elsewhere = match &self.processes {
+                None => None,
+                Some(processes) => {
+                    let with = source::named(py, &which.args).and_then(|it| json(&it));
+                    let recipe = self.recipe(py, named, Some(with.map_err(wrong)?))?;
+                    Some((Arc::new(recipe), processes.clone()))
+                }
+            };
+            let from = self.object(py, &which.name, &which.target).map_err(wrong)?;
+            let from = (from.into_bound(py), self.raised.clone());
+            let made = Records::new(from, which, call, (|it: &_| self.gate(it), elsewhere));
+            made.map_err(|it| {
+                let ForeignSource { name, target, .. } = which;
+                let why = told(py, &it);
+                Failure::Program(format!("cannot open the source `{name}` (`{target}`): {why}"))
+            })
+        });
+        Ok(Arc::new(made.unwrap_or(Err(Failure::Stopped))?))
     }
 
     fn processes(&self) -> usize {
@@ -149,10 +211,14 @@ impl Outside for Functions {
 }
 
 fn missing(which: &Foreign, why: &str) -> Failure {
-    let Foreign { name, target, .. } = which;
+    without(("function", &which.name, &which.target), why)
+}
+
+fn without((kind, name, target): (&str, &str, &str), why: &str) -> Failure {
+    let given = if kind == "function" { "f" } else { "data" };
     Failure::Program(format!(
-        "cannot find the function `{name}`: `{target}`: {why}; pass it with `load(…, \
-         functions={{\"{name}\": f}})`, or make sure that `import` finds its module"
+        "cannot find the {kind} `{name}`: `{target}`: {why}; pass it with `load(…, \
+         functions={{\"{name}\": {given}}})`, or make sure that `import` finds its module"
     ))
 }
 
@@ -162,6 +228,11 @@ fn interpreter(py: Python<'_>) -> PyResult<process::Interpreter> {
     let path: Vec<String> = sys.getattr("path")?.extract()?;
     let path = serde_json::Value::from(path).to_string();
     Ok(process::Interpreter { executable: sys.getattr("executable")?.extract()?, path })
+}
+
+/// A value as JSON.
+fn json(of: &Bound<'_, PyDict>) -> PyResult<String> {
+    of.py().import("json")?.call_method1("dumps", (of,))?.extract()
 }
 
 /// A function as `pickle` writes it: by its name, or where `cloudpickle` is there whole.
@@ -197,7 +268,7 @@ impl ForeignFunction for Elsewhere {
     ) -> Result<(), Fault> {
         let called = self.processes.call(&self.recipe, (self.dtype, seed), args, take);
         let spent = called.map_err(|it| match it {
-            Wrong::Raised(Raised { error, trace }) => {
+            Wrong::Raised(process::Raised { error, trace }) => {
                 let (name, told) = (&self.recipe.name, with_trace(&error, &trace));
                 Fault::new("python", format!("`{name}` raised {told}"))
             }
@@ -215,7 +286,7 @@ struct Function {
     /// What its declaration says that it gives.
     dtype: DType,
     function: Py<PyAny>,
-    raised: Arc<Mutex<Option<(Fault, PyErr)>>>,
+    raised: Raised,
 }
 
 impl ForeignFunction for Function {
@@ -249,49 +320,54 @@ impl Function {
         });
         let named = named.transpose()?;
         let given = self.function.bind(py).call(PyTuple::new(py, args)?, named.as_ref())?;
-        self.taken(&given, take)
-    }
-
-    /// Hands on what was given.
-    fn taken(
-        &self,
-        given: &Bound<'_, PyAny>,
-        take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
-    ) -> PyResult<Result<(), Fault>> {
-        if let Ok(text) = given.cast::<PyString>() {
-            let text: Cow<'_, str> = text.to_cow()?;
-            return Ok(take(&Tensor::text(DType::Str, text.as_bytes())));
-        }
-        if let Ok(bytes) = given.cast::<PyBytes>() {
-            return Ok(take(&Tensor::text(DType::Bytes, bytes.as_bytes())));
-        }
-        if self.dtype.is_text() {
-            let kind = given.get_type();
-            return Err(PyTypeError::new_err(format!(
-                "it returned {kind}, expected {}",
-                self.dtype
-            )));
-        }
-        if let Some(taken) = scalar(given, self.dtype, take)? {
-            return Ok(taken);
-        }
-        given.py().import("numpy")?;
-        numpy::looked_at(given, self.dtype, take)
+        taken(&given, self.dtype, take)
     }
 
     fn fault(&self, py: Python<'_>, error: PyErr) -> Fault {
-        let detail = format!("`{}` raised {}", self.name, told(py, &error));
-        let fault = Fault::new("python", detail);
-        let raised = self.raised.lock();
-        let before = raised.unwrap_or_else(PoisonError::into_inner).replace((fault.clone(), error));
-        // Without the lock: it may call Python.
-        drop(before);
-        fault
+        fault(py, (&self.name, error), &self.raised)
     }
 }
 
+/// Hands on what was given, where elements of `dtype` are expected.
+pub(crate) fn taken(
+    given: &Bound<'_, PyAny>,
+    dtype: DType,
+    take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
+) -> PyResult<Result<(), Fault>> {
+    if let Ok(text) = given.cast::<PyString>() {
+        let text: Cow<'_, str> = text.to_cow()?;
+        return Ok(take(&Tensor::text(DType::Str, text.as_bytes())));
+    }
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(take(&Tensor::text(DType::Bytes, bytes.as_bytes())));
+    }
+    if dtype.is_text() {
+        let kind = given.get_type();
+        return Err(PyTypeError::new_err(format!("it returned {kind}, expected {dtype}")));
+    }
+    if let Some(taken) = scalar(given, dtype, take)? {
+        return Ok(taken);
+    }
+    given.py().import("numpy")?;
+    match given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        true => numpy::looked_at(&numpy::listed(given, dtype)?, dtype, take),
+        false => numpy::looked_at(given, dtype, take),
+    }
+}
+
+/// The fault that an exception of `name` becomes.
+pub(crate) fn fault(py: Python<'_>, (name, error): (&str, PyErr), raised: &Raised) -> Fault {
+    let detail = format!("`{name}` raised {}", told(py, &error));
+    let fault = Fault::new("python", detail);
+    let raised = raised.lock();
+    let before = raised.unwrap_or_else(PoisonError::into_inner).replace((fault.clone(), error));
+    // Without the lock: it may call Python.
+    drop(before);
+    fault
+}
+
 /// What an exception says, and where it was raised.
-fn told(py: Python<'_>, error: &PyErr) -> String {
+pub(crate) fn told(py: Python<'_>, error: &PyErr) -> String {
     let traceback = error.traceback(py);
     let lines = py.import("traceback").and_then(|it| {
         let (kind, value) = (error.get_type(py), error.value(py));
@@ -308,7 +384,7 @@ fn told(py: Python<'_>, error: &PyErr) -> String {
 }
 
 /// What an exception says, and the end of what tells where it was raised.
-fn with_trace(first: &str, lines: &str) -> String {
+pub(crate) fn with_trace(first: &str, lines: &str) -> String {
     let from = lines.len().saturating_sub(TRACEBACK_MAX);
     let from = (from..lines.len()).find(|it| lines.is_char_boundary(*it)).unwrap_or(0);
     match lines[from..].trim_end() {

@@ -14,6 +14,7 @@ mod process;
 mod program;
 mod ready;
 mod schema;
+mod source;
 mod wait;
 
 use pyo3::prelude::*;

@@ -12,7 +12,12 @@ use numpy::{
     },
 };
 use plan::DType;
-use pyo3::{exceptions::PyTypeError, prelude::*, sync::PyOnceLock};
+use pyo3::{
+    basic::CompareOp,
+    exceptions::{PyOverflowError, PyTypeError},
+    prelude::*,
+    sync::PyOnceLock,
+};
 use runtime::{Shape, Tensor};
 use std::{ptr::NonNull, slice};
 
@@ -87,6 +92,35 @@ pub(crate) fn copied<'py>(py: Python<'py>, tensor: &Tensor<'_>) -> PyResult<Boun
         }
         Ok(made)
     }
+}
+
+/// A list of numbers of Python as an array of `dtype`, where that says the same; else as NumPy reads it.
+pub(crate) fn listed<'py>(list: &Bound<'py, PyAny>, dtype: DType) -> PyResult<Bound<'py, PyAny>> {
+    let py = list.py();
+    let array = py.import("numpy")?.call_method1("asarray", (list,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let is_empty = array.getattr("size")?.extract::<usize>()? == 0;
+    let fits = match kind.as_str() {
+        "i" | "u" => dtype.is_int() || dtype.is_float(),
+        "f" => dtype.is_float() || is_empty,
+        _ => false,
+    };
+    if !fits {
+        return Ok(array);
+    }
+    // SAFETY: a new reference to the dtype.
+    let wanted = unsafe { Bound::from_owned_ptr(py, descr(py, dtype)?.cast()) };
+    let made = array.call_method1("astype", (wanted,))?;
+    let is_same = || {
+        let same = made.rich_compare(&array, CompareOp::Eq)?;
+        same.call_method0("all")?.is_truthy()
+    };
+    if dtype.is_int() && !is_same()? {
+        return Err(PyOverflowError::new_err(format!(
+            "a number of the list does not fit into {dtype}"
+        )));
+    }
+    Ok(made)
 }
 
 /// Looks at what NumPy makes of `object`, in C order.

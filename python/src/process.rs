@@ -1,4 +1,4 @@
-//! Processes of Python that call functions in the place of this one: as many calls at a time as there
+//! Processes of Python that call functions, and read sources, in the place of this one: as many calls at a time as there
 //! are processes, and nobody waits for this one's GIL.
 //!
 //! A process gets what it is to do over a socket, as JSON with its length before it; values lie in
@@ -43,11 +43,13 @@ pub(crate) struct Interpreter {
     pub(crate) path: String,
 }
 
-/// A function as a process finds it.
+/// A function or a source as a process finds it.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub(crate) name: String,
     pub(crate) way: Way,
+    /// What a source is made with, as JSON; none of a function.
+    pub(crate) made_with: Option<String>,
 }
 
 /// Where it comes from.
@@ -79,6 +81,30 @@ pub(crate) enum Wrong {
     Refused(Fault),
 }
 
+/// Records that are asked for.
+#[derive(Debug, Serialize)]
+pub(crate) struct Asked<'a> {
+    pub(crate) numbers: &'a [u64],
+    /// Of each field its name, its dtype, its place among those that are declared, and its type as it is written.
+    pub(crate) fields: &'a [(String, &'static str, usize, String)],
+    /// Fields that are declared.
+    pub(crate) declared: usize,
+    /// Whether one that fails is passed over; else it is the last.
+    pub(crate) all: bool,
+}
+
+/// A record: its values, in the order of the fields, or what is wrong with it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Record {
+    Values(Vec<Placed>),
+    Raised(Raised),
+    Refused {
+        /// What is wrong.
+        wrong: String,
+    },
+}
+
 /// Processes, each of which makes one call at a time.
 #[derive(Debug)]
 pub(crate) struct Processes {
@@ -108,7 +134,7 @@ impl Processes {
 
     /// Has the function found by a process.
     pub(crate) fn find(&self, recipe: &Arc<Recipe>) -> Result<(), Wrong> {
-        self.with(|process| process.ask(recipe, None, &[]).map(drop))
+        self.with(|process| process.ask(recipe, Wanted::Found, &[]).map(drop))
     }
 
     /// Calls a function, which is to give elements of `dtype`, and hands what it gives to `take`; the
@@ -121,9 +147,29 @@ impl Processes {
         take: &mut dyn FnMut(&Tensor<'_>) -> Result<(), Fault>,
     ) -> Result<Duration, Wrong> {
         self.with(|process| {
-            let answer = process.ask(recipe, Some((dtype, seed)), args)?;
+            let answer = process.ask(recipe, Wanted::Called(dtype, seed), args)?;
             process.given(&answer)?;
             take(&process.result.tensor()).map_err(Wrong::Refused)?;
+            Ok(Duration::from_nanos(answer.cpu))
+        })
+    }
+
+    /// Reads records of a source: hands each to `take`, with what copies a value of it; the processor time that the process
+    /// has used for it.
+    pub(crate) fn read(
+        &self,
+        recipe: &Arc<Recipe>,
+        asked: &Asked<'_>,
+        take: &mut dyn FnMut(Record, &Reader<'_>) -> io::Result<()>,
+    ) -> Result<Duration, Wrong> {
+        self.with(|process| {
+            let answer = process.ask(recipe, Wanted::Records(asked), &[])?;
+            let lost = |error| {
+                Wrong::Lost(format!("a Python process returned an invalid record: {error}"))
+            };
+            let records = process.records(&answer).map_err(lost)?;
+            let reader = Reader(&process.memory);
+            records.into_iter().try_for_each(|it| take(it, &reader)).map_err(lost)?;
             Ok(Duration::from_nanos(answer.cpu))
         })
     }
@@ -200,17 +246,46 @@ struct Question<'a> {
     target: Option<&'a str>,
     /// Bytes of what `pickle` has written, which stand before the values.
     pickle: usize,
+    /// What a source is made with, where it was not asked for before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_with: Option<&'a str>,
     /// What its declaration says that it gives; none where it is not called.
     dtype: Option<&'static str>,
     seed: Option<u64>,
     args: Vec<Placed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<&'a Asked<'a>>,
+}
+
+/// What is to be done with what a recipe finds.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Found,
+    /// It gives elements of this dtype, and draws from this number.
+    Called(DType, Option<u64>),
+    Records(&'a Asked<'a>),
+}
+
+/// Where the values of records are.
+pub(crate) struct Reader<'a>(&'a File);
+
+impl Reader<'_> {
+    /// Bytes that are there.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.metadata().map_or(0, |it| it.len())
+    }
+
+    /// Copies so many bytes of a value.
+    pub(crate) fn read(&self, room: &mut [u8], of: &Placed) -> io::Result<()> {
+        self.0.read_exact_at(room, of.at as u64)
+    }
 }
 
 /// A value in the memory.
-#[derive(Serialize, Deserialize)]
-struct Placed {
-    dtype: String,
-    shape: Vec<usize>,
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Placed {
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<usize>,
     #[serde(default)]
     at: usize,
 }
@@ -227,6 +302,8 @@ enum Reply {
 struct Answer {
     /// What the function gave, at the begin of the memory; none where none was called.
     given: Option<Placed>,
+    /// Where it tells of the records that were read: the first byte and how many, JSON.
+    records: Option<(usize, usize)>,
     /// Nanoseconds of processor time.
     cpu: u64,
 }
@@ -260,16 +337,15 @@ impl Process {
         Ok(Self { child, socket, memory, known, bytes: Vec::new(), result: Scratch::new() })
     }
 
-    /// Has a function found, and called where it is said what it is to give and draws from; waits for
-    /// the answer.
+    /// Has a function or a source found, and called or read where that is wanted; waits for the answer.
     fn ask(
         &mut self,
         recipe: &Arc<Recipe>,
-        call: Option<(DType, Option<u64>)>,
+        wanted: Wanted<'_>,
         args: &[Tensor<'_>],
     ) -> Result<Answer, Wrong> {
         let name = &recipe.name;
-        let asked = self.asked(recipe, call, args).and_then(|()| self.heard());
+        let asked = self.asked(recipe, wanted, args).and_then(|()| self.heard());
         let heard = asked.map_err(|error| Wrong::Lost(self.lost(name, &error)))?;
         match serde_json::from_slice(&heard) {
             Ok(Reply::Done(answer)) => {
@@ -292,7 +368,7 @@ impl Process {
     fn asked(
         &mut self,
         recipe: &Arc<Recipe>,
-        call: Option<(DType, Option<u64>)>,
+        wanted: Wanted<'_>,
         args: &[Tensor<'_>],
     ) -> io::Result<()> {
         self.bytes.clear();
@@ -317,8 +393,14 @@ impl Process {
         }
         self.memory.write_all_at(&self.bytes, 0)?;
         let function = known.unwrap_or(self.known.len());
-        let (dtype, seed) = (call.map(|it| it.0.name()), call.and_then(|it| it.1));
-        let question = Question { function, target, pickle, dtype, seed, args: placed };
+        let (dtype, seed, records) = match wanted {
+            Wanted::Found => (None, None, None),
+            Wanted::Called(dtype, seed) => (Some(dtype.name()), seed, None),
+            Wanted::Records(asked) => (None, None, Some(asked)),
+        };
+        let made_with = recipe.made_with.as_deref().filter(|_| known.is_none());
+        let args = placed;
+        let question = Question { function, target, pickle, made_with, dtype, seed, args, records };
         let text = serde_json::to_vec(&question)?;
         let mut message = (text.len() as u32).to_le_bytes().to_vec();
         message.extend(text);
@@ -335,6 +417,18 @@ impl Process {
         let mut text = vec![0; len];
         self.socket.read_exact(&mut text)?;
         Ok(text)
+    }
+
+    /// What it tells of the records that it has read.
+    fn records(&mut self, answer: &Answer) -> io::Result<Vec<Record>> {
+        let (at, len) = answer.records.ok_or_else(|| io::Error::other("it tells of none"))?;
+        // What is not there is not made room for.
+        if (at as u64).saturating_add(len as u64) > self.memory.metadata()?.len() {
+            return Err(io::Error::other("it tells of what is not there"));
+        }
+        self.bytes.resize(len, 0);
+        self.memory.read_exact_at(&mut self.bytes, at as u64)?;
+        Ok(serde_json::from_slice(&self.bytes)?)
     }
 
     /// Fetches what the function gave.

@@ -5,7 +5,7 @@ use driver::{
     Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop,
     WRONG_ARGUMENT, lock::Chosen,
 };
-use plan::{Expr, Foreign};
+use plan::outside;
 use pyo3::prelude::*;
 use runtime::Rank;
 use std::{
@@ -145,8 +145,8 @@ impl Program {
             let all: Vec<_> = declared.iter().map(|it| format!("`{it}`")).collect();
             let calls = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
             let told = format!(
-                "the pipeline does not call `{other}`: of the functions declared by `extern fn` \
-                 it calls {calls}"
+                "the pipeline does not call `{other}`: of what is declared by `extern fn` and `extern \
+                 pipeline` it calls {calls}"
             );
             return Err(Wrong::Argument(told));
         }
@@ -245,14 +245,10 @@ fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
     Ok(Compiled { functions: settings.functions.clone(), ..built.compiled })
 }
 
-/// The functions outside that it calls, by name.
+/// The names of the functions and sources outside that it calls, its constants among it.
 fn declared(compiled: &Compiled) -> BTreeSet<String> {
-    let nodes = compiled.written.ops.rows().iter().flat_map(|it| it.graph.iter());
-    let calls = nodes.filter_map(|(_, expr, _)| match expr {
-        Expr::Call { function, args, .. } => Foreign::of(function, args),
-        _ => None,
-    });
-    calls.map(|it| it.name).collect()
+    let of_constants = compiled.constants.iter().flat_map(|it| it.outside.clone());
+    outside(&compiled.written).into_iter().chain(of_constants).collect()
 }
 
 /// What the lock beside the program says of the pipeline, where it is still about it; else what a

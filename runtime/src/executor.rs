@@ -390,7 +390,7 @@ impl Run {
     pub fn listed_lens(&self) -> Vec<Option<u64>> {
         let supplies = self.shared.lock().supplies();
         let len = |it: &Option<Arc<supply::Supply>>| {
-            let listed = it.as_ref().filter(|it| !it.source.waits() && it.is_arithmetic())?;
+            let listed = it.as_ref().filter(|it| it.source.is_counted() && it.is_arithmetic())?;
             listed.pass().ok().map(|it| it.all)
         };
         supplies.iter().map(len).collect()

@@ -1,7 +1,7 @@
-//! Functions that stand outside of the program, such as those of Python: whoever runs it brings them.
+//! Functions and sources that stand outside of the program, such as those of Python: whoever runs it brings them.
 
-use crate::{Failure, Fault, Pool, Tensor, memory};
-use plan::{DType, Foreign};
+use crate::{Failure, Fault, Pool, Source, SourceCall, Tensor, memory};
+use plan::{DType, Foreign, ForeignSource};
 use std::{
     cell::{Cell, RefCell},
     fmt,
@@ -61,6 +61,19 @@ pub trait Outside: Send + Sync + fmt::Debug {
     /// # Errors
     /// That it is not there, as a failure of the run that says what to do.
     fn function(&self, which: &Foreign, dtype: DType) -> Result<Arc<dyn ForeignFunction>, Failure>;
+
+    /// Makes a source of records.
+    ///
+    /// # Errors
+    /// That it is not there, as a failure of the run that says what to do.
+    fn source(
+        &self,
+        which: &ForeignSource,
+        call: &SourceCall<'_>,
+    ) -> Result<Arc<dyn Source>, Failure> {
+        let _ = call;
+        Err(Failure::Program(format!("there is no source `{}` outside of the program", which.name)))
+    }
 
     /// Processes that they are called in, as many calls at a time; 0: the one that runs, one call at a
     /// time.

@@ -15,6 +15,16 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether `len` looks into no file, so that it may be asked before anything is read.
+    fn is_counted(&self) -> bool {
+        !self.waits()
+    }
+
+    /// Threads that can read it at a time: others would only wait for these.
+    fn threads(&self) -> usize {
+        usize::MAX
+    }
+
     /// Appends the records of these numbers, each below `len`, with their ids.
     fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure>;
 

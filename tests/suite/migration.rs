@@ -85,6 +85,7 @@ fn there(snippet: &str, row: &Row) -> Result<(), Failed> {
         "param",
         "fn",
         "extern fn",
+        "extern pipeline",
         "pipeline",
         "as",
         "in",

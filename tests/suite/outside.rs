@@ -1,4 +1,4 @@
-//! Functions that stand outside of a program: ours stand in for those of Python. Each case is compared
+//! Functions and sources that stand outside of a program: ours stand in for those of Python. Each case is compared
 //! with the plain one-thread plan, as `pipec verify` does; what it shows are the stages of its program.
 
 use crate::cases::compiled_as;
@@ -6,8 +6,10 @@ use driver::{
     Functions, Settings, program_text,
     verify::{VerifyOptions, verify},
 };
-use plan::{DType, Foreign, mix};
-use runtime::{Failure, Fault, ForeignFunction, Outside, Tensor};
+use plan::{Arg, DType, Foreign, ForeignSource, mix};
+use runtime::{
+    ChunkBuilder, Failure, Fault, ForeignFunction, Outside, Source, SourceCall, Stream, Tensor,
+};
 use std::{path::Path, sync::Arc};
 
 /// Optimised in any way it gives what the plain plan gives; and how its stages follow each other.
@@ -44,8 +46,85 @@ impl Outside for Ours {
         Ok(Arc::new(Function(which.name.clone())))
     }
 
+    fn source(
+        &self,
+        which: &ForeignSource,
+        call: &SourceCall<'_>,
+    ) -> Result<Arc<dyn Source>, Failure> {
+        let n = match which.args.as_slice() {
+            [(_, Arg::Int(n))] => *n as u64,
+            other => return Err(Failure::Program(format!("it is made with {other:?}"))),
+        };
+        let fields = call.columns.iter().map(|it| it.name.clone()).collect();
+        let is_indexed = which.name == "numbered";
+        Ok(Arc::new(Numbers { n, fields, is_indexed, place: call.place }))
+    }
+
     fn during(&self, work: &mut dyn FnMut()) {
         work();
+    }
+}
+
+/// A source of the numbers below `n`, each with its square; every ninth is a fault, where these are asked for.
+#[derive(Clone)]
+struct Numbers {
+    n: u64,
+    fields: Vec<String>,
+    is_indexed: bool,
+    place: u64,
+}
+
+impl Numbers {
+    fn push(&self, number: u64, out: &mut ChunkBuilder) {
+        let is_fault = number % 9 == 5 && self.fields.iter().any(|it| it == "row.fault");
+        out.ids.push_scalar(mix(self.place, number));
+        for (name, column) in self.fields.iter().zip(&mut out.columns) {
+            match name.as_str() {
+                "row.fault" if is_fault => column.push_text(b"it is refused"),
+                "row.fault" => column.push_text(b""),
+                _ if is_fault => column.push_nothing(),
+                "square" => column.push_scalar((number * number) as i64),
+                _ => column.push_scalar(number as i64),
+            }
+        }
+    }
+}
+
+impl Source for Numbers {
+    fn len(&self) -> Result<u64, Failure> {
+        match self.is_indexed {
+            true => Ok(self.n),
+            false => Err(Failure::Program("it can only be read in order".to_owned())),
+        }
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        numbers.iter().for_each(|it| self.push(*it, out));
+        Ok(())
+    }
+
+    fn stream(&self) -> Option<Box<dyn Stream>> {
+        (!self.is_indexed).then(|| Box::new(Pass(self.clone(), 0)) as Box<dyn Stream>)
+    }
+}
+
+/// The numbers in order, and the next one.
+struct Pass(Numbers, u64);
+
+impl Stream for Pass {
+    fn next(&mut self, rows: usize, out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let end = (self.1 + rows as u64).min(self.0.n);
+        (self.1..end).for_each(|it| self.0.push(it, out));
+        self.1 = end;
+        Ok(())
     }
 }
 

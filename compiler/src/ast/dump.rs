@@ -84,7 +84,8 @@ fn declared(declaration: &Declaration) -> Node {
         DeclarationKind::Const(it) => ("const", vec![Node::leaf(&it.name.text), expr(&it.value)]),
         DeclarationKind::Fn(it) => ("fn", vec![signed(&it.signature), expr(&it.body)]),
         DeclarationKind::Extern(it) => {
-            ("extern", vec![signed(&it.signature), Node::leaf(format!("{:?}", it.target.value))])
+            let head = if it.is_pipeline { "extern-pipeline" } else { "extern" };
+            (head, vec![signed(&it.signature), Node::leaf(format!("{:?}", it.target.value))])
         }
         DeclarationKind::Pipeline(it) => (
             "pipeline",

@@ -11,8 +11,8 @@ use crate::analysis::{
     role::{Role, draws_order, operator},
 };
 use plan::{
-    Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Records, Stage, StageId, Transform,
-    called,
+    Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Property, Records, Stage, StageId,
+    Transform, called,
 };
 
 /// Why something is not the same in each epoch, if it is not.
@@ -45,9 +45,13 @@ impl Known<'_> {
         let mut streams: IdVec<StageId, Stream> = IdVec::new();
         for (id, stage) in self.stages.iter() {
             let stream = match &stage.code {
-                Code::Source { shuffles, spans, windows, .. } => {
+                Code::Source { entry, shuffles, spans, windows, .. } => {
                     let drawn = !shuffles.is_empty() || spans.is_some() || windows.is_some();
-                    source(id, stage, drawn)
+                    let entry = self.catalog.source(entry);
+                    // Nobody knows whether it gives the same again.
+                    let outside = entry.is_some_and(|it| it.has(Property::CallsOut));
+                    let why = outside.then(|| "the source is read in Python".to_owned());
+                    Stream { columns: vec![why; stage.columns.len()], ..source(id, stage, drawn) }
                 }
                 Code::Transform(it) => self.transform(it, (id, &streams[stage.inputs[0]])),
                 Code::Operator { entry, args, .. } => {

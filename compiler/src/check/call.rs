@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
     pub(super) fn is_function(&self, name: &str, env: &Env<'_>) -> bool {
         let declared = self.names.called.get(&(env.file, name)).or(self.names.library.get(name));
         match declared {
-            Some(it) => matches!(it.kind, DeclarationKind::Fn(_) | DeclarationKind::Extern(_)),
+            Some(it) => it.kind.is_function(),
             None => {
                 self.registry.get(name, EntryKind::Operator).is_none()
                     && self.registry.get(name, EntryKind::Function).is_some()
@@ -120,6 +120,9 @@ impl<'a> Checker<'a> {
         }
         let on_stream = matches!(piped, Some((Val::Stream(_), _)));
         let (formals, body) = match &declaration.kind {
+            DeclarationKind::Extern(it) if it.is_pipeline => {
+                return self.call_extern_pipeline((it, declaration.span.file), call, piped, env);
+            }
             DeclarationKind::Fn(_) | DeclarationKind::Extern(_) if on_stream => {
                 return self.report(errors::function_on_stream(call));
             }

@@ -71,8 +71,10 @@ impl<'a> Checker<'a> {
                         self.written_type(type_);
                     }
                 }
-                if let Some(result) = &it.signature.result {
-                    self.written_type(result);
+                match &it.signature.result {
+                    _ if it.is_pipeline => drop(self.fields_of(it)),
+                    Some(result) => drop(self.written_type(result)),
+                    None => {}
                 }
                 self.target(it);
             }

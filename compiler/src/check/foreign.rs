@@ -1,14 +1,19 @@
-//! Calls of functions that stand outside of the program: `extern fn`.
+//! Calls of functions and sources that stand outside of the program: `extern fn`, `extern pipeline`.
 
 use super::{
     Checker, Env, Val,
+    args::{Given, known_arg},
     fit::{Kind, kind, result},
 };
 use crate::{
     ast::{self, EffectKind, ExprKind, TypeKind},
     errors::check as errors,
+    registry::Kind as EntryKind,
 };
-use plan::{Arg, DType, Draw, Expr, FOREIGN, FileId, Foreign, Span, Type};
+use plan::{
+    Applied, Arg, Const, DType, Draw, Expr, ExprId, Extent, FOREIGN, Field, FileId, Foreign,
+    ForeignSource, Graph, Op, OpKind, Policy, Span, Type,
+};
 
 /// Where a function is.
 pub(super) struct Target<'a> {
@@ -30,6 +35,10 @@ impl Checker<'_> {
         let is_dotted = |it: &str| it.split('.').all(is_word);
         let is_place = place.split_once(':').is_some_and(|(a, b)| is_dotted(a) && is_dotted(b));
         let number = version.map(|it| it.parse::<i64>().ok().filter(|it| *it > 0));
+        if declared.is_pipeline && (!is_place || version.is_some()) {
+            self.report(errors::no_source(&declared.target));
+            return None;
+        }
         if !is_place || number == Some(None) {
             self.report(errors::no_target(&declared.target));
             return None;
@@ -87,6 +96,167 @@ impl Checker<'_> {
         let args = [Arg::Type(ty.clone()), Arg::Exprs(values)];
         let args = foreign.args().into_iter().chain(args).collect();
         Val::Expr(self.node(Expr::Call { function: FOREIGN.to_owned(), args, draw }, ty))
+    }
+}
+
+impl Checker<'_> {
+    /// A stream of the records that stand outside.
+    pub(super) fn call_extern_pipeline(
+        &mut self,
+        (declared, file): (&ast::Extern, FileId),
+        call: &ast::Call,
+        piped: Option<(Val, Span)>,
+        env: &mut Env<'_>,
+    ) -> Val {
+        if let Some((Val::Stream(_), _)) = piped {
+            return self.report(errors::source_on_stream(call));
+        }
+        if env.is_in_record() {
+            return self.report(errors::stream_in_record(call.span));
+        }
+        let signature = &declared.signature;
+        let place = self.place(&call.name, env);
+        let Some(given) = self.bind(&signature.formals, call, piped) else { return Val::Broken };
+        let callee = Env::new(file, place, env.pipeline);
+        let head = (&signature.name, signature.formals.as_slice());
+        let (args, _) =
+            self.in_graph(None, |it| it.known_params(head, &given, (env, &callee), call.span));
+        let (Some(args), Some(target)) = (args, self.target(declared)) else {
+            return Val::Broken;
+        };
+        let Some(fields) = self.fields_of(declared) else { return Val::Broken };
+        let (name, target) = (signature.name.text.clone(), target.place.to_owned());
+        let args = ForeignSource { name, target, args, fields }.args();
+        let Some(found) = self.registry.get(FOREIGN, EntryKind::Source) else {
+            return self.report(errors::library_lacks(FOREIGN, call.span));
+        };
+        let graph = Graph::default();
+        let applied = Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &[] };
+        let output = match found.entry.fields.map(|it| it(&applied)) {
+            Some(Ok(output)) => output,
+            Some(Err(why)) => {
+                return self.report(errors::refused(&signature.name.text, &why, call.span));
+            }
+            None => Vec::new(),
+        };
+        let op = self.push(Op {
+            kind: OpKind::Source { entry: FOREIGN.to_owned(), args },
+            inputs: Vec::new(),
+            graph,
+            output,
+            step: super::stream::step(
+                env.pipeline,
+                &call.name.text,
+                self.names.ordinal(call.name.span),
+            ),
+            place,
+            at: self.shown_place(call.span),
+            on_fault: Policy::Fail,
+        });
+        self.note_step(op, None);
+        Val::Stream(op)
+    }
+
+    /// The values of parameters, all of which must be known.
+    fn known_params(
+        &mut self,
+        head: (&ast::Name, &[ast::Formal]),
+        given: &[Option<Given<'_>>],
+        envs: (&mut Env<'_>, &Env<'_>),
+        at: Span,
+    ) -> Option<Vec<(String, Arg)>> {
+        let mut args = Vec::new();
+        for (name, val) in self.params(head, given, envs)? {
+            let known = match &val {
+                Val::Broken => return None,
+                Val::Expr(id) => self.known_node(*id),
+                val => known_arg(val),
+            };
+            let Some(arg) = known else {
+                let shown = self.shown(&val);
+                self.report(errors::const_of(&name, &shown, at));
+                return None;
+            };
+            let formal = head.1.iter().find(|it| it.name.text == name);
+            let wanted = match kind(formal.and_then(|it| it.type_.as_ref())) {
+                Kind::Tensor(dtype, []) => DType::named(dtype),
+                _ => None,
+            };
+            if let Some(wanted) = wanted.filter(|it| !is_of(&arg, *it)) {
+                let (wanted, shown) = (format!("`{wanted}`"), self.shown(&val));
+                self.report(errors::wanted(&name, &wanted, &shown, at));
+                return None;
+            }
+            args.push((name, arg));
+        }
+        Some(args)
+    }
+
+    /// The number or text that a node is, where it is one that is known.
+    fn known_node(&self, id: ExprId) -> Option<Arg> {
+        let Expr::Const(it) = self.graph.expr(id) else { return None };
+        match it {
+            Const::Ints(dtype, shape, all) => match all.as_slice() {
+                [one] if shape.is_empty() && *dtype == DType::Bool => Some(Arg::Bool(*one != 0)),
+                [one] if shape.is_empty() => Some(Arg::Int(*one)),
+                _ => None,
+            },
+            Const::Floats(_, shape, all) => match all.as_slice() {
+                [one] if shape.is_empty() => Some(Arg::Float(*one)),
+                _ => None,
+            },
+            Const::Text(_, text) => String::from_utf8(text.clone()).ok().map(Arg::Text),
+        }
+    }
+
+    /// The fields that a declaration says of its records.
+    pub(super) fn fields_of(&mut self, declared: &ast::Extern) -> Option<Vec<Field>> {
+        let result = declared.signature.result.as_ref()?;
+        let TypeKind::Record { fields: typed, .. } = &result.kind else {
+            if !matches!(result.kind, TypeKind::Broken) {
+                self.report(errors::not_a_record_type(result.span));
+            }
+            return None;
+        };
+        if typed.is_empty() {
+            self.report(errors::not_a_record_type(result.span));
+            return None;
+        }
+        let mut fields: Vec<Field> = Vec::new();
+        for it in typed {
+            let ty = self.written_type(&it.type_)?;
+            let Type::Tensor { dtype, shape } = ty else {
+                self.report(errors::not_a_tensor_type(it.type_.span));
+                return None;
+            };
+            if dtype.is_text() && !shape.is_empty() {
+                self.report(errors::not_a_tensor_type(it.type_.span));
+                return None;
+            }
+            if fields.iter().any(|of| of.name == it.name.text) {
+                self.report(errors::field_twice(&it.name));
+                return None;
+            }
+            // Records differ in what a name stands for.
+            let extent = |it: Extent| match it {
+                Extent::Named(_) => Extent::Unknown,
+                other => other,
+            };
+            let shape = shape.into_iter().map(extent).collect();
+            fields.push(Field { name: it.name.text.clone(), ty: Type::Tensor { dtype, shape } });
+        }
+        Some(fields)
+    }
+}
+
+/// Whether a value is one of this dtype.
+fn is_of(arg: &Arg, dtype: DType) -> bool {
+    match arg {
+        Arg::Text(_) => dtype == DType::Str,
+        Arg::Bool(_) => dtype == DType::Bool,
+        Arg::Int(_) => dtype.is_int() || dtype.is_float(),
+        Arg::Float(_) => dtype.is_float(),
+        _ => false,
     }
 }
 

@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks an operator's expressions in a graph of their own.
-    fn in_graph<R>(
+    pub(super) fn in_graph<R>(
         &mut self,
         input: Option<OpId>,
         check: impl FnOnce(&mut Self) -> R,

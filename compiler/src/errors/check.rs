@@ -118,6 +118,11 @@ pub(crate) fn not_a_tensor_type(at: Span) -> Diagnostic {
         .help("a type is a dtype with extents, such as `f32[n, 4]`")
 }
 
+pub(crate) fn not_a_record_type(at: Span) -> Diagnostic {
+    Diagnostic::error(codes::UNKNOWN_TYPE.code(), at, "this is not the type of a record")
+        .help("write its fields with their types, such as `{ text: str, label: i64 }`")
+}
+
 // ---- calls
 
 /// `own` is what the program declares, `library` what the library has; `behind` what stands left of `|>`.
@@ -152,6 +157,12 @@ pub(crate) fn no_target(target: &Text) -> Diagnostic {
     Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message).help(
         "write `\"module:function\"`, or `\"module:function@1\"` with the version of a pure one",
     )
+}
+
+pub(crate) fn no_source(target: &Text) -> Diagnostic {
+    let message = format!("{} does not name a Python class or function", target.text);
+    Diagnostic::error(codes::FOREIGN_TARGET.code(), target.span, message)
+        .help("write `\"module:name\"`; a source has no version")
 }
 
 pub(crate) fn pure_target(target: &Text, (pure, random): (bool, bool), place: &str) -> Diagnostic {

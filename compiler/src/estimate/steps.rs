@@ -13,8 +13,8 @@ use crate::{
     lower::Lowered,
 };
 use plan::{
-    Arg, Code, Expr, ExprId, FOREIGN, Field, IdVec, Index, Op, OpId, OpKind, Plan, Property,
-    StageId, called,
+    Arg, Code, Expr, ExprId, FOREIGN, Field, ForeignSource, IdVec, Index, Op, OpId, OpKind, Plan,
+    Property, StageId, called,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ pub(super) fn steps(
 }
 
 impl CallEstimate {
-    /// Whether it is of a function outside, which one thread calls at a time.
+    /// Whether it is of a function or a source outside, which one thread calls at a time.
     pub fn is_outside(&self) -> bool {
         self.name.strip_prefix(FOREIGN).is_some_and(|it| it.starts_with(' '))
     }
@@ -146,7 +146,7 @@ impl StepEstimate {
         if self.serial > 0.0 { workers.min(1.0 / self.serial) } else { workers }
     }
 
-    /// Whether it calls a function outside.
+    /// Whether it calls a function or reads a source outside.
     pub fn calls_outside(&self) -> bool {
         self.calls.iter().any(CallEstimate::is_outside)
     }
@@ -209,7 +209,8 @@ impl Known<'_> {
             at.map_or(Figure::ZERO, |it| sizes[it])
         };
         let bytes = op.output.iter().map(size).collect();
-        (bytes, vec![call(of.0, 1.0, ns, all)])
+        let alone = ForeignSource::of(of.0, of.1).is_some();
+        (bytes, vec![CallEstimate { alone, ..call(&called(of.0, of.1), 1.0, ns, all) }])
     }
 
     fn operator(&self, id: OpId, op: &Op, entry: &str) -> (Vec<Figure>, Vec<CallEstimate>) {

@@ -24,7 +24,8 @@ impl Builder<'_> {
                 self.defined(head, &it.body)
             }
             DeclarationKind::Extern(it) => {
-                let head = row([text("extern fn "), self.signature(&it.signature)]);
+                let word = if it.is_pipeline { "extern pipeline " } else { "extern fn " };
+                let head = row([text(word), self.signature(&it.signature)]);
                 self.named(head, " =", &it.target)
             }
             DeclarationKind::Pipeline(it) => self.pipeline(it),

@@ -73,9 +73,12 @@ rows! {
         "declare a Python function with `extern fn`";
     Name, "PyTorch", ["default_collate" "default_collate_fn" "default_data_collator" "DataCollatorWithPadding" "collate" "collate_fn" "stack_batch"], Told,
         "`batch` stacks each field by name, and pads: `|> batch(32, pad: { ids: 0 })`";
-    Name, "PyTorch, DALI", ["DataLoader" "StatefulDataLoader" "DataLoader2" "IterableDataset" "MapDataset" "Dataset" "DataPipe" "pipeline_def" "DALIGenericIterator"], Told,
+    Name, "PyTorch, DALI", ["DataLoader" "StatefulDataLoader" "DataLoader2" "DataPipe" "pipeline_def" "DALIGenericIterator"], Told,
         "the program is the loader: `pipeline` declares it, `batch` ends it, and `pipe.torch()` \
          returns its batches in Python";
+    Name, "PyTorch", ["IterableDataset" "MapDataset" "Dataset"], Told,
+        "files are read by the library, such as `files`, `csv` and `tar`; a data set in Python is declared \
+         with `extern pipeline`, and `pipe.torch()` returns its batches";
     Name, "Python", ["print" "display" "show" "imshow" "inspect" "describe" "info"], Told,
         "programs do not print: `pipec peek` shows the records after each step";
     Name, "Python, PyTorch", ["set_seed" "manual_seed" "seed" "random_seed" "seed_everything" "Generator" "PRNGKey" "default_rng"], Told,
@@ -98,7 +101,9 @@ rows! {
         "`files` lists and reads files, in the same order everywhere; `|> shuffle` permutes them";
     Name, "DALI", ["readers.file" "file_reader" "read_files" "FileOpener"], Told,
         "`files(\"data/**/*.jpg\")` lists and reads files";
-    Name, "tf.data, HF datasets", ["from_tensor_slices" "from_tensors" "from_generator" "from_list" "from_dict" "from_pandas" "TensorDataset" "external_source"], Told,
+    Name, "tf.data, HF datasets, DALI", ["from_generator" "external_source"], Told,
+        "declare an object or a generator in Python with `extern pipeline`";
+    Name, "tf.data, HF datasets", ["from_tensor_slices" "from_tensors" "from_list" "from_dict" "from_pandas" "TensorDataset"], Told,
         "data comes from files, with `csv`, `jsonl`, `lines` and `files`, or from numbers, with \
          `range`; a short list can be indexed: `[3, 1, 2][label]`";
     Name, "torchvision, DALI", ["CocoDetection" "readers.coco" "COCOReader"], Told,

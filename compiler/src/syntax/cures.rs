@@ -272,7 +272,10 @@ pub(super) fn broken(piece: &str, origin: &Origin) -> Piece {
             name(1).map(|it| DeclarationKind::Fn(Function { signature: head(it), body }))
         }
         "extern" => {
-            name(2).map(|it| DeclarationKind::Extern(Extern { signature: head(it), target }))
+            let is_pipeline = tokens.get(1).is_some_and(|it| it.of(piece) == "pipeline");
+            name(2).map(|it| {
+                DeclarationKind::Extern(Extern { signature: head(it), target, is_pipeline })
+            })
         }
         "const" | "let" => name(1).map(|name| DeclarationKind::Const(Const { name, value: body })),
         "use" => {

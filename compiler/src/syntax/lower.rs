@@ -188,12 +188,13 @@ impl<'o> Lower<'o> {
     }
 
     fn foreign(&self, parts: &mut Parts<'_>) -> (DeclarationKind, Span) {
+        let is_pipeline = optional(parts, Rule::streaming).is_some();
         let name = self.declared_name(parts);
         let signature = self.signature_of(name, parts);
         self.only_in_entries(&signature.formals);
         let target = self.text(the(parts, Rule::text));
         let end = target.span;
-        (DeclarationKind::Extern(Extern { signature, target }), end)
+        (DeclarationKind::Extern(Extern { signature, target, is_pipeline }), end)
     }
 
     fn pipeline(&self, parts: &mut Parts<'_>) -> (DeclarationKind, Span) {

@@ -86,7 +86,8 @@ fn opens(text: &str, tokens: &[Token], at: usize, depth: usize) -> bool {
             let of_module = tokens.get(at + 1).is_some_and(|it| it.of(text) == ".");
             OPENERS.contains(&word)
                 && !(word == "fn" && of_module)
-                && !(word == "fn" && before(1).is_some_and(|it| it.of(text) == "extern"))
+                && !(matches!(word, "fn" | "pipeline")
+                    && before(1).is_some_and(|it| it.of(text) == "extern"))
         }
         TokenKind::Word => margin && depth == 0 && foreign(text, tokens, at),
         _ => false,

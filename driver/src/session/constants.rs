@@ -9,11 +9,13 @@ use crate::session::{
     samples::cache_folder,
 };
 use compiler::StreamConstant;
-use plan::{Arg, Expr, Foreign, Library, Op, OpId, OpKind, Plan, Property, Span};
+use plan::{
+    Arg, Expr, Foreign, ForeignSource, Library, Op, OpId, OpKind, Plan, Property, Span, outside,
+};
 use runtime::Failure;
 use std::{
     cmp::Reverse,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -69,9 +71,15 @@ pub struct Constant {
     pub at: Span,
     /// How its value is known.
     pub known: Known,
+    /// The names of what its stream calls and reads outside.
+    pub outside: BTreeSet<String>,
 }
 
 impl Constant {
+    pub(crate) fn of(it: &StreamConstant, known: Known) -> Self {
+        Self { name: it.name.clone(), at: it.at, known, outside: outside(&it.plan) }
+    }
+
     /// How its value is known, for `explain`.
     pub(crate) fn told(&self) -> String {
         let how = match self.known {
@@ -133,7 +141,7 @@ pub(crate) fn needed(all: &[StreamConstant], answers: &Answers) -> Vec<Constant>
         _ => Known::NotYet,
     };
     let needed = all.iter().filter(|it| it.is_needed);
-    needed.map(|it| Constant { name: it.name.clone(), at: it.at, known: how(it) }).collect()
+    needed.map(|it| Constant::of(it, how(it))).collect()
 }
 
 /// What a stream is, and what its sources name.
@@ -153,7 +161,7 @@ pub(crate) fn place(plan: &Plan, inputs: u128) -> Option<PathBuf> {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Whether a stream reads no files but those that its sources list, and calls no function outside.
+/// Whether a stream reads no files but those that its sources list, and calls no function and reads no source outside.
 fn depends_on_sources_alone(plan: &Plan) -> bool {
     let library = stdlib::library();
     let is_fine = |op: &Op, expr: &Expr| {
@@ -167,8 +175,12 @@ fn depends_on_sources_alone(plan: &Plan) -> bool {
         };
         Foreign::of(function, args).is_none() && (!stdlib::reads_named_file(function) || listed())
     };
+    let is_outside = |op: &Op| match &op.kind {
+        OpKind::Source { entry, args } => ForeignSource::of(entry, args).is_some(),
+        _ => false,
+    };
     let mut steps = plan.steps().into_iter().map(|it| &plan.ops[it]);
-    steps.all(|op| op.graph.iter().all(|(_, it, _)| is_fine(op, it)))
+    steps.all(|op| !is_outside(op) && op.graph.iter().all(|(_, it, _)| is_fine(op, it)))
 }
 
 /// Whether a field that leaves an operator is the path of a file that a source lists.

@@ -1,6 +1,7 @@
 //! What is said about the files of a program and the sets that it asks for.
 
 use crate::session::constants::ConstantFailure;
+use compiler::ast::Extern;
 use plan::{CodeInfo, Diagnostic, Span, count};
 use stdlib::{Loose, listing::ListError};
 
@@ -52,11 +53,13 @@ const SAMPLE_SET: CodeInfo = CodeInfo {
 const BUILD_NEEDS_PYTHON: CodeInfo = CodeInfo {
     id: "PC0206",
     name: "build-needs-python",
-    long: "A built executable contains the program, but no Python, so it cannot call the Python \
-           functions that `extern fn` declares. A pipeline that calls one cannot be built.\n\n\
-           Run the pipeline with the Python package (`pipec.load(\"train.pipe\")`), or write the \
-           function in the language and remove the `extern fn`. Other pipelines of the same file \
-           that do not call it can be built.",
+    long: "A built executable contains the program, but no Python, so it can neither call the \
+           functions that `extern fn` declares nor read the sources that `extern pipeline` \
+           declares. A pipeline that uses one cannot be built.\n\n\
+           Run the pipeline with the Python package (`pipec.load(\"train.pipe\")`). Or write the \
+           function in the language and remove the `extern fn`; or write the records to files and \
+           read these: `pipe.arrow()` gives them to `pyarrow.parquet`. Other pipelines of the same \
+           file that do not use it can be built.",
 };
 
 const ONE_CLASS: CodeInfo = CodeInfo {
@@ -298,9 +301,10 @@ pub(crate) fn sample_set(why: &str, at: Span) -> Diagnostic {
         .help("write `sample:images?count=1000&seed=0`; both settings are optional")
 }
 
-pub(crate) fn build_needs_python(name: &str, target: &str, at: Span) -> Diagnostic {
-    let message =
-        format!("`{name}` is a Python function (`{target}`), but a built executable has no Python");
+pub(crate) fn build_needs_python(of: &Extern, at: Span) -> Diagnostic {
+    let (name, target) = (&of.signature.name.text, &of.target.value);
+    let what = if of.is_pipeline { "is read in Python" } else { "is a Python function" };
+    let message = format!("`{name}` {what} (`{target}`), but a built executable has no Python");
     Diagnostic::error(BUILD_NEEDS_PYTHON.code(), at, message)
         .help("run the pipeline with the Python package: `pipec.load(…)`")
 }

@@ -1,7 +1,9 @@
 //! The functions outside that a program calls, such as those of Python.
 
-use plan::{DType, Foreign};
-use runtime::{Failure, Fault, ForeignFunction, Kernels, Outside, Tensor};
+use plan::{DType, Foreign, ForeignSource};
+use runtime::{
+    ChunkBuilder, Failure, Fault, ForeignFunction, Kernels, Outside, Source, SourceCall, Tensor,
+};
 use std::sync::Arc;
 
 /// Who has them, if anybody has.
@@ -47,9 +49,27 @@ impl Outside for Nobody {
         Ok(Arc::new(Self))
     }
 
+    fn source(&self, _: &ForeignSource, _: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
+        Ok(Arc::new(Self))
+    }
+
     fn during(&self, work: &mut dyn FnMut()) {
         work();
     }
+}
+
+impl Source for Nobody {
+    fn len(&self) -> Result<u64, Failure> {
+        Err(uncalled())
+    }
+
+    fn fetch(&self, _: &[u64], _: &mut ChunkBuilder) -> Result<(), Failure> {
+        Err(uncalled())
+    }
+}
+
+fn uncalled() -> Failure {
+    Failure::Program("Python sources are not read when a program is only inspected".to_owned())
 }
 
 impl ForeignFunction for Nobody {

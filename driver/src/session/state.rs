@@ -460,6 +460,9 @@ fn changed_inputs(then: &State, now: &State) -> String {
     let amount =
         |it: &State| format!("{}, {} bytes", things(it.files, "file", "files"), count(it.bytes));
     let cure = "restore the data, or start again with another checkpoint file";
+    if then.files == 0 && now.files == 0 {
+        return format!("the number of records of a source has changed since; {cure}");
+    }
     if (then.files, then.bytes) == (now.files, now.bytes) {
         return format!("files have been renamed or changed since ({}); {cure}", amount(now));
     }

@@ -21,7 +21,8 @@ use crate::{
     mix,
 };
 use plan::{
-    Arg, Code, FORMAT, Field, Index, Lanes, Program, Records, Stage, StageId, Transform, Windows,
+    Arg, Code, FORMAT, Field, ForeignSource, Index, Lanes, Program, Records, Stage, StageId,
+    Transform, Windows,
 };
 use std::{
     collections::VecDeque,
@@ -276,7 +277,11 @@ impl Build<'_> {
             unreachable!("the stage is a source")
         };
         let make = self.kernels.source(entry).ok_or_else(|| unknown("source", entry))?;
-        make(&SourceCall { args, columns: &stage.columns, place: *place })
+        let call = SourceCall { args, columns: &stage.columns, place: *place };
+        match (ForeignSource::of(entry, args), self.kernels.outside()) {
+            (Some(which), Some(outside)) => outside.source(&which, &call),
+            _ => make(&call),
+        }
     }
 
     /// The source of a stage, which is made once: lanes share it, and those beside it ask it how much it has.
@@ -526,6 +531,7 @@ impl Build<'_> {
         let is_outside = matches!(code, Code::Transform(it) if it.foreign);
         let outside = self.kernels.outside().filter(|_| is_outside);
         let most = outside.map_or(usize::MAX, |it| it.processes().max(1));
+        let most = self.sources[stage].as_ref().map_or(most, |it| it.threads());
         let cap = self.options.caps.get(&stage).map_or(usize::MAX, |it| (*it).max(1));
         let rows = self.rows(&self.program.stages.rows()[stage]);
         Limit {

@@ -366,7 +366,7 @@ impl Supply {
         let mut left = self.skip.saturating_add(place.lap_rows);
         while left > 0 {
             let rows = left.min(self.rows as u64) as usize;
-            let mut skipped = ChunkBuilder::new(&self.columns, rows, 0, &self.pool);
+            let mut skipped = self.builder(rows, epoch);
             stream.next(rows, &mut skipped)?;
             if skipped.rows() == 0 {
                 break;

@@ -204,6 +204,9 @@ pub(super) fn at(failure: Failure, stage: &str) -> Failure {
         Failure::Memory { label, detail } if label.is_empty() => {
             Failure::Memory { label: stage.to_string(), detail }
         }
+        Failure::Record { label, step, id, record, fault } if label.is_empty() => {
+            Failure::Record { label: stage.to_string(), step, id, record, fault }
+        }
         other => other,
     }
 }

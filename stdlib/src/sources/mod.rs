@@ -5,6 +5,7 @@ mod arrow;
 mod coco;
 mod csv;
 mod documents;
+mod foreign;
 #[cfg(feature = "hdf5")]
 mod hdf5;
 mod jsonl;
@@ -46,6 +47,7 @@ pub(crate) static ALL: &[&Source] = &[
     &coco::ENTRY,
     &csv::ENTRY,
     &documents::ENTRY,
+    &foreign::ENTRY,
     #[cfg(feature = "hdf5")]
     &hdf5::ENTRY,
     &jsonl::ENTRY,

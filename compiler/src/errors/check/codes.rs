@@ -66,7 +66,8 @@ codes! {
     "`extern fn` names a Python function as `\"module:function\"`. A function declared `pure` returns the same result for \
      the same arguments, so its results may be cached, even for later runs; raise its version, as in \
      `\"module:function@2\"`, when the results change. Any other function is called for each record and cannot have a \
-     version. A `random` function cannot be pure."
+     version. A `random` function cannot be pure. `extern pipeline` names a class or function that returns a source, which \
+     has no version."
     wrong "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"
     right "extern fn f(x: f32) pure -> f32 = \"ours.numbers:f@1\"\n    pipeline p = range(9) |> map { x: f(f32(i)) }"
 

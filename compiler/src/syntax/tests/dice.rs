@@ -96,7 +96,10 @@ impl Program {
                 self.expr();
             }
             2 => self.function("fn"),
-            3 => self.function("extern fn"),
+            3 => match self.dice.once_in(4) {
+                true => self.function("extern pipeline"),
+                false => self.function("extern fn"),
+            },
             4 => self.import(),
             _ => {
                 self.say("pipeline");
@@ -135,15 +138,16 @@ impl Program {
         self.name();
         self.formals();
         let effect = self.dice.pick(&["", "random", "random\u{1}fails", "pure"]);
-        if !effect.is_empty() {
+        if !effect.is_empty() && keyword != "extern pipeline" {
             self.say(effect);
         }
-        if keyword == "extern fn" || self.dice.once_in(2) {
+        let is_extern = keyword.starts_with("extern");
+        if is_extern || self.dice.once_in(2) {
             self.say("->");
             self.type_();
         }
         self.say("=");
-        if keyword == "extern fn" { self.say("'m:f'") } else { self.expr() }
+        if is_extern { self.say("'m:f'") } else { self.expr() }
     }
 
     fn formals(&mut self) {

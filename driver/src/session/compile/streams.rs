@@ -67,7 +67,7 @@ pub fn constants(
             continue;
         };
         if matches!(known, Known::Computed { .. }) {
-            (watch.computed)(&Constant { name: next.name.clone(), at: next.at, known });
+            (watch.computed)(&Constant::of(next, known));
         }
         settings.answers.0.insert(key(&next.plan), (value, known));
     }

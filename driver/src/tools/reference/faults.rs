@@ -163,8 +163,8 @@ kinds! {
 
     "foreign-result"
     "A Python function returned a value with a different dtype or shape than its `extern fn` \
-     declares."
-    "Change the declaration, or convert the result, for example with `np.asarray(x, np.int64)`."
+     declares, or a record of a Python source lacks a field that its `extern pipeline` declares."
+    "Change the declaration, or convert the value, for example with `np.asarray(x, np.int64)`."
 
     "image-damaged"
     "The file is a JPEG, PNG or WebP, but its contents are invalid: bytes were changed or lost."
@@ -242,8 +242,9 @@ kinds! {
     "Remove other characters (`strip`, `replace`), or give a default: `parse_int(text) else -1`."
 
     "python"
-    "A Python function raised an exception, which the message names, or Python is shutting down."
-    "Fix the function, or skip the record: `else skip`."
+    "A Python function or source raised an exception, which the message names, or Python is \
+     shutting down."
+    "Fix the function or the source, or skip the record: `else skip`."
 
     "quality"
     "`encode_jpeg` was called with a quality that is not from 1 to 100."

@@ -99,7 +99,8 @@ static WORDS: &[(&str, &str, &str, &str)] = &[
         "extern",
         "extern fn name(a: type) -> type = \"module:function\"",
         "Declares a Python function. A `pure` one returns the same for the same arguments, and \
-         has a version: \"module:function@1\".",
+         has a version: \"module:function@1\". `extern pipeline name() -> { a: type } = \
+         \"module:Class\"` declares a source of records in Python.",
         "",
     ),
     (
