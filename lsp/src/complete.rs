@@ -15,7 +15,7 @@ use lsp_types::{
     MarkupContent, MarkupKind, ParameterInformation, ParameterInformationLabel, SignatureHelp,
     SignatureInformation,
 };
-use plan::DType;
+use plan::{DType, is_field_name};
 
 /// What may stand at a byte, the likeliest first.
 pub(crate) fn complete(document: &Document, byte: usize, world: &World) -> Vec<CompletionItem> {
@@ -166,8 +166,9 @@ impl Offers<'_> {
     fn values(&self) -> Vec<CompletionItem> {
         let byte = self.end as u32;
         let fields = self.analysis.fields_at(byte);
+        let written = fields.iter().filter(|it| is_field_name(&it.0));
         let mut all: Vec<CompletionItem> =
-            fields.iter().map(|(name, ty)| item(name, CompletionItemKind::Field, ty)).collect();
+            written.map(|(name, ty)| item(name, CompletionItemKind::Field, ty)).collect();
         if !fields.is_empty() {
             all.push(item("it", CompletionItemKind::Variable, "the whole record"));
         }

@@ -38,6 +38,24 @@ fn files_say_what_they_hold() {
 }
 
 #[test]
+fn columns_that_cannot_be_written_are_given_names() {
+    let folder = Folder::new("inspect-names");
+    folder
+        .write("t.csv", "Trip Distance,class,in,Trip distance,\n1.5,a,3,2,\"\"\n2.5,b,4,3,\"\"\n");
+    let text = program(&folder, "t.csv", 2);
+    let columns = "columns: { trip_distance: \"Trip Distance\", class, in_: \"in\", trip_distance_: \"Trip distance\", \
+                   column5 }";
+    let flat = text
+        .replace(",  }", " }")
+        .replace(", }", " }")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(flat.contains(columns), "{flat}");
+    folder.pipec(&["inspect", "t.csv"]).ends(0, &[]);
+}
+
+#[test]
 fn what_is_written_is_recognised_and_read() {
     let folder = Folder::new("inspect-written");
     folder.write(

@@ -296,3 +296,94 @@ fn a_late_row_that_does_not_fit_is_told_alike_by_a_built_file() {
     let error = |it: &str| it[it.find("error:").unwrap()..].to_owned();
     assert_eq!(error(&String::from_utf8_lossy(&built.stderr)), error(&run.err));
 }
+
+/// Columns whose names are no words, and some that have the same one, or none.
+const NAMED: &str =
+    "Trip Distance,Fare (USD),class,1st,class,\n1.5,2,a,3,x,9\n0.5,4,b,4,y,8\n2.5,5,c,5,z,7\n";
+
+#[test]
+fn columns_of_any_name_are_given_one_in_the_same_way_in_every_table() {
+    let folder = Folder::of("tables-names", &[("u.csv", NAMED)]);
+    folder.write("w.pipe", &program("csv(\"u.csv\")"));
+    let run = |source: &str, out: &str| {
+        let columns =
+            "{ distance: \"Trip Distance\", class, second: \"column5\", last: \"column6\" }";
+        let steps = "where distance > 1.0 |> shuffle |> map { distance, class, second, last } |> batch(9, tail: keep)";
+        folder.write("p.pipe", &program(&format!("{source}, columns: {columns}) |> {steps}")));
+        folder.pipec(&["run", "p.pipe", "--out", out]).ends(0, &["1 batch, 2 records"]);
+    };
+    run("csv(\"u.csv\"", "csv");
+    assert!(folder.read("csv/class/00000000.jsonl").contains('a'));
+    for format in ["parquet", "arrow", "mds"] {
+        folder.pipec(&["run", "w.pipe", "--out", format, "--format", format]).ends(0, &[]);
+        let (source, out) =
+            (format!("{format}(\"{format}/0*.{format}\""), format!("from-{format}"));
+        run(&source, &out);
+        // The order of a shuffle is that of the file's records.
+        for (column, kind) in
+            [("distance", "npy"), ("last", "npy"), ("class", "jsonl"), ("second", "jsonl")]
+        {
+            let of = |folder_of: &str| {
+                let path = folder.join(&format!("{folder_of}/{column}/00000000.{kind}"));
+                let mut bytes = fs::read(path).unwrap();
+                bytes.sort_unstable();
+                bytes
+            };
+            assert!(of("csv") == of(&out), "{column} of {format}");
+        }
+    }
+}
+
+#[test]
+fn a_column_that_cannot_be_written_is_told_what_to_write() {
+    let table = NAMED.replace(",4,b", ",,b");
+    let folder = Folder::of("tables-unnamed", &[("u.csv", &table)]);
+    let check = |body: &str, said: &[&str]| {
+        folder.write("p.pipe", &program(body));
+        let it = folder.pipec(&["check", "p.pipe"]);
+        // Lines are as wide as a terminal.
+        let all = (it.out + &it.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(it.code == 1 && said.iter().all(|it| all.contains(it)), "{said:?} in {all}");
+    };
+    let remedy = "the column `Trip Distance` has no name that a program can write: give it one in `csv`, `columns: \
+                  { trip_distance: \"Trip Distance\", … }`";
+    let u = "csv(\"u.csv\")";
+    check(&format!("{u} |> map {{ x: trip_distance }}"), &["cannot find `trip_distance`", remedy]);
+    check(
+        &format!("{u} |> map {{ x: it[\"Trip Distance\"] }}"),
+        &["cannot be indexed by text", remedy],
+    );
+    let others =
+        "the record has the fields Trip Distance, Fare (USD), class, 1st, column5, column6;";
+    check(&format!("{u} |> where length > 2.0"), &[others, remedy]);
+    check(&format!("{u} |> map {{ x: it[\"class\"] }}"), &["write the field as `.class`"]);
+    check(&format!("{u} |> map {{ x: clas }}"), &["did you mean `class`?"]);
+    check("csv(\"u.csv\", columns: [\"Trip distance\"])", &["did you mean `Trip Distance`?"]);
+    check("csv(\"u.csv\", columns: { a: class, b: 1 })", &["cannot find `class`"]);
+    check("csv(\"u.csv\", columns: { class, b: 1 })", &["`columns` must say which column `b` is"]);
+    check(
+        "csv(\"u.csv\", columns: { class, b: \"class\" })",
+        &["`class` two names, `class` and `b`"],
+    );
+    check("csv(\"u.csv\", columns: { class }, types: { first: i64 })", &["`types` names `first`"]);
+    let run = |body: &str, said: &[&str]| {
+        folder.write("p.pipe", &program(body));
+        folder.pipec(&["run", "p.pipe"]).ends(5, said);
+    };
+    let missing = "`columns: { fare_usd: \"Fare (USD)\", … }, missing: { fare_usd: 0 }`";
+    run(u, &["column `Fare (USD)` is empty", missing]);
+    let named = "csv(\"u.csv\", columns: { fare: \"Fare (USD)\" })";
+    run(named, &["u.csv", "column `fare` is empty", "`missing: { fare: 0 }`"]);
+    // A fault of a column that was given a name is of that one alone, wherever it lies in the file.
+    let body = "csv(\"u.csv\", columns: { first: \"1st\", fare: \"Fare (USD)\" }) |> map { fare: fare else -1, first }";
+    folder.write("p.pipe", &program(body));
+    folder.pipec(&["run", "p.pipe"]).ends(0, &["3 records"]);
+}
+
+#[test]
+fn a_table_without_a_header_is_given_names() {
+    let folder = Folder::of("tables-headless", &[("h.csv", "1,a\n2,b\n3,c\n")]);
+    let body = "csv(\"h.csv\", header: false, columns: { n: \"column1\" }, types: { n: f32 }) |> map { n: n * 2.0 }";
+    folder.write("p.pipe", &program(body));
+    folder.pipec(&["run", "p.pipe"]).ends(0, &["3 records"]);
+}

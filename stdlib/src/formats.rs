@@ -4,6 +4,7 @@
 //! members of an archive) are looked into, and each of their fields is given the expression that reads it.
 
 use crate::{functions::text, records::tar};
+use plan::{is_field_name, name_for, written};
 use runtime::storage;
 use std::{
     collections::BTreeMap,
@@ -194,7 +195,24 @@ impl Format {
 
     /// The source that reads the files of a pattern.
     pub fn source(&self, pattern: &str) -> String {
-        self.source.replace("PATTERN", &quoted(pattern))
+        self.source.replace("PATTERN", &written(pattern))
+    }
+
+    /// The same for files whose columns a program cannot all write: they are given names; none where it can.
+    pub fn source_naming(&self, pattern: &str, columns: &[&str]) -> Option<String> {
+        if columns.iter().all(|it| is_field_name(it)) {
+            return None;
+        }
+        let mut named = Vec::new();
+        let columns = columns.iter().map(|it| {
+            let name = unused_name(it, &mut named);
+            if name == *it { name } else { format!("{name}: {}", written(it)) }
+        });
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        Some(
+            self.source
+                .replace("PATTERN", &format!("{}, columns: {{ {columns} }}", written(pattern))),
+        )
     }
 
     /// The field of its records that has to be looked into, to know theirs.
@@ -230,13 +248,9 @@ impl Format {
         found.sort_by_key(|it| it.0);
         let mut named: Vec<String> = Vec::new();
         let fields = found.into_iter().map(|(_, name, value)| {
-            let place = name.split('\0').map(|it| format!("[{}]", quoted(it)));
+            let place = name.split('\0').map(|it| format!("[{}]", written(it)));
             let place = format!("{field}{}", place.collect::<String>());
-            let mut shown = identifier(&name);
-            while named.contains(&shown) {
-                shown.push('_');
-            }
-            named.push(shown.clone());
+            let shown = unused_name(&name, &mut named);
             let list = match value.list {
                 None => String::new(),
                 Some(n @ 1..=LIST_MAX) => format!("[{n}]"),
@@ -293,21 +307,14 @@ fn both(a: &Value, b: &Value) -> Value {
     Value { read: read.clone(), list }
 }
 
-/// A text as it is written in the language.
-fn quoted(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{}\"", text.replace('\n', "\\n").replace('\t', "\\t"))
-}
-
-/// A name that may be a field's.
-fn identifier(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    let name: String = name.chars().map(plain).collect();
-    match name.chars().next() {
-        Some(first) if first.is_ascii_digit() => format!("f{name}"),
-        Some(_) => name,
-        None => "field".to_owned(),
+/// A name for what a file calls `text`, that none of those before has.
+fn unused_name(text: &str, named: &mut Vec<String>) -> String {
+    let mut name = name_for(text);
+    while named.contains(&name) {
+        name.push('_');
     }
+    named.push(name.clone());
+    name
 }
 
 /// The fields of an object of JSON, and of the objects in it.
@@ -438,6 +445,15 @@ mod tests {
         assert_eq!(of(&["{\"images\": 3}"]), "JSON");
         assert_eq!(of(&["[\"images\", \"file_name\"]"]), "JSON");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn columns_that_cannot_be_written_are_named() {
+        let format = Format::of_name("a.csv").unwrap().0;
+        assert_eq!(format.source_naming("a.csv", &["a", "b.c"]), None);
+        let named = format.source_naming("a.csv", &["a b", "a_b", "b.c", "in", "\"{x}\""]).unwrap();
+        let columns = r#"{ a_b: "a b", a_b_: "a_b", b_c: "b.c", in_: "in", x: "\"{{x}\"" }"#;
+        assert_eq!(named, format!("csv(\"a.csv\", columns: {columns})"));
     }
 
     #[test]

@@ -226,7 +226,7 @@ impl<'a> Checker<'a> {
                     let name = ast::Name { text: word.clone(), span: entry.value.span };
                     self.report(errors::unknown_type(&name))
                 }
-                _ => self.value(&entry.value, env),
+                _ => self.entry_value(entry, words, env),
             };
             if val.is_broken() {
                 return Val::Broken;

@@ -43,6 +43,9 @@ pub(crate) enum Kind<'t> {
 /// What a program may say where the compiler says conditions.
 const CONDITIONS: &str = "nothing: the compiler sets it";
 
+/// Columns of a table that are read, and what the program calls them.
+const COLUMNS: &str = "a record such as `{ a, b: \"B (USD)\" }`, or a list of names";
+
 /// How the type of a parameter is to be treated.
 pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
     let Some(type_) = type_ else { return Kind::Any };
@@ -66,6 +69,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "list" => Kind::Known("a list"),
             "conditions" => Kind::Known(CONDITIONS),
             "texts" => Kind::Known("a string, or a list of strings"),
+            "columns" => Kind::Known(COLUMNS),
             "type" => Kind::Type,
             "values" => Kind::Values,
             "sources" => Kind::Sources,
@@ -86,6 +90,8 @@ pub(super) enum EntryWords {
     DTypes,
     /// `missing: { age: skip }`
     Absent,
+    /// `columns: { age }`, where a bare name is that of a column.
+    Columns,
 }
 
 impl EntryWords {
@@ -93,6 +99,7 @@ impl EntryWords {
         match self {
             Self::DTypes => DType::named(word).is_some(),
             Self::Absent => ["skip", "fault"].contains(&word),
+            Self::Columns => false,
         }
     }
 }
@@ -103,6 +110,7 @@ pub(super) fn entry_words(type_: Option<&ast::TypeExpr>) -> Option<EntryWords> {
         TypeKind::Named { name, extents } if extents.is_empty() => match name.text.as_str() {
             "dtypes" => Some(EntryWords::DTypes),
             "absent" => Some(EntryWords::Absent),
+            "columns" => Some(EntryWords::Columns),
             _ => None,
         },
         _ => None,

@@ -1,6 +1,6 @@
 //! Parts of values: fields, elements, slices, and what untyped data are.
 
-use super::{Checker, Env, Known, Val, library};
+use super::{Checker, Env, Known, Val, columns::field_names, library};
 use crate::{ast, errors::check as errors};
 use plan::{Arg, DType, ExprId, Extent, Span, Type};
 
@@ -82,6 +82,12 @@ impl<'a> Checker<'a> {
             }
             (Val::Expr(id), _) if self.ty(*id).is_untyped() => self.untyped_at(*id, index, at),
             (Val::Expr(id), _) => self.element(*id, (index, at), axis),
+            (Val::Record(fields), Val::Known(Known::Text(name))) => {
+                let names = field_names(fields);
+                let unnamed = self.input.and_then(|it| self.unnamed(name, it));
+                let unnamed = unnamed.filter(|it| it.is_meant && names.contains(&it.column));
+                self.report(errors::field_by_text(name, &names, unnamed.as_ref(), at))
+            }
             _ => {
                 let shown = self.shown(&val);
                 self.report(errors::no_elements(&shown, at))

@@ -8,6 +8,7 @@
 mod args;
 mod arith;
 mod call;
+mod columns;
 mod declarations;
 mod field_names;
 pub(crate) mod fit;

@@ -2,7 +2,7 @@
 
 use super::{Checker, Val, value::Known};
 use crate::{ast, errors::check as errors};
-use plan::{FileId, OpId, Span};
+use plan::{FileId, OpId, Span, is_name};
 
 /// The surroundings of an expression.
 #[derive(Clone)]
@@ -122,18 +122,23 @@ impl<'a> Checker<'a> {
 
     fn unknown_name(&mut self, name: &str, at: Span, env: &Env<'_>) -> Val {
         let mut near: Vec<&str> = env.scopes.iter().flat_map(Scope::names).collect();
+        near.retain(|it| is_name(it));
         near.extend(self.names.named.keys().filter(|it| it.0 == env.file).map(|it| it.1));
         let called = self.is_called_somewhere(name, env);
         let fields = env.scopes.iter().rev().find(|it| matches!(it, Scope::Record(..)));
         let fields = fields.map(|it| it.names().join(", "));
         let diagnostic = errors::unknown_name(name, at, &near, called, fields.as_deref());
-        let left_out = env.scopes.iter().rev().find_map(|it| match it {
-            Scope::Record(_, Some(op)) => self.left_out(name, *op),
+        let op = env.scopes.iter().rev().find_map(|it| match it {
+            Scope::Record(_, op) => *op,
             _ => None,
         });
-        self.report(match left_out {
-            Some((word, step)) => errors::left_out(diagnostic, name, word, step),
-            None => diagnostic,
+        let left_out = op.and_then(|it| self.left_out(name, it));
+        let unnamed = op.and_then(|it| self.unnamed(name, it));
+        let is_told = called || diagnostic.fix.is_some();
+        self.report(match (left_out, unnamed) {
+            (Some((word, step)), _) => errors::left_out(diagnostic, name, word, step),
+            (_, Some(it)) if it.is_meant || !is_told => errors::unnamed_column(diagnostic, &it),
+            _ => diagnostic,
         })
     }
 

@@ -1,9 +1,11 @@
 //! What is said about names, calls, streams; about values and types in `values`.
 
 pub(crate) mod codes;
+mod columns;
 mod values;
 
 pub(crate) use codes::CODES;
+pub(crate) use columns::*;
 pub(crate) use values::*;
 
 use crate::{

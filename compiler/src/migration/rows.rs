@@ -221,7 +221,7 @@ rows! {
     Name, "pandas, HF datasets", ["drop" "drop_columns" "remove_columns" "select_columns" "pop"], Told,
         "`map` lists the fields to keep: `|> map { image, label }`";
     Name, "pandas, HF datasets", ["rename" "rename_column" "rename_columns"], Told,
-        "`map` renames fields: `|> map { picture: image, label }`";
+        "`map` renames fields: `|> map { picture: image, label }`; `columns: { fare: \"Fare (USD)\" }` renames the columns of a table";
     Name, "pandas, polars", ["assign" "add_column" "with_column" "with_columns" "insert"], Told,
         "`with` adds fields: `|> with { y: x * 2.0 }`";
     Name, "pandas, Polars, Spark", ["unique" "drop_duplicates" "distinct" "duplicated"], Told,
@@ -324,7 +324,9 @@ rows! {
     ArgumentOf("normal"), "NumPy", ["scale" "stddev" "sigma"], Renamed("std"), "use `std`: `std: 1.0`";
     ArgumentOf("csv"), "pandas", ["sep"], Renamed("delimiter"), "use `delimiter`: `delimiter: \";\"`";
     ArgumentOf("csv"), "pandas", ["record_defaults"], Renamed("missing"), "`missing: { age: -1 }` sets the value for empty fields of a column";
-    ArgumentOf("csv"), "pandas", ["usecols" "index_col" "select_columns" "nrows"], Told, "all columns are fields, and unused ones cost nothing; `|> take(5)` limits the rows";
+    ArgumentOf("csv"), "pandas", ["index_col" "nrows"], Told, "all columns are fields, and unused ones cost nothing; `|> take(5)` limits the rows";
+    ArgumentOf("csv"), "pandas, Polars, pyarrow, tf.data", ["usecols" "names" "new_columns" "column_names" "include_columns" "select_columns"], Told,
+        "`columns: { age, fare: \"Fare (USD)\" }` lists the columns to read and gives them names; without a header, columns are called column1, column2 and so on";
     ArgumentOf("files"), "tf.data", ["recursive"], Told, "`**` in the pattern matches any folders: `files(\"data/**/*.jpg\")`";
     ArgumentOf("files"), "tf.data", ["shuffle" "random_shuffle"], Told, "files come in natural order; use a separate step to shuffle: `|> shuffle`";
     Argument, "PyTorch, tf.data, HF datasets", ["num_workers" "num_parallel_calls" "num_parallel_reads" "num_proc" "n_jobs" "num_threads" "cycle_length" "block_length"], Gone,

@@ -57,12 +57,6 @@ pub(crate) enum Fault {
     Stray,
 }
 
-/// The words that no name can be.
-pub(crate) static KEYWORDS: [&str; 22] = [
-    "param", "const", "fn", "extern", "pipeline", "use", "edition", "map", "flat_map", "with",
-    "where", "if", "then", "else", "and", "or", "not", "in", "as", "for", "true", "false",
-];
-
 /// Signs of more than one character, and single ones; those that only other languages have are here too,
 /// because messages speak of them.
 static SIGNS: [&str; 37] = [
@@ -179,7 +173,7 @@ fn comment(rest: &str) -> (TokenKind, usize) {
 
 fn word(rest: &str) -> (TokenKind, usize) {
     let len = word_len(rest);
-    let keyword = KEYWORDS.contains(&&rest[..len]);
+    let keyword = plan::KEYWORDS.contains(&&rest[..len]);
     (if keyword { TokenKind::Keyword } else { TokenKind::Word }, len)
 }
 

@@ -83,7 +83,7 @@ const COUNTED_MAX: u64 = 256 << 20;
 pub fn inspect(path: &str, options: &InspectOptions) -> Result<Inspected, InspectError> {
     let found = Found::at(path)?;
     let bytes = found.bytes();
-    let source = found.format.source(&found.pattern);
+    let mut source = found.format.source(&found.pattern);
     let mut inspected = Inspected {
         path: path.to_owned(),
         format: found.format.name,
@@ -96,7 +96,13 @@ pub fn inspect(path: &str, options: &InspectOptions) -> Result<Inspected, Inspec
         failure: None,
     };
     let mut look = || -> Result<(), String> {
-        let compiled = compiled(&inspected.program)?;
+        let mut compiled = compiled(&inspected.program)?;
+        let columns: Vec<&str> = compiled.written.output().iter().map(|it| &*it.name).collect();
+        if let Some(naming) = found.format.source_naming(&found.pattern, &columns) {
+            source = naming;
+            inspected.program = program(&source, None);
+            compiled = self::compiled(&inspected.program)?;
+        }
         if bytes.is_some_and(|it| it <= COUNTED_MAX) {
             // Who asks for any order must know how many there are.
             let any = self::compiled(&program(&format!("{source} |> shuffle"), None));

@@ -1,5 +1,6 @@
 //! CSV (RFC 4180): splits records into fields, and finds out how a table is laid out and typed.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -38,7 +39,7 @@ pub struct Table {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in the header; `column1` and so on where that has none.
+    /// Its name in the header; `column1` and so on where that has none, or one that an earlier column has.
     pub name: String,
     /// What its fields are.
     pub kind: ColumnKind,
@@ -74,7 +75,7 @@ impl Table {
     ///
     /// # Errors
     /// The file cannot be read, is empty or no text, a quote is not closed, most records differ in length from
-    /// the first, two columns have one name.
+    /// the first, one is named as a column without a name is.
     pub fn probe(path: &Path, layout: Layout, na_values: &[String]) -> Result<Table, FileError> {
         let sample = Sample::read(path)?;
         if let Some(error) = FileError::not_text(path, &sample.bytes) {
@@ -370,13 +371,14 @@ pub(super) fn check_header(
 
 /// The names of the columns that a header gives.
 fn names(header: Fields<'_>) -> Result<Vec<String>, RecordFault> {
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut before) = (Vec::new(), HashSet::new());
     for (i, field) in header.iter().enumerate() {
         let name = str::from_utf8(field.trim_ascii()).map_err(|_| {
             let message = format!("the name of column {} is not UTF-8", i + 1);
             RecordFault::new(message, "convert the file to UTF-8: `iconv -f latin1 -t utf-8`")
         })?;
-        names.push(if name.is_empty() { format!("column{}", i + 1) } else { name.to_owned() });
+        let is_own = !name.is_empty() && before.insert(name);
+        names.push(if is_own { name.to_owned() } else { format!("column{}", i + 1) });
     }
 
     match sorted(&names).windows(2).find(|it| it[0] == it[1]) {

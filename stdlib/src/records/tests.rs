@@ -208,10 +208,19 @@ fn mistakes_in_csv() {
     check(&["a,b\n1,2\n1,\"2\n3,4\n"], 3, "unclosed quote in the record that begins here");
     check(&["a,b\n\n1,2,3\n"], 3, "expected 2 fields, found 3");
     check(&["a,b\n1,\"2\"x\n"], 2, "unexpected text after a closing quote");
-    check(&["a,b,a\n"], 1, "two columns are named `a`");
+    check(&["a,column3,a\n"], 1, "two columns are named `column3`");
     check(&["a,b\n1,2\n", "\na,c\n"], 2, "expected the column `b` as in the first file, found `c`");
     check(&["a,b\n1,2\n", "a\n"], 1, "the number of columns is 1, but the first file has 2");
     check(&["a\n1\n", "a\n\"1\n"], 2, "unclosed quote in the record that begins here");
+}
+
+#[test]
+fn every_column_has_a_name_of_its_own() {
+    let files = Files::with(&["a, a ,,b\n1,2,3,4\n"]);
+    let layout = Layout { delimiter: Some(b','), has_header: true };
+    let table = Table::probe(&files.1[0], layout, &[]).unwrap();
+    let names: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["a", "column2", "column3", "b"]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ source! {
     /// ```pipe no_run
     /// arrow("squad/train/*.arrow", columns: ["question"])    # { question: str }
     /// ```
-    "arrow(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false) \
+    "arrow(pattern: text, columns: columns = none, missing: absent = none, lanes: int = none, faults: bool = false) \
      -> stream",
     cost: Cost::out(20.0, 0.2),    // Assumed: a copy, after a check of texts.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],

@@ -4,7 +4,7 @@ mod columns;
 mod together;
 
 use super::{
-    absent::{COMPLETE, FAULT},
+    absent::{COMPLETE, FAULT, entries},
     framed::{Format, Neighbours, Raw, Records, file_failure},
     listed::Listed,
 };
@@ -33,6 +33,9 @@ source! {
     /// detected unless it is given: `,`, `;`, `|` or a tab. Quoted fields may contain delimiters and line
     /// breaks. Files are UTF-8, and can be read in any order, like those of `lines`.
     ///
+    /// `columns: ["age", "size"]` limits what a record has, and `columns: { age, fare: "Fare (USD)" }` also gives columns other
+    /// names, as in `parquet`. A column without a name, or with the name of an earlier one, is `column` and its number.
+    ///
     /// `types: { id: str, age: f32 }` sets the types of columns. Other types are inferred from the first 1,000
     /// rows of the first file: `i64`, `f64`, `bool`, otherwise `str`.
     ///
@@ -55,10 +58,11 @@ source! {
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
+    /// csv("rides.csv", columns: { zone, distance: "Trip Distance" })    # { distance: f64, zone: i64 }
     /// csv("people.csv", types: { age: f32 }, missing: { age: -1, name: skip })    # { name: str, age: f32 }
     /// ```
-    "csv(pattern: text, delimiter: text = none, header: bool = true, missing: absent = none, types: dtypes = none, \
-     na_values: texts = none, lanes: int = none, faults: bool = false) -> stream",
+    "csv(pattern: text, delimiter: text = none, header: bool = true, columns: columns = none, missing: absent = none, \
+     types: dtypes = none, na_values: texts = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(25.0, 2.0),    // Assumed: a row is found in 25 ns, a number of 8 bytes read in 16.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
     fields: Some(fields);
@@ -71,7 +75,8 @@ static FAULTY: Faulty =
 /// Where the parameters stand.
 const DELIMITER: usize = 1;
 const HEADER: usize = 2;
-const FAULTS: usize = 7;
+const COLUMNS: usize = 3;
+const FAULTS: usize = 8;
 
 /// The fields were found by [`probe`], which has looked at the names that the arguments say.
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
@@ -79,7 +84,7 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     layout(applied.args)?;
     let said = Said::new(applied.args)?;
     for field in applied.found.iter().filter(|it| it.name != COMPLETE && it.name != FAULT) {
-        Read::new(0, field, &said)?;
+        Read::new((0, 0), field, &said)?;
     }
     Ok(applied.found.to_vec())
 }
@@ -91,7 +96,7 @@ fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
     let said = Said::new(args).map_err(Failure::Program)?;
     let table = said.table(&listed.found()?.path(0), layout)?;
     said.known(&table).map_err(Failure::Program)?;
-    Ok(said.fields(&table))
+    Ok(said.fields(&table).into_iter().map(|it| it.1).collect())
 }
 
 fn layout(args: &[Arg]) -> Result<Layout, String> {
@@ -111,36 +116,37 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
         layout: layout(call.args).map_err(Failure::Program)?,
         said: Said::new(call.args).map_err(Failure::Program)?,
         columns: call.columns.to_vec(),
-        named: Vec::new(),
         known: OnceLock::new(),
     };
     Ok(Arc::new(Records::new(tables, listed, call.place)))
 }
 
-/// The rows of listed files with these columns, all of which are text: faults count them as they are named.
+/// The rows of listed files with the columns that an argument `read` says, all of which are text: faults count them as they
+/// are named there.
 ///
 /// # Errors
 /// The first file cannot be read, or lacks a column.
 pub(super) fn of_texts(
     listed: Listed,
-    (names, faults): (&[String], bool),
+    (read, faults): (Arg, bool),
     (columns, place): (&[Field], u64),
 ) -> Result<Arc<dyn Source>, Failure> {
-    let text = |it: &String| (it.clone(), Arg::Word("str".to_owned()));
+    let text = |it: &(String, Arg)| (it.0.clone(), Arg::Word("str".to_owned()));
     let mut args = vec![Arg::None; FAULTS + 1];
     args[HEADER] = Arg::Bool(true);
-    args[TYPES] = Arg::Record(names.iter().map(text).collect());
+    args[TYPES] = Arg::Record(entries(&read).iter().map(text).collect());
+    args[COLUMNS] = read;
     args[FAULTS] = Arg::Bool(faults);
     let layout = layout(&args).map_err(Failure::Program)?;
-    let said = Said::new(&args).map_err(Failure::Program)?;
+    let said = Said::new(&args).map_err(Failure::Program)?.numbered_as_named();
     let path = listed.found()?.path(0);
     let unfit = |why: String| Failure::Io {
         path: path.display().to_string(),
-        detail: why.replace("`types` names", "`documents` reads"),
+        detail: why.replace("`columns` names", "`documents` reads"),
     };
     said.known(&said.table(&path, layout)?).map_err(unfit)?;
-    let (columns, named, known) = (columns.to_vec(), names.to_vec(), OnceLock::new());
-    Ok(Arc::new(Records::new(Tables { layout, said, columns, named, known }, listed, place)))
+    let tables = Tables { layout, said, columns: columns.to_vec(), known: OnceLock::new() };
+    Ok(Arc::new(Records::new(tables, listed, place)))
 }
 
 /// The tables of the files, all alike; looked at when the first record is needed.
@@ -148,8 +154,6 @@ struct Tables {
     layout: Layout,
     said: Said,
     columns: Vec<Field>,
-    /// The columns in the order in which faults count them; none where that is the order of the files.
-    named: Vec<String>,
     known: OnceLock<Result<Known, Failure>>,
 }
 
@@ -177,12 +181,15 @@ impl Tables {
             let table = self.said.table(&files[0], self.layout)?;
             let found = self.said.fields(&table);
             let filled = |it: &Field| {
-                let at = found.iter().position(|column| column == it);
-                let at = at.ok_or_else(|| changed(&files[0], it))?;
+                let number = found.iter().position(|column| column.1 == *it);
+                let number = number.ok_or_else(|| changed(&files[0], it))?;
                 Ok(match it.name.as_str() {
                     COMPLETE => Filled::Complete,
                     FAULT => Filled::Fault,
-                    _ => Filled::Column(Read::new(at, it, &self.said).map_err(Failure::Program)?),
+                    _ => {
+                        let at = (found[number].0, number);
+                        Filled::Column(Read::new(at, it, &self.said).map_err(Failure::Program)?)
+                    }
                 })
             };
             let reads = self.columns.iter().map(filled).collect::<Result<_, _>>()?;
@@ -310,16 +317,10 @@ impl Tables {
             let field = Raw { bytes: fields.field(read.at), is_utf8 };
             if let Err(fault) = read.append(field, &self.said, to) {
                 read.append_nothing(to);
-                faults.add(self.number(read.at), &told(error, &fault.message, &fault.help));
+                faults.add(read.number, &told(error, &fault.message, &fault.help));
             }
         }
         faults.text()
-    }
-
-    /// The number that faults of a column of the table have.
-    fn number(&self, at: usize) -> usize {
-        let name = &self.known_now().table.columns[at].name;
-        self.named.iter().position(|it| it == name).unwrap_or(at)
     }
 
     fn known_now(&self) -> &Known {
@@ -334,7 +335,7 @@ mod tests {
 
     const TABLE: &str = "name,age,size\n\"Ada, L.\",36,1.5\n\"two\nlines\",,2\nx,7,-1e3\n";
 
-    fn args(folder: &Folder, missing: &[(&str, Arg)]) -> [Arg; 8] {
+    fn args(folder: &Folder, missing: &[(&str, Arg)]) -> [Arg; 9] {
         said(folder, missing, &[], &[])
     }
 
@@ -343,7 +344,7 @@ mod tests {
         missing: &[(&str, Arg)],
         types: &[(&str, &str)],
         na_values: &[&str],
-    ) -> [Arg; 8] {
+    ) -> [Arg; 9] {
         let record = |all: &[(&str, Arg)]| {
             Arg::Record(all.iter().map(|(name, arg)| ((*name).to_owned(), arg.clone())).collect())
         };
@@ -354,6 +355,7 @@ mod tests {
             folder.pattern("*.csv"),
             Arg::None,
             Arg::Bool(true),
+            Arg::None,
             record(missing),
             record(&types),
             Arg::List(na_values),

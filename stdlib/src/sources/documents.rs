@@ -6,6 +6,7 @@ mod whole;
 
 use super::{
     absent::FAULT,
+    columns::Columns,
     csv,
     framed::Records,
     listed::{Found, Listed},
@@ -30,7 +31,7 @@ source! {
     /// its corpus, and one corpus may have several. Patterns are those of `files`.
     ///
     /// `text` names the column or JSON field of the text. `fields` names others that the records also have, such as a
-    /// source or a license. All are `str`: numbers of JSON are given as they are written; columns of Parquet and Arrow
+    /// source or a license; `fields: { license: "License Name" }` gives them other names. All are `str`: numbers of JSON are given as they are written; columns of Parquet and Arrow
     /// must be strings. A file that is one document has no other fields, so `fields` is an error there.
     ///
     /// If a record lacks the field, or it is not a string, it fails where it is used, and `else skip` and the quarantine
@@ -44,7 +45,7 @@ source! {
     /// documents("corpus/**/*.{jsonl.gz,parquet}", fields: ["license"])    # { text: str, license: str }
     ///     |> where license in ["mit", "apache-2.0"]
     /// ```
-    "documents(pattern: text, text: text = \"text\", fields: texts = none, lanes: int = none, faults: bool = false) -> \
+    "documents(pattern: text, text: text = \"text\", fields: columns = none, lanes: int = none, faults: bool = false) -> \
      stream",
     cost: Cost::out(60.0, 0.5),    // Assumed: a line is found, and one of its strings copied.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
@@ -65,7 +66,7 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
     let said = Said::new(applied.args)?;
     let field = |name: &str| Field { name: name.to_owned(), ty: Type::scalar(DType::Str) };
     let mut all: Vec<Field> = vec![field(TEXT)];
-    all.extend(said.names[1..].iter().map(|it| field(it)));
+    all.extend(said.columns[1..].iter().map(|it| field(&it.0)));
     all.extend(said.faults.then(|| field(FAULT)));
     Ok(all)
 }
@@ -80,43 +81,39 @@ fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
 
 /// What the arguments say.
 struct Said {
-    /// The columns of files that are read: that of the text, and those of the other fields.
-    names: Vec<String>,
+    /// The fields of a record that are columns of files, and what these call them: first the text.
+    columns: Vec<(String, String)>,
     faults: bool,
 }
 
 impl Said {
     fn new(args: &[Arg]) -> Result<Self, String> {
-        let name = |it: &Arg| match it {
-            Arg::Text(it) => Ok(it.clone()),
-            _ => Err("`fields` must be a list of names, such as `[\"license\"]`".to_owned()),
-        };
         let Arg::Text(text) = &args[NAME] else {
             return Err("`text` must be the name of a column".to_owned());
         };
-        let mut names = vec![text.clone()];
-        match &args[FIELDS] {
-            Arg::None => {}
-            Arg::List(all) => {
-                let all = all.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-                names.extend(all);
+        let mut columns = vec![(TEXT.to_owned(), text.clone())];
+        for (name, column) in Columns::new("fields", &args[FIELDS])?.named() {
+            let is_there = |it: &(String, String)| it.0 == name || it.1 == column;
+            if columns.iter().any(is_there) {
+                return Err(format!("`fields` names `{column}`, which records have already"));
             }
-            one => names.push(name(one)?),
+            if name == FAULT {
+                return Err(format!("the field name `{name}` is reserved"));
+            }
+            columns.push((name.to_owned(), column.to_owned()));
         }
-        for (at, it) in names.iter().enumerate().skip(1) {
-            if names[..at].contains(it) || it == TEXT {
-                return Err(format!("`fields` names `{it}`, which records have already"));
-            }
-            if it == FAULT {
-                return Err(format!("the field name `{it}` is reserved"));
-            }
-        }
-        Ok(Self { names, faults: args[FAULTS] == Arg::Bool(true) })
+        Ok(Self { columns, faults: args[FAULTS] == Arg::Bool(true) })
     }
 
-    /// What the files call a column of the records.
-    fn in_file<'s>(&'s self, column: &'s str) -> &'s str {
-        if column == TEXT { &self.names[0] } else { column }
+    /// The number of a field of the records.
+    fn number(&self, field: &str) -> usize {
+        self.columns.iter().position(|it| it.0 == field).unwrap_or_default()
+    }
+
+    /// The columns that are read, as the argument `columns` of other sources says them.
+    fn read(&self) -> Arg {
+        let column = |it: &(String, String)| (it.0.clone(), Arg::Text(it.1.clone()));
+        Arg::Record(self.columns.iter().map(column).collect())
     }
 }
 
@@ -192,13 +189,13 @@ impl Inner {
                 let lines = JsonLines::new(said, &self.columns).map_err(Failure::Program)?;
                 Arc::new(Records::new(lines, listed, self.place))
             }
-            Kind::Whole if said.names.len() > 1 => {
+            Kind::Whole if said.columns.len() > 1 => {
                 return Err(Failure::Io {
                     path: first.display().to_string(),
                     detail: format!(
                         "a file of this kind is one document, without a field `{}`: exclude it from the pattern, or \
                          leave out `fields`",
-                        said.names[1]
+                        said.columns[1].0
                     ),
                 });
             }
@@ -206,27 +203,18 @@ impl Inner {
                 Arc::new(WholeFiles::new(listed, (&self.columns, said.faults), self.place))
             }
             Kind::Csv => {
-                let columns = self.columns_in_file();
-                csv::of_texts(listed, (&said.names, said.faults), (&columns, self.place))?
+                csv::of_texts(listed, (said.read(), said.faults), (&self.columns, self.place))?
             }
             Kind::Parquet | Kind::Arrow => self.open_table(kind, listed)?,
         })
-    }
-
-    /// The columns, as the files call them.
-    fn columns_in_file(&self) -> Vec<Field> {
-        let column =
-            |it: &Field| Field { name: self.said.in_file(&it.name).to_owned(), ty: it.ty.clone() };
-        self.columns.iter().map(column).collect()
     }
 
     #[cfg(feature = "tables")]
     fn open_table(&self, kind: Kind, listed: Listed) -> Result<Arc<dyn Source>, Failure> {
         use super::tables::{Said, Tables};
         let open = if kind == Kind::Parquet { super::parquet::open } else { super::arrow::open };
-        let names = self.said.names.iter().map(|it| Arg::Text(it.clone())).collect();
-        let faults = Arg::Bool(self.said.faults);
-        let said = Said::new(&Arg::List(names), &Arg::None, &faults).map_err(Failure::Program)?;
+        let (read, faults) = (self.said.read(), Arg::Bool(self.said.faults));
+        let said = Said::new(&read, &Arg::None, &faults).map_err(Failure::Program)?;
         let first = listed.found()?.path(0).display().to_string();
         let unfit = |detail: String| Failure::Io { path: first.clone(), detail };
         let columns = said.probe(&listed, &open).map_err(|why| match why {
@@ -236,11 +224,11 @@ impl Inner {
         if let Some(it) = columns.iter().find(|it| it.ty != Type::scalar(DType::Str)) {
             return Err(unfit(format!(
                 "its column `{}` is `{}`, not a string: read such files with their own source, and convert it there",
-                it.name, it.ty
+                self.said.columns[self.said.number(&it.name)].1,
+                it.ty
             )));
         }
-        let columns = self.columns_in_file();
-        let call = SourceCall { args: &[], columns: &columns, place: self.place };
+        let call = SourceCall { args: &[], columns: &self.columns, place: self.place };
         Ok(Arc::new(Tables::new(said.numbered_as_named(), listed, Arc::new(open), &call)))
     }
 

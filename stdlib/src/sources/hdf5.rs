@@ -24,7 +24,7 @@ source! {
     ///
     /// `over` names a dataset, such as `"images"` or `"train/images"`; a record is then a row of its first axis. Every dataset
     /// whose first axis has the same length is a field: `train/images` is `train.images`. The first file says which there
-    /// are, and of which type; all files must have these. `columns` lists those to read. Rows can be read in any order:
+    /// are, and of which type; all files must have these. `columns` lists those to read, or gives them other names, as in `parquet`. Rows can be read in any order:
     /// `shuffle` without a window reads each chunk once if all rows fit into memory, and otherwise a chunk for each row, so
     /// that `shuffle(window:, spans:)` is quicker. A chunk that is damaged costs its own rows.
     ///
@@ -51,7 +51,7 @@ source! {
     /// hdf5("cream/*.h5") |> map { wave: row["current"][:64_000] as f32[64_000] }    # { wave: f32[64000] }
     /// hdf5("train.h5", over: "images") |> shuffle |> batch(64)    # { images: u8[64, 28, 28], labels: i64[64] }
     /// ```
-    "hdf5(pattern: text, over: text = none, columns: texts = none, lanes: int = none, faults: bool = false) -> stream",
+    "hdf5(pattern: text, over: text = none, columns: columns = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(100.0, 0.3),    // Assumed: a chunk is found for many rows, a copy of it, and one of each row.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
     fields: Some(fields);

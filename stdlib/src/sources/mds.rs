@@ -30,7 +30,7 @@ source! {
     /// ```pipe no_run
     /// mds("c4/train/*.mds", columns: ["text"]) |> shuffle    # { text: str }
     /// ```
-    "mds(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false) \
+    "mds(pattern: text, columns: columns = none, missing: absent = none, lanes: int = none, faults: bool = false) \
      -> stream",
     cost: Cost::out(20.0, 0.2),    // Assumed: two copies, after a check of texts.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],

@@ -26,6 +26,7 @@ mod tfrecord;
 mod about;
 mod absent;
 mod binary;
+mod columns;
 mod framed;
 mod listed;
 #[cfg(feature = "tables")]

@@ -16,7 +16,7 @@ source! {
     ///
     /// These are the archives that `np.savez` and `np.savez_compressed` write. Every array is a field of its name, whose
     /// type is that of a row: `images` of `(60000, 28, 28)` is `images: u8[28, 28]`. All arrays must have the same number
-    /// of rows; `columns` lists those to read where others do not. The first archive says which arrays there are; all
+    /// of rows; `columns` lists those to read where others do not, or gives them other names, as in `parquet`. The first archive says which arrays there are; all
     /// must have these. Arrays are those that `npy` reads; others, such as Python objects, are left out.
     ///
     /// Archives of `np.savez` can be read in any order. A compressed array is decompressed from its begin, once to check
@@ -28,7 +28,7 @@ source! {
     /// ```pipe no_run
     /// npz("mnist.npz", columns: ["x_train", "y_train"]) |> shuffle |> batch(64)
     /// ```
-    "npz(pattern: text, columns: texts = none, lanes: int = none, faults: bool = false) -> stream",
+    "npz(pattern: text, columns: columns = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(20.0, 0.3),    // Assumed: two copies.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
     fields: Some(fields);
@@ -46,7 +46,7 @@ fn said(args: &[Arg]) -> Result<Said, String> {
 }
 
 fn open(said: &Said) -> Open {
-    let named = said.named().to_vec();
+    let named = said.named();
     Arc::new(move |path, give_up| {
         let named = Some(&named[..]).filter(|it| !it.is_empty());
         Ok(Box::new(NpzFile::of(path, named, give_up)?))

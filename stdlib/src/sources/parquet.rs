@@ -16,7 +16,8 @@ source! {
     ///
     /// A record has a field for each column. Patterns are those of `files`. All files must have the same columns, of
     /// the same types. Columns that are not needed are not read, and `columns: ["a", "b"]` limits what a record has.
-    /// A field of a struct is a field of the record: `image.bytes`.
+    /// `columns: { fare, distance: "Trip Distance" }` also gives columns other names: for those whose names a program cannot
+    /// write. All other arguments, and messages, use these names. A field of a struct is a field of the record: `image.bytes`.
     ///
     /// Numbers and booleans have the dtype of the file, strings are `str`, binary is `bytes`. Dates, times and
     /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Lists of
@@ -43,7 +44,7 @@ source! {
     /// ```pipe no_run
     /// parquet("rides/*.parquet", columns: ["distance", "fare"], missing: { fare: skip })    # { distance: f64, fare: f64 }
     /// ```
-    "parquet(pattern: text, columns: texts = none, missing: absent = none, lanes: int = none, faults: bool = false, \
+    "parquet(pattern: text, columns: columns = none, missing: absent = none, lanes: int = none, faults: bool = false, \
      filter: conditions = none) -> stream",
     cost: Cost::out(20.0, 1.0),    // Assumed: pages are decompressed, and values decoded.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY), Property::Filters(FILTER)],

@@ -110,12 +110,8 @@ const RECORDS_ARE_A_UNIT: [&str; 5] = [
     "driver/src/session/run/uneven.rs",
     "driver/src/tools/peek/text.rs",
 ];
-const KEYWORDS: [&str; 4] = [
-    "compiler/src/ast/dump.rs",
-    "compiler/src/syntax/cures.rs",
-    "compiler/src/syntax/pieces.rs",
-    "compiler/src/syntax/tokens.rs",
-];
+const KEYWORDS: [&str; 3] =
+    ["compiler/src/ast/dump.rs", "compiler/src/syntax/cures.rs", "compiler/src/syntax/pieces.rs"];
 const POLICIES: [&str; 5] = [
     "compiler/src/ast/expr.rs",
     "compiler/src/check/fit.rs",

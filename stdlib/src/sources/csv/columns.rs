@@ -2,6 +2,7 @@
 
 use super::super::{
     absent::{COMPLETE, FAULT, Missing, check_names, entries},
+    columns::{Columns, entry},
     framed::{Raw, file_failure},
 };
 use crate::prelude::*;
@@ -14,20 +15,23 @@ use runtime::{Builder, Element};
 use std::path::Path;
 
 /// Where the parameters stand.
-const MISSING: usize = 3;
-pub(super) const TYPES: usize = 4;
-const NA_VALUES: usize = 5;
+const MISSING: usize = 4;
+pub(super) const TYPES: usize = 5;
+const NA_VALUES: usize = 6;
 /// Characters of a field that a message shows.
 const SHOWN_MAX: usize = 40;
 
 /// What the arguments say of columns.
 pub(super) struct Said {
+    columns: Columns,
     missing: Vec<(String, Missing)>,
     types: Vec<(String, DType)>,
     /// Texts that say that nothing is there.
     na_values: Vec<String>,
     /// Whether rows that cannot be read are faults.
     pub(super) faults: bool,
+    /// Whether faults count the columns as they are named, and not as they stand in the files.
+    as_named: bool,
 }
 
 impl Said {
@@ -50,11 +54,18 @@ impl Said {
             _ => Vec::new(),
         };
         Ok(Self {
+            columns: Columns::new("columns", &args[super::COLUMNS])?,
             missing: Missing::all(&args[MISSING])?,
             types: types.collect::<Result<_, String>>()?,
             na_values,
             faults: args.get(super::FAULTS) == Some(&Arg::Bool(true)),
+            as_named: false,
         })
+    }
+
+    /// The same, where faults count the columns in the order in which the argument names them.
+    pub(super) fn numbered_as_named(self) -> Self {
+        Self { as_named: true, ..self }
     }
 
     /// How the first file is laid out.
@@ -64,23 +75,33 @@ impl Said {
 
     /// Whether every column that is named is there.
     pub(super) fn known(&self, table: &Table) -> Result<(), String> {
-        let columns: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+        let in_files: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+        self.columns.check(&in_files)?;
+        let read = self.read(table);
+        let columns: Vec<&str> = read.iter().map(|it| &*it.1).collect();
         let missing = self.missing.iter().map(|it| ("missing", &*it.0));
         check_names(missing.chain(self.types.iter().map(|it| ("types", &*it.0))), &columns)
     }
 
-    /// The fields of a row.
-    pub(super) fn fields(&self, table: &Table) -> Vec<Field> {
+    /// The columns of a table that are read, and what the program calls them.
+    fn read(&self, table: &Table) -> Vec<(usize, String)> {
+        let columns = table.columns.iter().enumerate();
+        columns.filter_map(|(at, it)| Some((at, self.columns.name_of(&it.name)?))).collect()
+    }
+
+    /// The fields of a row, and which of the table's columns each is; what is ours is none.
+    pub(super) fn fields(&self, table: &Table) -> Vec<(usize, Field)> {
         let field = |name: &str, dtype| Field { name: name.to_owned(), ty: Type::scalar(dtype) };
-        let column =
-            |name: &str, kind| field(name, self.dtype(name).unwrap_or_else(|| dtype(kind)));
-        let mut fields: Vec<Field> =
-            table.columns.iter().map(|it| column(&it.name, it.kind)).collect();
+        let column = |(at, name): (usize, String)| {
+            let kind = table.columns[at].kind;
+            (at, field(&name, self.dtype(&name).unwrap_or_else(|| dtype(kind))))
+        };
+        let mut fields: Vec<_> = self.read(table).into_iter().map(column).collect();
         if self.missing.iter().any(|it| matches!(it.1, Missing::Skip)) {
-            fields.push(field(COMPLETE, DType::Bool));
+            fields.push((usize::MAX, field(COMPLETE, DType::Bool)));
         }
         if self.faults {
-            fields.push(field(FAULT, DType::Str));
+            fields.push((usize::MAX, field(FAULT, DType::Str)));
         }
         fields
     }
@@ -88,8 +109,7 @@ impl Said {
     /// The columns without which a row is left out.
     pub(super) fn skips(&self, table: &Table) -> Vec<usize> {
         let skipped = |name: &str| matches!(self.missing(name), Some(Missing::Skip));
-        let columns = table.columns.iter().enumerate();
-        columns.filter(|(_, it)| skipped(&it.name)).map(|(at, _)| at).collect()
+        self.read(table).iter().filter(|it| skipped(&it.1)).map(|it| it.0).collect()
     }
 
     /// Whether nothing is there.
@@ -125,6 +145,8 @@ fn dtype(kind: ColumnKind) -> DType {
 pub(super) struct Read {
     /// Which of the table's columns.
     pub(super) at: usize,
+    /// The number that faults of it have.
+    pub(super) number: usize,
     name: String,
     dtype: DType,
     /// Whether `types` says the dtype.
@@ -135,8 +157,12 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Column `at` of the tables.
-    pub(super) fn new(at: usize, field: &Field, said: &Said) -> Result<Self, String> {
+    /// Column `at` of the tables, which is field `number` of the records.
+    pub(super) fn new(
+        (at, number): (usize, usize),
+        field: &Field,
+        said: &Said,
+    ) -> Result<Self, String> {
         let (name, dtype) = (field.name.clone(), field.ty.dtype().unwrap_or(DType::Str));
         let (missing, is_said) = (said.missing(&name).cloned(), said.dtype(&name).is_some());
         let stands = match &missing {
@@ -146,7 +172,9 @@ impl Read {
             })?),
             _ => None,
         };
-        Ok(Self { at, name, dtype, is_said, missing, stands })
+        let named = said.columns.position(&name).filter(|_| said.as_named);
+        let number = named.unwrap_or(number);
+        Ok(Self { at, number, name, dtype, is_said, missing, stands })
     }
 
     pub(super) fn append(
@@ -187,20 +215,13 @@ impl Read {
             b"" => format!("column `{name}` is empty"),
             na => format!("column `{name}` is missing (`{}`)", shown(na)),
         };
-        let help = match self.dtype {
-            it if it.is_text() => format!(
-                "give a value for it, `missing: {{ {name}: \"\" }}`, or skip such rows, `missing: \
-                 {{ {name}: skip }}`"
-            ),
-            DType::Bool => format!(
-                "give a value for it, `missing: {{ {name}: false }}`, or skip such rows, \
-                 `missing: {{ {name}: skip }}`"
-            ),
-            _ => format!(
-                "give a value for it, `missing: {{ {name}: 0 }}`, or skip such rows, `missing: {{ \
-                 {name}: skip }}`"
-            ),
+        let value = match self.dtype {
+            it if it.is_text() => "\"\"",
+            DType::Bool => "false",
+            _ => "0",
         };
+        let (value, skip) = (entry("missing", name, value), entry("missing", name, "skip"));
+        let help = format!("give a value for it, {value}, or skip such rows, {skip}");
         RecordFault::new(message, help)
     }
 
@@ -211,8 +232,8 @@ impl Read {
         let wider = if !dtype.is_float() && parse_f64(field).is_some() { "f64" } else { "str" };
         let text = shown(field.trim_ascii());
         let help = format!(
-            "set another type (`types: {{ {name}: {wider} }}`), declare the value as missing \
-             (`na_values: \"{text}\"`), or fix the row"
+            "set another type ({}), declare the value as missing (`na_values: \"{text}\"`), or fix the row",
+            entry("types", name, wider)
         );
         RecordFault::new(message, help)
     }
@@ -232,8 +253,8 @@ fn unfit(name: &str, dtype: DType, number: Option<DType>) -> String {
     let must = format!("`missing` must give a `{dtype}` for `{name}`");
     match number {
         Some(number) => format!(
-            "{must}, since a field of the first 1,000 rows is not a number: write `types: {{ \
-             {name}: {number} }}` to make such rows faults"
+            "{must}, since a field of the first 1,000 rows is not a number: write {} to make such rows faults",
+            entry("types", name, number.name())
         ),
         None => format!("{must}, or `skip`, or `fault`"),
     }

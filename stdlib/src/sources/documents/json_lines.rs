@@ -40,12 +40,10 @@ impl JsonLines {
             if field.name == FAULT {
                 return Ok(Filled::Fault);
             }
-            let name = said.in_file(&field.name);
+            let number = said.number(&field.name);
+            let name = &said.columns[number].1;
             let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-            let number = said.names.iter().position(|it| it == name).unwrap_or_default();
-            wanted
-                .want(&pointer, (at, DType::Str))
-                .map(|()| Filled::Member(name.to_owned(), number))
+            wanted.want(&pointer, (at, DType::Str)).map(|()| Filled::Member(name.clone(), number))
         };
         let columns = columns.iter().enumerate().map(filled).collect::<Result<_, _>>()?;
         Ok(Self { wanted, columns, faults: said.faults })

@@ -1,7 +1,7 @@
 //! How columns of Arrow become those of chunks.
 
 use super::{
-    super::{absent::Missing, csv::push_value},
+    super::{absent::Missing, columns::entry, csv::push_value},
     json,
 };
 use crate::{
@@ -248,8 +248,8 @@ impl Fill {
             _ => None,
         };
         let value =
-            value.map(|it| format!("give a value for it, `missing: {{ {name}: {it} }}`, or "));
-        let skip = format!("skip such rows, `missing: {{ {name}: skip }}`");
+            value.map(|it| format!("give a value for it, {}, or ", entry("missing", name, it)));
+        let skip = format!("skip such rows, {}", entry("missing", name, "skip"));
         format!("column `{name}` is null: {}{skip}", value.unwrap_or_default())
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     super::{
         absent::{COMPLETE, FAULT, Missing, check_names},
+        columns::Columns,
         listed::Listed,
     },
     OpenFile,
@@ -15,7 +16,7 @@ use crate::{
 
 /// What the arguments of such a source say.
 pub(in super::super) struct Said {
-    columns: Vec<String>,
+    columns: Columns,
     pub(super) missing: Vec<(String, Missing)>,
     pub(super) faults: bool,
     /// What the compiler says of the records that are needed.
@@ -31,17 +32,8 @@ impl Said {
         missing: &Arg,
         faults: &Arg,
     ) -> Result<Self, String> {
-        let name = |it: &Arg| match it {
-            Arg::Text(it) => Ok(it.clone()),
-            _ => Err("`columns` must be a list of names, such as `[\"a\", \"b\"]`".to_owned()),
-        };
-        let columns = match columns {
-            Arg::None => Vec::new(),
-            Arg::List(all) => all.iter().map(name).collect::<Result<_, _>>()?,
-            one => vec![name(one)?],
-        };
         Ok(Self {
-            columns,
+            columns: Columns::new("columns", columns)?,
             missing: Missing::all(missing)?,
             faults: *faults == Arg::Bool(true),
             filter: Arg::None,
@@ -49,9 +41,9 @@ impl Said {
         })
     }
 
-    /// The columns that are named; none where all are meant.
-    pub(in super::super) fn named(&self) -> &[String] {
-        &self.columns
+    /// The columns that are named, as the files call them; none where all are meant.
+    pub(in super::super) fn named(&self) -> Vec<String> {
+        self.columns.in_files().map(str::to_owned).collect()
     }
 
     /// The same, where faults count the columns in the order in which the argument names them.
@@ -61,7 +53,7 @@ impl Said {
 
     /// The number that faults of a column have, which stands at this place in the files.
     pub(super) fn number(&self, name: &str, at: usize) -> usize {
-        let named = self.columns.iter().position(|it| it == name).filter(|_| self.as_named);
+        let named = self.columns.position(name).filter(|_| self.as_named);
         named.unwrap_or(at)
     }
 
@@ -97,25 +89,27 @@ impl Said {
     /// The columns that are read, in the order of the files.
     pub(super) fn columns(&self, file: &dyn TableFile) -> Result<Vec<Found>, String> {
         let mut found = fill::columns(file.schema());
-        if let Some((one, _)) = twice(&found) {
-            return Err(format!("two columns are named `{one}`: rename one of them"));
+        let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
+        let unknown = self.columns.unknown(&names);
+        let refused = unknown.and_then(|name| file.refused().iter().find(|it| it.0 == name));
+        if let Some((name, ty)) = refused {
+            return Err(format!("`{name}` holds {ty}, which is not supported"));
         }
-        if !self.columns.is_empty() {
-            let is = |name: &str, it: &Found| {
-                it.name == name || it.name.strip_prefix(name).is_some_and(|it| it.starts_with('.'))
-            };
-            let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
-            let unknown = self.columns.iter().find(|name| !found.iter().any(|it| is(name, it)));
-            let refused = unknown.and_then(|name| file.refused().iter().find(|it| it.0 == *name));
-            if let Some((name, ty)) = refused {
-                return Err(format!("`{name}` holds {ty}, which is not supported"));
-            }
-            check_names(unknown.map(|it| ("columns", &**it)).into_iter(), &names)?;
-            found.retain(|it| self.columns.iter().any(|name| is(name, it)));
+        self.columns.check(&names)?;
+        found.retain_mut(|it| {
+            let name = self.columns.name_of(&it.name);
+            let is_read = name.is_some();
+            it.name = name.unwrap_or_default();
+            is_read
+        });
+        if let Some(name) = twice(&found) {
+            return Err(format!(
+                "two columns are named `{name}`: rename one of them, or name others that are read, `columns: [\"a\", \"b\"]`"
+            ));
         }
         let names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
         check_names(self.missing.iter().map(|it| ("missing", &*it.0)), &names)?;
-        if self.columns.is_empty() {
+        if self.columns.are_all() {
             let only = found.first().map(|it| it.name.clone());
             found.retain(|it| it.ty.is_ok());
             if let Some((name, ty)) = file.refused().first().filter(|_| only.is_none()) {
@@ -187,8 +181,8 @@ fn bound_of(arg: &Arg, ty: &Type) -> Option<Bound> {
     }
 }
 
-fn twice(found: &[Found]) -> Option<(&str, &str)> {
+fn twice(found: &[Found]) -> Option<&str> {
     let mut names: Vec<&str> = found.iter().map(|it| &*it.name).collect();
     names.sort_unstable();
-    names.windows(2).find(|it| it[0] == it[1]).map(|it| (it[0], it[1]))
+    names.windows(2).find(|it| it[0] == it[1]).map(|it| it[0])
 }

@@ -52,6 +52,7 @@ impl Way {
             text(&path.to_string_lossy()),
             self.delimiter.map_or(Arg::None, |it| text(&char::from(it).to_string())),
             Arg::Bool(self.has_header),
+            Arg::None,
             Arg::Record(first.map(|it| (it.clone(), Arg::Word("skip".to_owned()))).collect()),
             Arg::Record(if self.all_text { types.collect() } else { Vec::new() }),
             if self.has_na { text("NA") } else { Arg::None },
