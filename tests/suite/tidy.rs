@@ -51,6 +51,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("tidy/every-unsafe-function-says-what-it-asks", obligations),
         trial("tidy/every-experiment-has-its-tests", experiments),
         trial("tidy/cargo-run-is-pipec", run_by_default),
+        trial("tidy/both-lock-files-name-the-same-versions", same_versions),
     ]
 }
 
@@ -70,6 +71,29 @@ fn run_by_default() -> Result<(), Failed> {
     };
     let runs: Vec<&str> = members.filter(has_main).collect();
     if runs == ["pipec"] { Ok(()) } else { Err(format!("`cargo run` is one of {runs:?}").into()) }
+}
+
+/// The Python package is tested with what was built for the tests here, which another version would be
+/// built anew for: `cp Cargo.lock python/ && cargo metadata --manifest-path python/Cargo.toml`.
+fn same_versions() -> Result<(), Failed> {
+    let named = |file: &str| -> Result<BTreeMap<String, String>, Failed> {
+        let text = fs::read_to_string(root().join(file))?;
+        let packages = text.split("[[package]]\n").skip(1);
+        let id = |it: &str| {
+            let mut lines = it.lines();
+            Some((lines.next()?.to_owned(), lines.next()?.to_owned()))
+        };
+        let mut versions = BTreeMap::<String, String>::new();
+        for (name, version) in packages.filter_map(id) {
+            versions.entry(name).or_default().push_str(&version);
+        }
+        Ok(versions)
+    };
+    let (here, there) = (named("Cargo.lock")?, named("python/Cargo.lock")?);
+    let differ =
+        |(name, version): &(&String, &String)| here.get(*name).is_some_and(|it| it != *version);
+    let other: Vec<_> = there.iter().filter(differ).collect();
+    if other.is_empty() { Ok(()) } else { Err(format!("python/Cargo.lock has {other:?}").into()) }
 }
 
 fn arrows() -> Result<(), Failed> {
