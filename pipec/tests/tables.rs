@@ -324,7 +324,7 @@ fn columns_of_any_name_are_given_one_in_the_same_way_in_every_table() {
             [("distance", "npy"), ("last", "npy"), ("class", "jsonl"), ("second", "jsonl")]
         {
             let of = |folder_of: &str| {
-                let path = folder.join(&format!("{folder_of}/{column}/00000000.{kind}"));
+                let path = folder.join(format!("{folder_of}/{column}/00000000.{kind}"));
                 let mut bytes = fs::read(path).unwrap();
                 bytes.sort_unstable();
                 bytes
