@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Files, Folder, Printed};
+use common::{Files, Folder, KEY, Printed, SECRET, store_vars};
 use loopback::{Fault, Manner, Server};
 use std::{
     fs,
@@ -15,9 +15,6 @@ use std::{
     thread::sleep,
     time::{Duration, Instant},
 };
-
-const KEY: &str = "AKIAKEYOFATEST";
-const SECRET: &str = "secret/of+a+test";
 
 const PROGRAM: &str = r#"edition 2026
 pipeline batches = range(100) |> shuffle |> map { x: [f32(i), f32(i) / 3], name: text_of(i) } |> batch(4)
@@ -43,12 +40,7 @@ impl Store {
     /// `pipec run` of a pipeline, about to be run.
     fn command(&self, pipeline: &str, args: &[&str]) -> Command {
         let mut command = self.folder.command(&["run", "p.pipe", pipeline]);
-        command
-            .args(args)
-            .env("AWS_ENDPOINT_URL", self.server.url())
-            .env("AWS_ALLOW_HTTP", "true")
-            .env("AWS_ACCESS_KEY_ID", KEY)
-            .env("AWS_SECRET_ACCESS_KEY", SECRET);
+        command.args(args).envs(store_vars(self.server.url()));
         command
     }
 

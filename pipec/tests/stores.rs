@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Folder, Printed};
+use common::{Folder, KEY, Printed, SECRET, store_vars};
 use loopback::{Fault, Manner, Server};
 use std::{
     fs,
@@ -15,9 +15,6 @@ use std::{
     thread::sleep,
     time::{Duration, Instant},
 };
-
-const KEY: &str = "AKIAKEYOFATEST";
-const SECRET: &str = "secret/of+a+test";
 
 /// A folder with a bucket, what serves it, and programs that are run beside it.
 struct Store {
@@ -43,11 +40,7 @@ impl Store {
         let text = format!("edition 2026\npipeline p = {source}\n");
         self.folder.write("p.pipe", &text.replace("URL", &self.server.url()));
         let mut command = self.folder.command(args);
-        command
-            .env("AWS_ENDPOINT_URL", self.server.url())
-            .env("AWS_ALLOW_HTTP", "true")
-            .env("AWS_ACCESS_KEY_ID", KEY)
-            .env("AWS_SECRET_ACCESS_KEY", SECRET);
+        command.envs(store_vars(self.server.url()));
         command
     }
 

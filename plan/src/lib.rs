@@ -37,7 +37,7 @@ pub use expr::{
 pub use foreign::{FOREIGN, Foreign, ForeignSource, called, outside};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix, unmix};
-pub use name::{KEYWORDS, is_field_name, is_name, name_for, written};
+pub use name::{KEYWORDS, is_field_name, is_name, name_for, text_literal};
 pub use nearest::{nearest, unlike};
 pub use plan::{Op, OpKind, Plan, Records};
 pub use profile::{CallMeasured, Measured, StageMeasured};

@@ -40,7 +40,7 @@ pub fn name_for(text: &str) -> String {
 
 /// A text as a program writes it: `"Trip Distance"`.
 #[must_use]
-pub fn written(text: &str) -> String {
+pub fn text_literal(text: &str) -> String {
     let mut written = String::from("\"");
     for (at, c) in text.char_indices() {
         match c {
@@ -70,7 +70,7 @@ mod tests {
             ("*.{a,b} {c} {in}", r#""*.{a,b} {{c} {in}""#),
         ];
         for (text, expected) in of {
-            assert_eq!(written(text), expected);
+            assert_eq!(text_literal(text), expected);
         }
     }
 

@@ -4,7 +4,7 @@
 //! members of an archive) are looked into, and each of their fields is given the expression that reads it.
 
 use crate::{functions::text, records::tar};
-use plan::{is_field_name, name_for, written};
+use plan::{is_field_name, name_for, text_literal};
 use runtime::storage;
 use std::{
     collections::BTreeMap,
@@ -195,7 +195,7 @@ impl Format {
 
     /// The source that reads the files of a pattern.
     pub fn source(&self, pattern: &str) -> String {
-        self.source.replace("PATTERN", &written(pattern))
+        self.source.replace("PATTERN", &text_literal(pattern))
     }
 
     /// The same for files whose columns a program cannot all write: they are given names; none where it can.
@@ -206,12 +206,14 @@ impl Format {
         let mut named = Vec::new();
         let columns = columns.iter().map(|it| {
             let name = unused_name(it, &mut named);
-            if name == *it { name } else { format!("{name}: {}", written(it)) }
+            if name == *it { name } else { format!("{name}: {}", text_literal(it)) }
         });
         let columns = columns.collect::<Vec<_>>().join(", ");
         Some(
-            self.source
-                .replace("PATTERN", &format!("{}, columns: {{ {columns} }}", written(pattern))),
+            self.source.replace(
+                "PATTERN",
+                &format!("{}, columns: {{ {columns} }}", text_literal(pattern)),
+            ),
         )
     }
 
@@ -248,7 +250,7 @@ impl Format {
         found.sort_by_key(|it| it.0);
         let mut named: Vec<String> = Vec::new();
         let fields = found.into_iter().map(|(_, name, value)| {
-            let place = name.split('\0').map(|it| format!("[{}]", written(it)));
+            let place = name.split('\0').map(|it| format!("[{}]", text_literal(it)));
             let place = format!("{field}{}", place.collect::<String>());
             let shown = unused_name(&name, &mut named);
             let list = match value.list {

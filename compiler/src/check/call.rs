@@ -12,7 +12,7 @@ use crate::{
     errors::check as errors,
     registry::{Function, Kind as EntryKind},
 };
-use plan::{Action, Applied, Arg, Draw, Expr, Intrinsic, OpId, Span, Type, VALUE_BYTES_MAX, mix};
+use plan::{Action, Applied, Arg, Draw, Expr, Intrinsic, Span, Type, VALUE_BYTES_MAX, mix};
 use std::mem;
 
 impl<'a> Checker<'a> {
@@ -581,20 +581,5 @@ impl<'a> Checker<'a> {
 
     fn applied<'s>(&'s self, args: &'s [Arg]) -> Applied<'s> {
         Applied { args, graph: &self.graph, inputs: &[], names: &[], found: &[] }
-    }
-
-    /// The numbers of the sources that the records of an operator come from.
-    pub(super) fn sources_of(&self, op: Option<OpId>) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut open: Vec<_> = op.into_iter().collect();
-        while let Some(op) = open.pop() {
-            if let plan::OpKind::Source { .. } = self.ops[op].kind {
-                found.push(op.0);
-            }
-            open.extend(&self.ops[op].inputs);
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
     }
 }

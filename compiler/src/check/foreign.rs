@@ -11,8 +11,8 @@ use crate::{
     registry::Kind as EntryKind,
 };
 use plan::{
-    Applied, Arg, Const, DType, Draw, Expr, ExprId, Extent, FOREIGN, Field, FileId, Foreign,
-    ForeignSource, Graph, Op, OpKind, Policy, Span, Type,
+    Arg, Const, DType, Draw, Expr, ExprId, Extent, FOREIGN, Field, FileId, Foreign, ForeignSource,
+    Graph, Span, Type,
 };
 
 /// Where a function is.
@@ -130,31 +130,9 @@ impl Checker<'_> {
         let Some(found) = self.registry.get(FOREIGN, EntryKind::Source) else {
             return self.report(errors::library_lacks(FOREIGN, call.span));
         };
-        let graph = Graph::default();
-        let applied = Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &[] };
-        let output = match found.entry.fields.map(|it| it(&applied)) {
-            Some(Ok(output)) => output,
-            Some(Err(why)) => {
-                return self.report(errors::refused(&signature.name.text, &why, call.span));
-            }
-            None => Vec::new(),
-        };
-        let op = self.push(Op {
-            kind: OpKind::Source { entry: FOREIGN.to_owned(), args },
-            inputs: Vec::new(),
-            graph,
-            output,
-            step: super::stream::step(
-                env.pipeline,
-                &call.name.text,
-                self.names.ordinal(call.name.span),
-            ),
-            place,
-            at: self.shown_place(call.span),
-            on_fault: Policy::Fail,
-        });
-        self.note_step(op, None);
-        Val::Stream(op)
+        let named = (found, call.name.text.as_str(), call);
+        let op = self.source_op(named, (args, Graph::default(), Vec::new()), env);
+        op.map_or(Val::Broken, Val::Stream)
     }
 
     /// The values of parameters, all of which must be known.

@@ -24,6 +24,7 @@ mod notes;
 mod remains;
 mod rows;
 mod scope;
+mod source;
 mod stores;
 mod stream;
 mod streams;

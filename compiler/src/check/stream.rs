@@ -1,13 +1,12 @@
 //! Streams: sources, operators, and the four that do something to each record.
 
 use super::{
-    Checker, Env, InputError, Known, Val,
+    Checker, Env, Known, Val,
     args::{Given, known_arg},
     field_names::is_fields,
     fit::{Kind, entry_words, kind},
     remains::remains,
     scope::Scope,
-    stores::in_store,
     value::merged,
 };
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
 };
 use plan::{
     Applied, Arg, DEPTH_MAX, Expr, ExprId, Field, Graph, Op, OpId, OpKind, PLAUSIBLE_BYTES_MAX,
-    Policy, Property, Records, Span, Type,
+    Policy, Records, Span, Type,
 };
 
 impl<'a> Checker<'a> {
@@ -232,80 +231,6 @@ impl<'a> Checker<'a> {
         fine.then_some((outputs, output))
     }
 
-    /// A source of the library.
-    pub(super) fn source(
-        &mut self,
-        found: &Function,
-        call: &ast::Call,
-        piped: Option<(Val, Span)>,
-        env: &mut Env<'_>,
-    ) -> Val {
-        if let Some((Val::Stream(_), _)) = piped {
-            return self.report(errors::source_on_stream(call));
-        }
-        if env.is_in_record() && self.is_made_of_record(call, piped.as_ref(), env) {
-            return self.report(errors::stream_in_record(call.span));
-        }
-        let Some(given) = self.bind(&found.signature.formals, call, piped) else {
-            return Val::Broken;
-        };
-        let (args, graph) =
-            self.in_graph(None, |it| it.operator_args(found, &given, (env, None), 0));
-        let Some(args) = args else { return Val::Broken };
-        let name = found.entry.name();
-        let is_read = |it: &str| self.request.inputs.reads_store(it);
-        if let Some(url) = args.iter().find_map(|it| in_store(it, &is_read)) {
-            return self.report(errors::object_store(url, self.shown_pattern(&given, call)));
-        }
-        let inputs = self.request.inputs;
-        if (!self.asked && inputs.reads(name)) || !inputs.are_known(name, &args) {
-            return Val::Broken;
-        }
-        let fields = match self.request.inputs.fields(name, &args) {
-            Ok(fields) => fields,
-            Err(InputError::Argument(why)) => {
-                return self.report(errors::refused(name, &why, self.shown_place(call.span)));
-            }
-            Err(InputError::File(why)) => {
-                return self.report(errors::input_unreadable(&why, call.span));
-            }
-        };
-        let applied =
-            Applied { args: &args, graph: &graph, inputs: &[], names: &[], found: &fields };
-        let output = match found.entry.fields.map(|it| it(&applied)) {
-            Some(Ok(output)) => output,
-            Some(Err(why)) => return self.report(errors::refused(name, &why, call.span)),
-            None => fields,
-        };
-        let op = self.push(Op {
-            kind: OpKind::Source { entry: name.to_owned(), args },
-            inputs: Vec::new(),
-            graph,
-            output,
-            step: step(env.pipeline, name, self.names.ordinal(call.name.span)),
-            place: self.place(&call.name, env),
-            at: self.shown_place(call.span),
-            on_fault: Policy::Fail,
-        });
-        let kept = found.entry.properties.iter().find_map(|it| match it {
-            Property::Keeps(name) => Some(self.only_kept(op, name)),
-            _ => None,
-        });
-        let op = kept.unwrap_or(op);
-        self.note_step(op, None);
-        Val::Stream(op)
-    }
-
-    /// Where a person has named the files that a source reads.
-    fn shown_pattern(&self, given: &[Option<Given<'_>>], call: &ast::Call) -> Span {
-        let at = match given.first() {
-            Some(Some(Given::Written(expr))) => expr.span,
-            _ => call.span,
-        };
-        let in_library = at.file.0 >= super::LIBRARY_FILES;
-        if in_library { self.user_pattern.unwrap_or(self.shown_place(at)) } else { at }
-    }
-
     /// Where a person finds what is at `at`: the call that led into the library.
     pub(super) fn shown_place(&self, at: Span) -> Span {
         if at.file.0 >= super::LIBRARY_FILES { self.user_call.unwrap_or(at) } else { at }
@@ -451,7 +376,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The arguments behind the inputs; those marked `each` are expressions over the record.
-    fn operator_args(
+    pub(super) fn operator_args(
         &mut self,
         found: &Function,
         given: &[Option<Given<'_>>],

@@ -5,6 +5,7 @@ mod arrow;
 mod data;
 mod disk;
 mod folder;
+mod line;
 mod list;
 mod location;
 mod npy;

@@ -12,15 +12,9 @@ use std::{
 /// Stops a run from another thread: of a signal, of a user interface.
 #[derive(Clone, Default)]
 pub struct Stop {
-    state: Arc<Mutex<StopState>>,
-    /// Says the same, for who cannot wait for a lock.
+    /// What is stopped; it is looked at and changed under this lock alone, and `requested` is set under it.
+    stopper: Arc<Mutex<Option<Stopper>>>,
     requested: Arc<AtomicBool>,
-}
-
-#[derive(Default)]
-struct StopState {
-    requested: bool,
-    stopper: Option<Stopper>,
 }
 
 impl fmt::Debug for Stop {
@@ -33,11 +27,9 @@ impl Stop {
     /// Asks the run to end, at once. Gives whether there was something to be stopped: not where
     /// nothing runs, or where it was asked for before.
     pub fn request(&self) -> bool {
-        let mut state = locked(&self.state);
-        let first = !state.requested;
-        state.requested = true;
-        self.requested.store(true, SeqCst);
-        match &state.stopper {
+        let stopper = locked(&self.stopper);
+        let first = !self.requested.swap(true, SeqCst);
+        match &*stopper {
             Some(stopper) if first => {
                 stopper.stop();
                 true
@@ -48,7 +40,7 @@ impl Stop {
 
     /// Whether somebody has asked.
     pub fn is_requested(&self) -> bool {
-        locked(&self.state).requested
+        self.requested.load(SeqCst)
     }
 
     /// Becomes true when somebody asks.
@@ -57,9 +49,9 @@ impl Stop {
     }
 
     pub(crate) fn arm(&self, stopper: Option<Stopper>) -> Result<(), Failure> {
-        let mut state = locked(&self.state);
-        state.stopper = stopper;
-        if state.requested { Err(Failure::Stopped) } else { Ok(()) }
+        let mut armed = locked(&self.stopper);
+        *armed = stopper;
+        if self.is_requested() { Err(Failure::Stopped) } else { Ok(()) }
     }
 }
 

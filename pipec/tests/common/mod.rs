@@ -102,6 +102,20 @@ impl Drop for Folder {
     }
 }
 
+/// Keys for a store of a test, which nothing may write anywhere.
+pub(crate) const KEY: &str = "AKIAKEYOFATEST";
+pub(crate) const SECRET: &str = "secret/of+a+test";
+
+/// What the environment says to who uses the store at a URL.
+pub(crate) fn store_vars(url: String) -> [(&'static str, String); 4] {
+    [
+        ("AWS_ENDPOINT_URL", url),
+        ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ("AWS_ACCESS_KEY_ID", KEY.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+    ]
+}
+
 /// What a command has printed, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Printed {

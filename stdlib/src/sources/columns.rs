@@ -1,7 +1,7 @@
 //! Which columns of a table a program reads, and what it calls them: `columns: { distance: "Trip Distance", fare }`.
 
 use super::absent::{check_names, entries};
-use plan::{Arg, is_name, name_for, written};
+use plan::{Arg, is_name, name_for, text_literal};
 
 /// The columns that a program reads.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ pub(super) fn entry(argument: &str, name: &str, value: &str) -> String {
     if is_name(name) {
         return format!("`{argument}: {{ {name}: {value} }}`");
     }
-    let (here, column) = (name_for(name), written(name));
+    let (here, column) = (name_for(name), text_literal(name));
     format!("`columns: {{ {here}: {column}, … }}, {argument}: {{ {here}: {value} }}`")
 }
 

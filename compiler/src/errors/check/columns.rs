@@ -19,7 +19,7 @@ pub(crate) struct Unnamed {
 impl Unnamed {
     fn remedy(&self) -> String {
         let Self { column, name, source, argument, .. } = self;
-        let text = plan::written(column);
+        let text = plan::text_literal(column);
         format!(
             "the column `{column}` has no name that a program can write: give it one in `{source}`, `{argument}: {{ {name}: \
              {text}, … }}`"

@@ -19,14 +19,14 @@
 mod files;
 mod manifest;
 
-pub(super) use manifest::MANIFEST;
 pub use manifest::Provenance;
 
 use super::{
     Resumed, RunConfig, Sink, Written,
     data::{DataFormat, Format, SHARD_MAX, ShardSize},
-    list::{self, Checked, Flaw, Place},
-    location::{self, Location},
+    line::{Flaw, Place},
+    list::{self, Checked},
+    location::{self, Location, MANIFEST},
     pieces::Pieces,
 };
 use files::Files;

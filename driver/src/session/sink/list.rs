@@ -4,81 +4,19 @@
 //! files of its number. A run that goes on holds what is there against it: the size of every file and,
 //! on this machine, the checksum of the newest [`READ_MAX`] bytes, which costs reading them once.
 
-use super::{Written, data::ShardFile, location::Location};
-use runtime::Failure;
-use serde::{Deserialize, Serialize};
-use std::{
-    collections::BTreeMap,
-    io::{self, BufRead, Write},
+use super::{
+    data::ShardFile,
+    line::{Flaw, LIST, Line, Place},
+    location::Location,
 };
-use xxhash_rust::xxh3::Xxh3;
+use runtime::Failure;
+use std::io::{self, BufRead};
 
-/// Its name in the folder.
-pub(super) const LIST: &str = "pipec.files.jsonl";
 /// Bytes of files whose checksums are compared when a run goes on: some seconds of reading. A loss of
 /// power or a broken copy damages the newest; the sizes of all are compared.
 const READ_MAX: u64 = 8 << 30;
 /// Bytes of a line: far more than a thousand fields need.
 const LINE_MAX: u64 = 1 << 20;
-/// Bytes that are written and summed at a time: they are in a processor's cache when they are summed.
-const BLOCK: usize = 256 << 10;
-
-/// The files of one number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Line {
-    pub(super) epoch: u32,
-    /// Outputs in them: one batch, or the records of a piece.
-    pub(super) outputs: u64,
-    /// By their names below the folder.
-    pub(super) files: BTreeMap<String, Sum>,
-}
-
-impl Line {
-    /// It, as it stands in the list.
-    pub(super) fn text(&self) -> String {
-        let line = serde_json::to_string(self).expect("a line has nothing that JSON cannot say");
-        line + "\n"
-    }
-}
-
-/// What a file holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sum {
-    pub(super) bytes: u64,
-    /// In hexadecimal.
-    xxh3: String,
-}
-
-/// A place in an output, between two numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Place {
-    pub(super) epoch: u32,
-    /// Files of each field before it.
-    pub(super) files: u64,
-    /// Outputs in them.
-    pub(super) outputs: u64,
-    /// Bytes of all of them.
-    bytes: u64,
-    /// Bytes of the list before it.
-    pub(super) list: u64,
-}
-
-impl Place {
-    /// What is written before it.
-    pub(super) fn written(&self) -> Written {
-        Written { outputs: self.outputs, files: self.files }
-    }
-}
-
-/// Why an output is not gone on with as it is.
-#[derive(Debug)]
-pub(super) enum Flaw {
-    /// It is damaged: what was found.
-    Damage(String),
-    /// Nobody knows: it cannot be looked at.
-    Failure(Failure),
-}
-
 /// How much of an output is sound.
 #[derive(Debug)]
 pub(super) struct Checked {
@@ -86,36 +24,6 @@ pub(super) struct Checked {
     pub(super) sound: Place,
     /// The damage.
     pub(super) found: Option<String>,
-}
-
-/// Sums what goes through it.
-pub(super) struct Summing<'a> {
-    out: &'a mut dyn Write,
-    hash: Xxh3,
-    bytes: u64,
-}
-
-impl<'a> Summing<'a> {
-    pub(super) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, hash: Xxh3::new(), bytes: 0 }
-    }
-
-    pub(super) fn sum(&self) -> Sum {
-        Sum { bytes: self.bytes, xxh3: format!("{:016x}", self.hash.digest()) }
-    }
-}
-
-impl Write for Summing<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n_bytes = self.out.write(&bytes[..bytes.len().min(BLOCK)])?;
-        self.hash.update(&bytes[..n_bytes]);
-        self.bytes += n_bytes as u64;
-        Ok(n_bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }
 
 /// The files of the first `numbers` numbers, and the outputs of each number.

@@ -6,13 +6,18 @@ mod uploads;
 
 use super::{
     RunConfig, Written,
-    list::{Flaw, Line, Place, Sum},
+    line::{Flaw, Line, Place, Sum},
 };
 use runtime::{Failure, storage};
 use std::{
     io::{self, BufRead, Write},
     path::Path,
 };
+
+/// What says that a folder is an output, and of what.
+pub(super) const MANIFEST: &str = "pipec.json";
+/// Bytes of a manifest that is read.
+const MANIFEST_MAX: u64 = 64 << 20;
 
 /// Writes what a file is to hold.
 pub(super) type Content<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
@@ -172,4 +177,10 @@ fn shown(path: &Path) -> String {
         true => text.split('?').next().unwrap_or_default().to_owned(),
         false => text,
     }
+}
+
+/// What went wrong with an object, and what helps.
+fn failure(storage: &dyn storage::Storage, path: &Path, what: &str, error: &io::Error) -> Failure {
+    let remedy = storage.remedy(error).map_or(String::new(), |it| format!("; {it}"));
+    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
 }

@@ -3,7 +3,7 @@
 use super::manifest::{Form, Manifest};
 use crate::session::sink::{
     data::{self, Format, Shard},
-    list::Line,
+    line::Line,
     location::{Content, Location},
     npy,
 };

@@ -2,8 +2,8 @@
 
 use super::super::{
     data::{DATA_FORMATS, DataFormat, ShardSize},
-    list::LIST,
-    location::{self, Location},
+    line::LIST,
+    location::{self, Location, MANIFEST},
 };
 use crate::session::{compiled::Compiled, identity::sources_hash, options::RunOptions};
 use plan::{DType, Field, Program, Type};
@@ -14,8 +14,6 @@ use std::{
     path::{Component, Path},
 };
 
-/// What says that a folder is an output, and of what.
-pub(in super::super) const MANIFEST: &str = "pipec.json";
 /// The number of this layout.
 const FORMAT: u32 = 1;
 

@@ -4,14 +4,13 @@
 //! there: the list with a checkpoint and at the end, the manifest that says that all is complete last.
 
 use super::{
-    Content, Location,
+    Content, Location, MANIFEST, MANIFEST_MAX,
     uploads::{Target, Uploads},
 };
 use crate::session::{
     sink::{
         RunConfig, Written,
-        folder::MANIFEST,
-        list::{Flaw, LIST, Line, Place, Sum, Summing},
+        line::{Flaw, LIST, Line, Place, Sum, Summing},
     },
     stop::Stop,
 };
@@ -26,9 +25,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Bytes of a manifest that is read.
-const MANIFEST_MAX: u64 = 64 << 20;
 
 /// Bytes of the list of files, which is in memory: about a million files.
 const LIST_MAX: u64 = 256 << 20;
@@ -77,7 +73,7 @@ impl Far {
         let done = storage::unless(self.stop.flag(), || call(&path));
         done.map_err(|it| match self.stop.is_requested() {
             true => Failure::Stopped,
-            false => failure(self.storage, &path, what, &it),
+            false => super::failure(self.storage, &path, what, &it),
         })
     }
 
@@ -278,17 +274,6 @@ impl Landing for Whole {
 
 fn too_large() -> io::Error {
     io::Error::other("it is larger than any that pipec writes")
-}
-
-/// What went wrong with an object, and what helps.
-pub(super) fn failure(
-    storage: &dyn Storage,
-    path: &Path,
-    what: &str,
-    error: &io::Error,
-) -> Failure {
-    let remedy = storage.remedy(error).map_or(String::new(), |it| format!("; {it}"));
-    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
 }
 
 /// The content of an object cannot be made.

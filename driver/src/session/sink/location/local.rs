@@ -3,13 +3,12 @@
 //! A file is written under another name and renamed, so that what is there is whole. What is written
 //! is brought to the disk beside the run (`disk.rs`). The folder is locked: nobody else writes there.
 
-use super::{Content, Location};
+use super::{Content, Location, MANIFEST, MANIFEST_MAX};
 use crate::session::{
     sink::{
         RunConfig, Written,
         disk::{Group, Syncer},
-        folder::MANIFEST,
-        list::{Flaw, LIST, Line, Place, Sum, Summing},
+        line::{Flaw, LIST, Line, Place, Sum, Summing},
     },
     state,
     whole::{self, failure, unwritable},
@@ -21,9 +20,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Bytes of a manifest that is read.
-const MANIFEST_MAX: u64 = 64 << 20;
 
 /// The folder.
 pub(super) struct Local {

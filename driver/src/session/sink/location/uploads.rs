@@ -11,7 +11,6 @@
 //! now and then whether the run was stopped. The first failure is for good: nothing more is put. The threads end with
 //! [`Uploads`], which gives up what is under way.
 
-use super::far;
 use crate::session::{sink::Written, stop::Stop};
 use runtime::{
     Failure,
@@ -19,7 +18,6 @@ use runtime::{
 };
 use std::{
     collections::{BTreeSet, VecDeque},
-    mem,
     path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -334,9 +332,9 @@ impl Shared {
         }
     }
 
-    fn put(&self, Upload { number, path, mut bytes }: Upload) -> MutexGuard<'_, State> {
+    fn put(&self, Upload { number, path, bytes }: Upload) -> MutexGuard<'_, State> {
         let n_bytes = bytes.len() as u64;
-        let put = self.target.storage.put(&path, mem::take(&mut bytes));
+        let put = self.target.storage.put(&path, bytes);
         let mut state = self.locked();
         match put {
             Ok(()) => {
@@ -344,7 +342,7 @@ impl Shared {
                 state.bytes = state.bytes.saturating_sub(n_bytes);
             }
             Err(error) => {
-                state.fail(far::failure(self.target.storage, &path, "cannot be written", &error));
+                state.fail(super::failure(self.target.storage, &path, "cannot be written", &error));
             }
         }
         state
@@ -359,7 +357,7 @@ impl Shared {
         match put {
             Ok(()) => (state.done, state.list_put) = (due.up_to, Some(due.len)),
             Err(error) => {
-                state.fail(far::failure(self.target.storage, path, "cannot be written", &error));
+                state.fail(super::failure(self.target.storage, path, "cannot be written", &error));
             }
         }
         state
