@@ -23,6 +23,8 @@ use std::path::Path;
 use runtime::storage;
 
 #[cfg(feature = "tables")]
+pub(crate) use compressed::Codec;
+#[cfg(feature = "tables")]
 pub(crate) use compressed::zstd;
 pub(crate) use compressed::{open_by_number, whole_text};
 pub use framing::{BinaryFormat, End, Framing, HEADER_MAX, RECORD_MAX};

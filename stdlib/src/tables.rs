@@ -7,6 +7,7 @@ pub(crate) mod hdf5;
 mod later;
 pub(crate) mod mds;
 pub(crate) mod npz;
+pub(crate) mod packed;
 pub(crate) mod parquet;
 
 use ::parquet::errors::Result as ParquetResult;

@@ -191,7 +191,7 @@ impl<R: BufRead> Read for Zstd<R> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(frame) = &mut self.frame {
-                let n_bytes = frame.read(room)?;
+                let n_bytes = frame.read(room).map_err(|why| in_short(&why))?;
                 if n_bytes > 0 || room.is_empty() {
                     return Ok(n_bytes);
                 }
@@ -213,6 +213,15 @@ impl<R: BufRead> Read for Zstd<R> {
                 return Ok(0);
             }
         }
+    }
+}
+
+/// What a decoder of frames says, without its innards.
+fn in_short(why: &io::Error) -> io::Error {
+    let said = why.to_string();
+    match said.contains("UnexpectedEof") {
+        true => io::ErrorKind::UnexpectedEof.into(),
+        false => io::Error::new(why.kind(), said),
     }
 }
 

@@ -3,10 +3,10 @@
 use super::{
     absent::{COMPLETE, FAULT},
     listed::Listed,
-    tables::{Said, Tables},
+    tables::{Open, Said, Tables},
 };
 use crate::prelude::*;
-use crate::tables::{TableFile, mds::MdsFile};
+use crate::tables::{TableFile, mds::MdsFile, packed::Recent};
 use plan::Faulty;
 use runtime::{Source, SourceCall};
 use std::{path::Path, sync::Arc};
@@ -23,7 +23,9 @@ source! {
     /// Samples are read on their own, so that every order is quick. A sample is at most 64 MiB; one that is damaged fails
     /// on its own.
     ///
-    /// Compressed shards must be decompressed first (`zstd -d shard.00000.mds.zstd`).
+    /// Shards may be compressed (`mds("c4/train/*.mds.zstd")`; gzip, bzip2, xz or Zstandard). Such a shard is decompressed
+    /// whole, once for the rows that follow each other, and may hold 512 MiB: shuffle more of them than fit into memory by
+    /// `shuffle(window: …, spans: …)`.
     ///
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
@@ -50,8 +52,10 @@ fn said(args: &[Arg]) -> Result<Said, String> {
     Said::new(&args[COLUMNS], &args[MISSING], &args[FAULTS])
 }
 
-fn open(path: &Path, give_up: &mut dyn FnMut()) -> Result<Box<dyn TableFile>, Failure> {
-    Ok(Box::new(MdsFile::of(path, give_up)?))
+fn open(recent: Arc<Recent>) -> Open {
+    Arc::new(move |path: &Path, give_up: &mut dyn FnMut()| {
+        Ok(Box::new(MdsFile::of(path, &recent, give_up)?) as Box<dyn TableFile>)
+    })
 }
 
 /// The fields were found by [`probe`].
@@ -63,13 +67,13 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 
 fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
     let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
-    said(args).map_err(Failure::Program)?.probe(&listed, &open)
+    said(args).map_err(Failure::Program)?.probe(&listed, &*open(Arc::default()))
 }
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
     let said = said(call.args).map_err(Failure::Program)?;
-    Ok(Arc::new(Tables::new(said, listed, Arc::new(open), call)))
+    Ok(Arc::new(Tables::new(said, listed, open(Arc::default()), call)))
 }
 
 #[cfg(test)]
@@ -81,6 +85,14 @@ mod tests {
     use super::*;
 
     const SHARD: &[u8] = include_bytes!("../tables/goldens/shard.mds");
+    /// The same by `zstd -19` 1.5.
+    const ZSTD: &[u8] = include_bytes!("../tables/goldens/shard.mds.zstd");
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut to, bytes).unwrap();
+        to.finish().unwrap()
+    }
 
     fn folder(name: &str, files: &[&[u8]]) -> (Folder, [Arg; 5]) {
         let folder = Folder::new(&format!("mds-{name}"), &[("made", "")]);
@@ -93,7 +105,14 @@ mod tests {
 
     #[test]
     fn samples_have_the_values_that_were_written() {
-        let (_folder, args) = folder("values", &[SHARD, SHARD]);
+        let gzip = gzip(SHARD);
+        for files in [[SHARD, SHARD], [ZSTD, ZSTD], [&gzip, SHARD]] {
+            values_are_those_of_two_shards(&files);
+        }
+    }
+
+    fn values_are_those_of_two_shards(files: &[&[u8]]) {
+        let (_folder, args) = folder("values", files);
         let fields = probe(&args).unwrap();
         let said: Vec<String> = fields.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -145,12 +164,42 @@ mod tests {
     }
 
     #[test]
+    fn of_a_compressed_shard_that_is_damaged_what_comes_before_is_read() {
+        // Stored blocks: all that comes before the last bytes is there.
+        let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        std::io::Write::write_all(&mut to, SHARD).unwrap();
+        let whole = to.finish().unwrap();
+        let cut = &whole[..whole.len() - 8 - 300];
+        let more = [SHARD, b"x"].concat();
+        let mut checked = whole.clone();
+        let at = checked.len() - 100;
+        checked[at] ^= 1;
+        let cases: [(&[u8], usize, &str); 4] = [
+            (cut, 3, "it ends 300 bytes before its last sample does"),
+            (&gzip(&SHARD[..SHARD.len() - 1]), 1, "it ends 1 bytes before its last sample does"),
+            (&gzip(&more), 11, "more follows behind its last sample"),
+            (&checked, 11, "its gzip data is damaged or truncated"),
+        ];
+        for (file, lost, why) in cases {
+            let (_folder, args) = folder("cut", &[file]);
+            let fields = probe(&args).unwrap();
+            let source = build(&SourceCall { args: &args, columns: &fields, place: 7 }).unwrap();
+            let found: Vec<_> =
+                in_order(&*source, &fields, 4).unwrap().iter().flat_map(rows).collect();
+            let faults = found.iter().filter(|it| it.contains(why)).count();
+            assert_eq!((found.len(), faults), (11, lost), "{why}: {found:?}");
+        }
+    }
+
+    #[test]
     fn damage_is_an_error_at_every_byte() {
         let (folder, args) = folder("bad", &[SHARD]);
-        for at in 0..SHARD.len() {
-            let mut flipped = SHARD.to_vec();
+        for (whole, at) in
+            [SHARD, ZSTD].iter().flat_map(|it| (0..it.len()).map(move |at| (*it, at)))
+        {
+            let mut flipped = whole.to_vec();
             flipped[at] ^= 0x55;
-            for file in [&SHARD[..at], &flipped] {
+            for file in [&whole[..at], &flipped] {
                 std::fs::write(folder.path("0.mds"), file).unwrap();
                 let Ok(fields) = probe(&args) else { continue };
                 // A run asks whether there is room for rows of lists that say to be long.

@@ -1,11 +1,12 @@
 //! Shards of Mosaic's Streaming (MDS version 2), each a part: the number of samples, where each begins and the last ends
 //! (`u32`), the columns as JSON, then the samples, each with the lengths of the columns that have no fixed one (`u32`) and
-//! the columns (`streaming/format/mds/{writer,encodings}.py`).
+//! the columns (`streaming/format/mds/{writer,encodings}.py`). A shard may be compressed as a whole.
 
 use super::{
     Asked, Batches, Damage, TableFile,
     arrays::{elements, ends, item, joined, type_of},
-    damaged, read,
+    damaged,
+    packed::{Contents, Opening, Recent},
 };
 use crate::records::RECORD_MAX;
 use arrow_array::{
@@ -22,6 +23,8 @@ use std::{ops::Range, path::Path, sync::Arc};
 const ABOUT_MAX: u64 = 1 << 20;
 /// Bytes of samples that are read at a time; one sample may be larger.
 const BLOCK: u64 = 8 << 20;
+/// Samples of a compressed shard, at the most: where each begins is decompressed when it is opened.
+const PACKED_ROWS_MAX: u64 = 16 << 20;
 
 /// A shard of which the header was read.
 pub(crate) struct MdsFile {
@@ -31,7 +34,7 @@ pub(crate) struct MdsFile {
 }
 
 struct Inner {
-    object: Box<dyn Object>,
+    contents: Contents,
     /// Where the first sample begins, and where the last one ends.
     samples: Range<u64>,
     columns: Vec<Column>,
@@ -69,43 +72,54 @@ struct Head {
 }
 
 impl MdsFile {
-    /// Reads the header of a shard; `give_up` is that of [`runtime::storage::Storage::open`].
+    /// Reads the header of a shard; `recent` is that of all shards of a source, and `give_up` that of
+    /// [`runtime::storage::Storage::open`].
     ///
     /// # Errors
     /// The file cannot be read, or is no such shard.
-    pub(crate) fn of(path: &Path, give_up: &mut dyn FnMut()) -> Result<Self, Failure> {
+    pub(crate) fn of(
+        path: &Path,
+        recent: &Arc<Recent>,
+        give_up: &mut dyn FnMut(),
+    ) -> Result<Self, Failure> {
         let (object, len) = super::open(path, give_up)?;
-        Self::new(object, len).map_err(|it| it.of_file(path))
+        Self::new(object, len, recent).map_err(|it| it.of_file(path))
     }
 
-    fn new(object: Box<dyn Object>, len: u64) -> Result<Self, Damage> {
+    fn new(object: Box<dyn Object>, len: u64, recent: &Arc<Recent>) -> Result<Self, Damage> {
         let no_mds = |why: &str| {
-            let help = "check the pattern, and that the file was written to its end; a compressed shard must be \
-                        decompressed first (`zstd -d shard.00000.mds.zstd`)";
+            let help = "check the pattern, and that the file was written to its end; shards are read as they are, or \
+                        compressed with gzip, bzip2, xz or Zstandard";
             Damage::new(format!("it is no MDS shard: {why}"), help)
         };
-        let numbers = |at: u64, n: usize| -> Result<Vec<u64>, Damage> {
-            let mut room = vec![0; 4 * n];
-            if at.checked_add(room.len() as u64).is_none_or(|it| it > len) {
-                return Err(no_mds("it is too short"));
+        let mut opening = Opening::new(object, len, recent)?;
+        let stored = opening.len();
+        let mut bytes = |at: u64, n: u64| -> Result<Vec<u8>, Damage> {
+            let mut room = vec![0; n as usize];
+            match opening.read(&mut room, at)? {
+                true => Ok(room),
+                false => Err(no_mds("it is too short")),
             }
-            read(&*object, &mut room, at)?;
-            Ok(u32s(&room))
         };
-        let (rows, begin) = match numbers(0, 2)?[..] {
+        let (rows, begin) = match u32s(&bytes(0, 8)?)[..] {
             [rows, begin] => (rows, begin),
             _ => return Err(no_mds("it is too short")),
         };
         let about = 4 * (rows + 2)..begin;
-        if begin < about.start || begin > len || begin - about.start > ABOUT_MAX {
+        if begin < about.start || begin - about.start > ABOUT_MAX {
             return Err(no_mds("its first sample begins at an impossible place"));
         }
-        let ends = numbers(4 * (rows + 1), 1)?;
-        if ends != [len] {
-            return Err(no_mds(&format!("its samples end at byte {}, and it has {len}", ends[0])));
+        if stored.is_none() && rows > PACKED_ROWS_MAX {
+            let message = format!(
+                "it is compressed, and says to have {rows} samples, more than {PACKED_ROWS_MAX}"
+            );
+            return Err(Damage::new(message, "decompress it first"));
         }
-        let mut text = vec![0; (about.end - about.start) as usize];
-        read(&*object, &mut text, about.start)?;
+        let end = u32s(&bytes(4 * (rows + 1), 4)?)[0];
+        if let Some(len) = stored.filter(|it| *it != end) {
+            return Err(no_mds(&format!("its samples end at byte {end}, and it has {len}")));
+        }
+        let text = bytes(about.start, about.end - about.start)?;
         let about: Value =
             serde_json::from_slice(&text).map_err(|_| no_mds("its columns are no JSON"))?;
         if about["format"] != "mds" || about["version"] != 2 {
@@ -128,13 +142,20 @@ impl MdsFile {
         });
         let columns: Option<Vec<_>> = columns.collect();
         let columns = columns.ok_or_else(|| no_mds("its columns have no names or encodings"))?;
-        let mut inner = Inner { object, samples: begin..len, columns: Vec::new() };
         let first = match columns.iter().any(|it| it.1.starts_with("ndarray")) && rows > 0 {
-            true => inner.first_sample(&columns)?,
+            true => {
+                let place = u32s(&bytes(4, 8)?);
+                let n = place[1].checked_sub(place[0]).filter(|it| *it <= RECORD_MAX as u64);
+                let sample = n.map(|it| bytes(place[0], it)).transpose()?.unwrap_or_default();
+                let cells = cells(&sample, columns.iter().map(|it| it.2));
+                let cells = cells.ok_or_else(|| damaged("its first sample is damaged"))?;
+                cells.into_iter().map(<[u8]>::to_vec).collect()
+            }
             false => vec![Vec::new(); columns.len()],
         };
         let columns = columns.into_iter().zip(&first);
-        inner.columns = columns.map(|(said, first)| Column::new(said, first)).collect();
+        let columns: Vec<Column> = columns.map(|(said, first)| Column::new(said, first)).collect();
+        let inner = Inner { contents: opening.opened(begin, end)?, samples: begin..end, columns };
         let fields: Vec<FieldRef> = inner.columns.iter().map(|it| it.field.clone()).collect();
         let schema = Arc::new(Schema::new(fields));
         Ok(Self { inner: Arc::new(inner), schema, rows: [rows] })
@@ -167,7 +188,9 @@ impl TableFile for MdsFile {
         let schema = Arc::new(Schema::new(fields.map(|it| it.0.field.clone()).collect::<Vec<_>>()));
         let (mut left, most) = (asked.rows.to_vec(), asked.batch as u64);
         left.reverse();
+        let held = inner.contents.hold();
         Ok(Box::new(std::iter::from_fn(move || {
+            let _until_the_last = &held;
             let range = left.last_mut()?;
             let rows = range.start..range.end.min(range.start + most);
             let batch = inner.batch(rows, &wanted, &schema);
@@ -187,7 +210,7 @@ impl Inner {
     /// Where samples begin, and where the last of them ends.
     fn places(&self, rows: Range<u64>) -> Result<Vec<u64>, Damage> {
         let mut room = vec![0; 4 * (rows.end - rows.start + 1) as usize];
-        read(&*self.object, &mut room, 4 + 4 * rows.start)?;
+        self.contents.read(&mut room, 4 + 4 * rows.start)?;
         let places = u32s(&room);
         let within =
             places.first() >= Some(&self.samples.start) && places.last() <= Some(&self.samples.end);
@@ -203,20 +226,8 @@ impl Inner {
         }
         let mut bytes = Counted::new();
         bytes.resize((place.end - place.start) as usize, 0);
-        read(&*self.object, &mut bytes, place.start)?;
+        self.contents.read(&mut bytes, place.start)?;
         Ok(bytes)
-    }
-
-    /// The values of the first sample.
-    fn first_sample(
-        &self,
-        columns: &[(String, String, Option<usize>)],
-    ) -> Result<Vec<Vec<u8>>, Damage> {
-        let places = self.places(0..1)?;
-        let bytes = self.bytes(places[0]..places[1])?;
-        let cells = cells(&bytes, columns.iter().map(|it| it.2));
-        let cells = cells.ok_or_else(|| damaged("its first sample is damaged"))?;
-        Ok(cells.into_iter().map(<[u8]>::to_vec).collect())
     }
 
     /// Some of these rows, as many as are read together.

@@ -7,14 +7,16 @@
 use super::{
     Asked, Batches, Damage, ROWS_MAX, TableFile,
     arrays::{drop_rows, first_rows, parts, tensors, tensors_of, to_native},
-    damaged, read,
+    damaged,
+    packed::Bytes,
+    read,
 };
 use crate::records::{RecordFault, npy::Header};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, ReaderAt, ZipArchiveEntryWayfinder, ZipLocator};
-use runtime::{Counted, Failure, reads, storage::Object};
+use runtime::{Counted, Failure, storage::Object};
 use std::{
     io::{self, BufReader, Read},
     ops::Range,
@@ -230,7 +232,7 @@ impl Column {
         }
         let deflated = Deflated { crc: member.crc, is_sound: OnceLock::new() };
         let deflated = is_deflated.then_some(deflated);
-        let source = Bytes { object: object.clone(), at: place.start, end: place.end };
+        let source = Bytes::new(object, place.clone());
         let header = match is_deflated {
             false => header(source)?,
             true => header(DeflateDecoder::new(BufReader::with_capacity(BUFFER, source)))?,
@@ -253,8 +255,7 @@ impl Column {
     }
 
     fn inflating(&self, inner: &Inner) -> Inflating {
-        let object = inner.object.clone();
-        let source = Bytes { object, at: self.place.start, end: self.place.end };
+        let source = Bytes::new(&inner.object, self.place.clone());
         DeflateDecoder::new(BufReader::with_capacity(BUFFER, source))
     }
 
@@ -437,23 +438,6 @@ impl ReaderAt for At<'_> {
     fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
         let n = (self.len.saturating_sub(at)).min(room.len() as u64) as usize;
         self.object.read_exact_at(&mut room[..n], at)?;
-        Ok(n)
-    }
-}
-
-/// Bytes of an object, one after the other.
-struct Bytes {
-    object: Arc<dyn Object>,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Bytes {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let n = (self.end - self.at).min(room.len() as u64) as usize;
-        reads::count(n as u64);
-        self.object.read_exact_at(&mut room[..n], self.at)?;
-        self.at += n as u64;
         Ok(n)
     }
 }

@@ -136,9 +136,9 @@ pub(super) fn arrows() -> Vec<Vec<u8>> {
     ways(&[golden!("rows.arrow"), golden!("stream.arrow")])
 }
 
-/// A shard.
+/// A shard, as it is and compressed.
 pub(super) fn shards() -> Vec<Vec<u8>> {
-    ways(&[golden!("shard.mds")])
+    ways(&[golden!("shard.mds"), golden!("shard.mds.zstd")])
 }
 
 /// Archives, compressed and not.
