@@ -4,6 +4,8 @@
 
 mod common;
 
+#[cfg(feature = "stores")]
+use common::store_vars;
 use common::{Folder, Printed};
 use driver::{
     Host,
@@ -30,8 +32,7 @@ fn is_empty(folder: &Path) -> bool {
 #[test]
 fn what_is_found_is_kept_and_nothing_else() {
     let folder = with_disk("calibrate-quick");
-    let printed =
-        calibrate(&folder, &["--path", "disk", "--quick", "--size", "32MiB", "--time", "2s"]);
+    let printed = calibrate(&folder, &["disk", "--quick", "--size", "32MiB", "--time", "2s"]);
     printed.ends(0, &["host.toml"]);
     let (host, disk) = (folder.join("config/pipec/host.toml"), folder.join("disk"));
     assert!(is_empty(&disk));
@@ -55,9 +56,51 @@ fn what_is_found_is_kept_and_nothing_else() {
 fn what_cannot_be_measured_is_refused() {
     let folder = with_disk("calibrate-refused");
     let calibrate = |args: &[&str]| calibrate(&folder, args);
-    calibrate(&["--path", "nowhere", "--time", "1ms"])
-        .ends(5, &["`nowhere`", "name an existing one"]);
-    calibrate(&["--path", "disk", "--time", "1ms", "--size", "1000TiB"]).ends(5, &["--size"]);
+    calibrate(&["nowhere", "--time", "1ms"]).ends(5, &["`nowhere`", "name an existing one"]);
+    calibrate(&["disk", "--time", "1ms", "--size", "1000TiB"]).ends(5, &["--size"]);
     calibrate(&["--size", "1MiB"]).ends(2, &["32MiB"]);
     assert!(is_empty(&folder.join("disk")) && !folder.join("config").exists());
+}
+
+#[cfg(feature = "stores")]
+#[test]
+fn a_store_is_measured_by_what_lies_there() {
+    use loopback::{Manner, Server};
+    use std::time::Duration;
+
+    let folder = with_disk("calibrate-store");
+    for number in 0..20 {
+        let bytes = "x".repeat(100 + number * 20_000);
+        folder.write(&format!("served/bucket/train/{}/{number}.bin", number % 2), &bytes);
+    }
+    let latency = Duration::from_millis(20);
+    let manner = Manner { latency, bytes_per_second: Some(4_000_000), ..Manner::default() };
+    let server = Server::start(&folder.join("served"), manner).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = folder.command(args);
+        Printed::of(&command.envs(store_vars(server.url())).output().unwrap())
+    };
+    let printed = run(&["calibrate", "s3://bucket/train", "--time", "3s"]);
+    printed.ends(0, &["host.toml"]);
+    assert!(printed.out.contains("small requests/s"), "{}", printed.out);
+    let host = Host::load(&folder.join("config/pipec/host.toml")).unwrap();
+    let store = host.store_of(Path::new("s3://bucket/val/*.bin")).unwrap();
+    assert!((0.02..0.5).contains(&store.latency.median), "{store:?}");
+    // A server that is slow on purpose is no faster than that; other tests can make it slower.
+    assert!(store.one.median < 5e6 && store.many.median > store.one.median, "{store:?}");
+    assert!(store.requests.median < f64::from(store.at_once) / 0.02, "{store:?}");
+    assert_eq!(server.counts().writes.load(std::sync::atomic::Ordering::Relaxed), 0);
+
+    folder.write(
+        "p.pipe",
+        "edition 2026\npipeline p = files(\"s3://bucket/train/*/*.bin\") |> map { bytes }\n",
+    );
+    let explained = run(&["explain", "p.pipe", "--json"]);
+    let said: serde_json::Value = serde_json::from_str(&explained.out).unwrap();
+    let found = said.to_string();
+    assert!(found.contains(&format!("\"latency_s\":{}", store.latency.median)), "{found}");
+
+    run(&["calibrate", "s3://bucket/none", "--time", "1s"]).ends(5, &["s3://bucket/none"]);
+    run(&["calibrate", "s3://other/x", "--time", "1s"]).ends(5, &["NoSuchBucket"]);
+    run(&["calibrate", "s4://other/x", "--time", "1s"]).ends(5, &["s4://"]);
 }

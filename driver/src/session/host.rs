@@ -4,9 +4,11 @@
 mod curve;
 mod disk;
 mod mounts;
+mod store;
 mod text;
 
 pub use curve::Curve;
+pub use store::Store;
 
 use crate::session::{machine, whole};
 use mounts::mount_of;
@@ -41,6 +43,9 @@ pub struct Host {
     /// Folders whose disks were measured.
     #[serde(default)]
     pub storage: Vec<Storage>,
+    /// Object stores that were measured.
+    #[serde(default)]
+    pub store: Vec<Store>,
 }
 
 /// When and how a machine was measured.
@@ -260,7 +265,7 @@ impl Host {
             one_thread: None,
             all_threads: None,
         };
-        Self { format: FORMAT, measured: None, cpu, memory, storage: Vec::new() }
+        Self { format: FORMAT, measured: None, cpu, memory, storage: Vec::new(), store: Vec::new() }
     }
 
     /// Reads a host file.

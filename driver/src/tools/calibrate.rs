@@ -8,6 +8,7 @@ mod file;
 mod memory;
 mod reads;
 mod storage;
+mod store;
 mod sweep;
 
 use crate::{
@@ -27,7 +28,7 @@ use std::{
 /// How to measure.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Folders whose disks are measured.
+    /// Folders whose disks are measured, and URLs of stores with objects that are read.
     pub paths: Vec<PathBuf>,
     /// Bytes of the file that is written and read in each of them: more than the device keeps in
     /// a cache of its own. It is shorter where the disk is too slow for it in `time`.
@@ -83,8 +84,12 @@ pub fn calibrate(
     for (i, path) in options.paths.iter().enumerate() {
         let left = options.time.saturating_sub(begun.elapsed());
         time.until = Instant::now() + left / (options.paths.len() - i) as u32;
-        let measured = storage::measure(path, options.size.max(SIZE_MIN), &time, &mut told)?;
-        host.storage.push(measured);
+        if runtime::storage::scheme_of(path.as_os_str().as_encoded_bytes()).is_some() {
+            host.store.push(store::measure(path, &time, &mut told)?);
+        } else {
+            let size = options.size.max(SIZE_MIN);
+            host.storage.push(storage::measure(path, size, &time, &mut told)?);
+        }
     }
     let seconds = rounded(begun.elapsed().as_secs_f64());
     host.measured = Some(Measured {

@@ -88,7 +88,7 @@ impl Compiled {
             Some(host) => known(&mut machine, (host, request), &self.program),
             None => vec![None; sources(&self.program).count()],
         };
-        add_far(&mut machine, &mut storages, &self.program);
+        add_far(&mut machine, (&mut storages, of.host.as_ref()), &self.program);
         // Of the machine that it was measured on no more is known than that it was this one.
         let then = if of.elsewhere { Machine::new(1.0, 0.0) } else { machine.clone() };
         let seen = of.seen().map(|(seen, cores)| (seen, Machine { cores, ..then }));
@@ -230,8 +230,12 @@ fn known(
     sources(program).map(&mut place).collect()
 }
 
-/// Adds the storages that answer late, and says which sources lie there.
-fn add_far(machine: &mut Machine, storages: &mut [Option<usize>], program: &Program) {
+/// Adds the storages that answer late, as they were measured or else as they answer, and says which sources lie there.
+fn add_far(
+    machine: &mut Machine,
+    (storages, host): (&mut [Option<usize>], Option<&Host>),
+    program: &Program,
+) {
     for (source, at) in sources(program).zip(storages) {
         let Some(path) = folder_of(source).map(Path::new) else { continue };
         let Some(scheme) = storage::scheme_of(path.as_os_str().as_encoded_bytes()) else {
@@ -243,7 +247,9 @@ fn add_far(machine: &mut Machine, storages: &mut [Option<usize>], program: &Prog
         *at = Some(known.unwrap_or_else(|| {
             let answers = (access.latency.as_secs_f64(), access.requests_max as u64);
             let each = access.bytes_per_second.map(|it| it as f64);
-            machine.storages.push(model::Storage::far(&name, answers, each));
+            let measured = host.and_then(|it| it.store_of(path)).map(|it| it.modelled(&name));
+            let assumed = || model::Storage::far(&name, answers, each);
+            machine.storages.push(measured.unwrap_or_else(assumed));
             machine.storages.len() - 1
         }));
     }

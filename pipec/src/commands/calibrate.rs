@@ -12,8 +12,8 @@ use driver::{
     Host, Ours,
     calibrate::{Options, SIZE_MIN, TIME, TIME_QUICK, calibrate},
     host::{
-        Bandwidths, Cache, Cold, Cpu, Figure, Measured, Medium, Memory, Pattern, Storage, Sweep,
-        default_file,
+        Bandwidths, Cache, Cold, Cpu, Figure, Measured, Medium, Memory, Pattern, Storage, Store,
+        Sweep, default_file,
     },
 };
 use runtime::Failure;
@@ -71,12 +71,12 @@ fn out_file(args: &CalibrateArgs) -> Result<PathBuf, Failure> {
 
 fn measured(args: &CalibrateArgs, talk: &Talk) -> Result<Host, Failure> {
     let usual = if args.quick { TIME_QUICK } else { TIME };
-    let options = Options {
-        paths: args.paths.clone(),
-        size: args.size,
-        time: args.time.unwrap_or(usual),
-        quick: args.quick,
-    };
+    let mut paths = [&args.paths[..], &args.named].concat();
+    if paths.is_empty() {
+        paths.push(PathBuf::from("."));
+    }
+    let options =
+        Options { paths, size: args.size, time: args.time.unwrap_or(usual), quick: args.quick };
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_signals(&stop);
     let host = calibrate(&options, &stop, &mut |it| {
@@ -100,6 +100,7 @@ fn text(host: &Host) -> String {
     let mut lines = cpu_text(&host.cpu);
     lines.extend(memory_text(&host.memory));
     host.storage.iter().for_each(|it| lines.extend(storage_text(it)));
+    host.store.iter().for_each(|it| lines.extend(store_text(it)));
     lines.extend(host.measured.iter().map(measured_text));
     if lines.iter().any(|it| it.contains('~')) {
         lines.push(String::new());
@@ -180,6 +181,30 @@ fn storage_text(it: &Storage) -> Vec<String> {
         lines.extend(sweeps.iter().map(|it| sweep_text(it)));
     }
     lines
+}
+
+fn store_text(it: &Store) -> Vec<String> {
+    let rate = |it: &Figure| {
+        let doubtful = if it.trusted { "" } else { "~" };
+        format!("{doubtful}{:.0}", it.median)
+    };
+    let (latency, read) = (brief(it.latency.median), bytes(it.read as f64));
+    let doubtful = if it.latency.trusted { "" } else { "~" };
+    vec![
+        String::new(),
+        row("store", &it.url),
+        row("", &format!("first byte after {doubtful}{latency}; {read} read")),
+        row("", &format!("one request at a time {}/s", speed(&it.one))),
+        row(
+            "",
+            &format!(
+                "{} at a time {}/s, {} small requests/s",
+                it.at_once,
+                speed(&it.many),
+                rate(&it.requests)
+            ),
+        ),
+    ]
 }
 
 fn cold_text(cold: Cold) -> &'static str {

@@ -1,6 +1,6 @@
 //! The host file: TOML with comments, one thing a line, so that two of them can be compared.
 
-use super::{Bandwidths, Curve, FORMAT, Figure, Host, Point, Storage, Sweep};
+use super::{Bandwidths, Curve, FORMAT, Figure, Host, Point, Storage, Store, Sweep};
 use crate::session::written::{self, What, quoted};
 use std::fmt::Display;
 
@@ -24,6 +24,7 @@ impl Host {
         let mut figures = points
             .flat_map(|it| [it.bandwidth, it.latency])
             .chain(self.storage.iter().map(|it| it.write))
+            .chain(self.store.iter().flat_map(|it| [it.latency, it.one, it.many, it.requests]))
             .chain(memory.flat_map(|it| [it.read, it.write, it.copy]));
         let usable = |it: f64| it.is_finite() && it > 0.0;
         if !usable(self.cpu.available) {
@@ -63,6 +64,9 @@ impl Host {
         self.memory_text(&mut out);
         for it in &self.storage {
             storage_text(it, &mut out);
+        }
+        for it in &self.store {
+            store_text(it, &mut out);
         }
         out.0
     }
@@ -132,6 +136,19 @@ fn storage_text(it: &Storage, out: &mut Lines) {
     for sweep in &it.read {
         sweep_text(sweep, out);
     }
+}
+
+fn store_text(it: &Store, out: &mut Lines) {
+    out.say("\n[[store]]");
+    out.key("url", quoted(&it.url));
+    out.say("# Seconds to the first byte; bytes per second of one request, and of all at the same time.");
+    out.key("latency", figure(&it.latency));
+    out.key("one", figure(&it.one));
+    out.key("many", figure(&it.many));
+    out.say("# Small requests that are answered in a second, with so many at the same time; bytes that were read.");
+    out.key("requests", figure(&it.requests));
+    out.key("at_once", it.at_once);
+    out.key("read", it.read);
 }
 
 fn sweep_text(it: &Sweep, out: &mut Lines) {
