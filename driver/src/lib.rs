@@ -27,6 +27,7 @@ pub use session::{
     compiled::{Compiled, classes},
     constants::{Answers, Constant, ConstantFailure, ConstantProgress, Constants, Known},
     errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT},
+    files::Files,
     functions::Functions,
     host::{self, Host},
     identity::{PlanHash, plan_hash},

@@ -7,6 +7,7 @@ pub(crate) mod compile;
 pub(crate) mod compiled;
 pub(crate) mod constants;
 pub(crate) mod errors;
+pub(crate) mod files;
 pub(crate) mod functions;
 pub(crate) mod identity;
 pub(crate) mod indices;

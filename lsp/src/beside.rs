@@ -7,7 +7,7 @@ use compiler::{
     syntax::Kept,
 };
 use driver::{
-    Circumstances, Compiled, Constants, Loaded, Lock, Profile, Settings,
+    Circumstances, Compiled, Constants, Files, Loaded, Lock, Profile, Settings,
     lock::Chosen,
     peek::{PeekOptions, peek},
 };
@@ -31,6 +31,8 @@ pub(crate) struct Program {
     pub(crate) text: String,
     /// The texts of the files that are open or were read.
     pub(crate) texts: HashMap<PathBuf, Result<String, String>>,
+    /// The files that arguments name, as they were read.
+    pub(crate) files: Files,
 }
 
 /// What is to be done.
@@ -87,8 +89,19 @@ impl Program {
         Loaded::from_text_with(&self.path, self.text.clone(), read, &mut Kept::default())
     }
 
+    /// How the whole of it is looked at.
+    fn settings(&self) -> Settings {
+        Settings { files: self.files.clone(), ..Settings::default() }
+    }
+
+    /// How a pipeline is compiled for an editor, which runs no stream for the constants of it.
+    fn looking(&self, pipeline: &str) -> Settings {
+        let constants = Constants::Assumed;
+        Settings { pipeline: Some(pipeline.to_owned()), constants, ..self.settings() }
+    }
+
     fn compiled(&self, pipeline: &str) -> Result<Compiled, String> {
-        let settings = looking(pipeline);
+        let settings = self.looking(pipeline);
         driver::compile(&self.loaded(), &settings).map_err(|all| {
             let said: Vec<String> =
                 all.iter().map(|it| format!("{}: {}", it.code, it.message)).collect();
@@ -134,12 +147,6 @@ impl Program {
     }
 }
 
-/// How a pipeline is compiled for an editor, which runs no stream for the constants of it.
-fn looking(pipeline: &str) -> Settings {
-    let constants = Constants::Assumed;
-    Settings { pipeline: Some(pipeline.to_owned()), constants, ..Settings::default() }
-}
-
 /// Does one thing.
 pub(crate) fn work(job: Job) -> Option<Done> {
     match job {
@@ -152,11 +159,11 @@ pub(crate) fn work(job: Job) -> Option<Done> {
             Some(Done::Probed(wanted, found))
         }
         Job::Look { uri, version, program } => {
-            let loaded = program.loaded();
-            let mut diagnostics = driver::check(&loaded, &Settings::default());
-            diagnostics.extend(driver::lint(&loaded, &Settings::default()));
+            let (loaded, settings) = (program.loaded(), program.settings());
+            let mut diagnostics = driver::check(&loaded, &settings);
+            diagnostics.extend(driver::lint(&loaded, &settings));
             if !diagnostics.iter().any(Diagnostic::is_error) {
-                diagnostics.extend(driver::missing_files(&loaded, &Settings::default()));
+                diagnostics.extend(driver::missing_files(&loaded, &settings));
             }
             diagnostics.truncate(compiler::syntax::MESSAGES_MAX);
             let broken = diagnostics.iter().any(Diagnostic::is_error);
@@ -170,7 +177,7 @@ fn costs(program: &Program, loaded: &Loaded) -> Costs {
     let names = driver::pipelines(loaded).into_iter().take(PIPELINES_MAX);
     names
         .filter_map(|name| {
-            let settings = looking(&name);
+            let settings = program.looking(&name);
             let compiled = driver::compile(loaded, &settings).ok()?;
             Some((name, cost(program, compiled)))
         })

@@ -5,6 +5,7 @@ use compiler::{
     ast::{Declaration, DeclarationKind, Signature},
     registry::Registry,
 };
+use driver::Files;
 use plan::{Arg, Entry, Field, FileId};
 use std::{
     cell::RefCell,
@@ -20,6 +21,8 @@ pub(crate) struct World {
     /// Texts of files: those that are open as they are there, others as they were read.
     texts: RefCell<HashMap<PathBuf, Result<String, String>>>,
     pub(crate) probes: Probes,
+    /// Files that arguments name, as who works beside has read them: those of this machine.
+    pub(crate) files: Files,
 }
 
 /// An entry of the library, or what it says in the language itself.
@@ -50,7 +53,8 @@ impl World {
         for item in entries().chain(written()) {
             items.entry(item.name.clone()).or_default().push(item);
         }
-        Self { registry, items, texts: RefCell::default(), probes: Probes::default() }
+        let (texts, probes) = (RefCell::default(), Probes::default());
+        Self { registry, items, texts, probes, files: Files::near() }
     }
 
     /// The text of a file that a program uses; it is read once, until it is said to have changed.

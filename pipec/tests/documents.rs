@@ -291,6 +291,7 @@ fn lay_out_photographs(folder: &Folder) {
     let captions: String = (0..12).filter(|it| it % 5 != 3).map(line).collect();
     folder.write("data/captions.csv", &format!("file,caption\n{captions}"));
     folder.write("data/people.csv", "age,size,city\n36,1.5,Rome\nmany,2,Oslo\n7\n8,1,Oslo\n");
+    folder.write("data/cities.txt", "<unknown>\nOslo\nRome\n");
     folder.write(
         "data/trips.csv",
         "Trip Distance,Fare (USD),zone\n1.5,7,3\n0,2,3\n2.5,,4\n0.5,5,4\n",

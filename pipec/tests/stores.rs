@@ -75,6 +75,20 @@ fn objects_and_files_of_a_server_are_read() {
 }
 
 #[test]
+fn a_file_that_an_argument_names_may_lie_in_a_store() {
+    let store = Store::new("stores-lookup", Manner::default());
+    store.folder.write("served/bucket/keys.txt", "3\n<unknown>\n1\n");
+    let ids = |table: &str| {
+        format!("csv(\"s3://bucket/t/*.csv\") |> map {{ id: lookup(a, \"{table}\", unknown: 1) }}")
+    };
+    let expected = "{\"id\":2}\n{\"id\":0}\n{\"id\":1}\n";
+    assert_eq!(store.records(&ids("s3://bucket/keys.txt")), expected);
+    assert_eq!(store.records(&ids("URL/bucket/keys.txt")), expected);
+    let missing = store.pipec(&["check", "p.pipe"], &ids("s3://bucket/key.txt"));
+    missing.ends(5, &["cannot find the file `s3://bucket/key.txt`"]);
+}
+
+#[test]
 fn what_cannot_be_read_is_told() {
     let store = Store::new("stores-told", Manner::default());
     let run = |source: &str| store.pipec(&["run", "p.pipe"], source);

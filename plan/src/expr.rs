@@ -4,7 +4,7 @@
 //! flows in. A draw is a pure function of its key (`semantics.md`, 6), so two nodes are
 //! equal exactly if they always have the same value.
 
-use crate::{DType, ExprId, IdVec, Type, VarId};
+use crate::{DType, ExprId, File, IdVec, Type, VarId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -109,6 +109,8 @@ pub enum Arg {
     /// The sources of what flows in, for what is asked of their listing: numbers of operators in
     /// a plan, of stages in a program.
     Sources(Vec<u32>),
+    /// A file and what it holds, such as a table of words.
+    File(File),
 }
 
 /// Arithmetic on one value.

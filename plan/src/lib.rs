@@ -8,6 +8,7 @@ pub mod clean;
 mod diagnostic;
 mod entry;
 mod expr;
+mod file;
 mod foreign;
 mod ids;
 mod lineage;
@@ -34,6 +35,7 @@ pub use entry::{
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,
 };
+pub use file::File;
 pub use foreign::{FOREIGN, Foreign, ForeignSource, called, outside};
 pub use ids::{ExprId, IdVec, Index, OpId, StageId, VarId};
 pub use lineage::{hash, mix, unmix};

@@ -144,6 +144,7 @@ FUNCTIONS = (
     "flip_x",
     "flip_y",
     "gather",
+    "lookup",
     "normal",
     "plasma",
     "resize",

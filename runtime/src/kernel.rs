@@ -5,7 +5,7 @@ use crate::{
     storage::ReadWhole,
 };
 pub use plan::VALUE_BYTES_MAX;
-use plan::{Arg, DType, Type, shown_bytes};
+use plan::{Arg, DType, File, Type, shown_bytes};
 use std::{ops::Range, slice, sync::Arc};
 
 /// The code for one call of a function, for one record at a time.
@@ -180,6 +180,14 @@ impl Call<'_> {
     /// Whether parameter `i` was left out and has no default.
     pub fn absent(&self, i: usize) -> bool {
         matches!(self.args[i], Arg::None)
+    }
+
+    /// The file that parameter `i` is; the checker has seen to it that there is one.
+    pub fn file(&self, i: usize) -> &File {
+        match &self.args[i] {
+            Arg::File(it) => it,
+            other => unreachable!("argument {i} was checked to be a file, not {other:?}"),
+        }
     }
 
     /// The numbers of a list, or the one number, known when the kernel is made.

@@ -28,8 +28,10 @@ pub(crate) use compressed::Codec;
 pub(crate) use compressed::zstd;
 pub(crate) use compressed::{open_by_number, whole_text};
 pub use framing::{BinaryFormat, End, Framing, HEADER_MAX, RECORD_MAX};
+pub(crate) use framing::{byte_order_mark, trim};
 pub use index::{RecordAt, RecordIndex, line_at};
 pub use index_store::keep_indices_in;
+pub(crate) use not_text::told as not_text;
 pub use reader::{Block, FirstLens, OwnBlock, Position, RecordReader, Span};
 
 /// Where a record stands in its file, as a person is told.

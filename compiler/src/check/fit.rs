@@ -1,11 +1,11 @@
 //! Whether an argument is what a signature of the library asks for.
 
-use super::{Checker, Env, Known, Val, args::known_arg, value::Size};
+use super::{Checker, Env, InputError, Known, Val, args::known_arg, stores::in_store, value::Size};
 use crate::{
     ast::{self, TypeKind},
     errors::check as errors,
 };
-use plan::{Arg, DType, ExprId, Extent, Span, Type, Untyped};
+use plan::{Arg, DType, ExprId, Extent, File, Span, Type, Untyped};
 use std::collections::BTreeMap;
 
 /// What the variables of a signature stand for in one call.
@@ -33,6 +33,8 @@ pub(crate) enum Kind<'t> {
     Type,
     Values,
     Sources,
+    /// A file, whose contents are part of the program.
+    File,
     /// A list of names, written out or elsewhere.
     Names,
     /// Fields of the record, by name.
@@ -73,6 +75,7 @@ pub(crate) fn kind(type_: Option<&ast::TypeExpr>) -> Kind<'_> {
             "type" => Kind::Type,
             "values" => Kind::Values,
             "sources" => Kind::Sources,
+            "file" => Kind::File,
             "names" => Kind::Names,
             "fields" => Kind::Fields,
             name => Kind::Tensor(name, extents),
@@ -137,6 +140,7 @@ impl<'a> Checker<'a> {
             (Kind::Float, Val::Expr(id)) if self.is_number(*id) => Some(Arg::Expr(*id)),
             (Kind::Bool, Val::Known(Known::Bool(it))) => Some(Arg::Bool(*it)),
             (Kind::Text, Val::Known(Known::Text(it))) => Some(Arg::Text(it.clone())),
+            (Kind::File, Val::Known(Known::Text(path))) => self.file_arg(path, at),
             (Kind::Known(wanted), _) => {
                 let fits =
                     known_arg(val).filter(|it| is_wanted(wanted, it) && wanted != CONDITIONS);
@@ -164,6 +168,25 @@ impl<'a> Checker<'a> {
                 let shown = self.shown(val);
                 let wanted = describe(&wanted);
                 self.report(errors::wanted(&formal.name.text, &wanted, &shown, at));
+                None
+            }
+        }
+    }
+
+    /// The file at a path, with what it holds. Where nobody looks at files, or at those of this pipeline, it is there
+    /// without.
+    fn file_arg(&mut self, path: &str, at: Span) -> Option<Arg> {
+        let inputs = self.request.inputs;
+        let named = Arg::Text(path.to_owned());
+        if let Some(url) = in_store(&named, &|it| inputs.reads_store(it)) {
+            self.report(errors::object_store(url, at));
+            return None;
+        }
+        let found = if self.asked { inputs.file(path) } else { Ok(None) };
+        match found {
+            Ok(found) => Some(Arg::File(found.unwrap_or_else(|| File::unread(path)))),
+            Err(InputError::File(why) | InputError::Argument(why)) => {
+                self.report(errors::input_unreadable(&why, at));
                 None
             }
         }
@@ -314,6 +337,7 @@ pub(super) fn describe(kind: &Kind<'_>) -> String {
         Kind::Float => "a number".into(),
         Kind::Bool => "`true` or `false`, known at compile time".into(),
         Kind::Text => "text that is known at compile time".into(),
+        Kind::File => "the path of a file, known at compile time".into(),
         Kind::Type => "a type".into(),
         Kind::Values => "a list of values".into(),
         Kind::Names => {

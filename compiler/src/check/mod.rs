@@ -34,8 +34,8 @@ mod values;
 use crate::{ast, errors::check as errors, registry::Registry};
 use names::Names;
 use plan::{
-    Arg, Const, DType, Diagnostic, Expr, ExprId, Field, FileId, Graph, IdVec, Op, OpId, Plan, Span,
-    Type, VarId,
+    Arg, Const, DType, Diagnostic, Expr, ExprId, Field, File, FileId, Graph, IdVec, Op, OpId, Plan,
+    Span, Type, VarId,
 };
 use scope::Env;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -68,6 +68,14 @@ pub trait Inputs {
     /// Whether files of a store can be read, by what their paths begin with before `://`.
     fn reads_store(&self, _scheme: &str) -> bool {
         false
+    }
+
+    /// A file that an argument names, with what it holds; none where nobody looks at files.
+    ///
+    /// # Errors
+    /// A sentence about the file that could not be read, and what to do.
+    fn file(&self, _path: &str) -> Result<Option<File>, InputError> {
+        Ok(None)
     }
 
     /// The names in a file, one on each line; none where nobody looks at files.

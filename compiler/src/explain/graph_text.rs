@@ -93,6 +93,8 @@ fn argument(arg: &Arg) -> String {
         Arg::Type(ty) => ty.to_string(),
         Arg::Column(i) => format!("column {i}"),
         Arg::Sources(all) => format!("sources [{}]", Commas(all)),
+        // Its name, and enough of its hash to see that it has changed.
+        Arg::File(it) => format!("file {:?} {:.8}", it.path(), it.to_string()),
     }
 }
 

@@ -229,7 +229,9 @@ rows! {
     Name, "pandas", ["sort" "sort_values" "sorted" "argsort" "sort_by"], Told,
         "a stream keeps the order of its source; `batch` groups records of similar length: `|> \
          batch(32, by: len(ids), bounds: [64], pad: { ids: 0 })`";
-    Name, "pandas, sklearn", ["LabelEncoder" "StringLookup" "factorize" "Categorical" "class_encode_column"], Told,
+    Name, "Keras, TensorFlow, torchtext", ["StringLookup" "IntegerLookup" "StaticVocabularyTable" "StaticHashTable" "TextFileInitializer" "index_table_from_file" "build_vocab_from_iterator" "lookup_indices"], Told,
+        "`lookup` returns the number of a key's line in a text file, `index_of` that of its entry in a short list";
+    Name, "pandas, sklearn", ["LabelEncoder" "factorize" "Categorical" "class_encode_column"], Told,
         "`class_of(path)` numbers the folders of a set; compare a field with `==` and `in`";
     Name, "sklearn, Keras", ["OneHotEncoder" "to_categorical" "CategoryEncoding" "get_dummies"], Told,
         "`one_hot(label, 10)` encodes a label as a vector";

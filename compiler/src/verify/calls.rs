@@ -203,6 +203,8 @@ fn is_known(kind: &Kind<'_>, arg: &Arg, record: Record<'_>) -> Result<bool, Stri
         | (Kind::Type, Arg::Type(_))
         | (Kind::Values, Arg::Exprs(_))
         | (Kind::Sources, Arg::Sources(_)) => true,
+        // What nobody has read is not run.
+        (Kind::File, Arg::File(it)) => it.bytes().is_some(),
         (Kind::Names | Kind::Fields, arg) => is_names(Some(arg)),
         (Kind::Known(wanted), arg) => is_wanted(wanted, arg),
         _ => false,

@@ -21,13 +21,12 @@ use crate::session::{
 };
 use compiler::{syntax, verify};
 use footer::Footer;
-use plan::{Ahead, FileId};
+use plan::{Ahead, File, FileId};
 use runtime::{OwnCode, Prepared};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{
-    collections::BTreeMap,
-    fmt,
-    fs::File,
+    collections::{BTreeMap, HashMap},
+    fmt, fs,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
@@ -36,8 +35,8 @@ use std::{
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the executable that runs is called, whatever became of its name.
 pub const RUNNING: &str = "/proc/self/exe";
-/// Bytes of a program with its texts.
-const CONTENT_MAX: u64 = 64 << 20;
+/// Bytes of a program with its texts and the files that it names.
+const CONTENT_MAX: u64 = 256 << 20;
 
 /// A program as a built file carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +51,13 @@ pub struct Built {
     pub compiled: Compiled,
     /// Its arithmetic, compiled for one kind of processor; it is run by the file itself alone.
     pub code: Option<Ahead>,
+    /// The files that its arguments name, each once.
+    pub attached: Vec<Attached>,
 }
+
+/// What a file holds that the program names: run elsewhere, it need not be there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attached(File);
 
 /// Why a file that should hold a program is not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +129,7 @@ impl Built {
             pipec: VERSION.to_owned(),
             params: settings.params.clone(),
             without: settings.without.clone(),
+            attached: attached(&compiled),
             compiled: Compiled { warnings: Vec::new(), constants: Vec::new(), ..compiled },
             code: None,
         }
@@ -221,8 +227,20 @@ impl Built {
         if !rest.is_empty() {
             return Err(Refusal::Unsound(format!("{} bytes follow it", rest.len())));
         }
+        built.attach().map_err(Refusal::Unsound)?;
         built.verify().map_err(Refusal::Unsound)?;
         Ok(built)
+    }
+
+    /// Gives the files that it names their contents.
+    fn attach(&self) -> Result<(), String> {
+        let known: HashMap<[u8; 16], &File> =
+            self.attached.iter().map(|Attached(it)| (it.hash(), it)).collect();
+        let missing = |it: &File| format!("it lacks the contents of `{}`", it.path());
+        files(&self.compiled).try_for_each(|it| match known.get(&it.hash()) {
+            Some(found) => it.fill(found),
+            None => Err(missing(it)),
+        })
     }
 
     /// Whether nothing in it can mislead whoever runs or explains it.
@@ -253,6 +271,36 @@ impl Built {
     }
 }
 
+/// The files that a program names, as often as it does.
+fn files(compiled: &Compiled) -> impl Iterator<Item = &File> {
+    let Compiled { written, optimised, program, .. } = compiled;
+    written.files().chain(optimised.plan.files()).chain(program.files())
+}
+
+/// The same, each once, in an order that follows from their contents.
+fn attached(compiled: &Compiled) -> Vec<Attached> {
+    let all: BTreeMap<[u8; 16], &File> = files(compiled).map(|it| (it.hash(), it)).collect();
+    all.into_values().map(|it| Attached(it.clone())).collect()
+}
+
+impl Serialize for Attached {
+    /// Its bytes.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(self.0.bytes().unwrap_or_default())
+    }
+}
+
+impl<'de> Deserialize<'de> for Attached {
+    /// A file with no name: those that name it have one.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = <&[u8]>::deserialize(from)?;
+        if bytes.len() as u64 > File::BYTES_MAX {
+            return Err(de::Error::custom("a file is too large"));
+        }
+        Ok(Self(File::new("", bytes.to_vec())))
+    }
+}
+
 /// Whether this executable was built, and has its program still; nothing is read where it was not.
 ///
 /// # Errors
@@ -276,11 +324,11 @@ pub(crate) fn was_built(path: &Path) -> io::Result<bool> {
 }
 
 /// Whether `file` is the executable that is running, under whatever name.
-fn is_running(file: &File) -> bool {
+fn is_running(file: &fs::File) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let place = |it: &File| it.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let place = |it: &fs::File| it.metadata().ok().map(|it| (it.dev(), it.ino()));
         let own = own::running().ok().and_then(|it| place(&it));
         own.is_some() && place(file) == own
     }
@@ -291,7 +339,7 @@ fn is_running(file: &File) -> bool {
     }
 }
 
-fn from_file(file: &mut File) -> Result<Built, Refusal> {
+fn from_file(file: &mut fs::File) -> Result<Built, Refusal> {
     let Some((footer, front)) = tail(file)? else {
         let gone = is_executable(file).map_err(unreadable)?
             && marker::find(file, true).map_err(unreadable)?.is_some();
@@ -305,7 +353,7 @@ fn from_file(file: &mut File) -> Result<Built, Refusal> {
 }
 
 /// The footer of a file and how many bytes stand before it; none where its end is no footer.
-fn tail(file: &mut File) -> Result<Option<(Footer, u64)>, Refusal> {
+fn tail(file: &mut fs::File) -> Result<Option<(Footer, u64)>, Refusal> {
     let len = file.metadata().map_err(unreadable)?.len();
     let Some(front) = len.checked_sub(footer::LEN as u64) else { return Ok(None) };
     let mut tail = [0; footer::LEN];
@@ -315,7 +363,7 @@ fn tail(file: &mut File) -> Result<Option<(Footer, u64)>, Refusal> {
 }
 
 /// Whether a file begins as executables of some system do: ELF, Mach-O, PE.
-fn is_executable(file: &mut File) -> io::Result<bool> {
+fn is_executable(file: &mut fs::File) -> io::Result<bool> {
     const BEGINNINGS: [&[u8]; 3] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ"];
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0))?;

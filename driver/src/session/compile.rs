@@ -9,6 +9,7 @@ use crate::session::{
     compiled::Compiled,
     constants::{Answers, Constants, needed},
     errors,
+    files::Files,
     functions::Functions,
     load::{Loaded, Reach},
     machine,
@@ -24,7 +25,7 @@ use compiler::{
     passes::{self, Optimised, optimise},
     registry::Registry,
 };
-use plan::{Arg, CodeInfo, Diagnostic, Field, Op, OpKind, Plan, Program, Span};
+use plan::{Arg, CodeInfo, Diagnostic, Field, File, Op, OpKind, Plan, Program, Span};
 use runtime::{Failure, Prepared};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,6 +57,8 @@ pub struct Settings {
     pub answers: Answers,
     /// Bytes that such a run may take; as any run if not said.
     pub memory: Option<u64>,
+    /// The files that arguments name, as far as they were read already.
+    pub files: Files,
 }
 
 /// Compiles one pipeline of `loaded`.
@@ -177,7 +180,7 @@ pub(crate) fn checked_all(loaded: &Loaded, settings: &Settings, needs_params: bo
         pipeline: settings.pipeline.as_deref(),
         params: &settings.params,
         needs_params,
-        inputs: &Probe(&settings.answers),
+        inputs: &Probe::of(settings),
         only: None,
         // Who runs one pipeline needs what that one reads.
         asked_only: needs_params,
@@ -245,11 +248,21 @@ pub(crate) fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<D
 }
 
 /// What the inputs say of themselves.
-pub(crate) struct Probe<'a>(pub(crate) &'a Answers);
+pub(crate) struct Probe<'a> {
+    answers: &'a Answers,
+    files: &'a Files,
+}
+
+impl<'a> Probe<'a> {
+    /// With what is known of them already.
+    pub(crate) fn of(settings: &'a Settings) -> Self {
+        Self { answers: &settings.answers, files: &settings.files }
+    }
+}
 
 impl Inputs for Probe<'_> {
     fn answer(&self, constant: &StreamConstant) -> Option<Arg> {
-        self.0.of(constant)
+        self.answers.of(constant)
     }
 
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
@@ -262,6 +275,10 @@ impl Inputs for Probe<'_> {
 
     fn reads_store(&self, scheme: &str) -> bool {
         stores::reads_store(scheme)
+    }
+
+    fn file(&self, path: &str) -> Result<Option<File>, InputError> {
+        self.files.read(path)
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {

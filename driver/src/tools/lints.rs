@@ -28,7 +28,7 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         pipeline: None,
         params: &BTreeMap::new(),
         needs_params: false,
-        inputs: &Probe(&settings.answers),
+        inputs: &Probe::of(settings),
         only: None,
         asked_only: false,
     };

@@ -124,10 +124,6 @@ fn a_pattern_without_files_is_told() {
     let text = program("a.txt");
     let uri = format!("file://{}", folder.0.join("p.pipe").display());
     client.open(&uri, &text);
-    let codes = |told: &Value| -> Vec<String> {
-        let all = told["diagnostics"].as_array().cloned().unwrap_or_default();
-        all.iter().map(|it| it["code"].to_string()).collect()
-    };
     // The second time after it has looked at the files.
     let told = codes(&client.told());
     assert!(told.iter().any(|it| it.contains("PC0413")), "{told:?}");
@@ -135,4 +131,29 @@ fn a_pattern_without_files_is_told() {
     client.change(&uri, crate::common::range(&text, "a.txt"), "b.txt");
     let told = codes(&client.told());
     assert!(!told.iter().any(|it| it.contains("PC0413")), "{told:?}");
+}
+
+#[test]
+fn a_table_is_read_beside_and_told_if_it_is_missing() {
+    let folder = Folder::new("tables");
+    fs::write(folder.0.join("b.txt"), "one\ntwo\n").expect("it can be written");
+    let table = folder.0.join("a.txt");
+    let text = format!(
+        "edition 2026\npipeline p = range(9) |> map {{ id: lookup(\"one\", \"{}\") }} |> batch(2, tail: drop)\n",
+        table.display()
+    );
+    let mut client = Client::begun();
+    let uri = format!("file://{}", folder.0.join("p.pipe").display());
+    client.open(&uri, &text);
+    let told = codes(&client.told());
+    assert!(told.iter().any(|it| it.contains("PC0136")), "{told:?}");
+    client.change(&uri, crate::common::range(&text, "a.txt"), "b.txt");
+    let told = codes(&client.told());
+    assert!(told.is_empty(), "{told:?}");
+}
+
+/// The codes of what was told.
+fn codes(told: &Value) -> Vec<String> {
+    let all = told["diagnostics"].as_array().cloned().unwrap_or_default();
+    all.iter().map(|it| it["code"].to_string()).collect()
 }

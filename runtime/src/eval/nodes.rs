@@ -329,7 +329,8 @@ fn slot(arg: &Arg) -> Slot {
         | Arg::Exprs(_)
         | Arg::Type(_)
         | Arg::Column(_)
-        | Arg::Sources(_) => Slot::Nothing,
+        | Arg::Sources(_)
+        | Arg::File(_) => Slot::Nothing,
     }
 }
 

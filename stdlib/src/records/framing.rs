@@ -193,7 +193,7 @@ pub(super) fn closing_quote(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Takes away `\n` or `\r\n`.
-pub(super) fn trim(line: &[u8]) -> &[u8] {
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let Some(line) = line.strip_suffix(b"\n") else { return line };
     line.strip_suffix(b"\r").unwrap_or(line)
 }
@@ -202,6 +202,6 @@ pub(super) fn trim(line: &[u8]) -> &[u8] {
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The bytes of the mark in front of a file that says it is UTF-8.
-pub(super) fn byte_order_mark(bytes: &[u8]) -> usize {
+pub(crate) fn byte_order_mark(bytes: &[u8]) -> usize {
     if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }

@@ -30,7 +30,7 @@ enum What {
 }
 
 /// What is wrong with a file that begins so, and what to do.
-pub(super) fn told(path: &str, start: &[u8]) -> Option<(String, String)> {
+pub(crate) fn told(path: &str, start: &[u8]) -> Option<(String, String)> {
     let found = MAGIC.iter().find(|it| start.starts_with(it.0)).map(|it| &it.1);
     // Every other byte of UTF-16 is zero in most languages' text, also where no mark stands in front.
     let is_wide = start.len() >= 8 && (zeros(&start[..8], 0) || zeros(&start[..8], 1));

@@ -72,8 +72,8 @@ pub(crate) const PANEL: [(Class, &str); 16] = [
 ];
 
 /// Functions that the first programs do not call: those from [`super::program::LATER`] on do, and often.
-pub(crate) const LATER: [&str; 6] =
-    ["bucketize", "decode_npy", "decode_text", "decompress", "parse_table", "read_npy"];
+pub(crate) const LATER: [&str; 7] =
+    ["bucketize", "decode_npy", "decode_text", "decompress", "lookup", "parse_table", "read_npy"];
 
 /// All functions of the library.
 pub(crate) fn all(oracle: &Oracle) -> Vec<Callee> {
@@ -147,7 +147,7 @@ fn named(name: &str, extents: &[Extent], text: &str) -> Kind {
         "values" => Kind::Values,
         "interval" => Kind::Interval,
         "untyped" => Kind::Untyped,
-        "type" | "sources" => Kind::Special,
+        "type" | "sources" | "file" => Kind::Special,
         "bool" if extents.is_empty() => Kind::Bool,
         "str" => Kind::Text,
         "bytes" => Kind::Bytes,

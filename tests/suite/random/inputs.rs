@@ -33,6 +33,11 @@ impl Inputs {
         put(folder, "texts/a.txt", words().as_bytes())?;
         put(folder, "texts/b.txt", b"")?;
         put(folder, "texts/c.txt", "12\n\n-7\r\nGr\u{fc}\u{df}e\n3.5e2\nlast".as_bytes())?;
+        put(
+            folder,
+            "keys.txt",
+            "12\nmit\n\n7\r\n0\nGr\u{fc}\u{df}e\ncat/7.jpg\nn3\n3\n1".as_bytes(),
+        )?;
         put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
         let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;

@@ -2,8 +2,8 @@
 
 use crate::random::callee::{Callee, Class, Kind, PANEL};
 use compiler::{Checked, InputError, Inputs, Request, registry::Registry};
-use driver::Loaded;
-use plan::{Arg, Field, Plan};
+use driver::{Files, Loaded};
+use plan::{Arg, Field, File, Plan};
 use std::{collections::BTreeMap, path::Path};
 
 /// How every program begins.
@@ -13,13 +13,14 @@ pub(crate) const HEAD: &str = "edition 2026\nparam data: path\n";
 pub(crate) struct Oracle {
     registry: Registry,
     params: BTreeMap<String, String>,
+    files: Files,
 }
 
 impl Oracle {
     /// `data` is where programs find their files.
     pub(crate) fn new(data: &Path) -> Self {
         let params = BTreeMap::from([("data".to_owned(), data.display().to_string())]);
-        Self { registry: Registry::new(stdlib::library()), params }
+        Self { registry: Registry::new(stdlib::library()), params, files: Files::default() }
     }
 
     /// The plan of a pipeline of `text`, or the first message.
@@ -33,7 +34,7 @@ impl Oracle {
             needs_params: true,
             only: None,
             asked_only: false,
-            inputs: &Probe,
+            inputs: &Probe(&self.files),
         };
         let Checked { plan, diagnostics: found, .. } = compiler::check(&request, &self.registry);
         let mut mistakes = loaded.diagnostics.iter().chain(&found).filter(|it| it.is_error());
@@ -81,10 +82,14 @@ fn tried(callee: &Callee, atom: &str) -> String {
     format!("{}({})", callee.name, args.collect::<Vec<_>>().join(", "))
 }
 
-struct Probe;
+struct Probe<'a>(&'a Files);
 
-impl Inputs for Probe {
+impl Inputs for Probe<'_> {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
         driver::probe(source, args)
+    }
+
+    fn file(&self, path: &str) -> Result<Option<File>, InputError> {
+        self.0.read(path)
     }
 }

@@ -77,6 +77,7 @@ impl Values<'_> {
                 };
             }
             "index_of" => return self.index_of(),
+            "lookup" => return self.lookup(),
             "select" => return self.select(),
             // Not for long.
             "busy" => {
@@ -127,6 +128,21 @@ impl Values<'_> {
         } else {
             format!("index_of({}, ['12', 'mit', ''])", self.atom((DType::Str, 0)))
         };
+        Value { text, fails: true, instead: Some("-1") }
+    }
+
+    /// The number of a text or of a whole number in a file that may lack it.
+    fn lookup(&mut self) -> Value {
+        let key = match self.dice.percent(50) {
+            true => self.base(),
+            false => self.atom((DType::Str, 0)),
+        };
+        let unknown = match self.dice.below(3) {
+            0 => String::new(),
+            1 => format!(", unknown: {}", self.dice.within(-2, 9)),
+            _ => format!(", unknown: {}", self.base()),
+        };
+        let text = format!("lookup({key}, \"{{data}}/keys.txt\"{unknown})");
         Value { text, fails: true, instead: Some("-1") }
     }
 

@@ -137,8 +137,8 @@ codes! {
     right "pipeline p = range(3)"
 
     "PC0136" INPUT_UNREADABLE "input-unreadable"
-    "Checking the program requires information from a source's files, such as the header of a CSV, and they could not be \
-     read."
+    "Checking the program requires information from a source's files, such as the header of a CSV, or the contents of \
+     a file that an argument names, and they could not be read."
 
     "PC0138" OBJECT_STORE "object-store"
     "The pattern names files of a store or a machine that no source can read. What can be read are local files, \

@@ -123,8 +123,8 @@ fn what_is_not_whole_is_refused_by_name() {
     }
     assert_eq!(refusal(b""), Refusal::NotBuilt);
     let other = |format| [content, &footer::with_format(content, format)].concat();
-    assert_eq!(refusal(&other(4)), Refusal::Newer(VERSION.to_owned()));
-    assert_eq!(refusal(&other(2)), Refusal::Older(VERSION.to_owned()));
+    assert_eq!(refusal(&other(5)), Refusal::Newer(VERSION.to_owned()));
+    assert_eq!(refusal(&other(3)), Refusal::Older(VERSION.to_owned()));
     assert!(matches!(refusal(&sealed(&[content, &[0]].concat())), Refusal::Unsound(_)));
     assert!(matches!(refusal(&sealed(&content[1..])), Refusal::Unsound(_)));
 }
@@ -325,6 +325,37 @@ fn code_is_made_for_a_processor_that_is_known() {
     plain.compiled.program.jit = false;
     assert!(plain.clone().compiled_for(Some("native")).unwrap_err().contains("`jit`"));
     assert_eq!(plain.compiled_for(None).unwrap().code, None);
+}
+
+/// A program that names a file has what it held when it was built, or is refused.
+#[test]
+fn files_are_what_the_program_names() {
+    let path = std::env::temp_dir().join(format!("pipec-built-{}.txt", std::process::id()));
+    fs::write(&path, "cat\ndog\n1\n").unwrap();
+    let path = path.display().to_string();
+    let built = built(&format!(
+        "pipeline p = range(9)
+             |> map {{ x: lookup(\"dog\", \"{path}\"), y: lookup(i, \"{path}\", unknown: -1) }} |> batch(4)"
+    ));
+    fs::remove_file(&path).unwrap();
+    assert_eq!(built.attached.len(), 1);
+    let trailer = built.trailer().unwrap();
+    let read = Built::read(&trailer).unwrap();
+    assert_eq!(read, built);
+    assert_eq!(bytes_of(&read.compiled), bytes_of(&built.compiled));
+    assert!(read.compiled.program.files().all(|it| it.path() == path));
+
+    let refused = |attached: Vec<Attached>| {
+        let bytes = postcard::to_allocvec(&Built { attached, ..built.clone() }).unwrap();
+        Built::read(&sealed(&bytes)).unwrap_err().to_string()
+    };
+    let lacks = format!("its program is inconsistent: it lacks the contents of `{path}`");
+    assert_eq!(refused(Vec::new()), lacks);
+    assert_eq!(refused(vec![Attached(File::new("", b"cat\nDog\n1\n".to_vec()))]), lacks);
+    let whole = postcard::to_allocvec(&built).unwrap();
+    for round in 0..150 {
+        mutated(&changed(&whole, plan::mix(77, round)));
+    }
 }
 
 /// What a program is told that was changed so that whoever runs it would be misled.

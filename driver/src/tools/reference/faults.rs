@@ -221,8 +221,9 @@ kinds! {
     "Use the number of classes of the whole data set; labels are counted from 0."
 
     "not-listed"
-    "`index_of` found a value that is not in its list; the message names the nearest entry."
-    "Correct the data or the list, or skip the record: `else skip`."
+    "`index_of` found a value that is not in its list, and the message names the nearest entry; or `lookup` found a key \
+     that is not a line of its table."
+    "Correct the data or the list, skip the record with `else skip`, or give `lookup` a number with `unknown:`."
 
     "npy-shape"
     "An array of NumPy has other axes than its type."

@@ -14,6 +14,7 @@ pub(crate) mod guarded;
 mod hash;
 mod index_of;
 pub(crate) mod json;
+mod lookup;
 mod lower;
 mod members;
 mod name_of;
@@ -59,6 +60,7 @@ pub(crate) static ALL: &[&Function] = &[
     &ends_with::ENTRY,
     &hash::ENTRY,
     &index_of::ENTRY,
+    &lookup::ENTRY,
     &lower::ENTRY,
     &parse_float::ENTRY,
     &parse_int::ENTRY,

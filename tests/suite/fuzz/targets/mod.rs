@@ -11,6 +11,7 @@ mod columns;
 mod corpus;
 mod editor;
 mod json;
+mod keys;
 mod members;
 mod output;
 mod patterns;
@@ -29,6 +30,7 @@ pub(crate) use columns::{arrow, hdf5, mds, npz, parquet};
 pub(crate) use corpus::documents;
 pub(crate) use editor::editor;
 pub(crate) use json::json;
+pub(crate) use keys::keys;
 pub(crate) use members::{array, compressed, encoded, table};
 pub(crate) use output::output;
 pub(crate) use patterns::patterns;
@@ -44,7 +46,7 @@ pub(crate) type Target = fn(&[u8]);
 
 /// All of them: name, function, and what its mutants are made of; those of the others are the
 /// repository's programs.
-pub(crate) const TARGETS: [(&str, Target, Seeds); 34] = [
+pub(crate) const TARGETS: [(&str, Target, Seeds); 35] = [
     ("parser", parser, Vec::new),
     ("checker", checker, Vec::new),
     ("formatter", formatter, Vec::new),
@@ -77,6 +79,7 @@ pub(crate) const TARGETS: [(&str, Target, Seeds); 34] = [
     ("lock", lock, choices::locks),
     ("host", host, choices::hosts),
     ("classes", classes, choices::lists),
+    ("keys", keys, keys::tables),
     ("machine", machine, choices::machines),
     ("editor", editor, editor::sessions),
 ];
