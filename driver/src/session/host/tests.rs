@@ -42,6 +42,7 @@ fn host() -> Host {
             one_thread: None,
             all_threads: Some(bandwidths),
         },
+        store: Vec::new(),
         storage: vec![Storage {
             path: "/data/with \"quotes\" and ü".into(),
             mount: Some("/data".into()),
