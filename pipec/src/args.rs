@@ -215,7 +215,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "null|DIR|-", default_value = "null")]
     pub(crate) out: PathBuf,
     /// Format of the files in the `--out` folder: `npy` (NumPy files, one for each field and batch; strings, such as captions,
-    /// as `.jsonl`), or, for a pipeline without `batch`, shards of records.
+    /// as `.jsonl`), `safetensors` (a file of tensors for each batch), or, for a pipeline without `batch`, shards of records.
     #[arg(long, value_name = "FORMAT", default_value = "npy", value_parser = PossibleValuesParser::new(formats()))]
     pub(crate) format: String,
     /// Size of a shard before compression, such as 128MiB (at most 1GiB), or its number of records, such as 10000

@@ -275,6 +275,8 @@ pipeline wide = made |> map { id: f64(id) }
     let names: Vec<String> = folder.files("as/tar").into_keys().collect();
     assert_eq!(names, ["00000000.mds", "index.json", "pipec.files.jsonl", "pipec.json"]);
     write("batched", "no", "tar").ends(1, &["`batched` ends in `batch`", "remove `batch`"]);
+    write("batched", "no", "safetensors")
+        .ends(1, &["each batch to a file of its own", "`--shard`"]);
     write("wide", "no", "tfrecord").ends(1, &["`id: f64` does not fit TFRecord", "`f32(x)`"]);
 }
 
@@ -556,4 +558,37 @@ fn members_of_shards_are_decoded() {
         let _ = fs::remove_dir_all(folder.join("sound"));
         assert_eq!(folder.numbers("sound"), [1_523], "{why}");
     }
+}
+
+/// A batch is one file; where a folder has batches, records are not written into it.
+#[test]
+fn batches_are_files_of_tensors() {
+    let program = "edition 2026\n\
+        pipeline made = range(10) |> map { x: [f32(i), 7.0], name: text_of(i), few: arange(i % 3) }\n\
+        pipeline whole = made |> batch(4, ragged: [few], tail: keep)\n\
+        pipeline apart = range(10) |> map { few: reshape(arange(i % 3 * 4), [-1, 4]) }\n\
+        pipeline uneven = range(10) |> map { image: decode_image(encode_png(plasma(i, 4, 4))) }\n";
+    let folder = Folder::of("formats-tensors", &[("p.pipe", program)]);
+    let run = |pipeline: &str, out: &str, more: &[&str]| {
+        let args = [pipeline, "--out", out, "--format", "safetensors"];
+        folder.run_p(&[&args[..], more].concat())
+    };
+    run("whole", "whole", &["--workers", "3"]).ends(0, &["3 batches"]);
+    let files = folder.files("whole");
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    let [first, second, last] = [0, 1, 2].map(|it| format!("{it:08}.safetensors"));
+    assert_eq!(names, [&first, &second, &last, "pipec.files.jsonl", "pipec.json"]);
+    // Records of a shard are stacked as those of a batch are.
+    run("made", "made", &["--shard", "4"]).ends(0, &["10 records"]);
+    for name in [&first, &second, &last] {
+        assert!(folder.files("made")[name] == files[name], "{name}");
+    }
+    let of_batches = "contains an output in the format `safetensors`, a file for each batch";
+    let other = ["whole", "--out", "whole", "--format", "npy"];
+    folder.run_p(&other).ends(5, &[of_batches, "this run writes `npy`"]);
+    run("apart", "apart", &[]).ends(0, &["10 records"]);
+    run("uneven", "uneven", &[]).ends(1, &["does not fit safetensors", "add `batch` with `pad`"]);
+    folder
+        .run_p(&["made", "--out", "x.safetensors"])
+        .ends(2, &["`--out x/ --format safetensors` writes a folder"]);
 }

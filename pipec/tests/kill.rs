@@ -26,8 +26,8 @@ use std::{
 /// The programs of `tests/kill`: window shuffle, where, skip, mix, zip, join, batches by kind, repeat, what ends with an
 /// epoch, and every source that reads files of records.
 ///
-/// What follows `-as-` is the format of shards of 500 records.
-const PROGRAMS: [&str; 22] = [
+/// What follows `-as-` is the format of shards of 500 records, or of batches.
+const PROGRAMS: [&str; 24] = [
     "window",
     "mixed",
     "zipped",
@@ -50,6 +50,8 @@ const PROGRAMS: [&str; 22] = [
     "records-as-tar",
     "records-as-mds",
     "records-as-jsonl",
+    "records-as-safetensors",
+    "shards-as-safetensors",
 ];
 
 #[test]
@@ -218,7 +220,8 @@ impl Folder {
         command.arg(&file).args(["--epochs", "2", "--seed", "7"]).args(more);
         command.args(["--workers", &workers.to_string()]);
         if !format.is_empty() {
-            command.args(["--format", format, "--shard", "500"]);
+            let shard: &[&str] = if program == "records" { &["--shard", "500"] } else { &[] };
+            command.args(["--format", format]).args(shard);
         }
         if program == "own-lanes" {
             command.args(["--rank", "1", "--world-size", "2"]);

@@ -82,7 +82,7 @@ fn every_format_is_in_a_store_what_it_is_in_a_folder() {
     };
     write("batches", "npy");
     write("records", "npy");
-    for format in ["tfrecord", "tar", "mds", "jsonl", "arrow", "parquet"] {
+    for format in ["tfrecord", "tar", "mds", "jsonl", "safetensors", "arrow", "parquet"] {
         let is_written = format != "arrow" && format != "parquet" || cfg!(feature = "tables");
         if is_written {
             write(if format == "jsonl" { "rows" } else { "records" }, format);

@@ -228,8 +228,7 @@ fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
             Ok(Box::new(match data_format(args) {
                 None => Folder::open(out, program, &of, existing)?,
                 Some(format) => {
-                    let size = args.shard.unwrap_or_default();
-                    Folder::open_data(out, program, &of, existing, (format, size))?
+                    Folder::open_data(out, program, &of, existing, (format, args.shard))?
                 }
             }))
         }

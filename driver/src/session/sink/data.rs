@@ -6,6 +6,7 @@ mod jsonl;
 mod mds;
 #[cfg(feature = "tables")]
 mod parquet;
+mod safetensors;
 mod tar;
 mod tfrecord;
 mod values;
@@ -25,7 +26,7 @@ const SHARD_BYTES: u64 = 64 << 20;
 /// Bytes of a shard, at the most: it is in memory until it is written.
 pub(super) const SHARD_MAX: u64 = 1 << 30;
 
-/// A format that records are written in, a file at a time.
+/// A format that records, or batches, are written in, a file at a time.
 #[derive(Clone, Copy)]
 pub struct DataFormat {
     /// What `--format` calls it.
@@ -35,10 +36,12 @@ pub struct DataFormat {
     /// What stands beside the files once all are written.
     pub(super) index: Option<&'static str>,
     open: fn(&[Field]) -> Opened,
+    /// The same of batches, each of which is a file; none where the format has only records.
+    open_batches: Option<fn(&[Field]) -> Opened>,
 }
 
 /// What writes records of some fields; else a sentence of why it cannot, and what to do.
-type Opened = Result<Box<dyn Format>, String>;
+pub(super) type Opened = Result<Box<dyn Format>, String>;
 
 /// All formats, in the order in which help names them.
 pub const DATA_FORMATS: &[DataFormat] = &[
@@ -50,6 +53,7 @@ pub const DATA_FORMATS: &[DataFormat] = &[
     tar::FORMAT,
     mds::FORMAT,
     jsonl::FORMAT,
+    safetensors::FORMAT,
 ];
 
 impl fmt::Debug for DataFormat {
@@ -66,9 +70,17 @@ impl DataFormat {
     pub(super) fn open(&self, fields: &[Field]) -> Opened {
         (self.open)(fields)
     }
+
+    /// What writes batches of `fields`, a file each; none where the format has only records.
+    ///
+    /// # Errors
+    /// Those of [`DataFormat::open`].
+    pub(super) fn open_batches(&self, fields: &[Field]) -> Option<Opened> {
+        self.open_batches.map(|open| open(fields))
+    }
 }
 
-/// Writes records.
+/// Writes records, or batches.
 pub(super) trait Format: Send {
     /// Writes a file.
     ///
@@ -85,7 +97,7 @@ pub(super) trait Format: Send {
     }
 }
 
-/// The records of a file.
+/// The records of a file; of one that holds a batch, the batch is its only record.
 pub(super) struct Shard<'a> {
     pub(super) fields: &'a [Field],
     pub(super) chunk: &'a Chunk,

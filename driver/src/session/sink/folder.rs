@@ -23,7 +23,7 @@ pub use manifest::Provenance;
 
 use super::{
     Resumed, RunConfig, Sink, Written,
-    data::{DataFormat, Format, SHARD_MAX, ShardSize},
+    data::{DataFormat, Format, Opened, SHARD_MAX, ShardSize},
     line::{Flaw, Place},
     list::{self, Checked},
     location::{self, Location, MANIFEST},
@@ -93,30 +93,30 @@ impl Folder {
         )
     }
 
-    /// The same for files of `format`, of so many bytes or records each.
+    /// The same for files of `format`: of records, of so many bytes or records each; of batches, a file each.
     ///
     /// # Errors
-    /// Those of [`Folder::open`]; the pipeline ends in `batch`, or has a field that the format has no place for.
+    /// Those of [`Folder::open`]; the format has no place for batches, or for one of the fields.
     pub fn open_data(
         folder: &Path,
         program: &Program,
         of: &Provenance,
         existing: Existing,
-        (format, size): (&DataFormat, ShardSize),
+        (format, size): (&DataFormat, Option<ShardSize>),
     ) -> Result<Self, Failure> {
-        if program.batched {
-            return Err(Failure::Program(format!(
-                "`{}` ends in `batch`, but `--format {}` writes records: remove `batch`, or write the \
-                 batches as they are with `--format npy`",
-                program.name, format.name
-            )));
-        }
-        let data = format.open(&program.output).map_err(Failure::Program)?;
-        let (records, bytes) = match size {
-            ShardSize::Bytes(n) => (usize::MAX, n as usize),
-            ShardSize::Records(n) => (n as usize, usize::MAX),
+        let (data, pieces, size) = match program.batched {
+            true => (batches(program, format, size)?, None, None),
+            false => {
+                let size = size.unwrap_or_default();
+                let (records, bytes) = match size {
+                    ShardSize::Bytes(n) => (usize::MAX, n as usize),
+                    ShardSize::Records(n) => (n as usize, usize::MAX),
+                };
+                let pieces = Pieces::sized(&program.output, records, bytes);
+                (format.open(&program.output), Some(pieces), Some(size))
+            }
         };
-        let pieces = Some(Pieces::sized(&program.output, records, bytes));
+        let data = data.map_err(Failure::Program)?;
         let manifest = Manifest::new(program, of, Some((*format, size)));
         Self::begun((folder, program), manifest, (of, existing), (pieces, Some(data)))
     }
@@ -247,8 +247,9 @@ impl Sink for Folder {
         match pieces {
             Some(pieces) => {
                 pieces.push(chunk, &mut |piece| {
+                    let before = *outputs;
                     *outputs += piece.rows as u64;
-                    files.piece(piece, *outputs)
+                    files.piece(piece, before)
                 })?;
                 if pieces.held_bytes() as u64 <= SHARD_MAX {
                     return Ok(());
@@ -261,8 +262,9 @@ impl Sink for Folder {
                 })
             }
             None => {
+                let before = *outputs;
                 *outputs += chunk.rows as u64;
-                (0..chunk.rows).try_for_each(|row| files.batch(chunk, row))
+                (0..chunk.rows).try_for_each(|row| files.batch(chunk, row, before + row as u64))
             }
         }
     }
@@ -328,14 +330,35 @@ impl Sink for Folder {
         let mut files = Files { location: &mut **location, fields, data, manifest };
         if let Some(pieces) = pieces {
             pieces.finish(&mut |piece| {
+                let before = *outputs;
                 *outputs += piece.rows as u64;
-                files.piece(piece, *outputs)
+                files.piece(piece, before)
             })?;
         }
         self.settle()?;
         self.write_index()?;
         self.manifest.complete = true;
         self.manifest.write(&mut *self.location)
+    }
+}
+
+/// What writes the batches of `program` in `format`.
+fn batches(
+    program: &Program,
+    format: &DataFormat,
+    size: Option<ShardSize>,
+) -> Result<Opened, Failure> {
+    let (name, written) = (&program.name, format.name);
+    match format.open_batches(&program.output) {
+        None => Err(Failure::Program(format!(
+            "`{name}` ends in `batch`, but `--format {written}` writes records: remove `batch`, or write the \
+             batches as they are with `--format npy` or `--format safetensors`"
+        ))),
+        Some(_) if size.is_some() => Err(Failure::Program(format!(
+            "`{name}` ends in `batch`, and `--format {written}` writes each batch to a file of its own: remove \
+             `--shard`"
+        ))),
+        Some(opened) => Ok(opened),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Extensions of data files that people name where an output is asked for, and what each one is.
 ///
 /// A name with any other extension is that of a folder: `run.v2`, `imagenet-0.1`.
-const FORMATS: [(&str, &[&str]); 16] = [
+const FORMATS: [(&str, &[&str]); 17] = [
     ("Parquet", &["parquet", "pq"]),
     ("TFRecord", &["tfrecord", "tfrecords", "tfrec"]),
     ("HDF5", &["h5", "hdf5", "hdf", "he5"]),
@@ -18,7 +18,8 @@ const FORMATS: [(&str, &[&str]); 16] = [
     ("a tar archive", &["tar", "tgz"]),
     ("a ZIP archive", &["zip", "7z", "rar"]),
     ("a compressed file", &["gz", "zst", "zstd", "xz", "bz2", "lz4"]),
-    ("a PyTorch file", &["pt", "pth", "safetensors"]),
+    ("safetensors", &["safetensors"]),
+    ("a PyTorch file", &["pt", "pth"]),
     ("a pickle", &["pkl", "pickle", "joblib"]),
     ("a database", &["db", "sqlite", "sqlite3", "lmdb", "mdb", "lance"]),
     (

@@ -8,7 +8,7 @@ use plan::Field;
 use std::io::{self, Write};
 
 pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "arrow", extension: "arrow", index: None, open };
+    DataFormat { name: "arrow", extension: "arrow", index: None, open, open_batches: None };
 
 struct Arrow(Table);
 

@@ -9,7 +9,7 @@ use runtime::Tensor;
 use std::io::{self, Write};
 
 pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "jsonl", extension: "jsonl", index: None, open };
+    DataFormat { name: "jsonl", extension: "jsonl", index: None, open, open_batches: None };
 
 struct JsonLines;
 

@@ -10,8 +10,13 @@ use runtime::Tensor;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "mds", extension: "mds", index: Some("index.json"), open };
+pub(super) const FORMAT: DataFormat = DataFormat {
+    name: "mds",
+    extension: "mds",
+    index: Some("index.json"),
+    open,
+    open_batches: None,
+};
 
 struct Mds {
     /// The fields by their numbers, in the order of their names.

@@ -11,7 +11,7 @@ use plan::Field;
 use std::io::{self, Write};
 
 pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "parquet", extension: "parquet", index: None, open };
+    DataFormat { name: "parquet", extension: "parquet", index: None, open, open_batches: None };
 
 struct Parquet {
     table: Table,

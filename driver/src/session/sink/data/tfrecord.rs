@@ -13,7 +13,7 @@ use runtime::Tensor;
 use std::io::{self, Write};
 
 pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "tfrecord", extension: "tfrecord", index: None, open };
+    DataFormat { name: "tfrecord", extension: "tfrecord", index: None, open, open_batches: None };
 
 struct TfRecord;
 

@@ -23,8 +23,11 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// A batch: one record of `chunk`.
-    pub(super) fn batch(&mut self, chunk: &Chunk, row: usize) -> Result<(), Failure> {
+    /// A batch: one record of `chunk`, with so many outputs before it.
+    pub(super) fn batch(&mut self, chunk: &Chunk, row: usize, before: u64) -> Result<(), Failure> {
+        if let Some(data) = self.data {
+            return self.shard(&**data, &chunk.cut(row..row + 1), before);
+        }
         let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
         for (at, column) in chunk.columns.iter().enumerate() {
             if column.dtype().is_text() {
@@ -42,31 +45,37 @@ impl Files<'_> {
         self.end(&line)
     }
 
-    /// Some records, which are the last of so many.
-    pub(super) fn piece(&mut self, piece: &Chunk, of: u64) -> Result<(), Failure> {
+    /// Some records, with so many before them.
+    pub(super) fn piece(&mut self, piece: &Chunk, before: u64) -> Result<(), Failure> {
+        if let Some(data) = self.data {
+            return self.shard(&**data, piece, before);
+        }
         let outputs = piece.rows as u64;
         let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
-        if let (Some(data), Some(format)) = (self.data, self.manifest.data()) {
-            let shard = Shard { fields: self.fields, chunk: piece, first: of - outputs };
-            let name = format!("{:08}.{}", self.manifest.files, format.extension);
-            let mut unfit = None;
-            let written = self.write(&mut line, name, &mut |out| {
-                let written = data.write(&shard, out);
-                let why = written.as_ref().err();
-                unfit = why
-                    .filter(|it| it.kind() == io::ErrorKind::InvalidData)
-                    .map(ToString::to_string);
-                written
-            });
-            return match unfit {
-                Some(detail) => Err(Failure::Data { label: String::new(), detail }),
-                None => written.and_then(|()| self.end(&line)),
-            };
-        }
         for (at, column) in piece.columns.iter().enumerate() {
             self.rows(&mut line, at, column)?;
         }
         self.end(&line)
+    }
+
+    /// The same in one file that holds all fields.
+    fn shard(&mut self, data: &dyn Format, chunk: &Chunk, first: u64) -> Result<(), Failure> {
+        let outputs = chunk.rows as u64;
+        let mut line = Line { epoch: chunk.epoch, outputs, files: BTreeMap::new() };
+        let shard = Shard { fields: self.fields, chunk, first };
+        let name = self.manifest.names(self.manifest.files).concat();
+        let mut unfit = None;
+        let written = self.write(&mut line, name, &mut |out| {
+            let written = data.write(&shard, out);
+            let why = written.as_ref().err();
+            unfit =
+                why.filter(|it| it.kind() == io::ErrorKind::InvalidData).map(ToString::to_string);
+            written
+        });
+        match unfit {
+            Some(detail) => Err(Failure::Data { label: String::new(), detail }),
+            None => written.and_then(|()| self.end(&line)),
+        }
     }
 
     /// All rows of the column of field `at`.

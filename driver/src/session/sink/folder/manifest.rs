@@ -100,8 +100,9 @@ pub(super) struct Share {
 struct Shards {
     /// As `--format` says.
     format: String,
-    /// As `--shard` says.
-    size: String,
+    /// As `--shard` says; none where each file holds a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<String>,
 }
 
 /// How a field is written.
@@ -155,7 +156,7 @@ impl Manifest {
     pub(super) fn new(
         program: &Program,
         of: &Provenance,
-        data: Option<(DataFormat, ShardSize)>,
+        data: Option<(DataFormat, Option<ShardSize>)>,
     ) -> Self {
         let Provenance { plan, seed, rank, extent, resumes: _ } = of;
         let share = (rank.world > 1).then_some(Share { rank: rank.rank, world: rank.world });
@@ -169,7 +170,7 @@ impl Manifest {
             fields: forms(program, data.is_some()),
             shards: data.map(|(format, size)| Shards {
                 format: format.name.to_owned(),
-                size: size.to_string(),
+                size: size.map(|it| it.to_string()),
             }),
             files: 0,
             complete: false,
@@ -198,7 +199,10 @@ impl Manifest {
         }
         if self.shards != other.shards {
             let said = |it: &Option<Shards>| match it {
-                Some(Shards { format, size }) => format!("`{format}` in shards of {size}"),
+                Some(Shards { format, size: Some(size) }) => {
+                    format!("`{format}` in shards of {size}")
+                }
+                Some(Shards { format, size: None }) => format!("`{format}`, a file for each batch"),
                 None => "`npy`".to_owned(),
             };
             let (then, now) = (said(&self.shards), said(&other.shards));
