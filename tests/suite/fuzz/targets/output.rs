@@ -3,7 +3,8 @@
 
 use super::scratch::{Folder, split};
 use driver::{
-    Compiled, Existing, Loaded, Ours, Provenance, RunOptions, Settings, StateFile, Stop, Watch,
+    Compiled, DATA_FORMATS, Existing, Loaded, Ours, Provenance, RunOptions, Settings, ShardSize,
+    StateFile, Stop, Watch,
 };
 use runtime::Failure;
 use std::{
@@ -21,45 +22,146 @@ thread_local! {
 /// The folder of the output, and the file of the checkpoint.
 const OUT: &str = "out";
 const STATE: &str = "p.state";
-/// Files of the output, which the first byte of an input chooses from.
-const FILES: [&str; 7] = [
-    "out/pipec.json",
-    "out/pipec.files.jsonl",
-    "out/x/00000001.npy",
-    "out/t/00000000.jsonl",
-    "out/.pipec.json.0123abcd.part",
-    "lost.jsonl",
-    STATE,
-];
 
 const PROGRAM: &str = "\
 edition 2026
 
-pipeline p = range(40) |> shuffle |> map { x: f32(i) / 3.0, t: text_of(i), y: 100 // (i % 5) else skip(most: 1.0) } |> batch(4)
+pipeline records = range(40) |> shuffle |> map { x: f32(i) / 3.0, t: text_of(i), y: 100 // (i % 5) else skip(most: 1.0) }
+pipeline batches = records |> batch(4)
 ";
+/// Records of a shard.
+const SHARD: u64 = 8;
 
-static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {
-    let loaded = Loaded::from_text(Path::new("output.pipe"), PROGRAM.to_owned());
-    driver::compile(&loaded, &Settings::default()).unwrap_or_else(|it| panic!("{it:?}"))
-});
+/// An output, and the files of it that an input may change.
+struct Kind {
+    /// As `--format` says.
+    format: &'static str,
+    pipeline: &'static str,
+    /// Outputs of the first run.
+    limit: u64,
+    files: &'static [&'static str],
+}
+
+const KINDS: [Kind; 4] = [
+    Kind {
+        format: "npy",
+        pipeline: "batches",
+        limit: 3,
+        files: &[
+            "out/pipec.json",
+            "out/pipec.files.jsonl",
+            "out/x/00000001.npy",
+            "out/t/00000000.jsonl",
+            "out/.pipec.json.0123abcd.part",
+            "lost.jsonl",
+            STATE,
+        ],
+    },
+    Kind {
+        format: "mds",
+        pipeline: "records",
+        limit: 2 * SHARD,
+        files: &[
+            "out/pipec.json",
+            "out/pipec.files.jsonl",
+            "out/00000001.mds",
+            "out/index.json",
+            "out/.00000001.mds.0123abcd.part",
+            STATE,
+        ],
+    },
+    Kind {
+        format: "parquet",
+        pipeline: "records",
+        limit: 2 * SHARD,
+        files: &["out/pipec.json", "out/pipec.files.jsonl", "out/00000000.parquet"],
+    },
+    Kind {
+        format: "safetensors",
+        pipeline: "batches",
+        limit: 3,
+        files: &["out/pipec.json", "out/pipec.files.jsonl", "out/00000002.safetensors"],
+    },
+];
 
 /// Files by their names, with what they hold.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What is there after three batches, and in the end.
-static COURSE: LazyLock<[Files; 2]> = LazyLock::new(|| {
-    let folder = Folder::new("output-course");
-    [Some(3), None].map(|limit| {
-        run(&folder, limit).unwrap_or_else(|it| panic!("{it}"));
-        files(folder.path())
-    })
-});
+/// A run that is broken off and gone on with.
+struct Course {
+    kind: &'static Kind,
+    compiled: Compiled,
+    before: Files,
+    whole: Files,
+}
+
+static COURSES: LazyLock<Vec<Course>> =
+    LazyLock::new(|| KINDS.iter().filter(|it| is_written(it.format)).map(Course::of).collect());
+
+fn is_written(format: &str) -> bool {
+    format == "npy" || DATA_FORMATS.iter().any(|it| it.name == format)
+}
+
+impl Course {
+    fn of(kind: &'static Kind) -> Self {
+        let loaded = Loaded::from_text(Path::new("output.pipe"), PROGRAM.to_owned());
+        let pipeline = Some(kind.pipeline.to_owned());
+        let settings = Settings { pipeline, ..Settings::default() };
+        let compiled = driver::compile(&loaded, &settings).unwrap_or_else(|it| panic!("{it:?}"));
+        let mut course = Self { kind, compiled, before: Files::new(), whole: Files::new() };
+        let folder = Folder::new(&format!("output-course-{}", kind.format));
+        let [before, whole] = [Some(kind.limit), None].map(|limit| {
+            course.run(&folder, limit).unwrap_or_else(|it| panic!("{it}"));
+            files(folder.path())
+        });
+        (course.before, course.whole) = (before, whole);
+        course
+    }
+
+    /// Runs the pipeline, or goes on with it.
+    fn run(&self, folder: &Folder, limit: Option<u64>) -> Result<(), Failure> {
+        let Self { kind, compiled, .. } = self;
+        let at = |name: &str| folder.path().join(name);
+        let options = RunOptions {
+            limit,
+            workers: 1,
+            memory: 256 << 20,
+            state: Some(StateFile { path: at(STATE), every: Duration::ZERO }),
+            quarantine: Some(at("lost.jsonl")),
+            ..RunOptions::default()
+        };
+        let (of, out) = (Provenance::of(compiled, &options), at(OUT));
+        let format = DATA_FORMATS.iter().find(|it| it.name == kind.format);
+        let mut sink = match format {
+            None => driver::Folder::open(&out, &compiled.program, &of, Existing::Keep)?,
+            Some(format) => {
+                let size = ShardSize::Records(SHARD);
+                let data = (format, (!compiled.program.batched).then_some(size));
+                driver::Folder::open_data(&out, &compiled.program, &of, Existing::Keep, data)?
+            }
+        };
+        let watch = Watch {
+            stop: Stop::default(),
+            progress: None,
+            sample: &mut |_| (),
+            uneven: &mut |_| (),
+        };
+        let outcome = driver::run(compiled, &options, &mut sink, watch);
+        outcome.failure.map_or(Ok(()), Err)
+    }
+}
+
+/// The outputs and their files, as the first byte of an input counts them.
+fn choices() -> Vec<(&'static Course, &'static str)> {
+    COURSES.iter().flat_map(|it| it.kind.files.iter().map(move |file| (it, *file))).collect()
+}
 
 /// Goes on with a run of whose files one is changed. The first byte says which; the rest is what it holds.
 pub(crate) fn output(bytes: &[u8]) {
     let (way, file) = split(bytes);
-    let name = FILES[usize::from(way) % FILES.len()];
-    let [before, whole] = &*COURSE;
+    let choices = choices();
+    let (course, name) = choices[usize::from(way) % choices.len()];
+    let Course { before, whole, .. } = course;
     FOLDER.with(|folder| {
         let _ = fs::remove_dir_all(folder.path());
         for (path, content) in before {
@@ -75,7 +177,7 @@ pub(crate) fn output(bytes: &[u8]) {
         for kind in [Ours::Profile, Ours::Page, Ours::Sheet, Ours::Records, Ours::Host] {
             let _ = kind.may_replace(&path);
         }
-        match run(folder, None) {
+        match course.run(folder, None) {
             // What follows from a checkpoint that was forged is not promised.
             Ok(()) if name == STATE => {}
             Ok(()) => {
@@ -107,25 +209,6 @@ fn sealed(state: &[u8]) -> Vec<u8> {
     [front, format!("{check}}}\n").as_bytes()].concat()
 }
 
-/// Runs the pipeline, or goes on with it.
-fn run(folder: &Folder, limit: Option<u64>) -> Result<(), Failure> {
-    let at = |name: &str| folder.path().join(name);
-    let options = RunOptions {
-        limit,
-        workers: 1,
-        memory: 256 << 20,
-        state: Some(StateFile { path: at(STATE), every: Duration::ZERO }),
-        quarantine: Some(at("lost.jsonl")),
-        ..RunOptions::default()
-    };
-    let of = Provenance::of(&COMPILED, &options);
-    let mut sink = driver::Folder::open(&at(OUT), &COMPILED.program, &of, Existing::Keep)?;
-    let watch =
-        Watch { stop: Stop::default(), progress: None, sample: &mut |_| (), uneven: &mut |_| () };
-    let outcome = driver::run(&COMPILED, &options, &mut sink, watch);
-    outcome.failure.map_or(Ok(()), Err)
-}
-
 /// All files below a folder.
 fn files(folder: &Path) -> Files {
     let (mut all, mut open) = (Files::new(), vec![folder.to_owned()]);
@@ -143,13 +226,22 @@ fn files(folder: &Path) -> Files {
     all
 }
 
-/// Each file as the first run has left it.
+/// Each file as the first run has left it, and lists of whole outputs.
 pub(super) fn outputs() -> Vec<Vec<u8>> {
-    let content = |name: &str| COURSE[0].get(Path::new(name)).cloned().unwrap_or_default();
-    let lists = COURSE[1].get(Path::new(FILES[1])).cloned().unwrap_or_default();
-    let whole = (0..).zip(FILES).map(|(i, name)| [vec![i], content(name)].concat());
-    // Counts beyond any sum.
-    let forged = String::from_utf8(lists.clone()).expect("it is JSON");
-    let forged = forged.replace("\"outputs\":1", "\"outputs\":18446744073709551615").into_bytes();
-    whole.chain([lists, forged].map(|it| [vec![1], it].concat())).collect()
+    let mut seeds = Vec::new();
+    for (way, (course, name)) in (0..).zip(choices()) {
+        let content = |of: &Files| of.get(Path::new(name)).cloned().unwrap_or_default();
+        seeds.push([vec![way], content(&course.before)].concat());
+        if name.ends_with("pipec.files.jsonl") {
+            let list = content(&course.whole);
+            // Counts beyond any sum.
+            let text = String::from_utf8(list.clone()).expect("it is JSON");
+            let outputs = if course.compiled.program.batched { 1 } else { SHARD };
+            let (said, forged) =
+                (format!("\"outputs\":{outputs}"), "\"outputs\":18446744073709551615");
+            let forged = text.replace(&said, forged).into_bytes();
+            seeds.extend([list, forged].map(|it| [vec![way], it].concat()));
+        }
+    }
+    seeds
 }
