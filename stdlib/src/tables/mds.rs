@@ -238,7 +238,8 @@ impl Inner {
         schema: &SchemaRef,
     ) -> Result<RecordBatch, Damage> {
         let mut places = self.places(rows.clone())?;
-        let fit = places[1..].iter().take_while(|it| **it - places[0] <= BLOCK).count().max(1);
+        let end = self.contents.end().min(places[0] + BLOCK);
+        let fit = places[1..].iter().take_while(|it| **it <= end).count().max(1);
         places.truncate(fit + 1);
         let begin = places[0];
         let bytes =

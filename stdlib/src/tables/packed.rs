@@ -124,6 +124,14 @@ impl Contents {
         if let Self::Packed(packed) = self { Some(packed.held()) } else { None }
     }
 
+    /// Where what can be read ends: before the end only where it is damaged.
+    pub(crate) fn end(&self) -> u64 {
+        match self {
+            Self::Plain(_) => u64::MAX,
+            Self::Packed(packed) => packed.held().bytes.len() as u64,
+        }
+    }
+
     /// Fills `room` with what lies at `at`.
     pub(crate) fn read(&self, room: &mut [u8], at: u64) -> Result<(), Damage> {
         match self {
