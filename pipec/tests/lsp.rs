@@ -30,7 +30,10 @@ struct Editor {
 
 impl Editor {
     fn new(folder: &Folder) -> Self {
-        let mut command = folder.command(&["lsp"]);
+        Self::of(&mut folder.command(&["lsp"]))
+    }
+
+    fn of(command: &mut Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -102,6 +105,38 @@ fn an_editor_is_served_over_the_streams() {
     assert_eq!(editor.until(|it| it["id"] == 3)["result"], serde_json::Value::Null);
     editor.send(r#"{"jsonrpc":"2.0","method":"exit"}"#);
     assert_eq!(editor.child.wait().unwrap().code(), Some(0));
+}
+
+/// Neither what says the fields nor what says which files there are is asked of a store.
+#[cfg(feature = "stores")]
+#[test]
+fn a_program_that_names_a_store_is_looked_at_without_it() {
+    use loopback::{Manner, Server};
+
+    let text = "edition 2026
+pipeline gone = lines(\"nowhere/*.txt\")
+pipeline far = parquet(\"s3://bucket/x.parquet\")
+pipeline classes = files(\"s3://bucket/*/*.jpg\") |> map { label: class_of(path) }
+pipeline table = range(9) |> map { y: lookup(i, \"s3://bucket/w.txt\") }
+";
+    let folder = Folder::of("lsp-store", &[("a.pipe", text)]);
+    let server = Server::start(&folder.join("."), Manner::default()).unwrap();
+    let mut command = folder.command(&["lsp"]);
+    let mut editor = Editor::of(command.envs(common::store_vars(server.url())));
+    editor.send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}"#);
+    editor.until(|it| it["id"] == 1);
+    editor.send(r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#);
+    let (uri, text) = (folder.join("a.pipe"), serde_json::to_string(text).unwrap());
+    editor.send(&format!(
+        r#"{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"textDocument":{{"uri":"file://{}","languageId":"pipe","version":1,"text":{text}}}}}}}"#,
+        uri.display()
+    ));
+    // What is missing here is told when all was looked at.
+    let told = editor.until(|it| it["params"]["diagnostics"].to_string().contains("nowhere"));
+    assert_eq!(told["params"]["diagnostics"].as_array().map(Vec::len), Some(1), "{told}");
+    assert!(server.heads().is_empty(), "{:?}", server.heads());
+    editor.child.kill().unwrap();
+    editor.child.wait().unwrap();
 }
 
 #[test]

@@ -92,6 +92,7 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         prepared: Prepared::Nothing,
         constants: found,
         functions: settings.functions.clone(),
+        looked_at: settings.files.clone(),
         warnings: diagnostics,
     };
     Ok(match &settings.state {
@@ -269,6 +270,10 @@ impl Inputs for Probe<'_> {
         probe(source, args)
     }
 
+    fn are_known(&self, source: &str, args: &[Arg]) -> bool {
+        !stdlib::reads_to_know(source) || self.files.look_at(args)
+    }
+
     fn reads(&self, source: &str) -> bool {
         stdlib::reads_to_know(source)
     }
@@ -282,11 +287,13 @@ impl Inputs for Probe<'_> {
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
-        classes::names(path).map(Some)
+        let is_near = self.files.look_at(&[Arg::Text(path.to_owned())]);
+        is_near.then(|| classes::names(path)).transpose()
     }
 
     fn classes(&self, sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
-        classes::of_sources(sources).map(Some).map_err(|it| it.to_string())
+        let are_near = sources.iter().all(|it| self.files.look_at(it));
+        are_near.then(|| classes::of_sources(sources)).transpose().map_err(|it| it.to_string())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::session::{
     classes::{self, Classes},
     constants::{Constant, Known},
+    files::Files,
     functions::Functions,
     identity::{PlanHash, plan_hash},
     load::SourceFile,
@@ -42,6 +43,9 @@ pub struct Compiled {
     /// Who has the functions outside that it calls.
     #[serde(skip)]
     pub functions: Functions,
+    /// Which files may be looked at for an estimate.
+    #[serde(skip)]
+    pub looked_at: Files,
     /// What is allowed, and probably not meant; a built file has said it when it was built.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
@@ -103,7 +107,9 @@ impl Compiled {
             return Vec::new();
         }
         let about = |(there, here): (&Stage, &Stage)| match (&there.code, &here.code) {
-            (Code::Source { entry, args, .. }, Code::Source { args: named, .. }) => {
+            (Code::Source { entry, args, .. }, Code::Source { args: named, .. })
+                if self.looked_at.look_at(args) =>
+            {
                 let found = stdlib::about(entry, args, &there.columns)?;
                 // A plan names a set as the program does.
                 Some(About { files: named.first()?.clone(), ..found })

@@ -1,5 +1,6 @@
 //! The files that arguments of a program name: read whole when it is compiled, since their contents are part of it.
 
+use crate::session::stores;
 use compiler::InputError;
 use plan::{Arg, File, shown_bytes};
 use runtime::storage::{self, Kind, Stat};
@@ -25,6 +26,11 @@ impl Files {
     /// Those of this machine alone: others are not looked at, so that nothing is connected to.
     pub fn near() -> Self {
         Self { is_near: true, ..Self::default() }
+    }
+
+    /// Whether the files that these arguments name may be looked at.
+    pub(crate) fn look_at(&self, args: &[Arg]) -> bool {
+        !(self.is_near && stores::names_store(args))
     }
 
     /// The file at a path; none where it is not looked at.
@@ -80,6 +86,13 @@ impl Files {
             known.clear();
         }
         known.insert(path.to_owned(), (found, file.clone()));
+    }
+}
+
+impl PartialEq for Files {
+    /// What was read already is no part of it.
+    fn eq(&self, other: &Self) -> bool {
+        self.is_near == other.is_near
     }
 }
 

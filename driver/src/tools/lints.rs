@@ -11,7 +11,7 @@ use crate::session::{
     load::{Loaded, Reach},
 };
 use compiler::{Request, ast::DeclarationKind, registry::Registry};
-use plan::{Arg, Diagnostic, FileId, OpKind, Plan, Span};
+use plan::{Arg, Diagnostic, FileId, Op, OpKind, Plan, Span};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -67,6 +67,9 @@ pub fn missing_files(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         for op in plan.ops.rows() {
             let OpKind::Source { args, .. } = &op.kind else { continue };
             let Some(files) = args.first().filter(|it| !is_made(it)) else { continue };
+            if !settings.files.look_at(std::slice::from_ref(files)) {
+                continue;
+            }
             if !seen.insert((op.at, format!("{files:?}"))) {
                 continue;
             }
@@ -123,6 +126,11 @@ fn labelled(loaded: &Loaded, settings: &Settings) -> Vec<Labelled> {
     let calls = calls(loaded);
     let own = plans(loaded, settings).into_iter();
     all.extend(own.map(|plan| Labelled { plan, used_from: None, calls: calls.clone() }));
+    let is_near = |op: &Op| match &op.kind {
+        OpKind::Source { args, .. } => settings.files.look_at(args),
+        _ => true,
+    };
+    all.retain(|it| it.plan.ops.rows().iter().all(is_near));
     all
 }
 
