@@ -8,6 +8,7 @@ use crate::random::{
     steps::{self, Growing},
 };
 use plan::Field;
+use std::ops::Range;
 
 /// A program that can be cut back.
 #[derive(Clone)]
@@ -40,11 +41,14 @@ impl Draft {
         let favoured = if number < LATER { &world.library } else { &world.later };
         let mut favourites =
             [0, favoured.len() / 2].map(|it| &favoured[(number as usize + it) % favoured.len()]);
-        if number >= LATER {
-            let calls: &[&str] = if number < LAST { &LATER_CALLS } else { &LAST_CALLS };
-            let name = calls[number as usize % calls.len()];
+        if LATER_CALLED.contains(&number) {
+            let name = LATER_CALLS[number as usize % LATER_CALLS.len()];
             let later = favoured.iter().find(|it| it.name == name);
             favourites[1] = later.unwrap_or(favourites[1]);
+        }
+        if number >= SELDOM {
+            let named = |name: &str| world.library.iter().find(|it| it.name == name);
+            favourites = SELDOM_CALLS.map(|it| named(it).expect("it is one of the library"));
         }
         let mut writer = Writer {
             dice: Dice::new(number),
@@ -84,11 +88,12 @@ pub(crate) struct Writer<'a> {
 
 /// From this number on, programs have what was not there when those before it were written, which so stay as they are.
 pub(super) const LATER: u64 = 2000;
-/// Functions that later programs call more often.
+/// Functions that later programs call more often, and the numbers of these.
 const LATER_CALLS: [&str; 4] = ["bucketize", "decompress", "lookup", "parse_table"];
-/// From this number on, programs call what those before them call seldom.
-const LAST: u64 = 2300;
-const LAST_CALLS: [&str; 2] = ["starts_with", "decode_webp"];
+const LATER_CALLED: Range<u64> = LATER..2300;
+/// From this number on, programs call most often what those before them call seldom.
+const SELDOM: u64 = 2360;
+const SELDOM_CALLS: [&str; 2] = ["starts_with", "random_box"];
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 
