@@ -271,7 +271,7 @@ impl Inputs for Probe<'_> {
     }
 
     fn are_known(&self, source: &str, args: &[Arg]) -> bool {
-        !stdlib::reads_to_know(source) || self.files.look_at(args)
+        !stdlib::reads_to_know(source) || self.files.may_look_at(args)
     }
 
     fn reads(&self, source: &str) -> bool {
@@ -287,12 +287,12 @@ impl Inputs for Probe<'_> {
     }
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
-        let is_near = self.files.look_at(&[Arg::Text(path.to_owned())]);
+        let is_near = self.files.may_look_at(&[Arg::Text(path.to_owned())]);
         is_near.then(|| classes::names(path)).transpose()
     }
 
     fn classes(&self, sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
-        let are_near = sources.iter().all(|it| self.files.look_at(it));
+        let are_near = sources.iter().all(|it| self.files.may_look_at(it));
         are_near.then(|| classes::of_sources(sources)).transpose().map_err(|it| it.to_string())
     }
 }

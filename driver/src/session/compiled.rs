@@ -108,7 +108,7 @@ impl Compiled {
         }
         let about = |(there, here): (&Stage, &Stage)| match (&there.code, &here.code) {
             (Code::Source { entry, args, .. }, Code::Source { args: named, .. })
-                if self.looked_at.look_at(args) =>
+                if self.looked_at.may_look_at(args) =>
             {
                 let found = stdlib::about(entry, args, &there.columns)?;
                 // A plan names a set as the program does.

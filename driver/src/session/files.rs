@@ -29,7 +29,7 @@ impl Files {
     }
 
     /// Whether the files that these arguments name may be looked at.
-    pub(crate) fn look_at(&self, args: &[Arg]) -> bool {
+    pub(crate) fn may_look_at(&self, args: &[Arg]) -> bool {
         !(self.is_near && stores::names_store(args))
     }
 

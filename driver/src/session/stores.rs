@@ -1,8 +1,8 @@
 //! What files may lie in besides folders.
 
 use plan::Arg;
-use runtime::storage;
-use std::path::Path;
+use runtime::{Failure, storage};
+use std::{io, path::Path};
 
 /// Lets the process read object stores and web servers, where this was built with them. Nothing is connected to before
 /// a program names one.
@@ -23,4 +23,15 @@ pub fn names_store(args: &[Arg]) -> bool {
         Arg::List(all) => names_store(all),
         _ => false,
     })
+}
+
+/// What went wrong with an object, and what helps.
+pub(crate) fn failure(
+    storage: &dyn storage::Storage,
+    path: &Path,
+    what: &str,
+    error: &io::Error,
+) -> Failure {
+    let remedy = storage.remedy(error).map_or(String::new(), |it| format!("; {it}"));
+    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
 }

@@ -67,7 +67,7 @@ pub fn missing_files(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         for op in plan.ops.rows() {
             let OpKind::Source { args, .. } = &op.kind else { continue };
             let Some(files) = args.first().filter(|it| !is_made(it)) else { continue };
-            if !settings.files.look_at(std::slice::from_ref(files)) {
+            if !settings.files.may_look_at(std::slice::from_ref(files)) {
                 continue;
             }
             if !seen.insert((op.at, format!("{files:?}"))) {
@@ -127,7 +127,7 @@ fn labelled(loaded: &Loaded, settings: &Settings) -> Vec<Labelled> {
     let own = plans(loaded, settings).into_iter();
     all.extend(own.map(|plan| Labelled { plan, used_from: None, calls: calls.clone() }));
     let is_near = |op: &Op| match &op.kind {
-        OpKind::Source { args, .. } => settings.files.look_at(args),
+        OpKind::Source { args, .. } => settings.files.may_look_at(args),
         _ => true,
     };
     all.retain(|it| it.plan.ops.rows().iter().all(is_near));

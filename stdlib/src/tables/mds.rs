@@ -125,23 +125,7 @@ impl MdsFile {
         if about["format"] != "mds" || about["version"] != 2 {
             return Err(no_mds("it does not say that it is one, of version 2"));
         }
-        let list = |key: &str| about[key].as_array().cloned().unwrap_or_default();
-        let (names, encodings, sizes) =
-            (list("column_names"), list("column_encodings"), list("column_sizes"));
-        if names.len() != encodings.len() || names.len() != sizes.len() {
-            return Err(no_mds("its columns are no lists of one length"));
-        }
-        let columns = names.iter().zip(&encodings).zip(&sizes);
-        let columns = columns.map(|((name, encoding), size)| {
-            let (name, encoding) = (name.as_str()?, encoding.as_str()?);
-            let size = match size {
-                Value::Null => None,
-                size => Some(usize::try_from(size.as_u64()?).ok()?),
-            };
-            Some((name.to_owned(), encoding.to_owned(), size))
-        });
-        let columns: Option<Vec<_>> = columns.collect();
-        let columns = columns.ok_or_else(|| no_mds("its columns have no names or encodings"))?;
+        let columns = columns_of(&about).map_err(no_mds)?;
         let first = match columns.iter().any(|it| it.1.starts_with("ndarray")) && rows > 0 {
             true => {
                 let place = u32s(&bytes(4, 8)?);
@@ -160,6 +144,29 @@ impl MdsFile {
         let schema = Arc::new(Schema::new(fields));
         Ok(Self { inner: Arc::new(inner), schema, rows: [rows] })
     }
+}
+
+/// The columns as the header says: name, encoding, and bytes of each value where that is fixed.
+type Said = (String, String, Option<usize>);
+
+fn columns_of(about: &Value) -> Result<Vec<Said>, &'static str> {
+    let list = |key: &str| about[key].as_array().cloned().unwrap_or_default();
+    let (names, encodings, sizes) =
+        (list("column_names"), list("column_encodings"), list("column_sizes"));
+    if names.len() != encodings.len() || names.len() != sizes.len() {
+        return Err("its columns are no lists of one length");
+    }
+    let columns = names.iter().zip(&encodings).zip(&sizes);
+    let columns = columns.map(|((name, encoding), size)| {
+        let (name, encoding) = (name.as_str()?, encoding.as_str()?);
+        let size = match size {
+            Value::Null => None,
+            size => Some(usize::try_from(size.as_u64()?).ok()?),
+        };
+        Some((name.to_owned(), encoding.to_owned(), size))
+    });
+    let columns: Option<Vec<_>> = columns.collect();
+    columns.ok_or("its columns have no names or encodings")
 }
 
 impl TableFile for MdsFile {
@@ -271,7 +278,7 @@ impl Inner {
 }
 
 impl Column {
-    fn new((name, encoding, size): (String, String, Option<usize>), first: &[u8]) -> Self {
+    fn new((name, encoding, size): Said, first: &[u8]) -> Self {
         let kind = Kind::of(&encoding, size, first).unwrap_or(Kind::Other);
         let mut field = Field::new(name, kind.data_type(), false);
         let mut extension = |name: &str, about: String| {

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Bytes of what a compressed file holds, at the most.
-pub(crate) const HELD_MAX: u64 = 512 << 20;
+const HELD_MAX: u64 = 512 << 20;
 /// Bytes of files that are held a little longer, and their share of what a run may have.
 const RECENT_MAX: usize = 256 << 20;
 const RECENT_SHARE: usize = 8;

@@ -56,10 +56,8 @@ impl Store {
         model::Storage {
             sequential: curve,
             random: curve,
-            latency_s,
-            requests_max: Some(requests_max),
             origin: Origin::Calibrated,
-            ..model::Storage::flat(name, self.many.median)
+            ..model::Storage::far(name, (latency_s, requests_max), Some(one))
         }
     }
 }

@@ -178,9 +178,3 @@ fn shown(path: &Path) -> String {
         false => text,
     }
 }
-
-/// What went wrong with an object, and what helps.
-fn failure(storage: &dyn storage::Storage, path: &Path, what: &str, error: &io::Error) -> Failure {
-    let remedy = storage.remedy(error).map_or(String::new(), |it| format!("; {it}"));
-    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}{remedy}") }
-}

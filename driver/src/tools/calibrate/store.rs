@@ -1,7 +1,10 @@
 //! How fast an object store answers: objects that lie there are read, and nothing is written.
 
 use super::Time;
-use crate::session::host::{Figure, Store};
+use crate::session::{
+    host::{Figure, Store},
+    stores::failure,
+};
 use runtime::{
     Failure,
     storage::{self, Kind, Landing, ReadError, Request},
@@ -118,10 +121,7 @@ struct Objects {
 impl Objects {
     fn below(url: &Path, time: &Time<'_>) -> Result<Self, Failure> {
         let storage = storage::of(url);
-        let failed = |why: io::Error| {
-            let remedy = storage.remedy(&why).map_or(String::new(), |it| format!("; {it}"));
-            Failure::Io { path: url.display().to_string(), detail: format!("{why}{remedy}") }
-        };
+        let failed = |why: io::Error| failure(storage, url, "cannot be listed", &why);
         let (mut all, mut folders, mut listed) = (Vec::new(), vec![url.to_owned()], 0);
         if let Ok(it) = storage.stat(url)
             && it.kind == Kind::File
@@ -194,10 +194,7 @@ impl Objects {
         match landing.failed {
             None => Ok(landing.bytes),
             Some((at, why)) => {
-                let path = requests[at].path.display().to_string();
-                let remedy =
-                    self.storage.remedy(&why).map_or(String::new(), |it| format!("; {it}"));
-                Err(Failure::Io { path, detail: format!("{why}{remedy}") })
+                Err(failure(self.storage, requests[at].path, "cannot be read", &why))
             }
         }
     }

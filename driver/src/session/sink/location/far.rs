@@ -13,6 +13,7 @@ use crate::session::{
         line::{Flaw, LIST, Line, Place, Sum, Summing},
     },
     stop::Stop,
+    stores::failure,
 };
 use runtime::{
     Failure,
@@ -73,7 +74,7 @@ impl Far {
         let done = storage::unless(self.stop.flag(), || call(&path));
         done.map_err(|it| match self.stop.is_requested() {
             true => Failure::Stopped,
-            false => super::failure(self.storage, &path, what, &it),
+            false => failure(self.storage, &path, what, &it),
         })
     }
 

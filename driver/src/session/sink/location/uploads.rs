@@ -11,7 +11,7 @@
 //! now and then whether the run was stopped. The first failure is for good: nothing more is put. The threads end with
 //! [`Uploads`], which gives up what is under way.
 
-use crate::session::{sink::Written, stop::Stop};
+use crate::session::{sink::Written, stop::Stop, stores::failure};
 use runtime::{
     Failure,
     storage::{self, Storage},
@@ -342,7 +342,7 @@ impl Shared {
                 state.bytes = state.bytes.saturating_sub(n_bytes);
             }
             Err(error) => {
-                state.fail(super::failure(self.target.storage, &path, "cannot be written", &error));
+                state.fail(failure(self.target.storage, &path, "cannot be written", &error));
             }
         }
         state
@@ -357,7 +357,7 @@ impl Shared {
         match put {
             Ok(()) => (state.done, state.list_put) = (due.up_to, Some(due.len)),
             Err(error) => {
-                state.fail(super::failure(self.target.storage, path, "cannot be written", &error));
+                state.fail(failure(self.target.storage, path, "cannot be written", &error));
             }
         }
         state
