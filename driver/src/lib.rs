@@ -45,6 +45,7 @@ pub use session::{
         Progress, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
     },
     samples::{SampleProgress, cache_folder},
+    shown::Unshown,
     sink::{
         DATA_FORMATS, DataFormat, Discard, Existing, Folder, Provenance, Resumed, RunConfig,
         ShardSize, Sink, Written, is_far_output, refused_output, unwritten_format,

@@ -15,6 +15,7 @@ pub(crate) mod load;
 pub(crate) mod message;
 pub(crate) mod place;
 pub(crate) mod samples;
+pub(crate) mod shown;
 
 pub mod host;
 pub(crate) mod machine;

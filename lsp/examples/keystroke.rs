@@ -13,7 +13,7 @@ const URI: &str = "file:///tmp/keystroke/long.pipe";
 
 fn main() {
     let (ours, theirs) = Connection::memory();
-    std::thread::spawn(|| lsp::serve_on(theirs));
+    std::thread::spawn(|| lsp::serve_on(theirs, driver::Reach::Project));
     ask(&ours, "initialize", json!({ "capabilities": {} }));
     let text = program();
     let document = json!({ "uri": URI, "languageId": "pipe", "version": 1, "text": text });

@@ -4,10 +4,10 @@ use crate::{
     again::Moved,
     names::{Names, resolve},
     text::Text,
-    world::World,
+    world::{Seen, World},
 };
 use compiler::{Found, Notes, Request, ast, syntax::Kept};
-use driver::Loaded;
+use driver::{Loaded, Unshown};
 use plan::{Diagnostic, FileId, Span};
 use std::{collections::BTreeMap, path::Path};
 
@@ -28,22 +28,30 @@ pub(crate) fn analyse(
     (kept, before): (&mut Kept, Option<&Analysis>),
 ) -> Analysis {
     let mut read = |it: &Path| world.read(it);
-    let loaded = Loaded::from_text_with(path, text.to_owned(), &mut read, kept);
+    let loaded = Loaded::from_text_with((path, world.reach), text.to_owned(), &mut read, kept);
     let moved = Moved::new(&loaded, before);
     let only = |it: &ast::Declaration| moved.is_new(it);
+    let params = BTreeMap::new();
+    let unshown = Unshown::of(&loaded, &params, world.reach);
+    // What stands behind a cursor is still what the program says.
+    let unshown = unshown.map(|it| it.and_of(before.map(|it| &it.loaded)));
     let request = Request {
         files: &loaded.trees,
         imports: &loaded.imports,
         pipeline: None,
-        params: &BTreeMap::new(),
+        params: &params,
         needs_params: false,
-        inputs: &world.probes,
+        inputs: &Seen { probes: &world.probes, unshown: unshown.as_ref() },
         only: before.map(|_| &only as &dyn Fn(&ast::Declaration) -> bool),
         asked_only: false,
     };
     let (checked, mut notes) = compiler::check_noted(&request, &world.registry);
+    let found = match &unshown {
+        Some(unshown) => unshown.told(checked.diagnostics),
+        None => checked.diagnostics,
+    };
     let mut diagnostics: Vec<Diagnostic> =
-        loaded.diagnostics.iter().cloned().chain(checked.diagnostics).collect();
+        loaded.diagnostics.iter().cloned().chain(found).collect();
     if let Some(before) = before {
         moved.carry(before, &mut notes, &mut diagnostics);
         diagnostics.sort_by_key(|it| (it.span.file, it.span.start, it.span.end));
@@ -108,6 +116,7 @@ pub(crate) fn holds(span: Span, byte: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use driver::Reach;
     use proptest::prelude::*;
 
     const PROGRAM: &str = "const N = 3
@@ -130,7 +139,7 @@ pipeline third = range(9) |> with { z: i + N } |> batch(3)
 
     /// Holds a text that is edited step by step against the same text at once.
     fn agrees(edits: &[(usize, usize, &str)]) -> Result<(), TestCaseError> {
-        let (world, path) = (World::new(), Path::new("edited.pipe"));
+        let (world, path) = (World::new(Reach::Project), Path::new("edited.pipe"));
         let (mut text, mut kept) = (PROGRAM.to_owned(), Kept::default());
         let mut known = analyse(path, &text, &world, (&mut kept, None));
         for (at, len, new) in edits {

@@ -1,23 +1,25 @@
 //! What takes longer than a keystroke is done beside: looking at inputs, pricing plans, reading data.
 
 use compiler::{
-    InputError,
     caches::{SAVES_MIN, candidates},
     estimate::{Figure, Origin},
     syntax::Kept,
 };
 use driver::{
-    Circumstances, Compiled, Constants, Files, Loaded, Lock, Profile, Settings,
+    Circumstances, Compiled, Constants, Files, Loaded, Lock, Profile, Reach, Settings,
     lock::Chosen,
     peek::{PeekOptions, peek},
 };
-use plan::{Diagnostic, Field};
+use plan::Diagnostic;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
 };
 
-use crate::{analysis::Analysis, world::Wanted};
+use crate::{
+    analysis::Analysis,
+    world::{Probed, Wanted},
+};
 
 /// Pipelines of a file that are priced.
 const PIPELINES_MAX: usize = 16;
@@ -33,6 +35,8 @@ pub(crate) struct Program {
     pub(crate) texts: HashMap<PathBuf, Result<String, String>>,
     /// The files that arguments name, as they were read.
     pub(crate) files: Files,
+    /// Which files it may use, and of which text files messages show what they say.
+    pub(crate) reach: Reach,
 }
 
 /// What is to be done.
@@ -48,7 +52,7 @@ pub(crate) enum Job {
 /// What came of it.
 pub(crate) enum Done {
     Looked { uri: String, version: u64, diagnostics: Vec<Diagnostic>, costs: Costs },
-    Probed(Wanted, Result<Vec<Field>, InputError>),
+    Probed(Wanted, Probed),
 }
 
 /// What the pipelines of a file cost, by name.
@@ -86,12 +90,14 @@ impl Program {
             let known = self.texts.get(path).cloned();
             known.unwrap_or_else(|| driver::read_text(path))
         };
-        Loaded::from_text_with(&self.path, self.text.clone(), read, &mut Kept::default())
+        let main = (&*self.path, self.reach);
+        Loaded::from_text_with(main, self.text.clone(), read, &mut Kept::default())
     }
 
     /// How the whole of it is looked at.
     fn settings(&self) -> Settings {
-        Settings { files: self.files.clone(), ..Settings::default() }
+        let (files, reach) = (self.files.clone(), self.reach);
+        Settings { files, reach, shows: reach, ..Settings::default() }
     }
 
     /// How a pipeline is compiled for an editor, which runs no stream for the constants of it.
@@ -138,7 +144,9 @@ impl Program {
 
     /// `pipec peek`, as text.
     pub(crate) fn peeked(&self, pipeline: &str) -> Result<String, String> {
-        let compiled = self.compiled(pipeline)?;
+        // It shows the data themselves.
+        let shown = Self { reach: Reach::Anywhere, ..self.clone() };
+        let compiled = shown.compiled(pipeline)?;
         let options = PeekOptions { records: RECORDS, ..PeekOptions::default() };
         let mut text = String::new();
         let show = &mut |it: driver::peek::Looked<'_>| text += &driver::peek::text(&it.peek);

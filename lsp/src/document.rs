@@ -79,7 +79,8 @@ impl Document {
     /// The program as it is in the editor.
     pub(crate) fn program(&self, world: &World) -> Program {
         let (path, text) = (self.path.clone(), self.text.as_str().to_owned());
-        Program { path, text, texts: world.texts(), files: world.files.clone() }
+        let (texts, files) = (world.texts(), world.files.clone());
+        Program { path, text, texts, files, reach: world.reach }
     }
 
     /// The steps that are written just so far, each with its cost.

@@ -22,31 +22,33 @@ mod text;
 mod tree;
 mod world;
 
+use driver::Reach;
 use lsp_server::{Connection, Message};
 use serde_json::Value;
 use std::io::{self, BufRead};
 
-/// Serves an editor on stdin and stdout until it says `exit`; gives whether it said `shutdown` before.
+/// Serves an editor on stdin and stdout until it says `exit`; gives whether it said `shutdown` before. `reach` says which
+/// files programs may use, and of which text files messages show what they say.
 ///
 /// # Errors
 /// The streams cannot be read or written.
-pub fn serve() -> io::Result<bool> {
+pub fn serve(reach: Reach) -> io::Result<bool> {
     let (connection, threads) = stream::stdio();
-    let orderly = serve_on(connection);
+    let orderly = serve_on(connection, reach);
     threads.join()?;
     Ok(orderly)
 }
 
 /// The same on any connection.
-pub fn serve_on(connection: Connection) -> bool {
-    server::Server::new(connection.sender).run(&connection.receiver)
+pub fn serve_on(connection: Connection, reach: Reach) -> bool {
+    server::Server::new(connection.sender, reach).run(&connection.receiver)
 }
 
 /// What an editor that sends `input` is answered and told by the texts alone, and whether all of it could be
 /// read. Nobody works beside: no data is looked at, and what takes its time is not answered.
 pub fn answers(mut input: impl BufRead) -> (Vec<Value>, io::Result<()>) {
     let (sender, told) = crossbeam_channel::unbounded();
-    let mut server = server::Server::alone(sender);
+    let mut server = server::Server::alone(sender, Reach::Project);
     let read = loop {
         match stream::read(&mut input) {
             Ok(Some(Message::Notification(it))) if it.method == "exit" => break Ok(()),

@@ -12,6 +12,7 @@ use crate::{
     world::World,
 };
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, never, select, unbounded};
+use driver::Reach;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use lsp_types::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent as Change};
 use serde::Deserialize;
@@ -82,21 +83,21 @@ struct OpenedText {
 }
 
 impl Server {
-    pub(crate) fn new(sender: Sender<Message>) -> Self {
+    pub(crate) fn new(sender: Sender<Message>, reach: Reach) -> Self {
         let (jobs, todo) = unbounded();
         let (tell, done) = unbounded();
         let (commands, asked) = unbounded();
         let answers = sender.clone();
         thread::spawn(move || look(&todo, &tell));
         thread::spawn(move || answer_commands(&asked, &answers));
-        Self { jobs, done, commands, ..Self::alone(sender) }
+        Self { jobs, done, commands, ..Self::alone(sender, reach) }
     }
 
     /// A server beside which nobody works: it knows what the texts say, and nothing else.
-    pub(crate) fn alone(sender: Sender<Message>) -> Self {
+    pub(crate) fn alone(sender: Sender<Message>, reach: Reach) -> Self {
         Self {
             sender,
-            world: World::new(),
+            world: World::new(reach),
             documents: BTreeMap::new(),
             jobs: unbounded().0,
             done: never(),

@@ -5,7 +5,7 @@ use compiler::{
     ast::{Declaration, DeclarationKind, Signature},
     registry::Registry,
 };
-use driver::Files;
+use driver::{Files, Reach, Unshown};
 use plan::{Arg, Entry, Field, FileId};
 use std::{
     cell::RefCell,
@@ -23,6 +23,8 @@ pub(crate) struct World {
     pub(crate) probes: Probes,
     /// Files that arguments name, as who works beside has read them: those of this machine.
     pub(crate) files: Files,
+    /// Which files programs may use, and of which text files messages show what they say.
+    pub(crate) reach: Reach,
 }
 
 /// An entry of the library, or what it says in the language itself.
@@ -47,14 +49,14 @@ pub(crate) enum ItemKind {
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(reach: Reach) -> Self {
         let registry = Registry::new(stdlib::library());
         let mut items: BTreeMap<String, Vec<Item>> = BTreeMap::new();
         for item in entries().chain(written()) {
             items.entry(item.name.clone()).or_default().push(item);
         }
         let (texts, probes) = (RefCell::default(), Probes::default());
-        Self { registry, items, texts, probes, files: Files::near() }
+        Self { registry, items, texts, probes, files: Files::near(), reach }
     }
 
     /// The text of a file that a program uses; it is read once, until it is said to have changed.
@@ -171,9 +173,12 @@ fn unindented(doc: &str) -> String {
 /// What is known of inputs. Files are looked at beside, never while somebody types.
 #[derive(Default)]
 pub(crate) struct Probes {
-    known: RefCell<BTreeMap<String, Result<Vec<Field>, InputError>>>,
+    known: RefCell<BTreeMap<String, Probed>>,
     wanted: RefCell<BTreeSet<Wanted>>,
 }
+
+/// The fields of a source, and whether they may be shown.
+pub(crate) type Probed = Result<(Vec<Field>, bool), InputError>;
 
 /// A source whose fields its files say.
 #[derive(Debug, Clone)]
@@ -181,6 +186,8 @@ pub(crate) struct Wanted {
     key: String,
     source: String,
     args: Vec<Arg>,
+    /// The folder of the project, outside of which files are not shown; none where all are.
+    within: Option<PathBuf>,
 }
 
 impl PartialEq for Wanted {
@@ -213,7 +220,7 @@ impl Probes {
     }
 
     /// What was found out.
-    pub(crate) fn learn(&self, of: Wanted, found: Result<Vec<Field>, InputError>) {
+    pub(crate) fn learn(&self, of: Wanted, found: Probed) {
         let mut known = self.known.borrow_mut();
         if known.len() >= KNOWN_MAX {
             known.clear();
@@ -229,19 +236,37 @@ impl Probes {
 
 impl Wanted {
     /// Looks at the files.
-    pub(crate) fn probe(&self) -> Result<Vec<Field>, InputError> {
-        driver::probe(&self.source, &self.args)
+    pub(crate) fn probe(&self) -> Probed {
+        driver::probe(&self.source, &self.args, self.within.as_deref())
     }
 }
 
-fn key(source: &str, args: &[Arg]) -> String {
-    format!("{source}{args:?}")
+/// What is known of the inputs of one program.
+pub(crate) struct Seen<'a> {
+    pub(crate) probes: &'a Probes,
+    /// What is not shown of them.
+    pub(crate) unshown: Option<&'a Unshown<'a>>,
 }
 
-impl Inputs for Probes {
+impl Seen<'_> {
+    fn within(&self) -> Option<&Path> {
+        self.unshown.map(Unshown::root)
+    }
+
+    fn key(&self, source: &str, args: &[Arg]) -> String {
+        format!("{source}{args:?}{:?}", self.within())
+    }
+}
+
+impl Inputs for Seen<'_> {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
-        let known = self.known.borrow().get(&key(source, args)).cloned();
-        known.unwrap_or_else(|| Ok(Vec::new()))
+        let known = self.probes.known.borrow().get(&self.key(source, args)).cloned();
+        let Some(known) = known else { return Ok(Vec::new()) };
+        let (fields, is_shown) = known?;
+        Ok(match self.unshown.filter(|_| !is_shown) {
+            Some(unshown) => unshown.named(fields, args),
+            None => fields,
+        })
     }
 
     fn are_known(&self, source: &str, args: &[Arg]) -> bool {
@@ -252,11 +277,12 @@ impl Inputs for Probes {
             // Who only looks at a program connects to nothing.
             return false;
         }
-        let key = key(source, args);
-        let known = self.known.borrow().contains_key(&key);
+        let key = self.key(source, args);
+        let known = self.probes.known.borrow().contains_key(&key);
         if !known {
             let (source, args) = (source.to_owned(), args.to_vec());
-            self.wanted.borrow_mut().insert(Wanted { key, source, args });
+            let within = self.within().map(Path::to_owned);
+            self.probes.wanted.borrow_mut().insert(Wanted { key, source, args, within });
         }
         known
     }

@@ -128,7 +128,7 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "WHAT")]
     pub(crate) allow: Vec<Allowed>,
     /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
-    /// own folder).
+    /// own folder); `explain` then shows the columns and classes of text files there.
     #[arg(long)]
     pub(crate) allow_outside: bool,
     /// Emulate a store with this latency: `virtual://PATH` is the file PATH below this folder.
@@ -571,6 +571,10 @@ pub(crate) struct HighlightArgs {
 #[command(after_help = "\
 Started by an editor; speaks the Language Server Protocol. See docs/EDITORS.md for each editor.")]
 pub(crate) struct LspArgs {
+    /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
+    /// own folder), and show the columns and classes of text files there.
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
     /// Accepted for editors that pass it; stdin and stdout are used in any case.
     #[arg(long)]
     pub(crate) stdio: bool,

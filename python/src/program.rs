@@ -122,6 +122,7 @@ impl Program {
             workers: told.workers,
             memory: told.memory,
             functions: driver::Functions(Some(functions.clone())),
+            shows: driver::Reach::Anywhere,
             ..Settings::default()
         };
         let built = match &source.text {
@@ -242,7 +243,9 @@ fn as_built(built: Built, settings: &Settings) -> Result<Compiled, Wrong> {
         let wrong = "its parameters were set when it was built: build it again".to_owned();
         return Err(Wrong::Argument(wrong));
     }
-    Ok(Compiled { functions: settings.functions.clone(), ..built.compiled })
+    let mut compiled = built.compiled;
+    compiled.functions = settings.functions.clone();
+    Ok(compiled)
 }
 
 /// The names of the functions and sources outside that it calls, its constants among it.

@@ -37,14 +37,16 @@ macro_rules! operator {
 /// States what a source is; `fn build(&SourceCall) -> Result<Arc<dyn Source>, Failure>` follows.
 ///
 /// Behind the fields of the [`plan::Entry`], and a semicolon, stands `probe: FUNCTION` where files must be looked
-/// at to know the fields of the records.
+/// at to know the fields of the records, and behind that `of_text: FUNCTION` where these are named by a line of text.
 macro_rules! source {
-    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)? $(; probe: $probe:expr $(,)?)?) => {
+    ($(#[doc = $doc:literal])+ $signature:literal, $($field:ident: $value:expr),* $(,)?
+     $(; probe: $probe:expr $(, of_text: $of_text:expr)? $(,)?)?) => {
         /// The entry of this file.
         pub(crate) static ENTRY: $crate::Source = $crate::Source {
             entry: $crate::declare::entry!(concat!($($doc, "\n"),+), $signature, $($field: $value),*),
             build,
             probe: $crate::declare::given!($($probe)?),
+            of_text: $crate::declare::given!($($($of_text)?)?),
         };
     };
 }

@@ -27,6 +27,7 @@ use plan::{About, Arg, Entry, Field, Library};
 use runtime::{Failure, Outside, SourceCall, Unneeded};
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, LazyLock},
 };
 
@@ -54,10 +55,15 @@ pub struct Source {
     pub build: runtime::BuildSource,
     /// Finds the fields of its records, where files must be looked at to know them.
     pub probe: Option<Probe>,
+    /// The same where a line of text names them, which any file may have.
+    pub of_text: Option<ProbeText>,
 }
 
 /// Finds the fields of a source in its files, for `Applied::found`; opens the first of them only.
 pub type Probe = fn(&[Arg]) -> Result<Vec<Field>, Failure>;
+
+/// The same, where messages say nothing of what a file has unless that one, asked once, may be shown.
+pub type ProbeText = fn(&[Arg], &dyn Fn(&Path) -> bool) -> Result<Vec<Field>, Failure>;
 
 /// What is said in the language itself: file name and text.
 static WRITTEN: &[(&str, &str)] = &[
@@ -157,6 +163,22 @@ pub fn library() -> Library {
 /// No file matches, or the first one cannot be read as what it should be.
 pub fn probe(name: &str, args: &[Arg]) -> Result<Vec<Field>, Failure> {
     SOURCES.get(name).and_then(|it| it.probe).map_or(Ok(Vec::new()), |probe| probe(args))
+}
+
+/// The same for messages that may be read by others than those who may read the files. `may_show` is asked of a file of
+/// which a line of text names the fields, as any file has one: where it refuses, failures say nothing of what is in it.
+///
+/// # Errors
+/// As [`probe`].
+pub fn probe_shown(
+    name: &str,
+    args: &[Arg],
+    may_show: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Field>, Failure> {
+    match SOURCES.get(name).and_then(|it| it.of_text) {
+        Some(probe) => probe(args, may_show),
+        None => probe(name, args),
+    }
 }
 
 /// What the data of the source called `name` is like: reads a few records, or asks for the sizes of a few files. None

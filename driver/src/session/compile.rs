@@ -6,7 +6,7 @@ pub use streams::{ConstantWatch, constants};
 
 use crate::session::{
     classes,
-    compiled::Compiled,
+    compiled::{Compiled, ShownAs},
     constants::{Answers, Constants, needed},
     errors,
     files::Files,
@@ -15,6 +15,7 @@ use crate::session::{
     machine,
     place::label,
     samples,
+    shown::{self, Unshown},
     state::State,
     stores,
 };
@@ -27,7 +28,11 @@ use compiler::{
 };
 use plan::{Arg, CodeInfo, Diagnostic, Field, File, Op, OpKind, Plan, Program, Span};
 use runtime::{Failure, Prepared};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 /// Pipelines of a file that `check` lowers; all of them are checked.
 pub(crate) const LOWERED_MAX: usize = 64;
@@ -51,6 +56,8 @@ pub struct Settings {
     pub functions: Functions,
     /// Which files it may use.
     pub reach: Reach,
+    /// Of which text files messages show what they say: for those who run it, of any; see [`Unshown`].
+    pub shows: Reach,
     /// Whether the streams are run that constants are computed of.
     pub constants: Constants,
     /// What is known of such streams already.
@@ -67,17 +74,18 @@ pub struct Settings {
 /// All that is wrong with the program, by file and place; warnings too.
 pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Diagnostic>> {
     let mut settings = settings.clone();
-    let mut checked = checked_all(loaded, &settings, true);
+    let (mut checked, mut is_hidden) = checked_told(loaded, &settings, true);
     let is_open = |it: &StreamConstant| it.is_needed && !it.is_known;
     if checked.plan.is_some() && checked.constants.iter().any(is_open) {
         let known = streams::known(loaded, &mut settings);
         known.map_err(|it| vec![it.diagnostic()])?;
-        checked = checked_all(loaded, &settings, true);
+        (checked, is_hidden) = checked_told(loaded, &settings, true);
     }
     let settings = &settings;
     let Checked { plan, diagnostics, constants: all } = checked;
     let found = needed(&all, &settings.answers);
     let Some(written) = plan else { return Err(diagnostics) };
+    let shown = is_hidden.then(|| shown_as(loaded, settings)).transpose()?;
     let (optimised, program) = match lowered(loaded, &written, settings) {
         Ok(lowered) => lowered,
         Err(found) => return Err(sorted(diagnostics.into_iter().chain(found))),
@@ -93,12 +101,24 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         constants: found,
         functions: settings.functions.clone(),
         looked_at: settings.files.clone(),
+        shown: shown.map(Box::new),
         warnings: diagnostics,
     };
     Ok(match &settings.state {
         Some(state) if !state.is_about(&compiled) => as_it_was(loaded, compiled, settings, state),
         _ => compiled,
     })
+}
+
+/// The plan and the program with the names that are shown of what is not shown.
+fn shown_as(loaded: &Loaded, settings: &Settings) -> Result<ShownAs, Vec<Diagnostic>> {
+    let unshown = Unshown::of(loaded, &settings.params, settings.shows);
+    let probe = Probe { unshown: unshown.as_ref(), ..Probe::of(settings) };
+    let Checked { plan, diagnostics, .. } = checked_by(&probe, loaded, settings, true);
+    let told = |found| unshown.as_ref().map_or(Vec::new(), |it| it.told(found));
+    let written = plan.ok_or(diagnostics)?;
+    let (optimised, program) = lowered(loaded, &written, settings).map_err(told)?;
+    Ok(ShownAs { optimised, program })
 }
 
 /// The same with those rewrites alone that the plan of `state` has gone through, where it can be
@@ -116,7 +136,7 @@ fn as_it_was(loaded: &Loaded, now: Compiled, settings: &Settings, state: &State)
 
 /// All that is to be said about `loaded`: every pipeline of it, whatever its parameters will be.
 pub fn check(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
-    let Checked { mut diagnostics, constants, .. } = checked_all(loaded, settings, false);
+    let Checked { mut diagnostics, constants, .. } = checked_shown(loaded, settings, false).0;
     if diagnostics.iter().any(Diagnostic::is_error) {
         return diagnostics;
     }
@@ -163,25 +183,65 @@ pub fn is_pass(name: &str) -> bool {
     name == JIT || passes::PASSES.iter().any(|it| it.is_called(name))
 }
 
-/// Checks the program; the plan is there where nothing is wrong and it is clear which is meant.
+/// Checks the program for what is to be said of it; the plan is there where nothing is wrong and it is clear which is meant,
+/// with the names that are shown.
 pub(crate) fn checked(
     loaded: &Loaded,
     settings: &Settings,
     needs_params: bool,
 ) -> (Option<Plan>, Vec<Diagnostic>) {
-    let checked = checked_all(loaded, settings, needs_params);
-    (checked.plan, checked.diagnostics)
+    let Checked { plan, diagnostics, .. } = checked_shown(loaded, settings, needs_params).0;
+    (plan, diagnostics)
 }
 
-/// The same, with the constants of streams.
+/// Checks the program, and finds the constants of streams too.
 pub(crate) fn checked_all(loaded: &Loaded, settings: &Settings, needs_params: bool) -> Checked {
+    checked_told(loaded, settings, needs_params).0
+}
+
+/// The same, and whether its files have names that are not shown: the plan has them, and messages do not.
+fn checked_told(loaded: &Loaded, settings: &Settings, needs_params: bool) -> (Checked, bool) {
+    let (shown, is_hidden) = checked_shown(loaded, settings, needs_params);
+    if !is_hidden || shown.plan.is_none() {
+        return (shown, is_hidden);
+    }
+    let real = checked_by(&Probe::of(settings), loaded, settings, needs_params);
+    // What is wrong with the real names alone, such as two that are the same, says which they are.
+    let unsaid = |it: &Diagnostic| errors::unshown(it.code, it.span);
+    let diagnostics = match real.plan {
+        Some(_) => shown.diagnostics,
+        None => real.diagnostics.iter().map(unsaid).collect(),
+    };
+    (Checked { diagnostics, ..real }, true)
+}
+
+/// The same with the names that are shown, in the plan and in messages.
+fn checked_shown(loaded: &Loaded, settings: &Settings, needs_params: bool) -> (Checked, bool) {
+    let unshown = Unshown::of(loaded, &settings.params, settings.shows);
+    let probe = Probe { unshown: unshown.as_ref(), ..Probe::of(settings) };
+    let checked = checked_by(&probe, loaded, settings, needs_params);
+    match &unshown {
+        Some(it) if it.is_met() => {
+            let diagnostics = it.told(checked.diagnostics);
+            (Checked { diagnostics, ..checked }, true)
+        }
+        _ => (checked, false),
+    }
+}
+
+fn checked_by(
+    probe: &Probe<'_>,
+    loaded: &Loaded,
+    settings: &Settings,
+    needs_params: bool,
+) -> Checked {
     let request = Request {
         files: &loaded.trees,
         imports: &loaded.imports,
         pipeline: settings.pipeline.as_deref(),
         params: &settings.params,
         needs_params,
-        inputs: &Probe::of(settings),
+        inputs: probe,
         only: None,
         // Who runs one pipeline needs what that one reads.
         asked_only: needs_params,
@@ -250,14 +310,16 @@ pub(crate) fn sorted(diagnostics: impl IntoIterator<Item = Diagnostic>) -> Vec<D
 
 /// What the inputs say of themselves.
 pub(crate) struct Probe<'a> {
-    answers: &'a Answers,
-    files: &'a Files,
+    pub(crate) answers: &'a Answers,
+    pub(crate) files: &'a Files,
+    /// What is not shown, where that is not everything.
+    pub(crate) unshown: Option<&'a Unshown<'a>>,
 }
 
 impl<'a> Probe<'a> {
     /// With what is known of them already.
     pub(crate) fn of(settings: &'a Settings) -> Self {
-        Self { answers: &settings.answers, files: &settings.files }
+        Self { answers: &settings.answers, files: &settings.files, unshown: None }
     }
 }
 
@@ -267,7 +329,9 @@ impl Inputs for Probe<'_> {
     }
 
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
-        probe(source, args)
+        let Some(unshown) = self.unshown else { return probe(source, args, None).map(|it| it.0) };
+        let (fields, is_shown) = probe(source, args, Some(unshown.root()))?;
+        Ok(if is_shown { fields } else { unshown.named(fields, args) })
     }
 
     fn are_known(&self, source: &str, args: &[Arg]) -> bool {
@@ -288,7 +352,11 @@ impl Inputs for Probe<'_> {
 
     fn names(&self, path: &str) -> Result<Option<Vec<String>>, String> {
         let is_near = self.files.may_look_at(&[Arg::Text(path.to_owned())]);
-        is_near.then(|| classes::names(path)).transpose()
+        let names = is_near.then(|| classes::names(path)).transpose()?;
+        Ok(names.map(|it| match self.unshown {
+            Some(unshown) => unshown.classes(path, it),
+            None => it,
+        }))
     }
 
     fn classes(&self, sources: &[&[Arg]]) -> Result<Option<Vec<String>>, String> {
@@ -297,19 +365,32 @@ impl Inputs for Probe<'_> {
     }
 }
 
-/// The fields of a source whose files say them; they are looked at now, and a sample set is made now.
+/// The fields of a source whose files say them, and whether they may be shown to those who only look at a program of the
+/// project `within`. Files are looked at now, and a sample set is made now.
 ///
 /// # Errors
 /// A file cannot be read, or an argument does not fit what it holds.
-pub fn probe(source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
+pub fn probe(
+    source: &str,
+    args: &[Arg],
+    within: Option<&Path>,
+) -> Result<(Vec<Field>, bool), InputError> {
     let mut args = args.to_vec();
     // What is wrong with the name of a set is said of the source; where nothing is looked at, it is made when it is read.
     if !stdlib::reads_to_know(source) || samples::mistake(&args).is_some() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), true));
     }
+    let is_shown = Cell::new(true);
+    let may_show = |path: &Path| {
+        is_shown.set(within.is_none_or(|it| shown::is_within(it, path)));
+        is_shown.get()
+    };
     let made = samples::resolve_args(&mut args, &mut |_| ());
-    made.and_then(|()| stdlib::probe(source, &args)).map_err(|failure| match failure {
-        Failure::Program(why) => InputError::Argument(why),
+    let found = made.and_then(|()| stdlib::probe_shown(source, &args, &may_show));
+    let fields = found.map_err(|failure| match failure {
+        Failure::Program(why) if is_shown.get() => InputError::Argument(why),
+        Failure::Program(why) => InputError::Argument(shown::refused(&why)),
         failure => InputError::File(failure.to_string()),
-    })
+    })?;
+    Ok((fields, is_shown.get()))
 }

@@ -46,9 +46,20 @@ pub struct Compiled {
     /// Which files may be looked at for an estimate.
     #[serde(skip)]
     pub looked_at: Files,
+    /// The same for messages, where its files have names that are not shown.
+    #[serde(skip)]
+    pub(crate) shown: Option<Box<ShownAs>>,
     /// What is allowed, and probably not meant; a built file has said it when it was built.
     #[serde(skip)]
     pub warnings: Vec<Diagnostic>,
+}
+
+/// What is shown in place of a plan and a program: they have other names where [`Unshown`](crate::Unshown) has them, and
+/// differ in nothing else.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ShownAs {
+    pub(crate) optimised: Optimised,
+    pub(crate) program: Program,
 }
 
 impl Compiled {
@@ -78,7 +89,7 @@ impl Compiled {
     /// What `explain` shows.
     pub fn explanation(&self, view: View) -> Explanation {
         let label = |span| label(&self.files, span);
-        let mut told = explain(&self.optimised, &stdlib::library(), &label, view);
+        let mut told = explain(self.shown_plan(), &stdlib::library(), &label, view);
         told.constants = self.constants.iter().map(Constant::told).collect();
         told
     }
@@ -93,10 +104,23 @@ impl Compiled {
     ) -> Self {
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
         let basis = Basis { cores, memory, measured, about: &self.about() };
-        if let Ok(estimate) = estimate(&self.optimised.plan, &stdlib::library(), basis) {
-            self.optimised.estimate = estimate.with_processes(self.functions.processes());
+        let shown = self.shown.as_mut().map(|it| &mut it.optimised);
+        for optimised in [&mut self.optimised].into_iter().chain(shown) {
+            if let Ok(estimate) = estimate(&optimised.plan, &stdlib::library(), basis) {
+                optimised.estimate = estimate.with_processes(self.functions.processes());
+            }
         }
         self
+    }
+
+    /// The plan that is run, as it is shown.
+    pub fn shown_plan(&self) -> &Optimised {
+        self.shown.as_ref().map_or(&self.optimised, |it| &it.optimised)
+    }
+
+    /// What runs, as it is shown.
+    pub fn shown_program(&self) -> &Program {
+        self.shown.as_ref().map_or(&self.program, |it| &it.program)
     }
 
     /// What the data of its sources is like: reads a few records of each, or asks for the sizes of a few files; but
@@ -134,7 +158,7 @@ impl Compiled {
 
     /// The plan that is run, with every expression.
     pub fn plan_text(&self) -> String {
-        plan_text(&self.optimised.plan, &|span| label(&self.files, span))
+        plan_text(&self.shown_plan().plan, &|span| label(&self.files, span))
     }
 
     /// The identity of what runs: that of the plan as it is written, and whether what leaves may differ

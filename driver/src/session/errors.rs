@@ -278,6 +278,12 @@ pub(crate) fn outside_project(path: &str, at: Span) -> Diagnostic {
         .help("copy it into the project, or add `--allow-outside`")
 }
 
+/// What is wrong where the message would show what files outside of the project have.
+pub(crate) fn unshown(code: plan::DiagnosticCode, at: Span) -> Diagnostic {
+    let message = "the columns of a file outside of the project do not fit, and are not shown";
+    Diagnostic::error(code, at, message).help("add `--allow-outside` to see them")
+}
+
 pub(crate) fn no_program(path: &str, at: Span) -> Diagnostic {
     let message = format!("`{path}` is not a program");
     Diagnostic::error(NO_PROGRAM.code(), at, message)

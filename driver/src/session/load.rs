@@ -108,8 +108,13 @@ impl Loaded {
 
     /// The same, where `read` gives the texts of the files that it uses, or says why there is none, and
     /// `kept` is what was read of `path` before: for editors, whose files need not be written yet.
-    pub fn from_text_with(path: &Path, text: String, read: &mut Read<'_>, kept: &mut Kept) -> Self {
-        Self::reading((path, Reach::Project), text, read, kept)
+    pub fn from_text_with(
+        (path, reach): (&Path, Reach),
+        text: String,
+        read: &mut Read<'_>,
+        kept: &mut Kept,
+    ) -> Self {
+        Self::reading((path, reach), text, read, kept)
     }
 
     fn reading(
@@ -249,7 +254,7 @@ fn is_program(text: &str) -> bool {
 }
 
 /// The first folder of the project that a main file belongs to.
-fn project_of(main: &Path) -> PathBuf {
+pub(crate) fn project_of(main: &Path) -> PathBuf {
     let folder = main.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
     let folder = resolved(folder);
     let is_first = |it: &&Path| MARKERS.iter().any(|marker| it.join(marker).exists());
@@ -257,7 +262,7 @@ fn project_of(main: &Path) -> PathBuf {
 }
 
 /// A path without links, also of what is not there.
-fn resolved(path: &Path) -> PathBuf {
+pub(crate) fn resolved(path: &Path) -> PathBuf {
     if let Ok(found) = fs::canonicalize(path) {
         return found;
     }

@@ -9,6 +9,7 @@ use crate::session::{
     compiled::Compiled,
     errors,
     load::{Loaded, Reach},
+    shown::Unshown,
 };
 use compiler::{Request, ast::DeclarationKind, registry::Registry};
 use plan::{Arg, Diagnostic, FileId, Op, OpKind, Plan, Span};
@@ -21,6 +22,17 @@ use std::{
 ///
 /// Lists the files whose folders are classes.
 pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
+    let unshown = Unshown::of(loaded, &settings.params, settings.shows);
+    let found = linted(loaded, settings, unshown.as_ref());
+    let Some(unshown) = unshown.filter(Unshown::is_met) else { return found };
+    // Whether something is to be said follows from the real names; how it is said, from those that are shown.
+    let plain = Settings { shows: Reach::Anywhere, ..settings.clone() };
+    let plain = linted(loaded, &plain, None);
+    let is_so = |it: &Diagnostic| plain.iter().any(|of| (of.code, of.span) == (it.code, it.span));
+    unshown.told(found.into_iter().filter(is_so).collect())
+}
+
+fn linted(loaded: &Loaded, settings: &Settings, unshown: Option<&Unshown<'_>>) -> Vec<Diagnostic> {
     let registry = Registry::new(stdlib::library());
     let request = Request {
         files: &loaded.trees,
@@ -28,7 +40,7 @@ pub fn lint(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
         pipeline: None,
         params: &BTreeMap::new(),
         needs_params: false,
-        inputs: &Probe::of(settings),
+        inputs: &Probe { unshown, ..Probe::of(settings) },
         only: None,
         asked_only: false,
     };

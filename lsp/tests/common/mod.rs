@@ -26,7 +26,7 @@ fn place(text: &str, byte: usize) -> Value {
 impl Client {
     pub(crate) fn new() -> Self {
         let (ours, theirs) = Connection::memory();
-        let server = std::thread::spawn(|| lsp::serve_on(theirs));
+        let server = std::thread::spawn(|| lsp::serve_on(theirs, driver::Reach::Project));
         Self { connection: ours, server, asked: 0, uri: String::new() }
     }
 

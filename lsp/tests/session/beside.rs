@@ -152,6 +152,50 @@ fn a_table_is_read_beside_and_told_if_it_is_missing() {
     assert!(told.is_empty(), "{told:?}");
 }
 
+#[test]
+fn columns_of_a_table_outside_of_the_project_are_not_shown() {
+    let folder = Folder::new("outside");
+    let project = folder.0.join("project");
+    fs::create_dir_all(&project).expect("it can be made");
+    let rows = "hunter2,age\nhunter3,1\n";
+    for path in [folder.0.join("a.csv"), project.join("b.csv"), project.join("pyproject.toml")] {
+        fs::write(&path, rows).expect("it can be written");
+    }
+    let text = format!(
+        "edition 2026\npipeline p = csv(\"{}\") |> map {{ x: nothing, age }} |> batch(1)\n",
+        folder.0.join("a.csv").display()
+    );
+    let uri = format!("file://{}", project.join("p.pipe").display());
+    let seen = |client: &mut Client, text: &str| {
+        let at = text.find("nothing").expect("it is in the text");
+        let completions = client.completions(text, at + 3);
+        let hovers = ["csv", "|> map"].map(|it| client.at("textDocument/hover", text, it, 0));
+        assert!(completions.iter().any(|it| it == "age"), "{completions:?}");
+        format!("{completions:?} {hovers:?}")
+    };
+    let mut client = Client::begun();
+    let mut told = client.open(&uri, &text);
+    let all = |told: &Value| told["diagnostics"].to_string();
+    // It comes when the file was looked at, and again with all that is found beside.
+    while !all(&told).contains("PC0103") {
+        assert!(!all(&told).contains("hunter"), "{told}");
+        told = client.told();
+    }
+    for told in [told, client.told()] {
+        assert!(all(&told).contains("--allow-outside") && !all(&told).contains("hunter"), "{told}");
+    }
+    let shown = seen(&mut client, &text);
+    assert!(!shown.contains("hunter"), "{shown}");
+
+    // One of the project is shown.
+    let own = project.join("b.csv").display().to_string();
+    let outside = folder.0.join("a.csv").display().to_string();
+    client.change(&uri, crate::common::range(&text, &outside), &own);
+    let text = text.replace(&outside, &own);
+    while !all(&client.told()).contains("hunter2") {}
+    assert!(seen(&mut client, &text).contains("hunter2"));
+}
+
 /// The codes of what was told.
 fn codes(told: &Value) -> Vec<String> {
     let all = told["diagnostics"].as_array().cloned().unwrap_or_default();

@@ -33,7 +33,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_lints: bool,
     /// Allow `use` of files outside the project (the nearest parent folder with `.git`, else the program's
-    /// own folder).
+    /// own folder), and show the columns and classes of text files there.
     #[arg(long)]
     pub(crate) allow_outside: bool,
 }

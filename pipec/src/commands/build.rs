@@ -40,6 +40,7 @@ fn built(args: &BuildArgs, talk: &Talk) -> Result<Exit, Exit> {
         // It is made for no machine: what it costs on one is estimated there.
         workers: Some(1),
         reach: Reach::of(args.allow_outside),
+        shows: Reach::Anywhere,
         ..Settings::default()
     };
     let mut compiled = compiled(&args.file, &settings, talk)?;

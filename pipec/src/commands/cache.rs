@@ -8,7 +8,7 @@ use crate::{
     talk::{Style, Talk, print},
 };
 use driver::{
-    Constants, DiskOptions, Settings,
+    Constants, DiskOptions, Reach, Settings,
     store::{self, About, Kept, Removal, Verified, Why},
 };
 use plan::escaped;
@@ -69,6 +69,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
         pipeline: Some(args.name.clone()),
         params: args.set.iter().cloned().collect(),
         constants: Constants::Assumed,
+        shows: Reach::Anywhere,
         ..Settings::default()
     };
     let compiled = match compiled(&args.file, settings, talk) {

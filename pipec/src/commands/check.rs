@@ -59,8 +59,9 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> io::Result<Exit> {
 
 /// Checks one program, after mending what can be, if that is asked for.
 fn checked(path: &Path, args: &CheckArgs, talk: &Talk) -> Result<Checked, Exit> {
-    let settings = Settings { params: args.set.iter().cloned().collect(), ..Settings::default() };
     let reach = Reach::of(args.allow_outside);
+    let params = args.set.iter().cloned().collect();
+    let settings = Settings { params, reach, shows: reach, ..Settings::default() };
     let look = |loaded: &Loaded| {
         let mut found = driver::check(loaded, &settings);
         if !args.no_lints {

@@ -50,7 +50,8 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
 /// How it is compiled: nothing is run unless that is asked for.
 fn looking(args: &ExplainArgs) -> Settings {
     let constants = if args.analyze { Constants::Computed } else { Constants::Assumed };
-    Settings { constants, memory: args.memory, ..settings(&args.program) }
+    let shows = Reach::of(args.program.allow_outside);
+    Settings { constants, memory: args.memory, shows, ..settings(&args.program) }
 }
 
 /// What is explained.
@@ -309,11 +310,11 @@ fn planned(
         (None, false) if args.verbose => print(&with_spared(explained.text()))?,
         (None, false) => print(&explained.short())?,
         (Some(Form::Plan), false) => print(&compiled.plan_text())?,
-        (Some(Form::Program), false) => print(&driver::program_text(&compiled.program))?,
+        (Some(Form::Program), false) => print(&driver::program_text(compiled.shown_program()))?,
         (Some(form @ (Form::Clif | Form::Asm)), _) => return machine_code(compiled, form, talk),
-        (Some(Form::Plan), true) => print_json(&compiled.optimised.plan)?,
-        (Some(Form::Program), true) => print_json(&compiled.program)?,
-        (Some(Form::Estimate), _) => print_json(&compiled.optimised.estimate)?,
+        (Some(Form::Plan), true) => print_json(&compiled.shown_plan().plan)?,
+        (Some(Form::Program), true) => print_json(compiled.shown_program())?,
+        (Some(Form::Estimate), _) => print_json(&compiled.shown_plan().estimate)?,
         (_, true) => print_json(&explained)?,
         (Some(Form::Source | Form::Ast), false) => unreachable!("these need no plan"),
     }

@@ -63,7 +63,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Sample(it) => sample::run(it, talk),
         Command::Highlight(args) => highlight::run(args, talk),
         #[cfg(feature = "lsp")]
-        Command::Lsp(_) => Ok(lsp::run(talk)),
+        Command::Lsp(args) => Ok(lsp::run(args, talk)),
         Command::Completions(args) => {
             let mut text = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "pipec", &mut text);
@@ -248,6 +248,7 @@ fn settings(program: &ProgramArgs) -> Settings {
         approx: program.allow.contains(&Allowed::Approx),
         workers: program.workers.map(usize::from),
         reach: Reach::of(program.allow_outside),
+        shows: Reach::Anywhere,
         ..Settings::default()
     }
 }

@@ -45,13 +45,37 @@ pub(super) fn entries(record: &Arg) -> &[(String, Arg)] {
     }
 }
 
+/// A column that an argument names and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UnknownColumn {
+    /// What is wrong, in words of the program.
+    wrong: String,
+    /// What was probably meant, or what there is.
+    meant: String,
+}
+
+impl UnknownColumn {
+    /// It as a sentence; without what the file has where that is not shown.
+    pub(super) fn told(&self, is_shown: bool) -> String {
+        let Self { wrong, meant } = self;
+        if is_shown { format!("{wrong}: {meant}") } else { wrong.clone() }
+    }
+}
+
+impl From<UnknownColumn> for String {
+    fn from(it: UnknownColumn) -> Self {
+        it.told(true)
+    }
+}
+
 /// Whether every column that an argument names is there, and none has a name of ours.
 pub(super) fn check_names<'n>(
     named: impl Iterator<Item = (&'n str, &'n str)>,
     columns: &[&str],
-) -> Result<(), String> {
+) -> Result<(), UnknownColumn> {
     if let Some(hidden) = columns.iter().find(|it| [COMPLETE, FAULT].contains(it)) {
-        return Err(format!("the column name `{hidden}` is reserved: rename it"));
+        let wrong = format!("the column name `{hidden}` is reserved");
+        return Err(UnknownColumn { wrong, meant: "rename it".to_owned() });
     }
     for (argument, name) in named {
         if columns.contains(&name) {
@@ -61,7 +85,8 @@ pub(super) fn check_names<'n>(
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("the columns are {}", quoted(columns)),
         };
-        return Err(format!("`{argument}` names `{name}`, which is not a column: {meant}"));
+        let wrong = format!("`{argument}` names `{name}`, which is not a column");
+        return Err(UnknownColumn { wrong, meant });
     }
     Ok(())
 }

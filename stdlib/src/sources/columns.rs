@@ -1,6 +1,6 @@
 //! Which columns of a table a program reads, and what it calls them: `columns: { distance: "Trip Distance", fare }`.
 
-use super::absent::{check_names, entries};
+use super::absent::{UnknownColumn, check_names, entries};
 use plan::{Arg, is_name, name_for, text_literal};
 
 /// The columns that a program reads.
@@ -87,7 +87,7 @@ impl Columns {
     }
 
     /// Whether each that is named is one of the columns of files.
-    pub(super) fn check(&self, columns: &[&str]) -> Result<(), String> {
+    pub(super) fn check(&self, columns: &[&str]) -> Result<(), UnknownColumn> {
         check_names(self.unknown(columns).map(|it| (self.argument, it)).into_iter(), columns)
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(columns.name_of("distance"), None);
         assert_eq!(columns.position("fare"), Some(1));
         assert_eq!(columns.unknown(&["fare", "Trip distance"]), Some("Trip Distance"));
-        let why = columns.check(&["fare", "Trip distance"]).unwrap_err();
+        let why = columns.check(&["fare", "Trip distance"]).unwrap_err().told(true);
         assert!(why.ends_with("not a column: did you mean `Trip distance`?"), "{why}");
     }
 

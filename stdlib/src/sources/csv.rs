@@ -4,7 +4,7 @@ mod columns;
 mod together;
 
 use super::{
-    absent::{COMPLETE, FAULT, entries},
+    absent::{COMPLETE, FAULT, UnknownColumn, entries},
     framed::{Format, Neighbours, Raw, Records, file_failure},
     listed::Listed,
 };
@@ -66,7 +66,7 @@ source! {
     cost: Cost::out(25.0, 2.0),    // Assumed: a row is found in 25 ns, a number of 8 bytes read in 16.
     properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
     fields: Some(fields);
-    probe: probe,
+    probe: probe, of_text: probe_shown,
 }
 
 static FAULTY: Faulty =
@@ -91,11 +91,18 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 
 /// The fields that the first file has.
 fn probe(args: &[Arg]) -> Result<Vec<Field>, Failure> {
+    probe_shown(args, &|_| true)
+}
+
+/// The same, where that file may not be shown. What is wrong with a file as a table says nothing of what is in it.
+fn probe_shown(args: &[Arg], may_show: &dyn Fn(&Path) -> bool) -> Result<Vec<Field>, Failure> {
     let listed = Listed::new(&args[0]).map_err(Failure::Program)?;
     let layout = layout(args).map_err(Failure::Program)?;
     let said = Said::new(args).map_err(Failure::Program)?;
-    let table = said.table(&listed.found()?.path(0), layout)?;
-    said.known(&table).map_err(Failure::Program)?;
+    let path = listed.found()?.path(0);
+    let is_shown = may_show(&path);
+    let table = said.table(&path, layout)?;
+    said.known(&table).map_err(|it| Failure::Program(it.told(is_shown)))?;
     Ok(said.fields(&table).into_iter().map(|it| it.1).collect())
 }
 
@@ -140,9 +147,9 @@ pub(super) fn of_texts(
     let layout = layout(&args).map_err(Failure::Program)?;
     let said = Said::new(&args).map_err(Failure::Program)?.numbered_as_named();
     let path = listed.found()?.path(0);
-    let unfit = |why: String| Failure::Io {
+    let unfit = |why: UnknownColumn| Failure::Io {
         path: path.display().to_string(),
-        detail: why.replace("`columns` names", "`documents` reads"),
+        detail: why.told(true).replace("`columns` names", "`documents` reads"),
     };
     said.known(&said.table(&path, layout)?).map_err(unfit)?;
     let tables = Tables { layout, said, columns: columns.to_vec(), known: OnceLock::new() };

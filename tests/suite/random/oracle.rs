@@ -86,7 +86,7 @@ struct Probe<'a>(&'a Files);
 
 impl Inputs for Probe<'_> {
     fn fields(&self, source: &str, args: &[Arg]) -> Result<Vec<Field>, InputError> {
-        driver::probe(source, args)
+        driver::probe(source, args, None).map(|it| it.0)
     }
 
     fn file(&self, path: &str) -> Result<Option<File>, InputError> {

@@ -166,6 +166,7 @@ fn in_form(text: &str, data: &Path, form: Form) -> Result<Compiled, String> {
         params: Some(data).filter(|_| needs_data).into_iter().collect(),
         without,
         workers: Some(2),
+        shows: driver::Reach::Anywhere,
         ..Settings::default()
     };
     driver::compile(&loaded, &settings)

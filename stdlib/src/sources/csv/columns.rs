@@ -1,7 +1,7 @@
 //! What a program says of a table's columns, and how their fields become values.
 
 use super::super::{
-    absent::{COMPLETE, FAULT, Missing, check_names, entries},
+    absent::{COMPLETE, FAULT, Missing, UnknownColumn, check_names, entries},
     columns::{Columns, entry},
     framed::{Raw, file_failure},
 };
@@ -74,7 +74,7 @@ impl Said {
     }
 
     /// Whether every column that is named is there.
-    pub(super) fn known(&self, table: &Table) -> Result<(), String> {
+    pub(super) fn known(&self, table: &Table) -> Result<(), UnknownColumn> {
         let in_files: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
         self.columns.check(&in_files)?;
         let read = self.read(table);
