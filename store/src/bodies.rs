@@ -4,6 +4,7 @@ use crate::{
     Remote, Target,
     engine::{BYTES_MAX, Engine, Tasks, again, lost, next},
     errors, known,
+    services::Client,
 };
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -148,7 +149,9 @@ impl Remote {
         }
         let asked = range.clone().map(GetRange::Bounded);
         let options = GetOptions { range: asked, ..GetOptions::default() };
-        let result = bucket.objects.get_opts(&key, options).await.map_err(told)?;
+        let (key, options) = (&key, &options);
+        let get = |it: Client| async move { it.objects.get_opts(key, options.clone()).await };
+        let result = bucket.ask(get).await.map_err(told)?;
         let tag =
             known::tag_of(result.meta.e_tag.as_deref(), result.meta.last_modified.timestamp());
         match self.known.tag(&target.text) {
@@ -225,7 +228,9 @@ impl Remote {
         let bucket = engine.bucket(self.service, target.place()).await?;
         let key: Path = target.key(self.service)?;
         let _turn = engine.requests.acquire().await;
-        let meta = bucket.objects.head(&key).await.map_err(|it| errors::told(&it))?;
+        let key = &key;
+        let head = |it: Client| async move { it.objects.head(key).await };
+        let meta = bucket.ask(head).await.map_err(|it| errors::told(&it))?;
         let tag = known::tag_of(meta.e_tag.as_deref(), meta.last_modified.timestamp());
         self.known.set(&target.text, meta.size, tag, false);
         Ok(known::stat(meta.size, tag))

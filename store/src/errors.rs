@@ -35,6 +35,25 @@ pub(crate) fn is_beyond_end(error: &Error) -> bool {
     text.contains("416") && text.contains("Range")
 }
 
+/// Whether there was an answer: the store is there, whatever it said.
+pub(crate) fn is_answer(error: &Error) -> bool {
+    !matches!(error, Error::Generic { .. }) || said_status(error).is_some() || is_cut(error)
+}
+
+/// Whether the store is there, and asks for patience.
+pub(crate) fn is_away(error: &Error) -> bool {
+    said_status(error).is_some_and(|it| it >= 500 || it == 429 || it == 408)
+}
+
+/// The status that the store has answered with, of those without a meaning of their own.
+fn said_status(error: &Error) -> Option<u16> {
+    chain(error).find_map(|it| {
+        let text = it.to_string();
+        let (_, rest) = text.split_once("non-2xx status code: ")?;
+        rest.get(..3)?.parse().ok()
+    })
+}
+
 /// Whether an answer began well and then ended.
 pub(crate) fn is_cut(error: &Error) -> bool {
     let text = chain(error).map(ToString::to_string).collect::<Vec<_>>().join(" ");

@@ -25,7 +25,7 @@ use object_store::{
 use runtime::storage::{
     self, Access, Ahead, Entries, Kind, Landing, Object, Request, Stat, Storage,
 };
-use services::{SERVICES, Service};
+use services::{Client, SERVICES, Service};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -148,9 +148,9 @@ impl Remote {
         most: Option<usize>,
     ) -> io::Result<PaginatedListResult> {
         let bucket = engine.bucket(self.service, folder.place()).await?;
-        let Some(pages) = &bucket.pages else {
+        if !self.service.lists {
             return Err(unlisted());
-        };
+        }
         let delimiter = Some("/".into());
         let options = PaginatedListOptions {
             delimiter,
@@ -163,8 +163,12 @@ impl Remote {
         let _turn = engine.requests.acquire().await;
         let mut attempts = 1;
         loop {
-            let page = pages.list_paginated(prefix, options.clone()).await;
-            match page {
+            let options = &options;
+            let list = |it: Client| async move {
+                let pages = it.pages.expect("the service lists");
+                pages.list_paginated(prefix, options.clone()).await
+            };
+            match bucket.ask(list).await {
                 // A page that ends early is not asked for again by those below.
                 Err(error) if attempts < PAGE_ATTEMPTS && errors::is_cut(&error) => attempts += 1,
                 page => return page.map_err(|it| errors::told(&it)),

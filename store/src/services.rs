@@ -5,19 +5,38 @@
 
 use crate::{errors, profile::Profile};
 use object_store::{
-    ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, aws, azure, gcp, http::HttpBuilder,
-    list::PaginatedListStore, path, path::Path as Key,
+    BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig, aws, azure, gcp,
+    http::HttpBuilder, list::PaginatedListStore, path, path::Path as Key,
 };
-use std::{env, io, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    env, io,
+    path::PathBuf,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::{net::TcpStream, time::timeout};
 
 /// How long a read of nothing is waited for; then it is tried again.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// For all of a request, however large and slow its body is.
 const TIMEOUT: Duration = Duration::from_secs(3600);
-/// Attempts after the first, and how long they may take together.
-const RETRIES_MAX: usize = 10;
+/// Attempts after the first at a store that has not answered yet: its name may be wrong. They take about three seconds
+/// together, since each waits for a random time that does not grow on average (`RetryConfig`).
+const FIRST_RETRIES: usize = 10;
+/// How long a store that has answered may be away: as long as `object_store` and AWS's and Google's own clients assume, and
+/// shorter than a signature is valid.
 const RETRIES_TIMEOUT: Duration = Duration::from_secs(180);
+/// From one attempt to the next, a random time of at most so many times the one before. From 4 on, it grows: of a thousand
+/// simulated requests, half make fewer than 32 attempts in that time, and all fewer than 60.
+const BACKOFF_BASE: f64 = 4.0;
+/// At most this long: so much later than the store, a run goes on.
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
+/// A bound that is not reached before the time is over.
+const RETRIES_MAX: usize = 100;
 /// How long a machine in the cloud may take to say that it is one: the answer comes from its host.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -41,9 +60,51 @@ type Opening = Pin<Box<dyn Future<Output = io::Result<Bucket>> + Send>>;
 /// A bucket, a container, or a server.
 #[derive(Clone)]
 pub(crate) struct Bucket {
+    /// What it is asked with until it has answered, and from then on.
+    first: Client,
+    then: Client,
+    has_answered: Arc<AtomicBool>,
+}
+
+/// A way to ask for objects.
+#[derive(Clone)]
+pub(crate) struct Client {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// What lists it page by page, where that is possible.
     pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
+}
+
+impl Bucket {
+    fn new(client: impl Fn(RetryConfig) -> io::Result<Client>) -> io::Result<Self> {
+        let first = RetryConfig { max_retries: FIRST_RETRIES, ..RetryConfig::default() };
+        let backoff = BackoffConfig {
+            max_backoff: BACKOFF_MAX,
+            base: BACKOFF_BASE,
+            ..BackoffConfig::default()
+        };
+        let then =
+            RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRIES_TIMEOUT };
+        let (first, then) = (client(first)?, client(then)?);
+        Ok(Self { first, then, has_answered: Arc::default() })
+    }
+
+    /// Asks for something, with patience where the store is known to be there.
+    pub(crate) async fn ask<T, F: Future<Output = object_store::Result<T>>>(
+        &self,
+        of: impl Fn(Client) -> F,
+    ) -> object_store::Result<T> {
+        if self.has_answered.load(Relaxed) {
+            return of(self.then.clone()).await;
+        }
+        let answer = of(self.first.clone()).await;
+        let is_answer = answer.as_ref().err().is_none_or(errors::is_answer);
+        self.has_answered.fetch_or(is_answer, Relaxed);
+        if answer.as_ref().err().is_some_and(errors::is_away) {
+            drop(answer);
+            return of(self.then.clone()).await;
+        }
+        answer
+    }
 }
 
 /// All there are.
@@ -109,8 +170,7 @@ async fn s3(bucket: String) -> io::Result<Bucket> {
         "AWS_METADATA_ENDPOINT",
     ];
     let profile = Profile::read();
-    let mut builder =
-        aws::AmazonS3Builder::from_env().with_bucket_name(&bucket).with_retry(retry());
+    let mut builder = aws::AmazonS3Builder::from_env().with_bucket_name(&bucket);
     for (key, value) in client("AWS") {
         builder = builder.with_config(aws::AmazonS3ConfigKey::Client(key), value);
     }
@@ -135,7 +195,7 @@ async fn s3(bucket: String) -> io::Result<Bucket> {
         let region = aws::resolve_bucket_region(&bucket, &ClientOptions::new()).await;
         builder = builder.with_region(region.map_err(|it| errors::told(&it))?);
     }
-    listed(builder.build())
+    Bucket::new(|retry| listed(builder.clone().with_retry(retry).build()))
 }
 
 async fn gcs(bucket: String) -> io::Result<Bucket> {
@@ -153,12 +213,11 @@ async fn gcs(bucket: String) -> io::Result<Bucket> {
     if !is_known && !answers("metadata.google.internal:80").await {
         return Err(service.denied());
     }
-    let builder = gcp::GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
-    let mut builder = builder.with_retry(retry());
+    let mut builder = gcp::GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
     for (key, value) in client("GOOGLE") {
         builder = builder.with_config(gcp::GoogleConfigKey::Client(key), value);
     }
-    listed(builder.build())
+    Bucket::new(|retry| listed(builder.clone().with_retry(retry).build()))
 }
 
 async fn azure(scheme: String, container: String) -> io::Result<Bucket> {
@@ -180,7 +239,7 @@ async fn azure(scheme: String, container: String) -> io::Result<Bucket> {
         "AZURE_STORAGE_USE_EMULATOR",
     ];
     let url = format!("{scheme}://{container}");
-    let mut builder = azure::MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry());
+    let mut builder = azure::MicrosoftAzureBuilder::from_env().with_url(url);
     if !is_set(&known) {
         // Who has called `az login` has this file.
         let session = env::home_dir().map(|it| it.join(".azure/azureProfile.json"));
@@ -193,27 +252,29 @@ async fn azure(scheme: String, container: String) -> io::Result<Bucket> {
     for (key, value) in client("AZURE") {
         builder = builder.with_config(azure::AzureConfigKey::Client(key), value);
     }
-    listed(builder.build())
+    Bucket::new(|retry| listed(builder.clone().with_retry(retry).build()))
 }
 
 async fn web(scheme: String, host: String) -> io::Result<Bucket> {
     let url = format!("{scheme}://{host}");
-    let mut builder = HttpBuilder::new().with_url(url).with_retry(retry());
+    let mut builder = HttpBuilder::new().with_url(url);
     for (key, value) in client("HTTP") {
         builder = builder.with_config(key, value);
     }
     // Who writes `http://` means it.
     builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
-    let store = builder.build().map_err(|it| errors::told(&it))?;
-    Ok(Bucket { objects: Arc::new(store), pages: None })
+    Bucket::new(|retry| {
+        let store = builder.clone().with_retry(retry).build().map_err(|it| errors::told(&it))?;
+        Ok(Client { objects: Arc::new(store), pages: None })
+    })
 }
 
 /// A store that lists.
 fn listed<S: ObjectStore + PaginatedListStore>(
     built: object_store::Result<S>,
-) -> io::Result<Bucket> {
+) -> io::Result<Client> {
     let store = Arc::new(built.map_err(|it| errors::told(&it))?);
-    Ok(Bucket { objects: store.clone(), pages: Some(store) })
+    Ok(Client { objects: store.clone(), pages: Some(store) })
 }
 
 /// How requests are made, but for what the environment says of that.
@@ -234,14 +295,6 @@ fn client(prefix: &str) -> impl Iterator<Item = (ClientConfigKey, String)> {
         .map(|it| (it.1, it.2))
         .collect::<Vec<_>>()
         .into_iter()
-}
-
-fn retry() -> RetryConfig {
-    RetryConfig {
-        max_retries: RETRIES_MAX,
-        retry_timeout: RETRIES_TIMEOUT,
-        ..RetryConfig::default()
-    }
 }
 
 fn is_set(names: &[impl AsRef<str>]) -> bool {

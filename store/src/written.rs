@@ -1,6 +1,6 @@
 //! Writing: an object is put as a whole with one request, and is there then, or as it was.
 
-use crate::{Remote, Target, engine::Engine, errors, known};
+use crate::{Remote, Target, engine::Engine, errors, known, services::Client};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use object_store::{Error, ObjectStoreExt, PutPayload, path::Path as Key};
@@ -22,7 +22,11 @@ impl Remote {
         let _turn = engine.requests.acquire().await;
         let mut attempts = 1;
         let written = loop {
-            match bucket.objects.put(&key, PutPayload::from(bytes.clone())).await {
+            let (key, bytes) = (&key, &bytes);
+            let put = |it: Client| async move {
+                it.objects.put(key, PutPayload::from(bytes.clone())).await
+            };
+            match bucket.ask(put).await {
                 Err(error) if attempts < ATTEMPTS && errors::is_cut(&error) => attempts += 1,
                 written => break written.map_err(|it| errors::told(&it)),
             }
@@ -45,23 +49,28 @@ impl Remote {
         let _turn = engine.requests.acquire().await;
         let mut attempts = 1;
         loop {
-            let all = stream::iter(keys.clone().into_iter().map(Ok)).boxed();
-            let mut gone = bucket.objects.delete_stream(all);
-            let mut failed = None;
-            while let Some(one) = gone.next().await {
-                match one {
-                    // Some services say so of what is gone already.
-                    Ok(_) | Err(Error::NotFound { .. }) => {}
-                    Err(error) => failed = failed.or(Some(error)),
-                }
-            }
-            match failed {
-                Some(error) if attempts < ATTEMPTS && errors::is_cut(&error) => attempts += 1,
-                failed => {
+            match bucket.ask(|it| gone(it, keys.clone())).await {
+                Err(error) if attempts < ATTEMPTS && errors::is_cut(&error) => attempts += 1,
+                gone => {
                     targets.iter().for_each(|it| self.known.forget(&it.text));
-                    return failed.map_or(Ok(()), |it| Err(errors::told(&it)));
+                    return gone.map_err(|it| errors::told(&it));
                 }
             }
         }
     }
+}
+
+/// Removes objects; the first failure is told when all others are gone.
+async fn gone(client: Client, keys: Vec<Key>) -> object_store::Result<()> {
+    let all = stream::iter(keys.into_iter().map(Ok)).boxed();
+    let mut gone = client.objects.delete_stream(all);
+    let mut failed = None;
+    while let Some(one) = gone.next().await {
+        match one {
+            // Some services say so of what is gone already.
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(()), Err)
 }
