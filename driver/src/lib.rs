@@ -25,7 +25,7 @@ pub use session::{
         probe,
     },
     compiled::{Compiled, classes},
-    constants::{Answers, Constant, ConstantFailure, ConstantProgress, Constants, Known},
+    constants::{Answers, Constant, ConstantFailure, ConstantProgress, Constants, Known, Losses},
     errors::{ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, USED_AFTER_FORK, WRONG_ARGUMENT},
     files::Files,
     functions::Functions,

@@ -14,6 +14,7 @@ pub(crate) mod indices;
 pub(crate) mod load;
 pub(crate) mod message;
 pub(crate) mod place;
+pub(crate) mod quarantine;
 pub(crate) mod samples;
 pub(crate) mod shown;
 

@@ -298,6 +298,29 @@ fn what_goes_wrong_is_said_of_the_constant() {
 
 /// The examples run as they are, on tables that are made for them; row groups of cancelled rides are not read.
 #[test]
+fn records_that_fail_count_and_are_listed() {
+    let folder = folder("lost");
+    folder.write("rides/3.jsonl", "{\"distance\": 1, \"zone\": 0}\n{\"fare\": 1, \"zone\": 0}\n");
+    let run = |more: &[&str]| {
+        folder.say(&[&["run", "p.pipe", "train", "--out", "out", "--overwrite"], more].concat())
+    };
+    let lines = || folder.read("lost.jsonl").lines().count();
+    run(&["--max-errors", "1"]).ends(3, &["cannot compute the constant `SEEN`", "--max-errors"]);
+    run(&["--max-errors", "2"]).ends(0, &["computed SEEN"]);
+    // What was kept when more were allowed does not count.
+    run(&["--max-errors", "1"]).ends(3, &["cannot compute the constant `SEEN`"]);
+    let said = run(&["--max-errors", "2"]);
+    assert_eq!(is_computed(&said.err), [false; 2], "{said:#?}");
+
+    run(&["--quarantine", "lost.jsonl"]).ends(0, &["computed SEEN"]);
+    // Two of the stream, and the same two of the run.
+    assert_eq!(lines(), 4, "{}", folder.read("lost.jsonl"));
+    // They are listed again, and the file begins anew.
+    run(&["--quarantine", "lost.jsonl"]).ends(0, &["computed SEEN"]);
+    assert_eq!(lines(), 4);
+}
+
+#[test]
 fn the_examples_of_tables_run() {
     let files = [
         ("tabular.pipe", include_str!("../../examples/tabular.pipe")),

@@ -123,6 +123,11 @@ impl Program {
             memory: told.memory,
             functions: driver::Functions(Some(functions.clone())),
             shows: driver::Reach::Anywhere,
+            losses: driver::Losses::new(
+                told.max_errors,
+                told.quarantine.clone(),
+                Rank { rank: told.rank, world: told.world, ..Rank::default() },
+            ),
             ..Settings::default()
         };
         let built = match &source.text {

@@ -7,7 +7,7 @@ pub use streams::{ConstantWatch, constants};
 use crate::session::{
     classes,
     compiled::{Compiled, ShownAs},
-    constants::{Answers, Constants, needed},
+    constants::{Answers, Constants, Losses, needed},
     errors,
     files::Files,
     functions::Functions,
@@ -60,6 +60,8 @@ pub struct Settings {
     pub shows: Reach,
     /// Whether the streams are run that constants are computed of.
     pub constants: Constants,
+    /// What is done about records that these lose.
+    pub losses: Losses,
     /// What is known of such streams already.
     pub answers: Answers,
     /// Bytes that such a run may take; as any run if not said.
@@ -101,6 +103,7 @@ pub fn compile(loaded: &Loaded, settings: &Settings) -> Result<Compiled, Vec<Dia
         constants: found,
         functions: settings.functions.clone(),
         looked_at: settings.files.clone(),
+        losses_begun: settings.losses.begun.clone(),
         shown: shown.map(Box::new),
         warnings: diagnostics,
     };

@@ -2,7 +2,7 @@
 
 use crate::session::{
     classes::{self, Classes},
-    constants::{Constant, Known},
+    constants::{Begun, Constant, Known},
     files::Files,
     functions::Functions,
     identity::{PlanHash, plan_hash},
@@ -46,6 +46,9 @@ pub struct Compiled {
     /// Which files may be looked at for an estimate.
     #[serde(skip)]
     pub looked_at: Files,
+    /// Whether the file that tells of lost records was begun for constants.
+    #[serde(skip)]
+    pub(crate) losses_begun: Begun,
     /// The same for messages, where its files have names that are not shown.
     #[serde(skip)]
     pub(crate) shown: Option<Box<ShownAs>>,

@@ -12,19 +12,23 @@ use compiler::StreamConstant;
 use plan::{
     Arg, Expr, Foreign, ForeignSource, Library, Op, OpId, OpKind, Plan, Property, Span, outside,
 };
-use runtime::Failure;
+use runtime::{Failure, Rank};
+use serde::{Deserialize, Serialize};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a file of an answer begins with: its format.
-const MAGIC: [u8; 8] = *b"pipecco1";
+const MAGIC: [u8; 8] = *b"pipecco2";
 const CHECKSUM: usize = 8;
 const EXTENSION: &str = "constant";
 /// Bytes of an answer that is read; the largest one has two million numbers.
@@ -49,6 +53,55 @@ impl Answers {
     /// The value of a constant, where it is known.
     pub(crate) fn of(&self, constant: &StreamConstant) -> Option<Arg> {
         self.0.get(&key(&constant.plan)).map(|it| it.0.clone())
+    }
+}
+
+/// What is done about records that the streams of constants lose; the same as about those that the run does.
+#[derive(Debug, Clone, Default)]
+pub struct Losses {
+    /// Records that each stream may lose; beyond them it has no answer.
+    pub(crate) most: Option<u64>,
+    /// The file that tells of every record that was skipped or replaced.
+    pub(crate) quarantine: Option<PathBuf>,
+    /// Which run it is, of several that share the work.
+    pub(crate) rank: Rank,
+    /// Whether the file has been begun, so that who comes next goes on with it.
+    pub(crate) begun: Begun,
+}
+
+/// Whether a file has been begun by somebody who shares this.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Begun(Arc<AtomicBool>);
+
+impl Begun {
+    /// Begins it; whether it was begun.
+    pub(crate) fn begin(&self) -> bool {
+        self.0.swap(true, Ordering::AcqRel)
+    }
+
+    /// Whether it was begun, of who goes on with it now; whoever comes after that begins anew.
+    pub(crate) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::AcqRel)
+    }
+}
+
+impl PartialEq for Begun {
+    /// It is no part of what was compiled.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Losses {
+    /// So many at most, and told of in this file.
+    pub fn new(most: Option<u64>, quarantine: Option<PathBuf>, rank: Rank) -> Self {
+        Self { most, quarantine, rank, begun: Begun::default() }
+    }
+
+    /// Whether a kept answer would be one now; what was lost for it is told of again where that was told of nowhere.
+    pub(crate) fn allow(&self, lost: u64, goes_on: bool) -> bool {
+        let is_told = self.quarantine.is_none() || goes_on;
+        lost == 0 || is_told && self.most.is_none_or(|it| lost <= it)
     }
 }
 
@@ -204,8 +257,15 @@ fn is_listed(plan: &Plan, (id, at): (OpId, u32), library: &Library) -> bool {
     }
 }
 
+/// What a stream gave, and how many of its records failed and were skipped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Given {
+    pub(crate) value: Arg,
+    pub(crate) lost: u64,
+}
+
 /// The answer that is kept there, if one is that is whole.
-pub(crate) fn read(path: &Path) -> Option<Arg> {
+pub(crate) fn read(path: &Path) -> Option<Given> {
     let bytes = safe_file::read_here(path, BYTES_MAX).ok()?;
     let (body, checksum) = bytes.split_last_chunk::<CHECKSUM>()?;
     let body = Some(body).filter(|it| xxh3_64(it) == u64::from_le_bytes(*checksum))?;
@@ -216,7 +276,7 @@ pub(crate) fn read(path: &Path) -> Option<Arg> {
 }
 
 /// Keeps an answer; where that cannot be done, it is computed again the next time.
-pub(crate) fn write(path: &Path, answer: &Arg) -> bool {
+pub(crate) fn write(path: &Path, answer: &Given) -> bool {
     let Some(folder) = path.parent() else { return false };
     if fs::create_dir_all(folder).is_err() || !safe_file::is_real_folder(folder) {
         return false;
@@ -264,7 +324,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("pipec-constants-{}", std::process::id()));
         let path = folder.join("a.constant");
         let mean = Arg::List(vec![Arg::Float(0.1), Arg::Float(-1e300)]);
-        let answer = Arg::Record(vec![("n".to_owned(), Arg::Int(9)), ("mean".to_owned(), mean)]);
+        let value = Arg::Record(vec![("n".to_owned(), Arg::Int(9)), ("mean".to_owned(), mean)]);
+        let answer = Given { value, lost: 3 };
         assert_eq!(read(&path), None);
         assert!(write(&path, &answer));
         assert_eq!(read(&path), Some(answer));

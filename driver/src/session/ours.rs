@@ -5,8 +5,10 @@
 //! by what it holds. A link is replaced itself, and what it leads to stays; a device or a pipe is
 //! written to as it is.
 
-use crate::session::built::was_built;
-use serde::{Deserialize, de::IgnoredAny};
+use crate::session::{
+    built::was_built,
+    quarantine::{RecordHead, is_half_a_record},
+};
 use std::{
     fs,
     io::{self, BufRead, BufReader, Read},
@@ -45,21 +47,6 @@ pub struct Taken {
     pub why: String,
     /// What to do.
     pub help: String,
-}
-
-/// What is asked of a line to know that it is a lost record, and whose.
-#[derive(Deserialize)]
-pub(crate) struct RecordHead {
-    #[serde(default)]
-    pub(crate) rank: Option<u32>,
-    #[serde(rename = "source")]
-    _source: IgnoredAny,
-    #[serde(rename = "record")]
-    _record: IgnoredAny,
-    #[serde(rename = "step")]
-    _step: IgnoredAny,
-    #[serde(rename = "code")]
-    _code: IgnoredAny,
 }
 
 impl Ours {
@@ -119,12 +106,6 @@ impl Ours {
             Self::Executable => unreachable!("it was looked at above"),
         })
     }
-}
-
-/// Whether this is all that a run which was killed has written of its first record.
-pub(crate) fn is_half_a_record(text: &[u8]) -> bool {
-    let begins = [&b"{\"source\":"[..], b"{\"rank\":"].iter().any(|it| text.starts_with(it));
-    begins && !text.contains(&b'\n')
 }
 
 /// The first line of a file of lost records; none where it is none.

@@ -4,7 +4,6 @@
 //! from figures behind a mutex, and ends when the run does.
 
 mod keeping;
-mod quarantine;
 mod ready;
 mod saver;
 mod stream;

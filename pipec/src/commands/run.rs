@@ -5,7 +5,7 @@ pub(super) mod report;
 use super::{compiled_until, for_cores, lock, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
-    Compiled, DATA_FORMATS, DataFormat, Discard, DiskOptions, Existing, Folder, Lock, Ours,
+    Compiled, DATA_FORMATS, DataFormat, Discard, DiskOptions, Existing, Folder, Lock, Losses, Ours,
     Outcome, Progress, Provenance, RunOptions, SampleProgress, Settings, Sink, State, StateFile,
     Stop, UnevenRanks, Watch, lock::Chosen, unwritten_format,
 };
@@ -36,7 +36,8 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(folder) = &args.index_dir {
         driver::keep_indices(Some(folder.clone()));
     }
-    let settings = Settings { state, memory: args.memory, ..settings(&args.program) };
+    let losses = Losses::new(args.max_errors, args.quarantine.clone(), rank(args));
+    let settings = Settings { state, losses, memory: args.memory, ..settings(&args.program) };
     let compiled = match compiled_until(&stop, (&args.file, settings), talk) {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),

@@ -3,11 +3,13 @@
 use super::{Settings, checked_all, lowered};
 use crate::session::{
     constants::{
-        Constant, ConstantFailure, ConstantProgress, Constants, Known, key, place, read, write,
+        Constant, ConstantFailure, ConstantProgress, Constants, Given, Known, key, place, read,
+        write,
     },
     functions::Functions,
     load::Loaded,
     machine,
+    quarantine::Quarantine,
     samples::{self, SampleProgress},
     stop::Stop,
     store::Inputs,
@@ -91,6 +93,7 @@ fn answer(
     watch: &mut ConstantWatch<'_>,
 ) -> Result<Option<(Arg, Known)>, Failure> {
     let is_computed = settings.constants == Constants::Computed;
+    let (losses, goes_on) = (&settings.losses, settings.state.is_some());
     // An answer is the same whatever is allowed for the program.
     let plain = Settings { state: None, approx: false, ..settings.clone() };
     let (_, mut program) = lowered(loaded, &constant.plan, &plain).map_err(|all| {
@@ -109,6 +112,8 @@ fn answer(
         readers: under_way::readers(workers),
         memory,
         bound: Some(memory),
+        told_of_losses: losses.quarantine.is_some(),
+        most_lost: losses.most,
         ..Options::default()
     };
     let started = match is_computed {
@@ -125,24 +130,30 @@ fn answer(
         Err(_) if !is_computed => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    if let Some(kept) = place.as_deref().and_then(read) {
-        return Ok(Some((kept, Known::Kept)));
+    let kept = place.as_deref().and_then(read);
+    if let Some(kept) = kept.filter(|it| !is_computed || losses.allow(it.lost, goes_on)) {
+        return Ok(Some((kept.value, Known::Kept)));
     }
     if !is_computed {
         return Ok(None);
     }
 
+    let quarantine = Quarantine::of_constant(losses, goes_on)?;
+    if let Some(it) = &quarantine {
+        run.on_lost(it.on_lost());
+    }
     let since = Instant::now();
     watch.stop.arm(Some(run.stopper()))?;
     let record = last(&mut run, &constant.name, watch);
     watch.stop.arm(None)?;
+    quarantine.map_or(Ok(()), |it| it.sync())?;
     let record = record?;
     let fields = constant.plan.output().iter().zip(&record.columns);
     let value = fields.map(|(field, column)| (field.name.clone(), arg(&column.row(0)))).collect();
-    let value = Arg::Record(value);
-    let kept = place.is_some_and(|it| write(&it, &value));
     let (records, lost) = (entered(&run), run.stats().lost.values().sum());
-    Ok(Some((value, Known::Computed { records, lost, elapsed: since.elapsed(), kept })))
+    let given = Given { value: Arg::Record(value), lost };
+    let kept = place.is_some_and(|it| write(&it, &given));
+    Ok(Some((given.value, Known::Computed { records, lost, elapsed: since.elapsed(), kept })))
 }
 
 /// The one record that a stream gives.

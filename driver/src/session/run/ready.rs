@@ -1,14 +1,12 @@
 //! A run that is ready to begin, at the start of an epoch or where an earlier one stood.
 
-use super::{
-    keeping::{self, Keeping},
-    quarantine::Quarantine,
-};
+use super::keeping::{self, Keeping};
 use crate::session::{
     classes,
     compiled::Compiled,
     machine,
     options::RunOptions,
+    quarantine::Quarantine,
     samples::{self, SampleProgress},
     state::{Identity, State},
 };
@@ -87,7 +85,10 @@ pub(super) fn ready(
         identity.check_inputs(state)?;
     }
     let quarantine = match &options.quarantine {
-        Some(path) => Some(Quarantine::open(path, options.rank, origin)?),
+        Some(path) => {
+            let goes_on = compiled.losses_begun.take() || origin.goes_on;
+            Some(Quarantine::open(path, options.rank, (goes_on, origin.locks))?)
+        }
         None => None,
     };
     if let Some(quarantine) = &quarantine {

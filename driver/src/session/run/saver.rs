@@ -4,8 +4,8 @@
 //! the run, and the place that belongs to it is written when it says that it has. Until then the file
 //! keeps an earlier place, from which the run can go on as well.
 
-use super::quarantine::Quarantine;
 use crate::session::{
+    quarantine::Quarantine,
     sink::{Sink, Written},
     state::{Identity, Progressed, StateFile, StateLock},
 };

@@ -1,14 +1,9 @@
 //! The records that were skipped or replaced, in a file: a line of JSON each.
 
-use super::ready::Origin;
-use crate::session::{
-    ours::{RecordHead, is_half_a_record},
-    state::is_locked,
-    whole::unwritable,
-};
+use crate::session::{constants::Losses, state::is_locked, whole::unwritable};
 use plan::{escaped, escaped_json};
 use runtime::{Failure, LostRecord, OnLost, Rank};
-use serde::Serialize;
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::{
     borrow::Cow,
     fs::{self, File},
@@ -47,7 +42,7 @@ struct Line<'a> {
 }
 
 /// The file while a run writes it; nobody else does, where files can be locked.
-pub(super) struct Quarantine {
+pub(crate) struct Quarantine {
     path: PathBuf,
     rank: Option<u32>,
     file: Arc<File>,
@@ -59,17 +54,28 @@ impl Quarantine {
     /// Opens the file for what a run loses: anew, or after what is in it where the run goes on.
     ///
     /// A run that goes on may tell of a record again that it comes to again.
-    pub(super) fn open(path: &Path, rank: Rank, origin: &Origin<'_>) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        path: &Path,
+        rank: Rank,
+        (goes_on, locks): (bool, bool),
+    ) -> Result<Self, Failure> {
         let path = of_part(path, rank);
         let rank = (rank.world > 1).then_some(rank.rank);
-        let wanted = Wanted { rank, goes_on: origin.goes_on, locks: origin.locks };
+        let wanted = Wanted { rank, goes_on, locks };
         let file = file(&path, wanted).map_err(|it| unwritable(&path, &it))?;
         let is_new = Arc::new(AtomicBool::new(false));
         Ok(Self { path, rank, file: Arc::new(file), is_new })
     }
 
+    /// Opens the file for what the stream of a constant loses, where there is to be one; the run goes on with it.
+    pub(crate) fn of_constant(losses: &Losses, goes_on: bool) -> Result<Option<Self>, Failure> {
+        let Some(path) = &losses.quarantine else { return Ok(None) };
+        let goes_on = losses.begun.begin() || goes_on;
+        Self::open(path, losses.rank, (goes_on, true)).map(Some)
+    }
+
     /// What writes a line for each record.
-    pub(super) fn on_lost(&self) -> OnLost {
+    pub(crate) fn on_lost(&self) -> OnLost {
         let Self { path, rank, file, is_new } = self;
         let (path, rank) = (path.clone(), *rank);
         let (file, is_new) = (Arc::clone(file), Arc::clone(is_new));
@@ -89,12 +95,33 @@ impl Quarantine {
     }
 
     /// Brings the lines to the disk that were written.
-    pub(super) fn sync(&self) -> Result<(), Failure> {
+    pub(crate) fn sync(&self) -> Result<(), Failure> {
         match self.is_new.swap(false, Ordering::AcqRel) {
             true => self.file.sync_data().map_err(|it| unwritable(&self.path, &it)),
             false => Ok(()),
         }
     }
+}
+
+/// What is asked of a line to know that it is a lost record, and whose.
+#[derive(Deserialize)]
+pub(crate) struct RecordHead {
+    #[serde(default)]
+    pub(crate) rank: Option<u32>,
+    #[serde(rename = "source")]
+    _source: IgnoredAny,
+    #[serde(rename = "record")]
+    _record: IgnoredAny,
+    #[serde(rename = "step")]
+    _step: IgnoredAny,
+    #[serde(rename = "code")]
+    _code: IgnoredAny,
+}
+
+/// Whether this is all that a run which was killed has written of its first record.
+pub(crate) fn is_half_a_record(text: &[u8]) -> bool {
+    let begins = [&b"{\"source\":"[..], b"{\"rank\":"].iter().any(|it| text.starts_with(it));
+    begins && !text.contains(&b'\n')
 }
 
 /// How a file is to be opened.
