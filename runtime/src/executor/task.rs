@@ -188,7 +188,7 @@ impl Job {
                     Self { node, stage, slot, label, bytes_in, timing, manner, put_off, work };
                 Ok(Product::PutOff(Box::new(job)))
             }
-            None => result.map_err(|it| at(it, &label)),
+            None => placed(result, &label),
         };
         let times = begun.end();
         Outcome { node, slot, bytes_in, times, memory, was_put_off, result }
@@ -208,6 +208,18 @@ pub(super) fn at(failure: Failure, stage: &str) -> Failure {
             Failure::Record { label: stage.to_string(), step, id, record, fault }
         }
         other => other,
+    }
+}
+
+/// Says so of what a task has made, also of a failure behind the records that came before it.
+fn placed(result: Result<Product, Failure>, stage: &str) -> Result<Product, Failure> {
+    match result {
+        Ok(Product::Done(Done { failure: Some(failure), item, entered, lost })) => {
+            let failure = Some(at(failure, stage));
+            Ok(Product::Done(Done { failure, item, entered, lost }))
+        }
+        Ok(product) => Ok(product),
+        Err(failure) => Err(at(failure, stage)),
     }
 }
 

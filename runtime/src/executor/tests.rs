@@ -277,6 +277,10 @@ fn a_failure_names_its_stage() {
     draft.operator("twice", &[60], &[source]);
     let expected = Failure::Data { label: "t.pipe:1:1".into(), detail: "60 is bad".into() };
     assert_eq!(check_failure(draft), expected);
+    let mut draft = Draft::default();
+    let source = draft.source("unplaced", &[200, 150]);
+    draft.operator("rechunk", &[], &[source]);
+    assert!(matches!(check_failure(draft), Failure::Data { label, .. } if label == "t.pipe:0:1"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     crowds::{LATE, crowd, follow, meet},
-    sources::{FoundFirst, Gated, Numbers, Read, Streamed, Torn},
+    sources::{FoundFirst, Gated, Numbers, Read, Streamed, Torn, Unplaced},
 };
 use crate::{
     Build, BuildOperator, BuildSource, Builder, Chunk, ChunkBuilder, Column, Failure, Fault,
@@ -67,6 +67,9 @@ impl Kernels for Library {
             "found" => Some(|call| Ok(Arc::new(FoundFirst(Numbers::of(call), torn(call.args))))),
             "read" => Some(|call| Ok(Arc::new(Read(Numbers::of(call))))),
             "torn" => Some(|call| Ok(Arc::new(Torn(Numbers::of(call), int(call.args, 1) as u64)))),
+            "unplaced" => {
+                Some(|call| Ok(Arc::new(Unplaced(Numbers::of(call), int(call.args, 1) as u64))))
+            }
             "gated" => Some(|_| Ok(Arc::new(Gated))),
             _ => None,
         }

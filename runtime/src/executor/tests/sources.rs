@@ -180,6 +180,25 @@ impl Source for Torn {
     }
 }
 
+/// The same, where the failure says nothing of the place.
+pub(super) struct Unplaced(pub(super) Numbers, pub(super) u64);
+
+impl Source for Unplaced {
+    fn len(&self) -> Result<u64, Failure> {
+        self.0.len()
+    }
+
+    fn fetch(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        if numbers.contains(&self.1) {
+            return Err(Failure::Data {
+                label: String::new(),
+                detail: format!("{} is bad", self.1),
+            });
+        }
+        self.0.fetch(numbers, out)
+    }
+}
+
 /// Gives nothing before the gate is opened.
 pub(super) struct Gated;
 
