@@ -3,9 +3,11 @@
 mod cache;
 mod elsewhere;
 mod measure;
+mod sample;
 mod text;
 mod values;
 
+pub(crate) use self::sample::{SampleArgs, SampleCommand};
 pub(crate) use cache::*;
 pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
 pub(crate) use text::{CheckArgs, FmtArgs, OutputFormat};
@@ -499,37 +501,6 @@ impl PipelineArgs {
             virtual_store: None,
         }
     }
-}
-
-/// `sample`.
-#[derive(Subcommand)]
-pub(crate) enum SampleCommand {
-    /// Generate natural-looking labelled JPEGs in class folders.
-    #[command(after_help = "\
-Examples:
-  pipec sample images photos/ --count 2000
-  pipec run train.pipe --set data=photos
-
-A program can also name a data set itself, `files(\"sample:images?count=2000\")`: it is generated on \
-first use, in the user's cache folder.")]
-    Images(ImagesArgs),
-}
-
-/// `sample images`.
-#[derive(Args)]
-pub(crate) struct ImagesArgs {
-    /// Folder to write to.
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: PathBuf,
-    /// Number of images.
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 1000))]
-    pub(crate) count: u64,
-    /// Random seed.
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole(0, u64::MAX, 7))]
-    pub(crate) seed: u64,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `doc`.

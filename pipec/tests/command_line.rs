@@ -264,6 +264,19 @@ fn sample_sets_are_made_once() {
         .pipec(&["sample", "images", "photos", "--count", "5"])
         .ends(5, &["contains another set"]);
     folder.pipec(&["sample", "images", "none", "--count", "0"]).ends(2, &["1 to"]);
+    // The other sets are those that programs name.
+    for (kind, things, file) in [
+        ("shards", "images", "00000.tar"),
+        ("boxes", "images", "annotations.json"),
+        ("tables", "rides", "rides"),
+    ] {
+        let args = ["sample", kind, kind, "--count", "9", "--seed", "3"];
+        folder.pipec(&args).ends(0, &[&format!("9 {things} in `{kind}`")]);
+        assert!(folder.join(kind).join(file).exists(), "{:?}", folder.files(kind).keys());
+        let said = format!("`{kind}` already contains these 9 {things}");
+        folder.pipec(&args).ends(0, &[&said]);
+    }
+    folder.pipec(&["sample", "tables", "photos"]).ends(5, &["photos"]);
 }
 
 #[test]

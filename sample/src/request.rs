@@ -92,6 +92,11 @@ impl Request {
 }
 
 impl Kind {
+    /// How many pictures, or rides, a set has unless it is said.
+    pub fn count(self) -> u64 {
+        self.row().2
+    }
+
     fn row(self) -> &'static (Self, &'static str, u64, &'static str) {
         KINDS.iter().find(|it| it.0 == self).expect("each kind is a row")
     }

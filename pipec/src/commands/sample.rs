@@ -3,23 +3,29 @@
 use super::print_json;
 use crate::{
     Exit,
-    args::{ImagesArgs, SampleCommand},
+    args::{SampleArgs, SampleCommand},
     figures::{bytes, things},
     talk::Talk,
 };
-use sample::{Error, Images, Summary};
+use sample::{Error, Kind, Request, Summary};
 use std::io;
 
 /// Makes what was asked for.
 pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
-    let SampleCommand::Images(args) = command;
-    let images = Images { count: args.count, seed: args.seed, ..Images::new(args.folder.clone()) };
-    let made = sample::images(&images, &mut |made| {
-        talk.passing(&format!("{made} of {}", things(args.count, "image", "images")));
+    let (kind, args) = match command {
+        SampleCommand::Images(args) => (Kind::Images, args),
+        SampleCommand::Shards(args) => (Kind::Shards, args),
+        SampleCommand::Boxes(args) => (Kind::Boxes, args),
+        SampleCommand::Tables(args) => (Kind::Tables, args),
+    };
+    let count = args.count.unwrap_or_else(|| kind.count());
+    let request = Request { kind, count, seed: args.seed };
+    let made = request.make(args.folder.clone(), &mut |made| {
+        talk.passing(&format!("{made} of {}", counted(&request, count)));
     });
     talk.passed();
     match made {
-        Ok(summary) => told(args, summary, talk),
+        Ok(summary) => told((args, &request), summary, talk),
         Err(error) => {
             talk.error(&error.to_string(), None);
             Ok(if matches!(error, Error::Parameter(_)) { Exit::Usage } else { Exit::Io })
@@ -27,7 +33,15 @@ pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
     }
 }
 
-fn told(args: &ImagesArgs, summary: Summary, talk: &Talk) -> io::Result<Exit> {
+fn counted(request: &Request, n: u64) -> String {
+    things(n, one(request), request.things())
+}
+
+fn told(
+    (args, request): (&SampleArgs, &Request),
+    summary: Summary,
+    talk: &Talk,
+) -> io::Result<Exit> {
     let Summary { made, kept, bytes: written } = summary;
     let folder = args.folder.display();
     if args.json {
@@ -36,15 +50,19 @@ fn told(args: &ImagesArgs, summary: Summary, talk: &Talk) -> io::Result<Exit> {
         }))?;
         return Ok(Exit::Fine);
     }
-    let pictures = things(made, "image", "images");
+    let new = counted(request, made);
     talk.say(&match (made, kept) {
-        (0, 1) => format!("`{folder}` already contains this image"),
-        (0, _) => format!("`{folder}` already contains these {kept} images"),
-        (_, 0) => format!("{pictures} in `{folder}`, {}", bytes(written as f64)),
-        _ => format!(
-            "{pictures} more in `{folder}`, {}; {kept} already existed",
-            bytes(written as f64)
-        ),
+        (0, 1) => format!("`{folder}` already contains this {}", one(request)),
+        (0, _) => format!("`{folder}` already contains these {}", counted(request, kept)),
+        (_, 0) => format!("{new} in `{folder}`, {}", bytes(written as f64)),
+        _ => {
+            let written = bytes(written as f64);
+            format!("{new} more in `{folder}`, {written}; {kept} already existed")
+        }
     });
     Ok(Exit::Fine)
+}
+
+fn one(request: &Request) -> &'static str {
+    request.things().trim_end_matches('s')
 }
