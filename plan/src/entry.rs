@@ -115,6 +115,8 @@ pub enum Property {
         /// folders of sources, which the third argument lists.
         of_path: bool,
     },
+    /// Gives its parameter of this name where it would fail, if that is given.
+    Defaults(&'static str),
     /// Calls a function that stands outside (`Foreign`).
     CallsOut,
     /// Where its parameter of this name is true, one thread does it at a time.

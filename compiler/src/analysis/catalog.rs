@@ -140,6 +140,16 @@ impl Catalog {
         })
     }
 
+    /// Whether a call has a value where it would fail.
+    pub(crate) fn gives_default(&self, entry: &Entry, args: &[Arg]) -> bool {
+        entry.properties.iter().any(|it| match it {
+            Property::Defaults(name) => {
+                !matches!(self.argument(entry, args, name), None | Some(Arg::None))
+            }
+            _ => false,
+        })
+    }
+
     /// Whether rewrites may rely on `property` of the function `name`.
     pub(crate) fn has(&self, name: &str, property: Property) -> bool {
         self.function(name).is_some_and(|it| it.has(property))

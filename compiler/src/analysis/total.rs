@@ -1,7 +1,7 @@
 //! Which expressions can fail on a record, and which let it go.
 
 use super::{
-    catalog::Catalog,
+    catalog::{Catalog, has_effect},
     live::{live, values},
 };
 use crate::check::library::TAKE_AT;
@@ -13,10 +13,13 @@ pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
         Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) => false,
         Expr::Unary(..) | Expr::Cast(..) => false,
         Expr::Call { function, args, .. } if is_inside(graph, function, args) => false,
-        Expr::Call { function, .. } => {
-            ["fails", "reads"].into_iter().any(|it| catalog.has_effect(function, it))
-                || catalog.function(function).is_none()
-        }
+        Expr::Call { function, args, .. } => match catalog.function(function) {
+            Some(entry) => {
+                let fails = has_effect(entry, "fails") && !catalog.gives_default(entry, args);
+                fails || has_effect(entry, "reads")
+            }
+            None => true,
+        },
         Expr::Binary(op, a, b) => {
             divides_by_zero(graph, *op, *b) || !broadcast(graph.ty(*a), graph.ty(*b))
         }

@@ -27,6 +27,7 @@ function! {
     "lookup(key: any, table: file, unknown: int = none) fails -> i64",
     // Assumed: a hash of a short text, and three places in memory.
     cost: Cost::call(60.0),
+    properties: &[Property::Defaults("unknown")],
     result: Some(result),
 }
 
