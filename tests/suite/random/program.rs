@@ -94,6 +94,8 @@ const LATER_CALLED: Range<u64> = LATER..2300;
 /// From this number on, programs call most often what those before them call seldom.
 const SELDOM: u64 = 2360;
 const SELDOM_CALLS: [&str; 2] = ["starts_with", "random_box"];
+/// From this number on, programs read tables whose columns they give names.
+const NAMED: u64 = 2376;
 /// Records that a stream has at the most, about.
 const RECORDS_MAX: usize = 300;
 
@@ -212,6 +214,9 @@ impl Writer<'_> {
 
     /// A source, and about how many records it has.
     fn source(&mut self) -> (String, usize) {
+        if self.number >= NAMED && self.dice.percent(80) {
+            return self.named_source();
+        }
         if self.number >= LATER && self.dice.percent(70) {
             return self.later_source();
         }
@@ -254,6 +259,26 @@ impl Writer<'_> {
                 "hdf5(\"{data}/columns/*.h5\")\n    |> map { n: row[\"n\"][4:9] as i64[?], y: row[\"more\"][\"y\"][:3] as f32[3] }",
                 2,
             ),
+        ]);
+        (text.to_owned(), records)
+    }
+
+    /// The same, of tables whose columns have other names in the program than in the files.
+    fn named_source(&mut self) -> (String, usize) {
+        let (text, records) = *self.dice.pick(&[
+            (
+                "csv(\"{data}/tables/*.csv\", columns: { high: \"height\", age }, missing: { age: skip })",
+                22,
+            ),
+            (
+                "parquet(\"{data}/columns/*.parquet\", columns: { number: \"n\", x, place: \"at\" }, missing: { x: skip })\n    |> where number >= 9",
+                60,
+            ),
+            (
+                "arrow(\"{data}/columns/*.arrow\", columns: { number: \"n\", list: \"xs\" })\n    |> where number < 40",
+                40,
+            ),
+            ("npz(\"{data}/columns/*.npz\", columns: { number: \"n\", half })", 46),
         ]);
         (text.to_owned(), records)
     }

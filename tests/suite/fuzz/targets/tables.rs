@@ -33,6 +33,8 @@ struct Way {
     has_na: bool,
     /// A row that cannot be read is a fault of it alone.
     faults: bool,
+    /// Every other column is read, under another name.
+    named: bool,
 }
 
 impl Way {
@@ -40,25 +42,35 @@ impl Way {
         let is = |bit: u8| byte >> bit & 1 == 1;
         let delimiter = [None, Some(b','), Some(b'\t'), Some(b'a')][usize::from(byte >> 5 & 3)];
         let (has_header, all_text) = (!is(0), is(1));
-        Self { has_header, delimiter, all_text, skips: is(2), has_na: is(3), faults: !is(4) }
+        let (skips, has_na, faults, named) = (is(2), is(3), !is(4), is(7));
+        Self { has_header, delimiter, all_text, skips, has_na, faults, named }
     }
 
     /// The arguments of `csv`, where the columns are called so.
-    fn args(&self, path: &Path, names: &[String]) -> Vec<Arg> {
+    fn args(&self, path: &Path, in_file: &[String]) -> Vec<Arg> {
         let text = |it: &str| Arg::Text(it.to_owned());
+        let named = in_file.iter().enumerate().filter(|it| self.reads(it.0));
+        let named: Vec<_> = named.map(|(at, it)| (format!("c{at}"), text(it))).collect();
+        let others: Vec<String> = named.iter().map(|it| it.0.clone()).collect();
+        let names = if self.named { &others } else { in_file };
         let types = names.iter().map(|it| (it.clone(), Arg::Word("str".to_owned())));
         let first = names.first().filter(|_| self.skips).into_iter();
         vec![
             text(&path.to_string_lossy()),
             self.delimiter.map_or(Arg::None, |it| text(&char::from(it).to_string())),
             Arg::Bool(self.has_header),
-            Arg::None,
+            if self.named { Arg::Record(named) } else { Arg::None },
             Arg::Record(first.map(|it| (it.clone(), Arg::Word("skip".to_owned()))).collect()),
             Arg::Record(if self.all_text { types.collect() } else { Vec::new() }),
             if self.has_na { text("NA") } else { Arg::None },
             Arg::None,
             Arg::Bool(self.faults),
         ]
+    }
+
+    /// Whether a column is read.
+    fn reads(&self, at: usize) -> bool {
+        !self.named || at.is_multiple_of(2)
     }
 }
 
@@ -78,13 +90,19 @@ pub(crate) fn csv(bytes: &[u8]) {
         if !way.faults || way.skips || way.has_na || fields.len() > FIELDS_MAX {
             return;
         }
-        if is_compressed(file) {
+        // With a name, those are read too that follow a dot behind it.
+        if is_compressed(file) || way.named && names.iter().any(|it| it.contains('.')) {
             return;
         }
         let rows = rows.unwrap_or_else(|it| panic!("it was found to be sound before: {it}"));
         let records = records(text(file), table.delimiter);
         let records = records.iter().skip(usize::from(way.has_header));
-        let expected: Vec<_> = records.map(|it| values(it, &fields[..names.len()])).collect();
+        let read: Vec<usize> = (0..names.len()).filter(|it| way.reads(*it)).collect();
+        let columns = |it: &Record| it.clone().filter(|it| it.len() == names.len());
+        let columns = records.map(columns);
+        let read = |it: Vec<Vec<u8>>| read.iter().map(|at| it[*at].clone()).collect();
+        let n_read = fields.len() - 1;
+        let expected: Vec<_> = columns.map(|it| values(&it.map(read), &fields[..n_read])).collect();
         assert_eq!(rows.len(), expected.len(), "rows");
         for ((_, row), expected) in rows.iter().zip(expected) {
             let (fault, columns) = row.split_last().expect("there is a column of faults");
@@ -403,7 +421,7 @@ pub(super) fn csvs() -> Vec<Vec<u8>> {
         b"k,v\nk1,\xff\xfe\nk2,\"\r\n\"\r\nk3,\"\n\n\"\r\n",
         b"1,2\n3,4\n5,6",
     ];
-    let ways = [0, 1, 2, 3, 4, 8, 16, 32, 34, 98];
+    let ways = [0, 1, 2, 3, 4, 8, 16, 32, 34, 98, 128, 130, 136, 160];
     ways.iter().flat_map(|way| tables.map(|it| [&[*way], it].concat())).collect()
 }
 
