@@ -83,6 +83,8 @@ pub struct ForeignSource {
     pub args: Vec<(String, Arg)>,
     /// The fields of its records.
     pub fields: Vec<Field>,
+    /// Parts that go through the steps up to the first `batch` on their own.
+    pub lanes: Option<i64>,
 }
 
 impl ForeignSource {
@@ -97,6 +99,7 @@ impl ForeignSource {
             Arg::Text(self.target.clone()),
             Arg::List(self.fields.iter().map(field).collect()),
             Arg::Bool(false),
+            self.lanes.map_or(Arg::None, Arg::Int),
         ]
     }
 
@@ -105,9 +108,14 @@ impl ForeignSource {
         if entry != FOREIGN {
             return None;
         }
-        let [Arg::Record(values), Arg::Text(name), Arg::Text(target), Arg::List(fields), ..] = args
+        let [Arg::Record(values), Arg::Text(name), Arg::Text(target), Arg::List(fields), rest @ ..] =
+            args
         else {
             return None;
+        };
+        let lanes = match rest {
+            [_, Arg::Int(it), ..] => Some(*it),
+            _ => None,
         };
         let field = |it: &Arg| match it {
             Arg::List(of) => match of.as_slice() {
@@ -119,7 +127,8 @@ impl ForeignSource {
             _ => None,
         };
         let fields = fields.iter().map(field).collect::<Option<_>>()?;
-        Some(Self { name: name.clone(), target: target.clone(), args: values.clone(), fields })
+        let (name, target, args) = (name.clone(), target.clone(), values.clone());
+        Some(Self { name, target, args, fields, lanes })
     }
 }
 

@@ -280,8 +280,8 @@ impl Source for Records {
     fn len(&self) -> Result<u64, Failure> {
         let it = &self.0;
         if !it.is_indexed {
-            let why = "it has no `__len__` and `__getitem__`, so it can only be read in order; to shuffle it, write \
-                       `shuffle(window: n)`";
+            let why = "it has no `__len__` and `__getitem__`, so it can only be read in order, without `lanes`; to \
+                       shuffle it, write `shuffle(window: n)`";
             return Err(it.cannot("find the number of records", why));
         }
         let len = || {

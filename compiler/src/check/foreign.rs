@@ -15,6 +15,9 @@ use plan::{
     Graph, Span, Type,
 };
 
+/// The parameter of sources that cuts them into parts.
+const LANES: &str = "lanes";
+
 /// Where a function is.
 pub(super) struct Target<'a> {
     /// `module:function`.
@@ -114,22 +117,42 @@ impl Checker<'_> {
         if env.is_in_record() {
             return self.report(errors::stream_in_record(call.span));
         }
-        let signature = &declared.signature;
-        let place = self.place(&call.name, env);
-        let Some(given) = self.bind(&signature.formals, call, piped) else { return Val::Broken };
-        let callee = Env::new(file, place, env.pipeline);
-        let head = (&signature.name, signature.formals.as_slice());
-        let (args, _) =
-            self.in_graph(None, |it| it.known_params(head, &given, (env, &callee), call.span));
-        let (Some(args), Some(target)) = (args, self.target(declared)) else {
-            return Val::Broken;
-        };
-        let Some(fields) = self.fields_of(declared) else { return Val::Broken };
-        let (name, target) = (signature.name.text.clone(), target.place.to_owned());
-        let args = ForeignSource { name, target, args, fields }.args();
         let Some(found) = self.registry.get(FOREIGN, EntryKind::Source) else {
             return self.report(errors::library_lacks(FOREIGN, call.span));
         };
+        let signature = &declared.signature;
+        let place = self.place(&call.name, env);
+        let own = signature.formals.len();
+        let formals = with_lanes(&signature.formals, &found.signature.formals, call);
+        let Some(given) = self.bind(&formals, call, piped) else { return Val::Broken };
+        let callee = Env::new(file, place, env.pipeline);
+        let mut known = |formals: &[ast::Formal], given: &[Option<Given<'_>>]| {
+            let head = (&signature.name, formals);
+            self.in_graph(None, |it| it.known_params(head, given, (env, &callee), call.span)).0
+        };
+        let args = known(&formals[..own], &given[..own]);
+        let lanes = match given[own..].iter().flatten().next() {
+            Some(_) => known(&formals[own..], &given[own..]),
+            None => Some(Vec::new()),
+        };
+        let (Some(args), Some(lanes), Some(target)) = (args, lanes, self.target(declared)) else {
+            return Val::Broken;
+        };
+        let lanes = match lanes.first() {
+            None => None,
+            Some((_, Arg::Int(it))) => Some(*it),
+            Some(_) => {
+                return self.report(errors::wanted(
+                    LANES,
+                    "an integer",
+                    "another value",
+                    call.span,
+                ));
+            }
+        };
+        let Some(fields) = self.fields_of(declared) else { return Val::Broken };
+        let (name, target) = (signature.name.text.clone(), target.place.to_owned());
+        let args = ForeignSource { name, target, args, fields, lanes }.args();
         let named = (found, call.name.text.as_str(), call);
         let op = self.source_op(named, (args, Graph::default(), Vec::new()), env);
         op.map_or(Val::Broken, Val::Stream)
@@ -225,6 +248,16 @@ impl Checker<'_> {
         }
         Some(fields)
     }
+}
+
+/// The parameters of a source that stands outside: those that it declares, and `lanes` as other sources have it, by its name
+/// alone, where it declares none.
+fn with_lanes(own: &[ast::Formal], entry: &[ast::Formal], call: &ast::Call) -> Vec<ast::Formal> {
+    let is_lanes = |it: &&ast::Formal| it.name.text == LANES;
+    let is_named = call.args.iter().flat_map(|it| &it.name).any(|it| it.text == LANES);
+    let lanes =
+        entry.iter().find(is_lanes).filter(|_| is_named && !own.iter().any(|it| is_lanes(&it)));
+    own.iter().chain(lanes).cloned().collect()
 }
 
 /// Whether a value is one of this dtype.

@@ -13,11 +13,15 @@ source! {
     /// called. The object is what the declared class or function returns for the arguments. With `__len__` and
     /// `__getitem__` it can be read in any order; otherwise it is iterated. `faults` is set by the compiler.
     ///
+    /// For `lanes`, see `range`: `docs("train", lanes: 8)`, if the pipeline declares no parameter of that name. The object must
+    /// have `__len__` and `__getitem__` then.
+    ///
     /// ```pipe
     /// docs("train") |> shuffle |> take(1000)
     /// extern pipeline docs(split: str) -> { text: str, id: i64 } = "ours.data:Docs"    # { text: str, id: i64 }
     /// ```
-    "extern(args: record, name: text, target: text, fields: list, faults: bool = false) -> stream",
+    "extern(args: record, name: text, target: text, fields: list, faults: bool = false, \
+     lanes: int = none) -> stream",
     // Assumed: a call of Python, and a copy of what it gives.
     cost: Cost::out(20_000.0, 0.2),
     properties: &[Property::Indexed, Property::CallsOut, Property::Faulty(&FAULTY)],
