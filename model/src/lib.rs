@@ -21,8 +21,10 @@ pub mod rank;
 pub mod ratio;
 pub mod size;
 pub mod solve;
+pub mod strategy;
 pub mod under_way;
 pub mod verdict;
+pub mod weights;
 pub mod what_if;
 
 pub use {

@@ -8,7 +8,9 @@ mod suite {
     mod money;
     mod network;
     mod placement;
+    mod presto;
     mod sizes;
+    mod strategies;
     mod traps;
     mod tuners;
     mod visits;
