@@ -1,8 +1,8 @@
 //! Runs of programs for a while: how fast they are, and what is measured of them.
 
 use compiler::{
-    caches::{Occasion, SAVES_MIN, candidates, choose},
-    estimate::Outlook,
+    caches::{Occasion, SAVES_MIN, candidates},
+    estimate::{Outlook, choose},
     explain::Explanation,
 };
 use driver::{
@@ -139,7 +139,11 @@ pub(crate) fn chosen(compiled: &Compiled, profile: &Profile, room: u64) -> Vec<C
     let costs = (Some(&profile.measured), SAVES_MIN);
     let found = candidates(&compiled.optimised.plan, &library, costs);
     let occasion = Occasion { passes: 100.0, room, ..Occasion::default() };
-    let choices = choose(found.expect("what was compiled can be looked at"), &occasion);
+    let of = Circumstances { profile: Some(profile.clone()), ..Circumstances::default() };
+    let compiled = compiled.clone().under(&of);
+    let (plan, estimate) = (&compiled.optimised.plan, &compiled.optimised.estimate);
+    let found = (found.expect("what was compiled can be looked at"), &occasion);
+    let choices = choose(plan, &library, (estimate, &compiled.plain_view()), found);
     let kept = choices.into_iter().filter(|it| it.kept);
     kept.map(|it| driver::cache_point(&it.candidate, Arc::new(Cache::new(it.limit)))).collect()
 }

@@ -7,7 +7,8 @@
 mod choose;
 mod streams;
 
-pub use choose::{Budget, Choice, Disk, Occasion, choose};
+pub use choose::{Budget, Choice, Disk, Occasion};
+pub(crate) use choose::{READ_NS, SHARE_MIN};
 
 use crate::{
     analysis::{

@@ -9,12 +9,16 @@ mod measured;
 mod memory;
 mod outlook;
 mod steps;
+mod strategies;
+mod strategy;
 
 pub(crate) use measured::name as call_name;
 pub use memory::Memory;
 pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
+pub use strategies::{Axis, Kept, Row, Strategies, Turn, strategies};
+pub use strategy::choose;
 
 use crate::{
     analysis::{

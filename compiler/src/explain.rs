@@ -17,6 +17,7 @@ mod plan_text;
 mod program_text;
 mod rewrites;
 mod short;
+mod strategies;
 mod table;
 
 pub use again::{Beyond, TwoRanks};
@@ -34,7 +35,7 @@ use crate::{
         role::{Role, batched, role, spans},
         size::is_of_assumed_length,
     },
-    estimate::{CallEstimate, Estimate, Origin, Outlook, View, outlook},
+    estimate::{CallEstimate, Estimate, Origin, Outlook, Strategies, View, outlook},
     lower::{Lowered, lower_known},
     passes::{Optimised, Refusal, Step},
 };
@@ -190,6 +191,18 @@ impl Explanation {
     #[must_use]
     pub fn text(&self) -> String {
         long::text(self)
+    }
+
+    /// What could be cached, as a table.
+    #[must_use]
+    pub fn strategies(&self, found: &Strategies) -> String {
+        strategies::text(self, found)
+    }
+
+    /// The same as CSV.
+    #[must_use]
+    pub fn strategies_csv(&self, found: &Strategies) -> String {
+        strategies::csv(self, found)
     }
 
     /// The same on one screen: how fast, what bounds it, what each step costs, what would help.

@@ -9,7 +9,7 @@ mod tools;
 pub use compiler::migration;
 pub use compiler::{
     ast::dump,
-    explain::program_text,
+    explain::{Explanation, program_text},
     format::format,
     syntax::{Kind as HighlightKind, highlight},
 };

@@ -30,6 +30,7 @@ pub(crate) mod sink;
 pub(crate) mod spared;
 pub(crate) mod state;
 pub(crate) mod stop;
+pub(crate) mod storages;
 pub mod store;
 pub(crate) mod stores;
 

@@ -214,9 +214,8 @@ fn storage_seconds(
 ) -> Vec<f64> {
     let mut seconds = vec![0.0; machine.storages.len()];
     for (at, step) in network.steps().iter().enumerate() {
-        if let Some(reads) = step.reads
-            && let Some(disk) = machine.storages.get(reads.storage)
-        {
+        for reads in step.all_reads() {
+            let Some(disk) = machine.storages.get(reads.storage) else { continue };
             let readers = limits[at].unwrap_or(READERS_MAX);
             let most = disk.curve(reads.pattern).best(readers);
             let bytes = flow.entering[at] * reads.bytes;

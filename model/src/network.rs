@@ -40,6 +40,9 @@ pub struct Step {
     pub cap: Option<f64>,
     /// What is read from a storage for each record entering.
     pub reads: Option<Reads>,
+    /// The same of values that are kept on a disk from epoch to epoch.
+    #[serde(default)]
+    pub kept: Option<Reads>,
     /// Bytes that go through the memory for each record entering.
     pub bytes_moved: f64,
     /// Bytes of a record leaving.
@@ -210,6 +213,7 @@ impl Default for Step {
             internal: 1.0,
             cap: None,
             reads: None,
+            kept: None,
             bytes_moved: 0.0,
             bytes_out: Figure::ZERO,
             varies: None,
@@ -253,6 +257,11 @@ impl Step {
     /// Whether it can never have a second worker.
     pub fn sequential(&self) -> bool {
         self.workers_limit() == Some(1)
+    }
+
+    /// All that is read for a record entering: from files, and of what is kept.
+    pub(crate) fn all_reads(&self) -> impl Iterator<Item = Reads> {
+        self.reads.into_iter().chain(self.kept)
     }
 
     /// The part of the records leaving that caches serve.
@@ -375,7 +384,7 @@ fn sound(step: &Step) -> Result<(), Flaw> {
         ("sequential part", step.serial),
         ("cores per call", step.internal),
         ("cap", step.cap.unwrap_or(1.0)),
-        ("bytes read", step.reads.map_or(0.0, |it| it.bytes + it.requests)),
+        ("bytes read", step.all_reads().map(|it| it.bytes + it.requests).sum()),
         ("bytes moved", step.bytes_moved),
         ("bytes leaving", step.bytes_out.value),
         ("bytes held", step.holds_bytes),

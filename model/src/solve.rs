@@ -231,8 +231,8 @@ fn slowest(load: &Load<'_>, limit: Limit) -> Option<usize> {
         (0..steps.len()).rev().max_by(|a, b| weight(*a).total_cmp(&weight(*b)))
     };
     let bytes_at = |at: usize, storage: usize| {
-        let own = steps[at].reads.filter(|it| it.storage == storage);
-        let own = own.map_or(0.0, |it| it.bytes * load.flow.entering[at]);
+        let own = steps[at].all_reads().filter(|it| it.storage == storage);
+        let own: f64 = own.map(|it| it.bytes * load.flow.entering[at]).sum();
         let caches =
             steps[at].caches.iter().filter(|it| it.storage.is_some_and(|s| s.0 == storage));
         own + caches

@@ -5,12 +5,13 @@
 //! of an output before the next one, so an output takes as long as the busiest of them (operational analysis):
 //!
 //! ```text
-//! min  N·(z_c + (E−1)·z_w)   such that   Σ a_rj x_j ≤ z_w   and   Σ f_rj x_j ≤ z_c   for each resource r,
-//!                                        Σ b_tj x_j ≤ room_t for each tier t,   Σ x_j = 1,   x ≥ 0
+//! min  N·(z_c + (R−1)·z_a + R·(E−1)·z_w)   such that   Σ a_rj x_j ≤ z_w   and   Σ f_rj x_j ≤ z_c   for each resource r,
+//!                                          Σ b_tj x_j ≤ room_t for each tier t,   Σ x_j = 1,   x ≥ 0
 //! ```
 //!
 //! with a and f the seconds of a resource that an output takes once the way is filled, and while it is being filled, b
-//! the bytes of all records, N the outputs of an epoch and E the epochs. A basic solution of it mixes few ways.
+//! the bytes of all records, N the outputs of an epoch and E the epochs of each of R runs, of which the later ones find in
+//! their first epoch (z_a) what lies on disk. A basic solution of it mixes few ways.
 
 use microlp::{ComparisonOp, OptimizationDirection, Variable};
 use std::fmt;
@@ -29,6 +30,9 @@ pub struct Way {
     pub warm: Vec<f64>,
     /// The same while it is computed and kept for the first time.
     pub fill: Vec<f64>,
+    /// The same in the first epoch of a later run, which finds what lies on disk, and nothing in memory; of no matter
+    /// where there is one run.
+    pub again: Vec<f64>,
     /// Bytes of all records in each tier, if it is kept of all of them.
     pub bytes: Vec<f64>,
 }
@@ -44,8 +48,10 @@ pub struct Plan {
     pub rooms: Vec<f64>,
     /// Outputs of an epoch.
     pub outputs: f64,
-    /// Epochs, the first one included.
+    /// Epochs of each run, the first one included.
     pub epochs: f64,
+    /// Runs.
+    pub runs: f64,
 }
 
 /// What is to be as small as possible.
@@ -71,8 +77,10 @@ pub enum Objective {
 pub struct Strategy {
     /// The share of the records of each stream that each way has; each stream's add up to 1.
     pub shares: Vec<Vec<f64>>,
-    /// Seconds of the first epoch, and of each later one.
+    /// Seconds of the first epoch.
     pub first_s: f64,
+    /// Seconds of the first epoch of each later run.
+    pub again_s: f64,
     /// Seconds of each later epoch.
     pub later_s: f64,
     /// The resource that bounds the later epochs.
@@ -102,9 +110,10 @@ impl fmt::Display for NoStrategy {
 impl std::error::Error for NoStrategy {}
 
 impl Strategy {
-    /// Seconds of all epochs.
-    pub fn seconds(&self, epochs: f64) -> f64 {
-        self.first_s + (epochs - 1.0).max(0.0) * self.later_s
+    /// Seconds of so many runs of so many epochs.
+    pub fn seconds(&self, (runs, epochs): (f64, f64)) -> f64 {
+        let (again, later) = counts((runs, epochs));
+        self.first_s + again * self.again_s + later * self.later_s
     }
 
     /// What these shares give.
@@ -115,22 +124,25 @@ impl Strategy {
             (0..plan.base.len()).map(each).collect()
         };
         let (warm, fill) = (seconds(|it| &it.warm), seconds(|it| &it.fill));
+        let again = if plan.runs > 1.0 { seconds(|it| &it.again) } else { fill.clone() };
         let most = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
         let bound = (0..warm.len()).max_by(|a, b| warm[*a].total_cmp(&warm[*b])).unwrap_or(0);
         let bytes = (0..plan.rooms.len()).map(|t| ways().map(|it| it.0.bytes[t] * it.1).sum());
         let bytes = bytes.collect();
-        let [first_s, later_s] = [most(&fill), most(&warm)].map(|it| it * plan.outputs);
-        Self { shares, first_s, later_s, bound, bytes }
+        let [first_s, again_s, later_s] =
+            [most(&fill), most(&again), most(&warm)].map(|it| it * plan.outputs);
+        Self { shares, first_s, again_s, later_s, bound, bytes }
     }
 
     fn cost(&self, plan: &Plan, objective: Objective) -> f64 {
         let bytes = || self.bytes.iter().sum::<f64>();
         match objective {
-            Objective::Time => self.seconds(plan.epochs),
+            Objective::Time => self.seconds((plan.runs, plan.epochs)),
             Objective::Rate => self.later_s,
             Objective::Bytes(_) => bytes(),
             Objective::Cost { per_second, per_byte_second } => {
-                self.seconds(plan.epochs) * (per_second + per_byte_second * bytes())
+                let seconds = self.seconds((plan.runs, plan.epochs));
+                seconds * (per_second + per_byte_second * bytes())
             }
         }
     }
@@ -145,6 +157,11 @@ impl Strategy {
             _ => true,
         }
     }
+}
+
+/// First epochs of later runs, and epochs that are no first one.
+fn counts((runs, epochs): (f64, f64)) -> (f64, f64) {
+    ((runs - 1.0).max(0.0), runs * (epochs - 1.0).max(0.0))
 }
 
 /// The best strategy, of few ways.
@@ -185,17 +202,22 @@ fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Str
     let bytes_of = |way: &Way| way.bytes.iter().sum::<f64>();
     let all_bytes: f64 = plan.streams.iter().flatten().map(bytes_of).sum::<f64>().max(1.0);
     let scale = scale(plan);
-    let later = (plan.epochs - 1.0).max(0.0);
+    let (again, later) = counts((plan.runs, plan.epochs));
     // In units of a typical output, which keeps the numbers near 1.
-    let (fill, warm, byte) = match objective {
-        Objective::Time => (1.0, later, SAME / all_bytes),
-        Objective::Rate => (SAME, 1.0, SAME / all_bytes),
-        Objective::Bytes(_) => (SAME, SAME, 1.0 / all_bytes),
+    let (fill, again, warm, byte) = match objective {
+        Objective::Time => (1.0, again, later, SAME / all_bytes),
+        Objective::Rate => (SAME, 0.0, 1.0, SAME / all_bytes),
+        Objective::Bytes(_) => (SAME, 0.0, SAME, 1.0 / all_bytes),
         // The time that bytes are kept for is that of the fastest strategy: the product of both is not linear.
         Objective::Cost { per_second, per_byte_second } => {
-            let fastest = solve(plan, Objective::Time, allowed)?.seconds(plan.epochs);
+            let fastest = solve(plan, Objective::Time, allowed)?.seconds((plan.runs, plan.epochs));
             let unit = plan.outputs * scale;
-            (1.0, later, per_byte_second * fastest / (per_second * unit).max(f64::MIN_POSITIVE))
+            (
+                1.0,
+                again,
+                later,
+                per_byte_second * fastest / (per_second * unit).max(f64::MIN_POSITIVE),
+            )
         }
     };
     let mut program = microlp::Problem::new(OptimizationDirection::Minimize);
@@ -205,6 +227,7 @@ fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Str
         _ => f64::INFINITY,
     };
     let z_warm = program.add_var(warm, (0.0, z_most));
+    let z_again = program.add_var(again, (0.0, f64::INFINITY));
     let mut vars: Vec<Vec<Variable>> = Vec::new();
     for (ways, allowed) in plan.streams.iter().zip(allowed) {
         let most = |it: &bool| if *it { 1.0 } else { 0.0 };
@@ -217,8 +240,9 @@ fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Str
     }
     let ways = || plan.streams.iter().flatten().zip(vars.iter().flatten());
     for r in 0..plan.base.len() {
-        for (z, of) in [(z_warm, (|it| &it.warm) as fn(&Way) -> &Vec<f64>), (z_fill, |it| &it.fill)]
-        {
+        let phases: [(Variable, fn(&Way) -> &Vec<f64>); 3] =
+            [(z_warm, |it| &it.warm), (z_fill, |it| &it.fill), (z_again, |it| &it.again)];
+        for (z, of) in phases.into_iter().take(if plan.runs > 1.0 { 3 } else { 2 }) {
             let asked = ways().map(|(way, var)| (*var, of(way)[r] / scale));
             let row: Vec<_> = asked.chain([(z, -1.0)]).collect();
             program.add_constraint(row, ComparisonOp::Le, -plan.base[r] / scale);

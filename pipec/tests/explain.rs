@@ -187,3 +187,50 @@ fn memory_for_too_few_batches_is_named_with_what_helps() {
     explained("cores=96,memory=100MB", &short);
     explained("cores=96,memory=1GB", &["bottleneck: full in p.map#1"]);
 }
+
+#[test]
+fn what_is_cached_where_follows_from_the_cores_and_the_disk() {
+    // Pictures of 270 kB that take ~566 µs, of files of ~105 kB on the same disk of 1 GB/s, and no memory for them.
+    let text = "pipeline p = files(\"sample:images?count=64\") |> map { image: decode_jpeg(bytes) |> resize(300) }";
+    let folder = Folder::of("explain-strategies", &[("p.pipe", text)]);
+    let explain = |machine: &str, more: &[&str]| {
+        let args = ["explain", "p.pipe", "--epochs", "90", "--cache", "kept", "--strategies"];
+        let machine = format!("{machine},disk=1GB/s,memory=100MB");
+        let printed = folder.pipec(&[&args[..], &["--what-if", &*machine], more].concat());
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let chosen = |cores: u32| -> (f64, f64, f64) {
+        let found = explain(&format!("cores={cores}"), &["--json"]);
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let rows = found["rows"].as_array().unwrap();
+        let row = rows.iter().find(|it| it["chosen"] == true).unwrap();
+        let share = row["kept"].get(0).map_or(0.0, |it| it["disk"].as_f64().unwrap());
+        let nothing = rows.iter().find(|it| it["kept"].as_array().unwrap().is_empty()).unwrap();
+        let figure = |row: &serde_json::Value, of: &str| row[of].as_f64().unwrap();
+        // The disk gives no more than it can, of what it is asked for.
+        let asked = figure(row, "disk_bytes") / 64.0 * figure(row, "rate");
+        assert!(asked < 1.01e9, "{row}");
+        (share, figure(row, "rate"), figure(nothing, "rate"))
+    };
+    // Two cores and the disk are both busy if some are cached.
+    let (share, rate, plain) = chosen(2);
+    assert!(share > 0.2 && share < 0.8 && rate > 1.3 * plain, "{share} {rate} {plain}");
+    // More cores compute them faster than the disk gives them.
+    for cores in [8, 96] {
+        let (share, rate, plain) = chosen(cores);
+        assert!(share == 0.0 && rate == plain, "{cores} {share} {rate} {plain}");
+    }
+    let table = explain("cores=2", &[]);
+    for part in ["\n>  resize ", "\n   nothing ", "\nbottleneck  ", " cores: nothing\n"] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let csv = explain("cores=2", &["--csv"]);
+    let columns = csv.lines().map(|it| it.split('"').last().unwrap().split(',').count());
+    assert!(csv.lines().count() > 2 && columns.skip(1).all(|it| it == 11), "{csv}");
+    folder.pipec(&["explain", "p.pipe", "--csv"]).ends(2, &["--strategies"]);
+    // Who reads each record once keeps nothing.
+    let once = folder.pipec(&["explain", "p.pipe", "--strategies"]);
+    once.ends(0, &["one epoch reads each record once"]);
+    assert!(["2 epochs on", "10 epochs on", "90 epochs on"].iter().all(|it| once.out.contains(it)));
+}

@@ -19,18 +19,25 @@ pub struct Reads {
     pub calls: u64,
     /// Bytes that they gave.
     pub bytes: u64,
+    /// Bytes of values that a cache on disk gave, with what says where they lie; not in `bytes`.
+    pub cached: u64,
 }
 
 impl Reads {
     /// What was read since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
-        Self { calls: self.calls - before.calls, bytes: self.bytes - before.bytes }
+        Self {
+            calls: self.calls - before.calls,
+            bytes: self.bytes - before.bytes,
+            cached: self.cached - before.cached,
+        }
     }
 }
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+static CACHED: AtomicU64 = AtomicU64::new(0);
 /// Bytes a second that may be read; 0 where nothing is held back.
 static MOST: AtomicU64 = AtomicU64::new(0);
 static BUCKET: Mutex<Option<Bucket>> = Mutex::new(None);
@@ -45,7 +52,7 @@ struct Bucket {
 
 /// What the process has read so far.
 pub fn so_far() -> Reads {
-    Reads { calls: CALLS.load(Relaxed), bytes: BYTES.load(Relaxed) }
+    Reads { calls: CALLS.load(Relaxed), bytes: BYTES.load(Relaxed), cached: CACHED.load(Relaxed) }
 }
 
 /// Lets the process read records no faster than so many bytes a second, as a slower disk would;
@@ -79,6 +86,17 @@ pub(crate) fn to_end(file: &mut File, room: &mut [u8]) -> io::Result<bool> {
 pub fn count(bytes: u64) {
     CALLS.fetch_add(1, Relaxed);
     BYTES.fetch_add(bytes, Relaxed);
+    pay(bytes);
+}
+
+/// Counts bytes that a cache on disk gave, and waits until they are paid for: they come from a disk as well.
+pub(crate) fn count_cached(bytes: u64) {
+    CACHED.fetch_add(bytes, Relaxed);
+    pay(bytes);
+}
+
+/// Waits until so many bytes are paid for, where that is asked for.
+fn pay(bytes: u64) {
     let most = MOST.load(Relaxed);
     if most > 0 {
         thread::sleep(pause(bytes, most));

@@ -10,7 +10,7 @@ use crate::{
         catalog::Catalog,
         role::{Ends, Role, role},
     },
-    caches::{Budget, Choice, Part},
+    caches::{Budget, Choice, Part, READ_NS},
 };
 use model::{
     Machine, Network, Solution, Step, Wishes,
@@ -161,25 +161,14 @@ const FOUND_NS: f64 = 0.015;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
-    let mut network = network(plan, &Catalog::new(library), of(estimate))?;
-    for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
-        let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
-        network = network.with(at, |step| step.count = Count::Source(amount));
-    }
-    network = with_counted(network, plan, &view.counted);
-    let catalog = Catalog::new(library);
-    let counts = tail::origins(&network, (plan, &catalog), (&estimate.steps, &view.counted));
-    let (with_tails, dropped) = with_tails(network, plan, (&catalog, &counts));
-    network = with_tails;
-    if let Some((seen, _)) = &view.seen {
-        network = reading(network, &estimate.steps, seen);
-    }
-    network = placed(network, &view.storages);
+    let (network, dropped, counts) = with_records(plan, library, (estimate, &view))?;
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let kept: Vec<&Choice> = view.choices.iter().filter(|it| it.kept).collect();
+    let disk = view.budget.and_then(|it| it.disk);
+    let storage = disk.map_or(0, |it| it.storage);
     let full = |kept: &[&Choice]| {
-        let network = (!kept.is_empty()).then(|| warm(&network, plan, kept))?;
+        let network = (!kept.is_empty()).then(|| warm(&network, plan, (kept, storage)))?;
         Some(solve(&network, &view.machine, &wishes))
     };
     let warm = full(&kept);
@@ -214,6 +203,38 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         dropped,
         seen,
     })
+}
+
+/// The network as `view` has it: so many records, read from these storages.
+pub(super) fn observed(
+    plan: &Plan,
+    library: &Library,
+    estimate: &Estimate,
+    view: &View,
+) -> Option<Network> {
+    with_records(plan, library, (estimate, view)).map(|it| it.0)
+}
+
+/// The same; what is dropped at the end of an epoch, and how sure the number of records of each step is.
+fn with_records(
+    plan: &Plan,
+    library: &Library,
+    (estimate, view): (&Estimate, &View),
+) -> Option<(Network, Vec<Dropped>, Vec<Origin>)> {
+    let mut network = network(plan, &Catalog::new(library), of(estimate))?;
+    for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
+        let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
+        network = network.with(at, |step| step.count = Count::Source(amount));
+    }
+    network = with_counted(network, plan, &view.counted);
+    let catalog = Catalog::new(library);
+    let counts = tail::origins(&network, (plan, &catalog), (&estimate.steps, &view.counted));
+    let (with_tails, dropped) = with_tails(network, plan, (&catalog, &counts));
+    network = with_tails;
+    if let Some((seen, _)) = &view.seen {
+        network = reading(network, &estimate.steps, seen);
+    }
+    Some((placed(network, &view.storages), dropped, counts))
 }
 
 /// The steps, and what each worker computes with.
@@ -349,19 +370,18 @@ fn reading(network: Network, steps: &[StepEstimate], seen: &Seen) -> Network {
 
 /// The network where each step reads from the storage that its source lies on.
 fn placed(network: Network, storages: &[Option<usize>]) -> Network {
-    // What nobody told of comes behind those that are known.
-    let unknown = storages.iter().flatten().max().map_or(0, |it| it + 1);
     let sources = sources(&network);
     (0..network.steps().len()).fold(network, |network, at| {
         let above = network.upstream(at);
         let own = sources.iter().zip(storages).find(|it| above[*it.0]);
-        let storage = own.and_then(|it| *it.1).unwrap_or(unknown);
+        // What nobody told of is no storage of any machine.
+        let storage = own.and_then(|it| *it.1).unwrap_or(usize::MAX);
         network.with(at, |step| step.reads = step.reads.map(|it| Reads { storage, ..it }))
     })
 }
 
 /// Outputs of an epoch; of one pass, where it has several.
-fn epoch(network: &Network) -> Amount {
+pub(super) fn epoch(network: &Network) -> Amount {
     let laps = |it: &Step| matches!(it.count, Count::Repeat(_));
     match network.steps().iter().any(laps) {
         true => network.epoch_outputs(),
@@ -379,14 +399,16 @@ fn payback(
     let (mut cold, mut written) = (network.clone(), 0.0);
     let entering = network.visits().entering;
     for choice in view.choices.iter().filter(|it| it.kept) {
-        let at = plan.ops.iter().find(|(_, op)| op.step == choice.candidate.step)?.0.row();
-        cold = cold.with(at, |step| step.ns.value += choice.fill_ns);
-        written += outputs * entering[at] * choice.candidate.bytes.value * choice.disk_share;
+        let at = place(plan, &choice.candidate.step)?;
+        cold = kept_in_vain(&cold, plan, choice);
+        let values = entering[at] * choice.candidate.made;
+        written += outputs * values * choice.candidate.bytes.value * choice.disk_share;
     }
     let disk = view.budget.and_then(|it| it.disk);
     // What the system holds back in memory is written behind the later epochs.
-    let written_s =
-        disk.map_or(0.0, |it| (written - it.write_ahead as f64).max(0.0) * it.write_ns * 1e-9);
+    let written_s = disk.map_or(0.0, |it| {
+        (written - it.write_ahead as f64).max(0.0) * it.write_ns(&view.machine) * 1e-9
+    });
     let cold = solve(&cold, &view.machine, &Wishes::default());
     let [plain_s, first_s, later_s] = [plain, &cold, warm].map(|it| outputs / it.rate);
     Some(Payback { plain_s, first_s: first_s.max(written_s), later_s })
@@ -399,9 +421,29 @@ fn roomy<'a>(kept: &[&'a Choice], too_large: &'a [Choice]) -> Vec<&'a Choice> {
     too_large.iter().chain(kept.iter().filter(is_elsewhere).copied()).collect()
 }
 
-/// The network once all that is kept is full.
-fn warm(network: &Network, plan: &Plan, kept: &[&Choice]) -> Network {
-    let place = |step: &str| plan.ops.iter().find(|(_, op)| op.step == step).map(|it| it.0.row());
+/// Where a step stands in the network.
+fn place(plan: &Plan, step: &str) -> Option<usize> {
+    plan.ops.iter().find(|(_, op)| op.step == step).map(|it| it.0.row())
+}
+
+/// The network in the first epoch, which puts the values of `choice` where they are kept, and finds none.
+pub(super) fn kept_in_vain(network: &Network, plan: &Plan, choice: &Choice) -> Network {
+    match place(plan, &choice.candidate.step) {
+        Some(at) => {
+            let ns = choice.fill_ns * choice.candidate.made;
+            network.with(at, |step| step.ns.value += ns)
+        }
+        None => network.clone(),
+    }
+}
+
+/// The network once all that is kept is full; what is on disk lies on this storage.
+pub(super) fn warm(
+    network: &Network,
+    plan: &Plan,
+    (kept, storage): (&[&Choice], usize),
+) -> Network {
+    let place = |step: &str| place(plan, step);
     kept.iter().fold(network.clone(), |network, choice| {
         let (candidate, hits) = (&choice.candidate, choice.hits());
         let less = |network: Network, part: &Part| match place(&part.step) {
@@ -412,10 +454,18 @@ fn warm(network: &Network, plan: &Plan, kept: &[&Choice]) -> Network {
         };
         let network = candidate.parts.iter().fold(network, less);
         let network = match place(&candidate.step) {
-            // What is on disk alone has to be read.
             Some(at) => {
-                let found = choice.share * candidate.bytes.value * FOUND_NS;
-                network.with(at, |it| it.ns.value += FIND_NS + found + choice.finding_ns())
+                let [memory, disk] = [choice.share, choice.only_on_disk()]
+                    .map(|it| it * candidate.made * candidate.bytes.value);
+                let ns = FIND_NS + memory * FOUND_NS + disk * READ_NS;
+                let values = choice.only_on_disk() * candidate.made;
+                network.with(at, |it| {
+                    it.ns.value += ns;
+                    // Several values of a step lie in one folder.
+                    let before = it.kept.unwrap_or_else(|| nothing_from(storage));
+                    let (bytes, requests) = (before.bytes + disk, before.requests + values);
+                    it.kept = (bytes > 0.0).then_some(Reads { bytes, requests, ..before });
+                })
             }
             None => network,
         };
@@ -424,6 +474,10 @@ fn warm(network: &Network, plan: &Plan, kept: &[&Choice]) -> Network {
             network.with(at, |it| it.reads = part_of(it.reads, 1.0 - hits))
         })
     })
+}
+
+fn nothing_from(storage: usize) -> Reads {
+    Reads { storage, bytes: 0.0, requests: 0.0, pattern: Pattern::Random }
 }
 
 fn part_of(reads: Option<Reads>, part: f64) -> Option<Reads> {
@@ -435,8 +489,8 @@ mod tests {
     use super::*;
     use crate::{
         analysis::bed::{Bed, Cells, LIBRARY, picture},
-        caches::{Occasion, candidates, choose},
-        estimate::estimate,
+        caches::{Occasion, candidates},
+        estimate::{choose, estimate},
     };
     use plan::{Arg, DType, ExprId, StageId, Type};
 
@@ -718,14 +772,14 @@ mod tests {
         let resized: Vec<_> = all.into_iter().filter(|it| it.function == "resize").collect();
         let pass_lens = [(StageId(0), 100)].into();
         let occasion = Occasion { pass_lens, passes: 9.0, room: 1 << 40, ..Occasion::default() };
-        let choices = choose(resized, &occasion);
+        let costs = estimate(&plan, &LIBRARY, Basis { cores: 2, ..Basis::default() }).unwrap();
+        let found = (resized, &occasion);
+        let choices = choose(&plan, &LIBRARY, (&costs, &view(&[100], Vec::new())), found);
         assert!(choices[0].kept && !choices[0].candidate.spares.is_empty(), "{choices:?}");
         let found = (FIND_NS + FOUND_NS * choices[0].candidate.bytes.value).round();
         let warm = {
-            let steps =
-                estimate(&plan, &LIBRARY, Basis { cores: 2, ..Basis::default() }).unwrap().steps;
-            let network = network(&plan, &Catalog::new(&LIBRARY), (&steps, 0.0)).unwrap();
-            warm(&network, &plan, &choices.iter().collect::<Vec<_>>())
+            let network = network(&plan, &Catalog::new(&LIBRARY), (&costs.steps, 0.0)).unwrap();
+            warm(&network, &plan, (&choices.iter().collect::<Vec<_>>(), 0))
         };
         let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();
         // The list of the files, nothing read or decoded, a value found, and what follows.

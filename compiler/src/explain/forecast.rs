@@ -89,10 +89,14 @@ pub(super) fn speeds(explanation: &Explanation, at: usize) -> Option<Speeds> {
 /// Every bound in words, with its rate in records in a second, the tightest first.
 pub(super) fn bounds(explanation: &Explanation) -> Vec<(String, Figure)> {
     let Some(outlook) = &explanation.outlook else { return Vec::new() };
-    let told = Told { explanation, outlook };
     let per_output = explanation.estimate.batch_rows.unwrap_or(1.0);
     let figure = |it: &Bound| Figure { value: it.rate * per_output, origin: it.origin };
-    outlook.solution.bounds.iter().map(|it| (told.limit(it.limit), figure(it))).collect()
+    outlook
+        .solution
+        .bounds
+        .iter()
+        .map(|it| (limit(explanation, outlook, it.limit), figure(it)))
+        .collect()
 }
 
 pub(super) fn mark(explanation: &Explanation, at: usize) -> &'static str {
@@ -116,7 +120,7 @@ pub(super) fn outside(explanation: &Explanation) -> Option<String> {
         limit,
         Limit::Storage(_) | Limit::Memory(_) | Limit::MemoryBandwidth | Limit::Consumer
     );
-    is_outside.then(|| Told { explanation, outlook }.limit(limit))
+    is_outside.then(|| self::limit(explanation, outlook, limit))
 }
 
 /// An amount of memory as `--memory` takes it.
@@ -206,8 +210,13 @@ impl Told<'_> {
     }
 
     fn bounds(&self) -> String {
-        let shown =
-            |it: &Bound| format!("{}: {}", self.limit(it.limit), self.records(it.rate, it.origin));
+        let shown = |it: &Bound| {
+            format!(
+                "{}: {}",
+                limit(self.explanation, self.outlook, it.limit),
+                self.records(it.rate, it.origin)
+            )
+        };
         let solution = &self.outlook.solution;
         let near = solution.bounds.iter().filter(|it| it.rate <= solution.rate * NEAR);
         let bounds: Vec<String> = near.take(4).map(shown).collect();
@@ -237,51 +246,6 @@ impl Told<'_> {
             self.records(before, Origin::Assumed),
             off(before),
         ))
-    }
-
-    fn limit(&self, limit: Limit) -> String {
-        let (machine, steps) = (&self.outlook.machine, self.outlook.network.steps());
-        let estimate = &self.explanation.estimate;
-        match limit {
-            Limit::Step(at) if estimate.steps[at].calls_outside() => {
-                format!("`{}`, called {}", steps[at].name, called(estimate.processes))
-            }
-            Limit::Cpu => things(machine.cores, "core"),
-            Limit::Step(at) => format!("`{}`, partly sequential", steps[at].name),
-            Limit::Segment(segment) => {
-                let of = steps.iter().filter(|it| it.segment == Some(segment));
-                let names: Vec<&str> = of.map(|it| it.name.as_str()).collect();
-                let is_of = |(at, it): (usize, &Step)| {
-                    it.segment == Some(segment) && estimate.steps[at].calls_outside()
-                };
-                let how = match steps.iter().enumerate().any(is_of) {
-                    true => format!("called {}", called(estimate.processes)),
-                    false => "sequential, on one thread".to_owned(),
-                };
-                format!("`{}`, {how}", names.join("`, `"))
-            }
-            Limit::Cap(at) => format!("the rate limit of `{}`", steps[at].name),
-            Limit::Storage(at) => {
-                let Some(storage) = machine.storages.get(at) else { return "reading".to_owned() };
-                if let Some(most) = storage.requests_max {
-                    let most = most.min(u64::from(READERS_MAX));
-                    return format!("{most} requests at a time to {}", storage.name);
-                }
-                let steps = steps.iter().filter_map(|it| it.reads);
-                let pattern = steps.filter(|it| it.storage == at).map(|it| it.pattern).next();
-                let curve = storage.curve(pattern.unwrap_or(Pattern::Random));
-                let speed = Figure { value: curve.best(READERS_MAX), origin: storage.origin };
-                format!("reading from {} at {}/s", storage.name, bytes(speed))
-            }
-            Limit::Memory(at) => {
-                // Beside the one that the consumer has.
-                let n = estimate.memory.n_batches.saturating_sub(1);
-                let batches = plan::things(n, "batch", "batches");
-                format!("memory for {batches} of {} at a time", bytes(steps[at].bytes_out))
-            }
-            Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
-            Limit::Consumer => "the training step".to_owned(),
-        }
     }
 
     /// How long Python is kept busy by the functions that are called there.
@@ -323,7 +287,7 @@ impl Told<'_> {
                 Some(limit) => {
                     format!(
                         "hardware: limited by {}; {busy} of the cores are used",
-                        self.limit(limit)
+                        self::limit(self.explanation, self.outlook, limit)
                     )
                 }
                 None => format!("hardware: {busy} of the cores are used"),
@@ -382,6 +346,52 @@ impl Told<'_> {
             Remedy::NoCap(at) => format!("no limit on `{}`", step(at)),
             Remedy::TwiceTheConsumer => "a training step twice as fast".to_owned(),
         }
+    }
+}
+
+/// What bounds the rate, in words.
+pub(super) fn limit(explanation: &Explanation, outlook: &Outlook, limit: Limit) -> String {
+    let (machine, steps) = (&outlook.machine, outlook.network.steps());
+    let estimate = &explanation.estimate;
+    match limit {
+        Limit::Step(at) if estimate.steps[at].calls_outside() => {
+            format!("`{}`, called {}", steps[at].name, called(estimate.processes))
+        }
+        Limit::Cpu => things(machine.cores, "core"),
+        Limit::Step(at) => format!("`{}`, partly sequential", steps[at].name),
+        Limit::Segment(segment) => {
+            let of = steps.iter().filter(|it| it.segment == Some(segment));
+            let names: Vec<&str> = of.map(|it| it.name.as_str()).collect();
+            let is_of = |(at, it): (usize, &Step)| {
+                it.segment == Some(segment) && estimate.steps[at].calls_outside()
+            };
+            let how = match steps.iter().enumerate().any(is_of) {
+                true => format!("called {}", called(estimate.processes)),
+                false => "sequential, on one thread".to_owned(),
+            };
+            format!("`{}`, {how}", names.join("`, `"))
+        }
+        Limit::Cap(at) => format!("the rate limit of `{}`", steps[at].name),
+        Limit::Storage(at) => {
+            let Some(storage) = machine.storages.get(at) else { return "reading".to_owned() };
+            if let Some(most) = storage.requests_max {
+                let most = most.min(u64::from(READERS_MAX));
+                return format!("{most} requests at a time to {}", storage.name);
+            }
+            let steps = steps.iter().filter_map(|it| it.reads);
+            let pattern = steps.filter(|it| it.storage == at).map(|it| it.pattern).next();
+            let curve = storage.curve(pattern.unwrap_or(Pattern::Random));
+            let speed = Figure { value: curve.best(READERS_MAX), origin: storage.origin };
+            format!("reading from {} at {}/s", storage.name, bytes(speed))
+        }
+        Limit::Memory(at) => {
+            // Beside the one that the consumer has.
+            let n = estimate.memory.n_batches.saturating_sub(1);
+            let batches = plan::things(n, "batch", "batches");
+            format!("memory for {batches} of {} at a time", bytes(steps[at].bytes_out))
+        }
+        Limit::MemoryBandwidth => "memory bandwidth".to_owned(),
+        Limit::Consumer => "the training step".to_owned(),
     }
 }
 

@@ -191,8 +191,11 @@ impl Told<'_> {
         // A sixteenth of it goes to the tables of what is on disk.
         let more = if budget.disk.is_some() { 1.07 } else { 1.01 };
         let memory = format!("`--memory {}`", flag((budget.own as f64 + others + all) * more));
-        let read_ns = budget.disk.map_or(Disk::READ_NS, |it| it.read_ns);
-        let saves_there = wish.candidate.saves.value > read_ns * wish.candidate.bytes.value;
+        let machine = &self.outlook.machine;
+        let read_ns = budget.disk.map_or(1e9 / Disk::BYTES_PER_S, |it| it.read_ns(machine));
+        // The disk reads for all cores together.
+        let saves = wish.candidate.saves.value / machine.cores.max(1.0);
+        let saves_there = saves > read_ns * wish.candidate.bytes.value;
         let disk = match budget.disk {
             _ if !(wish.candidate.listed && saves_there) => return Some(self.keeps_all(&memory)),
             Some(_) => format!("`--cache-limit {}`", flag(all * 1.01)),

@@ -1,9 +1,14 @@
 //! Which values a pipeline keeps: how often each record comes, and how much memory there is for them.
 
-use crate::session::{compiled::Compiled, lock::Chosen};
-use compiler::caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates, choose};
+use crate::session::{compiled::Compiled, host::Host, lock::Chosen, store::DiskOptions};
+use compiler::{
+    caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates},
+    estimate::{Strategies, View, choose, strategies},
+    passes::Optimised,
+};
+use model::Machine;
 use plan::{Code, Measured, Program, StageId};
-use runtime::{Failure, Run};
+use runtime::Failure;
 use std::collections::BTreeMap;
 
 /// What a choice of what is kept is made for.
@@ -13,14 +18,14 @@ pub(crate) struct Asked {
     pub(crate) passes: f64,
     /// Bytes that a run may take.
     pub(crate) memory: u64,
-    /// Where values may be kept from run to run.
-    pub(crate) disk: Option<Disk>,
+    /// Whether values may be kept on disk from run to run.
+    pub(crate) on_disk: bool,
 }
 
 impl Asked {
     /// Bytes of memory for the tables of what is on disk.
     pub(crate) fn table_bytes(&self) -> u64 {
-        self.disk.map_or(0, |_| self.memory / TABLE_PART)
+        if self.on_disk { self.memory / TABLE_PART } else { 0 }
     }
 }
 
@@ -28,13 +33,53 @@ impl Asked {
 const TABLE_PART: u64 = 16;
 
 impl Compiled {
+    /// What is known of a run on this machine, before it is asked what it keeps: so many threads, which read so many
+    /// records of each source; and the disk that values may be kept on.
+    pub(crate) fn run_view(
+        &self,
+        (workers, memory): (usize, u64),
+        disk: Option<&DiskOptions>,
+        pass_lens: Vec<Option<u64>>,
+    ) -> (View, Option<Disk>) {
+        let mut machine = Machine::new(workers as f64, memory as f64);
+        // Where it cannot be read, no more is known than without; `explain` and `calibrate` say so.
+        let host = Host::load_default().ok().filter(|it| !it.is_assumed());
+        let storages = self.storages(&mut machine, host.as_ref());
+        let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut machine));
+        (View { machine, storages, pass_lens, ..self.plain_view() }, disk)
+    }
+
     /// What a run of so many passes keeps, where it may take `memory`, and what not and why.
     pub(crate) fn kept(
         &self,
-        pass_lens: &BTreeMap<StageId, u64>,
+        (view, disk): (&View, Option<Disk>),
+        asked: Asked,
+        known: (Option<&Measured>, Option<&Chosen>),
+    ) -> Result<Vec<Choice>, Failure> {
+        let (found, occasion) = self.to_keep((view, disk), asked, known)?;
+        let Optimised { plan, estimate, .. } = &self.optimised;
+        Ok(choose(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
+    }
+
+    /// The same beside all else that could be kept; none where nobody knows what the steps cost.
+    pub(crate) fn all_strategies(
+        &self,
+        (view, disk): (&View, Option<Disk>),
+        asked: Asked,
+        known: (Option<&Measured>, Option<&Chosen>),
+    ) -> Result<Option<Strategies>, Failure> {
+        let (found, occasion) = self.to_keep((view, disk), asked, known)?;
+        let Optimised { plan, estimate, .. } = &self.optimised;
+        Ok(strategies(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
+    }
+
+    /// What could be kept, and for what.
+    fn to_keep(
+        &self,
+        (view, disk): (&View, Option<Disk>),
         asked: Asked,
         (measured, lock): (Option<&Measured>, Option<&Chosen>),
-    ) -> Result<Vec<Choice>, Failure> {
+    ) -> Result<(Vec<Candidate>, Occasion), Failure> {
         let library = stdlib::library();
         let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
         let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
@@ -48,10 +93,12 @@ impl Compiled {
         }
         let is_dear = |it: &Candidate| it.saves.value >= SAVES_MIN;
         found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
-        let Asked { passes, memory, disk } = asked;
+        let Asked { passes, memory, .. } = asked;
         let other = reserve(self, memory) + asked.table_bytes();
-        let (room, pass_lens) = (memory.saturating_sub(other), pass_lens.clone());
-        Ok(choose(found, &Occasion { pass_lens, passes, room, disk, pinned, forbidden }))
+        let room = memory.saturating_sub(other);
+        let pass_lens = by_stage(&self.program, &view.pass_lens);
+        let occasion = Occasion { pass_lens, passes, room, disk, pinned, forbidden };
+        Ok((found, occasion))
     }
 }
 
@@ -78,13 +125,8 @@ pub(crate) fn reserve(compiled: &Compiled, memory: u64) -> u64 {
     needed(compiled).min(memory)
 }
 
-/// Records of a pass through each source, where they are known; lists the files.
-pub(crate) fn lens(run: &Run, program: &Program) -> Result<BTreeMap<StageId, u64>, Failure> {
-    Ok(by_stage(program, &run.pass_lens()?))
-}
-
-/// The same of a run that has been asked already, by its sources in order.
-pub(crate) fn by_stage(program: &Program, lens: &[Option<u64>]) -> BTreeMap<StageId, u64> {
+/// Records of a pass through each source, where they are known, by its stage.
+fn by_stage(program: &Program, lens: &[Option<u64>]) -> BTreeMap<StageId, u64> {
     let is_source = |it: &plan::Stage| matches!(it.code, Code::Source { .. });
     let sources = program.stages.iter().filter(|(_, it)| is_source(it)).map(|it| it.0);
     sources.zip(lens).filter_map(|(id, len)| Some((id, (*len)?))).collect()

@@ -9,8 +9,11 @@ mod why;
 pub use folder::{Kept, Removal, Removed, Verified, gc, list, verify};
 pub use why::{Why, why};
 
-use crate::session::{compiled::Compiled, host::Host, identity::inputs_hash, machine, whole};
+use crate::session::{
+    compiled::Compiled, host::Host, identity::inputs_hash, machine, storages, whole,
+};
 use compiler::caches::{Candidate, Disk};
+use model::Machine;
 use plan::things;
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
@@ -85,24 +88,13 @@ pub(crate) struct Opened {
 }
 
 impl DiskOptions {
-    /// What it is for the choice of what is kept, on this machine.
-    ///
-    /// # Errors
-    /// The host file, where there is one, cannot be read.
-    pub fn disk(&self) -> Result<Disk, Failure> {
-        Ok(self.disk_of(Some(Host::load_default()?).filter(|it| !it.is_assumed()).as_ref()))
-    }
-
-    /// The same on a machine of which this is known.
-    pub fn disk_of(&self, host: Option<&Host>) -> Disk {
+    /// What it is for the choice of what is kept, on a machine of which this is known; its storage is added to `machine`.
+    pub(crate) fn disk_of(&self, host: Option<&Host>, machine: &mut Machine) -> Disk {
         // What is kept lies in large files.
-        let storage = host.and_then(|it| it.storage_of(&self.folder)?.modelled(None));
-        let ns = |rate: Option<f64>| rate.filter(|it| *it > 0.0).map(|it| 1e9 / it);
-        let read = storage.as_ref().map(|it| it.sequential.best(it.sequential.readers_max));
-        let read_ns = ns(read).unwrap_or(Disk::READ_NS);
-        let write_ns = ns(storage.map(|it| it.write)).unwrap_or(0.0);
+        let known = host.and_then(|it| it.storage_of(&self.folder)?.modelled(None));
+        let storage = storages::place_of(machine, known.unwrap_or_else(storages::unknown));
         let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
-        Disk { room: self.limit, read_ns, write_ns, write_ahead }
+        Disk { room: self.limit, storage, write_ahead }
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.

@@ -6,20 +6,21 @@ use crate::session::{
     compiled::Compiled,
     functions::Functions,
     host::Host,
-    keep::{Asked, by_stage, laps, needed},
+    keep::{Asked, laps, needed},
     lock::Chosen,
     machine,
     measured::Profile,
     samples::{self, SampleProgress},
+    storages,
+    store::DiskOptions,
 };
 use compiler::{
     caches::{Budget, Choice, Disk},
-    estimate::{Seen, View},
+    estimate::{Seen, Strategies, View},
 };
-use model::{Consumer, Machine, Origin, under_way, what_if::Change};
-use plan::{Arg, Code, Measured, Program};
-use runtime::{Failure, storage};
-use std::path::Path;
+use model::{Consumer, Machine, what_if::Change};
+use plan::Measured;
+use runtime::Failure;
 
 /// What a pipeline is looked at for.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +44,7 @@ pub struct Circumstances {
     /// What was chosen for it.
     pub lock: Option<Chosen>,
     /// Where values may be kept from run to run.
-    pub disk: Option<Disk>,
+    pub disk: Option<DiskOptions>,
 }
 
 /// Bytes of memory in which there is room for anything.
@@ -82,38 +83,62 @@ impl Compiled {
         of: &Circumstances,
         sample: &mut dyn FnMut(&SampleProgress),
     ) -> Result<View, Failure> {
+        self.looked_at(of, sample).map(|it| it.0)
+    }
+
+    /// All that could be kept from epoch to epoch as `of` says; none where nobody knows what the steps cost.
+    ///
+    /// # Errors
+    /// As [`Compiled::view`].
+    pub fn strategies(
+        &self,
+        of: &Circumstances,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<Option<Strategies>, Failure> {
+        let (view, disk, asked) = self.looked_at(of, sample)?;
+        self.all_strategies((&view, disk), asked, (of.costs(), of.lock.as_ref()))
+    }
+
+    fn looked_at(
+        &self,
+        of: &Circumstances,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> Result<(View, Option<Disk>, Asked), Failure> {
         let mut machine = of.machine(f64::from(self.optimised.estimate.cores));
-        let request = self.optimised.estimate.request_bytes(&stdlib::library());
-        let mut storages = match &of.host {
-            Some(host) => known(&mut machine, (host, request), &self.program),
-            None => vec![None; sources(&self.program).count()],
-        };
-        add_far(&mut machine, (&mut storages, of.host.as_ref()), &self.program);
+        let host = of.host.as_ref();
+        let mut storages = self.storages(&mut machine, host);
         // Of the machine that it was measured on no more is known than that it was this one.
         let then = if of.elsewhere { Machine::new(1.0, 0.0) } else { machine.clone() };
         let seen = of.seen().map(|(seen, cores)| (seen, Machine { cores, ..then }));
-        let disk = of.disk(&machine);
+        let mut disk = of.disk(&mut machine);
+        if of.changes.iter().any(|it| matches!(it, Change::Disk(_))) {
+            storages::assumed(&mut machine, &mut storages, disk.as_mut());
+        }
         let machine = of.changed(machine);
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        let asked = Asked { passes, memory: machine.memory_bytes as u64, disk };
+        let memory = machine.memory_bytes as u64;
+        let asked = Asked { passes, memory, on_disk: disk.is_some() };
         let keeps = passes >= 2.0 || disk.is_some();
         let pass_lens = match keeps {
             true => self.lens(sample)?,
             false => self.listed(sample),
         };
         let known = (of.costs(), of.lock.as_ref());
-        let lens = by_stage(&self.program, &pass_lens);
-        let mut choices = self.kept(&lens, asked, known)?;
+        let counted = filters::counted(self, sample);
+        let view = View { machine, seen, pass_lens, counted, storages, ..self.plain_view() };
+        let mut choices = self.kept((&view, disk), asked, known)?;
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
         let own = needed(self) + asked.table_bytes();
         let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
         let too_large = match keeps {
-            true => too_large(&choices, self.kept(&lens, Asked { memory: ANY, ..asked }, known)?),
+            true => {
+                let roomy = Asked { memory: ANY, ..asked };
+                too_large(&choices, self.kept((&view, disk), roomy, known)?)
+            }
             false => Vec::new(),
         };
-        let counted = filters::counted(self, sample);
-        Ok(View { machine, choices, too_large, budget, seen, pass_lens, counted, storages })
+        Ok((View { choices, too_large, budget, ..view }, disk, asked))
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.
@@ -165,17 +190,19 @@ impl Circumstances {
         machine.with(&changes)
     }
 
-    /// Where values may be kept from run to run: as large as it is said to be.
-    fn disk(&self, machine: &Machine) -> Option<Disk> {
+    /// Where values may be kept from run to run: as large as it is said to be. A folder that nobody names lies where the
+    /// first source does.
+    fn disk(&self, machine: &mut Machine) -> Option<Disk> {
         let room = self.changes.iter().rev().find_map(|it| match it {
             Change::DiskCache(bytes) => Some(*bytes as u64),
             _ => None,
         });
-        let Some(room) = room else { return self.disk };
-        let rate = machine.storages.first().map(|it| it.sequential.best(it.sequential.readers_max));
-        let read_ns = rate.filter(|it| *it > 0.0).map_or(Disk::READ_NS, |it| 1e9 / it);
-        let unknown = Disk { room, read_ns, write_ns: 0.0, write_ahead: 0 };
-        Some(Disk { room, ..self.disk.unwrap_or(unknown) })
+        let disk = self.disk.as_ref().map(|it| it.disk_of(self.host.as_ref(), machine));
+        let Some(room) = room else { return disk };
+        if machine.storages.is_empty() {
+            machine.storages.push(storages::unknown());
+        }
+        Some(Disk { room, ..disk.unwrap_or(Disk { room, storage: 0, write_ahead: 0 }) })
     }
 
     /// How fast it was when it was measured, and the cores that it could use then.
@@ -196,78 +223,6 @@ impl Circumstances {
     }
 }
 
-/// The arguments of each source.
-fn sources(program: &Program) -> impl Iterator<Item = &[Arg]> {
-    program.stages.iter().filter_map(|(_, it)| match &it.code {
-        Code::Source { args, .. } => Some(&args[..]),
-        _ => None,
-    })
-}
-
-/// What a calibrated host says of the machine, which is read in requests of so many bytes; for each
-/// source the place of its storage.
-fn known(
-    machine: &mut Machine,
-    (host, request): (&Host, Option<f64>),
-    program: &Program,
-) -> Vec<Option<usize>> {
-    let all = host.memory.all_threads.as_ref();
-    machine.memory_bandwidth = all.filter(|it| it.copy.trusted).map(|it| 2.0 * it.copy.median);
-    machine.origin = if host.is_assumed() { Origin::Assumed } else { Origin::Calibrated };
-    let readers = under_way::readers(machine.cores as usize) as u32;
-    let storages = &mut machine.storages;
-    let mut place = |args: &[Arg]| {
-        let mut found = host.storage_of(Path::new(folder_of(args)?))?.modelled(request)?;
-        for curve in [&mut found.sequential, &mut found.random] {
-            curve.readers_max = curve.readers_max.min(readers);
-        }
-        let at = storages.iter().position(|it| it.name == found.name);
-        Some(at.unwrap_or_else(|| {
-            storages.push(found);
-            storages.len() - 1
-        }))
-    };
-    sources(program).map(&mut place).collect()
-}
-
-/// Adds the storages that answer late, as they were measured or else as they answer, and says which sources lie there.
-fn add_far(
-    machine: &mut Machine,
-    (storages, host): (&mut [Option<usize>], Option<&Host>),
-    program: &Program,
-) {
-    for (source, at) in sources(program).zip(storages) {
-        let Some(path) = folder_of(source).map(Path::new) else { continue };
-        let Some(scheme) = storage::scheme_of(path.as_os_str().as_encoded_bytes()) else {
-            continue;
-        };
-        let Some(access) = storage::of(path).access() else { continue };
-        let name = format!("{scheme}://");
-        let known = machine.storages.iter().position(|it| it.name == name);
-        *at = Some(known.unwrap_or_else(|| {
-            let answers = (access.latency.as_secs_f64(), access.requests_max as u64);
-            let each = access.bytes_per_second.map(|it| it as f64);
-            let measured = host.and_then(|it| it.store_of(path)).map(|it| it.modelled(&name));
-            let assumed = || model::Storage::far(&name, answers, each);
-            machine.storages.push(measured.unwrap_or_else(assumed));
-            machine.storages.len() - 1
-        }));
-    }
-}
-
-/// Where a source reads: what comes before the first wildcard of its first path.
-fn folder_of(args: &[Arg]) -> Option<&str> {
-    let path = args.iter().find_map(|it| match it {
-        Arg::Text(path) => Some(path),
-        Arg::List(all) => match all.first() {
-            Some(Arg::Text(path)) => Some(path),
-            _ => None,
-        },
-        _ => None,
-    })?;
-    path.split(['*', '{', '?', '[']).next()
-}
-
 /// What would be kept whole if there were room for it, and is not.
 fn too_large(chosen: &[Choice], ideal: Vec<Choice>) -> Vec<Choice> {
     let name = |it: &Choice| it.candidate.value_name();
@@ -278,14 +233,6 @@ fn too_large(chosen: &[Choice], ideal: Vec<Choice>) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_source_lies_where_its_first_path_leads() {
-        let text = |it: &str| Arg::Text(it.to_owned());
-        assert_eq!(folder_of(&[text("data/img_*.jpg"), text(",")]), Some("data/img_"));
-        assert_eq!(folder_of(&[Arg::List(vec![text("a/[0-9].csv"), text("b")])]), Some("a/"));
-        assert_eq!(folder_of(&[Arg::Int(9)]), None);
-    }
 
     #[test]
     fn another_machine_has_its_own_cores_and_memory() {
@@ -304,8 +251,8 @@ mod tests {
     fn a_disk_for_what_is_kept_is_none_to_read_from() {
         let changes = model::what_if::parse("disk-cache=1TB").unwrap();
         let of = Circumstances { changes, ..Circumstances::default() };
-        let machine = of.changed(of.machine(2.0));
+        let mut machine = of.changed(of.machine(2.0));
         assert!(machine.storages.is_empty());
-        assert_eq!(of.disk(&machine).map(|it| it.room), Some(1_000_000_000_000));
+        assert_eq!(of.disk(&mut machine).map(|it| it.room), Some(1_000_000_000_000));
     }
 }

@@ -159,13 +159,15 @@ fn by_law(it: &Pipeline, costs: &Value) -> Vec<f64> {
         let cost = (number("rest_ms") + number("per_MB_ms") * bytes / 1e6 + online) * 1e-3;
         let wait = if at == 0 { number("open_wait_ms") * 1e-3 / all_threads } else { 0.0 };
         let warm = vec![cost / threads + wait * threads.min(1.0), bytes / store];
-        let way = Way { fill: warm.clone(), warm, bytes: vec![whole.bytes] };
+        let (fill, again) = (warm.clone(), Vec::new());
+        let way = Way { fill, warm, again, bytes: vec![whole.bytes] };
         let plan = Plan {
             base: vec![0.0; 2],
             streams: vec![vec![way]],
             rooms: vec![f64::MAX],
             outputs: it.outputs,
             epochs: 1.0,
+            runs: 1.0,
         };
         it.outputs / best(&plan, Objective::Rate).unwrap().later_s
     };

@@ -82,7 +82,12 @@ impl Chain {
     fn way(&self, kept: Kept) -> Way {
         let all = [self.cpu() / self.cores, self.source.0 * self.source.1, 0.0];
         let Some((value, in_memory, Codec(left, encode, decode))) = kept else {
-            return Way { warm: all.to_vec(), fill: all.to_vec(), bytes: vec![0.0; 2] };
+            return Way {
+                warm: all.to_vec(),
+                fill: all.to_vec(),
+                again: Vec::new(),
+                bytes: vec![0.0; 2],
+            };
         };
         let bytes = self.values[value].1;
         let online: f64 = self.values[value + 1..].iter().map(|it| it.0).sum();
@@ -93,6 +98,7 @@ impl Chain {
         Way {
             warm: vec![(online + found) / self.cores, 0.0, read],
             fill: vec![(self.cpu() + filled) / self.cores, all[1], write],
+            again: Vec::new(),
             bytes: [in_memory, !in_memory].map(|it| f64::from(it) * stored * self.records).to_vec(),
         }
     }
@@ -112,6 +118,7 @@ impl Chain {
             rooms: vec![self.memory, self.room],
             outputs: self.records,
             epochs: self.epochs,
+            runs: 1.0,
         }
     }
 
@@ -120,7 +127,7 @@ impl Chain {
         let kinds: Vec<Kept> = std::iter::once(None).chain(kept.iter().map(|it| it.0)).collect();
         let rest = 1.0 - kept.iter().map(|it| it.1).sum::<f64>();
         let shares = std::iter::once(rest).chain(kept.iter().map(|it| it.1)).collect();
-        Strategy::of(&self.plan(&kinds), vec![shares]).seconds(self.epochs)
+        Strategy::of(&self.plan(&kinds), vec![shares]).seconds((1.0, self.epochs))
     }
 
     fn saves(&self, value: usize) -> f64 {
@@ -209,7 +216,7 @@ fn no_rule_is_better_and_each_is_often_worse() {
         let chain = Chain::random(&mut numbers);
         let plan = chain.plan(&chain.kinds(&CODECS));
         let found = best(&plan, Objective::Time).unwrap();
-        let ours = found.seconds(chain.epochs);
+        let ours = found.seconds((1.0, chain.epochs));
         assert!((found.shares[0].iter().sum::<f64>() - 1.0).abs() < 1e-9);
         mixed = mixed.max(found.shares[0].iter().filter(|it| **it > 0.0).count());
         let others = [
@@ -246,7 +253,7 @@ fn no_point_of_a_grid_is_better() {
         chain.values.truncate(2);
         let kinds = chain.kinds(&[NONE]);
         let plan = chain.plan(&kinds);
-        let ours = best(&plan, Objective::Time).unwrap().seconds(chain.epochs);
+        let ours = best(&plan, Objective::Time).unwrap().seconds((1.0, chain.epochs));
         let mut least = f64::INFINITY;
         // Shares of four ways, in steps; the rest keeps nothing.
         for code in 0..(STEPS + 1).pow(4) {
@@ -257,7 +264,7 @@ fn no_point_of_a_grid_is_better() {
             let shares = std::iter::once(rest).chain(all).map(share).collect();
             let point = Strategy::of(&plan, vec![shares]);
             if point.bytes.iter().zip(&plan.rooms).all(|it| it.0 <= it.1) {
-                least = least.min(point.seconds(chain.epochs));
+                least = least.min(point.seconds((1.0, chain.epochs)));
             }
         }
         assert!(ours <= least * 1.02, "{ours} {least}");
@@ -335,6 +342,7 @@ fn several_streams_share_what_there_is() {
         rooms: vec![kept.bytes[0], 0.0],
         outputs: 100.0,
         epochs: 90.0,
+        runs: 1.0,
     };
     let found = best(&plan, Objective::Time).unwrap();
     assert_eq!(found.shares, [vec![1.0, 0.0], vec![0.0, 1.0]]);
@@ -342,4 +350,31 @@ fn several_streams_share_what_there_is() {
         best(&Plan { streams: vec![Vec::new()], ..plan }, Objective::Time),
         Err(NoStrategy::NoWay)
     );
+}
+
+#[test]
+fn what_lies_on_disk_is_found_by_later_runs() {
+    // Ten runs of two epochs: memory is faster, and empty at first in each of them.
+    let chain = slow_disk(1.0);
+    let (none, memory) = (chain.way(None), chain.way(Some((0, true, NONE))));
+    let memory = Way { again: memory.fill.clone(), ..memory };
+    let mut both = memory.clone();
+    both.bytes[1] = both.bytes[0];
+    // From the disk in a hundredth of the time that it takes to compute it.
+    both.again = both.again.iter().map(|it| it * 0.01).collect();
+    let none = Way { again: none.warm.clone(), ..none };
+    let plan = |runs: f64| Plan {
+        base: vec![0.0; 3],
+        streams: vec![vec![none.clone(), memory.clone(), both.clone()]],
+        rooms: vec![1e12, 1e12],
+        outputs: 100.0,
+        epochs: 2.0,
+        runs,
+    };
+    let found = best(&plan(10.0), Objective::Time).unwrap();
+    assert_eq!(found.shares, [vec![0.0, 0.0, 1.0]]);
+    let seconds = found.first_s + 9.0 * found.again_s + 10.0 * found.later_s;
+    assert!((found.seconds((10.0, 2.0)) - seconds).abs() < 1e-9);
+    // One run does not come back.
+    assert_eq!(best(&plan(1.0), Objective::Time).unwrap().shares, [vec![0.0, 1.0, 0.0]]);
 }

@@ -69,6 +69,13 @@ pub(crate) struct ExplainArgs {
     /// Show every rewrite that was applied or rejected: its law, before and after, and why.
     #[arg(long, conflicts_with_all = ["emit", "dot", "html", "json"])]
     pub(crate) rewrites: bool,
+    /// Compare what could be cached: each value in memory and on disk (`--cache`), its size, and how long `--epochs` take;
+    /// and with how many epochs, cores, bytes or how fast a disk something else would be cached.
+    #[arg(long, conflicts_with_all = ["emit", "dot", "html", "rewrites", "verbose"])]
+    pub(crate) strategies: bool,
+    /// Print `--strategies` as CSV, with the columns of PRESTO.
+    #[arg(long, requires = "strategies", conflicts_with = "json")]
+    pub(crate) csv: bool,
     /// Print the plan as a Graphviz graph.
     #[arg(long, conflicts_with_all = ["emit", "json"])]
     pub(crate) dot: bool,
@@ -78,7 +85,7 @@ pub(crate) struct ExplainArgs {
     /// Compare two profiles.
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = [
         "target", "name", "set", "workers", "profile", "analyze", "host", "what_if", "step_time",
-        "memory", "emit", "dot", "html", "rewrites", "verbose",
+        "memory", "emit", "dot", "html", "rewrites", "strategies", "verbose",
     ])]
     pub(crate) compare: Option<Vec<PathBuf>>,
     /// Print JSON.

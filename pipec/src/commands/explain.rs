@@ -133,7 +133,7 @@ fn circumstances(
         memory: args.memory,
         workers: args.program.workers.map(usize::from),
         profile,
-        disk: disk.map(|it| it.disk_of(host.as_ref())),
+        disk,
         host,
         elsewhere: args.host.is_some(),
         lock,
@@ -294,6 +294,9 @@ fn planned(
         Ok(view) => compiled.explanation(view),
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
+    if args.strategies {
+        return strategies(args, (compiled, circumstances), &explained, talk);
+    }
     if let Some(path) = &args.html {
         let observed = circumstances.profile.as_ref().map(Profile::observed);
         return page(path, &explained.html(observed.as_ref()), talk);
@@ -317,6 +320,45 @@ fn planned(
         (Some(Form::Estimate), _) => print_json(&compiled.shown_plan().estimate)?,
         (_, true) => print_json(&explained)?,
         (Some(Form::Source | Form::Ast), false) => unreachable!("these need no plan"),
+    }
+    Ok(Exit::Fine)
+}
+
+/// Epochs for which it is shown what could be cached, where they are not said.
+const EPOCHS_SHOWN: [u32; 3] = [2, 10, 90];
+
+/// What could be cached, beside each other.
+fn strategies(
+    args: &ExplainArgs,
+    (compiled, circumstances): (&Compiled, &Circumstances),
+    explained: &driver::Explanation,
+    talk: &Talk,
+) -> io::Result<Exit> {
+    let once = circumstances.epochs < 2 && args.cache.is_none() && !args.json && !args.csv;
+    if once {
+        talk.say(
+            "one epoch reads each record once, so nothing is cached: these are 2, 10 and 90 epochs",
+        );
+    }
+    let epochs = if once { &EPOCHS_SHOWN[..] } else { &[circumstances.epochs][..] };
+    for (at, epochs) in epochs.iter().enumerate() {
+        let of = Circumstances { epochs: *epochs, ..circumstances.clone() };
+        let found = match compiled.strategies(&of, &mut samples_made(talk)) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                talk.error("the costs of the steps are not known", None);
+                return Ok(Exit::Usage);
+            }
+            Err(failure) => return Ok(super::failed(talk, &failure)),
+        };
+        match (args.json, args.csv) {
+            (true, _) => print_json(&found)?,
+            (false, true) => print(&explained.strategies_csv(&found))?,
+            (false, false) => {
+                let space = if at > 0 { "\n" } else { "" };
+                print(&format!("{space}{}", explained.strategies(&found)))?;
+            }
+        }
     }
     Ok(Exit::Fine)
 }

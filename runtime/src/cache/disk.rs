@@ -48,6 +48,8 @@ pub struct Store {
     begun: OnceLock<Segment>,
     table: Vec<Mutex<Shard>>,
     entries_max: u64,
+    /// Values that it takes; those that were there before count.
+    enough: u64,
     folder: PathBuf,
     writer: Option<Mutex<Writer>>,
     stopped: OnceLock<String>,
@@ -159,6 +161,7 @@ impl Store {
             begun: OnceLock::new(),
             table: (0..SHARDS).map(|_| Mutex::default()).collect(),
             entries_max,
+            enough: u64::MAX,
             folder: room.folder.join(address),
             writer: None,
             stopped: OnceLock::new(),
@@ -166,6 +169,13 @@ impl Store {
             counts: Counts::default(),
             _in_use: in_use,
         }
+    }
+
+    /// The same which takes no more values once it has so many: more of them would be read than the disk can give.
+    #[must_use]
+    pub fn up_to(mut self, values: u64) -> Self {
+        self.enough = values;
+        self
     }
 
     /// What it has done so far.
@@ -210,7 +220,8 @@ impl Store {
     /// Keeps a copy of the value of `key`, if this process may, and there is room.
     pub(crate) fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
         let Some(writer) = &self.writer else { return };
-        if self.stopped.get().is_some() || self.contains(key) {
+        let has_enough = self.counts.entries.load(Relaxed) >= self.enough;
+        if self.stopped.get().is_some() || has_enough || self.contains(key) {
             return;
         }
         let packed;

@@ -1,7 +1,7 @@
 //! A segment of a store: a file of values and a file of what they are, both only ever made longer.
 
 use super::record::{BYTES, Found, Record, Written};
-use crate::os;
+use crate::{os, reads};
 use std::{
     fs::File,
     io::{self, Read},
@@ -88,12 +88,14 @@ impl Segment {
     pub(super) fn record(&self, number: u32, seed: u64) -> io::Result<Found> {
         let mut written = [0; BYTES];
         os::read_exact_at(&self.index, &mut written, at(number))?;
+        reads::count_cached(BYTES as u64);
         Ok(Record::read(&written, seed))
     }
 
     /// Reads the value of a record; whether it is what was written.
     pub(super) fn value(&self, of: &Record, seed: u64, room: &mut [u8]) -> io::Result<bool> {
         os::read_exact_at(&self.values, room, of.offset)?;
+        reads::count_cached(room.len() as u64);
         Ok(of.fits(room, seed))
     }
 

@@ -4,12 +4,11 @@
 use super::{DiskSummary, KeptSummary};
 use crate::session::{
     compiled::Compiled,
-    keep::{self, Asked, laps, reserve},
+    keep::{Asked, laps, reserve},
     options::RunOptions,
-    store::{About, DiskOptions, Inputs},
+    store::{About, Inputs},
 };
 use compiler::caches::{Candidate, Choice};
-use plan::Program;
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
 use std::sync::Arc;
 
@@ -29,17 +28,12 @@ pub(super) struct Keeping {
 }
 
 /// What a run of so many epochs could keep something for, if it could.
-pub(super) fn asked(
-    compiled: &Compiled,
-    options: &RunOptions,
-    epochs: usize,
-) -> Result<Option<Asked>, Failure> {
+pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) -> Option<Asked> {
     let passes = passes(compiled, options, epochs);
     let memory = options.memory;
-    let disk = options.disk.as_ref().filter(|_| options.caches);
-    let disk = disk.map(DiskOptions::disk).transpose()?;
+    let on_disk = options.disk.is_some() && options.caches;
     let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
-    Ok((fits || disk.is_some()).then_some(Asked { passes, memory, disk }))
+    (fits || on_disk).then_some(Asked { passes, memory, on_disk })
 }
 
 /// How often each record comes in `epochs` of a run.
@@ -57,14 +51,16 @@ pub(super) fn own_memory(compiled: &Compiled, options: &RunOptions, asked: Optio
 /// Chooses what is kept, and lets `run` keep it.
 pub(super) fn begin(
     compiled: &Compiled,
-    (run, program): (&mut Run, &Program),
+    run: &mut Run,
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
-    let choices =
-        compiled.kept(&keep::lens(run, program)?, asked, (None, options.lock.as_ref()))?;
+    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
+    let workers = (options.workers, options.memory);
+    let (view, disk) = compiled.run_view(workers, disk, run.pass_lens()?);
+    let choices = compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
-    if asked.disk.is_some() && !kept.iter().any(Choice::is_on_disk) {
+    if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
         keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
     }
     let caches = keeping.caches(compiled, run, (&kept, asked, options));
@@ -119,7 +115,7 @@ impl Keeping {
         (choices, asked, options): (&[Choice], Asked, &RunOptions),
     ) -> Vec<Arc<Cache>> {
         let on_disk = choices.iter().filter(|it| it.is_on_disk()).count() as u64;
-        let disk = options.disk.as_ref().filter(|_| asked.disk.is_some() && on_disk > 0);
+        let disk = options.disk.as_ref().filter(|_| asked.on_disk && on_disk > 0);
         let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
         let inputs = inputs.unwrap_or_else(|failure| {
             self.notes.push(format!("nothing is cached on disk: {failure}"));
@@ -143,7 +139,9 @@ impl Keeping {
             let opened = disk.open(&about, asked.table_bytes() / on_disk);
             self.notes.extend(opened.notes);
             caches.push(Arc::new(match opened.store {
-                Some(store) => cache.with_store(store),
+                Some(store) => {
+                    cache.with_store(store.up_to(choice.disk_values.unwrap_or(u64::MAX)))
+                }
                 None => cache,
             }));
         }

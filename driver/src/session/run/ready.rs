@@ -53,7 +53,7 @@ pub(super) fn ready(
     let resume = origin.earlier.map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(origin.epoch, |it| it.epoch);
     let epochs = first..options.epochs.max(first);
-    let asked = keeping::asked(compiled, options, epochs.len())?;
+    let asked = keeping::asked(compiled, options, epochs.len());
     let own = keeping::own_memory(compiled, options, asked.as_ref());
     let runtime_options = runtime::Options {
         seed: options.seed,
@@ -78,7 +78,7 @@ pub(super) fn ready(
         identity.inputs(run.fingerprints()?);
     }
     let keeping = match asked {
-        Some(it) => keeping::begin(compiled, (&mut run, &program), (it, options))?,
+        Some(it) => keeping::begin(compiled, &mut run, (it, options))?,
         None => Keeping::default(),
     };
     if let Some(state) = origin.earlier {

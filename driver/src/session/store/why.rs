@@ -42,12 +42,11 @@ pub fn why(
     samples::resolve(&mut program, sample)?;
     let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let asked = keep::Asked {
-        passes: keep::laps(&program),
-        memory: machine::default_memory(),
-        disk: Some(disk.disk()?),
-    };
-    let choices = compiled.kept(&keep::lens(&run, &program)?, asked, (None, None))?;
+    let memory = machine::default_memory();
+    let asked = keep::Asked { passes: keep::laps(&program), memory, on_disk: true };
+    let workers = (machine::cores(), memory);
+    let (view, room) = compiled.run_view(workers, Some(disk), run.pass_lens()?);
+    let choices = compiled.kept((&view, room), asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);

@@ -200,6 +200,19 @@ fn the_table_has_a_bound() {
 }
 
 #[test]
+fn a_store_that_has_enough_takes_no_more() {
+    let folder = Folder::new("enough");
+    let store = folder.open(1 << 30).up_to(3);
+    fill(&store, 0..9);
+    assert_eq!((store.stats().entries, store.stats().stopped), (3, None));
+    // What was there before counts.
+    drop(store);
+    let store = folder.open(1 << 30).up_to(4);
+    fill(&store, 5..9);
+    assert_eq!((store.stats().entries, store.stats().written), (4, 1));
+}
+
+#[test]
 fn what_is_carried_is_known_from_what_a_file_holds() {
     let folder = Folder::new("carried");
     let store = folder.open(1 << 30);

@@ -1,0 +1,330 @@
+//! What could be kept from epoch to epoch, beside each other: each value alone, in memory and on disk, and what is chosen;
+//! and on which other machine, or in how many epochs, something else would be.
+
+use super::{
+    Estimate,
+    outlook::{View, observed},
+    strategy::{Group, Shop, choose, for_runs},
+};
+use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
+use model::{
+    curve::Curve,
+    solve::Limit,
+    strategy::Strategy,
+    weights::{Whole, pareto},
+};
+use plan::{Library, Plan, parts::Keep};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// How many times more or less of something is looked at.
+const RANGE: f64 = 16.0;
+/// Steps in which that is done, each as many times as much as the one before.
+const STEPS: i32 = 32;
+/// A rate that is higher by less than this part is no gain.
+const NO_GAIN: f64 = 0.01;
+/// How exactly it is said where something else is chosen.
+const EXACT: f64 = 0.01;
+
+/// What could be kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Strategies {
+    /// The one that takes the least time comes first.
+    pub rows: Vec<Row>,
+    /// How often each record comes in a run.
+    pub passes: f64,
+    /// Runs.
+    pub runs: f64,
+    /// What bounds the rate of the one that is chosen.
+    pub bound: Option<Limit>,
+    /// Where something else would be chosen.
+    pub turns: Vec<Turn>,
+}
+
+/// What is kept, and what comes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The values; none where nothing is kept.
+    pub kept: Vec<Kept>,
+    /// Bytes of memory.
+    pub memory_bytes: f64,
+    /// Bytes on disk.
+    pub disk_bytes: f64,
+    /// Outputs per second while it fills.
+    pub first_rate: f64,
+    /// Outputs per second once it is full.
+    pub rate: f64,
+    /// Seconds of the first epoch, of each later one, and of all of all runs; none where the length of an epoch is not known.
+    pub seconds: Option<[f64; 3]>,
+    /// Whether no other one is as good in the time to fill it, in bytes and in its rate.
+    pub pareto: bool,
+    /// Whether it is what a run does.
+    pub chosen: bool,
+}
+
+/// A value that is kept somewhere.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Kept {
+    /// The function whose result it is.
+    pub value: String,
+    /// The step that computes it.
+    pub step: String,
+    /// Whether it is the index of the value.
+    pub index: bool,
+    /// The share of the records of which it is in memory.
+    pub memory: f64,
+    /// The same on disk.
+    pub disk: f64,
+}
+
+/// Something of which more or less would change what is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Axis {
+    /// Epochs of a run.
+    Epochs,
+    /// Cores.
+    Cores,
+    /// Bytes of memory.
+    Memory,
+    /// Bytes per second of a storage of the machine.
+    Storage(usize),
+}
+
+/// Where something else is chosen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Turn {
+    /// What is other.
+    pub axis: Axis,
+    /// From so much on.
+    pub at: f64,
+    /// Whether from there up, or down.
+    pub up: bool,
+    /// What is chosen there.
+    pub kept: Vec<Kept>,
+}
+
+/// What a plan is looked at for.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    plan: &'a Plan,
+    library: &'a Library,
+    estimate: &'a Estimate,
+    candidates: &'a [Candidate],
+}
+
+/// All that could be kept; none where the costs are not known.
+pub fn strategies(
+    plan: &Plan,
+    library: &Library,
+    (estimate, view): (&Estimate, &View),
+    (candidates, occasion): (Vec<Candidate>, &Occasion),
+) -> Option<Strategies> {
+    let case = Case { plan, library, estimate, candidates: &candidates };
+    let network = observed(plan, library, estimate, view)?;
+    let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
+    let machine = for_runs(&view.machine);
+    let shop = Shop::new((plan, &network, &machine), occasion, &all);
+    let known = super::outlook::epoch(&network).finite().is_some();
+    let chosen = shop.search(&all)?;
+    let time = |it: &Strategy| it.seconds((occasion.runs(), occasion.passes));
+    let mut rows: Vec<(f64, Row)> = Vec::new();
+    let nothing: Vec<Group> = chosen.picks.iter().map(|_| Group::default()).collect();
+    let mut add = |picks: &[Group], strategy: &Strategy, chosen: bool| {
+        let kept = shop.kept(picks, strategy, &all);
+        let rate = |seconds: f64| shop.outputs / seconds;
+        let row = Row {
+            kept,
+            memory_bytes: strategy.bytes[0],
+            disk_bytes: strategy.bytes[1],
+            first_rate: rate(strategy.first_s),
+            rate: rate(strategy.later_s),
+            seconds: known.then_some([strategy.first_s, strategy.later_s, time(strategy)]),
+            pareto: false,
+            chosen,
+        };
+        if !rows.iter().any(|it| same_kept(&it.1.kept, &row.kept)) {
+            rows.push((time(strategy), row));
+        }
+    };
+    add(&chosen.picks, &chosen.strategy, true);
+    let plain = shop.forced(&nothing, &all, |_| 0.0);
+    add(&nothing, &plain, false);
+    for (stage, groups) in shop.stages.iter().enumerate() {
+        for group in groups {
+            for at in 0..shop.columns(group).count() {
+                let mut picks = nothing.clone();
+                picks[stage] = group.clone();
+                let strategy = shop.forced(&picks, &all, |it| f64::from(it == at));
+                add(&picks, &strategy, false);
+            }
+        }
+    }
+    // What makes no epoch faster is no strategy.
+    let plain_rate = shop.outputs / plain.later_s;
+    rows.retain(|(_, it)| {
+        it.chosen || it.kept.is_empty() || it.rate > plain_rate * (1.0 + NO_GAIN)
+    });
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut rows: Vec<Row> = rows.into_iter().map(|it| it.1).collect();
+    let whole = |it: &Row| Whole {
+        prepare_s: it.first_rate.recip(),
+        bytes: it.memory_bytes + it.disk_bytes,
+        rate: it.rate,
+    };
+    let wholes: Vec<Whole> = rows.iter().map(whole).collect();
+    for (row, is_best) in rows.iter_mut().zip(pareto(&wholes)) {
+        row.pareto = is_best;
+    }
+    Some(Strategies {
+        rows,
+        passes: occasion.passes,
+        runs: occasion.runs(),
+        bound: shop.limits.get(chosen.strategy.bound).copied(),
+        turns: case.turns(view, occasion),
+    })
+}
+
+fn same_kept(a: &[Kept], b: &[Kept]) -> bool {
+    let rough = |it: &Kept| {
+        let [memory, disk] = [it.memory, it.disk].map(|it| (it * 1e3).round() as i64);
+        (it.step.clone(), it.value.clone(), memory, disk)
+    };
+    a.iter().map(rough).eq(b.iter().map(rough))
+}
+
+impl Shop<'_> {
+    /// What these shares keep.
+    fn kept(&self, picks: &[Group], strategy: &Strategy, all: &[Choice]) -> Vec<Kept> {
+        let mut found: Vec<Kept> = Vec::new();
+        for (group, shares) in picks.iter().zip(&strategy.shares) {
+            for member in &group.members {
+                let own = self.columns(group).zip(&shares[1..]).filter(|it| it.0.0 == *member);
+                let (memory, disk) = own.fold((0.0, 0.0), |(memory, disk), ((_, tier), share)| {
+                    let (in_memory, on_disk) = tier.shares();
+                    (memory + share * in_memory, disk + share * on_disk)
+                });
+                let Candidate { function, step, keep, .. } = &all[*member].candidate;
+                if f64::max(memory, disk) >= SHARE_MIN {
+                    let (value, step) = (function.clone(), step.clone());
+                    found.push(Kept { value, step, index: *keep == Keep::Index, memory, disk });
+                }
+            }
+        }
+        found
+    }
+
+    /// As much as there is room for of each way: `want` says how much of the ways of the stage that keeps something.
+    fn forced(&self, picks: &[Group], all: &[Choice], want: impl Fn(usize) -> f64) -> Strategy {
+        let program = self.program(picks, all);
+        let shares = program.streams.iter().map(|ways| {
+            let fits = |at: usize| {
+                let parts = ways[at].bytes.iter().zip(&program.rooms);
+                let parts = parts.filter(|it| *it.0 > 0.0).map(|(bytes, room)| room / bytes);
+                parts.fold(1.0, f64::min) * want(at - 1)
+            };
+            let own: Vec<f64> = (1..ways.len()).map(fits).collect();
+            let rest = (1.0 - own.iter().sum::<f64>()).max(0.0);
+            [rest].into_iter().chain(own).collect()
+        });
+        Strategy::of(&program, shares.collect())
+    }
+}
+
+impl Case<'_> {
+    fn turns(&self, view: &View, occasion: &Occasion) -> Vec<Turn> {
+        let mut used: BTreeSet<usize> = view.storages.iter().flatten().copied().collect();
+        used.extend(occasion.disk.map(|it| it.storage));
+        used.retain(|it| *it < view.machine.storages.len());
+        let axes = [Axis::Epochs, Axis::Cores, Axis::Memory];
+        let axes = axes.into_iter().chain(used.into_iter().map(Axis::Storage));
+        let here = self.chosen(view, occasion);
+        let look = |axis: Axis, up: bool| self.turn((view, occasion), (axis, up), &here);
+        axes.flat_map(|axis| [true, false].map(|up| look(axis, up))).flatten().collect()
+    }
+
+    /// The nearest amount at which something else is chosen.
+    fn turn(
+        &self,
+        (view, occasion): (&View, &Occasion),
+        (axis, up): (Axis, bool),
+        here: &[Kept],
+    ) -> Option<Turn> {
+        let at = |times: f64| {
+            let (view, occasion) = other(view, occasion, (axis, times));
+            self.chosen(&view, &occasion)
+        };
+        let is_other = |it: &[Kept]| !same_ways(it, here);
+        let step = RANGE.powf(if up { 1.0 } else { -1.0 } / f64::from(STEPS));
+        let times = |it: i32| step.powi(it);
+        let first = (1..=STEPS).find(|it| is_other(&at(times(*it))))?;
+        let (mut same, mut changed) = (times(first - 1), times(first));
+        while (changed / same).ln().abs() > EXACT {
+            let middle = (same * changed).sqrt();
+            if is_other(&at(middle)) {
+                changed = middle;
+            } else {
+                same = middle;
+            }
+        }
+        let amount = match axis {
+            Axis::Epochs => occasion.passes,
+            Axis::Cores => view.machine.cores,
+            Axis::Memory => view.machine.memory_bytes,
+            Axis::Storage(it) => {
+                let storage = &view.machine.storages[it];
+                storage.random.best(storage.random.readers_max)
+            }
+        };
+        Some(Turn { axis, at: amount * changed, up, kept: at(changed) })
+    }
+
+    fn chosen(&self, view: &View, occasion: &Occasion) -> Vec<Kept> {
+        let found = (self.candidates.to_vec(), occasion);
+        let all = choose(self.plan, self.library, (self.estimate, view), found);
+        let kept = all.into_iter().filter(|it| it.kept).map(|it| Kept {
+            index: it.candidate.keep == Keep::Index,
+            value: it.candidate.function,
+            step: it.candidate.step,
+            memory: it.share,
+            disk: it.disk_share,
+        });
+        let mut kept: Vec<Kept> = kept.collect();
+        kept.sort_by(|a, b| (&a.step, &a.value).cmp(&(&b.step, &b.value)));
+        kept
+    }
+}
+
+/// Whether the same values are kept in the same places, of however many records.
+fn same_ways(a: &[Kept], b: &[Kept]) -> bool {
+    let way = |it: &Kept| {
+        let is_some = |share: f64| share >= SHARE_MIN;
+        (it.step.clone(), it.value.clone(), is_some(it.memory), is_some(it.disk))
+    };
+    a.iter().map(way).eq(b.iter().map(way))
+}
+
+/// The same with so many times as much of something.
+fn other(view: &View, occasion: &Occasion, (axis, times): (Axis, f64)) -> (View, Occasion) {
+    let (mut view, mut occasion) = (view.clone(), occasion.clone());
+    match axis {
+        Axis::Epochs => occasion.passes *= times,
+        Axis::Cores => view.machine.cores *= times,
+        Axis::Memory => {
+            let more = view.machine.memory_bytes * (times - 1.0);
+            view.machine.memory_bytes += more;
+            occasion.room = (occasion.room as f64 + more).max(0.0) as u64;
+        }
+        Axis::Storage(at) => {
+            let storage = &mut view.machine.storages[at];
+            for curve in [&mut storage.sequential, &mut storage.random] {
+                let Curve { rise, level, .. } = curve;
+                for (slope, height) in [rise, level] {
+                    (*slope, *height) = (*slope * times, *height * times);
+                }
+            }
+            storage.write *= times;
+        }
+    }
+    (view, occasion)
+}

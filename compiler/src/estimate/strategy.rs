@@ -1,0 +1,531 @@
+//! What is kept from epoch to epoch: which values, and where, so that all epochs together take the least time.
+//!
+//! Every bound of the network is a row of the linear program of [`model::strategy`], and every value that may be kept, in
+//! memory or on disk, is a way. What excludes each other is not in the program: of the values of a stage one is kept, with
+//! the index for those records that it is not kept of. So the program is solved for each value of each stage.
+
+use super::{
+    Estimate,
+    outlook::{View, kept_in_vain, observed, warm},
+};
+use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
+use model::{
+    Machine, Network, Wishes,
+    solve::{self, Limit},
+    strategy::{Objective, Plan as Program, Strategy, Way, best},
+};
+use plan::{Library, Plan, StageId, parts::Keep, percent};
+
+/// Epochs that stand for any number.
+const EPOCHS_MAX: f64 = 1e6;
+/// Strategies whose times differ by less than this part are equal: the one that keeps fewer bytes is taken.
+const SAME: f64 = 0.01;
+/// How often each stage is thought over, where several keep something: what one keeps takes the room of the others.
+const ROUNDS: usize = 3;
+/// A share from which on it is all.
+const FULL: f64 = 0.999;
+/// What a value may take beyond what it is estimated to, as a part of it.
+const MORE: f64 = 0.25;
+
+/// Every candidate: what is kept first, then the others, each with its reason.
+pub fn choose(
+    plan: &Plan,
+    library: &Library,
+    (estimate, view): (&Estimate, &View),
+    (candidates, occasion): (Vec<Candidate>, &Occasion),
+) -> Vec<Choice> {
+    let all = candidates.into_iter().map(|it| Choice::new(it, occasion));
+    let mut all: Vec<Choice> = all.collect();
+    if let Some(network) = observed(plan, library, estimate, view) {
+        let machine = for_runs(&view.machine);
+        let shop = Shop::new((plan, &network, &machine), occasion, &all);
+        shop.decide(&mut all);
+    }
+    all.iter_mut()
+        .filter(|it| it.is_open())
+        .for_each(|it| it.why = "its cost is not known".to_owned());
+    all.sort_by_key(|it| !it.kept);
+    all
+}
+
+/// The machine as a run sees it: who takes the batches is another program.
+pub(super) fn for_runs(machine: &Machine) -> Machine {
+    Machine { consumer: model::Consumer::default(), ..machine.clone() }
+}
+
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tier {
+    /// In memory alone.
+    Memory,
+    /// In memory, and on disk for later runs.
+    Both,
+    /// On disk alone.
+    Disk,
+}
+
+/// What a stage may keep.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Group {
+    /// Candidates, by their place: a value, its index, or both.
+    pub(super) members: Vec<usize>,
+    /// Whether they go to disk.
+    on_disk: bool,
+}
+
+/// What is thought of for each stage.
+type Picks = Vec<Group>;
+
+/// What was found for some picks.
+pub(super) struct Found {
+    pub(super) picks: Picks,
+    pub(super) strategy: Strategy,
+    seconds: f64,
+}
+
+/// All that the linear programs are made of.
+pub(super) struct Shop<'a> {
+    occasion: &'a Occasion,
+    /// What bounds the rate, row by row; the last row, which is none of these, is what the disk writes.
+    pub(super) limits: Vec<Limit>,
+    /// Seconds of each row that an output takes if nothing is kept.
+    base: Vec<f64>,
+    /// What each candidate does to them, in each tier.
+    ways: Vec<[Option<Way>; 3]>,
+    /// The stages that may keep something, each with all that it may keep.
+    pub(super) stages: Vec<Vec<Group>>,
+    /// Bytes of memory and of the disk.
+    rooms: [f64; 2],
+    /// Outputs of an epoch; one where nobody knows.
+    pub(super) outputs: f64,
+}
+
+const TIERS: [Tier; 3] = [Tier::Memory, Tier::Both, Tier::Disk];
+
+impl<'a> Shop<'a> {
+    pub(super) fn new(
+        (plan, network, machine): (&Plan, &Network, &Machine),
+        occasion: &'a Occasion,
+        all: &[Choice],
+    ) -> Self {
+        let disk = occasion.disk;
+        let memory = if occasion.passes < 2.0 { 0.0 } else { occasion.room as f64 };
+        let rooms = [memory, disk.map_or(0.0, |it| it.room as f64)];
+        let outputs = super::outlook::epoch(network).finite();
+        let seconds = |network: &Network| -> Vec<(Limit, f64)> {
+            let bounds = solve::solve(network, machine, &Wishes::default()).bounds;
+            bounds.iter().map(|it| (it.limit, it.rate.recip())).collect()
+        };
+        let storage = disk.map_or(0, |it| it.storage);
+        // Warm, filling, and in the first epoch of a later run; of each candidate in each tier.
+        let solved = |choice: &Choice, tier: Tier| {
+            let is_there = |it: Tier| it == Tier::Memory || disk.is_some();
+            let may = choice.is_open()
+                && is_there(tier)
+                && (tier == Tier::Memory || choice.candidate.listed)
+                && (tier == Tier::Disk || rooms[0] > 0.0);
+            may.then(|| {
+                let (share, disk_share) = tier.shares();
+                let with = |share, disk| choice.clone().with_shares(share, disk);
+                let full = with(share, disk_share);
+                let found = |it: &Choice| warm(network, plan, (&[it], storage));
+                let filling = kept_in_vain(network, plan, &full);
+                // Memory is filled once more, from the disk if it is there.
+                let again = match tier {
+                    Tier::Memory => seconds(&filling),
+                    Tier::Both => {
+                        let found = found(&with(0.0, 1.0));
+                        seconds(&kept_in_vain(&found, plan, &with(1.0, 0.0)))
+                    }
+                    Tier::Disk => seconds(&found(&full)),
+                };
+                [seconds(&found(&full)), seconds(&filling), again]
+            })
+        };
+        let none = seconds(network);
+        let solved: Vec<[Option<[Vec<(Limit, f64)>; 3]>; 3]> =
+            all.iter().map(|choice| TIERS.map(|tier| solved(choice, tier))).collect();
+        let mut limits: Vec<Limit> = none.iter().map(|it| it.0).collect();
+        for (limit, _) in solved.iter().flatten().flatten().flatten().flatten() {
+            if !limits.contains(limit) {
+                limits.push(*limit);
+            }
+        }
+        let row = |of: &[(Limit, f64)], limit: &Limit| {
+            of.iter().find(|it| it.0 == *limit).map_or(0.0, |it| it.1)
+        };
+        // What is written to disk, beyond what the system holds back in memory.
+        let writing = outputs.zip(disk).map(|(outputs, disk)| {
+            let ns = disk.write_ns(machine) * 1e-9 / outputs;
+            (ns, disk.write_ahead as f64 * ns)
+        });
+        let (write_s, ahead_s) = writing.unwrap_or_default();
+        let mut base: Vec<f64> = limits.iter().map(|limit| row(&none, limit)).collect();
+        let way = |choice: &Choice, tier: Tier, [warm, fill, again]: &[Vec<(Limit, f64)>; 3]| {
+            let more = |of: &[(Limit, f64)]| -> Vec<f64> {
+                limits.iter().zip(&base).map(|(limit, base)| row(of, limit) - base).collect()
+            };
+            let bytes_in = |room: f64| choice.bytes_in_all().unwrap_or(room).max(1.0);
+            let (memory, on_disk) = tier.shares();
+            let bytes = vec![memory * bytes_in(rooms[0]), on_disk * bytes_in(rooms[1])];
+            let [mut warm, mut fill, mut again] = [warm, fill, again].map(|it| more(it));
+            warm.push(0.0);
+            again.push(0.0);
+            fill.push(if choice.values.is_some() { bytes[1] * write_s } else { 0.0 });
+            Way { warm, fill, again, bytes }
+        };
+        let ways = all.iter().zip(&solved).map(|(choice, solved)| {
+            let mut tiers = TIERS.into_iter().zip(solved);
+            [(); 3].map(|()| {
+                let (tier, solved) = tiers.next()?;
+                Some(way(choice, tier, solved.as_ref()?))
+            })
+        });
+        let ways = ways.collect();
+        base.push(-ahead_s);
+        let stages = groups(all, disk.is_some());
+        Self { occasion, limits, base, ways, stages, rooms, outputs: outputs.unwrap_or(1.0) }
+    }
+
+    /// Marks what is kept, and says why the others are not.
+    fn decide(&self, all: &mut [Choice]) {
+        // Nothing has a rate that is none: then nobody knows what anything saves.
+        let Some(found) = self.search(all) else { return };
+        for (picked, shares) in found.picks.iter().zip(&found.strategy.shares) {
+            for &member in &picked.members {
+                let of = |tiers: &[Tier]| -> f64 {
+                    let own = self.columns(picked).zip(&shares[1..]);
+                    let own = own.filter(|(it, _)| it.0 == member && tiers.contains(&it.1));
+                    own.map(|it| it.1).sum()
+                };
+                let memory = of(&[Tier::Memory, Tier::Both]).min(1.0);
+                let on_disk = of(&[Tier::Both, Tier::Disk]).min(1.0);
+                if memory.max(on_disk) >= SHARE_MIN {
+                    all[member] = all[member].clone().with_shares(memory, on_disk);
+                    all[member].keep(self.rooms[0]);
+                    let has_room = found.strategy.bytes[1] < self.rooms[1] * FULL;
+                    let values = all[member].values.filter(|_| has_room && on_disk < FULL);
+                    if let Some(values) = values.filter(|_| on_disk >= SHARE_MIN) {
+                        all[member].disk_values = Some((values as f64 * on_disk) as u64);
+                        let part = percent(on_disk);
+                        all[member].why =
+                            format!("{part} of them on disk: computing the others is faster");
+                    }
+                }
+            }
+        }
+        let left = self.rooms[0] - found.strategy.bytes[0];
+        share_out(all, left.max(0.0));
+        for at in 0..all.len() {
+            if all[at].is_open() {
+                all[at] = self.left_out(all, at);
+            }
+        }
+    }
+
+    /// The best that is kept in all stages; none where the program has no solution.
+    pub(super) fn search(&self, all: &[Choice]) -> Option<Found> {
+        // What a lock names is kept.
+        let is_pinned = !self.occasion.pinned.is_empty();
+        let first =
+            |groups: &Vec<Group>| if is_pinned { groups[0].clone() } else { Group::default() };
+        let picks = self.stages.iter().map(first).collect();
+        let mut best = self.found(picks, all)?;
+        for _ in 0..ROUNDS {
+            let before = best.picks.clone();
+            for stage in 0..self.stages.len() {
+                let nothing = (!is_pinned).then(Group::default);
+                for group in self.stages[stage].iter().cloned().chain(nothing) {
+                    let mut picks = best.picks.clone();
+                    picks[stage] = group;
+                    if let Some(found) = self.found(picks, all).filter(|it| it.is_better(&best)) {
+                        best = found;
+                    }
+                }
+            }
+            if best.picks == before {
+                break;
+            }
+        }
+        Some(best)
+    }
+
+    fn found(&self, picks: Picks, all: &[Choice]) -> Option<Found> {
+        let program = self.program(&picks, all);
+        let strategy = best(&program, Objective::Time).ok()?;
+        let seconds = strategy.seconds((program.runs, program.epochs));
+        Some(Found { picks, strategy, seconds })
+    }
+
+    /// The candidates and tiers of a group, in the order of its ways behind the first, which keeps nothing.
+    pub(super) fn columns<'b>(
+        &'b self,
+        group: &'b Group,
+    ) -> impl Iterator<Item = (usize, Tier)> + 'b {
+        let tiers: &[Tier] =
+            if group.on_disk { &[Tier::Both, Tier::Disk] } else { &[Tier::Memory] };
+        let all = group.members.iter().flat_map(|at| tiers.iter().map(|tier| (*at, *tier)));
+        all.filter(|(at, tier)| self.way(*at, *tier).is_some())
+    }
+
+    fn way(&self, at: usize, tier: Tier) -> Option<&Way> {
+        let place = TIERS.iter().position(|it| *it == tier)?;
+        self.ways[at][place].as_ref()
+    }
+
+    /// The linear program of what is thought of for each stage.
+    pub(super) fn program(&self, picks: &[Group], all: &[Choice]) -> Program {
+        let rows = self.base.len();
+        let most = self.base[..self.limits.len()].iter().copied().fold(1e-9, f64::max);
+        let nothing = |group: &Group| {
+            // What the lock names is kept as far as there is room.
+            let is_pinned =
+                |it: &usize| self.occasion.pinned.contains(&all[*it].candidate.value_name());
+            let pinned = group.members.iter().any(is_pinned);
+            let seconds = vec![if pinned { most * 1e3 } else { 0.0 }; rows];
+            let [warm, fill, again] = [(); 3].map(|()| seconds.clone());
+            Way { warm, fill, again, bytes: vec![0.0; 2] }
+        };
+        let ways = |group: &Group| {
+            let own = self.columns(group).filter_map(|(at, tier)| self.way(at, tier).cloned());
+            [nothing(group)].into_iter().chain(own).collect()
+        };
+        Program {
+            base: self.base.clone(),
+            streams: picks.iter().map(ways).collect(),
+            rooms: self.rooms.to_vec(),
+            outputs: self.outputs,
+            epochs: self.occasion.passes.min(EPOCHS_MAX),
+            runs: self.occasion.runs(),
+        }
+    }
+
+    /// An open choice with the reason why it is left out.
+    fn left_out(&self, all: &[Choice], at: usize) -> Choice {
+        let own = &all[at];
+        let room = |tier: usize| {
+            let all = own.bytes_in_all().unwrap_or(self.rooms[tier]).max(1.0);
+            (self.rooms[tier] / all).min(1.0)
+        };
+        let may = |tier| self.way(at, tier).is_some();
+        let memory = if may(Tier::Memory) { room(0) } else { 0.0 };
+        let on_disk = if may(Tier::Disk) { room(1) } else { 0.0 };
+        let mut own = own.clone().with_shares(memory, on_disk);
+        let stage = own.candidate.stage;
+        let other = all.iter().filter(|it| it.kept && it.candidate.stage == stage);
+        let other = other.max_by(|a, b| a.saves_ns.total_cmp(&b.saves_ns));
+        own.why = if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {
+            let (name, saves) = (&other.candidate.function, other.saves_in_words());
+            format!("`{name}` saves more: {saves}, this one saves {}", own.saves_in_words())
+        } else if let Some(other) = other {
+            format!("with `{}` the pipeline is as fast, or faster", other.candidate.function)
+        } else if memory.max(on_disk) < SHARE_MIN {
+            "not enough space".to_owned()
+        } else if own.payback > self.occasion.horizon() {
+            format!("filling the cache costs as much as {:.0} epochs save", own.payback)
+        } else {
+            "it saves CPU time only: something else is the bottleneck".to_owned()
+        };
+        own
+    }
+}
+
+impl Tier {
+    /// The shares in memory and on disk of what lies here.
+    pub(super) fn shares(self) -> (f64, f64) {
+        match self {
+            Self::Memory => (1.0, 0.0),
+            Self::Both => (1.0, 1.0),
+            Self::Disk => (0.0, 1.0),
+        }
+    }
+}
+
+impl Found {
+    fn is_better(&self, than: &Self) -> bool {
+        let bytes = |it: &Self| it.strategy.bytes.iter().sum::<f64>();
+        let is_same = (self.seconds - than.seconds).abs() <= SAME * than.seconds;
+        if is_same { bytes(self) < bytes(than) } else { self.seconds < than.seconds }
+    }
+}
+
+/// What each stage may keep: a value with its index, or an index alone.
+fn groups(all: &[Choice], disk: bool) -> Vec<Vec<Group>> {
+    let mut stages: Vec<(StageId, Vec<Group>)> = Vec::new();
+    for (at, choice) in all.iter().enumerate().filter(|it| it.1.is_open()) {
+        let node = |it: &Choice| (it.candidate.stage, it.candidate.node);
+        let is_other = |it: &Choice, keep| {
+            it.is_open() && node(it) == node(choice) && it.candidate.keep == keep
+        };
+        let members = match choice.candidate.keep {
+            Keep::Value => {
+                let index = all.iter().position(|it| is_other(it, Keep::Index));
+                [at].into_iter().chain(index).collect()
+            }
+            Keep::Index if all.iter().any(|it| is_other(it, Keep::Value)) => continue,
+            Keep::Index => vec![at],
+        };
+        let stage = choice.candidate.stage;
+        let place = stages.iter().position(|it| it.0 == stage).unwrap_or_else(|| {
+            stages.push((stage, Vec::new()));
+            stages.len() - 1
+        });
+        let group = |on_disk| Group { members: members.clone(), on_disk };
+        stages[place].1.push(group(false));
+        if disk && choice.candidate.listed {
+            stages[place].1.push(group(true));
+        }
+    }
+    stages.into_iter().map(|it| it.1).collect()
+}
+
+/// Gives those that are kept more room, for values that are larger than was estimated, as far as
+/// there is any left.
+fn share_out(all: &mut [Choice], left: f64) {
+    let more = |it: &Choice| it.limit as f64 * MORE;
+    let wanted: f64 = all.iter().map(more).sum();
+    let part = (left / wanted.max(1.0)).clamp(0.0, 1.0);
+    all.iter_mut().for_each(|it| it.limit += (more(it) * part) as u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        analysis::bed::{Bed, LIBRARY},
+        caches::{Disk, Part, candidates},
+        estimate::{Basis, Figure, Origin, StepEstimate, estimate},
+    };
+    use model::Storage;
+
+    /// Files, and a step that makes pictures of them.
+    struct Site {
+        plan: Plan,
+        estimate: Estimate,
+        view: View,
+        /// The pictures.
+        value: Candidate,
+    }
+
+    impl Site {
+        /// `count` files of so many bytes, and so many nanoseconds for each picture.
+        fn new((cores, count): (u32, u64), file_bytes: f64, ns: f64) -> Self {
+            let mut bed = Bed::default();
+            let files = bed.files();
+            let bytes = bed.map(files, |it| vec![("bytes", it.read())]);
+            let root = bed.map(bytes, |it| {
+                let bytes = it.field("bytes");
+                vec![("image", it.decoded(bytes))]
+            });
+            let plan = bed.plan(root);
+            let found = candidates(&plan, &LIBRARY, (None, 0.0)).unwrap();
+            let is_value = |it: &Candidate| it.function == "decode" && it.keep == Keep::Value;
+            let value = found.into_iter().find(is_value).unwrap();
+            let basis = Basis { cores, ..Basis::default() };
+            let mut estimate = estimate(&plan, &LIBRARY, basis).unwrap();
+            let free = |it: &mut StepEstimate| {
+                it.ns = Figure::exact(0.0);
+                it.calls.iter_mut().for_each(|it| it.bytes = Figure::exact(file_bytes));
+            };
+            estimate.steps.iter_mut().for_each(free);
+            estimate.steps[2].ns = Figure::exact(ns);
+            let view = View {
+                machine: Machine::new(f64::from(cores), 0.0),
+                choices: Vec::new(),
+                too_large: Vec::new(),
+                budget: None,
+                seen: None,
+                pass_lens: vec![Some(count)],
+                counted: Vec::new(),
+                storages: vec![Some(0)],
+            };
+            Self { plan, estimate, view, value }
+        }
+
+        /// The picture or its index: its bytes with all that an entry takes, and the time that it saves.
+        fn candidate(&self, keep: Keep, bytes: f64, saves: f64) -> Candidate {
+            let parts = vec![Part { step: "p.map#2".to_owned(), ns: saves }];
+            let bytes = Figure::exact(bytes - 256.0);
+            let saves = Figure::exact(saves);
+            Candidate { keep, bytes, saves, parts, listed: true, ..self.value.clone() }
+        }
+
+        fn choose(&self, all: Vec<Candidate>, occasion: Occasion) -> Vec<Choice> {
+            let values = self.view.pass_lens[0].unwrap();
+            let occasion = Occasion { pass_lens: [(StageId(0), values)].into(), ..occasion };
+            choose(&self.plan, &LIBRARY, (&self.estimate, &self.view), (all, &occasion))
+        }
+    }
+
+    #[test]
+    fn where_a_value_is_not_kept_its_index_is() {
+        let site = Site::new((2, 10), 0.0, 1e6);
+        let shares = |room| {
+            let whole = site.candidate(Keep::Value, 1_000.0, 1e6);
+            let index = site.candidate(Keep::Index, 300.0, 4e5);
+            let occasion = Occasion { passes: 100.0, room, ..Occasion::default() };
+            let all = site.choose(vec![whole, index], occasion);
+            assert!(all.iter().map(|it| it.limit).sum::<u64>() <= room.max(12_500));
+            [Keep::Value, Keep::Index].map(|keep| {
+                let mut own = all.iter().filter(|it| it.kept && it.candidate.keep == keep);
+                own.next().map_or(0.0, |it| it.share)
+            })
+        };
+        // There is room for two thirds of the indices, for some pictures besides, for all of them.
+        let [values, indices] = shares(2_000);
+        assert!(values == 0.0 && (indices - 2.0 / 3.0).abs() < 1e-6, "{values} {indices}");
+        let [values, indices] = shares(6_500);
+        assert!((values - 0.5).abs() < 1e-6 && (indices - 0.5).abs() < 1e-6, "{values} {indices}");
+        assert_eq!(shares(20_000), [1.0, 0.0]);
+    }
+
+    #[test]
+    fn what_is_kept_may_grow_as_far_as_there_is_room() {
+        let site = Site::new((2, 10), 0.0, 1e6);
+        let limit = |room| {
+            let whole = site.candidate(Keep::Value, 1_000.0, 1e6);
+            let all =
+                site.choose(vec![whole], Occasion { passes: 9.0, room, ..Occasion::default() });
+            all[0].limit
+        };
+        assert_eq!([5_000, 11_000, 100_000].map(limit), [5_000, 11_000, 12_500]);
+    }
+
+    #[test]
+    fn a_disk_is_read_at_its_own_rate_whatever_the_cores() {
+        // Pictures of 271 kB that take 566 µs, of files of 110 kB on the same disk of 1 GB/s: 9,090 a second, or 3,690
+        // of those that are kept.
+        let kept = |cores: u32| {
+            let mut site = Site::new((cores, 50_000), 110e3, 584e3);
+            site.view.machine.storages = vec![Storage::flat("disk", 1e9)];
+            let value = site.candidate(Keep::Value, 271e3, 566e3);
+            let disk = Disk { room: 1 << 40, storage: 0, write_ahead: 1 << 40 };
+            let occasion = Occasion { passes: 1.0, disk: Some(disk), ..Occasion::default() };
+            let all = site.choose(vec![value], occasion);
+            (all[0].kept, all[0].why.clone())
+        };
+        assert!(kept(2).0, "{}", kept(2).1);
+        let why = "it saves CPU time only: something else is the bottleneck";
+        assert_eq!([8, 96].map(kept), [(false, why.to_owned()), (false, why.to_owned())]);
+    }
+
+    #[test]
+    fn what_makes_nothing_faster_is_not_kept() {
+        let mut site = Site::new((8, 1_000), 110e3, 100e3);
+        site.view.machine.storages = vec![Storage::flat("disk", 100e6)];
+        let value = |spares: bool| {
+            let mut it = site.candidate(Keep::Value, 10e3, 100e3);
+            if !spares {
+                it.spares.clear();
+            }
+            it.saves.origin = Origin::Assumed;
+            it
+        };
+        let kept = |spares| {
+            let room = Occasion { passes: 9.0, room: 1 << 30, ..Occasion::default() };
+            site.choose(vec![value(spares)], room)[0].kept
+        };
+        // The files are read in any case, and their disk is what bounds; or they need not be.
+        assert_eq!([false, true].map(kept), [false, true]);
+    }
+}

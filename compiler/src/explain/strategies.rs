@@ -1,0 +1,196 @@
+//! `explain --strategies`: what could be kept from epoch to epoch, beside each other, and when something else would be.
+
+use super::{
+    Explanation,
+    figures::{bytes, percent, rate, time},
+    forecast,
+    table::{Cell, lines},
+};
+use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Row, Strategies, Turn};
+use plan::{count, things};
+
+/// Rows that are shown besides what is chosen, and besides nothing.
+const SHOWN: usize = 10;
+/// A share that is none.
+const NO_SHARE: f64 = 5e-4;
+/// Bytes that are none.
+const NO_BYTES: f64 = 0.5;
+
+/// The table, what bounds what is chosen, and where something else is.
+pub(super) fn text(explanation: &Explanation, found: &Strategies) -> String {
+    let Some(outlook) = &explanation.outlook else { return String::new() };
+    let told = Told { explanation, outlook, found };
+    let mut text = told.head();
+    for line in lines(&told.rows()) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let chosen = found.rows.iter().find(|it| it.chosen);
+    let bound = found.bound.map(|it| forecast::limit(explanation, outlook, it));
+    let mut notes: Vec<Vec<Cell>> = Vec::new();
+    if let (Some(_), Some(bound)) = (chosen, bound) {
+        notes.push(vec![Cell::left("bottleneck"), Cell::left(format!("{bound} (`>`)"))]);
+    }
+    let turns: Vec<String> = found.turns.iter().map(|it| told.turn(it)).collect();
+    for (at, turn) in turns.into_iter().enumerate() {
+        let label = if at == 0 { "changes" } else { "" };
+        notes.push(vec![Cell::left(label), Cell::left(turn)]);
+    }
+    if found.turns.is_empty() {
+        let text = "none: the same is cached with 1/16 to 16 times the epochs, cores, memory and disk bandwidth";
+        notes.push(vec![Cell::left("changes"), Cell::left(text)]);
+    }
+    text.push('\n');
+    for line in lines(&notes) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+struct Told<'a> {
+    explanation: &'a Explanation,
+    outlook: &'a Outlook,
+    found: &'a Strategies,
+}
+
+impl Told<'_> {
+    /// `strategies of val: 90 epochs, 2 cores, 4.3 GB of memory; predicted, nothing was run`
+    fn head(&self) -> String {
+        let Self { explanation, outlook, found } = self;
+        let epochs = things(found.passes.round() as u64, "epoch", "epochs");
+        let machine = &outlook.machine;
+        let cores = super::figures::things(machine.cores, "core");
+        let memory = bytes(Figure::exact(machine.memory_bytes));
+        let disk = outlook.budget.and_then(|it| it.disk);
+        let disk = disk.map_or(String::new(), |it| {
+            let speed = Figure::exact(1e9 / it.read_ns(machine));
+            format!(", a cache folder that is read at {}/s", bytes(speed))
+        });
+        format!(
+            "{}: what could be cached, for {epochs} on {cores}, {memory} of memory{disk}\n\
+             `>` is what `run` does; `*` is not beaten in fill time, bytes and rate at once\n\n",
+            explanation.pipeline,
+        )
+    }
+
+    fn rows(&self) -> Vec<Vec<Cell>> {
+        let Strategies { rows, passes, runs, .. } = self.found;
+        let all = things(passes.round() as u64, "epoch", "epochs");
+        let runs = if *runs > 1.0 { format!("{runs:.0} × ") } else { String::new() };
+        let head =
+            ["", "cached", "on disk", "in memory", "records/s", "first epoch", "later epoch"];
+        let head = head.into_iter().map(str::to_owned).chain([format!("{runs}{all}")]);
+        let head = head.chain([String::new()]).enumerate();
+        let mut table: Vec<Vec<Cell>> = vec![
+            head.map(|(at, it)| if at < 2 { Cell::left(it) } else { Cell::right(it) }).collect(),
+        ];
+        let is_shown = |(at, it): &(usize, &Row)| *at < SHOWN || it.chosen || it.kept.is_empty();
+        let shown = rows.iter().enumerate().filter(is_shown).map(|it| it.1);
+        table.extend(shown.map(|it| self.row(it)));
+        table
+    }
+
+    fn row(&self, row: &Row) -> Vec<Cell> {
+        let origin = self.origin();
+        let size = |value: f64| match value < NO_BYTES {
+            true => "–".to_owned(),
+            false => bytes(Figure { value, origin }),
+        };
+        let rate = rate(Figure { value: row.rate * self.records(), origin });
+        let seconds = |at: usize| {
+            row.seconds.map_or("?".to_owned(), |it| time(Figure { value: it[at] * 1e9, origin }))
+        };
+        vec![
+            Cell::left(if row.chosen { ">" } else { "" }),
+            Cell::left(kept(&row.kept)),
+            Cell::right(size(row.disk_bytes)),
+            Cell::right(size(row.memory_bytes)),
+            Cell::right(rate),
+            Cell::right(seconds(0)),
+            Cell::right(seconds(1)),
+            Cell::right(seconds(2)),
+            Cell::left(if row.pareto { "*" } else { "" }),
+        ]
+    }
+
+    /// `from 3.1 GB of memory: decode_jpeg in memory`
+    fn turn(&self, turn: &Turn) -> String {
+        let origin = self.origin();
+        let mark = if origin == Origin::Assumed { "~" } else { "" };
+        let size = |value: f64| bytes(Figure { value, origin });
+        let at = match turn.axis {
+            Axis::Epochs => {
+                let n = if turn.up { turn.at.ceil() } else { turn.at.floor().max(1.0) };
+                format!("{mark}{}", things(n as u64, "epoch", "epochs"))
+            }
+            Axis::Cores => format!("{mark}{:.1} cores", turn.at),
+            Axis::Memory => format!("{} of memory", size(turn.at)),
+            Axis::Storage(it) => {
+                let name = self.outlook.machine.storages.get(it).map_or("", |it| it.name.as_str());
+                format!("{}/s of {name}", size(turn.at))
+            }
+        };
+        let way = if turn.up { "from" } else { "down from" };
+        format!("{way} {at}: {}", kept(&turn.kept))
+    }
+
+    /// The records of an output.
+    fn records(&self) -> f64 {
+        self.explanation.estimate.batch_rows.unwrap_or(1.0)
+    }
+
+    fn origin(&self) -> Origin {
+        self.explanation.estimate.ns.origin
+    }
+}
+
+/// `resize 56% on disk, 28% in memory`
+fn kept(all: &[Kept]) -> String {
+    if all.is_empty() {
+        return "nothing".to_owned();
+    }
+    let one = |it: &Kept| {
+        let tier = |(place, share): (&str, f64)| match share {
+            it if it < NO_SHARE => None,
+            it if it > 1.0 - NO_SHARE => Some(place.to_owned()),
+            it => Some(format!("{} {place}", percent(it))),
+        };
+        let places = [("in memory", it.memory), ("on disk", it.disk)];
+        let places: Vec<String> = places.into_iter().filter_map(tier).collect();
+        format!("{} {}", it.value, places.join(" and "))
+    };
+    all.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// PRESTO's columns (SIGMOD'22, its library's `summary`), with what is predicted here; MB are 10⁶ bytes.
+pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
+    let Some(outlook) = &explanation.outlook else { return String::new() };
+    let records = explanation.estimate.batch_rows.unwrap_or(1.0);
+    let mut text = "strategy,threads,sample_count,preprocessing_time_s,storage_consumption_mb,\
+                    throughput_sps,per_epoch_processing_time_s,memory_mb,total_time_s,pareto,chosen\n"
+        .to_owned();
+    for row in &found.rows {
+        let [first, later, all] =
+            row.seconds.map_or([""; 3].map(str::to_owned), |it| it.map(|it| format!("{it:.3}")));
+        let samples = row.seconds.map_or(String::new(), |it| {
+            count((it[1] * row.rate * records).round() as u64).replace(',', "")
+        });
+        let cells = [
+            format!("\"{}\"", kept(&row.kept)),
+            format!("{:.0}", outlook.machine.cores),
+            samples,
+            first,
+            format!("{:.3}", row.disk_bytes / 1e6),
+            format!("{:.3}", row.rate * records),
+            later,
+            format!("{:.3}", row.memory_bytes / 1e6),
+            all,
+            u8::from(row.pareto).to_string(),
+            u8::from(row.chosen).to_string(),
+        ];
+        text.push_str(&cells.join(","));
+        text.push('\n');
+    }
+    text
+}
