@@ -679,6 +679,7 @@ mod tests {
         let plan = bed.plan(twice);
         let mut view = view(&[], Vec::new());
         view.machine.storages = vec![model::Storage::flat("a", 1e6)];
+        view.storages = vec![Some(0)];
         view.seen = Some((seen(170.0, 8e5), Machine::new(1.0, 1e9)));
         // The source has run ahead, and ten more leave that had come before.
         let entered = |steps: &mut [StepEstimate]| {

@@ -1,6 +1,6 @@
 //! Which values a pipeline keeps: how often each record comes, and how much memory there is for them.
 
-use crate::session::{compiled::Compiled, host::Host, lock::Chosen, store::DiskOptions};
+use crate::session::{compiled::Compiled, host::Host, lock::Chosen};
 use compiler::{
     caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates},
     estimate::{Strategies, View, choose, strategies},
@@ -34,19 +34,19 @@ const TABLE_PART: u64 = 16;
 
 impl Compiled {
     /// What is known of a run on this machine, before it is asked what it keeps: so many threads, which read so many
-    /// records of each source; and the disk that values may be kept on.
+    /// records of each source; and what was measured of the machine.
+    ///
+    /// # Errors
+    /// The host file, where there is one, cannot be read.
     pub(crate) fn run_view(
         &self,
         (workers, memory): (usize, u64),
-        disk: Option<&DiskOptions>,
         pass_lens: Vec<Option<u64>>,
-    ) -> (View, Option<Disk>) {
+    ) -> Result<(View, Option<Host>), Failure> {
         let mut machine = Machine::new(workers as f64, memory as f64);
-        // Where it cannot be read, no more is known than without; `explain` and `calibrate` say so.
-        let host = Host::load_default().ok().filter(|it| !it.is_assumed());
+        let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
         let storages = self.storages(&mut machine, host.as_ref());
-        let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut machine));
-        (View { machine, storages, pass_lens, ..self.plain_view() }, disk)
+        Ok((View { machine, storages, pass_lens, ..self.plain_view() }, host))
     }
 
     /// What a run of so many passes keeps, where it may take `memory`, and what not and why.

@@ -56,7 +56,8 @@ pub(super) fn begin(
 ) -> Result<Keeping, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     let workers = (options.workers, options.memory);
-    let (view, disk) = compiled.run_view(workers, disk, run.pass_lens()?);
+    let (mut view, host) = compiled.run_view(workers, run.pass_lens()?)?;
+    let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine));
     let choices = compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();

@@ -45,8 +45,9 @@ pub fn why(
     let memory = machine::default_memory();
     let asked = keep::Asked { passes: keep::laps(&program), memory, on_disk: true };
     let workers = (machine::cores(), memory);
-    let (view, room) = compiled.run_view(workers, Some(disk), run.pass_lens()?);
-    let choices = compiled.kept((&view, room), asked, (None, None))?;
+    let (mut view, host) = compiled.run_view(workers, run.pass_lens()?)?;
+    let room = disk.disk_of(host.as_ref(), &mut view.machine);
+    let choices = compiled.kept((&view, Some(room)), asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);
