@@ -196,6 +196,9 @@ pub fn best(plan: &Plan, objective: Objective) -> Result<Strategy, NoStrategy> {
     Ok(best)
 }
 
+/// What a way takes of each resource in one of its phases.
+type Seconds = fn(&Way) -> &Vec<f64>;
+
 /// The optimum of the linear program with these ways.
 fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Strategy> {
     // Bytes cost next to nothing, so that of equal strategies the one with fewer is found.
@@ -240,7 +243,7 @@ fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Str
     }
     let ways = || plan.streams.iter().flatten().zip(vars.iter().flatten());
     for r in 0..plan.base.len() {
-        let phases: [(Variable, fn(&Way) -> &Vec<f64>); 3] =
+        let phases: [(Variable, Seconds); 3] =
             [(z_warm, |it| &it.warm), (z_fill, |it| &it.fill), (z_again, |it| &it.again)];
         for (z, of) in phases.into_iter().take(if plan.runs > 1.0 { 3 } else { 2 }) {
             let asked = ways().map(|(way, var)| (*var, of(way)[r] / scale));

@@ -73,6 +73,9 @@ pub(super) struct Group {
     on_disk: bool,
 }
 
+/// What bounds a network, with the seconds that each output takes of it.
+type Bounds = Vec<(Limit, f64)>;
+
 /// What is thought of for each stage.
 type Picks = Vec<Group>;
 
@@ -112,7 +115,7 @@ impl<'a> Shop<'a> {
         let memory = if occasion.passes < 2.0 { 0.0 } else { occasion.room as f64 };
         let rooms = [memory, disk.map_or(0.0, |it| it.room as f64)];
         let outputs = super::outlook::epoch(network).finite();
-        let seconds = |network: &Network| -> Vec<(Limit, f64)> {
+        let seconds = |network: &Network| -> Bounds {
             let bounds = solve::solve(network, machine, &Wishes::default()).bounds;
             bounds.iter().map(|it| (it.limit, it.rate.recip())).collect()
         };
@@ -143,7 +146,7 @@ impl<'a> Shop<'a> {
             })
         };
         let none = seconds(network);
-        let solved: Vec<[Option<[Vec<(Limit, f64)>; 3]>; 3]> =
+        let solved: Vec<[Option<[Bounds; 3]>; 3]> =
             all.iter().map(|choice| TIERS.map(|tier| solved(choice, tier))).collect();
         let mut limits: Vec<Limit> = none.iter().map(|it| it.0).collect();
         for (limit, _) in solved.iter().flatten().flatten().flatten().flatten() {
@@ -161,7 +164,7 @@ impl<'a> Shop<'a> {
         });
         let (write_s, ahead_s) = writing.unwrap_or_default();
         let mut base: Vec<f64> = limits.iter().map(|limit| row(&none, limit)).collect();
-        let way = |choice: &Choice, tier: Tier, [warm, fill, again]: &[Vec<(Limit, f64)>; 3]| {
+        let way = |choice: &Choice, tier: Tier, [warm, fill, again]: &[Bounds; 3]| {
             let more = |of: &[(Limit, f64)]| -> Vec<f64> {
                 limits.iter().zip(&base).map(|(limit, base)| row(of, limit) - base).collect()
             };
