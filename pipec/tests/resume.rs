@@ -111,6 +111,13 @@ const DAMAGES: &[(&str, Damage)] = &[
     ("the list is missing", |out| fs::remove_file(out.join("pipec.files.jsonl")).unwrap()),
     ("the list is cut", |out| cut(&out.join("pipec.files.jsonl"), 1000)),
     ("the list has another bit", |out| flip(&out.join("pipec.files.jsonl"))),
+    ("the list has another epoch", |out| {
+        let list = out.join("pipec.files.jsonl");
+        let text = fs::read_to_string(&list).unwrap();
+        let (before, last) = text.trim_end().rsplit_once('\n').unwrap();
+        fs::write(&list, format!("{before}\n{}\n", last.replace(r#""epoch":1"#, r#""epoch":2"#)))
+            .unwrap();
+    }),
 ];
 
 fn cut(file: &Path, n_bytes: u64) {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    mem,
 };
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// The name of the list in the folder.
 pub(super) const LIST: &str = "pipec.files.jsonl";
@@ -22,13 +23,35 @@ pub(super) struct Line {
     pub(super) outputs: u64,
     /// By their names below the folder.
     pub(super) files: BTreeMap<String, Sum>,
+    /// XXH3 of the line in which it is empty, in hexadecimal: no file says the epoch and the number of outputs.
+    check: String,
 }
 
 impl Line {
+    /// A line without files.
+    pub(super) fn new(epoch: u32, outputs: u64) -> Self {
+        Self { epoch, outputs, files: BTreeMap::new(), check: String::new() }
+    }
+
+    /// A line of the list, without its end; none, where it is damaged.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let mut line: Self = serde_json::from_slice(text).ok()?;
+        let check = mem::take(&mut line.check);
+        (check == line.checksum()).then_some(line)
+    }
+
     /// It, as it stands in the list.
     pub(super) fn text(&self) -> String {
-        let line = serde_json::to_string(self).expect("a line has nothing that JSON cannot say");
-        line + "\n"
+        Self { check: self.checksum(), ..self.clone() }.json() + "\n"
+    }
+
+    fn checksum(&self) -> String {
+        debug_assert!(self.check.is_empty(), "only text has a checksum");
+        format!("{:016x}", xxh3_64(self.json().as_bytes()))
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string(self).expect("a line has nothing that JSON cannot say")
     }
 }
 

@@ -131,5 +131,5 @@ fn next(lines: &mut dyn BufRead) -> Option<(Line, u64)> {
     let mut text = Vec::new();
     io::Read::take(lines, LINE_MAX).read_until(b'\n', &mut text).ok()?;
     let line = text.strip_suffix(b"\n")?;
-    Some((serde_json::from_slice(line).ok()?, text.len() as u64))
+    Some((Line::parse(line)?, text.len() as u64))
 }

@@ -9,10 +9,7 @@ use crate::session::sink::{
 };
 use plan::{DType, Field};
 use runtime::{Chunk, Column, Failure, Tensor};
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 /// Writes the files of one number.
 pub(super) struct Files<'a> {
@@ -28,7 +25,7 @@ impl Files<'_> {
         if let Some(data) = self.data {
             return self.shard(&**data, &chunk.cut(row..row + 1), before);
         }
-        let mut line = Line { epoch: chunk.epoch, outputs: 1, files: BTreeMap::new() };
+        let mut line = Line::new(chunk.epoch, 1);
         for (at, column) in chunk.columns.iter().enumerate() {
             if column.dtype().is_text() {
                 let texts = column.texts(row).unwrap_or_else(|| column.cut(row..row + 1));
@@ -51,7 +48,7 @@ impl Files<'_> {
             return self.shard(&**data, piece, before);
         }
         let outputs = piece.rows as u64;
-        let mut line = Line { epoch: piece.epoch, outputs, files: BTreeMap::new() };
+        let mut line = Line::new(piece.epoch, outputs);
         for (at, column) in piece.columns.iter().enumerate() {
             self.rows(&mut line, at, column)?;
         }
@@ -61,7 +58,7 @@ impl Files<'_> {
     /// The same in one file that holds all fields.
     fn shard(&mut self, data: &dyn Format, chunk: &Chunk, first: u64) -> Result<(), Failure> {
         let outputs = chunk.rows as u64;
-        let mut line = Line { epoch: chunk.epoch, outputs, files: BTreeMap::new() };
+        let mut line = Line::new(chunk.epoch, outputs);
         let shard = Shard { fields: self.fields, chunk, first };
         let name = self.manifest.names(self.manifest.files).concat();
         let mut unfit = None;
