@@ -9,7 +9,8 @@ mod tools;
 pub use compiler::migration;
 pub use compiler::{
     ast::dump,
-    explain::{Explanation, program_text},
+    estimate::View,
+    explain::program_text,
     format::format,
     syntax::{Kind as HighlightKind, highlight},
 };

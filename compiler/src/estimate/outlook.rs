@@ -161,7 +161,7 @@ const FOUND_NS: f64 = 0.015;
 
 /// What `plan` will do on the machine of `view`; none where its steps are no tree.
 pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) -> Option<Outlook> {
-    let (network, dropped, counts) = with_records(plan, library, (estimate, &view))?;
+    let (network, dropped, counts) = observed(plan, library, (estimate, &view))?;
     let wishes = Wishes::default();
     let solution = solve(&network, &view.machine, &wishes);
     let kept: Vec<&Choice> = view.choices.iter().filter(|it| it.kept).collect();
@@ -205,18 +205,9 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
     })
 }
 
-/// The network as `view` has it: so many records, read from these storages.
+/// The network as `view` has it: so many records, read from these storages; what is dropped at the end of an epoch, and how
+/// sure the number of records of each step is.
 pub(super) fn observed(
-    plan: &Plan,
-    library: &Library,
-    estimate: &Estimate,
-    view: &View,
-) -> Option<Network> {
-    with_records(plan, library, (estimate, view)).map(|it| it.0)
-}
-
-/// The same; what is dropped at the end of an epoch, and how sure the number of records of each step is.
-fn with_records(
     plan: &Plan,
     library: &Library,
     (estimate, view): (&Estimate, &View),
@@ -400,7 +391,7 @@ fn payback(
     let entering = network.visits().entering;
     for choice in view.choices.iter().filter(|it| it.kept) {
         let at = place(plan, &choice.candidate.step)?;
-        cold = kept_in_vain(&cold, plan, choice);
+        cold = filling(&cold, plan, choice);
         let values = entering[at] * choice.candidate.made;
         written += outputs * values * choice.candidate.bytes.value * choice.disk_share;
     }
@@ -427,7 +418,7 @@ fn place(plan: &Plan, step: &str) -> Option<usize> {
 }
 
 /// The network in the first epoch, which puts the values of `choice` where they are kept, and finds none.
-pub(super) fn kept_in_vain(network: &Network, plan: &Plan, choice: &Choice) -> Network {
+pub(super) fn filling(network: &Network, plan: &Plan, choice: &Choice) -> Network {
     match place(plan, &choice.candidate.step) {
         Some(at) => {
             let ns = choice.fill_ns * choice.candidate.made;

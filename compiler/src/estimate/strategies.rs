@@ -3,7 +3,7 @@
 
 use super::{
     Estimate,
-    outlook::{View, observed},
+    outlook::{View, epoch, observed},
     strategy::{Group, Shop, choose, for_runs},
 };
 use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
@@ -121,13 +121,13 @@ pub fn strategies(
     (candidates, occasion): (Vec<Candidate>, &Occasion),
 ) -> Option<Strategies> {
     let case = Case { plan, library, estimate, candidates: &candidates };
-    let network = observed(plan, library, estimate, view)?;
+    let (network, ..) = observed(plan, library, (estimate, view))?;
     let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
     let machine = for_runs(&view.machine);
     let shop = Shop::new((plan, &network, &machine), occasion, &all);
-    let known = super::outlook::epoch(&network).finite().is_some();
+    let known = epoch(&network).finite().is_some();
     let chosen = shop.search(&all)?;
-    let time = |it: &Strategy| it.seconds((occasion.runs(), occasion.passes));
+    let time = |it: &Strategy| it.seconds(shop.times());
     let mut rows: Vec<(f64, Row)> = Vec::new();
     let nothing: Vec<Group> = chosen.picks.iter().map(|_| Group::default()).collect();
     let mut add = |picks: &[Group], strategy: &Strategy, chosen: bool| {
@@ -199,11 +199,7 @@ impl Shop<'_> {
         let mut found: Vec<Kept> = Vec::new();
         for (group, shares) in picks.iter().zip(&strategy.shares) {
             for member in &group.members {
-                let own = self.columns(group).zip(&shares[1..]).filter(|it| it.0.0 == *member);
-                let (memory, disk) = own.fold((0.0, 0.0), |(memory, disk), ((_, tier), share)| {
-                    let (in_memory, on_disk) = tier.shares();
-                    (memory + share * in_memory, disk + share * on_disk)
-                });
+                let (memory, disk) = self.shares_of(*member, (group, shares));
                 let Candidate { function, step, keep, .. } = &all[*member].candidate;
                 if f64::max(memory, disk) >= SHARE_MIN {
                     let (value, step) = (function.clone(), step.clone());

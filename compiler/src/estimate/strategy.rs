@@ -6,7 +6,7 @@
 
 use super::{
     Estimate,
-    outlook::{View, kept_in_vain, observed, warm},
+    outlook::{View, epoch, filling, observed, warm},
 };
 use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
 use model::{
@@ -36,7 +36,7 @@ pub fn choose(
 ) -> Vec<Choice> {
     let all = candidates.into_iter().map(|it| Choice::new(it, occasion));
     let mut all: Vec<Choice> = all.collect();
-    if let Some(network) = observed(plan, library, estimate, view) {
+    if let Some((network, ..)) = observed(plan, library, (estimate, view)) {
         let machine = for_runs(&view.machine);
         let shop = Shop::new((plan, &network, &machine), occasion, &all);
         shop.decide(&mut all);
@@ -105,6 +105,52 @@ pub(super) struct Shop<'a> {
 
 const TIERS: [Tier; 3] = [Tier::Memory, Tier::Both, Tier::Disk];
 
+/// What bounds a plan whose steps keep something: solved for each way.
+struct Solver<'a> {
+    plan: &'a Plan,
+    network: &'a Network,
+    machine: &'a Machine,
+    /// The storage of the machine that is the disk.
+    storage: usize,
+}
+
+/// The bounds of a way: once it is filled, while it is, and in the first epoch of a later run.
+struct Solved {
+    warm: Bounds,
+    fill: Bounds,
+    again: Bounds,
+}
+
+impl Solver<'_> {
+    fn bounds(&self, network: &Network) -> Bounds {
+        let bounds = solve::solve(network, self.machine, &Wishes::default()).bounds;
+        bounds.iter().map(|it| (it.limit, it.rate.recip())).collect()
+    }
+
+    fn way(&self, choice: &Choice, tier: Tier) -> Solved {
+        let with = |(memory, disk)| choice.clone().with_shares(memory, disk);
+        let found = |it: &Choice| warm(self.network, self.plan, (&[it], self.storage));
+        let full = with(tier.shares());
+        let fill = self.bounds(&filling(self.network, self.plan, &full));
+        let warm = self.bounds(&found(&full));
+        let again = match tier {
+            Tier::Memory => fill.clone(),
+            // Memory is filled once more, from the disk.
+            Tier::Both => {
+                let from_disk = found(&with(Tier::Disk.shares()));
+                self.bounds(&filling(&from_disk, self.plan, &with(Tier::Memory.shares())))
+            }
+            Tier::Disk => warm.clone(),
+        };
+        Solved { warm, fill, again }
+    }
+}
+
+/// The seconds of a limit; 0 where it bounds nothing.
+fn seconds(of: &[(Limit, f64)], limit: Limit) -> f64 {
+    of.iter().find(|it| it.0 == limit).map_or(0.0, |it| it.1)
+}
+
 impl<'a> Shop<'a> {
     pub(super) fn new(
         (plan, network, machine): (&Plan, &Network, &Machine),
@@ -114,78 +160,54 @@ impl<'a> Shop<'a> {
         let disk = occasion.disk;
         let memory = if occasion.passes < 2.0 { 0.0 } else { occasion.room as f64 };
         let rooms = [memory, disk.map_or(0.0, |it| it.room as f64)];
-        let outputs = super::outlook::epoch(network).finite();
-        let seconds = |network: &Network| -> Bounds {
-            let bounds = solve::solve(network, machine, &Wishes::default()).bounds;
-            bounds.iter().map(|it| (it.limit, it.rate.recip())).collect()
+        let outputs = epoch(network).finite();
+        let solver = Solver { plan, network, machine, storage: disk.map_or(0, |it| it.storage) };
+        let may = |choice: &Choice, tier: Tier| {
+            let (memory, on_disk) = tier.shares();
+            choice.is_open()
+                && (on_disk == 0.0 || disk.is_some() && choice.candidate.listed)
+                && (memory == 0.0 || rooms[0] > 0.0)
         };
-        let storage = disk.map_or(0, |it| it.storage);
-        // Warm, filling, and in the first epoch of a later run; of each candidate in each tier.
-        let solved = |choice: &Choice, tier: Tier| {
-            let is_there = |it: Tier| it == Tier::Memory || disk.is_some();
-            let may = choice.is_open()
-                && is_there(tier)
-                && (tier == Tier::Memory || choice.candidate.listed)
-                && (tier == Tier::Disk || rooms[0] > 0.0);
-            may.then(|| {
-                let (share, disk_share) = tier.shares();
-                let with = |share, disk| choice.clone().with_shares(share, disk);
-                let full = with(share, disk_share);
-                let found = |it: &Choice| warm(network, plan, (&[it], storage));
-                let filling = kept_in_vain(network, plan, &full);
-                // Memory is filled once more, from the disk if it is there.
-                let again = match tier {
-                    Tier::Memory => seconds(&filling),
-                    Tier::Both => {
-                        let found = found(&with(0.0, 1.0));
-                        seconds(&kept_in_vain(&found, plan, &with(1.0, 0.0)))
-                    }
-                    Tier::Disk => seconds(&found(&full)),
-                };
-                [seconds(&found(&full)), seconds(&filling), again]
-            })
-        };
-        let none = seconds(network);
-        let solved: Vec<[Option<[Bounds; 3]>; 3]> =
-            all.iter().map(|choice| TIERS.map(|tier| solved(choice, tier))).collect();
+        let solved: Vec<[Option<Solved>; 3]> = all
+            .iter()
+            .map(|it| TIERS.map(|tier| may(it, tier).then(|| solver.way(it, tier))))
+            .collect();
+        let none = solver.bounds(network);
         let mut limits: Vec<Limit> = none.iter().map(|it| it.0).collect();
-        for (limit, _) in solved.iter().flatten().flatten().flatten().flatten() {
-            if !limits.contains(limit) {
-                limits.push(*limit);
+        for Solved { warm, fill, again } in solved.iter().flatten().flatten() {
+            for (limit, _) in warm.iter().chain(fill).chain(again) {
+                if !limits.contains(limit) {
+                    limits.push(*limit);
+                }
             }
         }
-        let row = |of: &[(Limit, f64)], limit: &Limit| {
-            of.iter().find(|it| it.0 == *limit).map_or(0.0, |it| it.1)
-        };
         // What is written to disk, beyond what the system holds back in memory.
         let writing = outputs.zip(disk).map(|(outputs, disk)| {
-            let ns = disk.write_ns(machine) * 1e-9 / outputs;
-            (ns, disk.write_ahead as f64 * ns)
+            let of_byte = disk.write_ns(machine) * 1e-9 / outputs;
+            (of_byte, disk.write_ahead as f64 * of_byte)
         });
         let (write_s, ahead_s) = writing.unwrap_or_default();
-        let mut base: Vec<f64> = limits.iter().map(|limit| row(&none, limit)).collect();
-        let way = |choice: &Choice, tier: Tier, [warm, fill, again]: &[Bounds; 3]| {
-            let more = |of: &[(Limit, f64)]| -> Vec<f64> {
-                limits.iter().zip(&base).map(|(limit, base)| row(of, limit) - base).collect()
+        let way = |choice: &Choice, tier: Tier, solved: &Solved| {
+            let more = |of: &Bounds, written: f64| -> Vec<f64> {
+                let of_limit = |it: &Limit| seconds(of, *it) - seconds(&none, *it);
+                limits.iter().map(of_limit).chain([written]).collect()
             };
             let bytes_in = |room: f64| choice.bytes_in_all().unwrap_or(room).max(1.0);
             let (memory, on_disk) = tier.shares();
             let bytes = vec![memory * bytes_in(rooms[0]), on_disk * bytes_in(rooms[1])];
-            let [mut warm, mut fill, mut again] = [warm, fill, again].map(|it| more(it));
-            warm.push(0.0);
-            again.push(0.0);
-            fill.push(if choice.values.is_some() { bytes[1] * write_s } else { 0.0 });
-            Way { warm, fill, again, bytes }
+            let written = if choice.values.is_some() { bytes[1] * write_s } else { 0.0 };
+            Way {
+                warm: more(&solved.warm, 0.0),
+                fill: more(&solved.fill, written),
+                again: more(&solved.again, 0.0),
+                bytes,
+            }
         };
         let ways = all.iter().zip(&solved).map(|(choice, solved)| {
-            let mut tiers = TIERS.into_iter().zip(solved);
-            [(); 3].map(|()| {
-                let (tier, solved) = tiers.next()?;
-                Some(way(choice, tier, solved.as_ref()?))
-            })
+            TIERS.map(|tier| Some(way(choice, tier, solved[tier as usize].as_ref()?)))
         });
         let ways = ways.collect();
-        base.push(-ahead_s);
+        let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
         let stages = groups(all, disk.is_some());
         Self { occasion, limits, base, ways, stages, rooms, outputs: outputs.unwrap_or(1.0) }
     }
@@ -196,13 +218,7 @@ impl<'a> Shop<'a> {
         let Some(found) = self.search(all) else { return };
         for (picked, shares) in found.picks.iter().zip(&found.strategy.shares) {
             for &member in &picked.members {
-                let of = |tiers: &[Tier]| -> f64 {
-                    let own = self.columns(picked).zip(&shares[1..]);
-                    let own = own.filter(|(it, _)| it.0 == member && tiers.contains(&it.1));
-                    own.map(|it| it.1).sum()
-                };
-                let memory = of(&[Tier::Memory, Tier::Both]).min(1.0);
-                let on_disk = of(&[Tier::Both, Tier::Disk]).min(1.0);
+                let (memory, on_disk) = self.shares_of(member, (picked, shares));
                 if memory.max(on_disk) >= SHARE_MIN {
                     all[member] = all[member].clone().with_shares(memory, on_disk);
                     all[member].keep(self.rooms[0]);
@@ -224,6 +240,16 @@ impl<'a> Shop<'a> {
                 all[at] = self.left_out(all, at);
             }
         }
+    }
+
+    /// The shares of a member of a group that are in memory and on disk, by those of the group's ways.
+    pub(super) fn shares_of(&self, member: usize, (group, shares): (&Group, &[f64])) -> (f64, f64) {
+        let own = self.columns(group).zip(&shares[1..]).filter(|it| it.0.0 == member);
+        let both = own.fold((0.0, 0.0), |(memory, disk), ((_, tier), share)| {
+            let (in_memory, on_disk) = tier.shares();
+            (memory + share * in_memory, disk + share * on_disk)
+        });
+        (f64::min(both.0, 1.0), f64::min(both.1, 1.0))
     }
 
     /// The best that is kept in all stages; none where the program has no solution.
@@ -256,7 +282,7 @@ impl<'a> Shop<'a> {
     fn found(&self, picks: Picks, all: &[Choice]) -> Option<Found> {
         let program = self.program(&picks, all);
         let strategy = best(&program, Objective::Time).ok()?;
-        let seconds = strategy.seconds((program.runs, program.epochs));
+        let seconds = strategy.seconds(self.times());
         Some(Found { picks, strategy, seconds })
     }
 
@@ -272,13 +298,12 @@ impl<'a> Shop<'a> {
     }
 
     fn way(&self, at: usize, tier: Tier) -> Option<&Way> {
-        let place = TIERS.iter().position(|it| *it == tier)?;
-        self.ways[at][place].as_ref()
+        self.ways[at][tier as usize].as_ref()
     }
 
     /// The linear program of what is thought of for each stage.
     pub(super) fn program(&self, picks: &[Group], all: &[Choice]) -> Program {
-        let rows = self.base.len();
+        let (rows, (runs, epochs)) = (self.base.len(), self.times());
         let most = self.base[..self.limits.len()].iter().copied().fold(1e-9, f64::max);
         let nothing = |group: &Group| {
             // What the lock names is kept as far as there is room.
@@ -298,9 +323,14 @@ impl<'a> Shop<'a> {
             streams: picks.iter().map(ways).collect(),
             rooms: self.rooms.to_vec(),
             outputs: self.outputs,
-            epochs: self.occasion.passes.min(EPOCHS_MAX),
-            runs: self.occasion.runs(),
+            epochs,
+            runs,
         }
+    }
+
+    /// Runs, and epochs of each.
+    pub(super) fn times(&self) -> (f64, f64) {
+        (self.occasion.runs(), self.occasion.passes.min(EPOCHS_MAX))
     }
 
     /// An open choice with the reason why it is left out.

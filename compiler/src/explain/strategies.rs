@@ -7,7 +7,7 @@ use super::{
     table::{Cell, lines},
 };
 use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Row, Strategies, Turn};
-use plan::{count, things};
+use plan::things;
 
 /// Rows that are shown besides what is chosen, and besides nothing.
 const SHOWN: usize = 10;
@@ -25,10 +25,8 @@ pub(super) fn text(explanation: &Explanation, found: &Strategies) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    let chosen = found.rows.iter().find(|it| it.chosen);
-    let bound = found.bound.map(|it| forecast::limit(explanation, outlook, it));
     let mut notes: Vec<Vec<Cell>> = Vec::new();
-    if let (Some(_), Some(bound)) = (chosen, bound) {
+    if let Some(bound) = found.bound.map(|it| forecast::limit(explanation, outlook, it)) {
         notes.push(vec![Cell::left("bottleneck"), Cell::left(format!("{bound} (`>`)"))]);
     }
     let turns: Vec<String> = found.turns.iter().map(|it| told.turn(it)).collect();
@@ -173,13 +171,11 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
     for row in &found.rows {
         let [first, later, all] =
             row.seconds.map_or([""; 3].map(str::to_owned), |it| it.map(|it| format!("{it:.3}")));
-        let samples = row.seconds.map_or(String::new(), |it| {
-            count((it[1] * row.rate * records).round() as u64).replace(',', "")
-        });
+        let samples = row.seconds.map(|it| format!("{:.0}", it[1] * row.rate * records));
         let cells = [
             format!("\"{}\"", kept(&row.kept)),
             format!("{:.0}", outlook.machine.cores),
-            samples,
+            samples.unwrap_or_default(),
             first,
             format!("{:.3}", row.disk_bytes / 1e6),
             format!("{:.3}", row.rate * records),

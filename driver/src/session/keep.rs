@@ -3,7 +3,7 @@
 use crate::session::{compiled::Compiled, host::Host, lock::Chosen};
 use compiler::{
     caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates},
-    estimate::{Strategies, View, choose, strategies},
+    estimate::{View, choose},
     passes::Optimised,
 };
 use model::Machine;
@@ -37,14 +37,19 @@ impl Compiled {
     /// records of each source; and what was measured of the machine.
     ///
     /// # Errors
-    /// The host file, where there is one, cannot be read.
+    /// The host file cannot be read, and it is `asked` for something to be kept on disk.
     pub(crate) fn run_view(
         &self,
-        (workers, memory): (usize, u64),
+        workers: usize,
+        asked: Asked,
         pass_lens: Vec<Option<u64>>,
     ) -> Result<(View, Option<Host>), Failure> {
-        let mut machine = Machine::new(workers as f64, memory as f64);
-        let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
+        let mut machine = Machine::new(workers as f64, asked.memory as f64);
+        let host = match Host::load_default() {
+            Ok(host) => Some(host).filter(|it| !it.is_assumed()),
+            Err(failure) if asked.on_disk => return Err(failure),
+            Err(_) => None,
+        };
         let storages = self.storages(&mut machine, host.as_ref());
         Ok((View { machine, storages, pass_lens, ..self.plain_view() }, host))
     }
@@ -61,20 +66,8 @@ impl Compiled {
         Ok(choose(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
     }
 
-    /// The same beside all else that could be kept; none where nobody knows what the steps cost.
-    pub(crate) fn all_strategies(
-        &self,
-        (view, disk): (&View, Option<Disk>),
-        asked: Asked,
-        known: (Option<&Measured>, Option<&Chosen>),
-    ) -> Result<Option<Strategies>, Failure> {
-        let (found, occasion) = self.to_keep((view, disk), asked, known)?;
-        let Optimised { plan, estimate, .. } = &self.optimised;
-        Ok(strategies(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
-    }
-
     /// What could be kept, and for what.
-    fn to_keep(
+    pub(crate) fn to_keep(
         &self,
         (view, disk): (&View, Option<Disk>),
         asked: Asked,

@@ -27,24 +27,9 @@ impl Compiled {
     }
 }
 
-/// A disk that nobody has measured.
-pub(crate) fn unknown() -> Storage {
+/// The disk of a cache folder that nobody has measured.
+pub(crate) fn unmeasured() -> Storage {
     Storage { write: UNBOUNDED, ..Storage::flat("the cache folder", Disk::BYTES_PER_S) }
-}
-
-/// Puts the sources of which nobody knows where they lie, and a cache of which nobody does, on one disk: the one whose speed
-/// somebody wants to try.
-pub(crate) fn assumed(
-    machine: &mut Machine,
-    storages: &mut [Option<usize>],
-    cache: Option<&mut Disk>,
-) {
-    let at = place_of(machine, Storage::flat("disk", Disk::BYTES_PER_S));
-    storages.iter_mut().filter(|it| it.is_none()).for_each(|it| *it = Some(at));
-    let of_nobody = |it: &&mut Disk| machine.storages[it.storage].name == unknown().name;
-    if let Some(cache) = cache.filter(of_nobody) {
-        cache.storage = at;
-    }
 }
 
 /// The place of `storage` among those of `machine`, to which it is added if it is not there.

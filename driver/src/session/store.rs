@@ -13,7 +13,7 @@ use crate::session::{
     compiled::Compiled, host::Host, identity::inputs_hash, machine, storages, whole,
 };
 use compiler::caches::{Candidate, Disk};
-use model::Machine;
+use model::{Machine, Storage};
 use plan::things;
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
@@ -88,11 +88,17 @@ pub(crate) struct Opened {
 }
 
 impl DiskOptions {
-    /// What it is for the choice of what is kept, on a machine of which this is known; its storage is added to `machine`.
-    pub(crate) fn disk_of(&self, host: Option<&Host>, machine: &mut Machine) -> Disk {
+    /// What it is for the choice of what is kept, on a machine of which this is known; its storage, `unmeasured` where it is
+    /// not known, is added to `machine`.
+    pub(crate) fn disk_of(
+        &self,
+        host: Option<&Host>,
+        machine: &mut Machine,
+        unmeasured: Storage,
+    ) -> Disk {
         // What is kept lies in large files.
         let known = host.and_then(|it| it.storage_of(&self.folder)?.modelled(None));
-        let storage = storages::place_of(machine, known.unwrap_or_else(storages::unknown));
+        let storage = storages::place_of(machine, known.unwrap_or(unmeasured));
         let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
         Disk { room: self.limit, storage, write_ahead }
     }

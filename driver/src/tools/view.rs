@@ -16,9 +16,10 @@ use crate::session::{
 };
 use compiler::{
     caches::{Budget, Choice, Disk},
-    estimate::{Seen, Strategies, View},
+    estimate::{Seen, Strategies, View, strategies},
+    passes::Optimised,
 };
-use model::{Consumer, Machine, what_if::Change};
+use model::{Consumer, Machine, Storage, what_if::Change};
 use plan::Measured;
 use runtime::Failure;
 
@@ -83,42 +84,16 @@ impl Compiled {
         of: &Circumstances,
         sample: &mut dyn FnMut(&SampleProgress),
     ) -> Result<View, Failure> {
-        self.looked_at(of, sample).map(|it| it.0)
-    }
-
-    /// All that could be kept from epoch to epoch as `of` says; none where nobody knows what the steps cost.
-    ///
-    /// # Errors
-    /// As [`Compiled::view`].
-    pub fn strategies(
-        &self,
-        of: &Circumstances,
-        sample: &mut dyn FnMut(&SampleProgress),
-    ) -> Result<Option<Strategies>, Failure> {
-        let (view, disk, asked) = self.looked_at(of, sample)?;
-        self.all_strategies((&view, disk), asked, (of.costs(), of.lock.as_ref()))
-    }
-
-    fn looked_at(
-        &self,
-        of: &Circumstances,
-        sample: &mut dyn FnMut(&SampleProgress),
-    ) -> Result<(View, Option<Disk>, Asked), Failure> {
         let mut machine = of.machine(f64::from(self.optimised.estimate.cores));
         let host = of.host.as_ref();
         let mut storages = self.storages(&mut machine, host);
         // Of the machine that it was measured on no more is known than that it was this one.
         let then = if of.elsewhere { Machine::new(1.0, 0.0) } else { machine.clone() };
         let seen = of.seen().map(|(seen, cores)| (seen, Machine { cores, ..then }));
-        let mut disk = of.disk(&mut machine);
-        if of.changes.iter().any(|it| matches!(it, Change::Disk(_))) {
-            storages::assumed(&mut machine, &mut storages, disk.as_mut());
-        }
+        let disk = of.disk(&mut machine, &mut storages);
         let machine = of.changed(machine);
-        let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        let memory = machine.memory_bytes as u64;
-        let asked = Asked { passes, memory, on_disk: disk.is_some() };
-        let keeps = passes >= 2.0 || disk.is_some();
+        let asked = self.asked(of, (&machine, disk));
+        let keeps = asked.passes >= 2.0 || disk.is_some();
         let pass_lens = match keeps {
             true => self.lens(sample)?,
             false => self.listed(sample),
@@ -130,7 +105,8 @@ impl Compiled {
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
         let own = needed(self) + asked.table_bytes();
-        let budget = keeps.then_some(Budget { memory: asked.memory, own, passes, disk });
+        let Asked { passes, memory, .. } = asked;
+        let budget = keeps.then_some(Budget { memory, own, passes, disk });
         let too_large = match keeps {
             true => {
                 let roomy = Asked { memory: ANY, ..asked };
@@ -138,7 +114,30 @@ impl Compiled {
             }
             false => Vec::new(),
         };
-        Ok((View { choices, too_large, budget, ..view }, disk, asked))
+        Ok(View { choices, too_large, budget, ..view })
+    }
+
+    /// All that could be kept from epoch to epoch as `of` says, in what was looked at for this many epochs or others; none
+    /// where nobody knows what the steps cost.
+    ///
+    /// # Errors
+    /// The lock names a value that is none.
+    pub fn strategies(
+        &self,
+        of: &Circumstances,
+        view: &View,
+    ) -> Result<Option<Strategies>, Failure> {
+        let disk = view.budget.and_then(|it| it.disk);
+        let asked = self.asked(of, (&view.machine, disk));
+        let known = (of.costs(), of.lock.as_ref());
+        let (found, occasion) = self.to_keep((view, disk), asked, known)?;
+        let Optimised { plan, estimate, .. } = &self.optimised;
+        Ok(strategies(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
+    }
+
+    fn asked(&self, of: &Circumstances, (machine, disk): (&Machine, Option<Disk>)) -> Asked {
+        let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
+        Asked { passes, memory: machine.memory_bytes as u64, on_disk: disk.is_some() }
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.
@@ -191,16 +190,24 @@ impl Circumstances {
     }
 
     /// Where values may be kept from run to run: as large as it is said to be. A folder that nobody names lies where the
-    /// first source does.
-    fn disk(&self, machine: &mut Machine) -> Option<Disk> {
+    /// first source does. If the speed of a disk is to be tried, what nobody has measured lies on that one.
+    fn disk(&self, machine: &mut Machine, storages: &mut [Option<usize>]) -> Option<Disk> {
+        let tried = self.changes.iter().any(|it| matches!(it, Change::Disk(_)));
+        let tried = tried.then(|| Storage::flat("disk", Disk::BYTES_PER_S));
+        if let Some(disk) = tried.clone().filter(|_| storages.contains(&None)) {
+            let at = storages::place_of(machine, disk);
+            storages.iter_mut().for_each(|it| *it = it.or(Some(at)));
+        }
+        let unmeasured = tried.unwrap_or_else(storages::unmeasured);
         let room = self.changes.iter().rev().find_map(|it| match it {
             Change::DiskCache(bytes) => Some(*bytes as u64),
             _ => None,
         });
-        let disk = self.disk.as_ref().map(|it| it.disk_of(self.host.as_ref(), machine));
+        let host = self.host.as_ref();
+        let disk = self.disk.as_ref().map(|it| it.disk_of(host, machine, unmeasured.clone()));
         let Some(room) = room else { return disk };
         if machine.storages.is_empty() {
-            machine.storages.push(storages::unknown());
+            machine.storages.push(unmeasured);
         }
         Some(Disk { room, ..disk.unwrap_or(Disk { room, storage: 0, write_ahead: 0 }) })
     }
@@ -253,6 +260,6 @@ mod tests {
         let of = Circumstances { changes, ..Circumstances::default() };
         let mut machine = of.changed(of.machine(2.0));
         assert!(machine.storages.is_empty());
-        assert_eq!(of.disk(&mut machine).map(|it| it.room), Some(1_000_000_000_000));
+        assert_eq!(of.disk(&mut machine, &mut []).map(|it| it.room), Some(1_000_000_000_000));
     }
 }

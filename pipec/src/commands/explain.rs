@@ -9,6 +9,7 @@ use crate::{
 };
 use driver::{
     Circumstances, Compiled, Constants, DiskOptions, Host, Loaded, Ours, Profile, Reach, Settings,
+    View,
     reference::{self, FaultKind, Found},
 };
 use plan::CodeInfo;
@@ -290,13 +291,14 @@ fn planned(
     (compiled, circumstances): (&Compiled, &Circumstances),
     talk: &Talk,
 ) -> io::Result<Exit> {
-    let explained = match compiled.view(circumstances, &mut samples_made(talk)) {
-        Ok(view) => compiled.explanation(view),
+    let view = match compiled.view(circumstances, &mut samples_made(talk)) {
+        Ok(view) => view,
         Err(failure) => return Ok(super::failed(talk, &failure)),
     };
     if args.strategies {
-        return strategies(args, (compiled, circumstances), &explained, talk);
+        return strategies(args, (compiled, circumstances), view, talk);
     }
+    let explained = compiled.explanation(view);
     if let Some(path) = &args.html {
         let observed = circumstances.profile.as_ref().map(Profile::observed);
         return page(path, &explained.html(observed.as_ref()), talk);
@@ -331,7 +333,7 @@ const EPOCHS_SHOWN: [u32; 3] = [2, 10, 90];
 fn strategies(
     args: &ExplainArgs,
     (compiled, circumstances): (&Compiled, &Circumstances),
-    explained: &driver::Explanation,
+    view: View,
     talk: &Talk,
 ) -> io::Result<Exit> {
     let once = circumstances.epochs < 2 && args.cache.is_none() && !args.json && !args.csv;
@@ -340,10 +342,11 @@ fn strategies(
             "one epoch reads each record once, so nothing is cached: these are 2, 10 and 90 epochs",
         );
     }
+    let explained = compiled.explanation(view.clone());
     let epochs = if once { &EPOCHS_SHOWN[..] } else { &[circumstances.epochs][..] };
     for (at, epochs) in epochs.iter().enumerate() {
         let of = Circumstances { epochs: *epochs, ..circumstances.clone() };
-        let found = match compiled.strategies(&of, &mut samples_made(talk)) {
+        let found = match compiled.strategies(&of, &view) {
             Ok(Some(found)) => found,
             Ok(None) => {
                 talk.error("the costs of the steps are not known", None);

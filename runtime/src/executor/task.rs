@@ -214,9 +214,9 @@ pub(super) fn at(failure: Failure, stage: &str) -> Failure {
 /// Says so of what a task has made, also of a failure behind the records that came before it.
 fn placed(result: Result<Product, Failure>, stage: &str) -> Result<Product, Failure> {
     match result {
-        Ok(Product::Done(Done { failure: Some(failure), item, entered, lost })) => {
-            let failure = Some(at(failure, stage));
-            Ok(Product::Done(Done { failure, item, entered, lost }))
+        Ok(Product::Done(done)) => {
+            let failure = done.failure.map(|it| at(it, stage));
+            Ok(Product::Done(Done { failure, ..done }))
         }
         Ok(product) => Ok(product),
         Err(failure) => Err(at(failure, stage)),

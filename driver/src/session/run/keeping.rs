@@ -6,6 +6,7 @@ use crate::session::{
     compiled::Compiled,
     keep::{Asked, laps, reserve},
     options::RunOptions,
+    storages,
     store::{About, Inputs},
 };
 use compiler::caches::{Candidate, Choice};
@@ -55,9 +56,8 @@ pub(super) fn begin(
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
-    let workers = (options.workers, options.memory);
-    let (mut view, host) = compiled.run_view(workers, run.pass_lens()?)?;
-    let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine));
+    let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
+    let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
     let choices = compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();

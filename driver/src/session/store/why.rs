@@ -6,6 +6,7 @@ use crate::session::{
     functions::Functions,
     keep, machine,
     samples::{self, SampleProgress},
+    storages,
 };
 use runtime::{Failure, Store};
 use serde::Serialize;
@@ -42,11 +43,10 @@ pub fn why(
     samples::resolve(&mut program, sample)?;
     let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let memory = machine::default_memory();
-    let asked = keep::Asked { passes: keep::laps(&program), memory, on_disk: true };
-    let workers = (machine::cores(), memory);
-    let (mut view, host) = compiled.run_view(workers, run.pass_lens()?)?;
-    let room = disk.disk_of(host.as_ref(), &mut view.machine);
+    let (passes, memory) = (keep::laps(&program), machine::default_memory());
+    let asked = keep::Asked { passes, memory, on_disk: true };
+    let (mut view, host) = compiled.run_view(machine::cores(), asked, run.pass_lens()?)?;
+    let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
     let choices = compiled.kept((&view, Some(room)), asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
