@@ -196,9 +196,18 @@ impl At {
                 write_list(place.as_deref().unwrap_or_default(), to);
             }
             Point::Transform { input, same, losses } => {
-                to.extend([tag::TRANSFORM, if *same { 0 } else { skip }]);
-                write_list(losses, to);
-                input.write(if *same { skip } else { 0 }, to);
+                let (own, entered) = if *same { (0, skip) } else { (skip, 0) };
+                to.extend([tag::TRANSFORM, own]);
+                // What is not passed through it again has come in nevertheless.
+                match &losses[..] {
+                    [before, rest @ ..] if entered > 0 => {
+                        let all = [&[before.saturating_add(entered)], rest].concat();
+                        write_list(&all, to);
+                    }
+                    [] if entered > 0 => write_list(&[entered, 0], to),
+                    losses => write_list(losses, to),
+                }
+                input.write(entered, to);
             }
             Point::Operator { state, number, inputs } => {
                 let numbers = |it: &Self| {
@@ -368,10 +377,10 @@ mod tests {
         let inputs = vec![inner, At::start().plus(2), At::new(Point::Ended)];
         let at = At::new(Point::Operator { state: vec![5, 6], number: 8, inputs }).plus(11);
         let numbers = Position { epoch: 2, at, own: Own::ALL }.numbers();
-        // The transform's skip has become its input's.
+        // The transform's skip has become its input's, and is among what came in.
         assert_eq!(
             numbers,
-            [5, 11, 8, 2, 5, 6, 3, 4, 0, 1, 9, 3, 7, 1, 7, 1, 2, 0, 512, 0, 2, 1, 0]
+            [5, 11, 8, 2, 5, 6, 3, 4, 0, 1, 13, 3, 7, 1, 7, 1, 2, 0, 512, 0, 2, 1, 0]
         );
         let again = Position::from_numbers(2, &numbers).map(|it| it.numbers());
         assert_eq!(again, Ok(numbers.clone()));
