@@ -22,3 +22,4 @@ pub(crate) mod parts;
 pub(crate) mod role;
 pub(crate) mod size;
 pub(crate) mod total;
+pub(crate) mod varies;

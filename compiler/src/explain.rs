@@ -9,6 +9,7 @@ mod figures;
 mod forecast;
 mod graph_text;
 mod headline;
+mod held;
 mod html;
 mod keeping;
 mod long;
@@ -71,6 +72,9 @@ pub struct Explanation {
     /// Fields whose values are lists of which nobody knows how long they are.
     #[serde(skip)]
     pub assumed_lengths: Vec<String>,
+    /// The streams that operators hold, with how much that is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<String>,
     /// The constants of streams that it needs, and how their values are known; whoever has compiled it knows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<String>,
@@ -150,11 +154,15 @@ pub fn explain(
     lines.stream(plan.root, 0);
     let outlook = outlook(plan, library, &optimised.estimate, view);
     let two_ranks = outlook.as_ref().and_then(|it| again::two_ranks(plan, library, it));
+    let (held, held_bytes) =
+        held::held(plan, &lines.catalog, (&optimised.estimate, outlook.as_ref()));
+    let mut estimate = optimised.estimate.clone();
+    estimate.memory.held = estimate.memory.held + held_bytes;
     Explanation {
         pipeline: plan.name.clone(),
         headline: Headline::of(&optimised.estimate, outlook.as_ref()),
         steps: lines.all,
-        estimate: optimised.estimate.clone(),
+        estimate,
         story: optimised.story.clone(),
         refused: optimised.refused.clone(),
         lowered: lowered.map_or(Vec::new(), |it| rewrites::lowerings(plan, &it)),
@@ -163,6 +171,7 @@ pub fn explain(
         two_ranks,
         outlook,
         assumed_lengths: assumed_lengths(plan, &optimised.estimate),
+        held,
         constants: Vec::new(),
     }
 }
@@ -326,6 +335,7 @@ impl Lines<'_> {
     fn record(&self, fields: &[Field]) -> String {
         let sources = self.plan.ops.rows().iter().filter_map(|it| match &it.kind {
             OpKind::Source { entry, .. } => self.catalog.source(entry),
+            OpKind::Operator { entry, .. } => self.catalog.operator(entry),
             _ => None,
         });
         let sources: Vec<&Entry> = sources.collect();

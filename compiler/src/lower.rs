@@ -19,6 +19,7 @@ use crate::{
         live::live_columns,
         role::{Role, batched, role},
         total::catches,
+        varies::is_same_in_epochs,
     },
     errors::lower as errors,
 };
@@ -98,6 +99,8 @@ struct Lowering<'a> {
     keep_all: BTreeSet<StageId>,
     /// The operator that each value of a transform is of.
     origins: BTreeMap<StageId, Vec<OpId>>,
+    /// See [`Program::once`].
+    once: Vec<StageId>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -137,6 +140,7 @@ impl<'a> Lowering<'a> {
             named: BTreeMap::new(),
             keep_all: BTreeSet::new(),
             origins: BTreeMap::new(),
+            once: Vec::new(),
             diagnostics,
         }
     }
@@ -184,6 +188,7 @@ impl Lowering<'_> {
             deal,
             lanes,
             beside,
+            once: self.once,
             jit: true,
         };
         Ok(Lowered { program, stages_of: self.stages_of, moved: self.moved, origins: self.origins })
@@ -224,6 +229,12 @@ impl Lowering<'_> {
                 self.stream(input, Some(Reader { op: id, hidden }))
             })
             .collect();
+        if let (Role::Join { .. }, [_, second], [_, stage]) =
+            (role(op, self.catalog), &op.inputs[..], &inputs[..])
+            && is_same_in_epochs(self.plan, *second, self.catalog)
+        {
+            self.once.push(*stage);
+        }
         let visible = op.inputs.first().map_or(0, |it| self.plan.ops[*it].output.len());
         let args = column_args(op, args, visible, &self.sources);
         let (entry, names) = (entry.to_owned(), names.to_vec());

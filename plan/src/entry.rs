@@ -153,8 +153,11 @@ pub enum Property {
     /// Of a source: a field of this name, where it has one, says which records are kept. The checker filters by
     /// it, and no program sees it.
     Keeps(&'static str),
-    /// Of a source: a record that cannot be read can be a fault, in place of the end of the run.
+    /// Of a source: a record that cannot be read can be a fault, in place of the end of the run. Of an operator: so can
+    /// the fields that it adds to a record of its first stream.
     Faulty(&'static Faulty),
+    /// Of an operator that is [`Property::Faulty`]: only where its argument of this number is this word.
+    FaultyIf(usize, &'static str),
     /// Of a source: its argument of this number says conditions that its records must meet, a list for each: the name of
     /// a field, and perhaps a comparison as a word and what it is compared with. It may leave out records of which it
     /// knows that one is not met, where all of these fields are there.
@@ -240,7 +243,8 @@ macro_rules! one_for_each_function {
 
 one_for_each_function! { Fused Affine Neutral Faulty TypedColumns }
 
-/// How a source gives records that cannot be read, where a step behind it says what becomes of faults.
+/// How a source gives records that cannot be read, or an operator fields, where a step behind it says what becomes of
+/// faults.
 #[derive(Debug)]
 pub struct Faulty {
     /// The argument that asks for it, as `true`.

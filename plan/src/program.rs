@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// The number of this form; a program of another form is refused.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 10;
 
 /// Values of a transform of which it is known what file they were read from.
 pub const FILES_MAX: usize = 64;
@@ -35,6 +35,9 @@ pub struct Program {
     /// Sources whose records, or windows, are side by side in an order that is drawn for all of them: each list
     /// must have equally many.
     pub beside: Vec<Vec<StageId>>,
+    /// Stages whose records are the same in every epoch, and that an operator reads which keeps what it made of them:
+    /// they, and all above them, run once.
+    pub once: Vec<StageId>,
     /// Whether arithmetic becomes machine code when the program is made ready to run; what comes of
     /// it is the same.
     pub jit: bool,

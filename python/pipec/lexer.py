@@ -105,6 +105,7 @@ FUNCTIONS = (
     "jpeg_size",
     "normalize",
     "parse_int",
+    "partnered",
     "read_file",
     "read_text",
     "substring",

@@ -204,7 +204,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let budget = Budget::new(memory, process, pool.clone());
     let kept = build::kept_columns(program);
     let limits = (options.most_lost, budget, to_start);
-    let state = State::new(nodes, of.epochs.clone(), limits);
+    let state = State::new(nodes, limits);
     let shared = Arc::new(Shared {
         at_first: state.threads,
         state: Mutex::new(state),

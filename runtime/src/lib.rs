@@ -46,7 +46,7 @@ pub use memory::{is_of_memory, memory_remedy, uncounted};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{
-    BuildOperator, BuildSource, Fingerprint, Finish, Interleave, Kernels, Mark, Operator,
+    BuildOperator, BuildSource, Fingerprint, Finish, Interleave, Kept, Kernels, Mark, Operator,
     OperatorCall, Running, Source, SourceCall, Stream, Unneeded, Unread, Wants,
 };
 pub use tensor::{Element, MAX_RANK, Shape, Tensor};

@@ -2,7 +2,10 @@
 
 use crate::{Chunk, ChunkBuilder, Failure, Outside, storage::Waits};
 use plan::{Arg, Field};
-use std::sync::Arc;
+use std::{
+    any::Any,
+    sync::{Arc, OnceLock},
+};
 
 /// Where records come from. It opens nothing before it is asked for a record.
 #[expect(clippy::len_without_is_empty, reason = "finding the length may read every file")]
@@ -292,6 +295,20 @@ pub struct OperatorCall<'a> {
     pub memory: u64,
     /// Where its buffers come from.
     pub pool: &'a crate::Pool,
+    /// What it keeps for the later epochs of the run, where inputs are the same in each: it need not want these again.
+    pub kept: Option<&'a Kept>,
+}
+
+/// What an operator keeps from one epoch of a run to the next.
+#[derive(Default)]
+pub struct Kept(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl Kept {
+    /// What is kept, which begins as the default of its type; one operator keeps one type.
+    pub fn get<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let kept = self.0.get_or_init(|| Arc::new(T::default())).clone();
+        kept.downcast().unwrap_or_default()
+    }
 }
 
 /// Makes an operator for one epoch.

@@ -116,10 +116,11 @@ impl Catalog {
         matches!(expr, Expr::Call { function, .. } if self.has(function, Property::CallsOut))
     }
 
-    /// Whether `expr` is what the checker puts behind a source whose records may be faults.
+    /// Whether `expr` is what the checker puts behind a source or an operator whose records may be faults.
     pub(crate) fn is_guard(&self, expr: &Expr) -> bool {
         let Expr::Call { function, .. } = expr else { return false };
-        let mut properties = self.sources.values().flat_map(|it| it.properties);
+        let entries = self.sources.values().chain(self.operators.values());
+        let mut properties = entries.flat_map(|it| it.properties);
         properties.any(|it| matches!(it, Property::Faulty(it) if it.guard == function))
     }
 

@@ -34,7 +34,7 @@ pub(crate) enum Role {
     /// Records side by side: streams must stay aligned.
     Zip,
     /// The records of the first stream, with fields of the second one; those go that have no partner there, if it
-    /// `skips`, or end the run, if it `fails`.
+    /// `skips`, or end the run, if it `fails`. Else they get other values, or are faults where these are used.
     Join { skips: bool, fails: bool },
     /// `length` records as one, the next one `hop` later; none holds two values of `by`, where there is such.
     Windows { length: u64, hop: u64, by: bool },
@@ -161,7 +161,8 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         Some(Action::Join) => {
             let missing = catalog.argument(entry, args, "missing");
             let is = |it: &str| matches!(missing, Some(Arg::Word(word)) if word == it);
-            Role::Join { skips: is("skip"), fails: !is("skip") && !is("keep") }
+            let is_fault = catalog.argument(entry, args, "faults") == Some(&Arg::Bool(true));
+            Role::Join { skips: is("skip"), fails: !is("skip") && !is("keep") && !is_fault }
         }
         Some(Action::Sample) => Role::Sample,
         _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {

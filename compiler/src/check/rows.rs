@@ -48,11 +48,23 @@ fn behind(
 }
 
 /// `plan`, where records that cannot be read are faults wherever some step behind their source says what becomes of
-/// faults: each field fails with its record where it is used. Elsewhere the source ends the run, and nothing is slower.
+/// faults: each field fails with its record where it is used. So are the fields that an operator adds. Elsewhere the
+/// source or the operator ends the run, and nothing is slower.
 pub(super) fn guarded(plan: Plan, registry: &Registry) -> Plan {
     let faulty = |op: &Op| {
-        let OpKind::Source { entry, .. } = &op.kind else { return None };
-        let properties = registry.get(entry, Kind::Source)?.entry.properties;
+        let (entry, args, kind) = match &op.kind {
+            OpKind::Source { entry, args } => (entry, args, Kind::Source),
+            OpKind::Operator { entry, args, .. } => (entry, args, Kind::Operator),
+            _ => return None,
+        };
+        let properties = registry.get(entry, kind)?.entry.properties;
+        let is_unasked = |it: &Property| match it {
+            Property::FaultyIf(at, word) => args.get(*at) != Some(&Arg::Word((*word).to_owned())),
+            _ => false,
+        };
+        if properties.iter().any(is_unasked) {
+            return None;
+        }
         properties
             .iter()
             .find_map(|it| if let Property::Faulty(it) = it { Some(*it) } else { None })
@@ -67,8 +79,9 @@ pub(super) fn guarded(plan: Plan, registry: &Registry) -> Plan {
     for (id, op) in plan.ops.iter() {
         let mut op = moved(op, &asked);
         op.inputs.iter_mut().for_each(|it| *it = read[it.row()]);
+        let known = op.inputs.first().map_or(&[][..], |it| &ops[*it].output);
         let (step, guard) = match faulty(&op).filter(|_| heeded[id]) {
-            Some(faulty) => guard(op, faulty),
+            Some(faulty) => guard(op, faulty, known),
             None => (op, None),
         };
         let at = ops.push(step);
@@ -95,9 +108,12 @@ fn is_else(expr: &Expr) -> bool {
     matches!(expr, Expr::Else { otherwise, .. } if *otherwise != Otherwise::Policy(Policy::Fail))
 }
 
-/// A source that gives faults, and the step that guards its fields with them; that has no input yet.
-fn guard(mut source: Op, faulty: &Faulty) -> (Op, Option<Op>) {
-    let OpKind::Source { args, .. } = &mut source.kind else { return (source, None) };
+/// A source or an operator that gives faults, and the step that guards its fields with them, but for those that are
+/// `known`; that step has no input yet.
+fn guard(mut source: Op, faulty: &Faulty, known: &[Field]) -> (Op, Option<Op>) {
+    let (OpKind::Source { args, .. } | OpKind::Operator { args, .. }) = &mut source.kind else {
+        return (source, None);
+    };
     args[faulty.argument] = Arg::Bool(true);
     let fields = source.output.clone();
     let fault = Field { name: faulty.field.to_owned(), ty: Type::scalar(DType::Str) };
@@ -108,7 +124,7 @@ fn guard(mut source: Op, faulty: &Faulty) -> (Op, Option<Op>) {
     let mut outputs = Vec::new();
     for (i, field) in fields.iter().enumerate() {
         let value = graph.add(Expr::Column(i as u32), field.ty.clone());
-        if field.name == faulty.known {
+        if field.name == faulty.known || known.iter().any(|it| it.name == field.name) {
             outputs.push(value);
             continue;
         }

@@ -19,6 +19,9 @@ pub fn program_text(program: &Program) -> String {
             transform(&mut text, it, (input, &stage.columns));
         }
         let _ = writeln!(text, "    -> {}, {} rows per chunk", record(&stage.columns), stage.rows);
+        if program.once.contains(&id) {
+            text.push_str("    once per run up to here\n");
+        }
         if let Some(lanes) = program.lanes.iter().find(|it| it.stage == id) {
             let Lanes { count, rows, .. } = lanes;
             let _ = writeln!(text, "    {count} lanes up to here, {rows} records of each in turn");

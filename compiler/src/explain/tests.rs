@@ -160,6 +160,7 @@ fn program() -> Program {
         deal: Deal::each(StageId(0)),
         lanes: Vec::new(),
         beside: Vec::new(),
+        once: Vec::new(),
         jit: true,
     }
 }

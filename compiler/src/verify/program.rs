@@ -54,6 +54,7 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
     }
     output(program)?;
     beside(program)?;
+    once(program)?;
     lanes(program, &catalog)?;
     deal(program)
 }
@@ -65,6 +66,19 @@ fn beside(program: &Program) -> Result<(), String> {
     };
     let all = program.beside.iter().flatten().all(is_source);
     ensure(all, || "what is read side by side is not a source".into())
+}
+
+/// What runs once is read by an operator.
+fn once(program: &Program) -> Result<(), String> {
+    let is_operator = |it: &Stage| matches!(it.code, Code::Operator { .. });
+    let is_read = |id: &StageId| {
+        program
+            .stages
+            .rows()
+            .iter()
+            .any(|it| is_operator(it) && it.inputs.iter().skip(1).any(|it| it == id))
+    };
+    ensure(program.once.iter().all(is_read), || "what runs once is not read by an operator".into())
 }
 
 /// Lanes are of sources that can be read anywhere, each goes one way, and no stage is in two of them.

@@ -8,7 +8,7 @@ use super::{
     losses::Losses,
     measured::Measured,
     node::{Class, Fetch, Kind, Limit, Node, Ring},
-    operate::{Maker, Operating},
+    operate::{Maker, Operating, end_after},
     resume,
     stats::Title,
     supply::{Counted, Supply},
@@ -16,7 +16,7 @@ use super::{
     windowed::{Series, Windowed},
 };
 use crate::{
-    Failure, Interleave, Kernels, Pool, Source, SourceCall, Wants,
+    Failure, Interleave, Kept, Kernels, Pool, Source, SourceCall, Wants,
     eval::{Compiled, Jit, Name, Spare, Surroundings},
     mix,
 };
@@ -64,6 +64,9 @@ pub(super) fn nodes(
     for node in &mut nodes {
         (node.epoch, node.sent) = (options.epochs.start, options.epochs.start);
         node.measured.is_off = !options.measured;
+    }
+    for stage in &program.once {
+        end_after(&mut nodes, last_nodes[stage.row()], options.epochs.start);
     }
     if options.rank.is_shared() {
         deal::deal(&mut nodes, &last_nodes, (program, options.rank, own))?;
@@ -115,6 +118,9 @@ fn verify(program: &Program) -> Result<(), Failure> {
         Some((0, rest)) if rest.iter().all(|&it| it == 1) => {}
         Some(_) => return wrong("its stages are not a tree".into()),
         None => return wrong("it has no stages".into()),
+    }
+    if program.once.iter().any(|it| it.row() + 1 >= program.stages.len()) {
+        return wrong("a stage that runs once has no reader".into());
     }
     if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are invalid".into()) }
 }
@@ -229,6 +235,8 @@ impl Build<'_> {
             holds: 0,
             finishes_apart: false,
             ends_again: true,
+            kept: Kept::default(),
+            once: Vec::new(),
         };
         Ok(operating(maker))
     }
@@ -462,6 +470,8 @@ impl Build<'_> {
             holds: 0,
             finishes_apart: true,
             ends_again: false,
+            kept: Kept::default(),
+            once: stage.inputs.iter().map(|it| self.program.once.contains(it)).collect(),
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;
@@ -509,6 +519,7 @@ impl Build<'_> {
             sources,
             limit,
             epoch: 0,
+            end: self.options.epochs.end,
             is_busy: false,
             is_stuck: false,
             ring: Ring::default(),

@@ -132,10 +132,26 @@ impl State {
                     }
                 }
             }
-            None => {
-                if let Err(failure) = operating.keep(opened, wants) {
-                    self.send(id, Item::Failed(failure));
-                }
+            None => match operating.keep(opened, wants) {
+                Ok(()) => self.run_again(id),
+                Err(failure) => self.send(id, Item::Failed(failure)),
+            },
+        }
+    }
+
+    /// Has an input that runs once run in this epoch, where the operator wants it: it was given up before.
+    fn run_again(&mut self, id: usize) {
+        let Node { kind: Kind::Operator(operating), inputs, epoch, .. } = &self.nodes[id] else {
+            return;
+        };
+        let Wants::Input(input) = operating.wants else { return };
+        let (from, epoch) = (inputs[input], *epoch);
+        if operating.runs_once(input) && self.nodes[from].end <= epoch {
+            let mut open = vec![from];
+            while let Some(id) = open.pop() {
+                let node = &mut self.nodes[id];
+                (node.epoch, node.sent, node.end) = (epoch, epoch, epoch + 1);
+                open.extend(&node.inputs);
             }
         }
     }
@@ -148,7 +164,7 @@ impl State {
     /// Moves a mark from the input of a node to its output, or lets a source end its epoch.
     fn move_mark(&mut self, id: usize) -> bool {
         let node = &self.nodes[id];
-        if node.is_busy || node.is_stuck || node.epoch >= self.end {
+        if node.is_busy || node.is_stuck || node.epoch >= node.end {
             return false;
         }
         let front = |input: usize| self.nodes[node.inputs[input]].out.front();
@@ -407,6 +423,8 @@ impl State {
         let node = &mut self.nodes[id];
         let epoch = node.epoch;
         let going: Vec<_> = node.begin_epoch().into_iter().map(|it| node.inputs[it]).collect();
+        // What runs once has nothing of the later epochs.
+        let going: Vec<_> = going.into_iter().filter(|it| self.nodes[*it].end > epoch).collect();
         going.into_iter().for_each(|it| self.cancel(it, epoch));
     }
 

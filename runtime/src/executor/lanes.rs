@@ -272,6 +272,7 @@ mod tests {
             rows: 1,
             memory: 1 << 20,
             pool: &Pool::default(),
+            kept: None,
         };
         build(&call).map(|it| it.serial).expect("the state fits")
     }

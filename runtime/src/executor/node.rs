@@ -47,6 +47,8 @@ pub(super) struct Node {
     pub(super) limit: Limit,
     /// The epoch of what it takes next.
     pub(super) epoch: u32,
+    /// The first epoch that it is not run in, if it is before the end of the run.
+    pub(super) end: u32,
     /// Of a serial node, or a source that is being opened: whether a task is running.
     pub(super) is_busy: bool,
     /// A failure has gone out, and nothing follows it in its epoch.

@@ -2,12 +2,13 @@
 
 use super::{
     cut::Stretch,
-    node::{Item, Left, Parcel},
+    node::{Item, Left, Node, Parcel},
     position::{At, Point},
     task::Work,
 };
 use crate::{
-    BuildOperator, Chunk, Failure, Finish, Mark, Operator, OperatorCall, Pool, Running, Wants, mix,
+    BuildOperator, Chunk, Failure, Finish, Kept, Mark, Operator, OperatorCall, Pool, Running,
+    Wants, mix,
 };
 use plan::{Arg, Field};
 use std::{collections::VecDeque, sync::Arc};
@@ -54,6 +55,10 @@ pub(super) struct Maker {
     /// Whether an input that has ended is come to the end of again when a run is resumed: what was
     /// lost in it is known then.
     pub(super) ends_again: bool,
+    /// What it has made of the inputs that run once.
+    pub(super) kept: Kept,
+    /// Which inputs these are.
+    pub(super) once: Vec<bool>,
 }
 
 /// An operator in its epoch.
@@ -113,6 +118,7 @@ impl Maker {
             rows: self.rows,
             memory: self.memory,
             pool: &self.pool,
+            kept: self.once.contains(&true).then_some(&self.kept),
         })?;
         let (point, inputs) = match resume.cloned() {
             Some(Resume { state, number, inputs, .. }) => {
@@ -292,6 +298,11 @@ impl Operating {
         Ok(())
     }
 
+    /// Whether an input runs once, so that this node must ask for it to have it run again.
+    pub(super) fn runs_once(&self, input: usize) -> bool {
+        self.maker.once.get(input) == Some(&true)
+    }
+
     /// Begins a new epoch; the inputs that have not come to their end.
     pub(super) fn close(&mut self) -> Vec<usize> {
         self.opened = None;
@@ -300,4 +311,10 @@ impl Operating {
         self.failures.fill(None);
         going
     }
+}
+
+/// Lets a node, and all above it, run no further than to the end of `epoch`.
+pub(super) fn end_after(nodes: &mut [Node], id: usize, epoch: u32) {
+    nodes[id].end = nodes[id].end.min(epoch.saturating_add(1));
+    nodes[id].inputs.clone().into_iter().for_each(|it| end_after(nodes, it, epoch));
 }

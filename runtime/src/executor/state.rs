@@ -21,7 +21,6 @@ use crate::{
 use model::under_way::Fetching;
 use plan::{Index, StageId};
 use std::{
-    ops::Range,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -46,8 +45,6 @@ pub(super) struct State {
     feeders: Vec<usize>,
     /// Records that may be lost in all.
     pub(super) most_lost: Option<u64>,
-    /// The first epoch that is not run.
-    pub(super) end: u32,
     pub(super) stopped: bool,
     /// Why the executor itself cannot go on.
     pub(super) broken: Option<Failure>,
@@ -97,7 +94,6 @@ pub(super) struct Calls {
 impl State {
     pub(super) fn new(
         nodes: Vec<Node>,
-        epochs: Range<u32>,
         (most_lost, budget, started): (Option<u64>, Budget, [usize; Class::COUNT]),
     ) -> Self {
         let is_measured = nodes.iter().all(|it| !it.measured.is_off);
@@ -113,7 +109,6 @@ impl State {
             order: Class::ALL.map(of),
             feeders: feeders(&nodes),
             nodes,
-            end: epochs.end,
             most_lost,
             stopped: false,
             broken: None,
@@ -312,7 +307,7 @@ impl State {
         for id in 0..self.nodes.len() {
             let node = &self.nodes[id];
             let held = node.held() as f64;
-            let idle = node.measured.active == 0 && !node.is_busy && node.epoch < self.end;
+            let idle = node.measured.active == 0 && !node.is_busy && node.epoch < node.end;
             let (has_work, has_room) = (self.has_work(id), node.has_room());
             let seen = &mut self.nodes[id].measured.seen;
             seen.seconds += seconds;
@@ -335,7 +330,7 @@ impl State {
     /// Whether a task of the node may begin.
     pub(super) fn is_ready(&self, id: usize) -> bool {
         let node = &self.nodes[id];
-        if self.is_held_up(id) || node.is_busy || node.is_stuck || node.epoch >= self.end {
+        if self.is_held_up(id) || node.is_busy || node.is_stuck || node.epoch >= node.end {
             return false;
         }
         if node.losses.n_untold() >= 2 * UNTOLD {

@@ -134,7 +134,9 @@ pub(super) fn stall_bucket(waited: Duration) -> usize {
 /// How far the source is that is least far.
 fn epochs_given(state: &State) -> Option<f64> {
     let mut least: Option<f64> = None;
-    for node in &state.nodes {
+    let end = state.nodes.last().map_or(0, |it| it.end);
+    // What runs once is read before the rest of its epoch.
+    for node in state.nodes.iter().filter(|it| it.end == end) {
         let far = match &node.kind {
             Kind::Fetch(fetch) => {
                 let len = fetch.supply.epoch_len(fetch.pass?);

@@ -3,6 +3,7 @@
 mod bound;
 mod crowds;
 mod library;
+mod once;
 mod sources;
 
 use super::{Options, Position, Rank, Run, Stats, Step, start};

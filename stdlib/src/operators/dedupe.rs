@@ -205,6 +205,7 @@ mod tests {
             rows: 1,
             memory: 1 << 20,
             pool: &pool,
+            kept: None,
         };
         let mut dedupe = build(&call).unwrap().serial;
         let mut chunks = input.chunks_of(4, 0).into_iter();

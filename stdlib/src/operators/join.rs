@@ -1,15 +1,20 @@
 //! `join`: fields of another stream, found by a key.
 
+mod added;
 mod held;
 
-use self::held::{Held, Key, SLOT_BYTES};
+use self::{
+    added::Joining,
+    held::{Held, Key, SLOT_BYTES},
+};
 use super::{
     arguments::{named, texts, visible, word},
     group::{Group, check_held, failure, unfit},
     scalars::element,
 };
 use crate::prelude::*;
-use runtime::{Builder, Column, Mark, Operator, OperatorCall, Pool, Running, Wants, mix};
+use plan::Faulty;
+use runtime::{Builder, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants};
 use std::sync::{Arc, OnceLock};
 
 operator! {
@@ -21,13 +26,16 @@ operator! {
     /// `map` before: `csv("labels.csv") |> map { file: path, label }`.
     ///
     /// A key must not occur twice in `right`; it may in `left`. `missing` decides what happens if `right` does not
-    /// have the key of a record: the run fails (`fail`), the record is dropped (`skip`), or it gets the values of
-    /// `fill` (`keep`), one for each field of `right`: `fill: { caption: "", score: 0.0 }`. In a tensor, every
-    /// element gets the value, and an extent that is not known at compile time is 0.
+    /// have the key of a record. By default (`fault`), the fields of `right` fail with `no-partner` where they are used,
+    /// so that `caption else ""`, `else skip(most: 0.01)` and the quarantine apply; without an `else`, the run ends.
+    /// `skip` drops the record, and with `keep` it gets the values of `fill`, one for each field of `right`:
+    /// `fill: { caption: "", score: 0.0 }`. In a tensor, every element gets the value, and an extent that is not known
+    /// at compile time is 0.
     ///
-    /// `right` is read completely before the first record of `left`, once per epoch, and kept in memory: only the
-    /// fields that are needed, up to half of the memory of the run. The id of a record combines the ids of both.
-    /// `shuffle` and `repeat` may follow, as after a `where`.
+    /// `right` is read completely before the first record of `left`, and kept in memory: only the fields that are
+    /// needed, up to half of the memory of the run. It is read once per run if it is the same in every epoch (no
+    /// `shuffle`, random function, `epoch` or `else another`), otherwise once per epoch. The id of a record combines the
+    /// ids of both. `shuffle` and `repeat` may follow, as after a `where`. `faults` is set by the compiler.
     ///
     /// ```pipe
     /// range(4) |> join(range(10) |> map { i, square: i * i }, on: i)    # { i: i64, square: i64 }
@@ -37,20 +45,32 @@ operator! {
     /// range(100) |> join(range(50) |> map { i: 2 * i, half: i }, on: i, missing: skip)    # { i: i64, half: i64 }
     /// ```
     ///
+    /// ```pipe
+    /// range(4) |> join(range(3) |> map { i, half: i / 2 }, on: i) |> map { i, half: half else 0.0 }    # { i: i64, half: f64 }
+    /// ```
+    ///
     /// ```pipe no_run
     /// files("photos/*.jpg")
     ///     |> with { file: name_of(path) }
     ///     |> join(csv("captions.csv"), on: file, missing: skip)
     ///     |> shuffle
     /// ```
-    "join(left: stream, right: stream, on: fields, missing: fail | skip | keep = fail, \
-     fill: record = none) -> stream",
+    "join(left: stream, right: stream, on: fields, missing: fault | skip | keep = fault, \
+     fill: record = none, faults: bool = false) -> stream",
     // Assumed: a key is hashed, and looked up where no cache has it; the fields of the second stream are copied, which
     // are few of the bytes.
     cost: Cost::out(60.0, 0.01),
-    properties: &[Property::Does(Action::Join), Property::FieldWise],
+    properties: &[Property::Does(Action::Join), Property::FieldWise, Property::Faulty(&FAULTY), Property::FaultyIf(MISSING, "fault")],
     fields: Some(fields),
 }
+
+/// Where parameters stand, after the streams.
+const MISSING: usize = 1;
+const FAULTS: usize = 3;
+/// The field that says of a record why it has no partner.
+const FAULT: &str = "join.fault";
+
+static FAULTY: Faulty = Faulty { argument: FAULTS, field: FAULT, known: "", guard: "partnered" };
 
 /// Records that the second stream may have: their numbers are of 32 bits, and one says that there is none.
 const ROWS_MAX: usize = u32::MAX as usize - 1;
@@ -60,8 +80,13 @@ const NONE: u32 = u32::MAX;
 const HELD: &str = "the second stream of a `join`";
 
 fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
-    let terms = Terms::read(applied.args, applied.inputs)?;
-    Ok([visible(&applied.inputs[0]), terms.added].concat())
+    let Terms { added, missing, .. } = Terms::read(applied.args, applied.inputs)?;
+    let fault = matches!(missing, Missing::Fault).then(fault_field);
+    Ok(visible(&applied.inputs[0]).into_iter().chain(added).chain(fault).collect())
+}
+
+fn fault_field() -> Field {
+    Field { name: FAULT.to_owned(), ty: Type::scalar(DType::Str) }
 }
 
 /// What the arguments say.
@@ -74,7 +99,10 @@ struct Terms {
 }
 
 enum Missing {
+    /// The run ends.
     Fail,
+    /// Its fields are faults.
+    Fault,
     Skip,
     /// With these elements in place of each field's.
     Keep(Vec<Vec<u8>>),
@@ -82,9 +110,15 @@ enum Missing {
 
 impl Terms {
     fn read(args: &[Arg], inputs: &[Vec<Field>]) -> Result<Self, String> {
-        let ([on, missing, fill], [left, right]) = (args, inputs) else {
+        let ([on, missing, fill, faults], [left, right]) = (args, inputs) else {
             return Err("it needs two streams and a key".to_owned());
         };
+        if let Some(it) = left.iter().chain(right).find(|it| it.name == FAULT) {
+            return Err(format!(
+                "it has a field `{}` itself: give that another name with `map`",
+                it.name
+            ));
+        }
         let names: Vec<&str> = texts(on).collect();
         if names.is_empty() {
             return Err("`on` must name a field of both streams".to_owned());
@@ -107,6 +141,7 @@ impl Terms {
         let missing = match word(missing) {
             "skip" => Missing::Skip,
             "keep" => Missing::Keep(fills(fill, &added)?),
+            _ if *faults == Arg::Bool(true) => Missing::Fault,
             _ => Missing::Fail,
         };
         if !matches!(missing, Missing::Keep(_)) && !named(fill).is_empty() {
@@ -187,8 +222,8 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         Some([rows]) if *rows <= ROWS_MAX as u64 => Some(*rows),
         Some(_) => return Err(unfit("join")),
     };
-    let held = Arc::new(OnceLock::new());
-    let joining = Joining::new(call, held.clone());
+    let held: Arc<OnceLock<Held>> = call.kept.map_or_else(Arc::default, Kept::get);
+    let joining = Joining::new(call, &terms, held.clone());
     let serial = Join {
         group: Group::of(&call.inputs[1], call),
         fields: call.inputs[1].clone(),
@@ -274,8 +309,10 @@ impl Join {
                 self.known.unwrap_or_default()
             )));
         }
-        if let Missing::Keep(elements) = &self.terms.missing {
-            self.group.add(&self.fill(elements), 0..1, rows + 1);
+        match &self.terms.missing {
+            Missing::Keep(elements) => self.group.add(&self.fill(Some(elements)), 0..1, rows + 1),
+            Missing::Fault => self.group.add(&self.fill(None), 0..1, rows + 1),
+            Missing::Fail | Missing::Skip => {}
         }
         let empty = || ChunkBuilder::new(&self.fields, 0, 0, &self.pool).finish();
         let chunk = self.group.finish().unwrap_or_else(empty);
@@ -283,14 +320,16 @@ impl Join {
         self.held.set(held).map_err(|_| failure("a `join` has read its second stream twice"))
     }
 
-    /// A record of these elements.
-    fn fill(&self, elements: &[Vec<u8>]) -> Chunk {
+    /// A record of these elements; of nothing where there are none.
+    fn fill(&self, elements: Option<&Vec<Vec<u8>>>) -> Chunk {
         let mut record = ChunkBuilder::new(&self.fields, 1, 0, &self.pool);
         record.ids.push_scalar(0_u64);
         for (field, to) in self.fields.iter().zip(&mut record.columns) {
-            match self.terms.added.iter().position(|it| it.name == field.name) {
-                Some(at) => push_fill(&elements[at], &field.ty, to),
-                None => to.push_nothing(),
+            let at = self.terms.added.iter().position(|it| it.name == field.name);
+            let zero = vec![0; field.ty.dtype().filter(|it| !it.is_text()).map_or(0, DType::size)];
+            match at.zip(elements) {
+                Some((at, elements)) => push_fill(&elements[at], &field.ty, to),
+                None => push_fill(&zero, &field.ty, to),
             }
         }
         record.finish()
@@ -310,7 +349,7 @@ impl Join {
             found += usize::from(number.is_some());
             numbers.push_scalar(match (number, &self.terms.missing) {
                 (Some(number), _) => number,
-                (None, Missing::Keep(_)) => held.rows as u32,
+                (None, Missing::Keep(_) | Missing::Fault) => held.rows as u32,
                 (None, Missing::Skip) => NONE,
                 (None, Missing::Fail) => {
                     lost = Some((row, key.shown()));
@@ -321,18 +360,24 @@ impl Join {
         if let Some((row, _)) = &lost {
             chunk = chunk.cut(0..*row);
         }
-        if chunk.rows > 0 && (found > 0 || matches!(self.terms.missing, Missing::Keep(_))) {
+        let keeps = matches!(self.terms.missing, Missing::Keep(_) | Missing::Fault);
+        if chunk.rows > 0 && (found > 0 || keeps) {
             chunk.columns.push(numbers.finish());
             out.push(chunk);
         }
         match lost {
             None => Ok(()),
             Some((_, key)) => Err(failure(format!(
-                "the second stream of `join` has no record with the key {key}: skip such records (`missing: \
-                 skip`), or give them values (`missing: keep, fill: {{ … }}`)"
+                "{}: skip such records (`missing: skip`), give them values (`missing: keep, fill: {{ … }}`), or use \
+                 `else`",
+                no_partner(&key)
             ))),
         }
     }
+}
+
+fn no_partner(key: &str) -> String {
+    format!("the second stream of `join` has no record with the key {key}")
 }
 
 /// One value: this element everywhere, in extents of 0 where they are not known.
@@ -352,69 +397,25 @@ fn push_fill(value: &[u8], ty: &Type, to: &mut Builder) {
     }
 }
 
-/// The columns of a chunk of the first stream, and those that it gets of the second one.
-struct Joining {
-    held: Arc<OnceLock<Held>>,
-    /// Which columns of each stream leave, and their fields.
-    kept: Vec<(usize, Field)>,
-    added: Vec<(usize, Field)>,
-    pool: Pool,
-}
-
-impl Joining {
-    fn new(call: &OperatorCall<'_>, held: Arc<OnceLock<Held>>) -> Self {
-        let place = |input: usize, field: &Field| {
-            call.inputs[input].iter().position(|it| it.name == field.name)
-        };
-        // A key is in both: it is the first stream's.
-        let kept = call.columns.iter().filter_map(|it| Some((place(0, it)?, it.clone())));
-        let added = call.columns.iter().filter(|it| place(0, it).is_none());
-        let added = added.filter_map(|it| Some((place(1, it)?, it.clone())));
-        Self { held, kept: kept.collect(), added: added.collect(), pool: call.pool.clone() }
-    }
-
-    fn join(&self, mut chunk: Chunk) -> Chunk {
-        let held = self.held.get().expect("records of the first stream come after the second one");
-        let numbers = chunk.columns.pop().expect("the numbers stand behind the fields");
-        let mut numbers = numbers.as_slice::<u32>().expect("they are u32").to_vec();
-        chunk.columns = self.kept.iter().map(|(at, _)| chunk.columns[*at].clone()).collect();
-        if numbers.contains(&NONE) {
-            let has_one = |it: &u32| numbers[*it as usize] != NONE;
-            let order: Vec<u32> = (0..chunk.rows as u32).filter(has_one).collect();
-            let fields: Vec<Field> = self.kept.iter().map(|it| it.1.clone()).collect();
-            chunk = chunk.reordered(&order, &fields, &self.pool);
-            numbers.retain(|it| *it != NONE);
-        }
-        let right = held.chunk.ids();
-        let mut ids = Builder::new(&Type::scalar(DType::U64), chunk.rows, &self.pool);
-        for (id, number) in chunk.ids().iter().zip(&numbers) {
-            ids.push_scalar(mix(*id, right[*number as usize]));
-        }
-        chunk.ids = ids.finish();
-        for (at, field) in &self.added {
-            chunk.columns.push(self.gathered(&held.chunk.columns[*at], &numbers, &field.ty));
-        }
-        chunk
-    }
-
-    fn gathered(&self, from: &Column, numbers: &[u32], ty: &Type) -> Column {
-        let mut to = Builder::new(ty, numbers.len(), &self.pool);
-        to.gather(from, numbers);
-        to.finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::model::*;
     use super::*;
+    use runtime::mix;
 
-    const FAIL: &str = "fail";
+    const FAIL: &str = "fault";
 
     fn args(on: &[&str], missing: &str, fill: &[(&str, Arg)]) -> Vec<Arg> {
         let on = on.iter().map(|it| Arg::Text((*it).to_owned())).collect();
         let fill = fill.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
-        vec![Arg::List(on), Arg::Word(missing.to_owned()), Arg::Record(fill)]
+        vec![Arg::List(on), Arg::Word(missing.to_owned()), Arg::Record(fill), Arg::Bool(false)]
+    }
+
+    /// The same where a record without a partner is a fault.
+    fn faulty(on: &[&str]) -> Vec<Arg> {
+        let mut args = args(on, FAIL, &[]);
+        args[FAULTS] = Arg::Bool(true);
+        args
     }
 
     /// Records with the keys `7 i % 40` and the texts `k0`, `k1`, …, of both.
@@ -473,6 +474,28 @@ mod tests {
             let expected = joined(&inputs[0], &inputs[1], Some(&values));
             assert_eq!(expected.len(), 120);
             check(&ENTRY, &args(&["key", "name"], "keep", &fill), &inputs, expected);
+        }
+    }
+
+    #[test]
+    fn what_has_no_partner_says_so() {
+        for of in [0, 1, 9, 40] {
+            let inputs = [left(120), right(of)];
+            let values = [Value::new::<i32>(&[0, 2], &[]), Value::text("")];
+            let mut expected = joined(&inputs[0], &inputs[1], Some(&values));
+            assert_eq!(expected.len(), 120);
+            for it in &mut expected {
+                let keys: Vec<_> = inputs[1].iter().map(|of| &of.values[1..3]).collect();
+                let key = it.values[0].bytes[0];
+                let fault = match keys.contains(&&it.values[0..2]) {
+                    true => String::new(),
+                    false => format!(
+                        "the second stream of `join` has no record with the key {key}, `k{key}`"
+                    ),
+                };
+                it.values.push(Value::text(&fault));
+            }
+            check(&ENTRY, &faulty(&["key", "name"]), &inputs, expected);
         }
     }
 

@@ -4,7 +4,7 @@
 //! obvious function on a list gives, ids and all.
 
 use crate::{Operator, prelude::*};
-use runtime::{Builder, Finish, OperatorCall, Philox, Pool, Running, Wants, mix};
+use runtime::{Builder, Finish, Kept, OperatorCall, Philox, Pool, Running, Wants, mix};
 use std::{collections::VecDeque, fmt, ops::Deref};
 
 /// The key of every run.
@@ -168,6 +168,7 @@ impl Case<'_> {
         for cut in 0..8 {
             let found = self.run(cut).expect("it runs");
             self.check_resumed(cut, &expected);
+            self.check_later(cut, &expected);
             let first = found.iter().zip(&expected).position(|(found, it)| found != it);
             if let Some(at) = first {
                 panic!("cut {cut}, record {at}: {:?} instead of {:?}", found[at], expected[at]);
@@ -187,15 +188,25 @@ impl Case<'_> {
 
     fn run(&self, cut: u64) -> Result<Vec<Record>, Failure> {
         let begin = Begin { inputs: vec![0; self.inputs.len()], ..Begin::default() };
-        Ok(self.drive(cut, &begin)?.records)
+        Ok(self.drive(cut, &begin, None)?.records)
+    }
+
+    /// In a later epoch, with what was kept of one in which the other inputs were the same.
+    fn check_later(&self, cut: u64, expected: &[Record]) {
+        let begin = Begin { inputs: vec![0; self.inputs.len()], ..Begin::default() };
+        let kept = Kept::default();
+        for epoch in 0..2 {
+            let found = self.drive(cut + epoch, &begin, Some(&kept)).expect("it runs").records;
+            assert!(found == expected, "epoch {epoch}, cut {cut} of {}", self.entry.entry.name());
+        }
     }
 
     /// Begins again at points that the operator gave, over another cut of the inputs.
     fn check_resumed(&self, cut: u64, expected: &[Record]) {
         let begin = Begin { inputs: vec![0; self.inputs.len()], ..Begin::default() };
-        let points = self.drive(cut, &begin).expect("it runs").points;
+        let points = self.drive(cut, &begin, None).expect("it runs").points;
         for begin in points.iter().step_by(1 + points.len() / 8) {
-            let rest = self.drive(cut + 1, begin).expect("it goes on").records;
+            let rest = self.drive(cut + 1, begin, None).expect("it goes on").records;
             let expected = &expected[begin.records..];
             let first = rest.iter().zip(expected).position(|(found, it)| found != it);
             assert_eq!(first, None, "resumed at {begin:?}, cut {cut}");
@@ -203,7 +214,7 @@ impl Case<'_> {
         }
     }
 
-    fn drive(&self, cut: u64, begin: &Begin) -> Result<Driven, Failure> {
+    fn drive(&self, cut: u64, begin: &Begin, kept: Option<&Kept>) -> Result<Driven, Failure> {
         let columns = self.output().expect("the checker admits it");
         let Running { mut serial, parallel } = (self.entry.build)(&OperatorCall {
             args: self.args,
@@ -216,6 +227,7 @@ impl Case<'_> {
             rows: [1, 7, 64, 1000][cut as usize % 4],
             memory: 8 << 30,
             pool: &Pool::default(),
+            kept,
         })?;
         let inputs = self.inputs.iter().zip(&begin.inputs).enumerate();
         let mut inputs: Vec<_> =

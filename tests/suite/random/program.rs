@@ -353,8 +353,9 @@ impl Writer<'_> {
             return None;
         }
 
-        let missing = *self.dice.pick(&["skip", "skip", "keep", "fail"]);
-        let n = if missing == "fail" { KEYS } else { 10 + self.dice.below(20) };
+        let missing = *self.dice.pick(&["skip", "skip", "keep", "fault", "fault"]);
+        let has_all = missing == "fault" && self.dice.percent(40);
+        let n = if has_all { KEYS } else { 10 + self.dice.below(20) };
         let (number, text) = (self.name("w"), self.name("w"));
         let head = format!(
             "range({n})\n    |> map {{ key: i * {KEYS} // {n}, {number}: f32(i) / 3.0, {text}: text_of(i) }}"
@@ -368,16 +369,15 @@ impl Writer<'_> {
         if !growing_right.fields.contains(&key) {
             return None;
         }
-        if missing != "fail"
-            && let Some(stream) = self.draft.streams.last_mut()
-        {
+        if !has_all && let Some(stream) = self.draft.streams.last_mut() {
             stream.steps.extend(steps::thinning(&mut self.dice));
         }
         let fill = match missing {
             "keep" => format!(", fill: {{ {number}: 0.5, {text}: \"none\" }}"),
             _ => String::new(),
         };
-        let text = format!("join({left}, {right}, on: key, missing: {missing}{fill})");
+        let rest = if missing == "fault" && !has_all { " else skip(most: 1.0)" } else { "" };
+        let text = format!("join({left}, {right}, on: key, missing: {missing}{fill}){rest}");
         Some((text, growing.records, growing.indexed))
     }
 

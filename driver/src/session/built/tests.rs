@@ -385,6 +385,7 @@ fn what_would_mislead_the_runtime_is_named() {
     refused(plain, &|it| it.format = 99, "its format is 99");
     refused(plain, &|it| it.deal.windows = Some(0), "deals blocks of");
     refused(plain, &|it| it.beside = vec![vec![StageId(1)]], "is not a source");
+    refused(plain, &|it| it.once = vec![StageId(0)], "is not read by an operator");
     refused(draws, &|it| transform(it, 1).into_batch = Some(5), "its 5 rows");
     refused(draws, &|it| transform(it, 1).vector = true, "not of scalars");
     refused(mixed, &|it| names(it).truncate(1), "1 names for 2 streams");

@@ -449,6 +449,7 @@ pub(super) mod tests {
             deal,
             lanes: Vec::new(),
             beside: Vec::new(),
+            once: Vec::new(),
             jit: true,
         }
     }

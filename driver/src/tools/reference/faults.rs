@@ -220,6 +220,12 @@ kinds! {
     "`one_hot` found a label outside the range from 0 to its number of classes."
     "Use the number of classes of the whole data set; labels are counted from 0."
 
+    "no-partner"
+    "A record of the first stream of a `join` has a key that no record of the second one has; the message names \
+     the key."
+    "Skip such records (`missing: skip`, or `else skip`), or give them a value: `caption else \"\"`, or \
+     `missing: keep, fill: { … }`."
+
     "not-listed"
     "`index_of` found a value that is not in its list, and the message names the nearest entry; or `lookup` found a key \
      that is not a line of its table."

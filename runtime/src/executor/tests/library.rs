@@ -2,6 +2,7 @@
 
 use super::{
     crowds::{LATE, crowd, follow, meet},
+    once::keeping,
     sources::{FoundFirst, Gated, Numbers, Read, Streamed, Torn, Unplaced},
 };
 use crate::{
@@ -55,6 +56,7 @@ impl Kernels for Library {
                 let rows = int(call.args, 0) as usize;
                 Ok(serial(BatchOf { call: Kept::of(call), rows, held: None, over: false }))
             }),
+            "keeping" => Some(|call| Ok(keeping(call))),
             "greedy" => Some(|_| Ok(serial(Greedy))),
             _ => None,
         }
@@ -180,12 +182,12 @@ fn panic_at() -> Kernel {
     })
 }
 
-fn serial(operator: impl Operator + 'static) -> Running {
+pub(super) fn serial(operator: impl Operator + 'static) -> Running {
     Running { serial: Box::new(operator), parallel: None }
 }
 
 /// What an operator keeps of its call.
-struct Kept {
+pub(super) struct Kept {
     columns: Vec<Field>,
     rows: usize,
     epoch: u32,
@@ -193,12 +195,12 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(call: &OperatorCall<'_>) -> Self {
+    pub(super) fn of(call: &OperatorCall<'_>) -> Self {
         let (columns, pool) = (call.columns.to_vec(), call.pool.clone());
         Self { columns, rows: call.rows, epoch: call.epoch, pool }
     }
 
-    fn builder(&self) -> ChunkBuilder {
+    pub(super) fn builder(&self) -> ChunkBuilder {
         ChunkBuilder::new(&self.columns, self.rows, self.epoch, &self.pool)
     }
 }
@@ -443,6 +445,7 @@ fn number() -> Field {
 pub(super) struct Draft {
     pub(super) stages: IdVec<StageId, Stage>,
     batched: bool,
+    pub(super) once: Vec<StageId>,
 }
 
 impl Draft {
@@ -549,6 +552,7 @@ impl Draft {
             deal: plan::Deal::each(self.last()),
             lanes: Vec::new(),
             beside: Vec::new(),
+            once: self.once,
             jit: true,
             stages: self.stages,
         }

@@ -23,6 +23,7 @@ mod parse_float;
 mod parse_int;
 mod parse_json;
 mod parse_table;
+mod partnered;
 mod paths;
 mod protobuf;
 #[cfg(feature = "hdf5")]
@@ -89,6 +90,7 @@ pub(crate) static ALL: &[&Function] = &[
     // Untyped data.
     &as_type::ENTRY,
     &guarded::ENTRY,
+    &partnered::ENTRY,
     &parse_json::ENTRY,
     #[cfg(feature = "hdf5")]
     &read_as::ENTRY,

@@ -184,6 +184,7 @@ fn texts_of_a_batch_stay_within_the_memory_of_the_run() {
             rows: 1,
             memory,
             pool: &pool,
+            kept: None,
         };
         build(&of).unwrap().parallel.unwrap()
     };
@@ -520,6 +521,7 @@ fn neighbours_become_a_batch_where_they_lie() {
         rows: 1,
         memory: 1 << 30,
         pool: &pool,
+        kept: None,
     })
     .unwrap();
     let mut groups = Vec::new();
