@@ -20,7 +20,8 @@ source! {
     /// write. All other arguments, and messages, use these names. A field of a struct is a field of the record: `image.bytes`.
     ///
     /// Numbers and booleans have the dtype of the file, strings are `str`, binary is `bytes`. Dates, times and
-    /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Lists of
+    /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Timestamps of 96 bits
+    /// (Hive, Impala, old Spark) are nanoseconds, and those before 1677 or after 2262 fail, where others read a wrong time. Lists of
     /// numbers are `t[?]`, or `t[n]` where all have one length. Lists of strings or structs, and maps, are
     /// `untyped`: `tags as str[n]`. Columns of other types, such as null or interval, are left out.
     ///
@@ -135,16 +136,17 @@ mod tests {
     /// A row: its id, and the bytes of its fields.
     type Row = (u64, Vec<Vec<u8>>);
 
-    fn rows(chunks: &[Chunk]) -> Vec<Row> {
-        let row = |chunk: &Chunk, at: usize| {
-            let value = |it: &runtime::Column| {
-                let mut bytes = vec![0; it.row(at).bytes()];
-                it.row(at).copy_to(&mut bytes);
-                bytes
-            };
-            (chunk.ids()[at], chunk.columns.iter().map(value).collect())
+    fn row_of(chunk: &Chunk, at: usize) -> Row {
+        let value = |it: &runtime::Column| {
+            let mut bytes = vec![0; it.row(at).bytes()];
+            it.row(at).copy_to(&mut bytes);
+            bytes
         };
-        chunks.iter().flat_map(|chunk| (0..chunk.rows).map(|at| row(chunk, at))).collect()
+        (chunk.ids()[at], chunk.columns.iter().map(value).collect())
+    }
+
+    fn rows(chunks: &[Chunk]) -> Vec<Row> {
+        chunks.iter().flat_map(|chunk| (0..chunk.rows).map(|at| row_of(chunk, at))).collect()
     }
 
     fn column<T: runtime::Element>(chunk: &Chunk, at: usize) -> &[T] {
@@ -227,6 +229,42 @@ mod tests {
             let (source, _) = open(&args(&folder, &[], &[], false));
             let why = in_order(&*source, &fields, 100).unwrap_err().to_string();
             assert!(why.contains("row group 0: ") && why.contains(name), "{why}");
+        }
+    }
+
+    /// pyarrow reads those that fail as other times.
+    #[test]
+    fn a_timestamp_of_96_bits_that_does_not_fit_is_a_fault() {
+        for file in [golden!("int96-dict"), golden!("int96-plain"), golden!("int96-v2")] {
+            let folder = folder(file.0, &[file]);
+            let said = [("t", Arg::Int(7))];
+            let (source, fields) = open(&args(&folder, &["i", "t", "all"], &said, true));
+            let chunk = in_order(&*source, &fields, 100).unwrap().remove(0);
+            let of = |row: usize, column: &str| {
+                let fault = chunk.columns[3].row(row).as_str();
+                let said = fault.split('\0').skip(1).collect::<Vec<_>>();
+                let said = said.chunks(2).find(|it| it[0] == column)?;
+                Some(said[1].to_owned())
+            };
+            let far = [2, 4, 6, 8, 9];
+            for row in 0..10 {
+                let fault = of(row, "1");
+                assert_eq!(fault.is_some(), far.contains(&row), "{row}: {fault:?}");
+                let fault = fault.or(of(row, "2")).unwrap_or_default();
+                assert_eq!(fault.contains("nanoseconds of 64 bits"), far.contains(&row), "{fault}");
+                assert_eq!(of(row, "2").is_some(), far.contains(&row) || row == 3, "{row}");
+            }
+            let times = [-1000, 1_709_208_000_000_000_000, 7];
+            let found = column::<i64>(&chunk, 1);
+            assert_eq!([found[0], found[1], found[3]], times);
+            assert_eq!(found[5], 9_223_372_036_854_775_000);
+            assert_eq!(found[7], -9_223_372_036_854_775_000);
+            assert_eq!(chunk.columns[2].row(1).as_slice::<i64>().unwrap(), &times[..2]);
+            let numbers: Vec<u64> = (0..10).rev().collect();
+            let again = fetched(&*source, &fields, &numbers).unwrap();
+            let mut again = rows(&[again]);
+            again.reverse();
+            assert_eq!(again, rows(std::slice::from_ref(&chunk)));
         }
     }
 
@@ -542,7 +580,8 @@ mod tests {
         }
     }
 
-    /// Random tables and conditions: what is left out is only what the conditions leave out. 10,000 of them where
+    /// Random tables and conditions: what is left out is only what the conditions leave out, and the others have their
+    /// values. 10,000 of them where
     /// `SLOW_TESTS` is set.
     #[test]
     fn what_filters_leave_out_is_what_would_go() {
@@ -614,7 +653,8 @@ mod tests {
                         });
                         let fails = conditions.iter().any(|it| fails(it.0));
                         if is(complete) && (passes || fails) {
-                            ids.push((chunk.ids()[row], fails));
+                            let (id, values) = row_of(&chunk, row);
+                            ids.push((id, fails, values));
                         }
                     }
                     if let Err(why) = read {

@@ -4,6 +4,7 @@
 mod codec;
 mod flat;
 mod header;
+pub(crate) mod int96;
 mod page_index;
 mod pages;
 mod raw;
@@ -77,9 +78,9 @@ impl ParquetFile {
         let schema =
             guarded(|| parquet_to_arrow_schema(about.schema_descr(), about.key_value_metadata()));
         let schema = schema.map_err(|it| damaged(format!("its schema cannot be read: {it}")))?;
-        let schema = SchemaRef::new(Schema::new(
-            schema.fields().iter().map(|it| field_as(it)).collect::<Vec<_>>(),
-        ));
+        let fields = schema.fields().iter().map(|it| field_as(it));
+        let fields = fields.map(|it| int96::marked(it, &[], about.schema_descr()));
+        let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self { inner: Arc::new(Inner { object, len, meta }), schema, rows })
     }
 

@@ -6,18 +6,20 @@ use super::{
 };
 use crate::{
     prelude::*,
-    tables::{Damage, Values, unlike},
+    tables::{Damage, Values, parquet::int96, unlike},
 };
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StructArray,
     cast::AsArray,
-    types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type},
+    types::{
+        Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, TimestampNanosecondType,
+    },
 };
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, Fields, Schema};
 use plan::{Extent, VALUE_BYTES_MAX};
 use runtime::{Builder, MAX_RANK, Pool, Shape};
-use std::{fmt, ops::Range};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// A column as it is found in files: a field within a structure is one of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,8 @@ pub(super) struct Found {
     pub(super) name: String,
     /// The type of its values; else what it is that cannot be one.
     pub(super) ty: Result<Type, String>,
+    /// Whether it is of timestamps of which some may not fit.
+    pub(super) is_int96: bool,
 }
 
 /// The columns of files.
@@ -40,7 +44,8 @@ pub(super) fn columns(schema: &Schema) -> Vec<Found> {
                 ty => {
                     let name = path.join(".");
                     let ty = tensor_of(field).or_else(|| type_of(ty)).ok_or_else(|| ty.to_string());
-                    all.push(Found { path, name, ty });
+                    let is_int96 = field.metadata().contains_key(int96::MARK);
+                    all.push(Found { path, name, ty, is_int96 });
                 }
             }
         }
@@ -200,6 +205,9 @@ impl Fill {
         let is_null = |row: usize| nulls.is_some_and(|it| it.is_null(row));
         let name = &self.found.name;
         let mut bad = append(&**array, rows.clone(), (nulls, self.stands.as_deref()), to)?;
+        if self.found.is_int96 {
+            bad.extend(far(array, rows.clone()).map(|it| (it - rows.start, FAR.to_owned())));
+        }
         for (_, why) in &mut bad {
             *why = format!("column `{name}`: {why}: skip such rows, `else skip`");
         }
@@ -251,6 +259,37 @@ impl Fill {
             value.map(|it| format!("give a value for it, {}, or ", entry("missing", name, it)));
         let skip = format!("skip such rows, {}", entry("missing", name, "skip"));
         format!("column `{name}` is null: {}{skip}", value.unwrap_or_default())
+    }
+}
+
+/// Of a timestamp that does not fit.
+const FAR: &str = "a timestamp lies before 1677-09-21 or after 2262-04-11, which nanoseconds of 64 bits cannot say";
+
+/// The rows that have such a timestamp.
+fn far(array: &ArrayRef, rows: Range<usize>) -> impl Iterator<Item = usize> {
+    fn is_far(array: &dyn Array) -> bool {
+        if let Some(fields) = array.as_struct_opt() {
+            return fields.columns().iter().any(|it| is_far(it));
+        }
+        let within = |row: usize| items(array, row).is_some_and(|it| is_far(&it));
+        match array.as_primitive_opt::<TimestampNanosecondType>() {
+            Some(times) => times.iter().any(|it| it == Some(int96::FAR)),
+            None => (0..array.len()).any(|row| array.is_valid(row) && within(row)),
+        }
+    }
+    let array = array.clone();
+    let rows = if is_far(&array) { rows } else { 0..0 };
+    rows.filter(move |row| is_far(&array.slice(*row, 1)))
+}
+
+/// What a row of a list, or of a map, holds.
+fn items(array: &dyn Array, row: usize) -> Option<ArrayRef> {
+    match array.data_type() {
+        DataType::List(_) => Some(array.as_list::<i32>().value(row)),
+        DataType::LargeList(_) => Some(array.as_list::<i64>().value(row)),
+        DataType::FixedSizeList(..) => Some(array.as_fixed_size_list().value(row)),
+        DataType::Map(..) => Some(Arc::new(array.as_map().value(row))),
+        _ => None,
     }
 }
 

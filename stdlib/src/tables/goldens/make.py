@@ -73,6 +73,35 @@ pq.write_table(
     write_statistics=False,
 )
 
+# Timestamps of 96 bits; some lie beyond what nanoseconds of 64 bits can say. pyarrow reads these as other times, unless it is
+# told `coerce_int96_timestamp_unit="us"`.
+times = [
+    datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+    datetime.datetime(2024, 2, 29, 12),
+    datetime.datetime(3000, 1, 1),
+    None,
+    datetime.datetime(1, 1, 1),
+    datetime.datetime(2262, 4, 11, 23, 47, 16, 854775),
+    datetime.datetime(2262, 4, 11, 23, 47, 16, 854776),
+    datetime.datetime(1677, 9, 21, 0, 12, 43, 145225),
+    datetime.datetime(1677, 9, 21, 0, 12, 43, 145224),
+    datetime.datetime(9999, 12, 31, 23, 59, 59),
+]
+lists = [[], times[:2], [times[2]], None, *([it] for it in times[4:])]
+at = pa.timestamp("us")
+times = {"i": range(10), "t": pa.array(times, at), "all": pa.array(lists, pa.list_(at))}
+for name, plain, version in [("dict", False, "1.0"), ("plain", True, "1.0"), ("v2", True, "2.0")]:
+    pq.write_table(
+        pa.table(times),
+        f"int96-{name}.parquet",
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=not plain,
+        data_page_version=version,
+        compression="zstd" if name == "v2" else "none",
+        store_schema=False,
+        write_statistics=False,
+    )
+
 columns = {
     "n": "int",
     "x": "float32",

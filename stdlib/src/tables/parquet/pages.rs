@@ -4,12 +4,14 @@ use super::{
     super::owned,
     Group, Inner, codec,
     header::{Header, Kind, Unread},
+    int96,
 };
 use bytes::Bytes;
 use parquet::{
     basic::{Compression, Encoding},
     column::page::{Page, PageIterator, PageMetadata, PageReader},
     errors::{ParquetError, Result as ParquetResult},
+    schema::types::ColumnDescPtr,
 };
 use runtime::{Counted, reads};
 use std::{
@@ -54,6 +56,8 @@ pub(super) struct Chunk {
     row: Option<u64>,
     /// Whether no value lies within another, so that a value is a row.
     is_flat: bool,
+    /// The column, where it is one of timestamps of which some may not fit.
+    int96: Option<ColumnDescPtr>,
 }
 
 impl Chunk {
@@ -72,7 +76,8 @@ impl Chunk {
         let (codec, values) = (about.compression(), about.num_values().max(0) as u64);
         let is_flat = about.column_descr().max_rep_level() == 0;
         let (lost, next, row) = (group.lost.clone(), None, Some(0));
-        Ok(Self { file, lost, codec, at, end, next, values, row, is_flat })
+        let int96 = Some(about.column_descr_ptr()).filter(|it| int96::is_int96(it));
+        Ok(Self { file, lost, codec, at, end, next, values, row, is_flat, int96 })
     }
 
     /// The header of the next page; none at the end.
@@ -158,6 +163,10 @@ impl Chunk {
         let Some((header, begun)) = self.pass() else { return Ok(None) };
         let place = Place { file: self.file.clone(), at, begun };
         let page = place.page(&header, self.codec);
+        let page = match &self.int96 {
+            Some(column) => page.and_then(|it| int96::checked(it, column)),
+            None => page,
+        };
         if page.is_err()
             && let Some(rows) = rows
         {
@@ -329,7 +338,7 @@ fn unread(why: &io::Error) -> ParquetError {
     damaged(&format!("it cannot be read: {why}"))
 }
 
-fn damaged(message: &str) -> ParquetError {
+pub(super) fn damaged(message: &str) -> ParquetError {
     ParquetError::External(message.into())
 }
 
