@@ -27,7 +27,7 @@ pub(crate) fn capabilities() -> Value {
             "textDocumentSync": { "openClose": true, "change": 2, "save": true },
             "hoverProvider": true,
             "inlayHintProvider": true,
-            "completionProvider": { "triggerCharacters": [".", ">", ":", "(", "{"] },
+            "completionProvider": { "triggerCharacters": [".", ">", ":", "(", "{", "[", "\""] },
             "signatureHelpProvider": { "triggerCharacters": ["(", ","] },
             "definitionProvider": true,
             "referencesProvider": true,
@@ -133,9 +133,11 @@ fn at(document: &Document, method: &str, position: Position, world: &World) -> A
     let at = byte as u32;
     match method {
         "textDocument/hover" => json(&hover::hover(document, at, world)),
-        "textDocument/completion" => json(
-            &json!({ "isIncomplete": false, "items": complete::complete(document, byte, world) }),
-        ),
+        "textDocument/completion" => {
+            let items = complete::complete(document, byte, world);
+            // What files are to be looked at for is asked again.
+            json(&json!({ "isIncomplete": world.probes.wants_some(), "items": items }))
+        }
         "textDocument/signatureHelp" => json(&complete::signature_help(document, byte, world)),
         "textDocument/definition" => json(&change::definition(document, at)),
         "textDocument/prepareRename" => {

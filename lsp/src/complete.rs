@@ -2,6 +2,7 @@
 
 use crate::{
     analysis::{Analysis, analyse},
+    columns::columns,
     cursor::{Open, Place, cursor, mended},
     document::Document,
     world::{self, Item, ItemKind, World},
@@ -21,6 +22,9 @@ use plan::{DType, is_field_name};
 pub(crate) fn complete(document: &Document, byte: usize, world: &World) -> Vec<CompletionItem> {
     let text = document.text.as_str();
     let at = cursor(text, byte);
+    if let Some(columns) = columns(document, byte, (&at, world)) {
+        return columns;
+    }
     if at.place == Place::Nothing {
         return Vec::new();
     }
@@ -44,7 +48,11 @@ pub(crate) fn complete(document: &Document, byte: usize, world: &World) -> Vec<C
     all
 }
 
-fn item(label: &str, kind: CompletionItemKind, detail: impl Into<String>) -> CompletionItem {
+pub(crate) fn item(
+    label: &str,
+    kind: CompletionItemKind,
+    detail: impl Into<String>,
+) -> CompletionItem {
     let detail = Some(detail.into()).filter(|it| !it.is_empty());
     CompletionItem {
         label: label.to_owned(),
@@ -54,7 +62,7 @@ fn item(label: &str, kind: CompletionItemKind, detail: impl Into<String>) -> Com
     }
 }
 
-fn snippet(mut item: CompletionItem, text: String) -> CompletionItem {
+pub(crate) fn snippet(mut item: CompletionItem, text: String) -> CompletionItem {
     item.insert_text = Some(text);
     item.insert_text_format = Some(InsertTextFormat::Snippet);
     item

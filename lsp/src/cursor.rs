@@ -14,6 +14,10 @@ pub(crate) struct Cursor<'t> {
     pub(crate) call: Option<Open<'t>>,
     /// The brackets that are open in this declaration, the innermost last.
     pub(crate) brackets: Vec<&'t str>,
+    /// Whether it stands in a text.
+    pub(crate) quoted: bool,
+    /// The word before the one that is being written.
+    pub(crate) last: &'t str,
 }
 
 /// What may stand at the cursor.
@@ -51,6 +55,10 @@ pub(crate) struct Open<'t> {
     pub(crate) named: Option<&'t str>,
     /// All that are given by name.
     pub(crate) given: Vec<&'t str>,
+    /// The byte behind the arguments before the one that is being given.
+    pub(crate) before: usize,
+    /// Brackets that are open in that one.
+    pub(crate) depth: usize,
 }
 
 type Word<'t> = (&'t str, Kind, usize);
@@ -70,6 +78,10 @@ pub(crate) fn cursor(text: &str, byte: usize) -> Cursor<'_> {
             Kind::Comment | Kind::Doc | Kind::Text | Kind::Hole | Kind::Number => {
                 let closed = kind == Kind::Text && word.len() > 1 && word.ends_with(['"', '\'']);
                 nothing = !closed;
+                cursor.quoted = nothing && kind == Kind::Text;
+                if cursor.quoted {
+                    words.pop();
+                }
             }
             Kind::Sign | Kind::Unknown => {}
             _ => {
@@ -85,6 +97,7 @@ pub(crate) fn cursor(text: &str, byte: usize) -> Cursor<'_> {
     let place = place(words, &brackets, call.as_ref());
     cursor.place = if nothing { Place::Nothing } else { place };
     cursor.brackets = brackets.into_iter().map(|it| it.0).collect();
+    cursor.last = words.last().map_or("", |it| it.0);
     cursor.call = call;
     cursor
 }
@@ -115,6 +128,7 @@ fn open<'t>(words: &[Word<'t>]) -> (Vec<(&'t str, usize)>, Option<Open<'t>>) {
 fn call_at<'t>(words: &[Word<'t>], bracket: usize) -> Open<'t> {
     let mut call = Open { name: words[bracket - 1].0, ..Open::default() };
     call.piped = bracket > 1 && words[bracket - 2].0 == "|>";
+    call.before = words[bracket].2;
     let mut depth = 0usize;
     for (i, (word, _, _)) in words.iter().enumerate().skip(bracket + 1) {
         match *word {
@@ -123,6 +137,7 @@ fn call_at<'t>(words: &[Word<'t>], bracket: usize) -> Open<'t> {
             "," if depth == 0 => {
                 call.commas += 1;
                 call.named = None;
+                call.before = words[i - 1].2;
             }
             ":" if depth == 0 => {
                 call.named = Some(words[i - 1].0);
@@ -131,6 +146,7 @@ fn call_at<'t>(words: &[Word<'t>], bracket: usize) -> Open<'t> {
             _ => {}
         }
     }
+    call.depth = depth;
     call
 }
 
@@ -169,20 +185,32 @@ pub(crate) fn mended(text: &str, byte: usize) -> (String, usize) {
     let cursor = cursor(text, byte);
     let before = text.get(..byte).unwrap_or(text);
     let head = &before[..before.len() - cursor.word.len()];
-    let close = |it: &&str| match *it {
-        "(" => ')',
-        "[" => ']',
-        _ => '}',
-    };
-    let closed: String = cursor.brackets.iter().rev().map(close).collect();
+    let closed = Cursor::closed(&cursor.brackets);
+    let rest = rest_of(text, byte);
+    (format!("{head}{HOLE}{closed}\n{rest}"), head.len() + HOLE.len())
+}
+
+impl Cursor<'_> {
+    /// What closes brackets that are open, the innermost last.
+    pub(crate) fn closed(brackets: &[&str]) -> String {
+        let close = |it: &&str| match *it {
+            "(" => ')',
+            "[" => ']',
+            _ => '}',
+        };
+        brackets.iter().rev().map(close).collect()
+    }
+}
+
+/// What of a text stands behind the declaration that a byte is in.
+pub(crate) fn rest_of(text: &str, byte: usize) -> &str {
     let rest = text.get(byte..).unwrap_or_default();
     let next = rest.match_indices('\n').map(|it| it.0 + 1).find(|it| {
         let line = &rest[*it..];
         let word = line.split(|it: char| !it.is_ascii_alphanumeric()).next().unwrap_or_default();
         opens(word) || line.starts_with("##")
     });
-    let rest = next.map_or("", |it| &rest[it..]);
-    (format!("{head}{HOLE}{closed}\n{rest}"), head.len() + HOLE.len())
+    next.map_or("", |it| &rest[it..])
 }
 
 /// What stands for the word that is being written.

@@ -8,6 +8,7 @@ mod analysis;
 mod answer;
 mod beside;
 mod change;
+mod columns;
 mod complete;
 mod cursor;
 mod document;

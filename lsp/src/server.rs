@@ -162,6 +162,7 @@ impl Server {
                 .unwrap_or_else(|_| Err(error(ErrorCode::InternalError, BUG))),
         };
         respond(&self.sender, id, answer);
+        self.probe();
     }
 
     fn initialize(&mut self, params: &Value) -> Value {
@@ -247,11 +248,16 @@ impl Server {
         uris.iter().for_each(|it| self.told(it));
     }
 
-    /// Tells what is wrong with a document, and has the rest found out.
-    fn told(&mut self, uri: &str) {
+    /// Has the files looked at that were asked for.
+    fn probe(&self) {
         for it in self.world.probes.wanted() {
             let _ = self.jobs.send(Job::Probe(it));
         }
+    }
+
+    /// Tells what is wrong with a document, and has the rest found out.
+    fn told(&mut self, uri: &str) {
+        self.probe();
         let Some(document) = self.documents.get(uri) else { return };
         self.publish(document);
         let (version, program) = (document.revision, document.program(&self.world));

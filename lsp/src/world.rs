@@ -214,6 +214,11 @@ impl Ord for Wanted {
 const KNOWN_MAX: usize = 1024;
 
 impl Probes {
+    /// Whether something has been asked for since that is not known.
+    pub(crate) fn wants_some(&self) -> bool {
+        !self.wanted.borrow().is_empty()
+    }
+
     /// What has been asked for since, and is not known.
     pub(crate) fn wanted(&self) -> Vec<Wanted> {
         std::mem::take(&mut *self.wanted.borrow_mut()).into_iter().collect()

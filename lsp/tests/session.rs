@@ -122,6 +122,46 @@ fn a_slip_is_told_and_mended() {
     );
 }
 
+/// The columns of a file are looked at beside, and offered once they are known.
+#[test]
+fn columns_of_files_are_offered() {
+    let path = std::env::temp_dir().join(format!("lsp-columns-{}.csv", std::process::id()));
+    std::fs::write(&path, "fare,Trip Distance,zone\n1.5,2,a\n").unwrap();
+    let file = path.display();
+    let mut client = Client::begun();
+    let mut offered = |call: &str| {
+        let text = format!("edition 2026\npipeline p = csv(\"{file}\", {call}");
+        let rest = "\n    |> batch(4)\n\npipeline q = range(9)\n";
+        let uri = format!("file:///tmp/lsp-test/columns-{}.pipe", call.len());
+        client.open(&uri, &format!("{text}{rest}"));
+        // It is asked again until who looks at files beside has done so.
+        for _ in 0..600 {
+            let items = client.items(&text, text.len());
+            if !items.is_empty() {
+                return items;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Vec::new()
+    };
+    let labels = |items: &[(String, String)]| -> Vec<String> {
+        items.iter().map(|it| it.0.clone()).collect()
+    };
+    let items = offered("columns: [");
+    assert_eq!(labels(&items), ["fare", "Trip Distance", "zone"]);
+    assert_eq!(items[1].1, "\"Trip Distance\"");
+    let items = offered("columns: [\"fare\", \"");
+    assert_eq!(labels(&items), ["Trip Distance", "zone"]);
+    assert_eq!(items[0].1, "Trip Distance");
+    let items = offered("delimiter: \",\", columns: { zone, ");
+    assert_eq!(labels(&items), ["fare", "Trip Distance", "zone"]);
+    assert_eq!(items[1].1, "${1:trip_distance}: \"Trip Distance\"");
+    assert_eq!(offered("columns: { far: ")[0].1, "\"fare\"");
+    // Elsewhere nothing changes.
+    assert!(labels(&offered("header: ")).contains(&"true".to_owned()));
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[test]
 fn what_may_be_written_is_offered() {
     let mut client = Client::begun();

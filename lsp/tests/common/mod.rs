@@ -121,6 +121,17 @@ impl Client {
         self.on("textDocument/codeAction", params).as_array().cloned().unwrap_or_default()
     }
 
+    /// What is offered at a place: labels, and what is inserted.
+    pub(crate) fn items(&mut self, text: &str, at: usize) -> Vec<(String, String)> {
+        let found = self.on("textDocument/completion", json!({ "position": place(text, at) }));
+        let items = found["items"].as_array().cloned().unwrap_or_default();
+        let one = |it: &Value| {
+            let label = it["label"].as_str().unwrap_or_default().to_owned();
+            (label.clone(), it["insertText"].as_str().map_or(label, str::to_owned))
+        };
+        items.iter().map(one).collect()
+    }
+
     pub(crate) fn completions(&mut self, text: &str, at: usize) -> Vec<String> {
         let found = self.on("textDocument/completion", json!({ "position": place(text, at) }));
         let items = found["items"].as_array().cloned().unwrap_or_default();

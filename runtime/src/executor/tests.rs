@@ -1,5 +1,4 @@
 //! Programs of a small library of their own, run in many ways.
-
 mod bound;
 mod crowds;
 mod library;
