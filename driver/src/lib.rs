@@ -42,8 +42,9 @@ pub use session::{
     ours::{Ours, Taken},
     place::{Place, place},
     run::{
-        Arrival, ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, Outcome,
-        Progress, StageSummary, Stop, Stream, Summary, UnevenRanks, Watch, cache_point, run,
+        Arrival, ClassesSummary, DiskSummary, Dropped, Filled, Filling, KeptSummary, LeftOver,
+        Loss, Outcome, PrepareWatch, Progress, StageSummary, Stop, Stream, Summary, UnevenRanks,
+        Watch, cache_point, prepare, run,
     },
     samples::{SampleProgress, cache_folder},
     shown::Unshown,

@@ -3,6 +3,7 @@
 mod cache;
 mod elsewhere;
 mod measure;
+mod prepare;
 mod sample;
 mod text;
 mod values;
@@ -10,6 +11,7 @@ mod values;
 pub(crate) use self::sample::{SampleArgs, SampleCommand};
 pub(crate) use cache::*;
 pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
+pub(crate) use prepare::PrepareArgs;
 pub(crate) use text::{CheckArgs, FmtArgs, OutputFormat};
 pub(crate) use values::Changes;
 
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Profile(ProfileArgs),
     /// Tune workers and caches by measuring, and write them to a lock file beside the program.
     Tune(TuneArgs),
+    /// Fill a cache ahead of training, with only the steps that it needs.
+    Prepare(PrepareArgs),
     /// Build a standalone executable from a pipeline.
     Build(BuildArgs),
     /// Show what files hold, and a program that reads them.

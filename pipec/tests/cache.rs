@@ -136,6 +136,54 @@ fn killed_runs_leave_nothing_wrong() {
 }
 
 #[test]
+fn prepare_fills_what_runs_read() {
+    let site = Site::new("prepare");
+    let prepare = |more: &[&str]| {
+        let base = ["prepare", "p.pipe", "--set", "data=data", "--epochs", "2", "--cache", "kept"];
+        let options = ["--memory", "80MiB", "--json"];
+        site.folder.pipec(&[&base[..], &options, more].concat())
+    };
+    let all = prepare(&[]);
+    all.ends(0, &["`resize` (p.map#1): 40 values are cached"]);
+    let of = |it: &Printed| serde_json::from_str::<serde_json::Value>(&it.out).unwrap()[0].clone();
+    assert_eq!((&of(&all)["written"], &of(&all)["values"]), (&40.into(), &40.into()), "{all:#?}");
+    let later = site.kept(&[]);
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
+    assert!(later.out.contains("\"misses\": 0"), "{later:#?}");
+    prepare(&[]).ends(0, &["40 values are cached", "nothing to compute"]);
+    // What does not fit is told, and left to the runs.
+    fs::remove_dir_all(site.folder.join("kept")).unwrap();
+    prepare(&["--cache-limit", "50kB"])
+        .ends(0, &["of 40 values are cached", "the size limit is reached"]);
+    // Nothing would be read from it.
+    prepare(&["--disable-pass", "nothing"]).ends(2, &["nothing"]);
+    let once = ["prepare", "p.pipe", "--set", "data=data", "--cache", "p.pipe"];
+    site.folder.pipec(&once).ends(5, &["p.pipe"]);
+}
+
+#[test]
+fn prepare_goes_on_where_it_was_killed() {
+    let site = Site::new("prepare-killed");
+    let base = ["prepare", "p.pipe", "--set", "data=data", "--epochs", "2", "--cache", "kept"];
+    let mut kills = 0;
+    for round in 0..8_u64 {
+        if round % 4 == 0 {
+            let _ = fs::remove_dir_all(site.folder.join("kept"));
+        }
+        let mut child = site.folder.command(&base).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(10 + round * 7));
+        child.kill().unwrap();
+        kills += usize::from(!child.wait().unwrap().success());
+        site.folder.pipec(&["cache", "verify", "kept"]);
+    }
+    assert!(kills > 0, "none was killed in time");
+    site.folder.pipec(&base).ends(0, &["40 values are cached"]);
+    site.folder.pipec(&["cache", "verify", "kept"]).ends(0, &[]);
+    let later = site.kept(&[]);
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
+}
+
+#[test]
 fn flipped_bytes_are_computed_anew_and_told() {
     let site = Site::new("flipped");
     site.kept(&[]);

@@ -162,10 +162,15 @@ impl Cache {
         self.shard(key).contains_key(&key)
     }
 
-    /// Whether a value that comes now would not be kept: one was refused before. One that is less
-    /// large would be, but it is computed sooner than that is found out.
+    /// Whether the value of `key` is in memory or on disk.
+    pub(crate) fn has(&self, key: CacheKey) -> bool {
+        self.contains(key) || self.disk.as_ref().is_some_and(|it| it.contains(key))
+    }
+
+    /// Whether a value that comes now would not be kept: memory refused one before, and the disk takes no more. One
+    /// that is less large would be, but it is computed sooner than that is found out.
     pub(crate) fn is_full(&self) -> bool {
-        self.disk.is_none() && self.refused.get() > 0
+        self.refused.get() > 0 && self.disk.as_ref().is_none_or(Store::is_full)
     }
 
     /// Says that a value was not looked for, since it could not be kept.

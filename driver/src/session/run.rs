@@ -4,6 +4,8 @@
 //! from figures behind a mutex, and ends when the run does.
 
 mod keeping;
+mod prefix;
+mod prepare;
 mod ready;
 mod saver;
 mod stream;
@@ -11,6 +13,7 @@ mod summary;
 mod uneven;
 
 pub use crate::session::stop::Stop;
+pub use prepare::{Filled, Filling, PrepareWatch, prepare};
 pub use stream::{Arrival, Stream};
 pub use summary::{
     ClassesSummary, DiskSummary, Dropped, KeptSummary, LeftOver, Loss, StageSummary, Summary,

@@ -13,6 +13,7 @@ mod inspect;
 mod lsp;
 mod paths;
 mod peek;
+mod prepare;
 mod profile;
 mod run;
 mod sample;
@@ -53,6 +54,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Doc(args) => doc::run(args, talk),
         Command::Profile(args) => profile::run(args, talk),
         Command::Tune(args) => tune::run(args, talk),
+        Command::Prepare(args) => prepare::run(args, talk),
         Command::Build(args) => build::run(args, talk),
         Command::Inspect(args) => inspect::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),
@@ -79,6 +81,8 @@ fn ends_by_itself(command: &Command) -> bool {
         Command::Run(_) | Command::Profile(_) | Command::Tune(_) | Command::Calibrate(_) => true,
         // They tell what they have found.
         Command::Scan(_) | Command::Verify(_) => true,
+        // What is cached stays, and is counted.
+        Command::Prepare(_) => true,
         // `--analyze` runs it.
         Command::Explain(args) => args.analyze,
         #[cfg(feature = "lsp")]

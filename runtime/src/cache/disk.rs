@@ -220,8 +220,7 @@ impl Store {
     /// Keeps a copy of the value of `key`, if this process may, and there is room.
     pub(crate) fn insert(&self, key: CacheKey, value: &Tensor<'_>) {
         let Some(writer) = &self.writer else { return };
-        let has_enough = self.counts.entries.load(Relaxed) >= self.enough;
-        if self.stopped.get().is_some() || has_enough || self.contains(key) {
+        if self.is_full() || self.contains(key) {
             return;
         }
         let packed;
@@ -237,6 +236,12 @@ impl Store {
         if let Err(why) = self.write(writer, (key, value), bytes) {
             let _ = self.stopped.set(why);
         }
+    }
+
+    /// Whether it takes no more values.
+    pub(crate) fn is_full(&self) -> bool {
+        let has_enough = self.counts.entries.load(Relaxed) >= self.enough;
+        has_enough || self.writer.is_none() || self.stopped.get().is_some()
     }
 
     /// Whether the value of `key` was there when that was looked at last.

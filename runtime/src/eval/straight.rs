@@ -23,7 +23,7 @@ impl Machine {
         let Some(tap) = nodes[whole].tap.get() else { return true };
         if tap.cache.is_full() {
             let key = key_of(subject.chunk, row, (tap.name, &tap.key));
-            if !tap.cache.contains(key) {
+            if !tap.cache.has(key) {
                 // What is asked of it beforehand is not another value.
                 if straight.is_part {
                     tap.cache.passes_by();

@@ -55,10 +55,7 @@ pub(super) fn begin(
     run: &mut Run,
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
-    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
-    let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
-    let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
-    let choices = compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))?;
+    let choices = choices(compiled, run, (asked, options))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
@@ -80,7 +77,20 @@ pub(super) fn begin(
     Ok(keeping)
 }
 
-fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
+/// What could be kept, and whether it is.
+pub(super) fn choices(
+    compiled: &Compiled,
+    run: &Run,
+    (asked, options): (Asked, &RunOptions),
+) -> Result<Vec<Choice>, Failure> {
+    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
+    let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
+    let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
+    compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))
+}
+
+/// Why nothing is kept on disk.
+pub(super) fn nothing_to_keep<'a>(all: impl Iterator<Item = &'a Choice>) -> String {
     let most = all.filter(|it| it.candidate.refused.is_none());
     let most = most.max_by(|a, b| a.candidate.saves.value.total_cmp(&b.candidate.saves.value));
     match most {

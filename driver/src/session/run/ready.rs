@@ -56,21 +56,11 @@ pub(super) fn ready(
     let asked = keeping::asked(compiled, options, epochs.len());
     let own = keeping::own_memory(compiled, options, asked.as_ref());
     let runtime_options = runtime::Options {
-        seed: options.seed,
-        workers: options.workers,
-        readers: under_way::readers(options.workers),
         memory: own,
-        bound: Some(options.memory),
-        process_memory: options.whole_process.then_some(options.memory),
         epochs,
-        chunk_rows: options.chunk_rows,
-        rank: options.rank,
         resume,
         told_of_losses: options.quarantine.is_some(),
-        most_lost: options.most_lost,
-        cpu_share: share_of_each(options),
-        prepared: compiled.prepared.clone(),
-        ..runtime::Options::default()
+        ..of_run(compiled, options)
     };
     let mut run = runtime::start(&program, &*compiled.kernels()?, &runtime_options)?;
     identity.classes(classes::of_run(&compiled.written, &run));
@@ -95,6 +85,24 @@ pub(super) fn ready(
         run.on_lost(quarantine.on_lost());
     }
     Ok(Ready { run, program, options: runtime_options, keeping, identity, quarantine })
+}
+
+/// What a run is asked for, of one epoch and without what it may keep or tell.
+pub(super) fn of_run(compiled: &Compiled, options: &RunOptions) -> runtime::Options {
+    runtime::Options {
+        seed: options.seed,
+        workers: options.workers,
+        readers: under_way::readers(options.workers),
+        memory: options.memory,
+        bound: Some(options.memory),
+        process_memory: options.whole_process.then_some(options.memory),
+        chunk_rows: options.chunk_rows,
+        rank: options.rank,
+        most_lost: options.most_lost,
+        cpu_share: share_of_each(options),
+        prepared: compiled.prepared.clone(),
+        ..runtime::Options::default()
+    }
 }
 
 /// The share of its time that each worker may compute, so that all of them together use no more of the
