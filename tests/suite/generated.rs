@@ -23,6 +23,11 @@ known at compile time. `map`, `with`, `where` and `flat_map` are part of the lan
 
 The comment after an example is the type of the resulting records. Costs are CPU time on one core; they are defaults \
 (`~`) until you measure them with `pipec profile`.
+
+`lanes: n` splits the records of a source, in the order of the epoch, into `n` parts, for runs on several ranks. Each \
+part goes through the steps up to the first `batch` on its own, with its own windows, and batches are taken from the \
+parts in turn. Every source has this parameter; [range](#range) describes it in full. Parameters that are set by the \
+compiler, such as `faults`, are not written in programs.
 ";
 
 /// The checks of what is generated.

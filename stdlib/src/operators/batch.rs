@@ -22,15 +22,15 @@ operator! {
     /// and adds `valid: bool[size]`, which is false for the filling. With `drop` and `mask`, all batches have
     /// `size` rows.
     ///
-    /// Rows of a field must have the same extents, unless `pad: { field: 0 }` gives a value with which shorter
-    /// rows are padded at the end, to the longest of the batch. Extents that are not known at compile time
+    /// Rows of a field must have the same shape, unless `pad: { field: 0 }` gives a value with which shorter
+    /// rows are padded at the end, to the longest of the batch. Dimensions that are not known at compile time
     /// (`?`) need `pad` or `ragged`, except in a batch of one record, or if `by` without `bounds` groups
-    /// records of the same extents. `multiple: { image: [1, 32, 32] }` rounds padded extents up to the next
+    /// records of the same shape. `multiple: { image: [1, 32, 32] }` rounds padded dimensions up to the next
     /// multiple, axis by axis.
     ///
     /// `ragged: [ids]` keeps the length of each row of a field. The batch has `ids.values`, the rows end to end
     /// along their first axis, and `ids.offsets: i64[size + 1]`, where each row begins and the last one ends:
-    /// row `k` is `ids.values[ids.offsets[k]:ids.offsets[k + 1]]`. All extents but the first must be known at
+    /// row `k` is `ids.values[ids.offsets[k]:ids.offsets[k + 1]]`. All dimensions but the first must be known at
     /// compile time. The filling of `tail: mask` consists of rows without elements. This is the layout of lists
     /// in Arrow, of `tf.RaggedTensor`, of jagged tensors in `torch.nested`, and of `cu_seqlens` in attention
     /// kernels.

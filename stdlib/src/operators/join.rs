@@ -25,17 +25,20 @@ operator! {
     /// the other fields of `right`, whose names must differ from those of `left`. Rename and convert fields with
     /// `map` before: `csv("labels.csv") |> map { file: path, label }`.
     ///
-    /// A key must not occur twice in `right`; it may in `left`. `missing` decides what happens if `right` does not
-    /// have the key of a record. By default (`fault`), the fields of `right` fail with `no-partner` where they are used,
-    /// so that `caption else ""`, `else skip(most: 0.01)` and the quarantine apply; without an `else`, the run ends.
-    /// `skip` drops the record, and with `keep` it gets the values of `fill`, one for each field of `right`:
-    /// `fill: { caption: "", score: 0.0 }`. In a tensor, every element gets the value, and an extent that is not known
-    /// at compile time is 0.
+    /// A key must not occur twice in `right`; it may in `left`. `missing` decides what happens to records without a
+    /// match in `right`. By default (`fault`), the fields of `right` fail with `no-partner` where they are used, so
+    /// that `caption else ""`, `else skip(most: 0.01)` and the quarantine apply; without an `else`, the run ends.
+    /// `skip` drops the record. `keep` keeps it, and `fill` has a value for each field of `right`:
+    /// `join(csv("captions.csv"), on: file, missing: keep, fill: { caption: "", score: 0.0 })`. A tensor is filled with
+    /// the value; its dimensions that are not known at compile time are 0.
     ///
     /// `right` is read completely before the first record of `left`, and kept in memory: only the fields that are
     /// needed, up to half of the memory of the run. It is read once per run if it is the same in every epoch (no
     /// `shuffle`, random function, `epoch` or `else another`), otherwise once per epoch. The id of a record combines the
-    /// ids of both. `shuffle` and `repeat` may follow, as after a `where`. `faults` is set by the compiler.
+    /// ids of both.
+    ///
+    /// `repeat`, and `shuffle` without a window, may follow a join wherever they may follow `left` itself. `faults` is
+    /// set by the compiler.
     ///
     /// ```pipe
     /// range(4) |> join(range(10) |> map { i, square: i * i }, on: i)    # { i: i64, square: i64 }

@@ -23,13 +23,13 @@ const BY: usize = 2;
 operator! {
     /// Groups `length` successive records into one (sliding windows).
     ///
-    /// Every field gets a new first axis. The next window begins `hop` records later. By default, `hop` is
-    /// `length`, so windows do not overlap. Records at the end that do not fill a window are dropped. All
-    /// extents must be known at compile time; strings become `str[length]`. It buffers one window.
+    /// Every field gets a new first axis. `hop` is the stride (`shift` in tf.data): the next window begins `hop`
+    /// records later. By default, `hop` is `length`, so windows do not overlap. Records at the end that do not fill a
+    /// window are dropped. All shapes must be known at compile time; strings become `str[length]`. It buffers one
+    /// window.
     ///
-    /// `by` keeps series apart: no window contains two values of it. Successive records with the same value form a
-    /// series, and each series is cut into windows from its first record on. The value must be a string, an integer or a
-    /// boolean.
+    /// With `by`, a window never crosses from one series into the next. Successive records with the same value of `by`,
+    /// a string, an integer or a boolean, form a series, and each series is cut into windows from its first record on.
     ///
     /// `shuffle` without a window may follow: the windows are numbered, and the records of each are read by their
     /// numbers. It needs a source that can be read in any order, with only `map`, `with`, `take`, `skip` and `zip`

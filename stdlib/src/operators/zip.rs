@@ -25,7 +25,7 @@ operator! {
     /// ```
     ///
     /// ```pipe no_run
-    /// zip({ x: npy("x_train.npy"), y: npy("y_train.npy") }) |> shuffle |> batch(256)
+    /// zip({ x: npy("x_train.npy"), y: npy("y_train.npy") }) |> shuffle |> batch(256, tail: drop)
     /// ```
     "zip(streams: streams) -> stream",
     cost: Cost::call(3.0),    // Assumed: an id is mixed for each stream after the first.

@@ -18,8 +18,8 @@ source! {
     /// Columns, types, `columns` and `missing` are those of `parquet`.
     ///
     /// Record batches are read as a whole. `shuffle` without a window first reads all rows into memory, if they take at
-    /// most 256 MiB and an eighth of what the run may use; otherwise, each row costs a record batch, and
-    /// `shuffle(window: n, spans: k)`, which takes rows from `k` record batches in turn, is much faster.
+    /// most 256 MiB and an eighth of the memory of the run. Otherwise, each row requires reading a whole record batch,
+    /// and `shuffle(window: n, spans: k)`, which takes rows from `k` record batches in turn, is much faster.
     ///
     /// Columns may be compressed with LZ4 or Zstandard.
     ///

@@ -33,8 +33,8 @@ source! {
     /// detected unless it is given: `,`, `;`, `|` or a tab. Quoted fields may contain delimiters and line
     /// breaks. Files are UTF-8, and can be read in any order, like those of `lines`.
     ///
-    /// `columns: ["age", "size"]` limits what a record has, and `columns: { age, fare: "Fare (USD)" }` also gives columns other
-    /// names, as in `parquet`. A column without a name, or with the name of an earlier one, is `column` and its number.
+    /// `columns: ["age", "size"]` limits the fields of a record, and `columns: { age, fare: "Fare (USD)" }` also renames
+    /// columns, as in `parquet`. A column without a name, or with the name of an earlier one, is `column` and its number.
     ///
     /// `types: { id: str, age: f32 }` sets the types of columns. Other types are inferred from the first 1,000
     /// rows of the first file: `i64`, `f64`, `bool`, otherwise `str`.

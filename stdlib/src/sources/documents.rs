@@ -31,8 +31,9 @@ source! {
     /// its corpus, and one corpus may have several. Patterns are those of `files`.
     ///
     /// `text` names the column or JSON field of the text. `fields` names others that the records also have, such as a
-    /// source or a license; `fields: { license: "License Name" }` gives them other names. All are `str`: numbers of JSON are given as they are written; columns of Parquet and Arrow
-    /// must be strings. A file that is one document has no other fields, so `fields` is an error there.
+    /// source or a license; `fields: { license: "License Name" }` renames them. All are `str`: numbers of JSON are
+    /// given as they are written; columns of Parquet and Arrow must be strings. A file that is one document has no
+    /// other fields, so `fields` is an error there.
     ///
     /// If a record lacks the field, or it is not a string, it fails where it is used, and `else skip` and the quarantine
     /// apply. Without an `else`, the run ends at such a record.

@@ -22,11 +22,12 @@ source! {
     /// by name. `row["train/x"] as f32[n]` reads a dataset, `row["train/x"][a:b] as f32[n]` only its rows `a` to before `b`:
     /// see `read_as`. What is not used is not read.
     ///
-    /// `over` names a dataset, such as `"images"` or `"train/images"`; a record is then a row of its first axis. Every dataset
-    /// whose first axis has the same length is a field: `train/images` is `train.images`. The first file says which there
-    /// are, and of which type; all files must have these. `columns` lists those to read, or gives them other names, as in `parquet`. Rows can be read in any order:
-    /// `shuffle` without a window reads each chunk once if all rows fit into memory, and otherwise a chunk for each row, so
-    /// that `shuffle(window:, spans:)` is quicker. A chunk that is damaged costs its own rows.
+    /// `over` names a dataset, such as `"images"` or `"train/images"`; a record is then a row of its first axis. Every
+    /// dataset whose first axis has the same length is a field: `train/images` is `train.images`. The first file says
+    /// which there are, and of which type; all files must have these. `columns` lists those to read, or renames them,
+    /// as in `parquet`. Rows can be read in any order: `shuffle` without a window reads each chunk once if all rows fit
+    /// into memory; otherwise, it reads a whole chunk for each row, and `shuffle(window:, spans:)` is faster. If a
+    /// chunk is damaged, only its own rows fail.
     ///
     /// | in the file | here |
     /// |---|---|
@@ -49,7 +50,7 @@ source! {
     ///
     /// ```pipe no_run
     /// hdf5("cream/*.h5") |> map { wave: row["current"][:64_000] as f32[64_000] }    # { wave: f32[64000] }
-    /// hdf5("train.h5", over: "images") |> shuffle |> batch(64)    # { images: u8[64, 28, 28], labels: i64[64] }
+    /// hdf5("train.h5", over: "images") |> shuffle |> batch(64, tail: drop)    # { images: u8[64, 28, 28], labels: i64[64] }
     /// ```
     "hdf5(pattern: text, over: text = none, columns: columns = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(100.0, 0.3),    // Assumed: a chunk is found for many rows, a copy of it, and one of each row.

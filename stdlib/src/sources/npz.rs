@@ -14,19 +14,20 @@ use std::sync::Arc;
 source! {
     /// Reads the arrays in `.npz` archives that match a pattern: one record for each row of the first axis.
     ///
-    /// These are the archives that `np.savez` and `np.savez_compressed` write. Every array is a field of its name, whose
-    /// type is that of a row: `images` of `(60000, 28, 28)` is `images: u8[28, 28]`. All arrays must have the same number
-    /// of rows; `columns` lists those to read where others do not, or gives them other names, as in `parquet`. The first archive says which arrays there are; all
-    /// must have these. Arrays are those that `npy` reads; others, such as Python objects, are left out.
+    /// These are the archives that `np.savez` and `np.savez_compressed` write. Every array is a field of the same name,
+    /// whose type is that of a row: `images` of `(60000, 28, 28)` is `images: u8[28, 28]`. All arrays must have the
+    /// same number of rows; if some do not, `columns` lists those to read. It can also rename them, as in `parquet`.
+    /// All archives must have the arrays of the first one. Arrays are those that `npy` reads; others, such as Python
+    /// objects, are left out.
     ///
-    /// Archives of `np.savez` can be read in any order. A compressed array is decompressed from its begin, once to check
-    /// it and then for its rows: if all rows fit into memory, `shuffle` without a window does that once, otherwise use
-    /// `shuffle(window:)`. The checksum of an array that is not compressed is not checked.
+    /// Archives of `np.savez` can be read in any order. A compressed array is decompressed from its beginning, once to
+    /// check it and then for its rows: if all rows fit into memory, `shuffle` without a window does that once,
+    /// otherwise use `shuffle(window:)`. The checksum of an array that is not compressed is not checked.
     ///
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///
     /// ```pipe no_run
-    /// npz("mnist.npz", columns: ["x_train", "y_train"]) |> shuffle |> batch(64)
+    /// npz("mnist.npz", columns: ["x_train", "y_train"]) |> shuffle |> batch(64, tail: drop)
     /// ```
     "npz(pattern: text, columns: columns = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(20.0, 0.3),    // Assumed: two copies.

@@ -15,30 +15,32 @@ source! {
     /// Reads the rows of Parquet files that match a pattern.
     ///
     /// A record has a field for each column. Patterns are those of `files`. All files must have the same columns, of
-    /// the same types. Columns that are not needed are not read, and `columns: ["a", "b"]` limits what a record has.
-    /// `columns: { fare, distance: "Trip Distance" }` also gives columns other names: for those whose names a program cannot
-    /// write. All other arguments, and messages, use these names. A field of a struct is a field of the record: `image.bytes`.
+    /// the same types. Columns that are not needed are not read, and `columns: ["a", "b"]` limits the fields of a
+    /// record. `columns: { fare, distance: "Trip Distance" }` also renames columns, for names that are not identifiers.
+    /// All other arguments, and messages, use the new names. A field of a struct is a field of the record:
+    /// `image.bytes`.
     ///
     /// Numbers and booleans have the dtype of the file, strings are `str`, binary is `bytes`. Dates, times and
-    /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Timestamps of 96 bits
-    /// (Hive, Impala, old Spark) are nanoseconds, and those before 1677 or after 2262 fail, where others read a wrong time. Lists of
-    /// numbers are `t[?]`, or `t[n]` where all have one length. Lists of strings or structs, and maps, are
-    /// `untyped`: `tags as str[n]`. Columns of other types, such as null or interval, are left out.
+    /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Timestamps of
+    /// 96 bits (Hive, Impala, old Spark) are nanoseconds; those before 1677 or after 2262 fail, where other readers
+    /// return a wrong time. Lists of numbers are `t[?]`, or `t[n]` if all have the same length. Lists of strings or
+    /// structs, and maps, are `untyped`: `tags as str[n]`. Columns of other types, such as null or interval, are left
+    /// out.
     ///
-    /// `missing: { age: -1, size: skip }` decides what becomes of nulls: a value replaces them, `skip` drops the row,
+    /// `missing: { age: -1, size: skip }` decides what happens to nulls: a value replaces them, `skip` drops the row,
     /// and `fault` (the default) makes the field fail where it is used, so that `age else -1`, `else skip` and the
     /// quarantine apply. Without an `else`, the run ends at such a row.
     ///
-    /// Files can be read in any order. `shuffle` without a window first reads all rows into memory, if they take at most
-    /// 256 MiB and an eighth of what the run may use; otherwise, each row costs a page of each column, and
-    /// `shuffle(window: n, spans: k)`, which takes rows from `k` row groups in turn, is much faster.
+    /// Files can be read in any order. `shuffle` without a window first reads all rows into memory, if they take at
+    /// most 256 MiB and an eighth of the memory of the run. Otherwise, each row requires reading a whole page of every
+    /// column, and `shuffle(window: n, spans: k)`, which takes rows from `k` row groups in turn, is much faster.
     ///
     /// Pages may be compressed with Snappy, gzip, Zstandard, LZ4 or Brotli. Encrypted files are rejected.
     ///
-    /// Row groups whose statistics show that a `where` next to the source drops every row are not read, and in order nor are
-    /// pages: of sorted data, `parquet(…) |> where time > 1_700_000_000` only reads the end. `where` compares columns with
-    /// constants for that, joined by `and`; `shuffle` without a window reads everything. What was not read is in the summary of
-    /// `run` and in `explain --rewrites`.
+    /// Row groups whose statistics show that a `where` next to the source drops every row are skipped; when rows are
+    /// read in order, so are single pages. If the data is sorted by time, `parquet(…) |> where time > 1_700_000_000`
+    /// only reads the end. This works for comparisons of columns with constants, joined by `and`; `shuffle` without a
+    /// window reads everything. The summary of `run` and `explain --rewrites` show what was skipped.
     ///
     /// For `lanes`, see `range`. `faults` and `filter` are set by the compiler.
     ///

@@ -6,7 +6,7 @@ function! {
     /// Returns `x`, or fails with `no-partner` if `fault` is not empty.
     ///
     /// `fault` is the message. Programs do not call it: the compiler inserts it after `join(missing: fault)`, so a
-    /// record without a partner fails where a field of the second stream is used, and `else` applies there. `column` is
+    /// record without a match fails where a field of the second stream is used, and `else` applies there. `column` is
     /// the number of the field. Nothing is copied.
     ///
     /// ```pipe
