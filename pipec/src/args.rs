@@ -44,7 +44,7 @@ Examples:
   pipec check train.pipe                       report every mistake without running anything
   pipec run train.pipe train --limit 100       run 100 batches and print the throughput
   pipec run train.pipe --out batches/          write each batch as .npy files
-  pipec run prepare.pipe --out d/ --format tar write records as WebDataset shards
+  pipec run shards.pipe --out d/ --format tar  write records as WebDataset shards
   pipec explain train.pipe train               the optimized plan and what it costs
   pipec build train.pipe train -o train        build a standalone executable
   pipec explain PC0123                         explain an error code
