@@ -202,6 +202,9 @@ impl Choice {
     pub fn why_not_on_disk(&self) -> &str {
         match (self.candidate.listed, self.kept) {
             (false, _) => OTHER_FILES,
+            (true, true) if self.share >= 1.0 => {
+                "all values fit in memory, and later runs would gain too little from reading them"
+            }
             (true, true) => {
                 "reading it takes as long as computing it, or there is not enough space"
             }

@@ -233,6 +233,13 @@ pub(crate) fn missing_comma(at: Span) -> Diagnostic {
         .help("write `,` between them")
 }
 
+pub(crate) fn missing_pipe(step: &str, at: Span) -> Diagnostic {
+    let message = format!("expected `|>` before `{step}`");
+    Diagnostic::error(codes::UNEXPECTED.code(), at, message)
+        .label("`|>` is missing here")
+        .help(format!("each step begins with `|>`: write `|> {step}`"))
+}
+
 pub(crate) fn missing_else(at: Span) -> Diagnostic {
     Diagnostic::error(codes::MISSING_ELSE.code(), at, "`if` without `else`")
         .help("add the other value: `if c then a else b`; to drop records, use `where c`")

@@ -227,8 +227,9 @@ impl<'a> Shop<'a> {
                     if let Some(values) = values.filter(|_| on_disk >= SHARE_MIN) {
                         all[member].disk_values = Some((values as f64 * on_disk) as u64);
                         let part = percent(on_disk);
-                        all[member].why =
-                            format!("{part} of them on disk: computing the others is faster");
+                        all[member].why = format!(
+                            "{part} of them on disk: computing the others is faster than reading them"
+                        );
                     }
                 }
             }

@@ -190,19 +190,25 @@ impl Told<'_> {
         let others: f64 = others.map(|it| it.limit as f64).sum();
         // A sixteenth of it goes to the tables of what is on disk.
         let more = if budget.disk.is_some() { 1.07 } else { 1.01 };
-        let memory = format!("`--memory {}`", flag((budget.own as f64 + others + all) * more));
+        let memory = (budget.own as f64 + others + all) * more;
+        // Who has as much has another reason.
+        let memory = (memory > budget.memory as f64)
+            .then(|| self.keeps_all(&format!("`--memory {}`", flag(memory))));
         let machine = &self.outlook.machine;
         let read_ns = budget.disk.map_or(1e9 / Disk::BYTES_PER_S, |it| it.read_ns(machine));
         // The disk reads for all cores together.
         let saves = wish.candidate.saves.value / machine.cores.max(1.0);
         let saves_there = saves > read_ns * wish.candidate.bytes.value;
+        let limit = flag(all * 1.01);
         let disk = match budget.disk {
-            _ if !(wish.candidate.listed && saves_there) => return Some(self.keeps_all(&memory)),
-            Some(_) => format!("`--cache-limit {}`", flag(all * 1.01)),
-            None => format!("`--cache DIR --cache-limit {}`", flag(all * 1.01)),
+            _ if !(wish.candidate.listed && saves_there) => None,
+            Some(it) if it.room as f64 >= all => None,
+            Some(_) => Some(format!("`--cache-limit {limit}`")),
+            None => Some(format!("`--cache DIR --cache-limit {limit}`")),
         };
-        let memory = self.keeps_all(&memory);
-        Some(format!("{memory}; {disk} caches them on disk, for later runs too"))
+        let disk = disk.map(|it| format!("{it} caches them on disk, for later runs too"));
+        let all: Vec<String> = [memory, disk].into_iter().flatten().collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     /// `` `--memory 1062MB` keeps all of them in memory: ~9,800 records/s from the second epoch on ``

@@ -29,6 +29,9 @@ pub(super) fn text(explanation: &Explanation, found: &Strategies) -> String {
     if let Some(bound) = found.bound.map(|it| forecast::limit(explanation, outlook, it)) {
         notes.push(vec![Cell::left("bottleneck"), Cell::left(format!("{bound} (`>`)"))]);
     }
+    notes.extend(
+        told.notes().into_iter().map(|(label, it)| vec![Cell::left(label), Cell::left(it)]),
+    );
     let turns: Vec<String> = found.turns.iter().map(|it| told.turn(it)).collect();
     for (at, turn) in turns.into_iter().enumerate() {
         let label = if at == 0 { "changes" } else { "" };
@@ -67,7 +70,7 @@ impl Told<'_> {
         });
         format!(
             "{}: what could be cached, for {epochs} on {cores}, {memory} of memory{disk}\n\
-             `>` is what `run` does; `*` is not beaten in fill time, bytes and rate at once\n\n",
+             `>` is what `run` does; `*` is Pareto-optimal in fill time, bytes and rate\n\n",
             explanation.pipeline,
         )
     }
@@ -75,9 +78,9 @@ impl Told<'_> {
     fn rows(&self) -> Vec<Vec<Cell>> {
         let Strategies { rows, passes, runs, .. } = self.found;
         let all = things(passes.round() as u64, "epoch", "epochs");
-        let runs = if *runs > 1.0 { format!("{runs:.0} × ") } else { String::new() };
+        let runs = if *runs > 1.0 { format!("{runs:.0} runs of ") } else { String::new() };
         let head =
-            ["", "cached", "on disk", "in memory", "records/s", "first epoch", "later epoch"];
+            ["", "cached", "on disk", "in memory", "first epoch", "later epoch", "records/s then"];
         let head = head.into_iter().map(str::to_owned).chain([format!("{runs}{all}")]);
         let head = head.chain([String::new()]).enumerate();
         let mut table: Vec<Vec<Cell>> = vec![
@@ -104,33 +107,55 @@ impl Told<'_> {
             Cell::left(kept(&row.kept)),
             Cell::right(size(row.disk_bytes)),
             Cell::right(size(row.memory_bytes)),
-            Cell::right(rate),
             Cell::right(seconds(0)),
             Cell::right(seconds(1)),
+            Cell::right(rate),
             Cell::right(seconds(2)),
             Cell::left(if row.pareto { "*" } else { "" }),
         ]
     }
 
-    /// `from 3.1 GB of memory: decode_jpeg in memory`
+    /// What the table does not say by itself.
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        let mut notes = Vec::new();
+        let mut all = self.found.rows.iter().flat_map(|it| &it.kept);
+        if let Some(index) = all.find(|it| it.index) {
+            let text = format!(
+                "`{}`: positions in an encoded image, so that parts which are not used are not decoded",
+                index.value
+            );
+            notes.push(("index", text));
+        }
+        if self.found.runs > 1.0 {
+            let text = "what is on disk is found by later runs; each begins with empty memory, which adds to the total";
+            notes.push(("runs", text.to_owned()));
+        }
+        notes
+    }
+
+    /// `with 3.1 GB of memory or more: decode_jpeg in memory`
     fn turn(&self, turn: &Turn) -> String {
         let origin = self.origin();
         let mark = if origin == Origin::Assumed { "~" } else { "" };
         let size = |value: f64| bytes(Figure { value, origin });
+        let more = match (turn.up, turn.axis) {
+            (true, _) => "or more",
+            (false, Axis::Epochs | Axis::Cores) => "or fewer",
+            (false, _) => "or less",
+        };
         let at = match turn.axis {
             Axis::Epochs => {
                 let n = if turn.up { turn.at.ceil() } else { turn.at.floor().max(1.0) };
-                format!("{mark}{}", things(n as u64, "epoch", "epochs"))
+                format!("{mark}{} {more}", things(n as u64, "epoch", "epochs"))
             }
-            Axis::Cores => format!("{mark}{:.1} cores", turn.at),
-            Axis::Memory => format!("{} of memory", size(turn.at)),
+            Axis::Cores => format!("{mark}{:.1} cores {more}", turn.at),
+            Axis::Memory => format!("{} of memory {more}", size(turn.at)),
             Axis::Storage(it) => {
                 let name = self.outlook.machine.storages.get(it).map_or("", |it| it.name.as_str());
-                format!("{}/s of {name}", size(turn.at))
+                format!("{}/s {more} from {name}", size(turn.at))
             }
         };
-        let way = if turn.up { "from" } else { "down from" };
-        format!("{way} {at}: {}", kept(&turn.kept))
+        format!("with {at}: {}", kept(&turn.kept))
     }
 
     /// The records of an output.

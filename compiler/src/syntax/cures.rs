@@ -47,7 +47,7 @@ impl Cure {
 }
 
 /// All cures. What is surer stands first: a cure that only tells is always believed.
-static CURES: [fn(&Slip<'_>) -> Option<Cure>; 34] = [
+static CURES: [fn(&Slip<'_>) -> Option<Cure>; 35] = [
     python::def,
     python::import,
     no_declaration,
@@ -82,6 +82,7 @@ static CURES: [fn(&Slip<'_>) -> Option<Cure>; 34] = [
     sign_behind_chain,
     missing_else,
     missing_comma,
+    missing_pipe,
 ];
 
 /// What is said where the grammar stopped, and the change with which reading goes on; `reads_on` tries one.
@@ -248,6 +249,18 @@ fn missing_comma(slip: &Slip<'_>) -> Option<Cure> {
     }
     let after = slip.bytes(before).end;
     Cure::offered(errors::missing_comma(slip.after(before)), Edit::new(after..after, ","))
+}
+
+/// `files("x") batch(8)`: a step behind a value, outside of brackets.
+fn missing_pipe(slip: &Slip<'_>) -> Option<Cure> {
+    let before = slip.at.checked_sub(1).filter(|_| slip.open().is_none())?;
+    let begins = matches!(slip.kind(slip.at)?, TokenKind::Word | TokenKind::Keyword)
+        && (matches!(slip.word(slip.at + 1), "(" | "{" | "[") || slip.here() == "where");
+    if !begins || !ends_operand(slip.text, &slip.tokens[before]) {
+        return None;
+    }
+    let at = slip.bytes(slip.at).start;
+    Cure::offered(errors::missing_pipe(slip.here(), slip.span(slip.at)), Edit::new(at..at, "|> "))
 }
 
 /// What can be said about a piece that was not read: what it declares, and its name.

@@ -294,7 +294,16 @@ pub fn read_main(path: &Path, reach: Reach) -> Result<String, Unreadable> {
         return Err(unreadable(why.to_owned(), Some(help.to_owned())));
     }
     read_text(path).map_err(|why| {
-        let help = (why == NOT_THERE).then(|| beside(path));
+        let help = match why.as_str() {
+            NOT_THERE => Some(beside(path)),
+            FOLDER => {
+                let path = path.display();
+                Some(format!(
+                    "name a program; `pipec inspect {path}` writes one that reads the folder"
+                ))
+            }
+            _ => None,
+        };
         unreadable(why, help)
     })
 }
@@ -321,6 +330,7 @@ fn identity(path: &Path) -> PathBuf {
 }
 
 const NOT_THERE: &str = "file not found";
+const FOLDER: &str = "it is a folder";
 
 /// The text of a program's file, or why it is none.
 pub fn read_text(path: &Path) -> Result<String, String> {
@@ -354,7 +364,7 @@ fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => NOT_THERE.to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::IsADirectory => FOLDER.to_owned(),
         _ => error.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Arguments of `cache`.
 
-use super::values::{age, setting, size};
+use super::values::{age, setting, size, whole};
 use clap::{Args, Subcommand};
 use std::{path::PathBuf, time::Duration};
 
@@ -15,7 +15,7 @@ Example:
     /// Show which values of a pipeline are cached, where, and why others are not.
     #[command(after_help = "\
 Example:
-  pipec cache why train.pipe train /scratch/cache")]
+  pipec cache why train.pipe train /scratch/cache --epochs 90")]
     Why(CacheWhyArgs),
     /// Verify all checksums; exits with code 5 if anything is damaged.
     #[command(after_help = "\
@@ -59,6 +59,12 @@ pub(crate) struct CacheWhyArgs {
     /// Maximum size of the folder.
     #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size)]
     pub(crate) cache_limit: u64,
+    /// Number of epochs of a run.
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
+    pub(crate) epochs: u32,
+    /// Memory limit of a run, such as 2GiB [default: a quarter of the free memory].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Compare the contents of all inputs, as a run with `--verify-inputs` does.
     #[arg(long)]
     pub(crate) verify_inputs: bool,

@@ -78,9 +78,13 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let (folder, verify_inputs) = (args.folder.clone(), args.verify_inputs);
     let disk = DiskOptions { folder, limit: args.cache_limit, verify_inputs };
-    match store::why(&compiled, &disk, &mut samples_made(talk)) {
+    match store::why(&compiled, &disk, (args.epochs, args.memory), &mut samples_made(talk)) {
         Ok(all) if args.json => print_json(&all)?,
-        Ok(all) => all.iter().try_for_each(reason)?,
+        Ok(all) => {
+            let epochs = things(u64::from(args.epochs), "epoch", "epochs");
+            print(&format!("{}, runs of {epochs}:\n", compiled.program.name))?;
+            all.iter().try_for_each(reason)?;
+        }
         Err(failure) => return Ok(failed(talk, &failure)),
     }
     Ok(Exit::Fine)

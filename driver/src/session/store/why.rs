@@ -18,7 +18,7 @@ pub struct Why {
     pub step: String,
     /// The function whose result it is.
     pub function: String,
-    /// Whether a run of one epoch keeps it on disk.
+    /// Whether a run of so many epochs keeps it on disk.
     pub kept: bool,
     /// Why, or why not.
     pub why: String,
@@ -30,20 +30,22 @@ pub struct Why {
     pub changed: Option<String>,
 }
 
-/// What becomes of each value of `compiled` that could be kept.
+/// What becomes of each value of `compiled` that could be kept, in runs of so many epochs that may take so much memory.
 ///
 /// # Errors
 /// A source cannot be listed.
 pub fn why(
     compiled: &Compiled,
     disk: &DiskOptions,
+    (epochs, memory): (u32, Option<u64>),
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Vec<Why>, Failure> {
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, sample)?;
     let run = runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let (passes, memory) = (keep::laps(&program), machine::default_memory());
+    let passes = f64::from(epochs) * keep::laps(&program);
+    let memory = memory.unwrap_or_else(machine::default_memory);
     let asked = keep::Asked { passes, memory, on_disk: true };
     let (mut view, host) = compiled.run_view(machine::cores(), asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
