@@ -65,7 +65,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// What was said; where it cannot be understood, the process ends with the reason.
     pub(crate) fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|it| elsewhere::told(it).exit())
+        Self::try_parse().unwrap_or_else(|it| elsewhere::exit(&elsewhere::told(it)))
     }
 }
 

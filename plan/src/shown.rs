@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt::Write};
 /// marks that change the direction of text.
 #[must_use]
 pub fn is_hidden(it: char) -> bool {
-    (it.is_control() && !matches!(it, '\n' | '\t')) || is_bidi(it)
+    (it.is_control() && !matches!(it, '\n' | '\t')) || is_bidi(it) || it == '\u{feff}'
 }
 
 /// Whether a character changes the direction of the text around it (Unicode, UAX 9).

@@ -81,6 +81,34 @@ impl DType {
         !self.is_float() && !self.is_text() && self != Self::Bool
     }
 
+    /// Whether it has such an integer; a float has all up to its largest number, though not each exactly.
+    pub fn holds_int(self, value: i64) -> bool {
+        match self {
+            Self::U8 => u8::try_from(value).is_ok(),
+            Self::U16 => u16::try_from(value).is_ok(),
+            Self::U32 => u32::try_from(value).is_ok(),
+            Self::U64 => value >= 0,
+            Self::I8 => i8::try_from(value).is_ok(),
+            Self::I16 => i16::try_from(value).is_ok(),
+            Self::I32 => i32::try_from(value).is_ok(),
+            Self::F16 | Self::BF16 | Self::F32 | Self::F64 => self.holds_float(value as f64),
+            Self::I64 | Self::Bool | Self::Str | Self::Bytes => true,
+        }
+    }
+
+    /// Whether a number, finite or not, is one of a float that is not larger than the largest (IEEE 754: 65,504 for
+    /// `f16`).
+    pub fn holds_float(self, value: f64) -> bool {
+        let largest = match self {
+            Self::F16 => 65_504.0,
+            // The largest `f32` whose lower half is zero.
+            Self::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
+            Self::F32 => f64::from(f32::MAX),
+            _ => f64::MAX,
+        };
+        !value.is_finite() || value.abs() <= largest
+    }
+
     /// Whether it has a sign.
     pub fn is_signed(self) -> bool {
         self.is_float() || matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)

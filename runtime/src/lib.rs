@@ -42,7 +42,7 @@ pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, PassFn, Seek, SideIndex, Skim,
     Skimmed, VALUE_BYTES_MAX, View,
 };
-pub use memory::{is_of_memory, memory_remedy, uncounted};
+pub use memory::{is_of_memory, memory_remedy, or_failure, uncounted};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};
 pub use source::{

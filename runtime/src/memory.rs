@@ -237,7 +237,7 @@ pub(crate) fn remedy(megabytes: u64, is_process: bool) -> String {
 ///
 /// # Errors
 /// Those of `f`, and [`Failure::Memory`].
-pub(crate) fn or_failure<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+pub fn or_failure<T>(f: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done,
         Err(panic) => match failure_of(&*panic) {

@@ -107,7 +107,7 @@ pub fn write(
     content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     if is_special(path) {
-        return written(&mut File::options().write(true).open(path)?, content);
+        return written(&mut special(path)?, content);
     }
     let mut draft = Draft::new(path, 0o666)?;
     written(draft.file(), content)?;
@@ -155,12 +155,36 @@ pub fn rewrite(path: &Path, text: &str) -> io::Result<()> {
 /// It cannot be written.
 pub fn create(path: &Path) -> io::Result<File> {
     if is_special(path) {
-        return File::options().write(true).open(path);
+        return special(path);
     }
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => patiently(|| options(0o666).open(path), || ()),
     }
+}
+
+/// A device or a pipe, to be written as it is. A pipe that nobody reads is an error, and not waited for.
+fn special(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+        let file = options.open(path).map_err(|it| match it.raw_os_error() {
+            Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+                io::Error::other("it is a pipe or a socket that no process reads")
+            }
+            _ => it,
+        })?;
+        // Who reads slowly is waited for.
+        let flags = fcntl_getfl(&file)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    options.open(path)
 }
 
 /// The name of the file that a draft of this name was made for, if it is a draft's.

@@ -172,6 +172,15 @@ pub(super) fn known_arg(val: &Val) -> Option<Arg> {
     })
 }
 
+/// The numbers of a list, nested as deep as it is, where all of it is known.
+pub(super) fn numbers(all: &[Val]) -> Vec<Size> {
+    let mut flat = Vec::new();
+    match flatten(all, 0, &mut Vec::new(), &mut flat) {
+        Some(()) => flat,
+        None => Vec::new(),
+    }
+}
+
 /// A constant tensor of a list, nested as deep as it is, where all of it is known.
 pub(super) fn constant_list(all: &[Val], like: Option<DType>) -> Option<(Const, Type)> {
     let mut flat = Vec::new();

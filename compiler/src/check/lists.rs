@@ -127,6 +127,9 @@ impl<'a> Checker<'a> {
         at: Span,
     ) -> Option<ExprId> {
         if let Some((constant, ty)) = super::args::constant_list(all, like) {
+            for number in super::args::numbers(all) {
+                self.fits(number, ty.dtype(), at)?;
+            }
             return Some(self.node(Expr::Const(constant), ty));
         }
         let ids = self.nodes(all, like, at)?;

@@ -321,7 +321,12 @@ impl<'a> Checker<'a> {
         match val {
             val if val.is_broken() => None,
             Val::Expr(id) => Some(*id),
-            Val::Known(known) => Some(self.constant(known, like)),
+            Val::Known(known) => {
+                if let Known::Number(it) = known {
+                    self.fits(it.size, like, at)?;
+                }
+                Some(self.constant(known, like))
+            }
             Val::List(all) => self.list_node(all, like, at),
             Val::Counted { count, var, body } => self.counted_node(*count, *var, body, at),
             Val::Record(_) | Val::Interval(..) | Val::Stream(_) | Val::Broken => {
@@ -329,6 +334,24 @@ impl<'a> Checker<'a> {
                 None
             }
         }
+    }
+
+    /// Whether a number can be said in the dtype that it meets; if not, that is reported.
+    fn fits(&mut self, number: Size, like: Option<DType>, at: Span) -> Option<()> {
+        let (dtype, shown) = match number {
+            Size::Int(it) => (like.unwrap_or(DType::I64), it.to_string()),
+            Size::Float(it) => {
+                (like.filter(|it| it.is_float()).unwrap_or(DType::F32), format!("{it:e}"))
+            }
+        };
+        let fits = match number {
+            Size::Int(it) => dtype.holds_int(it),
+            Size::Float(it) => dtype.holds_float(it),
+        };
+        if !fits {
+            self.report(crate::errors::syntax::does_not_fit(&shown, dtype, at));
+        }
+        fits.then_some(())
     }
 
     fn constant(&mut self, known: &Known, like: Option<DType>) -> ExprId {

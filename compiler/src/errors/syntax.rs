@@ -6,7 +6,7 @@ mod python;
 pub(crate) use codes::CODES;
 pub(crate) use python::*;
 
-use plan::{Diagnostic, Span};
+use plan::{DType, Diagnostic, Span};
 
 use crate::ast::Unit;
 use crate::syntax::{DECLARATIONS_MAX, EDITIONS, SOURCE_MAX};
@@ -165,6 +165,17 @@ pub(crate) fn sign_behind_chain(sign: &str, chain: &str, at: Span) -> Diagnostic
     let chain = if chain.len() < 60 && !chain.contains('\n') { chain } else { "x |> f()" };
     Diagnostic::error(codes::UNEXPECTED.code(), at, message)
         .help(format!("put the chain in parentheses: `({chain}) {sign} …`"))
+}
+
+/// A number that the dtype of the value beside it does not have.
+pub(crate) fn does_not_fit(number: &str, dtype: DType, at: Span) -> Diagnostic {
+    let wider = if dtype.is_float() { "f64" } else { "i64" };
+    Diagnostic::error(
+        codes::NUMBER_RANGE.code(),
+        at,
+        format!("`{number}` does not fit in `{dtype}`, the type of the value that it meets"),
+    )
+    .help(format!("convert that value first: `{wider}(…)`"))
 }
 
 pub(crate) fn number_range(number: &str, at: Span) -> Diagnostic {

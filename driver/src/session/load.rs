@@ -261,6 +261,16 @@ pub(crate) fn project_of(main: &Path) -> PathBuf {
     folder.ancestors().find(is_first).unwrap_or(&folder).to_owned()
 }
 
+/// The folder that the files of `main` lie in by the path that somebody has written, links and all.
+fn project_as_written(main: &Path) -> PathBuf {
+    let whole = path::absolute(main).unwrap_or_else(|_| main.to_owned());
+    let is_marked = |it: &&Path| MARKERS.iter().any(|marker| it.join(marker).exists());
+    match whole.ancestors().skip(1).find(is_marked) {
+        Some(folder) => resolved(folder),
+        None => project_of(main),
+    }
+}
+
 /// A path without links, also of what is not there.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     if let Ok(found) = fs::canonicalize(path) {
@@ -287,7 +297,7 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 /// It cannot be read, or lies outside of the project.
 pub fn read_main(path: &Path, reach: Reach) -> Result<String, Unreadable> {
     let unreadable = |why: String, help| Unreadable { path: path.display().to_string(), why, help };
-    let leads_out = || path.is_symlink() && !resolved(path).starts_with(project_of(path));
+    let leads_out = || !resolved(path).starts_with(project_as_written(path));
     if reach == Reach::Project && leads_out() {
         let help = "name its target, or add `--allow-outside`";
         let why = "it is a link to a file outside of the project";

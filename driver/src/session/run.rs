@@ -358,7 +358,7 @@ impl Consumer<'_> {
             }
             rows = chunk.rows;
             left -= rows as u64;
-            sink.take(&chunk)?;
+            runtime::or_failure(|| sink.take(&chunk))?;
             if let Some(saver) = saver {
                 let written = sink.written();
                 if let Some(safe) = written.outputs.checked_sub(outputs) {
@@ -383,7 +383,7 @@ impl Consumer<'_> {
             }
             self.count(&chunk, given, &|| run.stats());
         }
-        sink.finish()?;
+        runtime::or_failure(|| sink.finish())?;
         match saver {
             Some(saver) if rows > 0 => saver.stand(end_of(run, rows, left), sink),
             _ => Ok(()),

@@ -56,6 +56,10 @@ pub(crate) fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
             "use a writable folder"
         }
         io::ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
+        io::ErrorKind::AlreadyExists
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory => "something else has that name: use another one",
+        io::ErrorKind::InvalidFilename => "use a shorter name",
         io::ErrorKind::NotFound => "check that the folder exists and is not removed meanwhile",
         _ if os::is_too_many_open(error) => "raise the limit of open files (`ulimit -n`)",
         _ => "check that the disk is available and not damaged, or use a folder on another one",

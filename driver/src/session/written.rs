@@ -89,6 +89,8 @@ fn plain(message: &str) -> String {
     let Some((found, expected)) = found.and_then(|it| it.rsplit_once(", expected ")) else {
         return message.to_owned();
     };
+    // What stands in a file that may be another one is not shown: `string "…"`.
+    let found = found.split_once([' ', '`']).map_or(found, |it| it.0);
     let expected = match expected {
         "a string" => "a string",
         "a sequence" => "a list",

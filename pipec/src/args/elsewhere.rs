@@ -6,6 +6,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use driver::migration;
+use std::io::{self, Write};
 
 /// The same error, with what is written here for a flag that it does not know.
 pub(super) fn told(mut error: Error) -> Error {
@@ -22,6 +23,17 @@ pub(super) fn told(mut error: Error) -> Error {
     let told = vec![StyledStr::from(row.help)];
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(told));
     error
+}
+
+/// Ends the process with what is wrong. Where an argument has characters that a terminal would obey, they are escaped,
+/// and there is no colour.
+pub(super) fn exit(error: &Error) -> ! {
+    let obeyed = |it: std::ffi::OsString| it.to_string_lossy().contains(plan::is_hidden);
+    if error.use_stderr() && std::env::args_os().skip(1).any(obeyed) {
+        let _ = write!(io::stderr(), "{}", plan::escaped(&error.render().to_string()));
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 #[cfg(test)]

@@ -17,19 +17,20 @@ pub(super) fn run(args: &FmtArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(programs) => programs,
         Err(exit) => return Ok(exit),
     };
-    let (mut exit, mut n_changed) = (Exit::Fine, 0_u64);
+    let (mut exit, mut n_read, mut n_changed) = (Exit::Fine, 0_u64, 0_u64);
     for path in &programs {
         let outcome = one(path, args, talk)?;
-        n_changed += u64::from(outcome == Ok(true));
+        (n_read, n_changed) =
+            (n_read + u64::from(outcome.is_ok()), n_changed + u64::from(outcome == Ok(true)));
         match outcome {
             Err(it) => exit = it,
             Ok(true) if (args.check || args.diff) && exit == Exit::Fine => exit = Exit::Errors,
             Ok(_) => {}
         }
     }
-    if programs != [PathBuf::from(STDIN)] {
+    if programs != [PathBuf::from(STDIN)] && n_read > 0 {
         let verb = if args.check || args.diff { "would be changed" } else { "changed" };
-        let all = things(programs.len() as u64, "file", "files");
+        let all = things(n_read, "file", "files");
         talk.say(&format!("{} of {all} {verb}", crate::figures::count(n_changed)));
     }
     Ok(exit)

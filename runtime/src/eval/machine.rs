@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Args, Chunk, Fault, Kernel, Out, Philox, Pool, Scratch, Shape, SideIndex, Skimmed, Tensor, mix,
+    storage,
 };
 use plan::{DType, ExprId, IdVec, Index, Otherwise, Policy, VarId};
 
@@ -546,10 +547,20 @@ impl Machine {
         let count = self.find(nodes, subject, count)?.int().max(0);
         let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX), how.joined);
         for i in 0..count {
+            if_anybody_waits(i)?;
             self.set(nodes, var, i);
             all.push(&self.find(nodes, subject, body)?)?;
         }
         all.write(how.like, out)
+    }
+}
+
+/// Leaves a loop, now and then, if its run was stopped: nobody looks at what becomes of the record.
+pub(super) fn if_anybody_waits(turn: i64) -> Result<(), Stop> {
+    const TURNS: i64 = 256;
+    match turn % TURNS == TURNS - 1 && storage::is_given_up() {
+        true => Err(Fault::new("stopped", "the run was stopped").into()),
+        false => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `[… for …]` makes: the turns of a loop as one tensor.
 
 use super::machine::{Stop, Value};
-use crate::{Fault, Out, Shape};
+use crate::{Counted, Fault, Out, Shape};
 use plan::DType;
 
 /// The turns of a loop, one after the other.
@@ -12,13 +12,13 @@ pub(super) struct Stacked {
     joined: bool,
     /// Dtype and extents of a turn, without the axis along which turns are joined.
     like: Option<(DType, Shape)>,
-    bytes: Vec<u8>,
+    bytes: Counted<u8>,
 }
 
 impl Stacked {
     pub(super) fn new(turns: usize, joined: bool) -> Self {
         let count = if joined { 0 } else { turns };
-        Self { turns, count, joined, like: None, bytes: Vec::new() }
+        Self { turns, count, joined, like: None, bytes: Counted::new() }
     }
 
     pub(super) fn push(&mut self, value: &Value) -> Result<(), Fault> {
@@ -40,6 +40,7 @@ impl Stacked {
         if (start + value.bytes()).max(self.turns) > crate::VALUE_BYTES_MAX {
             return Err(Fault::new("too-large", format!("{} elements are too many", self.turns)));
         }
+        self.bytes.reserve(value.bytes());
         self.bytes.resize(start + value.bytes(), 0);
         value.copy_to(&mut self.bytes[start..]);
         Ok(())

@@ -58,7 +58,8 @@ codes! {
 
     "PC0012" NUMBER_RANGE "number-range"
     "An integer is an `i64`, from -2 ** 63 to 2 ** 63 - 1; any other number is at most 1.79e308 (the largest `f64`). A \
-     larger integer is not converted to a float: write it with an exponent if you mean a float."
+     larger integer is not converted to a float: write it with an exponent if you mean a float. A number takes the type of \
+     the value that it meets, and has to fit in it: `u8` ends at 255."
     wrong "const BIG = 99_999_999_999_999_999_999"
     right "const BIG = 9_223_372_036_854_775_807"
 

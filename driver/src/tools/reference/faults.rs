@@ -270,6 +270,10 @@ kinds! {
     "A line of a text that `parse_table` reads has another number of values than `columns`. The message names the line."
     "Repair the file, or give `columns:` as the file has them."
 
+    "stopped"
+    "The run was stopped while a long list was being computed; nothing is wrong with the record."
+    "Nothing: a run that continues computes the record again."
+
     "text-encoding"
     "The bytes are not text in the encoding of `decode_text`."
     "State the encoding that the data has: `decode_text(bytes, encoding: \"latin1\")`."

@@ -69,6 +69,12 @@ fn open(fields: &[Field]) -> Opened {
             Some(first) if !extensions.contains(&last) => format!("{name}.{first}"),
             _ => name,
         };
+        if extension.contains(['/', '\\', '\0']) {
+            return Err(format!(
+                "the field `{}` cannot name a member of a tar archive: rename it with `map`",
+                field.name
+            ));
+        }
         if members.iter().any(|it| it.extension == extension) {
             return Err(format!(
                 "two fields would be the member `{extension}` of a record: rename one with `map`"

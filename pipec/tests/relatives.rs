@@ -1,0 +1,130 @@
+//! What the attacks of `hostile.rs` look like elsewhere: other files, other numbers, other ways to write.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use common::{Folder, Printed};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const NUMBERS: &str = "edition 2026\n\npipeline p = range(9) |> map { x: f32(i) }\n";
+
+/// Runs what has to end within some seconds.
+#[track_caller]
+fn ended(command: &mut Command) -> Printed {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if since.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("{command:?} does not end");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Printed::of(&child.wait_with_output().unwrap())
+}
+
+fn pipe(folder: &Folder, name: &str) {
+    assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_not_waited_for() {
+    let folder = Folder::quick_of("relatives-pipes", &[("p.pipe", NUMBERS)]);
+    pipe(&folder, "p.profile");
+    let run = ["run", "p.pipe", "--profile", "p.profile"];
+    ended(&mut folder.command(&run)).ends(5, &["`p.profile`", "no process reads"]);
+    folder.pipec(&["run", "p.pipe", "--out", "o"]).ends(0, &[]);
+    fs::remove_file(folder.join("o/pipec.files.jsonl")).unwrap();
+    pipe(&folder, "o/pipec.files.jsonl");
+    let again = ended(&mut folder.command(&["run", "p.pipe", "--out", "o", "--overwrite"]));
+    assert!([0, 5].contains(&again.code), "{again:#?}");
+}
+
+#[test]
+fn a_folder_that_is_a_link_leads_nowhere() {
+    let folder =
+        Folder::quick_of("relatives-links", &[("outside/o.pipe", "pipeline   p = range(2)\n")]);
+    fs::create_dir_all(folder.join("proj/.git")).unwrap();
+    symlink("../outside", folder.join("proj/sub")).unwrap();
+    for command in [&["fmt"][..], &["check", "--fix"], &["run"]] {
+        folder
+            .pipec(&[command, &["proj/sub/o.pipe"]].concat())
+            .ends(5, &["it is a link to a file outside of the project"]);
+    }
+    assert_eq!(folder.read("outside/o.pipe"), "pipeline   p = range(2)\n");
+    folder.pipec(&["run", "proj/sub/o.pipe", "--allow-outside"]).ends(0, &["2 records"]);
+    // Where the folder of the project is reached through a link, it is no other one.
+    symlink("proj", folder.join("here")).unwrap();
+    folder.write("proj/p.pipe", NUMBERS);
+    folder.pipec(&["run", "here/p.pipe"]).ends(0, &["9 records"]);
+    // Nor does a lock tell what stands in another file.
+    folder.write("secret.toml", "format = \"hunter2\"\n");
+    symlink("../secret.toml", folder.join("proj/p.pipe.lock")).unwrap();
+    let told = folder.pipec(&["explain", "proj/p.pipe"]);
+    assert!(told.err.contains("p.pipe.lock") && !told.err.contains("hunter2"), "{told:#?}");
+}
+
+#[test]
+fn what_is_obeyed_by_a_terminal_is_escaped_in_usage_too() {
+    let folder = Folder::quick_of("relatives-usage", &[("p.pipe", NUMBERS)]);
+    let told = folder.pipec(&["run", "p.pipe", "--limit", "\u{202e}\u{1b}[31m"]);
+    told.ends(2, &["\\u{202e}"]);
+    assert!(!told.err.contains(['\u{202e}', '\u{1b}']), "{told:#?}");
+}
+
+#[test]
+fn a_list_takes_no_more_memory_than_there_is() {
+    let list = "edition 2026\n\npipeline p = range(2) |> map { n: 200 + i } \
+                |> map { x: [zeros([1000, 1000]) for k in 0..n] }\n";
+    let folder = Folder::quick_of("relatives-list", &[("p.pipe", list)]);
+    folder.pipec(&["run", "p.pipe", "--memory", "100MB"]).ends(3, &["more memory", "p.pipe:3:"]);
+    let of_bash = format!(
+        "ulimit -v 700000; exec {} run p.pipe",
+        folder.command(&[]).get_program().to_str().unwrap()
+    );
+    let mut command = folder.command_of("bash".as_ref(), &["-c", &of_bash]);
+    ended(&mut command).ends(3, &["the system cannot allocate"]);
+}
+
+#[test]
+fn a_list_that_takes_for_ever_is_stopped() {
+    let list = "edition 2026\n\npipeline p = range(1) |> map { n: 1_000_000 + i } \
+                |> map { x: len([sum([k for k in 0..n]) for m in 0..n]) }\n";
+    let folder = Folder::quick_of("relatives-stop", &[("p.pipe", list)]);
+    let mut command = folder.command(&["run", "p.pipe"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if since.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("it does not end");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn no_field_leads_out_of_an_archive() {
+    let folder = Folder::quick_of(
+        "relatives-tar",
+        &[
+            ("t.csv", "/../../evil,x\n1,2\n"),
+            ("t.pipe", "edition 2026\n\npipeline p = csv(\"t.csv\")\n"),
+        ],
+    );
+    folder
+        .pipec(&["run", "t.pipe", "--out", "o", "--format", "tar"])
+        .ends(1, &["cannot name a member of a tar archive"]);
+}
