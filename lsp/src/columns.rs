@@ -67,7 +67,10 @@ fn found(
     let here = head.len() as u32;
     let mended = format!("{head}hole__ }}{}\n{}", Cursor::closed(outer), rest_of(text, byte));
     let again = (&mut Kept::clone(&document.kept), Some(&document.analysis));
-    analyse(&document.path, &mended, world, again).fields_at(here + 1).to_vec()
+    let analysis = analyse(&document.path, &mended, world, again);
+    // Columns of files outside the project have numbers in place of names.
+    let is_named = |it: &&(String, String)| !it.0.starts_with('…');
+    analysis.fields_at(here + 1).iter().filter(is_named).cloned().collect()
 }
 
 /// A name for a column whose own cannot be written: `trip_distance`.

@@ -222,7 +222,7 @@ fn what_is_cached_where_follows_from_the_cores_and_the_disk() {
         assert!(share == 0.0 && rate == plain, "{cores} {share} {rate} {plain}");
     }
     let table = explain("cores=2", &[]);
-    for part in ["\n>  resize ", "\n   nothing ", "\nbottleneck  ", " cores: nothing\n"] {
+    for part in ["\n>  resize ", "\n   nothing ", "\nbottleneck  ", " cores or more: nothing\n"] {
         assert!(table.contains(part), "{part}: {table}");
     }
     let csv = explain("cores=2", &["--csv"]);

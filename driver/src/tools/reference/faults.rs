@@ -266,13 +266,13 @@ kinds! {
      to 65,536."
     "The message names the value and the range; bound a computed size with `clamp`."
 
-    "table-columns"
-    "A line of a text that `parse_table` reads has another number of values than `columns`. The message names the line."
-    "Repair the file, or give `columns:` as the file has them."
-
     "stopped"
     "The run was stopped while a long list was being computed; nothing is wrong with the record."
     "Nothing: a run that continues computes the record again."
+
+    "table-columns"
+    "A line of a text that `parse_table` reads has another number of values than `columns`. The message names the line."
+    "Repair the file, or give `columns:` as the file has them."
 
     "text-encoding"
     "The bytes are not text in the encoding of `decode_text`."
