@@ -26,7 +26,7 @@ use crate::{
 use group::{Group, Grouping, Named};
 use lanes::Laned;
 use plan::{
-    Arg, Code, DEPTH_MAX, Diagnostic, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
+    Arg, Code, DEPTH_MAX, Diagnostic, Expr, ExprId, FORMAT, Field, IdVec, Index, Library, Op, OpId,
     OpKind, Plan, Policy, Program, Property, Records, STAGES_MAX, Span, Stage, StageId, Transform,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -321,6 +321,12 @@ impl Lowering<'_> {
         matches!(kind, OpKind::Map { .. }) && graph.iter().any(|it| self.catalog.is_guard(it.1))
     }
 
+    /// Whether a step reads files.
+    fn waits(&self, step: OpId) -> bool {
+        let reads = |it: &Expr| matches!(it, Expr::Call { function, .. } if self.catalog.has_effect(function, "reads"));
+        self.plan.ops[step].graph.iter().any(|it| reads(it.1))
+    }
+
     fn filters(&self, step: OpId) -> bool {
         matches!(self.plan.ops[step].kind, OpKind::Where { .. })
     }
@@ -337,7 +343,9 @@ impl Lowering<'_> {
             let user = later.iter().find(|it| !self.filters(**it)).or(later.last());
             return Some(user.or(hidden.as_ref()).map_or(whole, |it| self.plan.ops[*it].on_fault));
         }
-        let catches = |it: &OpId| catches(&self.plan.ops[*it]);
+        // A file that cannot be read fails where it is used; and no value is made of a condition.
+        let values_alone = self.filters(steps[i]) || self.waits(steps[i]);
+        let catches = |it: &OpId| catches(&self.plan.ops[*it], values_alone);
         (!later.iter().chain(&hidden).any(catches)).then_some(whole)
     }
 

@@ -55,11 +55,14 @@ pub(crate) fn any_policy(graph: &Graph, live: &[bool], policy: fn(&Policy) -> bo
     })
 }
 
-/// Whether `op` has an `else` with a value. It catches what fails in its own step; what failed in an earlier one is
-/// dealt with as that one says, also where both are computed together.
-pub(crate) fn catches(op: &Op) -> bool {
-    let is_value = |it: &Expr| matches!(it, Expr::Else { otherwise: Otherwise::Value(_), .. });
-    op.graph.iter().any(|it| is_value(it.1))
+/// Whether `op` has an `else`, or one with a value where those alone are asked for. It is of what fails in its own step; what
+/// failed in an earlier one is dealt with as that one says, also where both are computed together.
+pub(crate) fn catches(op: &Op, values_alone: bool) -> bool {
+    op.graph.iter().any(|it| match it.1 {
+        Expr::Else { otherwise: Otherwise::Value(_), .. } => true,
+        Expr::Else { .. } => !values_alone,
+        _ => false,
+    })
 }
 
 /// Whether faults in `op` can let a record go.
