@@ -9,25 +9,31 @@ use common::{Folder, Printed};
 use std::{
     fs,
     os::unix::fs::symlink,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 const NUMBERS: &str = "edition 2026\n\npipeline p = range(9) |> map { x: f32(i) }\n";
 
-/// Runs what has to end within some seconds.
+/// Waits for what has to end within some seconds.
 #[track_caller]
-fn ended(command: &mut Command) -> Printed {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+fn wait(child: &mut Child) {
     let since = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if since.elapsed() > Duration::from_secs(30) {
             child.kill().unwrap();
-            panic!("{command:?} does not end");
+            panic!("it does not end");
         }
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Runs what has to end within some seconds.
+#[track_caller]
+fn ended(command: &mut Command) -> Printed {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait(&mut child);
     Printed::of(&child.wait_with_output().unwrap())
 }
 
@@ -104,14 +110,7 @@ fn a_list_that_takes_for_ever_is_stopped() {
     thread::sleep(Duration::from_millis(300));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let since = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if since.elapsed() > Duration::from_secs(30) {
-            child.kill().unwrap();
-            panic!("it does not end");
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait(&mut child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 

@@ -23,7 +23,7 @@ mod verify;
 
 use crate::{
     Exit,
-    args::{Allowed, Cli, Command, ProgramArgs},
+    args::{Allowed, Cli, Command, ProgramArgs, VirtualArgs},
     messages, signals,
     talk::Talk,
 };
@@ -199,6 +199,21 @@ fn lock(
         None => {}
     }
     Ok(compiled.lock.clone())
+}
+
+/// The same for a run on this machine, or on one that is emulated; who names a number of workers needs no advice about it.
+fn lock_of_run(
+    (file, locked): (&Path, bool),
+    compiled: &Compiled,
+    (program, virtually): (&ProgramArgs, &VirtualArgs),
+    talk: &Talk,
+) -> Result<Option<Chosen>, Exit> {
+    let lock = lock((file, locked), compiled, talk)?;
+    let cores = virtually.virtual_cores.map_or_else(driver::cores, usize::from);
+    Ok(match program.workers {
+        Some(_) => lock,
+        None => for_cores(lock, (file, &compiled.program.name, cores), talk),
+    })
 }
 
 /// What was chosen, for a machine of so many cores; that it was chosen on other ones is said.

@@ -1,6 +1,6 @@
 //! `pipec prepare`: fills a cache ahead of training.
 
-use super::{compiled_until, failed, for_cores, lock, print_json, samples_made, settings};
+use super::{compiled_until, failed, lock_of_run, print_json, samples_made, settings};
 use crate::{
     Exit,
     args::PrepareArgs,
@@ -23,14 +23,11 @@ pub(super) fn run(args: &PrepareArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
-    let lock = match lock((&args.file, args.locked), &compiled, talk) {
+    let lock =
+        lock_of_run((&args.file, args.locked), &compiled, (&args.program, &args.virtually), talk);
+    let lock = match lock {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
-    };
-    let cores = args.virtually.virtual_cores.map_or_else(driver::cores, usize::from);
-    let lock = match args.program.workers {
-        Some(_) => lock,
-        None => for_cores(lock, (&args.file, &compiled.program.name, cores), talk),
     };
     let usual = RunOptions::default();
     let tuned = lock.as_ref().map_or(usual.workers, |it| it.workers);

@@ -2,7 +2,7 @@
 
 pub(super) mod report;
 
-use super::{compiled_until, for_cores, lock, may_replace, print_json, settings};
+use super::{compiled_until, lock_of_run, may_replace, print_json, settings};
 use crate::{Exit, args::RunArgs, figures::things, signals, talk::Talk};
 use driver::{
     Compiled, DATA_FORMATS, DataFormat, Discard, DiskOptions, Existing, Folder, Lock, Losses, Ours,
@@ -45,14 +45,11 @@ pub(super) fn run(args: &RunArgs, talk: &Talk) -> io::Result<Exit> {
     if let Some(exit) = uneven(args, &compiled, talk) {
         return Ok(exit);
     }
-    let lock = match lock((&args.file, args.locked), &compiled, talk) {
+    let lock =
+        lock_of_run((&args.file, args.locked), &compiled, (&args.program, &args.virtually), talk);
+    let lock = match lock {
         Ok(lock) => lock,
         Err(exit) => return Ok(exit),
-    };
-    let cores = args.virtually.virtual_cores.map_or_else(driver::cores, usize::from);
-    let lock = match args.program.workers {
-        Some(_) => lock,
-        None => for_cores(lock, (&args.file, &compiled.program.name, cores), talk),
     };
     let tuned = lock.as_ref().map(|it| tuned(args, &compiled, it));
     let mut sink = match sink(args, &compiled) {

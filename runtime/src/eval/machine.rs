@@ -547,7 +547,7 @@ impl Machine {
         let count = self.find(nodes, subject, count)?.int().max(0);
         let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX), how.joined);
         for i in 0..count {
-            if_anybody_waits(i)?;
+            unless_given_up(i)?;
             self.set(nodes, var, i);
             all.push(&self.find(nodes, subject, body)?)?;
         }
@@ -556,7 +556,7 @@ impl Machine {
 }
 
 /// Leaves a loop, now and then, if its run was stopped: nobody looks at what becomes of the record.
-pub(super) fn if_anybody_waits(turn: i64) -> Result<(), Stop> {
+pub(super) fn unless_given_up(turn: i64) -> Result<(), Stop> {
     const TURNS: i64 = 256;
     match turn % TURNS == TURNS - 1 && storage::is_given_up() {
         true => Err(Fault::new("stopped", "the run was stopped").into()),

@@ -29,7 +29,7 @@ pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile,
 use files::File;
 pub(crate) use fused::Jit;
 use landed::Reading;
-use machine::{Machine, Stop, Subject, if_anybody_waits};
+use machine::{Machine, Stop, Subject, unless_given_up};
 pub(crate) use name::Name;
 use name::name_of;
 use nodes::Node;
@@ -495,7 +495,7 @@ impl Values {
         out: &mut ChunkBuilder,
     ) -> Result<(), Stop> {
         for copy in 0..machine.find(&self.nodes, subject, count)?.int().max(0) {
-            if_anybody_waits(copy)?;
+            unless_given_up(copy)?;
             machine.set(&self.nodes, var, copy);
             let id = mix(subject.id(), copy as u64);
             self.append_one(machine, subject, outputs, (id, out))?;

@@ -1,6 +1,8 @@
 //! Programs of a small library of their own, run in many ways.
+
 mod bound;
 mod crowds;
+mod left;
 mod library;
 mod once;
 mod sources;
@@ -579,22 +581,5 @@ fn any_tree_gives_the_same_however_it_is_run() {
             assert_eq!(output, expected, "{seed}: {workers} workers, {rows} records");
             assert!(output.failure.is_some() || stats.in_flight == 0, "{seed}");
         }
-    }
-}
-
-#[test]
-fn any_tree_can_be_left_at_any_time() {
-    for seed in 0..200 {
-        let mut draft = Draft::default();
-        grow(&mut draft, seed, 3);
-        let program = draft.program();
-        let mut run = begin(&program, &options(3, 2, 0..40));
-        let stopper = run.stopper();
-        let stopping = (seed % 2 == 0).then(|| thread::spawn(move || stopper.stop()));
-        for _ in 0..seed % 20 {
-            run.next();
-        }
-        drop(run);
-        stopping.into_iter().for_each(|it| it.join().unwrap());
     }
 }
