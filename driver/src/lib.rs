@@ -56,7 +56,7 @@ pub use session::{
     state::{State, StateFile},
     store::{self, DiskOptions},
     stores::{names_store, reads_store, register_stores},
-    whole::{replace, unwritable, write},
+    whole::{replace, unwritable, write, write_remedy},
 };
 pub use tools::{
     build, calibrate, inspect,

@@ -71,7 +71,13 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Message>> {
         let most = MESSAGE_MAX >> 20;
         return wrong(format!("a message of {len} bytes exceeds the limit of {most} MiB"));
     }
-    Message::read(&mut head.as_slice().chain(input.take(len)))
+    // What the message holds may be somebody's secret: it is not shown.
+    Message::read(&mut head.as_slice().chain(input.take(len))).map_err(|it| match it.kind() {
+        io::ErrorKind::InvalidData => {
+            io::Error::new(it.kind(), "a message is not one of the language server protocol")
+        }
+        _ => it,
+    })
 }
 
 /// The length that a line of a head says.
@@ -101,5 +107,7 @@ mod tests {
         let endless = "x".repeat(1 << 20);
         assert!(read(&mut endless.as_bytes()).unwrap_err().to_string().contains("8192"));
         assert!(read(&mut &sent.as_bytes()[..40]).is_err());
+        let other = read(&mut &b"Content-Length: 12\r\n\r\nsecretsecret"[..]).unwrap_err();
+        assert!(!other.to_string().contains("secret"), "{other}");
     }
 }

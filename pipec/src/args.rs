@@ -72,7 +72,7 @@ impl Cli {
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Check programs without running them (reads no data but the first rows of a CSV).
+    /// Check programs without running them (reads of data only what tells its fields).
     Check(CheckArgs),
     /// Format programs.
     Fmt(FmtArgs),

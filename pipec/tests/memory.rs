@@ -223,6 +223,29 @@ fn what_readers_of_lines_hold_counts() {
 }
 
 #[test]
+fn a_shard_counts_until_it_is_written() {
+    let text = "edition 2026\npipeline p = range(120_000) |> map { x: full([64], f32(i)) }\n";
+    let folder = Folder::of("shards", &[("a.pipe", text)]);
+    for format in ["parquet", "arrow", "tfrecord", "tar", "mds", "jsonl", "safetensors"] {
+        let run = |memory: &str| {
+            let shards = ["--out", "o", "--format", format, "--shard", "24MiB", "--json"];
+            folder.pipec(
+                &[&["run", "a.pipe", "--memory", memory, "--overwrite"], &shards[..]].concat(),
+            )
+        };
+        let refused = run("60MB");
+        refused.ends(3, &["until it is written", "make shards smaller (`--shard`)"]);
+        assert!(peak(&refused) <= 63_000_000, "{refused:#?}");
+        let (_, stated) = refused.err.split_once("`--memory ").unwrap();
+        let stated = stated.split_once('`').unwrap().0;
+        let printed = run(stated);
+        assert_eq!(printed.code, 0, "{format} with {stated}\n{printed:#?}");
+        let most: u64 = stated.strip_suffix("MB").unwrap().parse().unwrap();
+        assert!(peak(&printed) <= most * 1_050_000, "{format} with {stated}\n{printed:#?}");
+    }
+}
+
+#[test]
 fn windows_over_real_pictures_hold_in_a_small_address_space() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/images/imagenet");
     if !data.is_dir() {

@@ -115,6 +115,14 @@ fn a_list_that_takes_for_ever_is_stopped() {
 }
 
 #[test]
+fn a_list_of_more_than_can_be_counted_is_a_fault() {
+    let list = "edition 2026\n\npipeline p = range(2) |> map { n: 9_223_372_036_854_775_806 + i } \
+                |> map { x: len([k for k in -1..n]) }\n";
+    let folder = Folder::quick_of("relatives-count", &[("p.pipe", list)]);
+    folder.pipec(&["run", "p.pipe"]).ends(3, &["a list of more than 2^62 elements"]);
+}
+
+#[test]
 fn no_field_leads_out_of_an_archive() {
     let folder = Folder::quick_of(
         "relatives-tar",

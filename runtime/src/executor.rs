@@ -124,6 +124,8 @@ pub struct Options {
     /// Bytes that the whole process may hold, which does little else: what it holds already counts, and
     /// a run that cannot do with the rest is refused. None where others decide that.
     pub process_memory: Option<u64>,
+    /// Bytes that whoever takes the output will hold beside it, where the whole process is bounded.
+    pub beside: u64,
     /// The epochs, one after the other.
     pub epochs: Range<u32>,
     /// Records of a chunk, in place of what the program says: the output is the same.
@@ -156,6 +158,7 @@ impl Default for Options {
             memory: 1 << 30,
             bound: None,
             process_memory: None,
+            beside: 0,
             epochs: 0..1,
             chunk_rows: None,
             rank: Rank::default(),
@@ -187,14 +190,15 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     };
     let of = rest.as_ref().unwrap_or(options);
     let bound = of.process_memory;
-    let before = bound.and_then(|_| os::resident());
+    let resident = || Some(os::resident()?.saturating_add(of.beside as usize));
+    let before = bound.and_then(|_| resident());
     let left = of.memory.saturating_sub(before.unwrap_or(0) as u64);
     let pool = Pool::within(left);
     let made = Options { memory: left, ..of.clone() };
     let (nodes, own) = memory::or_failure(|| build::nodes(program, kernels, (&made, &pool)))?;
-    let process = bound.and_then(|_| os::resident());
+    let process = bound.and_then(|_| resident());
     let bound = bound.filter(|_| process.is_some());
-    let needs = Needs::of(program, &nodes);
+    let needs = Needs::of(program, &nodes, of.beside);
     let least = needs.least(process);
     let memory = bound.or(of.bound).unwrap_or(of.memory);
     least.check(memory, &needs.enough(process))?;

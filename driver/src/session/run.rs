@@ -26,7 +26,7 @@ use crate::session::{
     measured::{Course, Profile},
     options::RunOptions,
     samples::SampleProgress,
-    sink::{Resumed, RunConfig, Sink, Written},
+    sink::{self, Resumed, RunConfig, Sink, Written},
     spared::SparedSummary,
     state::{State, StateLock},
 };
@@ -98,9 +98,11 @@ pub fn run(
     sink: &mut dyn Sink,
     watch: Watch<'_>,
 ) -> Outcome {
+    let room = sink::room_within(options.memory, options.whole_process);
+    let beside = sink.wants(options.memory).min(room);
     let (stop, memory) = (watch.stop.clone(), options.memory);
-    sink.begin(&RunConfig { stop, memory, is_saved: options.state.is_some() });
-    match start(compiled, options, sink, watch.sample) {
+    sink.begin(&RunConfig { stop, memory, room, is_saved: options.state.is_some() });
+    match start(compiled, (options, beside), sink, watch.sample) {
         Ok(Started { run, program, keeping, saver, before, damage }) => {
             // A single run says at its end that nothing came.
             let is_shared = options.rank.world > 1;
@@ -144,7 +146,7 @@ struct Started {
 
 fn start(
     compiled: &Compiled,
-    options: &RunOptions,
+    (options, beside): (&RunOptions, u64),
     sink: &mut dyn Sink,
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Started, Failure> {
@@ -162,7 +164,8 @@ fn start(
     }
     let goes_on = earlier.is_some();
     let saved = options.state.is_some();
-    let origin = Origin { earlier: earlier.as_ref(), epoch: 0, saved, goes_on, locks: true };
+    let origin =
+        Origin { earlier: earlier.as_ref(), epoch: 0, saved, goes_on, locks: true, beside };
     let mut begin = ready(compiled, options, &origin, sample)?;
     let (mut before, mut damage) = (0, None);
     if let Some(state) = &earlier {

@@ -29,13 +29,35 @@ pub struct RunConfig {
     pub stop: Stop,
     /// Bytes that it may take.
     pub memory: u64,
+    /// Bytes of these that the sink may hold.
+    pub room: u64,
     /// Whether a checkpoint counts what is written before the end.
     pub is_saved: bool,
 }
 
+/// Bytes that a sink may hold of a run that may take `memory`, or whose process may: three quarters of what the process
+/// does not have already.
+pub(crate) fn room_within(memory: u64, whole_process: bool) -> u64 {
+    let resident = if whole_process { runtime::os::resident() } else { None };
+    let left = memory.saturating_sub(resident.unwrap_or(0) as u64);
+    left / 4 * 3
+}
+
+/// What the command line says so that a sink may hold so many bytes.
+fn memory_for(held: u64) -> String {
+    let resident = runtime::os::resident().unwrap_or(0) as u64;
+    let memory = (held / 3).saturating_mul(4).saturating_add(resident);
+    format!("`--memory {}MB`", memory.div_ceil(1_000_000))
+}
+
 /// Takes what leaves a pipeline, chunk by chunk.
 pub trait Sink {
-    /// Is told of the run, before anything else.
+    /// Bytes that it wants to hold at a time, beside what it is given, of a run that may take `memory`.
+    fn wants(&self, _memory: u64) -> u64 {
+        0
+    }
+
+    /// Is told of the run, before anything else is asked of it but what it wants.
     fn begin(&mut self, _config: &RunConfig) {}
 
     /// Takes the next chunk. A reader who has gone away is [`Failure::Stopped`].

@@ -48,7 +48,13 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 /// What went wrong with a file that is written, and what helps.
 pub(crate) fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
-    let remedy = match error.kind() {
+    let remedy = write_remedy(error);
+    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}; {remedy}") }
+}
+
+/// What helps where a file cannot be written.
+pub fn write_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some space, or use a folder on another disk"
         }
@@ -63,6 +69,5 @@ pub(crate) fn failure(path: &Path, what: &str, error: &io::Error) -> Failure {
         io::ErrorKind::NotFound => "check that the folder exists and is not removed meanwhile",
         _ if os::is_too_many_open(error) => "raise the limit of open files (`ulimit -n`)",
         _ => "check that the disk is available and not damaged, or use a folder on another one",
-    };
-    Failure::Io { path: path.display().to_string(), detail: format!("{what}: {error}; {remedy}") }
+    }
 }

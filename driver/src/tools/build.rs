@@ -3,6 +3,7 @@
 use crate::session::{
     built::{Built, marker, own_executable},
     ours::{Ours, Taken},
+    whole,
 };
 use std::{
     fmt,
@@ -63,11 +64,8 @@ pub fn make(built: &Built, path: &Path) -> Result<u64, NotMade> {
     replaced(path, write).map_err(|it| {
         let not_made = NotMade::new(format!("cannot write `{}`: {it}", path.display()));
         match it.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                not_made.help("free some space, or choose another path with `-o`")
-            }
             io::ErrorKind::NotFound => not_made.help("create its folder first"),
-            _ => not_made,
+            _ => not_made.help(whole::write_remedy(&it)),
         }
     })
 }

@@ -27,7 +27,11 @@ pub(super) fn run(command: &SampleCommand, talk: &Talk) -> io::Result<Exit> {
     match made {
         Ok(summary) => told((args, &request), summary, talk),
         Err(error) => {
-            talk.error(&error.to_string(), None);
+            let help = match &error {
+                Error::Io { source, .. } => Some(driver::write_remedy(source)),
+                _ => None,
+            };
+            talk.error(&error.to_string(), help);
             Ok(if matches!(error, Error::Parameter(_)) { Exit::Usage } else { Exit::Io })
         }
     }

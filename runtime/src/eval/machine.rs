@@ -544,7 +544,12 @@ impl Machine {
         (count, var, body, how): (ExprId, VarId, ExprId, Stacking),
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
-        let count = self.find(nodes, subject, count)?.int().max(0);
+        let count = self.find(nodes, subject, count)?.int();
+        // `high - low + 1` has wrapped: nothing is so far from empty.
+        if count < i64::MIN / 2 {
+            return Err(Fault::new("too-large", "a list of more than 2^62 elements").into());
+        }
+        let count = count.max(0);
         let mut all = Stacked::new(usize::try_from(count).unwrap_or(usize::MAX), how.joined);
         for i in 0..count {
             unless_given_up(i)?;

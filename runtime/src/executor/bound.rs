@@ -38,7 +38,8 @@ const PATIENCE_MAX: u32 = 1 << 14;
 pub(super) struct Budget {
     most: usize,
     pool: Pool,
-    /// Bytes that the process had before the run, where the whole process is bounded.
+    /// Bytes that the process had before the run, with those that the consumer will hold, where the whole process is
+    /// bounded.
     before: Option<usize>,
     /// Bytes of the process besides the pool's buffers: code, what decoders and sinks work in.
     beside: usize,

@@ -24,6 +24,8 @@ const COPIES: u64 = 3;
 pub(super) struct Least {
     /// By the process, before the run has begun and beside it; none where it is not bounded.
     pub(super) process: u64,
+    /// Of these, by what takes the output: see [`super::Options::beside`].
+    pub(super) beside: u64,
     /// By each worker, for values between those that it reads and those that it makes.
     pub(super) computing: u64,
     /// By records that are read, made, put together or with the consumer.
@@ -33,6 +35,8 @@ pub(super) struct Least {
 /// What the least memory of a program follows from, by stage.
 pub(super) struct Needs {
     stages: Vec<Need>,
+    /// See [`super::Options::beside`].
+    beside: u64,
 }
 
 /// What is known of a stage before it runs.
@@ -51,8 +55,8 @@ struct Need {
 }
 
 impl Needs {
-    /// Those of a program, whose nodes are `nodes`.
-    pub(super) fn of(program: &Program, nodes: &[Node]) -> Self {
+    /// Those of a program, whose nodes are `nodes`, and whose output takes `beside` bytes of the process.
+    pub(super) fn of(program: &Program, nodes: &[Node], beside: u64) -> Self {
         let mut stages: Vec<Need> = Vec::with_capacity(program.stages.len());
         let mut records: Vec<Option<u64>> = Vec::with_capacity(program.stages.len());
         for (id, stage) in program.stages.rows().iter().enumerate() {
@@ -81,7 +85,7 @@ impl Needs {
                 registers: registers.fold(0, u64::saturating_add),
             });
         }
-        Self { stages }
+        Self { stages, beside }
     }
 
     /// The least memory, as far as types and lengths tell, of a process that has `process` bytes already:
@@ -106,8 +110,9 @@ impl Needs {
 
     /// The memory that is needed, where an operator's input is there so many times.
     fn with(&self, process: Option<usize>, held: impl Fn(&Need) -> u64) -> Least {
+        let beside = process.map_or(0, |_| self.beside);
         let process = process.map_or(0, |it| it as u64 + BESIDE_BYTES);
-        let mut least = Least { process, ..Least::default() };
+        let mut least = Least { process, beside, ..Least::default() };
         let mut largest = 0;
         for need in &self.stages {
             least.computing = least.computing.saturating_add(need.registers);
@@ -162,7 +167,8 @@ impl Least {
         // A process does not take the same to the byte each time.
         let stated = (least + least / 32).div_ceil(1_000_000) * 1_000_000;
         let parts = [
-            (self.process, "for the process itself"),
+            (self.process.saturating_sub(self.beside), "for the process itself"),
+            (self.beside, "for the files that are written"),
             (self.computing, "for intermediate values"),
             (self.records, "for records and batches"),
         ];

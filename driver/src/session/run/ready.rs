@@ -26,6 +26,8 @@ pub(super) struct Origin<'a> {
     pub(super) goes_on: bool,
     /// Whether it has the file of lost records for itself: a process may have several streams.
     pub(super) locks: bool,
+    /// Bytes that what takes the output will hold.
+    pub(super) beside: u64,
 }
 
 /// A run that is ready.
@@ -53,10 +55,13 @@ pub(super) fn ready(
     let resume = origin.earlier.map(|it| identity.position_of(it)).transpose()?;
     let first = resume.as_ref().map_or(origin.epoch, |it| it.epoch);
     let epochs = first..options.epochs.max(first);
-    let asked = keeping::asked(compiled, options, epochs.len());
-    let own = keeping::own_memory(compiled, options, asked.as_ref());
+    // What takes the output holds its part, whatever is kept.
+    let left = RunOptions { memory: options.memory - origin.beside, ..options.clone() };
+    let asked = keeping::asked(compiled, &left, epochs.len());
+    let own = keeping::own_memory(compiled, &left, asked.as_ref());
     let runtime_options = runtime::Options {
-        memory: own,
+        memory: own + origin.beside,
+        beside: origin.beside,
         epochs,
         resume,
         told_of_losses: options.quarantine.is_some(),
@@ -68,7 +73,7 @@ pub(super) fn ready(
         identity.inputs(run.fingerprints()?);
     }
     let keeping = match asked {
-        Some(it) => keeping::begin(compiled, &mut run, (it, options))?,
+        Some(it) => keeping::begin(compiled, &mut run, (it, &left))?,
         None => Keeping::default(),
     };
     if let Some(state) = origin.earlier {

@@ -86,7 +86,7 @@ impl Stream {
         sample: &mut dyn FnMut(&SampleProgress),
     ) -> Result<Self, Failure> {
         let saved = earlier.is_some();
-        let origin = Origin { earlier, epoch, saved, goes_on: saved, locks: false };
+        let origin = Origin { earlier, epoch, saved, goes_on: saved, locks: false, beside: 0 };
         let Ready { run, program, options, keeping, identity, .. } =
             ready(compiled, options, &origin, sample)?;
         let before = earlier.map_or(0, |it| it.outputs);

@@ -9,7 +9,7 @@
 
 mod arrays;
 
-use super::{Resumed, Sink, Written, pieces::Pieces};
+use super::{Resumed, RunConfig, Sink, Written, pieces::Pieces};
 use crate::session::whole;
 use arrays::{Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -44,7 +44,8 @@ impl<W: Write> ArrowStream<W> {
             Failure::Data { label: String::new(), detail }
         })?;
         let writer = StreamWriter::try_new(out, &table.schema).map_err(failure)?;
-        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
+        let pieces = || Pieces::new(&program.output).held_by(2, "");
+        let pieces = (!program.batched).then(pieces);
         Ok(Self { writer, table, pieces, outputs: 0 })
     }
 }
@@ -136,6 +137,14 @@ impl OutColumn {
 }
 
 impl<W: Write> Sink for ArrowStream<W> {
+    fn wants(&self, _: u64) -> u64 {
+        self.pieces.as_ref().map_or(0, Pieces::wants)
+    }
+
+    fn begin(&mut self, config: &RunConfig) {
+        self.pieces.iter_mut().for_each(|it| it.begin(config.room));
+    }
+
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         let Self { writer, table, pieces, outputs } = self;
         let mut out = Out { writer, table };

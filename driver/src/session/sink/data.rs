@@ -35,6 +35,9 @@ pub struct DataFormat {
     pub(super) extension: &'static str,
     /// What stands beside the files once all are written.
     pub(super) index: Option<&'static str>,
+    /// How often the bytes of a shard are in memory: while its records come (twice, in buffers that double), or while it
+    /// is written, whichever is more.
+    pub(super) copies: u64,
     open: fn(&[Field]) -> Opened,
     /// The same of batches, each of which is a file; none where the format has only records.
     open_batches: Option<fn(&[Field]) -> Opened>,

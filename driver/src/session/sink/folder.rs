@@ -84,7 +84,8 @@ impl Folder {
                  folder: write it as Arrow with `--out -`, or drop it with `map`"
             )));
         }
-        let pieces = (!program.batched).then(|| Pieces::new(&program.output));
+        let pieces = || Pieces::new(&program.output).held_by(2, "");
+        let pieces = (!program.batched).then(pieces);
         Self::begun(
             (folder, program),
             Manifest::new(program, of, None),
@@ -112,7 +113,8 @@ impl Folder {
                     ShardSize::Bytes(n) => (usize::MAX, n as usize),
                     ShardSize::Records(n) => (n as usize, usize::MAX),
                 };
-                let pieces = Pieces::sized(&program.output, records, bytes);
+                let pieces = Pieces::sized(&program.output, records, bytes)
+                    .held_by(format.copies, ", or make shards smaller (`--shard`)");
                 (format.open(&program.output), Some(pieces), Some(size))
             }
         };
@@ -236,8 +238,15 @@ impl Folder {
 }
 
 impl Sink for Folder {
+    fn wants(&self, memory: u64) -> u64 {
+        let of_pieces = self.pieces.as_ref().map_or(0, Pieces::wants);
+        of_pieces.saturating_add(self.location.wants(memory))
+    }
+
     fn begin(&mut self, config: &RunConfig) {
         self.location.begin(config);
+        let room = config.room.saturating_sub(self.location.wants(config.memory));
+        self.pieces.iter_mut().for_each(|it| it.begin(room));
     }
 
     fn take(&mut self, chunk: &Chunk) -> Result<(), Failure> {

@@ -27,6 +27,9 @@ pub(super) trait Location: Send {
     /// It, for messages.
     fn path(&self) -> &Path;
 
+    /// Bytes of files that are in memory after they were written, of a run that may take `memory`.
+    fn wants(&self, memory: u64) -> u64;
+
     /// Is told of the run that writes here.
     fn begin(&mut self, config: &RunConfig);
 

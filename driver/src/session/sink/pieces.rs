@@ -3,7 +3,7 @@
 //! A piece ends with the record that makes it so many records or bytes, and with its epoch, so that it depends on the
 //! records alone.
 
-use plan::Field;
+use plan::{Field, shown_bytes};
 use runtime::{Chunk, ChunkBuilder, Failure, Pool};
 use std::mem;
 
@@ -22,6 +22,19 @@ pub(crate) struct Pieces {
     pool: Pool,
     held: ChunkBuilder,
     held_bytes: usize,
+    /// What holds the records until a piece is full.
+    holder: Holder,
+}
+
+/// How much memory pieces may take.
+#[derive(Clone, Copy)]
+struct Holder {
+    /// How often the bytes of a piece are in memory, until it is written.
+    copies: u64,
+    /// Bytes for all of that.
+    room: u64,
+    /// What a user can do beside giving the run more memory.
+    remedy: &'static str,
 }
 
 impl Pieces {
@@ -35,6 +48,26 @@ impl Pieces {
         Self { bytes, ..Self::of(fields, records) }
     }
 
+    /// The same, held to a part of the memory once [`Pieces::begin`] says how large that is.
+    pub(super) fn held_by(self, copies: u64, remedy: &'static str) -> Self {
+        Self { holder: Holder { copies, remedy, ..self.holder }, ..self }
+    }
+
+    /// Bytes of memory that pieces take, as far as is known before they come.
+    pub(super) fn wants(&self) -> u64 {
+        let fixed = self.fields.iter().try_fold(0, |all, it| Some(all + it.ty.fixed_bytes()?));
+        let bytes = match fixed.map(|it: usize| it.saturating_mul(self.records)) {
+            Some(of_all) => of_all.min(self.bytes),
+            None => self.bytes.min(BYTES_MAX),
+        };
+        (bytes as u64).saturating_mul(self.holder.copies)
+    }
+
+    /// They may take no more than that.
+    pub(super) fn begin(&mut self, room: u64) {
+        self.holder.room = room;
+    }
+
     /// Bytes of the records that make no whole piece yet.
     pub(super) fn held_bytes(&self) -> usize {
         self.held_bytes
@@ -42,7 +75,8 @@ impl Pieces {
 
     /// The same with so many records in a piece.
     pub(crate) fn of(fields: &[Field], records: usize) -> Self {
-        let pool = Pool::default();
+        // Buffers that were too small are not kept.
+        let pool = Pool::within(0);
         Self {
             held: ChunkBuilder::new(fields, records.min(RECORDS_MAX), 0, &pool),
             fields: fields.to_vec(),
@@ -50,6 +84,7 @@ impl Pieces {
             bytes: BYTES_MAX,
             pool,
             held_bytes: 0,
+            holder: Holder { copies: 1, room: u64::MAX, remedy: "" },
         }
     }
 
@@ -66,7 +101,27 @@ impl Pieces {
         while rest.rows > 0 {
             self.take(&mut rest).map_or(Ok(()), |it| each(&it))?;
         }
-        Ok(())
+        self.check_room()
+    }
+
+    /// Fails where the records that are held take more memory than they may.
+    fn check_room(&self) -> Result<(), Failure> {
+        let Holder { copies, room, remedy } = self.holder;
+        let held = (self.held_bytes as u64).saturating_mul(copies);
+        if held <= room {
+            return Ok(());
+        }
+        let enough = self.wants().max(held.saturating_add(held / 2));
+        Err(Failure::Memory {
+            label: String::new(),
+            detail: format!(
+                "the records of a file take {} until it is written, and there is room for {}: run it with \
+                 {}{remedy}",
+                shown_bytes(held),
+                shown_bytes(room),
+                super::memory_for(enough),
+            ),
+        })
     }
 
     /// Gives what is left to `each`.

@@ -7,8 +7,14 @@ use arrow_schema::ArrowError;
 use plan::Field;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "arrow", extension: "arrow", index: None, open, open_batches: None };
+pub(super) const FORMAT: DataFormat = DataFormat {
+    name: "arrow",
+    extension: "arrow",
+    index: None,
+    open,
+    open_batches: None,
+    copies: 2,
+};
 
 struct Arrow(Table);
 

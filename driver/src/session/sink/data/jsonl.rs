@@ -8,8 +8,14 @@ use plan::{DType, Field, Type};
 use runtime::Tensor;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "jsonl", extension: "jsonl", index: None, open, open_batches: None };
+pub(super) const FORMAT: DataFormat = DataFormat {
+    name: "jsonl",
+    extension: "jsonl",
+    index: None,
+    open,
+    open_batches: None,
+    copies: 2,
+};
 
 struct JsonLines;
 

@@ -16,6 +16,7 @@ pub(super) const FORMAT: DataFormat = DataFormat {
     index: Some("index.json"),
     open,
     open_batches: None,
+    copies: 3,
 };
 
 struct Mds {

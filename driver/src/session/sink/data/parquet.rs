@@ -10,8 +10,14 @@ use parquet::{
 use plan::Field;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "parquet", extension: "parquet", index: None, open, open_batches: None };
+pub(super) const FORMAT: DataFormat = DataFormat {
+    name: "parquet",
+    extension: "parquet",
+    index: None,
+    open,
+    open_batches: None,
+    copies: 5,
+};
 
 struct Parquet {
     table: Table,

@@ -18,6 +18,7 @@ pub(super) const FORMAT: DataFormat = DataFormat {
     index: None,
     open: |fields| open(fields, record),
     open_batches: Some(|fields| open(fields, batch)),
+    copies: 2,
 };
 
 /// Bytes that the header is a multiple of, with the length before it.

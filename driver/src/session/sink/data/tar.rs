@@ -11,7 +11,7 @@ use runtime::{Chunk, Tensor};
 use std::io::{self, Write};
 
 pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "tar", extension: "tar", index: None, open, open_batches: None };
+    DataFormat { name: "tar", extension: "tar", index: None, open, open_batches: None, copies: 2 };
 
 const BLOCK: usize = 512;
 /// Bytes of a name in a header.

@@ -12,8 +12,14 @@ use plan::{DType, Extent, Field};
 use runtime::Tensor;
 use std::io::{self, Write};
 
-pub(super) const FORMAT: DataFormat =
-    DataFormat { name: "tfrecord", extension: "tfrecord", index: None, open, open_batches: None };
+pub(super) const FORMAT: DataFormat = DataFormat {
+    name: "tfrecord",
+    extension: "tfrecord",
+    index: None,
+    open,
+    open_batches: None,
+    copies: 2,
+};
 
 struct TfRecord;
 

@@ -3,7 +3,7 @@
 use super::super::{
     data::{DATA_FORMATS, DataFormat, ShardSize},
     line::LIST,
-    location::{self, Location, MANIFEST},
+    location::{Location, MANIFEST},
 };
 use crate::session::{compiled::Compiled, identity::sources_hash, options::RunOptions};
 use plan::{DType, Field, Program, Type};
@@ -319,7 +319,12 @@ pub(super) fn earlier(location: &dyn Location) -> Result<Option<Manifest>, Failu
         let is_plain = folders.clone().all(|of| it.shards.is_some() || is_usable(&of.name));
         is_plain && folders.flat_map(|it| &it.shape).all(|it| is_usable(it))
     });
-    manifest.map(Some).ok_or_else(|| location::occupied(location.path()))
+    manifest.map(Some).ok_or_else(|| Failure::Io {
+        path: location.path().display().to_string(),
+        detail: format!(
+            "`{MANIFEST}` in this folder is damaged, or not that of an output; use a folder that is new or empty"
+        ),
+    })
 }
 
 /// Whether a name names a folder right here, whoever has written it down, and neither the manifest nor the list.

@@ -5,7 +5,7 @@
 
 use super::{
     Content, Location, MANIFEST, MANIFEST_MAX,
-    uploads::{Target, Uploads},
+    uploads::{self, Target, Uploads},
 };
 use crate::session::{
     sink::{
@@ -111,6 +111,10 @@ impl Far {
 impl Location for Far {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn wants(&self, memory: u64) -> u64 {
+        uploads::room(memory)
     }
 
     fn begin(&mut self, config: &RunConfig) {

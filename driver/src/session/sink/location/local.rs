@@ -64,6 +64,10 @@ impl Location for Local {
         &self.folder
     }
 
+    fn wants(&self, _: u64) -> u64 {
+        0
+    }
+
     fn begin(&mut self, _: &RunConfig) {}
 
     fn manifest(&self) -> Result<Option<Vec<u8>>, Failure> {

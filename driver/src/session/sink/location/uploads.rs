@@ -113,6 +113,11 @@ enum Task {
     List(Due, Vec<u8>),
 }
 
+/// Bytes of objects that may be under way, of a run that may take `memory`.
+pub(super) fn room(memory: u64) -> u64 {
+    BYTES.min(memory / 8)
+}
+
 impl Uploads {
     /// Nothing is under way yet; an earlier run has put the objects of `list`.
     pub(super) fn new(
@@ -128,7 +133,7 @@ impl Uploads {
             changed: Condvar::new(),
             over: Arc::default(),
         };
-        let room = BYTES.min(memory / 8);
+        let room = room(memory);
         let (shared, threads, stopped) = (Arc::new(shared), Vec::new(), OnceLock::new());
         Self { shared, threads, stop, stopped, room, is_saved }
     }
