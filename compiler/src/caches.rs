@@ -62,6 +62,9 @@ pub struct Candidate {
     pub sources: Vec<(StageId, f64)>,
     /// Values at the most, whatever the sources have.
     pub most: Option<f64>,
+    /// Whether it is what a file holds, as it came: reading that is all that it spares.
+    #[serde(default)]
+    pub reads: bool,
     /// Whether the files that it is read from are those that the sources list, or there are none:
     /// then it is seen when they have changed.
     pub listed: bool,
@@ -73,6 +76,14 @@ impl Candidate {
     /// What it is called in a lock: `train.map#1.decode_jpeg`.
     pub fn value_name(&self) -> String {
         format!("{}.{}", self.step, self.function)
+    }
+
+    /// Whether not both are kept: of a stage one value is, and files or what is made of them.
+    pub fn excludes(&self, other: &Self) -> bool {
+        let reads_for = |of: &Self, it: &Self| {
+            of.reads && it.spares.iter().any(|spare| spare.stage == of.stage)
+        };
+        self.stage == other.stage || reads_for(self, other) || reads_for(other, self)
     }
 
     /// The same; refused where it stands under nothing.
@@ -151,10 +162,9 @@ pub fn candidates(
         if let Code::Transform(transform) = &stage.code
             && !transform.vector
             && !transform.clean_vector
-            && !transform.reads
         {
             let site = Site { known, id, transform, least };
-            all.extend(site.candidates());
+            all.extend(if transform.reads { site.files() } else { site.candidates() });
         }
     }
     Ok(all)
@@ -250,6 +260,29 @@ impl Site<'_> {
         all
     }
 
+    /// What is read from files, by a stage that does nothing else. It takes processor time as well to find what is kept:
+    /// none is saved.
+    fn files(&self) -> Vec<Candidate> {
+        let graph = &self.transform.graph;
+        let Some(costs) = &self.known.costs[self.id] else { return Vec::new() };
+        let needed = live(graph, &costs.roots, &[]);
+        let file = |(id, expr, ty): (ExprId, &Expr, &plan::Type)| {
+            let Expr::Call { function, args, .. } = expr else { return None };
+            let reads = needed[id.row()] && self.known.catalog.has_effect(function, "reads");
+            if !reads || !ty.dtype().is_some_and(plan::DType::is_text) {
+                return None;
+            }
+            let figures = (Figure::exact(0.0), costs.bytes(id));
+            let mut candidate = self.begin((id, &called(function, args)), figures);
+            candidate.reads = true;
+            candidate.listed = self.reads_listed((self.id, graph), id);
+            candidate.key = live_columns(graph, &live(graph, &[id], &[])).into_keys().collect();
+            candidate.name = hash(written(graph, id, self.known.catalog).as_bytes());
+            Some(candidate.checked())
+        };
+        graph.iter().filter_map(file).collect()
+    }
+
     /// The index of what a value is made of, of which a part is used. It stands under what that holds:
     /// it is small, and the file is read in any case.
     fn index(&self, site: &parts::Site, each: &[f64], origin: Origin) -> Option<Candidate> {
@@ -311,6 +344,7 @@ impl Site<'_> {
             saves,
             parts: Vec::new(),
             fill_ns: 0.0,
+            reads: false,
             made: self.made(node),
             sources: stream.sources.clone(),
             most: stream.most,

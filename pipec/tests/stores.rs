@@ -191,3 +191,46 @@ fn until(is_so: impl Fn() -> bool) {
         sleep(Duration::from_millis(2));
     }
 }
+
+#[test]
+fn objects_that_are_cached_are_requested_once() {
+    let store = Store::new(
+        "stores-cached",
+        Manner { latency: Duration::from_millis(5), ..Manner::default() },
+    );
+    let source = "files(\"s3://bucket/many/*.txt\") |> shuffle |> map { n: len(bytes), x: uniform(0.0, 1.0) } |> batch(10)";
+    let requested = || {
+        let gets = store.server.counts().gets.load(Relaxed);
+        move |now: &Store| now.server.counts().gets.load(Relaxed) - gets
+    };
+    let run = |out: &str, epochs: &str, cache: &[&str]| {
+        let args = ["run", "p.pipe", "--out", out, "--epochs", epochs];
+        let before = requested();
+        let printed = store.pipec(&[&args[..], cache].concat(), source);
+        assert_eq!(printed.code, 0, "{printed:#?}");
+        before(&store)
+    };
+    assert_eq!(run("plain", "3", &["--no-cache"]), 180);
+    // Each object once; in a later run none.
+    assert_eq!(run("first", "1", &["--cache", "c"]), 60);
+    assert_eq!(run("second", "3", &["--cache", "c"]), 0);
+    let batches = |out: &str| {
+        let mut files = store.folder.files(out);
+        files.retain(|name, _| name.ends_with(".npy"));
+        files
+    };
+    assert_eq!(batches("plain").len(), 2 * 18);
+    assert!(batches("second") == batches("plain"));
+
+    // What has changed is requested again: all, since they are cached for these objects together.
+    store.folder.write("served/bucket/many/7.txt", "another\n");
+    assert_eq!(run("changed", "1", &["--cache", "c"]), 60);
+    assert!(batches("changed") != batches("first"));
+
+    // Ahead of training.
+    let before = requested();
+    let printed = store.pipec(&["prepare", "p.pipe", "--epochs", "3", "--cache", "ahead"], source);
+    assert_eq!((printed.code, before(&store)), (0, 60), "{printed:#?}");
+    assert!(printed.err.contains("`read_file`"), "{printed:#?}");
+    assert_eq!(run("third", "1", &["--cache", "ahead"]), 0);
+}

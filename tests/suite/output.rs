@@ -84,16 +84,18 @@ fn check_kept_as(
     let found = candidates(plan, &library, (None, 0.0)).map_err(|it| format!("{it:?}"))?;
     let all: Vec<_> = found.into_iter().filter(|it| it.refused.is_none()).collect();
     let alone = all.iter().map(|it| Candidate { spares: Vec::new(), ..it.clone() });
-    let last = |keep: Keep| {
-        let last = all.iter().filter(|it| it.keep == keep).map(|it| (it.stage, it));
+    let last = |which: fn(&Candidate) -> bool| {
+        let last = all.iter().filter(|it| which(it)).map(|it| (it.stage, it));
         let last: BTreeMap<_, _> = last.collect();
         last.into_values().cloned().collect::<Vec<_>>()
     };
-    let (values, indices) = (last(Keep::Value), last(Keep::Index));
-    check_stored(compiled, (whole, told), &values)?;
-    check_stored(compiled, (whole, told), &indices)?;
-    let sets: [(Vec<Candidate>, u64); 3] =
-        [(alone.collect(), 2_000), (values, 1 << 24), (indices, 1 << 24)];
+    let values = last(|it| it.keep == Keep::Value && !it.reads);
+    let (files, indices) = (last(|it| it.reads), last(|it| it.keep == Keep::Index));
+    for kept in [&values, &files, &indices] {
+        check_stored(compiled, (whole, told), kept)?;
+    }
+    let sets: [(Vec<Candidate>, u64); 4] =
+        [(alone.collect(), 2_000), (values, 1 << 24), (files, 1 << 24), (indices, 1 << 24)];
     for (candidates, room) in sets.into_iter().filter(|it| !it.0.is_empty()) {
         let cache = |it: &Candidate| driver::cache_point(it, Arc::new(Cache::new(room)));
         let points: Vec<_> = candidates.iter().map(cache).collect();

@@ -235,7 +235,10 @@ impl Choice {
         let moved = bytes * (FILL_NS * share + WRITE_NS * disk_share);
         self.fill_ns = moved + self.candidate.fill_ns * self.hits();
         let made = self.candidate.made.max(1e-9);
-        self.payback = 1.0 + self.fill_ns * made / self.saves_ns.max(1e-9);
+        self.payback = match self.saves_ns > 0.0 {
+            true => 1.0 + self.fill_ns * made / self.saves_ns,
+            false => f64::INFINITY,
+        };
         self
     }
 

@@ -408,7 +408,7 @@ fn payback(
 /// What would be kept if there were room for what is too large: of a step that, and nothing else.
 fn roomy<'a>(kept: &[&'a Choice], too_large: &'a [Choice]) -> Vec<&'a Choice> {
     let is_elsewhere =
-        |it: &&&Choice| too_large.iter().all(|wish| wish.candidate.stage != it.candidate.stage);
+        |it: &&&Choice| !too_large.iter().any(|wish| wish.candidate.excludes(&it.candidate));
     too_large.iter().chain(kept.iter().filter(is_elsewhere).copied()).collect()
 }
 
@@ -460,7 +460,9 @@ pub(super) fn warm(
             }
             None => network,
         };
-        let reading = candidate.spares.iter().filter_map(|it| place(&it.step));
+        let spared = candidate.spares.iter().map(|it| &it.step);
+        let own = candidate.reads.then_some(&candidate.step);
+        let reading = spared.chain(own).filter_map(|it| place(it));
         reading.fold(network, |network, at| {
             network.with(at, |it| it.reads = part_of(it.reads, 1.0 - hits))
         })

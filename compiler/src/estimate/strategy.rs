@@ -40,6 +40,9 @@ pub fn choose(
         let machine = for_runs(&view.machine);
         let shop = Shop::new((plan, &network, &machine), occasion, &all);
         shop.decide(&mut all);
+        // Where files cannot be kept anywhere, nobody has to be told of them.
+        let mut has_way = shop.ways.iter().map(|it| it.iter().any(Option::is_some));
+        all.retain(|it| has_way.next() == Some(true) || !it.candidate.reads);
     }
     all.iter_mut()
         .filter(|it| it.is_open())
@@ -127,6 +130,13 @@ impl Solver<'_> {
         bounds.iter().map(|it| (it.limit, it.rate.recip())).collect()
     }
 
+    /// Whether what a candidate reads lies in a store beyond a network.
+    fn is_far(&self, candidate: &Candidate) -> bool {
+        let step = self.network.steps().iter().find(|it| it.name == candidate.step);
+        let storage = step.and_then(|it| self.machine.storages.get(it.reads?.storage));
+        storage.is_some_and(|it| it.requests_max.is_some())
+    }
+
     fn way(&self, choice: &Choice, tier: Tier) -> Solved {
         let with = |(memory, disk)| choice.clone().with_shares(memory, disk);
         let found = |it: &Choice| warm(self.network, self.plan, (&[it], self.storage));
@@ -164,9 +174,11 @@ impl<'a> Shop<'a> {
         let solver = Solver { plan, network, machine, storage: disk.map_or(0, |it| it.storage) };
         let may = |choice: &Choice, tier: Tier| {
             let (memory, on_disk) = tier.shares();
+            // The system holds files of this machine in memory itself.
+            let is_held = || choice.candidate.reads && !solver.is_far(&choice.candidate);
             choice.is_open()
                 && (on_disk == 0.0 || disk.is_some() && choice.candidate.listed)
-                && (memory == 0.0 || rooms[0] > 0.0)
+                && (memory == 0.0 || rooms[0] > 0.0 && !is_held())
         };
         let solved: Vec<[Option<Solved>; 3]> = all
             .iter()
@@ -208,7 +220,8 @@ impl<'a> Shop<'a> {
         });
         let ways = ways.collect();
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
-        let stages = groups(all, disk.is_some());
+        let has_way = |at: usize| solved[at].iter().any(Option::is_some);
+        let stages = groups(all, &has_way, disk.is_some());
         Self { occasion, limits, base, ways, stages, rooms, outputs: outputs.unwrap_or(1.0) }
     }
 
@@ -277,7 +290,36 @@ impl<'a> Shop<'a> {
                 break;
             }
         }
-        Some(best)
+        Some(self.with_all_files(best, all))
+    }
+
+    /// The same where files, if some of them are kept, are all kept, as far as there is room. A part of them would do where
+    /// the storage answers while cores compute; but it may be paid for each request, and others wait for it, too.
+    fn with_all_files(&self, mut found: Found, all: &[Choice]) -> Found {
+        let program = self.program(&found.picks, all);
+        let mut left = [0, 1].map(|it| self.rooms[it] - found.strategy.bytes[it]);
+        let mut shares = found.strategy.shares.clone();
+        for ((group, shares), ways) in found.picks.iter().zip(&mut shares).zip(&program.streams) {
+            let own = |it: &(usize, (usize, Tier))| all[it.1.0].candidate.reads;
+            let files: Vec<usize> =
+                self.columns(group).enumerate().filter(own).map(|it| it.0 + 1).collect();
+            let Some(&last) = files.iter().rfind(|it| shares[**it] >= SHARE_MIN) else { continue };
+            let (kept, bytes) =
+                (files.iter().map(|it| shares[*it]).sum::<f64>(), &ways[last].bytes);
+            let fits = |tier: usize| (left[tier] / bytes[tier].max(1.0)).max(0.0);
+            let more = [0, 1].into_iter().filter(|it| bytes[*it] > 0.0).map(fits);
+            let more = more.fold(1.0 - kept, f64::min);
+            for (at, share) in shares.iter_mut().enumerate().filter(|it| !files.contains(&it.0)) {
+                let less = *share * more / (1.0 - kept).max(1e-9);
+                *share -= less;
+                left.iter_mut().zip(&ways[at].bytes).for_each(|it| *it.0 += less * it.1);
+            }
+            shares[last] += more;
+            left.iter_mut().zip(bytes).for_each(|it| *it.0 -= more * it.1);
+        }
+        found.strategy = Strategy::of(&program, shares);
+        found.seconds = found.strategy.seconds(self.times());
+        found
     }
 
     fn found(&self, picks: Picks, all: &[Choice]) -> Option<Found> {
@@ -348,7 +390,9 @@ impl<'a> Shop<'a> {
         let stage = own.candidate.stage;
         let other = all.iter().filter(|it| it.kept && it.candidate.stage == stage);
         let other = other.max_by(|a, b| a.saves_ns.total_cmp(&b.saves_ns));
-        own.why = if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {
+        own.why = if own.candidate.reads {
+            "reading the files again takes no longer than the rest".to_owned()
+        } else if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {
             let (name, saves) = (&other.candidate.function, other.saves_in_words());
             format!("`{name}` saves more: {saves}, this one saves {}", own.saves_in_words())
         } else if let Some(other) = other {
@@ -383,15 +427,32 @@ impl Found {
     }
 }
 
-/// What each stage may keep: a value with its index, or an index alone.
-fn groups(all: &[Choice], disk: bool) -> Vec<Vec<Group>> {
+/// What each stage may keep: a value with its index, or an index alone. What is read for values and the values themselves
+/// exclude each other: their stages are one.
+fn groups(all: &[Choice], has_way: &dyn Fn(usize) -> bool, disk: bool) -> Vec<Vec<Group>> {
+    let open = || all.iter().enumerate().filter(|(at, it)| it.is_open() && has_way(*at));
+    let files: Vec<StageId> =
+        open().filter(|it| it.1.candidate.reads).map(|it| it.1.candidate.stage).collect();
+    let stage_of = |stage: StageId| {
+        let own = open().filter(|it| it.1.candidate.stage == stage);
+        let mut read = own.flat_map(|it| &it.1.candidate.spares).map(|it| it.stage);
+        read.find(|it| files.contains(it)).unwrap_or(stage)
+    };
     let mut stages: Vec<(StageId, Vec<Group>)> = Vec::new();
-    for (at, choice) in all.iter().enumerate().filter(|it| it.1.is_open()) {
+    for (at, choice) in open() {
         let node = |it: &Choice| (it.candidate.stage, it.candidate.node);
         let is_other = |it: &Choice, keep| {
             it.is_open() && node(it) == node(choice) && it.candidate.keep == keep
         };
+        let stage = stage_of(choice.candidate.stage);
         let members = match choice.candidate.keep {
+            Keep::Value if choice.candidate.reads => {
+                let is_index = |it: &Choice| {
+                    it.candidate.keep == Keep::Index && stage_of(it.candidate.stage) == stage
+                };
+                let index = open().find(|it| is_index(it.1)).map(|it| it.0);
+                [at].into_iter().chain(index).collect()
+            }
             Keep::Value => {
                 let index = all.iter().position(|it| is_other(it, Keep::Index));
                 [at].into_iter().chain(index).collect()
@@ -399,7 +460,6 @@ fn groups(all: &[Choice], disk: bool) -> Vec<Vec<Group>> {
             Keep::Index if all.iter().any(|it| is_other(it, Keep::Value)) => continue,
             Keep::Index => vec![at],
         };
-        let stage = choice.candidate.stage;
         let place = stages.iter().position(|it| it.0 == stage).unwrap_or_else(|| {
             stages.push((stage, Vec::new()));
             stages.len() - 1
@@ -541,6 +601,38 @@ mod tests {
         assert!(kept(2).0, "{}", kept(2).1);
         let why = "it saves CPU time only: something else is the bottleneck";
         assert_eq!([8, 96].map(kept), [(false, why.to_owned()), (false, why.to_owned())]);
+    }
+
+    #[test]
+    fn files_of_a_store_are_kept_or_what_is_made_of_them() {
+        // 8,533 objects a second come, and 83,000 pictures could be made of them.
+        let mut site = Site::new((32, 1_000), 110e3, 385e3);
+        let found = candidates(&site.plan, &LIBRARY, (None, 0.0)).unwrap();
+        let file = found.into_iter().find(|it| it.reads).unwrap();
+        let file = Candidate { bytes: Figure::exact(110e3 - 256.0), listed: true, ..file };
+        let mut shares = |store: bool, room: u64, disk: Option<Disk>| {
+            site.view.machine.storages = match store {
+                true => vec![Storage::far("s3://", (0.03, 256), None)],
+                false => vec![Storage::flat("disk", 1e9)],
+            };
+            site.view.machine.storages.push(Storage::flat("cache", 4e9));
+            let value = site.candidate(Keep::Value, 600e3, 385e3);
+            let occasion = Occasion { passes: 9.0, room, disk, ..Occasion::default() };
+            let all = site.choose(vec![value, file.clone()], occasion);
+            let share = |it: &Choice| if it.kept { it.share.max(it.disk_share) } else { 0.0 };
+            [false, true].map(|reads| {
+                let mut own = all.iter().filter(|it| it.candidate.reads == reads);
+                own.next().map(share)
+            })
+        };
+        // Files come to the rate of the store, and yet none is asked for twice.
+        assert_eq!(shares(true, 66_000_000, None), [Some(0.0), Some(0.6)]);
+        assert_eq!(shares(true, 120_000_000, None), [Some(0.0), Some(1.0)]);
+        assert_eq!(shares(true, 1_000_000_000, None), [Some(1.0), Some(0.0)]);
+        let disk = Some(Disk { room: 1 << 40, storage: 1, write_ahead: 1 << 40 });
+        assert_eq!(shares(true, 0, disk), [Some(0.0), Some(1.0)]);
+        // The system holds those of this machine in memory itself.
+        assert_eq!(shares(false, 66_000_000, None)[1], None);
     }
 
     #[test]

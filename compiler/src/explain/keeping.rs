@@ -37,7 +37,7 @@ pub(super) fn rows(outlook: &Outlook, records: f64) -> Vec<(&'static str, String
     rows.extend(told.later().map(|it| ("warm epochs", it)));
     rows.extend(outlook.payback.as_ref().map(|it| ("break-even", told.payback(it))));
     // Of the values of a step at most one is kept, and it is told why it is not the best.
-    let same_stage = |it: &Choice, wish: &Choice| it.candidate.stage == wish.candidate.stage;
+    let same_stage = |it: &Choice, wish: &Choice| it.candidate.excludes(&wish.candidate);
     let is_told = |it: &Choice| {
         it.candidate.refused.is_none() && outlook.too_large.iter().any(|wish| same_stage(it, wish))
     };
@@ -72,6 +72,9 @@ impl Told<'_> {
     }
 
     fn saves(&self, it: &Choice) -> String {
+        if it.candidate.reads {
+            return "reading them again".to_owned();
+        }
         let saves = Figure { value: it.saves_ns, origin: it.candidate.saves.origin };
         let reads = if it.candidate.spares.is_empty() { "" } else { " and the read" };
         format!("{} per record{reads}", time(saves))
@@ -81,6 +84,7 @@ impl Told<'_> {
         // Where a clock's payback is told, that of processor time alone would confuse.
         let payback = match self.outlook.payback {
             Some(_) => String::new(),
+            None if it.candidate.reads => String::new(),
             None => format!(", breaks even after {:.1} epochs", it.payback),
         };
         // What has been kept before is known by its name; an index is named here alone.
@@ -165,8 +169,9 @@ impl Told<'_> {
             Some(it) => format!(", faster with their `{}`", it.candidate.function),
             None => String::new(),
         };
+        let done = if wish.candidate.reads { "read" } else { "recomputed" };
         format!(
-            "{} {}, which saves {} there; the others are recomputed each epoch{faster}",
+            "{} {}, which saves {} there; the others are {done} each epoch{faster}",
             self.what(wish),
             places.join(", "),
             self.saves(wish),
@@ -176,7 +181,7 @@ impl Told<'_> {
     /// What is kept in place of a value for which there is no room.
     fn instead(&self, wish: &Choice) -> String {
         let mut kept = self.outlook.choices.iter().filter(|it| it.kept);
-        match kept.find(|it| it.candidate.stage == wish.candidate.stage) {
+        match kept.find(|it| it.candidate.excludes(&wish.candidate)) {
             Some(other) => format!("cached instead: {} {}", self.what(other), other.why),
             None => "nothing is cached: all are recomputed each epoch".to_owned(),
         }
@@ -186,7 +191,7 @@ impl Told<'_> {
     fn remedy(&self, wish: &Choice) -> Option<String> {
         let (all, budget) = (wish.bytes_in_all()?, self.outlook.budget?);
         let others = self.outlook.choices.iter().filter(|it| it.kept && !is_same(wish, it));
-        let others = others.filter(|it| it.candidate.stage != wish.candidate.stage);
+        let others = others.filter(|it| !it.candidate.excludes(&wish.candidate));
         let others: f64 = others.map(|it| it.limit as f64).sum();
         // A sixteenth of it goes to the tables of what is on disk.
         let more = if budget.disk.is_some() { 1.07 } else { 1.01 };

@@ -84,7 +84,7 @@ impl Compiled {
         if let Some(name) = pinned.iter().chain(&forbidden).find(|it| !is_one_of(it, &found)) {
             return Err(no_such_value(name, &found));
         }
-        let is_dear = |it: &Candidate| it.saves.value >= SAVES_MIN;
+        let is_dear = |it: &Candidate| it.reads || it.saves.value >= SAVES_MIN;
         found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
         let Asked { passes, memory, .. } = asked;
         let other = reserve(self, memory) + asked.table_bytes();
