@@ -49,8 +49,8 @@ pub use session::{
     samples::{SampleProgress, cache_folder},
     shown::Unshown,
     sink::{
-        DATA_FORMATS, DataFormat, Discard, Existing, Folder, Provenance, Resumed, RunConfig,
-        ShardSize, Sink, Written, is_far_output, refused_output, unwritten_format,
+        DATA_FORMATS, DataFormat, Discard, Existing, Folder, OUTPUT_FILES, Provenance, Resumed,
+        RunConfig, ShardSize, Sink, Written, is_far_output, refused_output, unwritten_format,
     },
     spared::SparedSummary,
     state::{State, StateFile},

@@ -24,6 +24,8 @@ fn memory_that_the_system_does_not_give_ends_the_run_with_a_message() {
         "range(8) |> map { x: arange(100_000_000) }",
         "range(8) |> map { n: 1000 } |> map { x: permutation(n * 100_000) }",
         "range(8) |> map { n: 8_000 } |> map { x: crop(pad(plasma(0, 4, 6), n), 0, 0, n, n) }",
+        "range(8) |> map { x: gaussian_blur(plasma(0, 5_000, 5_000), 5) }",
+        "range(8) |> map { x: encode_webp(plasma(0, 8_000, 8_000)) }",
     ];
     for program in programs {
         let text = format!("edition 2026\npipeline p = {program}\n");
@@ -219,6 +221,35 @@ fn what_readers_of_lines_hold_counts() {
             (memory, raises) = (more, raises + 1);
         }
         assert!(raises > 0, "{pipeline}: {memory} MB");
+    }
+}
+
+#[test]
+fn what_libraries_and_kernels_work_in_counts() {
+    for value in [
+        "gaussian_blur(plasma(i, 2_000, 2_000), 5)",
+        "resize(f32(plasma(i, 1_000, 1_000)), 1_400, 1_500)",
+        "encode_webp(plasma(i, 2_000, 2_500))",
+        "encode_png(plasma(i, 2_000, 2_500))",
+        "encode_jpeg(plasma(i, 2_000, 2_500))",
+    ] {
+        let text = format!("edition 2026\npipeline p = range(3) |> map {{ x: {value} }}\n");
+        let folder = Folder::of("working", &[("a.pipe", &text)]);
+        let (mut memory, mut raises) = (1_u64, 0);
+        loop {
+            let bound = format!("{memory}MB");
+            let printed =
+                folder.pipec(&["run", "a.pipe", "--json", "--memory", &bound, "--workers", "1"]);
+            if printed.code == 0 {
+                assert!(peak(&printed) <= memory * 1_050_000, "{value}: {printed:#?}");
+                break;
+            }
+            assert_eq!(printed.code, 3, "{value}: {printed:#?}");
+            let (_, stated) = printed.err.split_once("`--memory ").unwrap();
+            let more: u64 = stated.split_once("MB").unwrap().0.parse().unwrap();
+            assert!(more > memory && raises < 4, "{value}: {printed:#?}");
+            (memory, raises) = (more, raises + 1);
+        }
     }
 }
 

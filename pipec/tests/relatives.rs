@@ -123,6 +123,66 @@ fn a_list_of_more_than_can_be_counted_is_a_fault() {
 }
 
 #[test]
+fn an_archive_of_zeros_is_left_when_the_run_is_stopped() {
+    let program = "edition 2026\n\npipeline p = tar(\"zeros.tar\")\n";
+    let folder = Folder::quick_of("relatives-zeros", &[("p.pipe", program)]);
+    let zeros = fs::File::create(folder.join("zeros.tar")).unwrap();
+    zeros.set_len(50 << 30).unwrap();
+    for program in [program, "edition 2026\n\npipeline p = tar(\"zeros.tar\") |> shuffle\n"] {
+        folder.write("p.pipe", program);
+        let mut command = folder.command(&["run", "p.pipe"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(300));
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        wait(&mut child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+}
+
+#[test]
+fn what_is_hidden_in_a_program_is_shown() {
+    let program =
+        "edition 2026\n\n# a\u{1b}]0;t\u{7}\u{202e}b\npipeline p = csv(\"t.csv\")|>take(2)\n";
+    let folder = Folder::quick_of(
+        "relatives-hidden",
+        &[("p.pipe", program), ("t.csv", "\u{202e}b,n\nx,1\n")],
+    );
+    for args in [
+        &["fmt", "--diff", "p.pipe"][..],
+        &["highlight", "p.pipe"],
+        &["explain", "p.pipe", "--emit", "source"],
+    ] {
+        let printed = folder.pipec(args);
+        assert!(
+            printed.out.contains("\\u{1b}") && printed.out.contains("\\u{202e}"),
+            "{printed:#?}"
+        );
+        assert!(!printed.out.contains(['\u{1b}', '\u{202e}']), "{printed:#?}");
+    }
+    assert_eq!(folder.pipec(&["explain", "p.pipe", "--html", "p.html"]).code, 0);
+    assert_eq!(folder.pipec(&["run", "p.pipe", "--profile", "p.profile"]).code, 0);
+    for file in ["p.html", "p.profile"] {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert!(!text.contains(['\u{1b}', '\u{202e}']) && text.contains("202e"), "{text}");
+    }
+}
+
+#[test]
+fn no_two_outputs_have_one_name() {
+    let program = "edition 2026\n\npipeline p = range(3)\n";
+    let folder = Folder::quick_of("relatives-names", &[("p.pipe", program)]);
+    for files in [
+        &["--out", "o", "--checkpoint", "o/pipec.json"][..],
+        &["--profile", "z", "--quarantine", "./z"],
+        &["--checkpoint", "a.json", "--quarantine", "a.json"],
+    ] {
+        let args = [&["run", "p.pipe"], files].concat();
+        folder.pipec(&args).ends(2, &["would write the same file"]);
+    }
+}
+
+#[test]
 fn no_field_leads_out_of_an_archive() {
     let folder = Folder::quick_of(
         "relatives-tar",

@@ -6,6 +6,10 @@
 //! 64-byte aligned with 64 spare bytes (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and
 //! their pages taken when they are touched first: what is never written takes no memory.
 
+mod working;
+
+pub use working::Working;
+
 use crate::{
     Fault, Shape, foreign,
     kernel::{VALUE_BYTES_MAX, too_large},
@@ -42,8 +46,6 @@ const POOL_LEN_MAX: usize = 256;
 const TAKES_IDLE_MAX: u64 = 1 << 14;
 /// The share of a run's memory that tasks leave which can be put off.
 pub(crate) const RESERVED: usize = 8;
-/// The share of a run's memory that a thread keeps to work in.
-const KEPT: usize = 32;
 /// From one attempt to take memory to the next, while others may still give some back.
 const WAIT: Duration = Duration::from_millis(1);
 /// From here on memory is mapped by itself; a huge page has as many bytes.
@@ -317,74 +319,6 @@ impl Drop for Elsewhere {
         self.0.elsewhere.fetch_sub(1, Relaxed);
         // Who was alone is no longer.
         self.0.resumed.fetch_add(1, Relaxed);
-    }
-}
-
-/// Memory that is no buffer, such as what a decoder works in, while it is counted as the run's.
-#[derive(Debug, Default)]
-pub struct Working {
-    bytes: usize,
-    /// None outside of a run, where nobody counts.
-    home: Option<Arc<Idle>>,
-}
-
-impl Working {
-    /// Counts `bytes` bytes for the task of this thread. Ends the task where the run has not got them.
-    pub fn of(bytes: usize) -> Self {
-        memory::pool_of_task(|pool| pool.map_or_else(Self::default, |it| it.working(bytes)))
-    }
-
-    /// Zeros to work in, and what counts them: to be kept as long as they are. Ends the task where
-    /// there is no such memory.
-    pub fn room(bytes: usize) -> (Vec<u8>, Self) {
-        let (working, mut room) = (Self::of(bytes), Vec::new());
-        if room.try_reserve_exact(bytes).is_err() {
-            memory::exhausted(bytes);
-        }
-        room.resize(bytes, 0);
-        (room, working)
-    }
-
-    /// Counts so many bytes more, for the task of this thread. Ends it where the run has not got them.
-    pub(crate) fn grow(&mut self, bytes: usize) {
-        match &self.home {
-            Some(home) => home.take(bytes),
-            None => self.home = Self::of(bytes).into_home(),
-        }
-        self.bytes += if self.home.is_some() { bytes } else { 0 };
-    }
-
-    /// Counts so many bytes less.
-    pub(crate) fn shrink(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.bytes);
-        self.bytes -= bytes;
-        if let Some(home) = &self.home {
-            home.untake(bytes);
-        }
-    }
-
-    /// Where its bytes are counted, which goes on.
-    fn into_home(mut self) -> Option<Arc<Idle>> {
-        self.home.take()
-    }
-
-    /// Whether a thread may keep so many bytes from one task to the next: a small part of what its run
-    /// has.
-    pub fn may_stay(bytes: usize) -> bool {
-        Self::may_take(bytes, KEPT)
-    }
-
-    /// Whether so many bytes are at most one part in `share` of what the run of this thread's task may have.
-    pub fn may_take(bytes: usize, share: usize) -> bool {
-        memory::pool_of_task(|pool| pool.is_none_or(|it| bytes <= it.limit() / share))
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        if let Some(home) = &self.home {
-            home.untake(self.bytes);
-        }
     }
 }
 

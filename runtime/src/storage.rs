@@ -16,7 +16,7 @@ mod whole;
 pub use ahead::Ahead;
 pub use emulated::{Emulated, Emulation, Objects, Ordered};
 pub(crate) use given_up::until;
-pub use given_up::{is_given_up, unless};
+pub use given_up::{is_given_up, unless, unless_given_up};
 use local::Local;
 use std::{
     ffi::OsString,

@@ -268,5 +268,6 @@ mod prelude {
     };
     pub(crate) use runtime::{
         Args, Call, Chunk, ChunkBuilder, Failure, Fault, Kernel, Out, Shape, SideIndex, Tensor,
+        Working,
     };
 }

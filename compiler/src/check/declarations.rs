@@ -158,15 +158,6 @@ impl<'a> Checker<'a> {
             let mut env = Env::new(at.file, 0, &it.name.text);
             checker.once(at, &it.name, |checker| checker.value(&it.value, &mut env))
         });
-        let known = super::args::known_arg(&found).is_some();
-        let found = match found {
-            Val::Broken => Val::Broken,
-            found if known => found,
-            found => {
-                let shown = self.shown(&found);
-                self.report(errors::const_of(&it.name.text, &shown, it.value.span))
-            }
-        };
         // A stream that was not looked into may be wanted later.
         if self.asked || !found.is_broken() {
             self.consts.insert(at, found.clone());

@@ -49,8 +49,13 @@ impl Checker<'_> {
         let taking = self.taking.as_mut().map(super::notes::Taking::set_aside);
 
         let found = match find(self) {
+            Val::Broken => Val::Broken,
             Val::Stream(op) => self.of_stream(it, at, op),
-            found => found,
+            found if super::args::known_arg(&found).is_some() => found,
+            found => {
+                let shown = self.shown(&found);
+                self.report(errors::const_of(&it.name.text, &shown, it.value.span))
+            }
         };
 
         if let (Some(taking), Some(origins)) = (&mut self.taking, taking) {

@@ -187,6 +187,7 @@ impl Profile {
             path: path.display().to_string(),
             detail: it.to_string(),
         })?;
+        let text = plan::escaped_json(&text);
         whole::write(path, "the profile", &mut |out| out.write_all(text.as_bytes()))
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod pieces;
 #[cfg(feature = "arrow")]
 pub use arrow::ArrowStream;
 pub use data::{DATA_FORMATS, DataFormat, ShardSize};
-pub use folder::{Existing, Folder, Provenance};
+pub use folder::{Existing, Folder, OUTPUT_FILES, Provenance};
 pub use location::{is_far as is_far_output, refused as refused_output};
 pub use other::unwritten_format;
 

@@ -306,9 +306,18 @@ fn count(compiled: &Compiled) -> Option<u64> {
     run.pass_lens().ok()?.first().copied().flatten()
 }
 
+/// Bytes that are enough for some records of whatever people have.
+const MEMORY_MAX: u64 = 1 << 30;
+
+/// How records are looked at, of files that may say anything of their size.
+fn within_bounds() -> PeekOptions {
+    let memory = machine::default_memory().min(MEMORY_MAX);
+    PeekOptions { memory, whole_process: true, ..PeekOptions::default() }
+}
+
 /// What the first records have in a field.
 fn looked_into(compiled: &Compiled, field: &str) -> Result<Vec<Vec<u8>>, String> {
-    let options = PeekOptions { records: LOOKED_INTO, ..PeekOptions::default() };
+    let options = PeekOptions { records: LOOKED_INTO, ..within_bounds() };
     let mut found = Vec::new();
     let looked = peek::peek(compiled, &options, &mut |_| (), &mut |looked| {
         let Some(at) = looked.fields.iter().position(|it| it.name == field) else { return };
@@ -321,7 +330,7 @@ fn looked_into(compiled: &Compiled, field: &str) -> Result<Vec<Vec<u8>>, String>
 /// The first records that leave the last step.
 fn last(compiled: &Compiled, records: usize) -> Result<Option<StepPeek>, String> {
     let at = peek::step_names(compiled).pop();
-    let options = PeekOptions { records, at, ..PeekOptions::default() };
+    let options = PeekOptions { records, at, ..within_bounds() };
     let mut found = None;
     let looked =
         peek::peek(compiled, &options, &mut |_| (), &mut |looked| found = Some(looked.peek));

@@ -271,7 +271,7 @@ fn written(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     };
     match args.json {
         true => print_json(&text)?,
-        false => io::stdout().write_all(text.as_bytes())?,
+        false => crate::talk::print(&text)?,
     }
     Ok(Exit::Fine)
 }

@@ -3,6 +3,7 @@
 use super::{failed, paths::programs};
 use crate::{Exit, args::FmtArgs, diff, figures::things, messages, talk::Talk};
 use driver::{Reach, SourceFile, Unreadable};
+use plan::escaped;
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -64,7 +65,7 @@ fn one(path: &Path, args: &FmtArgs, talk: &Talk) -> io::Result<Result<bool, Exit
     let changed = formatted != text;
     let mut out = io::stdout().lock();
     if args.diff {
-        out.write_all(diff::unified(&shown, &text, &formatted).as_bytes())?;
+        out.write_all(escaped(&diff::unified(&shown, &text, &formatted)).as_bytes())?;
     } else if args.check {
         if changed {
             writeln!(out, "{shown}")?;

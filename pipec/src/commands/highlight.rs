@@ -3,6 +3,7 @@
 use super::print_json;
 use crate::{Exit, args::HighlightArgs, messages, talk::Talk};
 use driver::{HighlightKind as Kind, Unreadable};
+use plan::escaped;
 use serde::Serialize;
 use std::{
     io::{self, Write},
@@ -43,15 +44,16 @@ pub(super) fn run(args: &HighlightArgs, talk: &Talk) -> io::Result<Exit> {
     }
     let (mut out, mut at) = (io::stdout().lock(), 0);
     for (span, kind) in words {
-        let before = &text[at..span.start as usize];
-        let (word, colour) = (span.text(&text), if talk.color { colour(kind) } else { "" });
+        let before = escaped(&text[at..span.start as usize]);
+        let (word, colour) =
+            (escaped(span.text(&text)), if talk.color { colour(kind) } else { "" });
         match colour {
             "" => write!(out, "{before}{word}")?,
             colour => write!(out, "{before}\x1b[{colour}m{word}\x1b[0m")?,
         }
         at = span.end as usize;
     }
-    out.write_all(&text.as_bytes()[at..])?;
+    out.write_all(escaped(&text[at..]).as_bytes())?;
     Ok(Exit::Fine)
 }
 

@@ -13,7 +13,7 @@ use runtime::{Failure, Rank};
 use std::{
     io::{self, IsTerminal, Write},
     mem,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Runs the pipeline that `args` names.
@@ -134,6 +134,13 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         talk.error("`--format npy` writes no shards", Some(help));
         return Some(Exit::Usage);
     }
+    if let Some((one, other)) = same_file(args) {
+        talk.error(
+            &format!("{one} and {other} would write the same file"),
+            Some("give them different names"),
+        );
+        return Some(Exit::Usage);
+    }
     if args.out != Path::new("-") {
         return None;
     }
@@ -155,6 +162,30 @@ fn wrong_usage(args: &RunArgs, talk: &Talk) -> Option<Exit> {
         return Some(Exit::Usage);
     }
     None
+}
+
+/// Two of what a run writes that have the same name, if there are such.
+fn same_file(args: &RunArgs) -> Option<(&'static str, &'static str)> {
+    let files = [
+        ("`--checkpoint`", args.checkpoint.as_deref()),
+        ("`--quarantine`", args.quarantine.as_deref()),
+        ("`--profile`", args.profile.as_deref()),
+    ];
+    let named =
+        |(option, path): &(&'static str, Option<&Path>)| Some((*option, plain(path.as_ref()?)));
+    let mut all: Vec<_> = files.iter().filter_map(named).collect();
+    all.extend(driver::OUTPUT_FILES.map(|it| ("`--out`", plain(&args.out.join(it)))));
+    let same =
+        |at: usize| all[..at].iter().find(|it| it.1 == all[at].1).map(|it| (it.0, all[at].0));
+    (1..all.len()).find_map(same)
+}
+
+/// A path without `.`, and without links as far as it is there.
+fn plain(path: &Path) -> PathBuf {
+    let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.components().collect());
+    name.map_or(folder.clone(), |it| folder.join(it))
 }
 
 /// The format of a folder of shards, if it is to be one.

@@ -70,8 +70,8 @@ impl Lines {
     }
 
     fn write(&mut self, bad: &Bad) -> Result<(), Failure> {
-        let written = serde_json::to_writer(&mut self.out, bad).map_err(io::Error::from);
-        let written = written.and_then(|()| self.out.write_all(b"\n"));
+        let line = serde_json::to_string(bad).map_err(io::Error::from);
+        let written = line.and_then(|it| writeln!(self.out, "{}", plan::escaped_json(&it)));
         written.map_err(|it| unwritable(&self.path, &it))
     }
 

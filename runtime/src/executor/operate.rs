@@ -290,9 +290,13 @@ impl Operating {
         if let Wants::Input(input) = wants
             && (self.ended.get(input) != Some(&false) || self.failures[input].is_some())
         {
-            let what =
-                format!("an operator asks for more of its input {input}; this is a bug in pipec");
-            return Err(Failure::Program(what));
+            // A forged position may say of any input that it has ended.
+            return Err(match self.maker.resume {
+                Some(_) => Failure::State("it is damaged".to_owned()),
+                None => Failure::Program(format!(
+                    "an operator asks for more of its input {input}; this is a bug in pipec"
+                )),
+            });
         }
         (self.opened, self.wants) = (opened, wants);
         Ok(())

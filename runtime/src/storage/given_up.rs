@@ -3,6 +3,7 @@
 
 use std::{
     cell::RefCell,
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -28,6 +29,17 @@ pub fn unless<T>(over: &Arc<AtomicBool>, call: impl FnOnce() -> T) -> T {
     }
     let _before = Before(OVER.with(|it| it.borrow_mut().replace(over.clone())));
     call()
+}
+
+/// Fails where nobody waits for what this thread reads, so that it is left.
+///
+/// # Errors
+/// The run was stopped.
+pub fn unless_given_up() -> io::Result<()> {
+    match is_given_up() {
+        true => Err(io::Error::other("the run was stopped")),
+        false => Ok(()),
+    }
 }
 
 /// Whether nobody waits for what this thread reads: a storage may leave it, with any error.

@@ -4,7 +4,7 @@
 //! pictures of mode `F`.
 
 use super::{Picture, taps::Taps};
-use runtime::Element;
+use runtime::{Element, Working};
 
 /// A level that can be weighed.
 pub(crate) trait Level: Element + Default {
@@ -75,6 +75,7 @@ pub(crate) fn resample<T: Level>(
     if len == 0 {
         return;
     }
+    let _working = Working::ahead_of(len * image.height * size_of::<f32>());
     room.rows.resize(len * image.height, 0.0);
     for (row, to) in image.rows().zip(room.rows.chunks_exact_mut(len)) {
         narrow(row, image.channels, columns, to);

@@ -148,6 +148,8 @@ pub(crate) fn open_by_number(path: &Path) -> Result<(Box<dyn Object>, u64), File
 
 impl Read for Input {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        // It may be long until something in it is a record.
+        storage::unless_given_up()?;
         match self {
             Input::Plain(file) => {
                 let n_bytes = file.read_on(room)?;

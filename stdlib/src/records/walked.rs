@@ -44,6 +44,7 @@ impl Walked {
 
     /// Fills `room` with what lies at `at`; it lies there.
     pub(super) fn read_exact_at(&self, room: &mut [u8], at: u64) -> io::Result<()> {
+        storage::unless_given_up()?;
         let Some(window) = &self.window else { return self.object.read_exact_at(room, at) };
         let window = &mut *window.borrow_mut();
         let end = at + room.len() as u64;

@@ -1,6 +1,6 @@
 //! Text as HTML and as XML: every tag is closed, and nothing in a text is taken for one.
 
-/// A text as it stands between tags and in quotes; what XML cannot hold is left out.
+/// A text as it stands between tags and in quotes; what nobody would see, or XML cannot hold, as its number.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -10,7 +10,8 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() && c != '\n' => {}
+            '\n' => escaped.push(c),
+            c if plan::is_hidden(c) || c.is_control() => escaped.extend(c.escape_unicode()),
             c => escaped.push(c),
         }
     }
@@ -90,7 +91,8 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_is_taken_for_markup() {
-        assert_eq!(escaped("a<b>&\"'\u{0}"), "a&lt;b&gt;&amp;&quot;&#39;");
+        assert_eq!(escaped("a<b>&\"'\u{0}"), "a&lt;b&gt;&amp;&quot;&#39;\\u{0}");
+        assert_eq!(escaped("x\u{202e}y"), "x\\u{202e}y");
         assert_eq!(prose("`a<b` is"), "<code>a&lt;b</code> is");
         assert_eq!(clipped("abcdef", 4), "abc…");
     }

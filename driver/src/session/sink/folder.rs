@@ -24,7 +24,7 @@ pub use manifest::Provenance;
 use super::{
     Resumed, RunConfig, Sink, Written,
     data::{DataFormat, Format, Opened, SHARD_MAX, ShardSize},
-    line::{Flaw, Place},
+    line::{Flaw, LIST, Place},
     list::{self, Checked},
     location::{self, Location, MANIFEST},
     pieces::Pieces,
@@ -56,6 +56,9 @@ pub struct Folder {
     /// Where an earlier run has left the output that this one goes on with.
     from: Place,
 }
+
+/// Files that tell of an output, in its folder.
+pub const OUTPUT_FILES: [&str; 2] = [MANIFEST, LIST];
 
 /// What becomes of a finished output of another run, which is in the folder already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -47,6 +47,8 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             )
         })?;
 
+        // The file, for which the encoder asks at once for what any picture takes.
+        let _working = Working::ahead_of(2 * size.height * size.width);
         let file = picture::packed(&image, |pixels| {
             let encoder = Encoder::new(pixels, size.width, size.height, format);
             let encoder = encoder.quality(quality).force_baseline(true);

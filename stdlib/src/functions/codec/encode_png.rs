@@ -30,6 +30,9 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
             let detail = format!("a PNG has 1 to 4 channels, but the image has {channels}");
             return Err(Fault::new("channels", detail));
         }
+        // A file that may be as large as they are, and samples of 16 bits in its order.
+        let swapped_bytes = if image.dtype() == DType::U16 { image.bytes() } else { 0 };
+        let _working = Working::ahead_of(image.bytes() + swapped_bytes);
         let file = picture::packed(&image, |samples| match image.dtype() {
             DType::U16 => png::encode(&swapped(samples), size, (channels, BitDepth::Sixteen)),
             _ => png::encode(samples, size, (channels, BitDepth::Eight)),

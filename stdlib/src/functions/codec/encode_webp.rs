@@ -37,6 +37,9 @@ fn build(_: &Call<'_>) -> Result<Kernel, Failure> {
                 return Err(Fault::new("channels", detail));
             }
         };
+        // The encoder makes four channels of them, and a file that may be as large as they are.
+        let pixels = size.height * size.width;
+        let _working = Working::ahead_of(pixels * (4 + channels));
         let mut file = Vec::new();
         let [width, height] = [size.width, size.height].map(|it| it as u32);
         let encoder = WebPEncoder::new(&mut file);

@@ -130,6 +130,7 @@ impl Decoded<'_> {
         if self.turn == Turn::UPRIGHT {
             recolour((self.pixels, self.channels), (room, channels));
         } else {
+            let _working = Working::ahead_of(room.len());
             let mut pixels = vec![0; room.len()];
             recolour((self.pixels, self.channels), (&mut pixels, channels));
             self.turn.apply(&pixels, self.size, (room, channels));

@@ -70,17 +70,24 @@ fn build(call: &Call<'_>) -> Result<Kernel, Failure> {
             let detail = format!("the standard deviation must be greater than 0, found {sigma}");
             return Err(Fault::new("size", detail));
         }
-        with_room(&ROOM, image.elements() * size_of::<f32>(), |room| {
-            let kernel = (size, sigma);
-            if deep {
+        let bytes = image.elements() * size_of::<f32>() + image.bytes();
+        // The result has its room before anything else is asked for.
+        if deep {
+            let to = out.tensor::<f32>(image.shape())?;
+            let _working = Working::ahead_of(bytes);
+            with_room(&ROOM, bytes, |room| {
                 let picture = packed(&image, &mut room.floats);
-                blur::blur(&picture, kernel, &mut room.blur, out.tensor::<f32>(image.shape())?);
-            } else {
+                blur::blur(&picture, (size, sigma), &mut room.blur, to);
+            });
+        } else {
+            let to = out.tensor::<u8>(image.shape())?;
+            let _working = Working::ahead_of(bytes);
+            with_room(&ROOM, bytes, |room| {
                 let picture = packed(&image, &mut room.levels);
-                blur::blur(&picture, kernel, &mut room.blur, out.tensor::<u8>(image.shape())?);
-            }
-            Ok(())
-        })
+                blur::blur(&picture, (size, sigma), &mut room.blur, to);
+            });
+        }
+        Ok(())
     }))
 }
 
