@@ -59,7 +59,7 @@ pub use session::{
     whole::{replace, unwritable, write, write_remedy},
 };
 pub use tools::{
-    build, calibrate, inspect,
+    build, calibrate, index, inspect,
     kind::Kind,
     lints::{label_warnings, lint, missing_files},
     peek, profile, reference, scan, sheet, tune, verify,

@@ -2,6 +2,7 @@
 //! needed for a run.
 
 mod cut;
+pub mod index;
 pub mod inspect;
 pub(crate) mod kind;
 pub mod peek;

@@ -2,6 +2,7 @@
 
 mod cache;
 mod elsewhere;
+mod index;
 mod measure;
 mod prepare;
 mod sample;
@@ -10,6 +11,7 @@ mod values;
 
 pub(crate) use self::sample::{SampleArgs, SampleCommand};
 pub(crate) use cache::*;
+pub(crate) use index::IndexArgs;
 pub(crate) use measure::{CalibrateArgs, ExplainArgs, PolicyName, ProfileArgs, TuneArgs};
 pub(crate) use prepare::PrepareArgs;
 pub(crate) use text::{CheckArgs, FmtArgs, OutputFormat};
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Fill a cache ahead of training, with only the steps that it needs.
     Prepare(PrepareArgs),
+    /// Find where the records of large files begin, ahead of training.
+    Index(IndexArgs),
     /// Build a standalone executable from a pipeline.
     Build(BuildArgs),
     /// Show what files hold, and a program that reads them.

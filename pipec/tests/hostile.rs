@@ -175,7 +175,7 @@ fn no_link_is_followed_in_a_cache() {
 
     site.run().ends(0, &[]);
     let address = site.address();
-    for end in [".idx", ".seg", "writer.lock", "in-use.lock"] {
+    for end in [".idx", ".seg", "in-use.lock"] {
         let file = ending(&address, end).remove(0);
         fs::rename(&file, folder.join("away")).unwrap();
         symlink(folder.join("mine"), &file).unwrap();

@@ -58,6 +58,8 @@ pub struct Occasion {
     pub room: u64,
     /// What else is kept on disk, for later runs as well.
     pub disk: Option<Disk>,
+    /// Values that are there already, by what [`Candidate::name`] says.
+    pub filled: BTreeMap<u64, u64>,
     /// Values that are kept and no others, where there is one (`Candidate::value_name`).
     pub pinned: Vec<String>,
     /// Values that are not kept.
@@ -128,6 +130,12 @@ impl Occasion {
     /// How often each record comes, with the later runs where values are kept for them.
     pub(crate) fn horizon(&self) -> f64 {
         self.passes * self.runs()
+    }
+
+    /// The share of the values of a choice that is on disk already.
+    pub(crate) fn on_disk(&self, choice: &Choice) -> f64 {
+        let there = self.filled.get(&choice.candidate.name).copied().unwrap_or(0);
+        choice.values.map_or(0.0, |it| (there as f64 / it.max(1) as f64).min(1.0))
     }
 
     /// Runs that find what is kept.

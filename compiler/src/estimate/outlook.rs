@@ -21,6 +21,7 @@ use model::{
 use plan::{Expr, Index, Library, Op, OpKind, Plan, Property};
 pub use requests::Requests;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tail::{with_counted, with_tails};
 
 /// What a pipeline will do on a machine.
@@ -100,6 +101,8 @@ pub struct View {
     pub too_large: Vec<Choice>,
     /// What there is to keep values in, where some could be.
     pub budget: Option<Budget>,
+    /// Values that the disk of it holds already: see [`crate::caches::Occasion::filled`].
+    pub filled: BTreeMap<u64, u64>,
     /// How fast it was when it was measured, and the machine as it was then.
     pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
@@ -495,6 +498,7 @@ mod tests {
             choices,
             too_large: Vec::new(),
             budget: None,
+            filled: BTreeMap::new(),
             seen: None,
             pass_lens,
             counted: Vec::new(),

@@ -9,6 +9,7 @@ use crate::{
 };
 use model::Machine;
 use plan::{Arg, Deal, IdVec, Measured, Plan, Program, StageId, StageMeasured};
+use std::collections::BTreeMap;
 
 fn explained(plan: &Plan) -> String {
     explanation(plan).text()
@@ -23,6 +24,7 @@ fn explanation(plan: &Plan) -> Explanation {
         choices: Vec::new(),
         too_large: Vec::new(),
         budget: None,
+        filled: BTreeMap::new(),
         seen: None,
         pass_lens: Vec::new(),
         counted: Vec::new(),

@@ -90,7 +90,8 @@ impl Compiled {
         let other = reserve(self, memory) + asked.table_bytes();
         let room = memory.saturating_sub(other);
         let pass_lens = by_stage(&self.program, &view.pass_lens);
-        let occasion = Occasion { pass_lens, passes, room, disk, pinned, forbidden };
+        let filled = view.filled.clone();
+        let occasion = Occasion { pass_lens, passes, room, disk, filled, pinned, forbidden };
         Ok((found, occasion))
     }
 }

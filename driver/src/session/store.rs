@@ -18,6 +18,7 @@ use plan::things;
 use runtime::{DiskRoom, Failure, Run, Store, folder_bytes};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
@@ -101,6 +102,22 @@ impl DiskOptions {
         let storage = storages::place_of(machine, known.unwrap_or(unmeasured));
         let write_ahead = machine::memory_free().map_or(0, |it| (it as f64 * DIRTY) as u64);
         Disk { room: self.limit, storage, write_ahead }
+    }
+
+    /// Values that are there already, made of `inputs`: how many, by the name of what they are.
+    pub(crate) fn filled(&self, inputs: &Inputs) -> BTreeMap<u64, u64> {
+        let made_of = format!("{:032x}", inputs.hash);
+        let is_ours = |it: &About| {
+            (it.format, &*it.pipec, &it.inputs) == (FORMAT, env!("CARGO_PKG_VERSION"), &made_of)
+        };
+        let entries = |place: &PathBuf| {
+            let about = About::read(place).filter(is_ours)?;
+            let name = u64::from_str_radix(&about.computed, 16).ok()?;
+            let store = Store::look(&self.folder, &about.address()).ok()?;
+            Some((name, store.stats().entries))
+        };
+        let places = folder::places(&self.folder).unwrap_or_default();
+        places.iter().filter_map(entries).collect()
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.

@@ -12,7 +12,7 @@ use crate::session::{
     measured::Profile,
     samples::{self, SampleProgress},
     storages,
-    store::DiskOptions,
+    store::{DiskOptions, Inputs},
 };
 use compiler::{
     caches::{Budget, Choice, Disk},
@@ -22,6 +22,7 @@ use compiler::{
 use model::{Consumer, Machine, Storage, what_if::Change};
 use plan::Measured;
 use runtime::Failure;
+use std::collections::BTreeMap;
 
 /// What a pipeline is looked at for.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +61,7 @@ impl Compiled {
             choices: Vec::new(),
             too_large: Vec::new(),
             budget: None,
+            filled: BTreeMap::new(),
             seen: None,
             pass_lens: Vec::new(),
             counted: Vec::new(),
@@ -100,7 +102,9 @@ impl Compiled {
         };
         let known = (of.costs(), of.lock.as_ref());
         let counted = filters::counted(self, sample);
-        let view = View { machine, seen, pass_lens, counted, storages, ..self.plain_view() };
+        let filled = of.disk.as_ref().map_or(BTreeMap::new(), |it| self.filled(it, sample));
+        let view =
+            View { machine, seen, pass_lens, counted, storages, filled, ..self.plain_view() };
         let mut choices = self.kept((&view, disk), asked, known)?;
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
@@ -138,6 +142,21 @@ impl Compiled {
     fn asked(&self, of: &Circumstances, (machine, disk): (&Machine, Option<Disk>)) -> Asked {
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
         Asked { passes, memory: machine.memory_bytes as u64, on_disk: disk.is_some() }
+    }
+
+    /// What a cache folder holds of it already.
+    fn filled(
+        &self,
+        disk: &DiskOptions,
+        sample: &mut dyn FnMut(&SampleProgress),
+    ) -> BTreeMap<u64, u64> {
+        let mut program = self.program.clone();
+        let inputs = samples::resolve(&mut program, sample).and_then(|()| {
+            let run =
+                runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
+            Inputs::of(&run, disk.verify_inputs)
+        });
+        inputs.map_or(BTreeMap::new(), |it| disk.filled(&it))
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.

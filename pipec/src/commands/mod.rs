@@ -8,6 +8,7 @@ mod doc;
 mod explain;
 mod fmt;
 mod highlight;
+mod index;
 mod inspect;
 #[cfg(feature = "lsp")]
 mod lsp;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Profile(args) => profile::run(args, talk),
         Command::Tune(args) => tune::run(args, talk),
         Command::Prepare(args) => prepare::run(args, talk),
+        Command::Index(args) => index::run(args, talk),
         Command::Build(args) => build::run(args, talk),
         Command::Inspect(args) => inspect::run(args, talk),
         Command::Peek(args) => peek::run(args, talk),

@@ -1,8 +1,9 @@
 //! Values on disk, under the address of what they are: found again by later runs.
 //!
 //! A value is there once its record is; a record or a value of which a byte has changed is not there,
-//! and is counted. One process writes, others read what was there when they began. Nothing is
-//! waited for, and nothing that goes wrong ends a run: what is not found is computed.
+//! and is counted. Each process appends to a segment of its own, which it holds locked, and now and then looks for
+//! what others have appended to theirs: so several processes and ranks on one folder find what any of them has computed.
+//! Nothing is waited for, and nothing that goes wrong ends a run: what is not found is computed.
 
 mod carried;
 
@@ -15,16 +16,17 @@ use super::{
 };
 use crate::{Out, Tensor};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File},
     hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
     io,
     path::{Path, PathBuf},
     process,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
+    time::{Duration, Instant},
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -35,6 +37,12 @@ const ENTRY_BYTES: u64 = 80;
 /// Bytes that are claimed at once, at least and at most, and records.
 const CLAIM: (u64, u64) = (64 << 10, 16 << 20);
 const CLAIM_RECORDS: u32 = 256;
+/// From one look at what others have appended to the next.
+const LOOKED: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1000 });
+/// Segments that are begun, at the most, until one is this process's own: another one may be faster to lock it.
+const TRIES: usize = 8;
+/// The number of no segment.
+const NONE: u32 = u32::MAX;
 /// Bytes that are drawn anew in each process.
 const NONCE: usize = 16;
 
@@ -43,15 +51,18 @@ const NONCE: usize = 16;
 pub struct Store {
     room: DiskRoom,
     seed: u64,
-    segments: Vec<Segment>,
-    /// The segment that this run has begun.
-    begun: OnceLock<Segment>,
+    /// The segments, by their numbers; none is ever removed.
+    segments: RwLock<Vec<Arc<Segment>>>,
+    /// What was seen of the segments of others.
+    others: Mutex<Others>,
     table: Vec<Mutex<Shard>>,
     entries_max: u64,
     /// Values that it takes; those that were there before count.
     enough: u64,
     folder: PathBuf,
     writer: Option<Mutex<Writer>>,
+    /// The number of the segment that this process writes, or [`NONE`].
+    own: AtomicU32,
     stopped: OnceLock<String>,
     nonce: [u8; NONCE],
     counts: Counts,
@@ -74,8 +85,6 @@ pub struct StoreStats {
     pub damaged: u64,
     /// Bytes of memory that the table of the entries takes.
     pub table_bytes: u64,
-    /// Whether another process fills it meanwhile.
-    pub filled_by_other: bool,
     /// Why it was filled no further, if it was not.
     pub stopped: Option<String>,
 }
@@ -97,12 +106,21 @@ struct Counts {
     damaged: AtomicU64,
 }
 
-/// What the process that writes knows.
+/// How far the segments of other processes were read.
 #[derive(Debug)]
+struct Others {
+    /// Records of each segment, by its number.
+    read: Vec<u32>,
+    /// Segments that are known, by their names.
+    names: HashSet<String>,
+    /// When that was looked at last.
+    looked: Instant,
+}
+
+/// What is known of the segment that this process writes.
+#[derive(Debug, Default)]
 struct Writer {
-    _lock: File,
-    /// The number of the segment that it writes, and how far it is: records, bytes of values.
-    segment: u32,
+    /// How far it is: records, bytes of values.
     records: u32,
     values: u64,
     /// Records with those that threads are about to write.
@@ -127,15 +145,10 @@ impl Store {
         let in_use = safe_file::create_here(&folder.join("in-use.lock"))?;
         in_use.lock_shared()?;
         drop(lock);
-        let writes = safe_file::create_here(&folder.join("writer.lock"))?;
-        let writes = writes.try_lock().is_ok().then_some(writes);
         let mut new = Self::empty(room, address, (in_use, table_bytes / ENTRY_BYTES));
-        let (records, values) = new.load(writes.is_some())?;
-        let segment = new.segments.len().saturating_sub(1) as u32;
-        new.writer = writes.map(|_lock| {
-            let (reserved, claimed) = (records, (records, values));
-            Mutex::new(Writer { _lock, segment, records, values, reserved, claimed })
-        });
+        let mut writer = Writer::default();
+        new.load(Some(&mut writer))?;
+        new.writer = Some(Mutex::new(writer));
         Ok(new)
     }
 
@@ -148,8 +161,8 @@ impl Store {
         real(&folder.join(address))?;
         let in_use = safe_file::open_here(&folder.join(address).join("in-use.lock"))?;
         in_use.lock_shared()?;
-        let mut new = Self::empty(&room, address, (in_use, u64::MAX));
-        new.load(false)?;
+        let new = Self::empty(&room, address, (in_use, u64::MAX));
+        new.load(None)?;
         Ok(new)
     }
 
@@ -157,13 +170,18 @@ impl Store {
         Self {
             room: room.clone(),
             seed: xxh3_64(address.as_bytes()),
-            segments: Vec::new(),
-            begun: OnceLock::new(),
+            segments: RwLock::default(),
+            others: Mutex::new(Others {
+                read: Vec::new(),
+                names: HashSet::new(),
+                looked: Instant::now(),
+            }),
             table: (0..SHARDS).map(|_| Mutex::default()).collect(),
             entries_max,
             enough: u64::MAX,
             folder: room.folder.join(address),
             writer: None,
+            own: AtomicU32::new(NONE),
             stopped: OnceLock::new(),
             nonce: nonce(),
             counts: Counts::default(),
@@ -189,7 +207,6 @@ impl Store {
             bytes: bytes.load(Relaxed),
             damaged: damaged.load(Relaxed),
             table_bytes: entries * ENTRY_BYTES,
-            filled_by_other: self.writer.is_none(),
             stopped: self.stopped.get().cloned(),
         }
     }
@@ -246,7 +263,13 @@ impl Store {
 
     /// Whether the value of `key` was there when that was looked at last.
     pub(crate) fn contains(&self, key: CacheKey) -> bool {
-        locked(self.shard(key)).contains_key(&key)
+        self.place(key).is_some()
+    }
+
+    /// Where the record of `key` is; where it is not known, what others have appended is looked at first, now and then.
+    fn place(&self, key: CacheKey) -> Option<Place> {
+        let find = || locked(self.shard(key)).get(&key).copied();
+        find().or_else(|| if self.look_again() { find() } else { None })
     }
 
     fn fill(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
@@ -257,7 +280,7 @@ impl Store {
 
     /// Reads a value; one that is not what was written is there no longer.
     fn take(&self, key: CacheKey, (place, record): (Place, &Record), room: &mut [u8]) -> bool {
-        let Some(segment) = self.segment(place) else { return false };
+        let Some(segment) = self.segment(place.segment) else { return false };
         let read = segment.value(record, self.seed, room);
         if !matches!(read, Ok(true)) {
             self.drop_entry((key, place), read.is_ok());
@@ -266,8 +289,8 @@ impl Store {
     }
 
     fn record(&self, key: CacheKey) -> Option<(Place, Record)> {
-        let place = *locked(self.shard(key)).get(&key)?;
-        let read = self.segment(place)?.record(place.number, self.seed);
+        let place = self.place(key)?;
+        let read = self.segment(place.segment)?.record(place.number, self.seed);
         match read {
             Ok(Found::Record(it)) if it.key == key => Some((place, it)),
             _ => {
@@ -290,8 +313,8 @@ impl Store {
         }
         self.counts.damaged.fetch_add(1, Relaxed);
         self.counts.entries.fetch_sub(1, Relaxed);
-        let may_forget = is_damaged && self.writer.is_some();
-        if let Some(segment) = self.segment(place).filter(|_| may_forget) {
+        let may_forget = is_damaged && self.own.load(Relaxed) == place.segment;
+        if let Some(segment) = self.segment(place.segment).filter(|_| may_forget) {
             segment.forget(place.number);
         }
     }
@@ -302,16 +325,16 @@ impl Store {
         (key, value): (CacheKey, &Tensor<'_>),
         bytes: &[u8],
     ) -> Result<(), String> {
-        let offset = self.reserve(&mut locked(writer), bytes.len() as u64)?;
-        let segment = self.segments.last().or(self.begun.get()).ok_or("it was removed")?;
+        let (number, offset) = self.reserve(&mut locked(writer), bytes.len() as u64)?;
+        let segment = self.segment(number).ok_or("it was removed")?;
         segment.write_value(bytes, offset).map_err(|it| why(&it))?;
         let written = Record::new((key, value), offset, (bytes, self.seed)).written(self.seed);
         let mut writer = locked(writer);
         // Another epoch may have come to it meanwhile.
-        if self.contains(key) {
+        if locked(self.shard(key)).contains_key(&key) {
             return Ok(());
         }
-        let place = Place { segment: writer.segment, number: writer.records };
+        let place = Place { segment: number, number: writer.records };
         segment.write_record(&written, place.number).map_err(|it| why(&it))?;
         writer.records += 1;
         self.counts.written.fetch_add(1, Relaxed);
@@ -319,18 +342,16 @@ impl Store {
         Ok(())
     }
 
-    /// Room for a value of so many bytes, and its record; where it goes.
-    fn reserve(&self, writer: &mut Writer, bytes: u64) -> Result<u64, String> {
+    /// Room for a value of so many bytes, and its record; in which segment, and where there.
+    fn reserve(&self, writer: &mut Writer, bytes: u64) -> Result<(u32, u64), String> {
         if self.counts.entries.load(Relaxed) >= self.entries_max {
             return Err("its table in memory is full".to_owned());
         }
-        if self.segments.is_empty() && self.begun.get().is_none() {
-            let [a, b, c, d, ..] = nonce();
-            let name = format!("{}-{:08x}", process::id(), u32::from_le_bytes([a, b, c, d]));
-            let segment = Segment::open(&self.folder, &name, true).map_err(|it| why(&it))?;
-            let _ = self.begun.set(segment);
-        }
-        let segment = self.segments.last().or(self.begun.get()).ok_or("it was removed")?;
+        let number = match self.own.load(Relaxed) {
+            NONE => self.begin_segment().map_err(|it| why(&it))?,
+            number => number,
+        };
+        let segment = self.segment(number).ok_or("it was removed")?;
         let (records, values) = (writer.reserved + 1, writer.values + bytes);
         if records > segment::RECORDS_MAX - CLAIM_RECORDS {
             return Err("its index is full".to_owned());
@@ -352,23 +373,70 @@ impl Store {
         }
         let offset = writer.values;
         (writer.reserved, writer.values) = (records, values);
-        Ok(offset)
+        Ok((number, offset))
     }
 
-    /// Reads the indexes; where the last one ends: records, bytes of values.
-    fn load(&mut self, writes: bool) -> io::Result<(u32, u64)> {
-        let mut end = (0, 0);
-        for name in segment::names(&self.folder)? {
-            let segment = Segment::open(&self.folder, &name, writes)?;
-            end = self.load_segment(&segment, writes)?;
-            self.segments.push(segment);
+    /// Begins a segment of this process's own; its number.
+    fn begin_segment(&self) -> io::Result<u32> {
+        for _ in 0..TRIES {
+            let [a, b, c, d, ..] = nonce();
+            let name = format!("{}-{:08x}", process::id(), u32::from_le_bytes([a, b, c, d]));
+            let segment = Segment::open(&self.folder, &name, true)?;
+            // Who looks just now for a segment that nobody writes may have taken it.
+            if segment.lock() {
+                locked(&self.others).names.insert(name);
+                let number = self.add(segment);
+                self.own.store(number, Relaxed);
+                return Ok(number);
+            }
         }
-        Ok(end)
+        Err(io::Error::other("others take every segment that is begun"))
     }
 
-    fn load_segment(&self, segment: &Segment, writes: bool) -> io::Result<(u32, u64)> {
-        let (mut end, at) = ((0, 0), self.segments.len() as u32);
-        let mut damaged = Vec::new();
+    /// Takes note of a segment; its number.
+    fn add(&self, segment: Segment) -> u32 {
+        let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+        segments.push(Arc::new(segment));
+        (segments.len() - 1) as u32
+    }
+
+    /// Reads the indexes. Segments that nobody writes are mended where `writes`, and one of them is this process's own
+    /// from then on.
+    fn load(&self, mut writes: Option<&mut Writer>) -> io::Result<()> {
+        for name in segment::names(&self.folder)? {
+            let segment = Segment::open(&self.folder, &name, writes.is_some())?;
+            let is_free = writes.is_some() && segment.lock();
+            let is_written = writes.is_some() && !is_free;
+            let (end, seen) = self.load_segment(&segment, (is_free, is_written))?;
+            let number = self.add(segment);
+            {
+                let mut others = locked(&self.others);
+                others.names.insert(name);
+                others.read.resize(number as usize + 1, 0);
+                others.read[number as usize] = seen;
+            }
+            let Some(writer) = writes.as_mut().filter(|_| is_free) else { continue };
+            if self.own.load(Relaxed) == NONE {
+                let (records, values) = end;
+                **writer = Writer { records, values, reserved: records, claimed: end };
+                self.own.store(number, Relaxed);
+            } else if let Some(segment) = self.segment(number) {
+                // Another process may append to it.
+                segment.unlock();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an index, and mends it or takes what somebody else writes just now for what is to come; where it ends
+    /// (records, bytes of values), and how many of its records were read.
+    fn load_segment(
+        &self,
+        segment: &Segment,
+        (mends, is_written): (bool, bool),
+    ) -> io::Result<((u32, u64), u32)> {
+        let at = self.segments.read().unwrap_or_else(PoisonError::into_inner).len() as u32;
+        let (mut end, mut seen, mut damaged) = ((0, 0), 0, Vec::new());
         segment.each(self.seed, &mut |number, found| match found {
             Found::Nothing => {}
             Found::Damaged => {
@@ -376,16 +444,61 @@ impl Store {
                 damaged.push(number);
             }
             Found::Record(it) => {
-                end = (number + 1, u64::max(end.1, it.offset + it.len() as u64));
+                (end, seen) =
+                    ((number + 1, u64::max(end.1, it.offset + it.len() as u64)), number + 1);
                 self.note(it.key, (Place { segment: at, number }, it.len() as u64));
             }
         })?;
-        self.counts.damaged.fetch_add(damaged.len() as u64, Relaxed);
-        if writes {
+        let is_told = |it: &u32| !is_written || *it < seen;
+        let told = damaged.iter().filter(|it| is_told(it)).count();
+        self.counts.damaged.fetch_add(told as u64, Relaxed);
+        if mends {
             damaged.into_iter().for_each(|it| segment.forget(it));
             segment.end_at(end);
         }
-        Ok(end)
+        Ok((end, seen))
+    }
+
+    /// Looks for what other processes have appended, if that was not done within a second; whether it was done.
+    fn look_again(&self) -> bool {
+        // Who only looks at a folder has seen it once.
+        if self.writer.is_none() {
+            return false;
+        }
+        let Ok(mut others) = self.others.try_lock() else { return false };
+        if others.looked.elapsed() < LOOKED {
+            return false;
+        }
+        others.looked = Instant::now();
+        // Whatever cannot be read is computed.
+        for name in segment::names(&self.folder).unwrap_or_default() {
+            if others.names.contains(&name) {
+                continue;
+            }
+            if let Ok(segment) = Segment::open(&self.folder, &name, false) {
+                others.names.insert(name);
+                let number = self.add(segment) as usize;
+                others.read.resize(number + 1, 0);
+            }
+        }
+        let own = self.own.load(Relaxed);
+        for number in (0..others.read.len() as u32).filter(|it| *it != own) {
+            let place = Place { segment: number, number: others.read[number as usize] };
+            if let Some(segment) = self.segment(number) {
+                others.read[number as usize] = self.read_on(&segment, place);
+            }
+        }
+        true
+    }
+
+    /// Reads the records of another's segment from a place on; the place after the last one that is there.
+    fn read_on(&self, segment: &Segment, mut place: Place) -> u32 {
+        while place.number < segment::RECORDS_MAX {
+            let Ok(Some(record)) = segment.next_record(place.number, self.seed) else { break };
+            self.note(record.key, (place, record.len() as u64));
+            place.number += 1;
+        }
+        place.number
     }
 
     /// Puts an entry into the table; the one that was written last stands.
@@ -400,8 +513,9 @@ impl Store {
         }
     }
 
-    fn segment(&self, place: Place) -> Option<&Segment> {
-        self.segments.get(place.segment as usize).or(self.begun.get())
+    fn segment(&self, number: u32) -> Option<Arc<Segment>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        segments.get(number as usize).cloned()
     }
 
     fn shard(&self, key: CacheKey) -> &Mutex<Shard> {
@@ -414,7 +528,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         let Some(writer) = &self.writer else { return };
         let writer = locked(writer);
-        if let Some(segment) = self.segments.last().or(self.begun.get()) {
+        if let Some(segment) = self.segment(self.own.load(Relaxed)) {
             segment.end_at((writer.records, writer.values));
         }
     }

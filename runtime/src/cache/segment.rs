@@ -61,6 +61,17 @@ impl Segment {
         Ok(Self { index, values, index_len, values_len })
     }
 
+    /// Lets nobody else append to it until it is closed; whether nobody else did.
+    pub(super) fn lock(&self) -> bool {
+        self.index.try_lock().is_ok()
+    }
+
+    /// Lets others append to it.
+    pub(super) fn unlock(&self) {
+        // Where that fails it is free once it is closed.
+        let _ = self.index.unlock();
+    }
+
     /// The two files: of records, of values.
     pub(super) fn files(&self) -> [&File; 2] {
         [&self.index, &self.values]
@@ -90,6 +101,17 @@ impl Segment {
         os::read_exact_at(&self.index, &mut written, at(number))?;
         reads::count_cached(BYTES as u64);
         Ok(Record::read(&written, seed))
+    }
+
+    /// The record at a place of a segment that another process appends to, if it and its value are there.
+    pub(super) fn next_record(&self, number: u32, seed: u64) -> io::Result<Option<Record>> {
+        if self.index.metadata()?.len() < at(number + 1) {
+            return Ok(None);
+        }
+        let Found::Record(it) = self.record(number, seed)? else { return Ok(None) };
+        let end = it.offset.checked_add(it.len() as u64);
+        let values = self.values.metadata()?.len();
+        Ok(end.is_some_and(|end| end <= values).then_some(it))
     }
 
     /// Reads the value of a record; whether it is what was written.

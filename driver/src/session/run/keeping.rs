@@ -11,7 +11,7 @@ use crate::session::{
 };
 use compiler::caches::{Candidate, Choice};
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -55,13 +55,16 @@ pub(super) fn begin(
     run: &mut Run,
     (asked, options): (Asked, &RunOptions),
 ) -> Result<Keeping, Failure> {
-    let choices = choices(compiled, run, (asked, options))?;
+    let disk = options.disk.as_ref().filter(|_| asked.on_disk);
+    let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs));
+    let known = inputs.as_ref().and_then(|it| it.as_ref().ok());
+    let choices = choices(compiled, run, (asked, options, known))?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
         keeping.notes.push(nothing_to_keep(kept.iter().chain(&left)));
     }
-    let caches = keeping.caches(compiled, run, (&kept, asked, options));
+    let caches = keeping.caches(compiled, inputs, (&kept, asked, options));
     let kept = kept.into_iter().zip(caches);
     keeping.kept = kept.map(|(choice, cache)| Kept { cache, choice }).collect();
     keeping.points = keeping.kept.iter().map(Kept::point).collect();
@@ -77,14 +80,15 @@ pub(super) fn begin(
     Ok(keeping)
 }
 
-/// What could be kept, and whether it is.
+/// What could be kept, and whether it is, where the sources' files are `inputs`.
 pub(super) fn choices(
     compiled: &Compiled,
     run: &Run,
-    (asked, options): (Asked, &RunOptions),
+    (asked, options, inputs): (Asked, &RunOptions, Option<&Inputs>),
 ) -> Result<Vec<Choice>, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
+    view.filled = disk.zip(inputs).map_or(BTreeMap::new(), |(disk, it)| disk.filled(it));
     let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
     compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))
 }
@@ -122,12 +126,12 @@ impl Keeping {
     fn caches(
         &mut self,
         compiled: &Compiled,
-        run: &Run,
+        inputs: Option<Result<Inputs, Failure>>,
         (choices, asked, options): (&[Choice], Asked, &RunOptions),
     ) -> Vec<Arc<Cache>> {
         let on_disk = choices.iter().filter(|it| it.is_on_disk()).count() as u64;
         let disk = options.disk.as_ref().filter(|_| asked.on_disk && on_disk > 0);
-        let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs)).transpose();
+        let inputs = inputs.filter(|_| disk.is_some()).transpose();
         let inputs = inputs.unwrap_or_else(|failure| {
             self.notes.push(format!("nothing is cached on disk: {failure}"));
             None
@@ -195,12 +199,6 @@ impl Kept {
         }
         if let Some(why) = &stats.stopped {
             notes.push(format!("caching `{name}` on disk stopped: {why}"));
-        }
-        if stats.filled_by_other {
-            notes.push(format!(
-                "another run is filling the cache of `{name}`: this run only reads what was \
-                 cached when it started"
-            ));
         }
         notes
     }

@@ -80,7 +80,7 @@ pub struct PrepareWatch<'a> {
 /// in memory alone are left to them.
 ///
 /// # Errors
-/// Those of a run; another one fills the same cache; it was stopped, or a value could not be cached at all.
+/// Those of a run; it was stopped, or a value could not be cached at all.
 pub fn prepare(
     compiled: &Compiled,
     options: &RunOptions,
@@ -91,8 +91,8 @@ pub fn prepare(
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, watch.sample)?;
     let run = runtime::start(&program, &*compiled.kernels()?, &of_run(compiled, options))?;
-    let all = choices(compiled, &run, (asked, options))?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
+    let all = choices(compiled, &run, (asked, options, Some(&inputs)))?;
     drop(run);
     let mut wanted: Vec<&Choice> = Vec::new();
     for choice in all.iter().filter(|it| it.kept && it.is_on_disk()) {
@@ -114,9 +114,6 @@ pub fn prepare(
             let detail = "nothing can be cached there; use another folder".to_owned();
             return Err(Failure::Io { path: disk.folder.display().to_string(), detail });
         };
-        if store.stats().filled_by_other {
-            return Err(busy(&choice.candidate.function, disk.folder.display().to_string()));
-        }
         let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX));
         fills.push(Fill { choice, cache: Arc::new(Cache::new(0).with_store(store)) });
     }
@@ -127,13 +124,6 @@ pub fn prepare(
         step.fill((&program, options), &mut watch)?;
     }
     Ok(())
-}
-
-fn busy(function: &str, path: String) -> Failure {
-    let detail = format!(
-        "another process is filling the cache of `{function}`: wait until it has finished, or use another folder"
-    );
-    Failure::Io { path, detail }
 }
 
 /// A value whose cache is filled.

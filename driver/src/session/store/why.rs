@@ -49,6 +49,7 @@ pub fn why(
     let asked = keep::Asked { passes, memory, on_disk: true };
     let (mut view, host) = compiled.run_view(machine::cores(), asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
+    view.filled = disk.filled(&inputs);
     let choices = compiled.kept((&view, Some(room)), asked, (None, None))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;

@@ -4,7 +4,7 @@ use super::super::record;
 use super::*;
 use crate::{Scratch, folder_bytes};
 use plan::DType;
-use std::{env, fs};
+use std::{env, fs, thread};
 
 const ADDRESS: &str = "00112233445566778899aabbccddeeff";
 
@@ -159,19 +159,91 @@ fn what_belongs_to_another_address_is_not_there() {
     assert_eq!((store.stats().entries, store.stats().damaged), (0, 2));
 }
 
+/// Waits until a store looks again for what others have written.
+fn wait() {
+    thread::sleep(2 * LOOKED);
+}
+
 #[test]
-fn one_process_writes_and_the_other_reads() {
+fn processes_find_what_each_other_write() {
     let folder = Folder::new("shared");
     let first = folder.open(1 << 30);
     fill(&first, 0..3);
     let second = folder.open(1 << 30);
-    assert!(second.stats().filled_by_other && !first.stats().filled_by_other);
     assert!((0..3).all(|it| is_there(&second, it)));
     fill(&second, 3..6);
-    assert_eq!(second.stats().written, 0);
-    fill(&first, 3..6);
-    drop((first, second));
-    assert!((0..6).all(|it| is_there(&folder.open(1 << 30), it)));
+    fill(&first, 6..9);
+    let third = folder.open(1 << 30);
+    for store in [&first, &second, &third] {
+        wait();
+        assert!((0..9).all(|it| is_there(store, it)));
+        // What another one has written is not written again.
+        let written = store.stats().written;
+        fill(store, 0..9);
+        assert_eq!((store.stats().written, store.stats().entries), (written, 9));
+    }
+    fill(&third, 9..12);
+    wait();
+    assert!((9..12).all(|it| is_there(&first, it) && is_there(&second, it)));
+    let damaged = [&first, &second, &third].map(|it| it.stats().damaged);
+    assert_eq!(damaged, [0; 3]);
+    drop((first, second, third));
+    // Later ones go on with the segments that are there.
+    let two = [folder.open(1 << 30), folder.open(1 << 30)];
+    two.iter().zip([12..13, 13..14]).for_each(|(store, keys)| fill(store, keys));
+    drop(two);
+    assert_eq!(segment::names(&folder.0.join(ADDRESS)).unwrap().len(), 3);
+    let store = folder.open(1 << 30);
+    assert!((0..14).all(|it| is_there(&store, it)));
+    assert_eq!((store.verify(), store.stats().entries), (0, 14));
+}
+
+#[test]
+fn what_another_process_is_about_to_write_is_not_damaged() {
+    let folder = Folder::new("torn");
+    let first = folder.open(1 << 30);
+    fill(&first, 0..3);
+    let second = folder.open(1 << 30);
+    // A record of which a part is there, and one whose value is not.
+    let [index, _] = folder.files();
+    let seed = xxh3_64(ADDRESS.as_bytes());
+    let (value, mut records) = (value(3), fs::read(&index).unwrap());
+    let bytes: Vec<u8> = value.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let of = (3 << 64, &Tensor::new(&[2, 3], &value));
+    let record = |offset| Record::new(of, offset, (&bytes, seed)).written(seed);
+    for torn in [&record(72)[..60], &record(1 << 40)] {
+        let at = 3 * record::BYTES;
+        records[at..at + record::BYTES].fill(0);
+        records[at..at + torn.len()].copy_from_slice(torn);
+        fs::write(&index, &records).unwrap();
+        wait();
+        assert!(!is_there(&second, 3) && !is_there(&folder.open(1 << 30), 3));
+    }
+    fill(&first, 3..5);
+    wait();
+    assert!((0..5).all(|it| is_there(&second, it)));
+    assert_eq!(second.stats().damaged, 0);
+}
+
+#[test]
+fn segments_of_processes_that_were_killed_are_taken_over() {
+    let folder = Folder::new("killed");
+    let all: Vec<Store> = (0..4).map(|_| folder.open(1 << 30)).collect();
+    all.iter().zip([0..2, 2..4, 4..6, 6..8]).for_each(|(store, keys)| fill(store, keys));
+    // Nobody gives back what was claimed; the locks go with the process.
+    let names = segment::names(&folder.0.join(ADDRESS)).unwrap();
+    let claimed = |name: &String| {
+        let [index, values] = segment::files_of(&folder.0.join(ADDRESS), name);
+        [index, values].map(|it| fs::metadata(it).unwrap().len())
+    };
+    assert!(names.len() == 4 && names.iter().all(|it| claimed(it) != [208, 48]));
+    for store in &all {
+        store.segment(store.own.load(Relaxed)).unwrap().unlock();
+    }
+    let store = folder.open(1 << 30);
+    assert!((0..8).all(|it| is_there(&store, it)));
+    assert!(names.iter().all(|it| claimed(it) == [208, 48]));
+    all.into_iter().for_each(std::mem::forget);
 }
 
 #[test]
