@@ -480,27 +480,6 @@ fn the_index_of_a_large_file_is_kept_and_never_believed_when_it_does_not_fit() {
     assert_eq!(indices().len(), 2);
 }
 
-#[test]
-fn indices_are_made_ahead_of_runs() {
-    let program = "edition 2026\npipeline p = lines(\"large.txt\") |> shuffle |> take(20)\n\
-                   pipeline q = lines(\"large.txt\") |> take(20)\n";
-    let folder = Folder::quick_of("formats-ahead", &[("p.pipe", program)]);
-    large_lines(&folder, 60_000);
-    let index = |more: &[&str]| {
-        folder.pipec(&[&["index", "p.pipe"], more, &["--index-dir", "index"]].concat())
-    };
-    index(&["q"]).ends(0, &["read in order, for which no index is needed"]);
-    index(&["p"]).ends(0, &["`lines(\"large.txt\")`", "the places of 60,000 records are known"]);
-    let made = folder.files("index");
-    assert_eq!(made.len(), 1);
-    assert!(index(&["p", "--json"]).out.contains("60000"));
-    let out = ["--out", "-", "--index-dir", "index"];
-    assert_eq!(folder.pipec(&[&["run", "p.pipe", "p"], &out[..]].concat()).code, 0);
-    assert_eq!(folder.files("index"), made);
-    fs::remove_file(folder.join("large.txt")).unwrap();
-    index(&["p"]).ends(5, &["large.txt"]);
-}
-
 /// The example of series: windows of a table, which no meter shares with another, in any order and on any ranks.
 #[test]
 fn windows_of_a_table_are_shuffled() {

@@ -1,11 +1,14 @@
-//! What `pipec inspect` finds out about files, and that the program which it writes reads them.
+//! What `pipec inspect` finds out about files, and that the program which it writes reads them; what `pipec index` makes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
 
 use common::Folder;
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
 /// The program that is written for a path, and what it is run to: the number of its records.
 #[track_caller]
@@ -103,4 +106,33 @@ fn what_is_not_known_is_told() {
     assert!(broken.out.contains("`c`: 1 Parquet file"), "{broken:#?}");
     let json = folder.pipec(&["inspect", "a.xyz", "--json"]);
     json.ends(2, &["not known"]);
+}
+
+#[test]
+fn indices_are_made_ahead_of_runs() {
+    let program = "edition 2026\npipeline p = lines(\"large.txt\") |> shuffle |> take(20)\n\
+                   pipeline q = lines(\"large.txt\") |> take(20)\n";
+    let folder = Folder::quick_of("formats-ahead", &[("p.pipe", program)]);
+    let lines: Vec<String> = (0..60_000).map(|it| format!("{it:080}")).collect();
+    folder.write("large.txt", &lines.join("\n"));
+    // What was written just now may be written again within a tick of its clock.
+    fs::File::options()
+        .append(true)
+        .open(folder.join("large.txt"))
+        .unwrap()
+        .set_modified(SystemTime::now() - Duration::from_secs(60))
+        .unwrap();
+    let index = |more: &[&str]| {
+        folder.pipec(&[&["index", "p.pipe"], more, &["--index-dir", "index"]].concat())
+    };
+    index(&["q"]).ends(0, &["read in order, for which no index is needed"]);
+    index(&["p"]).ends(0, &["`lines(\"large.txt\")`", "the places of 60,000 records are known"]);
+    let made = folder.files("index");
+    assert_eq!(made.len(), 1);
+    assert!(index(&["p", "--json"]).out.contains("60000"));
+    let out = ["--out", "-", "--index-dir", "index"];
+    assert_eq!(folder.pipec(&[&["run", "p.pipe", "p"], &out[..]].concat()).code, 0);
+    assert_eq!(folder.files("index"), made);
+    fs::remove_file(folder.join("large.txt")).unwrap();
+    index(&["p"]).ends(5, &["large.txt"]);
 }

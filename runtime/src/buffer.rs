@@ -6,16 +6,16 @@
 //! 64-byte aligned with 64 spare bytes (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and
 //! their pages taken when they are touched first: what is never written takes no memory.
 
+mod scratch;
 mod working;
 
+pub use scratch::Scratch;
 pub use working::Working;
 
 use crate::{
-    Fault, Shape, foreign,
-    kernel::{VALUE_BYTES_MAX, too_large},
+    foreign,
     memory::{self, Relief},
 };
-use plan::DType;
 use std::{
     alloc::{self, Layout},
     collections::{BTreeMap, VecDeque},
@@ -165,7 +165,7 @@ pub struct Pool {
 struct Idle {
     kept: Mutex<Kept>,
     /// Bytes that may be kept.
-    most: usize,
+    most: AtomicUsize,
     /// Bytes of all buffers, idle ones too, beyond which nothing is kept; nor may a task have more
     /// where there is a `relief`.
     limit: AtomicUsize,
@@ -248,6 +248,13 @@ impl Pool {
         }
     }
 
+    /// Lets two buffers of so many bytes lie idle, within three quarters of the limit: a consumer has one batch while the
+    /// next one is written.
+    pub(crate) fn keep_idle(&self, bytes: usize) {
+        let most = bytes.saturating_mul(2).min(self.limit() / 4 * 3);
+        self.idle.most.fetch_max(most, Relaxed);
+    }
+
     /// Holds tasks to the limit, with the help of `relief`; to be said once.
     pub(crate) fn hold(&self, relief: Box<dyn Relief>) {
         let _ = self.idle.relief.set(relief);
@@ -325,7 +332,8 @@ impl Drop for Elsewhere {
 impl Idle {
     fn new(most: usize, limit: usize) -> Self {
         let (taken, peak, idle, waiting, resumed, elsewhere) = Default::default();
-        let (kept, limit, relief) = (Mutex::default(), AtomicUsize::new(limit), OnceLock::new());
+        let (kept, relief) = (Mutex::default(), OnceLock::new());
+        let [most, limit] = [most, limit].map(AtomicUsize::new);
         Self { kept, most, limit, taken, peak, idle, waiting, resumed, elsewhere, relief }
     }
 
@@ -416,20 +424,32 @@ impl Idle {
     /// Keeps the memory of `buffer`, unless there is enough.
     fn keep(&self, buffer: &Buffer) -> bool {
         let mut kept = self.kept();
+        let most = self.most.load(Relaxed);
+        if buffer.capacity > most {
+            return false;
+        }
+        // What has lain for longest goes first: what comes now was of use just now.
+        let mut gone = Vec::new();
+        while kept.bytes + buffer.capacity > most {
+            let Some(oldest) = kept.take_oldest() else { break };
+            gone.push(oldest);
+        }
         let bytes = kept.bytes + buffer.capacity;
         let n_alike = || kept.all.get(&buffer.capacity).map_or(0, VecDeque::len);
         let is_due = || buffer.capacity >= LARGE && n_alike() < LARGE_LEN_MAX;
         let fits = bytes <= POOL_BYTES_MAX || is_due();
-        if kept.len >= POOL_LEN_MAX || bytes > self.most || !fits {
-            return false;
+        let stays = kept.len < POOL_LEN_MAX && bytes <= most && fits;
+        if stays {
+            (kept.bytes, kept.len) = (bytes, kept.len + 1);
+            self.idle.fetch_add(buffer.capacity, Relaxed);
+            let Buffer { data, capacity, .. } = *buffer;
+            let since = kept.takes;
+            let alike = kept.all.entry(capacity).or_default();
+            alike.push_back((Buffer { data, capacity, home: None }, since));
         }
-        (kept.bytes, kept.len) = (bytes, kept.len + 1);
-        self.idle.fetch_add(buffer.capacity, Relaxed);
-        let Buffer { data, capacity, .. } = *buffer;
-        let since = kept.takes;
-        let alike = kept.all.entry(capacity).or_default();
-        alike.push_back((Buffer { data, capacity, home: None }, since));
-        true
+        drop(kept);
+        self.give_back(gone);
+        stays
     }
 }
 
@@ -440,6 +460,16 @@ impl Kept {
         self.takes += 1;
         let mut fits = self.all.range_mut(capacity..=capacity.saturating_mul(2));
         let (buffer, _) = fits.find_map(|(_, alike)| alike.pop_back())?;
+        self.bytes -= buffer.capacity;
+        self.len -= 1;
+        Some(buffer)
+    }
+
+    /// The buffer that has lain idle for longest.
+    fn take_oldest(&mut self) -> Option<Buffer> {
+        let since = |it: &VecDeque<(Buffer, u64)>| it.front().map(|it| it.1);
+        let alike = self.all.values_mut().filter(|it| !it.is_empty());
+        let (buffer, _) = alike.min_by_key(|it| since(it))?.pop_front()?;
         self.bytes -= buffer.capacity;
         self.len -= 1;
         Some(buffer)
@@ -474,58 +504,6 @@ fn size_class(bytes: usize) -> usize {
     let Some(power) = bytes.checked_next_power_of_two() else { return bytes };
     let step = (power / 16).max(64);
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
-}
-
-/// A value while it is computed: grows, and keeps its memory for the next record.
-#[derive(Debug)]
-pub struct Scratch {
-    buffer: Buffer,
-    /// Where larger buffers come from, and are counted.
-    pool: Option<Pool>,
-    dtype: DType,
-    shape: Shape,
-}
-
-impl Scratch {
-    /// An empty one.
-    pub fn new() -> Self {
-        let (buffer, shape) = (Buffer::new(256, None), Shape::new(&[0]));
-        Self { buffer, pool: None, dtype: DType::U8, shape }
-    }
-
-    /// An empty one whose memory comes from `pool`.
-    pub(crate) fn within(pool: &Pool) -> Self {
-        Self { pool: Some(pool.clone()), ..Self::new() }
-    }
-
-    /// Room for a tensor in C order; what was there is gone.
-    pub fn claim(&mut self, dtype: DType, shape: Shape) -> Result<&mut [u8], Fault> {
-        let Some(bytes) = shape.bytes(dtype.size()).filter(|it| *it <= VALUE_BYTES_MAX) else {
-            return Err(too_large(dtype, shape));
-        };
-        if bytes > self.buffer.capacity {
-            // The one that is too small goes first: it is not needed beside the other.
-            self.buffer = Buffer::new(256, None);
-            self.buffer = match &self.pool {
-                Some(pool) => pool.buffer(bytes),
-                None => Buffer::new(size_class(bytes), None),
-            };
-        }
-        (self.dtype, self.shape) = (dtype, shape);
-        Ok(&mut self.buffer.bytes_mut()[..bytes])
-    }
-
-    /// What was written last.
-    pub fn tensor(&self) -> crate::Tensor<'_> {
-        // SAFETY: `claim` made room for it, and the memory is initialised from the start.
-        unsafe { crate::Tensor::from_raw(self.dtype, self.shape, self.buffer.data) }
-    }
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 #[cfg(test)]
@@ -578,5 +556,23 @@ mod tests {
     #[test]
     fn large_buffers_begin_where_huge_pages_do() {
         assert_eq!(Pool::default().buffer(3 << 20).as_ptr().as_ptr() as usize % HUGE, 0);
+    }
+
+    #[test]
+    fn what_has_lain_for_longest_goes_where_there_is_no_room() {
+        // A quarter of it may lie idle.
+        let pool = Pool::within(4 << 20);
+        let idle = || pool.idle.idle.load(Relaxed) >> 10;
+        drop([256 << 10; 3].map(|it| pool.buffer(it)));
+        assert_eq!(idle(), 768);
+        drop(pool.buffer(640 << 10));
+        assert_eq!((idle(), pool.taken() >> 10), (896, 896));
+        // It is there again, and too large a one is not.
+        let again = pool.buffer(640 << 10);
+        drop(pool.buffer(2 << 20));
+        assert_eq!((idle(), pool.taken() >> 10), (256, 896));
+        pool.keep_idle(1 << 20);
+        drop([again, pool.buffer(1 << 20)]);
+        assert_eq!(idle(), 1920);
     }
 }

@@ -200,6 +200,7 @@ pub fn start(program: &Program, kernels: &dyn Kernels, options: &Options) -> Res
     let bound = bound.filter(|_| process.is_some());
     let needs = Needs::of(program, &nodes, of.beside);
     let least = needs.least(process);
+    needs.batch_bytes().into_iter().for_each(|it| pool.keep_idle(it));
     let memory = bound.or(of.bound).unwrap_or(of.memory);
     least.check(memory, &needs.enough(process))?;
     let workers = least.workers(options.workers.max(1), memory, &nodes);

@@ -88,6 +88,11 @@ impl Needs {
         Self { stages, beside }
     }
 
+    /// Bytes of the batches that leave last, where they are written in place.
+    pub(super) fn batch_bytes(&self) -> Option<usize> {
+        self.stages.last().and_then(|it| usize::try_from(it.batch?).ok())
+    }
+
     /// The least memory, as far as types and lengths tell, of a process that has `process` bytes already:
     /// where that is not there, the run cannot be done.
     pub(super) fn least(&self, process: Option<usize>) -> Least {
