@@ -448,7 +448,9 @@ impl Idle {
             alike.push_back((Buffer { data, capacity, home: None }, since));
         }
         drop(kept);
-        self.give_back(gone);
+        if !gone.is_empty() {
+            self.give_back(gone);
+        }
         stays
     }
 }
