@@ -255,18 +255,18 @@ fn what_libraries_and_kernels_work_in_counts() {
 
 #[test]
 fn a_shard_counts_until_it_is_written() {
-    let text = "edition 2026\npipeline p = range(120_000) |> map { x: full([64], f32(i)) }\n";
+    let text = "edition 2026\npipeline p = range(200_000) |> map { x: full([64], f32(i)) }\n";
     let folder = Folder::of("shards", &[("a.pipe", text)]);
     for format in ["parquet", "arrow", "tfrecord", "tar", "mds", "jsonl", "safetensors"] {
         let run = |memory: &str| {
-            let shards = ["--out", "o", "--format", format, "--shard", "24MiB", "--json"];
+            let shards = ["--out", "o", "--format", format, "--shard", "48MiB", "--json"];
             folder.pipec(
                 &[&["run", "a.pipe", "--memory", memory, "--overwrite"], &shards[..]].concat(),
             )
         };
-        let refused = run("60MB");
+        let refused = run("100MB");
         refused.ends(3, &["until it is written", "make shards smaller (`--shard`)"]);
-        assert!(peak(&refused) <= 63_000_000, "{refused:#?}");
+        assert!(peak(&refused) <= 105_000_000, "{refused:#?}");
         let (_, stated) = refused.err.split_once("`--memory ").unwrap();
         let stated = stated.split_once('`').unwrap().0;
         let printed = run(stated);
