@@ -29,6 +29,18 @@ fn wait(child: &mut Child) {
     }
 }
 
+/// Runs what would take for ever, and interrupts it.
+#[track_caller]
+fn is_interrupted(folder: &Folder) {
+    let mut command = folder.command(&["run", "p.pipe"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    wait(&mut child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 /// Runs what has to end within some seconds.
 #[track_caller]
 fn ended(command: &mut Command) -> Printed {
@@ -105,13 +117,7 @@ fn a_list_that_takes_for_ever_is_stopped() {
     let list = "edition 2026\n\npipeline p = range(1) |> map { n: 1_000_000 + i } \
                 |> map { x: len([sum([k for k in 0..n]) for m in 0..n]) }\n";
     let folder = Folder::quick_of("relatives-stop", &[("p.pipe", list)]);
-    let mut command = folder.command(&["run", "p.pipe"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    thread::sleep(Duration::from_millis(300));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    wait(&mut child);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    is_interrupted(&folder);
 }
 
 #[test]
@@ -130,13 +136,7 @@ fn an_archive_of_zeros_is_left_when_the_run_is_stopped() {
     zeros.set_len(50 << 30).unwrap();
     for program in [program, "edition 2026\n\npipeline p = tar(\"zeros.tar\") |> shuffle\n"] {
         folder.write("p.pipe", program);
-        let mut command = folder.command(&["run", "p.pipe"]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_millis(300));
-        let pid = child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        wait(&mut child);
-        assert_eq!(child.wait().unwrap().code(), Some(130));
+        is_interrupted(&folder);
     }
 }
 

@@ -102,7 +102,9 @@ impl Compiled {
         };
         let known = (of.costs(), of.lock.as_ref());
         let counted = filters::counted(self, sample);
-        let filled = of.disk.as_ref().map_or(BTreeMap::new(), |it| self.filled(it, sample));
+        // The files are listed once more for it: only where something may be there.
+        let disk_there = of.disk.as_ref().filter(|it| it.folder.is_dir());
+        let filled = disk_there.map_or(BTreeMap::new(), |it| self.filled(it, sample));
         let view =
             View { machine, seen, pass_lens, counted, storages, filled, ..self.plain_view() };
         let mut choices = self.kept((&view, disk), asked, known)?;
