@@ -101,8 +101,9 @@ pub struct Deal {
     pub own: Option<OwnLanes>,
 }
 
-/// Lanes whose source is repeated for ever. None of them ends that has a record, so each block is of the lane
-/// whose turn it is, and a run can do without the lanes of others.
+/// Lanes of which none ends before an epoch does: their source is repeated for ever, or an epoch has so many
+/// blocks, and a run of several fails where a lane has too few. So each block is of the lane whose turn it is,
+/// and a run can do without the lanes of others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnLanes {
     /// The last stage of the lanes. Below it, each record is worked on alone, but for one operator that makes a

@@ -1,5 +1,5 @@
-//! Ranks that go through their own lanes alone, where no lane ends: what they give together is what one run
-//! gives, and each goes on from wherever it has stood.
+//! Ranks that go through their own lanes alone, where no lane ends before the epoch does: what they give
+//! together is what one run gives, and each goes on from wherever it has stood.
 
 use crate::{
     output::hashes,
@@ -30,11 +30,17 @@ const PROGRAMS: [&str; 14] = [
     "tar(\"{data}/shards/*.tar\", lanes: 4) |> shuffle |> repeat |> map { n: len(files[\"text\"] as str) } else skip(most: 0.9) |> batch(2)",
 ];
 
-/// The same where an epoch ends after some batches: 21, and fewer than there are ranks.
-const ENDING: [&str; 2] = [
+/// The same where an epoch ends after some batches: 21, and fewer than there are ranks; and where the lanes
+/// would end too, with nothing or more left of them.
+const ENDING: [&str; 5] = [
     "range(50, lanes: 4) |> shuffle |> repeat |> where i % 3 > 0 |> batch(3) |> map { i } |> take(21) |> map { j: i * 2 }",
     "range(50, lanes: 4) |> repeat |> shuffle(window: 5) |> batch(3) |> take(3)",
+    "range(64, lanes: 4) |> shuffle |> shuffle(window: 5) |> batch(4) |> take(16) |> map { j: i * 2 }",
+    "range(61, lanes: 4) |> where i % 5 > 0 |> batch(3) |> map { i } |> take(14)",
+    "tfrecord(\"{data}/shards/*.tfrecord\", lanes: 4) |> map { n: row[\"n\"] as i64 } else skip(most: 0.9) |> batch(1) |> take(7)",
 ];
+/// The first of four lanes ends after two batches.
+const SHORT_LANE: &str = "range(40, lanes: 4) |> where i < 4 or i > 9 |> batch(2)";
 /// Of two lanes the first one is sound, and all records of the second one fail.
 const HALF_SOUND: &str =
     "range(40, lanes: 2) |> repeat |> map { x: if i < 20 then i else i // (i - i) } |> batch(4)";
@@ -45,6 +51,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test);
     vec![
         trial("lanes/ranks_give_together_what_one_run_gives", together),
+        trial("lanes/ranks_do_not_differ_where_a_lane_ends_early", short),
         trial("lanes/a_rank_does_not_compute_the_lanes_of_others", own_alone),
     ]
 }
@@ -110,6 +117,33 @@ fn given(compiled: &Compiled, options: &Options, n: usize) -> Result<Vec<(u32, u
     let limit = if options.epochs.end > 1 { n + 1 } else { n };
     let all = hashes(compiled, options, limit).map_err(|it| it.to_string())?.0;
     if all.len() == n { Ok(all) } else { Err(format!("{} of {n} batches", all.len())) }
+}
+
+/// Each rank gives what it would give of one run, or fails: that of the short lane.
+fn short() -> Result<(), Failed> {
+    let take = |n, (rank, world)| -> Result<Result<usize, String>, Failed> {
+        let text = format!("edition 2026\npipeline p = {SHORT_LANE} |> take({n})\n");
+        let compiled = compiled(&text, std::path::Path::new(""))?;
+        let rank = Rank { rank, world, ..Rank::default() };
+        let options = Options { rank, epochs: 0..1, ..Options::default() };
+        Ok(hashes(&compiled, &options, 99).map(|it| it.0.len()).map_err(|it| it.to_string()))
+    };
+    for (n, rank, of) in [(8, (0, 2), 4), (8, (1, 2), 4), (12, (1, 2), 6), (12, (0, 1), 12)] {
+        let given = take(n, rank)?;
+        if given != Ok(of) {
+            return Err(format!("take({n}), {rank:?}: {given:?} of {of}").into());
+        }
+    }
+    for rank in [(0, 2), (0, 4)] {
+        let why = take(12, rank)?.err().unwrap_or_default();
+        for part in ["lane 0 of 4", "after 2 of the 3 batches that `take(12)`", "`take(8)` at most"]
+        {
+            if !why.contains(part) {
+                return Err(format!("{rank:?}: {why:?} without {part:?}").into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn own_alone() -> Result<(), Failed> {

@@ -50,7 +50,7 @@ fn window_of(lowering: &Lowering<'_>, stage: StageId) -> Option<u64> {
     window(&lowering.plan.ops[*op], lowering.catalog)
 }
 
-/// The lanes that runs can divide, where they never end.
+/// The lanes that runs can divide, where they never end, or end after so many batches.
 fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
     let stages = &lowering.stages;
     let mut stage = stages.ids().last().expect("a program has a stage");
@@ -77,7 +77,7 @@ fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
     };
     let source = lanes.stages(stages).last()?;
     let is_endless = matches!(stages[source].code, Code::Source { laps: None, .. });
-    (has_batch && is_endless).then_some(OwnLanes { stage, take })
+    (has_batch && (is_endless || take.is_some())).then_some(OwnLanes { stage, take })
 }
 
 /// Whether an operator gives out what is left at the end.

@@ -21,8 +21,8 @@ use crate::{
     mix,
 };
 use plan::{
-    Arg, Code, FORMAT, Field, ForeignSource, Index, Lanes, Program, Records, Stage, StageId,
-    Transform, Windows,
+    Code, FORMAT, Field, ForeignSource, Index, Lanes, Program, Records, Stage, StageId, Transform,
+    Windows,
 };
 use std::{
     collections::VecDeque,
@@ -218,9 +218,7 @@ impl Build<'_> {
     fn dealer(&self, lanes: &Lanes, own: Own) -> Result<Operating, Failure> {
         let columns = self.program.stages[lanes.stage].columns.clone();
         let take = deal::own_lanes(self.program, own).and_then(|it| it.take);
-        let int = |it| Arg::Int(i64::try_from(it).unwrap_or(i64::MAX));
-        let blocks = take.map(|it| own.blocks(it));
-        let args = [lanes.rows].into_iter().chain(blocks).map(int).collect();
+        let args = lanes::args(lanes.rows, (own, lanes.count), take);
         let maker = Maker {
             build: lanes::build,
             args,

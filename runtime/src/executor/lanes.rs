@@ -29,9 +29,9 @@ impl Lane {
 
 /// Which of some lanes a run goes through: those whose numbers are a rank's modulo `step`.
 ///
-/// Where no lane ends, each block is of the lane whose turn it is, whatever the lanes hold: block `b` of
-/// lane `b` modulo their number. So a rank finds its blocks without the lanes of others. In all other
-/// cases which lane has how many records is only known by reading, and each run goes through all.
+/// Where no lane may end before the epoch does, each block is of the lane whose turn it is, whatever the lanes
+/// hold: block `b` of lane `b` modulo their number. So a rank finds its blocks without the lanes of others. In
+/// all other cases which lane has how many records is only known by reading, and each run goes through all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Own {
     /// Lanes of the same run have numbers that are this far apart; 1 for all.
@@ -44,7 +44,7 @@ impl Own {
     /// All lanes.
     pub(super) const ALL: Self = Self { step: 1, first: 0 };
 
-    /// Those of rank `rank` of `world`, of `count` that never end.
+    /// Those of rank `rank` of `world`, of `count` of which none may end before the epoch does.
     pub(super) fn of((rank, world): (u32, u32), count: u32) -> Self {
         let (mut step, mut rest) = (world.max(1), count);
         while rest > 0 {
@@ -76,11 +76,22 @@ pub(super) fn key(key: u64, lane: Lane) -> u64 {
 /// Sets the draws of lanes apart from all others: the name's bytes.
 const LANE: u64 = u64::from_le_bytes(*b"lane\0\0\0\0");
 
-/// Makes what deals the lanes; the arguments are the records of a block and, where they end after so many, blocks.
+/// The arguments of what deals the lanes `own`: the records of a block and, of a run that deals its own lanes
+/// and ends after `take` blocks of all, what [`Share`] holds.
+pub(super) fn args(rows: u64, (own, count): (Own, u32), take: Option<u64>) -> Vec<Arg> {
+    let share = take.map(|all| [all, own.first.into(), own.step.into(), count.into()]);
+    let numbers = [rows].into_iter().chain(share.into_iter().flatten());
+    numbers.map(|it| Arg::Int(i64::try_from(it).unwrap_or(i64::MAX))).collect()
+}
+
+/// Makes what deals the lanes, from its [`args`].
 pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
-    let (rows, blocks) = match call.args {
+    let (rows, share) = match call.args {
         [Arg::Int(rows)] => (rows, None),
-        [Arg::Int(rows), Arg::Int(blocks)] => (rows, Some(*blocks as u64)),
+        [Arg::Int(rows), Arg::Int(all), Arg::Int(first), Arg::Int(step), Arg::Int(count)] => {
+            let [first, step, count] = [first, step, count].map(|it| *it as u32);
+            (rows, Some(Share { all: *all as u64, own: Own { first, step }, count }))
+        }
         _ => {
             let why = "the program is damaged: its lanes have no size";
             return Err(Failure::Program(why.to_owned()));
@@ -90,7 +101,8 @@ pub(super) fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
         lanes: call.inputs.iter().map(|_| Held::default()).collect(),
         rows: (*rows).max(1) as u64,
         turn: 0,
-        left: blocks,
+        left: share.map(|it| it.own.blocks(it.all)),
+        share,
         most: usize::try_from(call.memory / 2).unwrap_or(usize::MAX),
         mark: None,
     };
@@ -109,9 +121,21 @@ struct Dealer {
     turn: usize,
     /// Blocks that may still be given out, where not all may.
     left: Option<u64>,
+    /// What the run gives of the epoch, where it deals its own lanes and not all blocks.
+    share: Option<Share>,
     /// Bytes that it may hold.
     most: usize,
     mark: Option<Mark>,
+}
+
+/// What a run that deals its own lanes gives of an epoch.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Blocks of the epoch, those of other runs too.
+    all: u64,
+    own: Own,
+    /// How many lanes there are, those of other runs too.
+    count: u32,
 }
 
 /// What is held of a lane.
@@ -144,7 +168,7 @@ impl Operator for Dealer {
             Some(chunk) => self.lanes[input].take_in(chunk),
             None => self.lanes[input].ended = true,
         }
-        self.deal(out);
+        self.deal(out)?;
         self.mark = (out.len() > before).then(|| self.mark_after(out.len()));
         self.check_held()
     }
@@ -156,21 +180,47 @@ impl Operator for Dealer {
 
 impl Dealer {
     /// Gives the blocks out that are full, and when all lanes have ended what is left of them.
-    fn deal(&mut self, out: &mut Vec<Chunk>) {
+    fn deal(&mut self, out: &mut Vec<Chunk>) -> Result<(), Failure> {
         while let Some(next) = self.next() {
             if self.left == Some(0) {
-                return;
+                return Ok(());
             }
+            self.check_turn()?;
             self.turn = next;
             let lane = &mut self.lanes[next];
             if lane.rows < self.rows {
-                return;
+                return Ok(());
             }
             lane.give(self.rows, out);
             self.left = self.left.map(|it| it - 1);
             self.turn = (next + 1) % self.lanes.len();
         }
+        self.check_turn()?;
         self.lanes.iter_mut().for_each(|it| it.give(it.rows, out));
+        Ok(())
+    }
+
+    /// Fails where the lane whose turn it is has ended, and another run may rely on its turn.
+    fn check_turn(&self) -> Result<(), Failure> {
+        let lane = &self.lanes[self.turn];
+        let (Some(share), Some(left @ 1..)) = (self.share, self.left) else { return Ok(()) };
+        if !lane.ended || lane.rows >= self.rows {
+            return Ok(());
+        }
+        let given = (share.own.blocks(share.all) - left) / self.lanes.len() as u64;
+        let count = u64::from(share.count);
+        let number = u64::from(share.own.first) + self.turn as u64 * u64::from(share.own.step);
+        let needed = share.all / count + u64::from(number < share.all % count);
+        let most = given * count + number;
+        Err(Failure::Data {
+            label: String::new(),
+            detail: format!(
+                "lane {number} of {count} (numbered from 0) ended after {given} of the {needed} \
+                 batches that `take({all})` needs of it: where several ranks read their own lanes, \
+                 none may end early. Write `take({most})` at most, or add `repeat`",
+                all = share.all
+            ),
+        })
     }
 
     /// From the lane on whose turn it is, the first that has a block or may have one.

@@ -10,8 +10,9 @@ source! {
     /// `lanes: n` splits the numbers, in the order of the epoch, into `n` parts, each of which goes through the
     /// steps up to the first `batch` on its own, with its own windows. Batches are taken from the lanes in
     /// turn, and what is left of all lanes is batched together at the end. `lanes` is at most 256, and a
-    /// multiple of the world size. If the source is repeated without a count (`repeat`), no lane ends, and each
-    /// rank reads and computes only its own lanes; otherwise, all ranks compute all lanes.
+    /// multiple of the world size. If the source is repeated without a count (`repeat`), or `take(k)` follows
+    /// the `batch`, each rank reads and computes only its own lanes; otherwise, all ranks compute all lanes.
+    /// With `take(k)`, a run of several ranks fails if a lane has fewer batches than `k` needs of it.
     ///
     /// ```pipe
     /// range(10)    # { i: i64 }
