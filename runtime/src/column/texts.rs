@@ -124,6 +124,12 @@ impl Column {
 }
 
 impl Builder {
+    /// The bytes of the last row, if it is text or bytes.
+    pub fn last_text(&self) -> Option<&[u8]> {
+        let at = self.rows.checked_sub(1).filter(|_| self.dtype.is_text() && self.rank == 1)?;
+        self.buffer.bytes().get(self.offsets[at] as usize..self.bytes)
+    }
+
     /// Appends one row that holds the texts of all rows of `column`, and empty ones up to `n`.
     ///
     /// # Panics

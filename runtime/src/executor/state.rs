@@ -40,9 +40,8 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     /// The nodes by their distance from the output, for each class.
     order: [Vec<usize>; Class::COUNT],
-    /// The nodes of workers that readers wait for: these sleep where nothing is left there, and then the
-    /// workers have nothing to do a little later. So they go first.
-    feeders: Vec<usize>,
+    /// The nodes of workers that go first where nothing of theirs waits: see [`first`].
+    first: Vec<usize>,
     /// Records that may be lost in all.
     pub(super) most_lost: Option<u64>,
     pub(super) stopped: bool,
@@ -107,7 +106,7 @@ impl State {
         };
         let mut state = Self {
             order: Class::ALL.map(of),
-            feeders: feeders(&nodes),
+            first: first(&nodes),
             nodes,
             most_lost,
             stopped: false,
@@ -241,13 +240,14 @@ impl State {
         self.nodes.iter().any(|it| it.losses.n_untold() >= UNTOLD)
     }
 
-    /// The task for a thread of `class` that is nearest to the output.
+    /// The task for a thread of `class`: of a node that others would wait for, or else the one that is nearest to
+    /// the output.
     pub(super) fn take_job(&mut self, class: Class) -> Option<Job> {
         let mut order = self.order[class as usize].iter().copied();
-        let fed = self.feeders.iter().copied().filter(|_| class == Class::Worker);
-        let mut fed = fed.filter(|&it| self.nodes[it].out.is_empty());
+        let first = self.first.iter().copied().filter(|_| class == Class::Worker);
+        let mut first = first.filter(|&it| self.nodes[it].out.is_empty());
         let ready =
-            fed.find(|&it| self.is_ready(it)).or_else(|| order.find(|&it| self.is_ready(it)));
+            first.find(|&it| self.is_ready(it)).or_else(|| order.find(|&it| self.is_ready(it)));
         let Some(id) = ready else { return self.take_put_off(class) };
         let job = self.begin(id);
         self.nodes[id].measured.active += 1;
@@ -493,9 +493,15 @@ impl State {
     }
 }
 
-/// The nodes of workers whose output readers take.
-fn feeders(nodes: &[Node]) -> Vec<usize> {
+/// The nodes of workers for whose output all would wait, if the workers did what is nearer to the output first.
+/// Readers take it: these sleep where nothing is left there, and then the workers have nothing to do a little later. Or
+/// it comes all at once after readers have brought much, as that of a shuffle: what comes next is gathered while the
+/// workers are at what came last.
+fn first(nodes: &[Node]) -> Vec<usize> {
     let readers = nodes.iter().filter(|it| it.class == Class::Reader);
-    let inputs = readers.flat_map(|it| it.inputs.iter().copied());
-    inputs.filter(|&it| nodes[it].class == Class::Worker).collect()
+    let feeders = readers.flat_map(|it| it.inputs.iter().copied());
+    let is_read = |it: &Node| it.inputs.iter().any(|&it| nodes[it].class == Class::Reader);
+    let gathers = |it: &Node| matches!(&it.kind, Kind::Operator(of) if of.maker.holds > 1);
+    let gatherers = (0..nodes.len()).filter(|&it| gathers(&nodes[it]) && is_read(&nodes[it]));
+    feeders.chain(gatherers).filter(|&it| nodes[it].class == Class::Worker).collect()
 }

@@ -60,6 +60,11 @@ pub trait BinaryFormat: fmt::Debug + Send + Sync {
     /// It is damaged or cut off.
     fn record<'r>(&self, raw: &'r [u8]) -> Result<(String, &'r [u8]), RecordFault>;
 
+    /// Whether what a record holds is all of its bytes.
+    fn is_verbatim(&self) -> bool {
+        false
+    }
+
     /// Whether what is left at the end of a file, which has no end of its own, is a record: one that is cut off.
     fn is_record(&self, _rest: &[u8]) -> bool {
         true

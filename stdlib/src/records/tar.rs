@@ -294,6 +294,10 @@ impl BinaryFormat for Tar {
         Ok((key(raw)?, raw))
     }
 
+    fn is_verbatim(&self) -> bool {
+        true
+    }
+
     fn is_record(&self, rest: &[u8]) -> bool {
         is_record(rest)
     }

@@ -91,6 +91,22 @@ impl Format for Reading {
         Ok(())
     }
 
+    fn verbatim(&self) -> Option<usize> {
+        let mut data = self.parts.iter().enumerate().filter(|it| matches!(it.1, Part::Data));
+        let (first, others) = (data.next(), data.next());
+        first.filter(|_| others.is_none() && self.format.is_verbatim()).map(|it| it.0)
+    }
+
+    fn append_beside(&self, column: usize, out: &mut ChunkBuilder) -> Result<(), RecordFault> {
+        let record = out.columns[column].last_text().unwrap_or_default();
+        let key = self.format.record(record)?.0;
+        let others = self.parts.iter().zip(&mut out.columns).enumerate();
+        for (_, (part, to)) in others.filter(|it| it.0 != column) {
+            to.push_text(if let Part::Key = part { key.as_bytes() } else { b"" });
+        }
+        Ok(())
+    }
+
     fn append_fault(
         &self,
         error: FileError,

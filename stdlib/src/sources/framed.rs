@@ -1,6 +1,7 @@
 //! Records of files, in order or by number: what `lines`, `jsonl`, `csv`, `tfrecord`, `tar`
 //! and the source `records` share.
 
+mod fetching;
 mod in_order;
 mod interleaved;
 mod runs;
@@ -12,10 +13,10 @@ use crate::records::{
 use in_order::InOrder;
 use interleaved::Interleaved;
 use plan::unmix;
-use runs::{Index, Ranges};
+use runs::Index;
 use runtime::{
-    ChunkBuilder, Counted, Failure, Fingerprint, Interleave, Source, Stream, mix, os, reads,
-    storage::{self, Object, Request, Waits},
+    ChunkBuilder, Counted, Failure, Fingerprint, Interleave, Source, Stream, mix, os,
+    storage::{self, Object, Waits},
 };
 use std::{
     io,
@@ -109,6 +110,17 @@ pub(super) trait Format: Send + Sync + 'static {
         false
     }
 
+    /// The column that holds each record as it lies in its file, where there is one: records are read straight into it.
+    fn verbatim(&self) -> Option<usize> {
+        None
+    }
+
+    /// Appends the other fields of the record that is the last row of [`Format::verbatim`], all but its id.
+    fn append_beside(&self, column: usize, out: &mut ChunkBuilder) -> Result<(), RecordFault> {
+        let _ = (column, out);
+        Ok(())
+    }
+
     /// Appends what stands for a record that could not be read, where the program asks for that.
     ///
     /// # Errors
@@ -198,7 +210,7 @@ impl<F: Format> Source for Records<F> {
         let mut runs = index.runs(numbers);
         let fetched = match self.inner.files()?.are_far {
             true => self.inner.fetch_runs(&runs.collect::<Vec<_>>(), &mut reading.scratch, out),
-            false => runs.try_for_each(|it| self.inner.fetch_run(it, &mut reading, out)),
+            false => runs.try_for_each(|it| self.inner.fetch_near(it, &mut reading, out)),
         };
         // Also of those before one that cannot be read.
         self.inner.format.finish(out);
@@ -300,94 +312,6 @@ impl<F: Format> Inner<F> {
             }
             (failure, _) => failure,
         }
-    }
-
-    /// Appends records that follow each other in one file.
-    fn fetch_run(
-        &self,
-        numbers: &[u64],
-        Reading { bytes, scratch }: &mut Reading<F::Scratch>,
-        out: &mut ChunkBuilder,
-    ) -> Result<(), Failure> {
-        let (file, range) = self.index()?.span(numbers);
-        let path = &self.files()?.paths[file as usize];
-        bytes.resize((range.end - range.start) as usize, 0);
-        let read = self.file(file, path).and_then(|it| it.read_exact_at(bytes, range.start));
-        read.map_err(|why| unreadable(path, &why))?;
-        reads::count(bytes.len() as u64);
-        self.append_run(numbers, (bytes, scratch), out)
-    }
-
-    /// The same of several such runs; of files that lie far away all are asked for at once.
-    fn fetch_runs(
-        &self,
-        runs: &[&[u64]],
-        scratch: &mut F::Scratch,
-        out: &mut ChunkBuilder,
-    ) -> Result<(), Failure> {
-        let (files, index) = (self.files()?, self.index()?);
-        let spans: Vec<_> = runs.iter().map(|it| index.span(it)).collect();
-        let path_of = |it: &(u32, Range<u64>)| &files.paths[it.0 as usize];
-        let request = |it| Request { path: path_of(it), range: Some(it.1.clone()) };
-        let is_far = |it: &&(u32, Range<u64>)| storage::of(path_of(it)).access().is_some();
-        // The files of one source lie in one storage, or nearly.
-        let mut ranges = Ranges::default();
-        let far: Vec<_> = spans.iter().filter(is_far).collect();
-        if far.len() == spans.len()
-            && let Some(first) = far.first()
-        {
-            let requests: Vec<_> = far.iter().map(|it| request(it)).collect();
-            ranges.read(storage::of(path_of(first)), &requests, &files.waits);
-        }
-        for (number, run) in runs.iter().enumerate() {
-            match ranges.take(number) {
-                Some(Ok(bytes)) => self.append_run(run, (&bytes, scratch), out)?,
-                Some(Err(why)) => return Err(unreadable(path_of(&spans[number]), &why)),
-                None => {
-                    let mut reading =
-                        Reading { bytes: Counted::new(), scratch: std::mem::take(scratch) };
-                    self.fetch_run(run, &mut reading, out)?;
-                    *scratch = reading.scratch;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends records that follow each other in one file, and whose bytes are there.
-    fn append_run(
-        &self,
-        numbers: &[u64],
-        (bytes, scratch): (&[u8], &mut F::Scratch),
-        out: &mut ChunkBuilder,
-    ) -> Result<(), Failure> {
-        let (files, index) = (self.files()?, self.index()?);
-        let place = |it: u64| index.records.at(it as usize);
-        let first = place(numbers[0]);
-        let (file, path) = (first.file as usize, &files.paths[first.file as usize]);
-        if self.format.append_rows(bytes, numbers.len(), out) {
-            let (key, ordinal) = (files.keys[file], numbers[0] - index.firsts[file] as u64);
-            let ids = out.ids.scalars_of::<u64>(numbers.len());
-            ids.iter_mut().zip(ordinal..).for_each(|(id, ordinal)| *id = self.id(key, ordinal));
-            return Ok(());
-        }
-        for &number in numbers {
-            let at = place(number);
-            let start = (at.offset - first.offset) as usize;
-            let record = index.records.content(&bytes[start..start + at.len as usize]);
-            let ordinal = number - index.firsts[file] as u64;
-            let record = Raw { bytes: record, is_utf8: false };
-            if let Err(fault) = self.format.append(record, scratch, out) {
-                out.truncate(out.rows());
-                let line = || line_at(path, at.offset).unwrap_or_default();
-                let place = self.format.place(ordinal, at.offset, line);
-                let error = FileError::at(path, place, fault);
-                let told = self.format.append_fault(error, (record, scratch), out);
-                told.map_err(|it| self.of_record(it, (file, ordinal)))?;
-            }
-            out.ids.push_scalar(self.id(files.keys[file], ordinal));
-        }
-        Ok(())
     }
 
     /// The file, open; the one that was used longest ago is closed for it.
