@@ -121,7 +121,11 @@ unsafe fn run_anywhere(state: &mut State, limits: &Limits) -> Stop {
 
 /// Reads MCUs into the `range` of those that there is room for. What they are read to need be
 /// zeros only if it is to be looked at.
-pub(crate) fn read(
+///
+/// # Safety
+/// `to` was last begun with the tables that the scan borrows ([`Blocks::begin`] keeps where they lie, and no borrow of
+/// them), and `run` is what [`of`] gave.
+pub(crate) unsafe fn read(
     scan: &mut Scan<'_>,
     to: &mut Blocks,
     mcus: Range<usize>,
@@ -133,8 +137,8 @@ pub(crate) fn read(
     assert!(places.start <= places.end && places.end + 2 <= to.places.len(), "there is room");
     let stop = to.stop();
     let stop = std::mem::replace(&mut to.places[places.end], stop);
-    // SAFETY: `begin` has made the places, whose tables are borrowed by the scan; the range ends
-    // with the place to stop at, and one behind it.
+    // SAFETY: `begin` has made the places, whose tables are alive, as the caller says; the range ends with the place
+    // to stop at, and one behind it.
     let result = unsafe { read_blocks(scan, to, &places, run) };
     to.places[places.end] = stop;
     result?;

@@ -129,7 +129,9 @@ impl Picture<'_> {
                 }
                 next = next.min((at / index.spacing() + 1) * index.spacing());
             }
-            entropy::read(&mut self.scan, self.blocks, at - held..next - held, self.run)?;
+            let mcus = at - held..next - held;
+            // SAFETY: whoever made the two began the blocks with the tables of the scan.
+            unsafe { entropy::read(&mut self.scan, self.blocks, mcus, self.run)? };
             self.restarts.count(next - at);
             at = next;
         }

@@ -162,8 +162,8 @@ impl Fused {
         if leaves.iter().zip(&self.same).all(dense) {
             let mut places = places(leaves.iter().map(Tensor::as_ptr));
             places[leaves.len()].first = to;
-            // SAFETY: each leaf has the elements of `shape` next to each other, or one for all,
-            // and `to` is room for them.
+            // SAFETY: each leaf has the elements of `shape` next to each other or, where its type is that of a scalar,
+            // one for all; `to` is room for them.
             unsafe { self.dense.run(&places[..=leaves.len()], shape.elements()) };
             return Ok(true);
         }

@@ -24,7 +24,8 @@ impl Machine {
             };
         }
         if let Some(found) = tap.cache.find(key) {
-            return Ok(value(found));
+            // SAFETY: the node's tap holds the cache, and what is in it stays.
+            return Ok(unsafe { value(found) });
         }
         if let Some(store) = tap.cache.store()
             && let Some(found) = self.stored(store, (subject, row), id, (tap, key))
@@ -67,7 +68,8 @@ impl Machine {
             return self.put(id, &mut |out| store.read(key, out));
         };
         match carried.tensor() {
-            Some(found) => Some(value(found)),
+            // SAFETY: it lies in the column of the chunk that it came in.
+            Some(found) => Some(unsafe { value(found) }),
             None => self.put(id, &mut |out| carried.copy(out)),
         }
     }
@@ -80,6 +82,7 @@ impl Machine {
     ) -> Option<Value> {
         let scratch = &mut self.registers[id.row()].scratch;
         let scratch = scratch.as_mut().expect("a node does not need itself");
-        write(&mut Out::grow(scratch)).then(|| value(scratch.tensor()))
+        // SAFETY: it is the memory of the node's register, which was just written.
+        write(&mut Out::grow(scratch)).then(|| unsafe { value(scratch.tensor()) })
     }
 }

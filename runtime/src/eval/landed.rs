@@ -160,7 +160,10 @@ impl Compiled {
                     Some(Slot::Value(path)) => {
                         machine.find(&self.values.nodes, subject, *path).ok()
                     }
-                    Some(Slot::Known(path)) => Some(super::machine::value(path.tensor())),
+                    Some(Slot::Known(path)) => {
+                        // SAFETY: the nodes hold what is known.
+                        Some(unsafe { super::machine::value(path.tensor()) })
+                    }
                     _ => None,
                 };
                 let Some(path) = path.filter(|_| !self.is_kept(id, chunk, row)) else { continue };

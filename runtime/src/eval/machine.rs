@@ -72,8 +72,13 @@ pub(super) struct Register {
 }
 
 /// Makes a tensor of shorter life a [`Value`].
-pub(super) fn value(tensor: Tensor<'_>) -> Value {
-    // SAFETY: the module's header says how long it is good for, and its users keep to it.
+///
+/// # Safety
+/// What it views stays where it is, and is not written, as long as a [`Value`] is good for (see above): it is part of the
+/// chunk, of a constant of a node, of a cache that nodes hold and that lets nothing go, or of the register of a node, which
+/// is written once for a record or a turn of a loop.
+pub(super) unsafe fn value(tensor: Tensor<'_>) -> Value {
+    // SAFETY: the caller says that it lives long enough.
     unsafe { std::mem::transmute::<Tensor<'_>, Value>(tensor) }
 }
 
@@ -195,7 +200,8 @@ impl Machine {
         }
         match &nodes[id].code {
             Code::Column(i) => Ok(column(subject, *i)),
-            Code::Const(it) => Ok(value(it.tensor())),
+            // SAFETY: the nodes hold their constants.
+            Code::Const(it) => Ok(unsafe { value(it.tensor()) }),
             Code::Select(condition, a, b) if subject.row.is_some() => {
                 match self.choice(nodes, subject, *condition)? {
                     Some(chosen) => self.find(nodes, subject, if chosen { *a } else { *b }),
@@ -217,7 +223,8 @@ impl Machine {
             {
                 let base = self.push(nodes, subject, args)?;
                 let found = view(&Args { tensors: &self.stack[base..], lists });
-                let found = found.map(value);
+                // SAFETY: a view is a part of its arguments, and these are values.
+                let found = found.map(|it| unsafe { value(it) });
                 self.stack.truncate(base);
                 Ok(found?)
             }
@@ -227,7 +234,8 @@ impl Machine {
                 let base = self.push(nodes, subject, args)?;
                 let mut skimmed = self.skimmed(nodes, args);
                 let found = seek(&Args { tensors: &self.stack[base..], lists }, &mut skimmed);
-                let found = found.map(value);
+                // SAFETY: what is found is a part of the arguments, and these are values.
+                let found = found.map(|it| unsafe { value(it) });
                 self.stack.truncate(base);
                 self.keep_skimmed(args, skimmed);
                 Ok(found?)
@@ -298,7 +306,8 @@ impl Machine {
         let taken = self.registers[id.row()].scratch.take();
         let mut scratch = taken.expect("a node does not need itself");
         let written = self.write(nodes, subject, id, &mut Out::grow(&mut scratch));
-        let found = written.map(|()| value(scratch.tensor()));
+        // SAFETY: the memory goes back to the register of the node, which was just written.
+        let found = written.map(|()| unsafe { value(scratch.tensor()) });
         self.registers[id.row()].scratch = Some(scratch);
         found
     }
@@ -523,7 +532,8 @@ impl Machine {
         for arg in args {
             let found = match arg {
                 Slot::Value(id) => self.find(nodes, subject, *id),
-                Slot::Known(it) => Ok(value(it.tensor())),
+                // SAFETY: the nodes hold what is known.
+                Slot::Known(it) => Ok(unsafe { value(it.tensor()) }),
                 Slot::Nothing => Ok(Tensor::nothing()),
             };
             match found {
@@ -571,8 +581,10 @@ pub(super) fn unless_given_up(turn: i64) -> Result<(), Stop> {
 
 fn column(subject: Subject<'_>, i: usize) -> Value {
     let column = &subject.chunk.columns[i];
-    value(match subject.row {
+    let found = match subject.row {
         Some(row) => column.row(row),
         None => column.stacked().expect("a chunk at once is of scalars"),
-    })
+    };
+    // SAFETY: the chunk is there until all of its records were evaluated, and nobody writes to it.
+    unsafe { value(found) }
 }

@@ -51,7 +51,8 @@ impl Machine {
             (Some(tap), Some(row)) => self.with_index(nodes, (subject, row), (straight, tap), out),
             _ => self.call(nodes, subject, &straight.call, out),
         };
-        let made = written.map(|()| value(scratch.tensor()));
+        // SAFETY: the memory goes back to the register of the node, which was just written.
+        let made = written.map(|()| unsafe { value(scratch.tensor()) });
         self.registers[id.row()].scratch = Some(scratch);
         if let Some(outer) = outer {
             self.timing.end(straight.whole, outer, self.bytes_of(straight));
@@ -86,7 +87,8 @@ impl Machine {
     /// An index that is kept, in memory or on disk.
     fn index_of(&mut self, straight: &Straight, (tap, key): (&Tap, CacheKey)) -> Option<Value> {
         if let Some(found) = tap.cache.find(key) {
-            return Some(value(found));
+            // SAFETY: the tap holds the cache, and what is in it stays.
+            return Some(unsafe { value(found) });
         }
         let store = tap.cache.store()?;
         // Nobody finds the whole meanwhile.

@@ -27,9 +27,11 @@ operator! {
     /// epoch and repetition: `k` files are open at a time and give one record each in turn, and the window shuffles
     /// the result. Use it for data in shards: it mixes records of many files, but reads each file sequentially.
     /// When a file ends, its place stays empty for one turn; then the next file takes it, as in
-    /// `interleave(cycle_length=k)` of tf.data. The source must have many records per file (`tfrecord`, `tar`,
-    /// `records`, `npy`, `lines`, `jsonl`, `csv`), with only `map`, `with`, `where`, `flat_map` and `repeat` in
-    /// between. `k` is at most 32.
+    /// `interleave(cycle_length=k)` of tf.data. If there are fewer than `k` files, those larger than 64 MiB are
+    /// read in parts of 64 MiB, each like a file of its own, unless they are compressed or in an object store; the
+    /// first run looks for where records begin, and keeps that in an index. The source must have many records per
+    /// file (`tfrecord`, `tar`, `records`, `npy`, `lines`, `jsonl`, `csv`), with only `map`, `with`, `where`,
+    /// `flat_map` and `repeat` in between. `k` is at most 32.
     ///
     /// ```pipe
     /// range(1_000) |> where i % 3 == 0 |> shuffle(window: 64)    # { i: i64 }

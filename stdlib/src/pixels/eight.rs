@@ -202,7 +202,7 @@ fn lay_down<const WIDE: bool>(image: &Picture<'_, u8>, numbers: &[u32], out: &mu
         if step == 2 * SIDE {
             let mut pair: Pair = [[0; 2 * SIDE]; SIDE];
             pair.iter_mut().zip(&rows).for_each(|(to, row)| *to = *lanes(&row[x..]));
-            // SAFETY: `WIDE` is for processors with AVX2.
+            // SAFETY: `WIDE` is what `tiers!` names in functions that are called where there is AVX2, and nobody else.
             let turned = unsafe { transposed_pair(&pair) };
             let (left, right) = columns[x..][..step].split_at_mut(SIDE);
             for (both, (left, right)) in turned.iter().zip(left.iter_mut().zip(right)) {
@@ -237,7 +237,7 @@ fn stand_up<const WIDE: bool>(lying: &[u8], len: usize, rows: &mut [u8]) {
             both[..SIDE].copy_from_slice(left);
             both[SIDE..].copy_from_slice(right);
         }
-        // SAFETY: `WIDE` is for processors with AVX2.
+        // SAFETY: as in `lay_down`, `WIDE` is only named where there is AVX2.
         let turned = unsafe { transposed_pair(&pair) };
         for (row, to) in turned.iter().zip(rows.chunks_exact_mut(stride)) {
             to[x..][..2 * SIDE].copy_from_slice(row);

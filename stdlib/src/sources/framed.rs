@@ -4,6 +4,7 @@
 mod fetching;
 mod in_order;
 mod interleaved;
+mod parts;
 mod runs;
 
 use super::listed::Listed;
@@ -12,6 +13,7 @@ use crate::records::{
 };
 use in_order::InOrder;
 use interleaved::Interleaved;
+use parts::Parts;
 use plan::unmix;
 use runs::Index;
 use runtime::{
@@ -163,6 +165,7 @@ struct Inner<F> {
     place: u64,
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
+    parts: Mutex<Option<Parts>>,
     first_lens: Arc<FirstLens>,
     open: Mutex<Vec<(u32, Opened)>>,
     /// How many of them.
@@ -194,7 +197,9 @@ impl<F: Format> Records<F> {
         let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
         let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
         let (first_lens, open) = (Arc::default(), Mutex::default());
-        let inner = Inner { format, listed, place, files, index, first_lens, open, open_max };
+        let parts = Mutex::default();
+        let inner =
+            Inner { format, listed, place, files, index, parts, first_lens, open, open_max };
         Self { inner: Arc::new(inner) }
     }
 }

@@ -1,7 +1,7 @@
 //! Records as they lie in their files: found in blocks, one file after the other, and read by any thread.
 
-use super::{Files, Format, Inner, Neighbours, Raw, file_failure};
-use crate::records::{FileError, OwnBlock, Position, RecordReader, Span};
+use super::{Files, Format, Inner, Neighbours, Raw, file_failure, parts::Part};
+use crate::records::{FileError, OwnBlock, Position, RecordReader, Span, line_at};
 use runtime::{ChunkBuilder, Counted, Failure, Stream, Unread};
 use std::{ops::Range, sync::Arc};
 
@@ -14,8 +14,8 @@ pub(super) struct InOrder<F> {
 /// Goes through the records of files.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// One file alone, and the bytes of its blocks; none for all of them.
-    only: Option<(u32, usize)>,
+    /// A file alone, or a part of one, and the bytes of its blocks; none for all files.
+    only: Option<(Part, usize)>,
     reader: Option<RecordReader>,
     held: Held,
     /// Records of the block that were handed on.
@@ -28,6 +28,8 @@ pub(super) struct Held {
     block: Arc<OwnBlock>,
     /// The number, in the file, of the first of them.
     ordinal: u64,
+    /// Whether nobody has counted the lines before them.
+    is_uncounted: bool,
 }
 
 /// Some of them, in order.
@@ -77,11 +79,22 @@ pub(super) fn changed() -> Failure {
 }
 
 impl Walk {
-    /// Through one file alone, in blocks of so many bytes.
-    pub(super) fn only(file: u32, block: usize) -> Self {
-        let position = Position { file, ..Position::default() };
-        let held = Held { block: Arc::new(OwnBlock::at(position)), ordinal: 0 };
-        Self { only: Some((file, block)), held, ..Self::default() }
+    /// Through a part alone, in blocks of so many bytes.
+    pub(super) fn only(part: Part, block: usize) -> Self {
+        let Part { file, offset, first, .. } = part;
+        let held = Held {
+            block: Arc::new(OwnBlock::at(Position { file, offset, line: 0 })),
+            ordinal: first,
+            is_uncounted: offset > 0,
+        };
+        Self { only: Some((part, block)), held, ..Self::default() }
+    }
+
+    /// Records of the block that it goes through.
+    fn records(&self) -> usize {
+        let len = self.held.block.records.len();
+        let end = self.only.map_or(u64::MAX, |it| it.0.end).saturating_sub(self.held.ordinal);
+        usize::try_from(end).unwrap_or(usize::MAX).min(len)
     }
 
     /// The next records, at most `rows`, of one block; none at the end.
@@ -90,10 +103,14 @@ impl Walk {
         rows: usize,
         from: (&Inner<F>, &Files),
     ) -> Result<Option<Run>, Failure> {
-        if self.next == self.held.block.records.len() && !self.read(from)? {
-            return Ok(None);
+        if self.next >= self.records() {
+            // The part may end in the block.
+            let is_over = self.records() < self.held.block.records.len();
+            if is_over || !self.read(from)? || self.records() == 0 {
+                return Ok(None);
+            }
         }
-        let end = self.held.block.records.len().min(self.next.saturating_add(rows));
+        let end = self.records().min(self.next.saturating_add(rows));
         let records = self.next..end;
         self.next = end;
         Ok(Some(Run { held: self.held.clone(), records }))
@@ -103,7 +120,7 @@ impl Walk {
     pub(super) fn extend(&mut self, run: &mut Run) -> bool {
         let follows = Arc::ptr_eq(&run.held.block, &self.held.block)
             && run.records.end == self.next
-            && self.next < self.held.block.records.len();
+            && self.next < self.records();
         if follows {
             self.next += 1;
             run.records.end = self.next;
@@ -113,7 +130,7 @@ impl Walk {
 
     /// The block that is held, and how many of its records were handed on.
     pub(super) fn place(&self) -> [u64; 5] {
-        let Held { block, ordinal } = &self.held;
+        let Held { block, ordinal, .. } = &self.held;
         let Position { file, offset, line } = block.position;
         [u64::from(file), offset, line, *ordinal, self.next as u64]
     }
@@ -132,7 +149,8 @@ impl Walk {
         let mut reader = self.open((inner, files))?;
         reader.resume(position);
         self.reader = Some(reader);
-        self.held = Held { block: Arc::new(OwnBlock::at(position)), ordinal };
+        let is_uncounted = self.held.is_uncounted;
+        self.held = Held { block: Arc::new(OwnBlock::at(position)), ordinal, is_uncounted };
         if next > 0 {
             let found = self.read((inner, files))? && self.held.block.records.len() as u64 >= next;
             let Position { file: found_file, offset: found_offset, .. } = self.held.block.position;
@@ -150,7 +168,13 @@ impl Walk {
     ) -> Result<RecordReader, Failure> {
         let reader = inner.reader(files)?;
         Ok(match self.only {
-            Some((file, block)) => reader.only(file).with_blocks_of(block),
+            Some((Part { file, offset, .. }, block)) => {
+                let mut reader = reader.only(file).with_blocks_of(block);
+                if offset > 0 {
+                    reader.resume(Position { file, offset, line: 0 });
+                }
+                reader
+            }
             None => reader,
         })
     }
@@ -164,10 +188,11 @@ impl Walk {
         let taken = reader.take_block().map_err(file_failure);
         self.reader = Some(reader);
         let Some(block) = taken? else { return Ok(false) };
-        let Held { block: before, ordinal } = &self.held;
+        let Held { block: before, ordinal, is_uncounted } = &self.held;
         let is_same = block.position.file == before.position.file;
         let ordinal = if is_same { ordinal + before.records.len() as u64 } else { 0 };
-        (self.held, self.next) = (Held { block: Arc::new(block), ordinal }, 0);
+        let is_uncounted = *is_uncounted;
+        (self.held, self.next) = (Held { block: Arc::new(block), ordinal, is_uncounted }, 0);
         Ok(true)
     }
 }
@@ -232,7 +257,7 @@ impl<'r, F: Format> Reading<'r, F> {
         scratch: &mut F::Scratch,
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
-        let Self { inner, files, held: Held { block, ordinal }, .. } = *self;
+        let Self { inner, files, held: Held { block, ordinal, .. }, .. } = *self;
         let key = files.keys[block.position.file as usize];
         let end = self.left.end.min(self.left.start.saturating_add(rows));
         while self.left.start < end {
@@ -255,7 +280,7 @@ impl<'r, F: Format> Reading<'r, F> {
         scratch: &mut F::Scratch,
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
-        let Self { inner, files, held: Held { block, ordinal }, .. } = *self;
+        let Self { inner, files, held: Held { block, ordinal, is_uncounted }, .. } = *self;
         let file = block.position.file as usize;
         let (path, key) = (&files.paths[file], files.keys[file]);
         for at in self.left.by_ref().take(rows) {
@@ -263,7 +288,12 @@ impl<'r, F: Format> Reading<'r, F> {
             let record = Raw { bytes: block.record(at), is_utf8: self.is_utf8 };
             if let Err(fault) = inner.format.append(record, scratch, out) {
                 out.truncate(out.rows());
-                let place = inner.format.place(ordinal, block.offset(at), || block.line(at));
+                let offset = block.offset(at);
+                let line = || match is_uncounted {
+                    true => line_at(path, offset).unwrap_or_default(),
+                    false => block.line(at),
+                };
+                let place = inner.format.place(ordinal, offset, line);
                 let error = FileError::at(path, place, fault);
                 let told = inner.format.append_fault(error, (record, scratch), out);
                 told.map_err(|it| inner.of_record(it, (file, ordinal)))?;

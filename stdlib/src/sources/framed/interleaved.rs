@@ -1,8 +1,9 @@
-//! Records of several files in turn: the files in a drawn order, so many open at a time.
+//! Records of several files in turn, or of parts of large ones: these in a drawn order, so many open at a time.
 
 use super::{
     Format, Inner,
     in_order::{Found, Run, Walk, changed},
+    parts::{PART, Part},
 };
 use runtime::{Counted, Failure, Interleave, Permutation, Stream, Unread};
 use std::sync::Arc;
@@ -11,35 +12,41 @@ use std::sync::Arc;
 const BLOCKS: usize = 1 << 20;
 const BLOCK_MIN: usize = 64 << 10;
 
-/// The records of files that are open at a time, one of each in turn.
+/// The records of parts that are open at a time, one of each in turn.
 pub(super) struct Interleaved<F> {
     inner: Arc<Inner<F>>,
     order: Interleave,
-    /// The files that are open, each in its slot.
+    /// Bytes of a part.
+    bytes: u64,
+    /// Those that are open, each in its slot.
     slots: Vec<Option<Walk>>,
     /// The slot whose turn it is.
     turn: usize,
-    /// How many files were opened, in the drawn order.
+    /// How many were opened, in the drawn order.
     opened: u64,
 }
 
 impl<F: Format> Interleaved<F> {
     pub(super) fn new(inner: Arc<Inner<F>>, order: Interleave) -> Self {
         let slots = (0..order.open.max(1)).map(|_| None).collect();
-        Self { inner, order, slots, turn: 0, opened: 0 }
+        Self { inner, order, bytes: PART, slots, turn: 0, opened: 0 }
     }
 
     fn block(&self) -> usize {
         (BLOCKS / self.slots.len()).max(BLOCK_MIN)
     }
 
-    /// Opens the next file in the slot whose turn it is, if that is free; whether one is open there now.
-    fn open(&mut self, n_files: u64) -> bool {
-        let block = self.block();
+    fn parts(&self) -> Result<Arc<[Part]>, Failure> {
+        self.inner.parts(self.slots.len(), self.bytes)
+    }
+
+    /// Opens the next part in the slot whose turn it is, if that is free; whether one is open there now.
+    fn open(&mut self, parts: &[Part]) -> bool {
+        let (block, n) = (self.block(), parts.len() as u64);
         let slot = &mut self.slots[self.turn];
-        if slot.is_none() && self.opened < n_files {
-            let file = Permutation::new(n_files, self.order.key).at(self.opened);
-            *slot = Some(Walk::only(file as u32, block));
+        if slot.is_none() && self.opened < n {
+            let part = Permutation::new(n, self.order.key).at(self.opened);
+            *slot = Some(Walk::only(parts[part as usize], block));
             self.opened += 1;
         }
         slot.is_some()
@@ -48,14 +55,13 @@ impl<F: Format> Interleaved<F> {
     /// Appends at most `rows` records to what was found.
     fn find_into(&mut self, found: &mut Found<F>, rows: usize) -> Result<(), Failure> {
         let inner = self.inner.clone();
-        let files = inner.files()?;
-        let n_files = files.paths.len() as u64;
+        let (files, parts) = (inner.files()?, self.parts()?);
         // The run that each slot has added to last.
         let mut runs: Vec<Option<usize>> = vec![None; self.slots.len()];
         let Found { runs: all, turns: Some(turns), .. } = found else { return Ok(()) };
         while turns.len() < rows {
             let turn = self.turn;
-            if !self.open(n_files) && self.slots.iter().all(Option::is_none) {
+            if !self.open(&parts) && self.slots.iter().all(Option::is_none) {
                 return Ok(());
             }
             if let Some(walk) = &mut self.slots[turn] {
@@ -95,7 +101,7 @@ impl<F: Format> Stream for Interleaved<F> {
         Ok(Some(Box::new(found)))
     }
 
-    /// Whose turn it is, how many files were opened, and the place in each that is open.
+    /// Whose turn it is, how many parts were opened, and the place in each that is open.
     fn place(&self) -> Option<Vec<u64>> {
         let mut place = vec![self.turn as u64, self.opened];
         for slot in &self.slots {
@@ -107,10 +113,10 @@ impl<F: Format> Stream for Interleaved<F> {
 
     fn go_to(&mut self, place: &[u64]) -> Result<(), Failure> {
         let inner = self.inner.clone();
-        let (files, block) = (inner.files()?, self.block());
+        let (files, parts, block) = (inner.files()?, self.parts()?, self.block());
         let ([turn, opened], mut rest) = place.split_first_chunk().ok_or_else(changed)?;
         (self.turn, self.opened) = (*turn as usize, *opened);
-        if self.turn >= self.slots.len() || self.opened > files.paths.len() as u64 {
+        if self.turn >= self.slots.len() || self.opened > parts.len() as u64 {
             return Err(changed());
         }
         for slot in &mut self.slots {
@@ -122,7 +128,8 @@ impl<F: Format> Stream for Interleaved<F> {
             let (place, others) = rest.split_first_chunk::<5>().ok_or_else(changed)?;
             rest = others;
             let file = u32::try_from(place[0]).map_err(|_| changed())?;
-            let mut walk = Walk::only(file, block);
+            let part = parts.iter().find(|it| it.has(file, place[3])).ok_or_else(changed)?;
+            let mut walk = Walk::only(*part, block);
             walk.go_to(*place, (&inner, files))?;
             *slot = Some(walk);
         }
@@ -232,6 +239,60 @@ mod tests {
                         break;
                     }
                     given += came;
+                }
+            }
+        }
+    }
+
+    /// The lines of a file that begin in each part of so many bytes.
+    fn parts(lines: &[String], bytes: usize) -> Vec<Vec<String>> {
+        let (mut parts, mut at) = (std::collections::BTreeMap::<_, Vec<_>>::new(), 0);
+        for line in lines {
+            parts.entry(at / bytes).or_default().push(line.clone());
+            at += line.len() + 1;
+        }
+        // An empty file is a part too.
+        if parts.is_empty() { vec![Vec::new()] } else { parts.into_values().collect() }
+    }
+
+    #[test]
+    fn large_files_come_in_parts_where_there_are_few() {
+        let lens = [40, 0, 7, 23];
+        let lines = |file: usize| -> Vec<String> {
+            (0..lens[file]).map(|it| format!("{file}:{}", "x".repeat(it % 9))).collect()
+        };
+        let named: Vec<(String, String)> = (0..lens.len())
+            .map(|it| (format!("{it}.txt"), lines(it).iter().map(|it| format!("{it}\n")).collect()))
+            .collect();
+        let named: Vec<(&str, &str)> = named.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let folder = Folder::new("parts", &named);
+        let source = Records::new(Lines, Listed::new(&folder.pattern("*.txt")).unwrap(), 7);
+        let in_order = rest(&mut *source.stream().unwrap(), 100);
+        for (bytes, open) in [(1, 5), (16, 5), (50, 7), (16, 32), (16, 4), (1 << 20, 32)] {
+            let order = Interleave { key: KEY, open };
+            let stream = || Interleaved { bytes, ..Interleaved::new(source.inner.clone(), order) };
+            // As many files as are open come whole.
+            let each = if open > lens.len() { bytes as usize } else { usize::MAX };
+            let all: Vec<Vec<String>> =
+                (0..lens.len()).flat_map(|it| parts(&lines(it), each)).collect();
+            let order = Permutation::new(all.len() as u64, KEY);
+            let drawn = (0..all.len() as u64).map(|it| all[order.at(it) as usize].clone());
+            let given = rest(&mut stream(), 100);
+            let texts: Vec<String> = given.iter().map(|it| it.1.clone()).collect();
+            assert_eq!(texts, interleave(drawn.collect(), open), "{bytes} bytes, {open} open");
+            assert!(given.iter().all(|it| in_order.contains(it)));
+            for rows in [1, 3] {
+                let (mut goes, mut came) = (stream(), 0);
+                loop {
+                    let mut resumed = stream();
+                    resumed.go_to(&goes.place().unwrap()).unwrap();
+                    let expected = &given[came..];
+                    assert_eq!(rest(&mut resumed, rows + 1), expected, "{bytes} bytes, at {came}");
+                    let n = next(&mut goes, rows).unwrap().rows;
+                    if n == 0 {
+                        break;
+                    }
+                    came += n;
                 }
             }
         }

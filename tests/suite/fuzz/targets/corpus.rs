@@ -59,8 +59,13 @@ fn by_number(documents: &dyn Source, fields: &[Field]) {
     documents.fetch(&numbers, &mut fetched).expect("they were read in order");
     let (a, b) = (in_order.finish(), fetched.finish());
     assert_eq!((a.rows as u64, a.ids()), (n, b.ids()));
-    for (a, b) in a.columns.iter().zip(&b.columns) {
-        (0..n as usize).for_each(|it| assert_eq!(a.row(it).as_text(), b.row(it).as_text()));
+    for ((a, b), field) in a.columns.iter().zip(&b.columns).zip(fields) {
+        for row in 0..n as usize {
+            let (a, b) = (a.row(row).as_text(), b.row(row).as_text());
+            // How a library words what is wrong depends on where it meets it.
+            let is_fault = field.name == "row.fault" && !a.is_empty() && !b.is_empty();
+            assert!(is_fault || a == b, "row {row}: {a:?} and {b:?}");
+        }
     }
 }
 
