@@ -12,7 +12,7 @@ use crate::blocks::{BLOCK_BYTES, Blocks, LATER_MAX, Later, Place};
 use crate::error::Error;
 use crate::header::{BLOCKS_MAX, Parsed};
 use crate::huffman::{self, Codec, END, Fill, LATER, Parts, Recipe, Symbol, Table, extend};
-use crate::source::Source;
+use crate::source::{AHEAD, Source};
 use std::marker::PhantomData;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -228,10 +228,15 @@ unsafe fn read_blocks(
         };
         // SAFETY: the state is one between two symbols, of places that there are.
         let stop = unsafe { run(&mut at, &limits) };
+        let beyond = at.bits.at.addr().saturating_sub(limits.at.addr());
+        debug_assert!(matches!(stop, Stop::Limit) || beyond < 8, "one refill at most");
+        debug_assert!(scan.source.safe() + AHEAD <= scan.source.room().len(), "bytes lie there");
         match stop {
-            // SAFETY: the state is what `run` left; the block is not that to stop at.
+            // SAFETY: the state is what `run` left; the block is not that to stop at. `run` refills at the limit at
+            // most, so this reads up to 15 bytes behind it, of `AHEAD`; `later` has room for what a look-up gives.
             Stop::Single(entry) if at.to != stop_at => unsafe { at.single(entry)? },
-            // SAFETY: the state is what `run` left; the entry was written, and not taken.
+            // SAFETY: the same; the entry was written, and not taken. Its symbols have `TAKEN_MAX` bits together, so
+            // that this reads up to 22 bytes behind the limit, and writes no more than `LATER_MORE` of `later`.
             Stop::Over(entry) => unsafe { at.over(entry)? },
             _ => {
                 scan.source.cursor = at.bits.cursor(room);

@@ -12,6 +12,7 @@ mod file;
 mod foreign;
 mod ids;
 mod lineage;
+mod loops;
 mod name;
 mod nearest;
 mod nesting;

@@ -242,6 +242,9 @@ impl<'a> Tensor<'a> {
     #[must_use]
     pub fn permuted(mut self, order: &[usize]) -> Self {
         let (shape, strides) = (self.shape, self.strides);
+        let all = order.iter().fold(0_u64, |it, axis| it | 1 << axis);
+        let is_whole = order.len() == shape.len() && all == (1 << shape.len()) - 1;
+        assert!(is_whole, "an order has each axis once");
         for (to, &from) in order.iter().enumerate() {
             self.shape.extents[to] = shape[from];
             self.strides[to] = strides[from];
@@ -252,7 +255,8 @@ impl<'a> Tensor<'a> {
     /// `len` elements of `axis` from `start`; both lie within it.
     #[must_use]
     pub fn narrowed(mut self, axis: usize, start: usize, len: usize) -> Self {
-        assert!(start + len <= self.shape[axis], "a view stays within its tensor");
+        let fits = start.checked_add(len).is_some_and(|it| it <= self.shape[axis]);
+        assert!(fits, "a view stays within its tensor");
         self.shape.extents[axis] = len;
         self.shift(self.strides[axis] * start as isize)
     }

@@ -3,6 +3,7 @@
 use super::{Checker, Env, Known, Val, args::Given, library, scope::Scope};
 use crate::{ast, errors::check as errors, registry::Function};
 use plan::{Arg, DType, Expr, ExprId, Extent, Span, Type, VarId, mix};
+use std::{collections::HashMap, slice};
 
 /// Elements that a list written in the program may have.
 const LIST_MAX: i64 = 4096;
@@ -28,11 +29,14 @@ impl<'a> Checker<'a> {
                 }
                 _ => self.over_counted_interval(body, var, (&low, &high, over.span), env),
             },
-            Val::Counted { count, var: turn, body: each } => self.in_loop(turn, |it| {
-                let mut inner = env.with(Scope::Var(var.text.clone(), *each));
-                let found = it.value(body, &mut inner);
-                counted(count, turn, found)
-            }),
+            Val::Counted { count, var: turn, body: each } => {
+                let (turn, each) = self.beside_itself(turn, *each);
+                self.in_loop(turn, |it| {
+                    let mut inner = env.with(Scope::Var(var.text.clone(), each));
+                    let found = it.value(body, &mut inner);
+                    counted(count, turn, found)
+                })
+            }
             Val::Expr(id) => self.over_tensor(body, var, (id, over.span), env),
             other => {
                 let shown = self.shown(&other);
@@ -119,6 +123,86 @@ impl<'a> Checker<'a> {
         found
     }
 
+    /// What a list is counted by, and its elements, where it is gone through while it is already being gone through,
+    /// as in `[[x * y for y in xs] for x in xs]`: a variable of its own.
+    fn beside_itself(&mut self, var: VarId, each: Val) -> (VarId, Val) {
+        if !self.loops.contains(&var) {
+            return (var, each);
+        }
+        let turn = self.graph.var();
+        (turn, self.renamed((var, turn), each, &mut HashMap::new()))
+    }
+
+    /// The loop with the variable `var` around `values`: with one of its own where they are found by a loop with the same, as
+    /// in `[x - mean(xs) for x in xs]`, which would otherwise move it on ([`plan::Graph::clash`]).
+    pub(super) fn around(&mut self, var: VarId, mut values: Vec<ExprId>) -> (VarId, Vec<ExprId>) {
+        if !self.graph.runs(var, &values) {
+            return (var, values);
+        }
+        let (turn, mut known) = (self.graph.var(), HashMap::new());
+        for it in &mut values {
+            *it = self.renamed_node((var, turn), *it, &mut known);
+        }
+        (turn, values)
+    }
+
+    /// The same with another variable, but for loops that set it themselves.
+    fn renamed(
+        &mut self,
+        vars: (VarId, VarId),
+        val: Val,
+        known: &mut HashMap<ExprId, ExprId>,
+    ) -> Val {
+        match val {
+            Val::Expr(id) => Val::Expr(self.renamed_node(vars, id, known)),
+            Val::Record(all) => {
+                let each = all.into_iter().map(|(name, it)| (name, self.renamed(vars, it, known)));
+                Val::Record(each.collect())
+            }
+            Val::List(all) => {
+                Val::List(all.into_iter().map(|it| self.renamed(vars, it, known)).collect())
+            }
+            Val::Interval(low, high) => {
+                let [low, high] = [*low, *high].map(|it| self.renamed(vars, it, known));
+                Val::Interval(Box::new(low), Box::new(high))
+            }
+            Val::Counted { count, var, body } => {
+                let count = self.renamed_node(vars, count, known);
+                let body = if var == vars.0 { *body } else { self.renamed(vars, *body, known) };
+                counted(count, var, body)
+            }
+            Val::Known(_) | Val::Stream(_) | Val::Broken => val,
+        }
+    }
+
+    fn renamed_node(
+        &mut self,
+        (from, to): (VarId, VarId),
+        id: ExprId,
+        known: &mut HashMap<ExprId, ExprId>,
+    ) -> ExprId {
+        if let Some(&it) = known.get(&id) {
+            return it;
+        }
+        let mut expr = self.graph.expr(id).clone();
+        match &mut expr {
+            Expr::Stack { count, var, .. } if *var == from => {
+                *count = self.renamed_node((from, to), *count, known);
+            }
+            _ => expr = expr.with_needs(|it| self.renamed_node((from, to), it, known)),
+        }
+        let own: &mut [VarId] = match &mut expr {
+            Expr::Var(var) => slice::from_mut(var),
+            Expr::Call { draw: Some(draw), .. } => &mut draw.vars,
+            _ => &mut [],
+        };
+        own.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+        let ty = self.ty(id);
+        let renamed = self.node(expr, ty);
+        known.insert(id, renamed);
+        renamed
+    }
+
     /// A tensor of a list: a constant, or what `stack` makes.
     pub(super) fn list_node(
         &mut self,
@@ -166,6 +250,8 @@ impl<'a> Checker<'a> {
         at: Span,
     ) -> Option<ExprId> {
         let body = self.node_of(body, None, at)?;
+        let (var, values) = self.around(var, vec![body]);
+        let body = values[0];
         let ty = self.ty(body);
         let (Some(dtype), Some(inner)) = (ty.dtype(), ty.shape()) else { return None };
         if dtype.is_text() {

@@ -189,7 +189,8 @@ impl<'a> Checker<'a> {
                     return None;
                 };
                 let (outputs, output) = self.flat(fields, at)?;
-                (Records::Counted { count: *count, var: *var, outputs }, output)
+                let (var, outputs) = self.around(*var, outputs);
+                (Records::Counted { count: *count, var, outputs }, output)
             }
             other => {
                 let shown = self.shown(other);

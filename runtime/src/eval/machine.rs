@@ -60,6 +60,8 @@ pub(super) struct Machine {
     room: Room,
     /// What was read for the records of the chunk.
     pub(super) landed: Landed,
+    /// Where an index is read that is on disk; none while it is lent.
+    pub(super) index: Option<Scratch>,
 }
 
 pub(super) struct Register {
@@ -76,7 +78,7 @@ pub(super) struct Register {
 /// # Safety
 /// What it views stays where it is, and is not written, as long as a [`Value`] is good for (see above): it is part of the
 /// chunk, of a constant of a node, of a cache that nodes hold and that lets nothing go, or of the register of a node, which
-/// is written once for a record or a turn of a loop.
+/// is written once for a record or a turn of a loop: no loop is run within one with its variable ([`plan::Graph::clash`]).
 pub(super) unsafe fn value(tensor: Tensor<'_>) -> Value {
     // SAFETY: the caller says that it lives long enough.
     unsafe { std::mem::transmute::<Tensor<'_>, Value>(tensor) }
@@ -104,6 +106,7 @@ impl Machine {
             timing: Timing::new(nodes.len(), is_measured),
             room: Room::default(),
             landed: Landed::default(),
+            index: Some(Scratch::within(pool)),
         }
     }
 

@@ -105,6 +105,15 @@ struct Values {
 
 impl Values {
     fn new(transform: &Transform, around: &Surroundings<'_>) -> Result<Self, Failure> {
+        let records = match &transform.outputs {
+            Records::Counted { var, outputs, .. } => Some((*var, &outputs[..])),
+            Records::Listed(_) => None,
+        };
+        // Such a loop would write registers anew whose values are held ([`machine::value`]).
+        if let Some(var) = transform.graph.clash(records) {
+            let detail = format!("the program is damaged: a loop over {var} is within another one");
+            return Err(Failure::Program(detail));
+        }
         let mut nodes = nodes::prepare(&transform.graph, around)?;
         let wanted = transform.wanted();
         wanted.iter().for_each(|&id| nodes[id].users += 1);

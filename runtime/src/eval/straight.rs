@@ -4,7 +4,7 @@ use super::{
     machine::{Machine, Stop, Subject, Value, value},
     nodes::{Node, Straight, Tap},
 };
-use crate::{CacheKey, Out, SideIndex, Tensor, cache::key_of};
+use crate::{CacheKey, Out, Scratch, SideIndex, Tensor, cache::key_of};
 use plan::{DType, ExprId, IdVec, Index};
 
 impl Machine {
@@ -69,10 +69,14 @@ impl Machine {
         out: &mut Out<'_>,
     ) -> Result<(), Stop> {
         let key = key_of(subject.chunk, row, (tap.name, &tap.key));
-        if let Some(known) = self.index_of(straight, (tap, key)) {
+        let mut room = self.index.take().unwrap_or_default();
+        if let Some(known) = index_of((tap, key), &mut room) {
             let index = SideIndex::Known(known.as_text());
-            return self.call_indexed(nodes, subject, (&straight.call, index), out);
+            let written = self.call_indexed(nodes, subject, (&straight.call, index), out);
+            self.index = Some(room);
+            return written;
         }
+        self.index = Some(room);
         if tap.cache.is_full() {
             return self.call(nodes, subject, &straight.call, out);
         }
@@ -84,23 +88,24 @@ impl Machine {
         Ok(())
     }
 
-    /// An index that is kept, in memory or on disk.
-    fn index_of(&mut self, straight: &Straight, (tap, key): (&Tap, CacheKey)) -> Option<Value> {
-        if let Some(found) = tap.cache.find(key) {
-            // SAFETY: the tap holds the cache, and what is in it stays.
-            return Some(unsafe { value(found) });
-        }
-        let store = tap.cache.store()?;
-        // Nobody finds the whole meanwhile.
-        let found = self.put(straight.whole, &mut |out| store.read(key, out))?;
-        tap.cache.found_on_disk(key, &found);
-        Some(found)
-    }
-
     /// Bytes that the whole would have; 0 where that is not known.
     fn bytes_of(&self, straight: &Straight) -> usize {
         let extent = |it: &ExprId| usize::try_from(self.found(*it)?.as_ref().ok()?.int()).ok();
         let all: Option<usize> = straight.extents.iter().map(extent).product();
         all.map_or(0, |it| it * straight.bytes)
     }
+}
+
+/// An index that is kept, in memory or on disk; that is read into `room`. The register of the whole would not do: what is
+/// kept changes while other processes fill a cache, so that an argument of the part may find the whole meanwhile.
+fn index_of<'a>((tap, key): (&'a Tap, CacheKey), room: &'a mut Scratch) -> Option<Tensor<'a>> {
+    if let Some(found) = tap.cache.find(key) {
+        return Some(found);
+    }
+    if !tap.cache.store()?.read(key, &mut Out::grow(room)) {
+        return None;
+    }
+    let found = room.tensor();
+    tap.cache.found_on_disk(key, &found);
+    Some(found)
 }

@@ -119,6 +119,8 @@ fn resample_body<const WIDE: bool>(
     room: &mut Room,
     out: &mut [u8],
 ) {
+    #[cfg(target_arch = "x86_64")]
+    debug_assert!(!WIDE || is_x86_feature_detected!("avx2"), "two blocks at a time take AVX2");
     let width = axes.columns.map_or(image.width, |it| it.windows.len());
     let len = width * image.channels;
     if len == 0 {

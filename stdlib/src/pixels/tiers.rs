@@ -22,7 +22,9 @@ macro_rules! tiers {
                 fn avx2($($arg: $ty),*) {
                     $wide($($arg),*);
                 }
-                if is_x86_feature_detected!("avx512bw")
+                // A body that is given for both tiers may ask for AVX2.
+                if is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
                 {
