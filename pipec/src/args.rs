@@ -74,7 +74,7 @@ impl Cli {
 /// A command with its arguments.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Check programs without running them (reads of data only what tells its fields).
+    /// Check programs without running them (reads only as much data as needed to determine the fields).
     Check(CheckArgs),
     /// Format programs.
     Fmt(FmtArgs),

@@ -11,9 +11,9 @@ Examples:
   pipec index train.pipe train
   pipec index train.pipe train --index-dir /shared/index      then `run --index-dir /shared/index`, on any rank
 
-To shuffle or share out the records of large files, a run must know where each begins: it reads them once for that, unless an \
-index is there. This command makes the indices of files of 4 MiB and more beforehand, so that the first batch comes at once. \
-An index belongs to its file as it is now; if the file changes, it is made again.")]
+To shuffle the records of large files, or to divide them among ranks, a run needs an index of where each record begins. Without \
+one, it first reads the files once. This command builds the indices of files of 4 MiB and more in advance, so that the first \
+batch arrives without this delay. If a file changes, its index is rebuilt.")]
 pub(crate) struct IndexArgs {
     /// Program.
     #[arg(value_name = "FILE")]

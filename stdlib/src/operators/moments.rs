@@ -97,7 +97,7 @@ impl Reduction for Moments {
     /// What came of all records.
     fn write(&self, record: &mut ChunkBuilder) -> Result<(), Failure> {
         if self.n == 0 {
-            return Err(failure("the stream has no records, of which there is no mean"));
+            return Err(failure("the stream has no records, so the mean is undefined"));
         }
         let n = self.n as f64;
         let all = self.sums.iter().zip(&self.first).map(|(sums, first)| sums.moments(n, *first));
@@ -120,7 +120,7 @@ impl Moments {
         if let Some(wrong) = self.values.iter().find(|it| !it.is_finite()) {
             let n = self.n;
             return Err(failure(format!(
-                "record {n} of the stream has the value {wrong}, of which there is no mean: drop such records with \
+                "record {n} of the stream contains {wrong}, so the mean is undefined: drop such records with \
                  `where`, or replace the value"
             )));
         }

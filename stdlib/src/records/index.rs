@@ -194,6 +194,25 @@ impl RecordIndex {
         RecordAt { file: file as u32, offset, len }
     }
 
+    /// The first of these records, by its number, of which `is_before` is not true, as it is of all before that one.
+    #[must_use]
+    pub fn partition_point(
+        &self,
+        records: Range<usize>,
+        is_before: impl Fn(RecordAt) -> bool,
+    ) -> usize {
+        let Range { start: mut low, end: mut high } = records;
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_before(self.at(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     /// Bytes of record `i`, and how many records of its file there are from it on, where all have the same size; the last
     /// one of a file may have less.
     #[must_use]

@@ -253,7 +253,7 @@ mod tests {
                 let fault = of(row, "1");
                 assert_eq!(fault.is_some(), far.contains(&row), "{row}: {fault:?}");
                 let fault = fault.or(of(row, "2")).unwrap_or_default();
-                assert_eq!(fault.contains("nanoseconds of 64 bits"), far.contains(&row), "{fault}");
+                assert_eq!(fault.contains("64-bit nanoseconds"), far.contains(&row), "{fault}");
                 assert_eq!(of(row, "2").is_some(), far.contains(&row) || row == 3, "{row}");
             }
             let times = [-1000, 1_709_208_000_000_000_000, 7];

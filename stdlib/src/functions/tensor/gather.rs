@@ -32,9 +32,8 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
             if let (Extent::Known(len), Some(outside)) = (&*first, farthest(applied, &*first)) {
                 let axis = things(*len, "element", "elements");
                 return Err(format!(
-                    "index {outside} is out of range: the first axis has {axis} elements; \
-                     `permutation(len(x))` is a random order of all the elements of `x`, however \
-                     many there are"
+                    "index {outside} is out of range: the first axis has {axis}; to shuffle all elements of \
+                     `x`, use `permutation(len(x))`"
                 ));
             }
             *first = n.clone();

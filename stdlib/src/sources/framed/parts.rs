@@ -56,12 +56,13 @@ impl<F: Format> Inner<F> {
     fn find_parts(&self, open: usize, bytes: u64) -> Result<Vec<Part>, Failure> {
         let files = self.files()?;
         let all = 0..files.paths.len();
-        let is_few = all.len() < open && !files.are_far;
-        let opened = |it: usize| open_by_number(&files.paths[it]).ok();
         // A file that cannot be opened is met where it is read.
-        let are_plain = || all.clone().all(|it| opened(it).is_some());
-        let is_any_large = || all.clone().any(|it| opened(it).is_some_and(|it| it.1 > bytes));
-        if !(is_few && are_plain() && is_any_large()) {
+        let lens = || -> Option<Vec<u64>> {
+            let len = |it: usize| open_by_number(&files.paths[it]).ok().map(|it| it.1);
+            all.clone().map(len).collect()
+        };
+        let is_few = all.len() < open && !files.are_far;
+        if !(is_few && lens().is_some_and(|it| it.iter().any(|it| *it > bytes))) {
             return Ok(all.map(Part::whole).collect());
         }
         // Eight bytes a record that are not kept.
@@ -78,16 +79,7 @@ fn parts_of(file: usize, index: &Index, bytes: u64) -> Vec<Part> {
     while at < last {
         // The first record of those that begin in a later part than this one.
         let next = (index.records.at(at).offset / bytes + 1) * bytes;
-        let (mut low, mut high) = (at, last);
-        while low < high {
-            let middle = low.midpoint(high);
-            if index.records.at(middle).offset < next {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        at = low;
+        at = index.records.partition_point(at..last, |it| it.offset < next);
         if at < last {
             let first = (at - begin) as u64;
             parts.last_mut().expect("the first one is there").end = first;

@@ -19,7 +19,8 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(records: RecordIndex, files: usize) -> Self {
-        let first = |file: usize| first_of(&records, file as u32);
+        let all = 0..records.len();
+        let first = |file: usize| records.partition_point(all.clone(), |it| it.file < file as u32);
         let firsts = (0..files).map(first).collect();
         Self { records, firsts }
     }
@@ -99,18 +100,4 @@ impl Landing for Ranges {
             ReadError::Changed | ReadError::TooLarge(_) => io::ErrorKind::UnexpectedEof.into(),
         }));
     }
-}
-
-/// The first record that is not in a file before `file`.
-fn first_of(records: &RecordIndex, file: u32) -> usize {
-    let (mut low, mut high) = (0, records.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        if records.at(middle).file < file {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }

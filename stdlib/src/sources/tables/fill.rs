@@ -263,7 +263,7 @@ impl Fill {
 }
 
 /// Of a timestamp that does not fit.
-const FAR: &str = "a timestamp lies before 1677-09-21 or after 2262-04-11, which nanoseconds of 64 bits cannot say";
+const FAR: &str = "a timestamp is out of range: 64-bit nanoseconds cover 1677-09-21 to 2262-04-11";
 
 /// The rows that have such a timestamp.
 fn far(array: &ArrayRef, rows: Range<usize>) -> impl Iterator<Item = usize> {
