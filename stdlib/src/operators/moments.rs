@@ -344,7 +344,10 @@ mod tests {
             run(&ENTRY, &[Arg::Column(0)], &[input], 2).unwrap_err().to_string()
         };
         assert!(said(&[]).contains("no records"));
-        assert!(said(&[1.0, f64::NAN]).contains("record 1 of the stream has the value NaN"));
+        assert!(
+            said(&[1.0, f64::NAN])
+                .contains("record 1 of the stream contains NaN, so the mean is undefined")
+        );
         assert!(said(&[0.0, 1e200]).contains("so large"));
     }
 
