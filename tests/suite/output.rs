@@ -174,8 +174,12 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
         return Ok(());
     }
     let of_rank = |rank| run(&Options { rank: of_world(rank), ..base.clone() });
-    let ranks: Vec<_> =
-        (0..WORLD).map(of_rank).collect::<Result<_, _>>().map_err(|it| it.to_string())?;
+    let ranks: Vec<_> = match (0..WORLD).map(of_rank).collect::<Result<_, _>>() {
+        Ok(ranks) => ranks,
+        // One run takes what there is; of several, each must be able to rely on the others' lanes.
+        Err(why) if has_short_lane(compiled, &why) => return Ok(()),
+        Err(why) => return Err(why.to_string()),
+    };
     for epoch in 0..2 {
         check_epoch(compiled, epoch, (&whole, &ranks))?;
     }
@@ -196,6 +200,13 @@ pub(crate) fn check_ranks(compiled: &Compiled) -> Result<(), String> {
     }
 
     check_resumed(compiled, (&base, &run), (&whole, &ranks[1]))
+}
+
+/// Whether a run of several ended since a lane of its own has fewer batches than are taken:
+/// `lanes.rs` holds when that is so.
+fn has_short_lane(compiled: &Compiled, why: &Failure) -> bool {
+    let own = compiled.program.deal.own.as_ref();
+    own.is_some_and(|it| it.take.is_some()) && why.to_string().contains("none may end early")
 }
 
 /// What one rank of several has left, one run alone goes on with.

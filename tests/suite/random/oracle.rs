@@ -7,7 +7,8 @@ use plan::{Arg, Field, File, Plan};
 use std::{collections::BTreeMap, path::Path};
 
 /// How every program begins.
-pub(crate) const HEAD: &str = "edition 2026\nparam data: path\n";
+pub(crate) const HEAD: &str = "edition 2026\nparam data: path\n\
+    fn over_itself(xs) = [each + sum(xs) for each in xs]\n";
 
 /// Asks the checker.
 pub(crate) struct Oracle {

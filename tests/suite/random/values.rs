@@ -443,8 +443,8 @@ impl Values<'_> {
             7 => (format!("arange({n})[{x} % {}]", n + 2), Some("9")),
             8 => (format!("{}[-1]", self.atom((dtype, 2))), None),
             9 => (format!("{}[:, 1:]", self.atom((dtype, 2))), None),
-            10 => (format!("[k * {x} for k in 1..{n}]"), None),
-            11 => (format!("[uniform() + f32(k) for k in 0..{x} % {n}]"), None),
+            10 => (over_itself(&format!("[k * {x} for k in 1..{n}]"), n), None),
+            11 => (over_itself(&format!("[uniform() + f32(k) for k in 0..{x} % {n}]"), n), None),
             12 => (format!("one_of([{a}, {b}])"), None),
             13 => (format!("{}.shape[0]", self.atom((DType::U8, 3))), None),
             14 => (format!("{a} < {b}"), None),
@@ -454,6 +454,11 @@ impl Values<'_> {
         };
         Value { text, fails: instead.is_some(), instead }
     }
+}
+
+/// A list, or half of the time what a function makes of it that uses it while it goes through it.
+fn over_itself(list: &str, n: i64) -> String {
+    if n % 2 == 0 { list.to_owned() } else { format!("over_itself({list})") }
 }
 
 /// Whether a type has these extents; none is free.
