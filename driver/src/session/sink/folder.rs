@@ -178,8 +178,9 @@ impl Folder {
         let mut earlier = earlier.take();
         // Of a run that was killed before it had written any file.
         location.remove_drafts("", &|it| it == MANIFEST);
-        // What stands beside the files tells of all of them.
-        if let Some(index) = earlier.as_ref().and_then(|it| it.data()?.index) {
+        // What stands beside the files tells of all of them; it is there where they are complete.
+        let has_index = |it: &&Manifest| it.complete || location.removes_at_once();
+        if let Some(index) = earlier.as_ref().filter(has_index).and_then(|it| it.data()?.index) {
             location.clear("", &|it| it == index)?;
         }
         // While it is written, or its files go, an output is not complete.
@@ -189,8 +190,10 @@ impl Folder {
         }
         // What was written and not counted is written again, perhaps less of it.
         let first = if *goes_on { from.files } else { 0 };
-        if let Some(earlier) = &earlier {
-            clear(location, earlier, first)?;
+        // Files of these names are written anew; what is left of the others goes at the end.
+        let goes_now = |it: &Manifest| location.removes_at_once() || !it.has_names_of(manifest);
+        if let Some(earlier) = earlier.filter(goes_now) {
+            clear(location, &earlier, first)?;
         }
         // What says whose folder it is comes first, so that a run that is killed leaves one that
         // can be used again.
@@ -348,6 +351,9 @@ impl Sink for Folder {
             })?;
         }
         self.settle()?;
+        if !self.location.removes_at_once() {
+            clear(&mut *self.location, &self.manifest, self.manifest.files)?;
+        }
         self.write_index()?;
         self.manifest.complete = true;
         self.manifest.write(&mut *self.location)

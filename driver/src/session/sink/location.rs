@@ -63,6 +63,10 @@ pub(super) trait Location: Send {
     /// They cannot be removed.
     fn clear(&mut self, folder: &str, is_meant: &dyn Fn(&str) -> bool) -> Result<(), Failure>;
 
+    /// Whether a file that is removed is gone when [`Location::clear`] returns, or never goes. Elsewhere, what a run asks for
+    /// while it is killed may be done after the next one has written a file of the same name.
+    fn removes_at_once(&self) -> bool;
+
     /// Removes what killed runs have left in a folder of files that are meant.
     fn remove_drafts(&mut self, folder: &str, is_meant: &dyn Fn(&str) -> bool);
 

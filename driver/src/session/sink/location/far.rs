@@ -167,6 +167,10 @@ impl Location for Far {
         }
     }
 
+    fn removes_at_once(&self) -> bool {
+        false
+    }
+
     /// An object is there as a whole, or not at all.
     fn remove_drafts(&mut self, _: &str, _: &dyn Fn(&str) -> bool) {}
 

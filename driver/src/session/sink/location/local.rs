@@ -129,6 +129,10 @@ impl Location for Local {
         Ok(())
     }
 
+    fn removes_at_once(&self) -> bool {
+        true
+    }
+
     fn remove_drafts(&mut self, folder: &str, is_meant: &dyn Fn(&str) -> bool) {
         safe_file::remove_left(&self.folder.join(folder), is_meant);
     }
