@@ -13,7 +13,6 @@
 
 #[cfg(test)]
 pub(crate) mod bed;
-pub(crate) mod catalog;
 pub(crate) mod cost;
 pub(crate) mod flow;
 pub(crate) mod index;

@@ -12,12 +12,12 @@ pub(crate) use choose::{READ_NS, SHARE_MIN};
 
 use crate::{
     analysis::{
-        catalog::Catalog,
         cost::Prices,
         flow::flows,
         live::{live, live_columns, output_roots},
     },
     lower::{Lowered, lower_known},
+    registry::Registry,
 };
 use model::{Figure, Origin};
 use plan::{
@@ -141,22 +141,22 @@ pub fn candidates(
     library: &Library,
     (measured, least): (Option<&Measured>, f64),
 ) -> Result<Vec<Candidate>, Vec<Diagnostic>> {
-    let catalog = Catalog::new(library);
-    let lowered = lower_known(plan, &catalog, &|_| String::new())?;
+    let registry = Registry::new(*library);
+    let lowered = lower_known(plan, &registry, &|_| String::new())?;
     let stages = &lowered.program.stages;
-    let flows = flows(stages, &catalog);
-    let streams = Known { stages, flows: &flows, catalog: &catalog, measured }.streams();
+    let flows = flows(stages, &registry);
+    let streams = Known { stages, flows: &flows, registry: &registry, measured }.streams();
     let mut costs: IdVec<StageId, Option<Costs<'_>>> = IdVec::new();
     for (id, stage) in stages.iter() {
         let Code::Transform(transform) = &stage.code else {
             costs.push(None);
             continue;
         };
-        let prices = Prices::new(&transform.graph, &flows[stage.inputs[0]].columns, &catalog);
+        let prices = Prices::new(&transform.graph, &flows[stage.inputs[0]].columns, &registry);
         let measured = measured.and_then(|it| it.stages.get(id.row()));
         costs.push(Some(Costs { prices, measured, roots: roots(transform) }));
     }
-    let known = &Program { plan, lowered: &lowered, catalog: &catalog, costs, streams };
+    let known = &Program { plan, lowered: &lowered, registry: &registry, costs, streams };
     let mut all = Vec::new();
     for (id, stage) in stages.iter() {
         if let Code::Transform(transform) = &stage.code
@@ -174,7 +174,7 @@ pub fn candidates(
 struct Program<'a> {
     plan: &'a Plan,
     lowered: &'a Lowered,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     /// What the values of each transform cost.
     costs: IdVec<StageId, Option<Costs<'a>>>,
     /// The records that leave each stage.
@@ -244,7 +244,7 @@ impl Site<'_> {
             let spared = |it: &usize| needed[*it] && (*it == id.row() || !without[*it]);
             let spared: Vec<usize> = (0..graph.len()).filter(spared).collect();
             let value: f64 = spared.iter().map(|it| each[*it]).sum();
-            if value < self.least || self.known.catalog.has_effect(function, "reads") {
+            if value < self.least || self.known.registry.reads(function) {
                 continue;
             }
             let saves = Figure { value, origin };
@@ -268,7 +268,7 @@ impl Site<'_> {
         let needed = live(graph, &costs.roots, &[]);
         let file = |(id, expr, ty): (ExprId, &Expr, &plan::Type)| {
             let Expr::Call { function, args, .. } = expr else { return None };
-            let reads = needed[id.row()] && self.known.catalog.has_effect(function, "reads");
+            let reads = needed[id.row()] && self.known.registry.reads(function);
             if !reads || !ty.dtype().is_some_and(plan::DType::is_text) {
                 return None;
             }
@@ -277,7 +277,7 @@ impl Site<'_> {
             candidate.reads = true;
             candidate.listed = self.reads_listed((self.id, graph), id);
             candidate.key = live_columns(graph, &live(graph, &[id], &[])).into_keys().collect();
-            candidate.name = hash(written(graph, id, self.known.catalog).as_bytes());
+            candidate.name = hash(written(graph, id, self.known.registry).as_bytes());
             Some(candidate.checked())
         };
         graph.iter().filter_map(file).collect()
@@ -302,7 +302,7 @@ impl Site<'_> {
         parts.iter_mut().for_each(|it| it.ns *= index.saves);
         candidate.parts = parts;
         candidate.key = live_columns(graph, &live(graph, &[node], &[])).into_keys().collect();
-        let written = written(graph, site.from, self.known.catalog);
+        let written = written(graph, site.from, self.known.registry);
         candidate.name = hash(format!("{} v{}: {written}", index.name, index.version).as_bytes());
         Some(candidate.checked())
     }
@@ -315,7 +315,7 @@ impl Site<'_> {
     ) -> Candidate {
         let mut candidate = self.begin((node, function), figures);
         if candidate.refused.is_none() {
-            let mut name = written(&self.transform.graph, node, self.known.catalog);
+            let mut name = written(&self.transform.graph, node, self.known.registry);
             self.keys(&mut candidate, without, &mut name);
             candidate.name = hash(name.as_bytes());
         }
@@ -349,7 +349,7 @@ impl Site<'_> {
             sources: stream.sources.clone(),
             most: stream.most,
             listed: true,
-            refused: impure(graph, node, (columns, self.known.catalog)),
+            refused: impure(graph, node, (columns, self.known.registry)),
         };
         candidate.sources.iter_mut().for_each(|it| it.1 *= candidate.made);
         candidate.most = candidate.most.map(|it| it * candidate.made);
@@ -366,7 +366,7 @@ impl Site<'_> {
     fn made(&self, node: ExprId) -> f64 {
         let filters = &self.transform.filters;
         let columns = &self.known.streams[self.input()].columns;
-        let drawn = drawn(&self.transform.graph, filters, (columns, self.known.catalog));
+        let drawn = drawn(&self.transform.graph, filters, (columns, self.known.registry));
         let asked = drawn.is_some() || live(&self.transform.graph, filters, &[])[node.row()];
         let measured = self.known.costs[self.id].as_ref().and_then(|it| it.measured);
         match measured.filter(|it| it.entered > 0 && !filters.is_empty() && !asked) {
@@ -381,14 +381,14 @@ impl Site<'_> {
         let parts = live_columns(graph, &live(graph, &[candidate.node], &[]));
         let reading = self.reading();
         for (column, id) in parts {
-            let read = reading.as_ref().and_then(|it| it.names_of(column, self.known.catalog));
+            let read = reading.as_ref().and_then(|it| it.names_of(column, self.known.registry));
             let Some(names) = read else {
                 candidate.key.push(column);
                 continue;
             };
             let Some(Reading { id: stage, graph, outputs }) = &reading else { continue };
             let node = outputs[column as usize];
-            let _ = write!(name, "{column} = {};", written(graph, node, self.known.catalog));
+            let _ = write!(name, "{column} = {};", written(graph, node, self.known.registry));
             candidate.key.extend(names.iter().map(|it| it.1));
             candidate.listed &= self.reads_listed((*stage, graph), node);
             if !without[id.row()] {
@@ -430,7 +430,7 @@ impl Site<'_> {
         let stage = &self.known.lowered.program.stages[stage];
         match &stage.code {
             Code::Source { entry, .. } => {
-                let entry = self.known.catalog.source(entry);
+                let entry = self.known.registry.source(entry);
                 entry.is_some_and(|it| it.has(Property::GivesPaths))
             }
             Code::Transform(Transform { graph, outputs: Records::Listed(lists), .. }) => {
@@ -516,11 +516,11 @@ fn is_filter(kind: &OpKind) -> bool {
 impl Reading<'_> {
     /// The columns that say what is read into `column`: there, and here. None where it is passed on,
     /// or where they do not come along.
-    fn names_of(&self, column: u32, catalog: &Catalog) -> Option<Vec<(u32, u32)>> {
+    fn names_of(&self, column: u32, registry: &Registry) -> Option<Vec<(u32, u32)>> {
         let node = *self.outputs.get(column as usize)?;
         let is_text = self.graph.ty(node).dtype().is_some_and(plan::DType::is_text);
         let is_column = matches!(self.graph.expr(node), Expr::Column(_));
-        if is_column || !is_text || impure(self.graph, node, (&[], catalog)).is_some() {
+        if is_column || !is_text || impure(self.graph, node, (&[], registry)).is_some() {
             return None;
         }
         let passed = |from: u32| {
@@ -533,7 +533,7 @@ impl Reading<'_> {
 }
 
 /// Why a value is not the same each time, if it is not; by why the columns are not.
-fn impure(graph: &Graph, root: ExprId, known: (&[Option<String>], &Catalog)) -> Option<String> {
+fn impure(graph: &Graph, root: ExprId, known: (&[Option<String>], &Registry)) -> Option<String> {
     let live = live(graph, &[root], &[]);
     let mut nodes = graph.iter().filter(|(id, ..)| live[id.row()]);
     let several = || "it is computed several times per record".to_owned();
@@ -542,12 +542,12 @@ fn impure(graph: &Graph, root: ExprId, known: (&[Option<String>], &Catalog)) -> 
 }
 
 /// A value in writing, with the versions of the functions: two that are written alike are alike.
-fn written(graph: &Graph, root: ExprId, catalog: &Catalog) -> String {
+fn written(graph: &Graph, root: ExprId, registry: &Registry) -> String {
     let live = live(graph, &[root], &[]);
     let mut text = String::new();
     for (id, expr, ty) in graph.iter().filter(|(id, ..)| live[id.row()]) {
         let version = match expr {
-            Expr::Call { function, .. } => catalog.function(function).map_or(0, |it| it.version),
+            Expr::Call { function, .. } => registry.function(function).map_or(0, |it| it.version),
             _ => 0,
         };
         let _ = write!(text, "{id}: {ty:?} = {expr:?} v{version};");

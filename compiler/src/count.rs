@@ -4,10 +4,12 @@ mod filters;
 
 pub use filters::{Filter, filters};
 
-use crate::analysis::{
-    catalog::Catalog,
-    role::{Ends, Role, batch_rows, role},
-    total::lets_none_go,
+use crate::{
+    analysis::{
+        role::{Ends, Role, batch_rows, role},
+        total::lets_none_go,
+    },
+    registry::Registry,
 };
 use plan::{Arg, Index, Library, Op, OpId, OpKind, Plan, Records};
 
@@ -19,11 +21,11 @@ pub fn outputs(
     lens: &[Option<u64>],
     (rank, world): (u64, u64),
 ) -> Option<u64> {
-    let catalog = Catalog::new(library);
+    let registry = Registry::new(*library);
     let needed = plan.needed();
     let is_source = |it: &OpId| matches!(plan.ops[*it].kind, OpKind::Source { .. });
     let sources = plan.ops.ids().filter(|it| needed[it.row()]).filter(is_source).collect();
-    let counting = Counting { plan, catalog: &catalog, sources, lens };
+    let counting = Counting { plan, registry: &registry, sources, lens };
     if world <= 1 {
         return counting.leaving(plan.root);
     }
@@ -32,7 +34,7 @@ pub fn outputs(
 
 struct Counting<'a> {
     plan: &'a Plan,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     /// The sources that the output needs, in the order of `lens`.
     sources: Vec<OpId>,
     lens: &'a [Option<u64>],
@@ -43,7 +45,7 @@ impl Counting<'_> {
     fn leaving(&self, id: OpId) -> Option<u64> {
         let op = &self.plan.ops[id];
         let entering = || self.leaving(*op.inputs.first()?);
-        match role(op, self.catalog) {
+        match role(op, self.registry) {
             Role::Source => {
                 let at = self.sources.iter().position(|it| *it == id)?;
                 self.lens.get(at).copied().flatten()
@@ -79,7 +81,7 @@ impl Counting<'_> {
         let mut id = self.plan.root;
         loop {
             let op = &self.plan.ops[id];
-            match role(op, self.catalog) {
+            match role(op, self.registry) {
                 Role::Map if lets_none_go(op) => id = *op.inputs.first()?,
                 Role::Batch { drops: true, .. } => return Some(self.leaving(id)? / world),
                 Role::Batch { drops: false, .. } => {
@@ -102,15 +104,15 @@ impl Counting<'_> {
     /// Whether one of several streams gives nothing, since it weighs nothing.
     fn leaves_out_a_stream(&self, op: &Op) -> bool {
         let OpKind::Operator { entry, args, .. } = &op.kind else { return false };
-        let entry = self.catalog.operator(entry);
-        let weights = entry.and_then(|it| self.catalog.argument(it, args, "weights"));
+        let entry = self.registry.operator(entry);
+        let weights = entry.and_then(|it| self.registry.argument(it, args, "weights"));
         weights.is_some_and(has_zero)
     }
 
     fn batch_rows(&self, op: &Op) -> Option<u64> {
         match &op.kind {
             OpKind::Operator { entry, args, .. } => {
-                batch_rows(self.catalog, (entry, args), op.inputs.len())
+                batch_rows(self.registry, (entry, args), op.inputs.len())
             }
             _ => None,
         }

@@ -21,11 +21,9 @@ pub use strategies::{Axis, Kept, Row, Strategies, Turn, strategies};
 pub use strategy::choose;
 
 use crate::{
-    analysis::{
-        catalog::Catalog,
-        role::{Role, role},
-    },
+    analysis::role::{Role, role},
     lower::{Lowered, lower_known},
+    registry::Registry,
 };
 use plan::{About, Diagnostic, Index, Library, Measured, OpId, Plan};
 use serde::{Deserialize, Serialize};
@@ -77,26 +75,26 @@ pub fn estimate(
     library: &Library,
     basis: Basis<'_>,
 ) -> Result<Estimate, Vec<Diagnostic>> {
-    let catalog = Catalog::new(library);
+    let registry = Registry::new(*library);
     // The program is what it is, whatever the data is like.
-    let lowered = lower_known(plan, &catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, &catalog.with_data(basis.about), basis))
+    let lowered = lower_known(plan, &registry, &|_| String::new())?;
+    Ok(estimate_known(plan, &lowered, &registry.with_data(basis.about), basis))
 }
 
 /// The same where the program of the plan is known.
 pub(crate) fn estimate_known(
     plan: &Plan,
     lowered: &Lowered,
-    catalog: &Catalog,
+    registry: &Registry,
     basis: Basis<'_>,
 ) -> Estimate {
     let cores = basis.cores.max(1);
     let measured = basis.measured.filter(|it| it.is_of(&lowered.program));
     let ratios =
-        measured.map(|it| measured::ratios(plan, (lowered, catalog), it)).unwrap_or_default();
-    let mut steps = steps::steps(plan, lowered, catalog, (cores, &ratios));
+        measured.map(|it| measured::ratios(plan, (lowered, registry), it)).unwrap_or_default();
+    let mut steps = steps::steps(plan, lowered, registry, (cores, &ratios));
     if let Some(measured) = measured {
-        measured::apply(&mut steps, plan, (lowered, catalog), measured);
+        measured::apply(&mut steps, plan, (lowered, registry), measured);
     }
     steps.iter_mut().for_each(StepEstimate::share_calls);
     let ns: Figure = steps.iter().map(|it| it.ns.times(it.visits.value)).sum();
@@ -110,9 +108,9 @@ pub(crate) fn estimate_known(
         cores,
         ns,
         rate: Figure { value: rate, origin: ns.origin },
-        batch_rows: batch_rows(plan, catalog, &ratios),
+        batch_rows: batch_rows(plan, registry, &ratios),
         bottleneck,
-        memory: memory::memory(lowered, catalog, (cores, basis.memory), (&steps, bottleneck)),
+        memory: memory::memory(lowered, registry, (cores, basis.memory), (&steps, bottleneck)),
         processes: 0,
         steps,
     }
@@ -137,10 +135,10 @@ fn bound(steps: &[StepEstimate], demand: f64, cores: u32) -> (usize, f64) {
 }
 
 /// Rows of the batches that leave.
-fn batch_rows(plan: &Plan, catalog: &Catalog, ratios: &BTreeMap<OpId, f64>) -> Option<f64> {
+fn batch_rows(plan: &Plan, registry: &Registry, ratios: &BTreeMap<OpId, f64>) -> Option<f64> {
     let mut rows: Vec<Option<f64>> = Vec::with_capacity(plan.ops.len());
     for (id, op) in plan.ops.iter() {
-        rows.push(match role(op, catalog) {
+        rows.push(match role(op, registry) {
             Role::Batch { size, .. } => match ratios.get(&id) {
                 Some(ratio) => Some(1.0 / ratio.max(1e-9)),
                 None => Some(size as f64),
@@ -171,9 +169,9 @@ impl Estimate {
 
     /// Bytes of a file that is read, on average; none where no function reads.
     pub fn request_bytes(&self, library: &Library) -> Option<f64> {
-        let catalog = Catalog::new(library);
+        let registry = Registry::new(*library);
         let calls = self.steps.iter().flat_map(|step| step.calls.iter().map(move |it| (step, it)));
-        let reading = calls.filter(|(_, it)| catalog.has_effect(&it.name, "reads"));
+        let reading = calls.filter(|(_, it)| registry.reads(&it.name));
         let each = reading.map(|(step, it)| (step.visits.value * it.times, it.bytes.value));
         let (n, bytes) = each.fold((0.0, 0.0), |all, it| (all.0 + it.0, all.1 + it.0 * it.1));
         (n > 0.0 && bytes > 0.0).then(|| bytes / n)

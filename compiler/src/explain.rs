@@ -32,13 +32,13 @@ pub use rewrites::Lowering;
 
 use crate::{
     analysis::{
-        catalog::Catalog,
         role::{Role, batched, role, spans},
         size::is_of_assumed_length,
     },
     estimate::{CallEstimate, Estimate, Origin, Outlook, Strategies, View, outlook},
     lower::{Lowered, lower_known},
     passes::{Optimised, Refusal, Step},
+    registry::Registry,
 };
 use plan::{Commas, Entry, Field, Index, Library, Op, OpId, OpKind, Plan, Property, Span, StageId};
 use serde::Serialize;
@@ -146,16 +146,16 @@ pub fn explain(
     view: View,
 ) -> Explanation {
     let plan = &optimised.plan;
-    let catalog = Catalog::new(library);
-    let lowered = lower_known(plan, &catalog, &|_| String::new()).ok();
+    let registry = Registry::new(*library);
+    let lowered = lower_known(plan, &registry, &|_| String::new()).ok();
     let lanes = lowered.as_ref().map_or(Vec::new(), lanes);
-    let batched = batched(plan, &catalog);
-    let mut lines = Lines { plan, catalog, label, lanes, batched, all: Vec::new() };
+    let batched = batched(plan, &registry);
+    let mut lines = Lines { plan, registry, label, lanes, batched, all: Vec::new() };
     lines.stream(plan.root, 0);
     let outlook = outlook(plan, library, &optimised.estimate, view);
     let two_ranks = outlook.as_ref().and_then(|it| again::two_ranks(plan, library, it));
     let (held, held_bytes) =
-        held::held(plan, &lines.catalog, (&optimised.estimate, outlook.as_ref()));
+        held::held(plan, &lines.registry, (&optimised.estimate, outlook.as_ref()));
     let mut estimate = optimised.estimate.clone();
     estimate.memory.held = estimate.memory.held + held_bytes;
     Explanation {
@@ -166,8 +166,8 @@ pub fn explain(
         story: optimised.story.clone(),
         refused: optimised.refused.clone(),
         lowered: lowered.map_or(Vec::new(), |it| rewrites::lowerings(plan, &it)),
-        resume: again::resumed(plan, &lines.catalog),
-        ranks: again::shared(plan, &lines.catalog),
+        resume: again::resumed(plan, &lines.registry),
+        ranks: again::shared(plan, &lines.registry),
         two_ranks,
         outlook,
         assumed_lengths: assumed_lengths(plan, &optimised.estimate),
@@ -249,7 +249,7 @@ fn dear_calls(explanation: &Explanation, step: usize) -> Vec<&CallEstimate> {
 
 struct Lines<'a> {
     plan: &'a Plan,
-    catalog: Catalog,
+    registry: Registry,
     label: &'a dyn Fn(Span) -> String,
     /// For each operator that goes through in lanes how many, and for what is dealt from them.
     lanes: Vec<InLanes>,
@@ -334,8 +334,8 @@ impl Lines<'_> {
     /// Fields in braces, as the program calls them: without those that the compiler has added.
     fn record(&self, fields: &[Field]) -> String {
         let sources = self.plan.ops.rows().iter().filter_map(|it| match &it.kind {
-            OpKind::Source { entry, .. } => self.catalog.source(entry),
-            OpKind::Operator { entry, .. } => self.catalog.operator(entry),
+            OpKind::Source { entry, .. } => self.registry.source(entry),
+            OpKind::Operator { entry, .. } => self.registry.operator(entry),
             _ => None,
         });
         let sources: Vec<&Entry> = sources.collect();
@@ -389,9 +389,9 @@ impl Lines<'_> {
             Some(InLanes::Dealt(n)) => Some(format!("from {n} lanes in turn")),
             Some(InLanes::None) | None => None,
         };
-        let own = match role(op, &self.catalog) {
+        let own = match role(op, &self.registry) {
             Role::Permute => Some("permutation of the index, no buffer".to_owned()),
-            Role::ShuffleWithin(n) => Some(match spans(op, &self.catalog) {
+            Role::ShuffleWithin(n) => Some(match spans(op, &self.registry) {
                 Some(open) => format!("buffer of {n} records, from {open} files at a time"),
                 None => format!("buffer of {n} records"),
             }),
@@ -404,7 +404,7 @@ impl Lines<'_> {
     }
 
     fn note(&self, op: &Op) -> Option<String> {
-        Some(match role(op, &self.catalog) {
+        Some(match role(op, &self.registry) {
             Role::Permute => "permutation of the index: a record moves by a third of the data set \
                               on average, no buffer"
                 .to_owned(),

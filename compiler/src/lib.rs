@@ -40,7 +40,7 @@ pub fn check_noted(request: &Request<'_>, registry: &registry::Registry) -> (Che
 
 /// The same with what is wrong with the streams of constants.
 fn with_constants(mut checked: Checked, registry: &registry::Registry) -> Checked {
-    let mistakes = |it| constants::mistakes(it, registry.library());
+    let mistakes = |it| constants::mistakes(it, registry);
     let found: Vec<Diagnostic> = checked.constants.iter().flat_map(mistakes).collect();
     if !found.is_empty() {
         checked.plan = None;

@@ -14,7 +14,6 @@ mod windows;
 
 use crate::{
     analysis::{
-        catalog::Catalog,
         index::{self, Moved, Reading},
         live::live_columns,
         role::{Role, batched, role},
@@ -22,6 +21,7 @@ use crate::{
         varies::is_same_in_epochs,
     },
     errors::lower as errors,
+    registry::Registry,
 };
 use group::{Group, Grouping, Named};
 use lanes::Laned;
@@ -40,7 +40,7 @@ pub fn lower(
     library: &Library,
     label: &dyn Fn(Span) -> String,
 ) -> Result<Program, Vec<Diagnostic>> {
-    Ok(lower_known(plan, &Catalog::new(library), label)?.program)
+    Ok(lower_known(plan, &Registry::new(*library), label)?.program)
 }
 
 /// The same, where every step of the plan is a stage of its own: for looking at what each one does.
@@ -54,8 +54,8 @@ pub fn lower_apart(
     library: &Library,
     label: &dyn Fn(Span) -> String,
 ) -> Result<Program, Vec<Diagnostic>> {
-    let catalog = Catalog::new(library);
-    Ok(Lowering { apart: true, ..Lowering::new(plan, &catalog, label) }.lowered()?.program)
+    let registry = Registry::new(*library);
+    Ok(Lowering { apart: true, ..Lowering::new(plan, &registry, label) }.lowered()?.program)
 }
 
 /// A program, and where each operator of the plan went.
@@ -73,15 +73,15 @@ pub(crate) struct Lowered {
 /// The same for a library that is known already.
 pub(crate) fn lower_known(
     plan: &Plan,
-    catalog: &Catalog,
+    registry: &Registry,
     label: &dyn Fn(Span) -> String,
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    Lowering::new(plan, catalog, label).lowered()
+    Lowering::new(plan, registry, label).lowered()
 }
 
 struct Lowering<'a> {
     plan: &'a Plan,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     label: &'a dyn Fn(Span) -> String,
     /// Whether each step is a stage of its own.
     apart: bool,
@@ -121,14 +121,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(plan: &'a Plan, catalog: &'a Catalog, label: &'a dyn Fn(Span) -> String) -> Self {
-        let (moved, mut diagnostics) = index::moved(plan, catalog);
-        diagnostics.extend(align::misaligned(plan, catalog));
-        let mut laned = lanes::laned(plan, catalog, (&plan.needed(), &moved));
+    fn new(plan: &'a Plan, registry: &'a Registry, label: &'a dyn Fn(Span) -> String) -> Self {
+        let (moved, mut diagnostics) = index::moved(plan, registry);
+        diagnostics.extend(align::misaligned(plan, registry));
+        let mut laned = lanes::laned(plan, registry, (&plan.needed(), &moved));
         diagnostics.append(&mut laned.diagnostics);
         Self {
             plan,
-            catalog,
+            registry,
             label,
             apart: false,
             moved,
@@ -177,14 +177,14 @@ impl Lowering<'_> {
             return Err(self.diagnostics);
         }
         let lanes = lanes::of(&self);
-        rows::choose(&mut self.stages, self.catalog, &lanes);
+        rows::choose(&mut self.stages, self.registry, &lanes);
         let (deal, beside) = (deal::of(&self, &lanes), self.beside());
         let program = Program {
             format: FORMAT,
             name: self.plan.name.clone(),
             stages: self.stages,
             output: self.plan.output().to_vec(),
-            batched: batched(self.plan, self.catalog)[self.plan.root.row()],
+            batched: batched(self.plan, self.registry)[self.plan.root.row()],
             deal,
             lanes,
             beside,
@@ -230,8 +230,8 @@ impl Lowering<'_> {
             })
             .collect();
         if let (Role::Join { .. }, [_, second], [_, stage]) =
-            (role(op, self.catalog), &op.inputs[..], &inputs[..])
-            && is_same_in_epochs(self.plan, *second, self.catalog)
+            (role(op, self.registry), &op.inputs[..], &inputs[..])
+            && is_same_in_epochs(self.plan, *second, self.registry)
         {
             self.once.push(*stage);
         }
@@ -245,8 +245,8 @@ impl Lowering<'_> {
 
     /// The values among an operator's arguments that are no column yet, with their parameters' names.
     fn hidden(&self, entry: &str, op: &Op, args: &[Arg]) -> Vec<(String, ExprId)> {
-        let Some(entry) = self.catalog.operator(entry) else { return Vec::new() };
-        let names = self.catalog.parameters(entry);
+        let Some(entry) = self.registry.operator(entry) else { return Vec::new() };
+        let names = self.registry.parameters(entry);
         let inputs = names.len().saturating_sub(args.len());
         let mut hidden = Vec::new();
         for (i, arg) in args.iter().enumerate() {
@@ -318,12 +318,13 @@ impl Lowering<'_> {
     /// Whether a step only guards the fields of a source whose records may be faults.
     fn guards(&self, step: OpId) -> bool {
         let Op { kind, graph, .. } = &self.plan.ops[step];
-        matches!(kind, OpKind::Map { .. }) && graph.iter().any(|it| self.catalog.is_guard(it.1))
+        matches!(kind, OpKind::Map { .. }) && graph.iter().any(|it| self.registry.is_guard(it.1))
     }
 
     /// Whether a step reads files.
     fn waits(&self, step: OpId) -> bool {
-        let reads = |it: &Expr| matches!(it, Expr::Call { function, .. } if self.catalog.has_effect(function, "reads"));
+        let reads =
+            |it: &Expr| matches!(it, Expr::Call { function, .. } if self.registry.reads(function));
         self.plan.ops[step].graph.iter().any(|it| reads(it.1))
     }
 
@@ -376,7 +377,7 @@ impl Lowering<'_> {
             grouping.hidden(op, &ops[op], hidden);
         }
         let mut group = grouping.finish();
-        apart::find_files(&mut group, self.catalog);
+        apart::find_files(&mut group, self.registry);
         let named = (self.apart && !is_last).then(|| apart::pass_names_on(&mut group)).flatten();
         let stage = self.parts(stage, group, (last, reader.map(|it| it.op)));
         self.named.extend(named.map(|it| (stage, it)));
@@ -391,7 +392,7 @@ impl Lowering<'_> {
         (last, reader): (OpId, Option<OpId>),
     ) -> StageId {
         let parts: Vec<Group> =
-            apart::split(group, self.catalog).into_iter().filter(|it| !it.is_nothing()).collect();
+            apart::split(group, self.registry).into_iter().filter(|it| !it.is_nothing()).collect();
         let n_parts = parts.len();
         for (i, part) in parts.into_iter().enumerate() {
             let rows =
@@ -404,17 +405,17 @@ impl Lowering<'_> {
     fn part(&mut self, input: StageId, part: Group, (last, rows): (OpId, Option<u64>)) -> StageId {
         let part = self.without_unused_columns(input, part);
         let steps = part.ops(last);
-        let another = if direct::replaces(&part, self.catalog) {
+        let another = if direct::replaces(&part, self.registry) {
             self.others(input, steps.last().copied().unwrap_or(last))
         } else {
             Vec::new()
         };
-        let keeps_all = !direct::lets_go(&part, self.catalog);
+        let keeps_all = !direct::lets_go(&part, self.registry);
         let number = |op| steps.binary_search(op).unwrap_or(0) as u32;
         let code = Code::Transform(Transform {
             steps: part.origin.iter().map(number).collect(),
-            vector: direct::at_once(&part, self.catalog),
-            clean_vector: part.clean().is_some_and(|it| direct::at_once(&it, self.catalog)),
+            vector: direct::at_once(&part, self.registry),
+            clean_vector: part.clean().is_some_and(|it| direct::at_once(&it, self.registry)),
             reads: part.reads,
             files: part.files,
             foreign: part.foreign,
@@ -436,7 +437,7 @@ impl Lowering<'_> {
     fn without_unused_columns(&mut self, input: StageId, part: Group) -> Group {
         let Code::Source { entry, .. } = &self.stages[input].code else { return part };
         let faulty = |it: &Property| matches!(it, Property::Faulty(_));
-        let entry = self.catalog.source(entry);
+        let entry = self.registry.source(entry);
         let is_faulty = entry.is_some_and(|it| it.properties.iter().any(faulty));
         let used = live_columns(&part.graph, &part.live());
         if used.len() == part.inputs.len() || used.is_empty() && !is_faulty {
@@ -451,8 +452,8 @@ impl Lowering<'_> {
 
     /// Rows of the batch that `part` can write into.
     fn batch_rows(&self, reader: OpId, part: &Group) -> Option<u64> {
-        match role(&self.plan.ops[reader], self.catalog) {
-            Role::Batch { size, plain: true, .. } if direct::fills_batch(part, self.catalog) => {
+        match role(&self.plan.ops[reader], self.registry) {
+            Role::Batch { size, plain: true, .. } if direct::fills_batch(part, self.registry) => {
                 Some(size)
             }
             _ => None,
@@ -484,7 +485,7 @@ impl Lowering<'_> {
         match &self.stages[stage].code {
             Code::Source { entry, .. } => {
                 let indexed =
-                    self.catalog.source(entry).is_some_and(|it| it.has(Property::Indexed));
+                    self.registry.source(entry).is_some_and(|it| it.has(Property::Indexed));
                 (!indexed).then_some("it can only be read in order")
             }
             Code::Transform(it) => match &it.outputs {

@@ -26,9 +26,9 @@ mod typed_columns;
 mod view_reordering;
 
 use crate::{
-    analysis::catalog::Catalog,
     estimate::{Basis, Estimate, estimate_known},
     lower::{Lowered, lower_known},
+    registry::Registry,
     verify::verify_known,
 };
 use plan::{Diagnostic, Library, Plan};
@@ -52,9 +52,9 @@ pub struct Pass {
     /// Whether its plan is taken whatever the estimate says of it.
     pub(crate) always: bool,
     /// The plans that it would rather have, of which the first is taken that pays.
-    pub(crate) propose: fn(&Plan, &Catalog) -> Vec<Proposal>,
+    pub(crate) propose: fn(&Plan, &Registry) -> Vec<Proposal>,
     /// What it leaves as it is, since its law does not hold there.
-    pub(crate) refuse: fn(&Plan, &Catalog) -> Vec<Refusal>,
+    pub(crate) refuse: fn(&Plan, &Registry) -> Vec<Refusal>,
 }
 
 impl Pass {
@@ -83,7 +83,7 @@ pub struct Refusal {
 }
 
 /// For a pass that refuses nothing.
-pub(crate) fn nothing_refused(_: &Plan, _: &Catalog) -> Vec<Refusal> {
+pub(crate) fn nothing_refused(_: &Plan, _: &Registry) -> Vec<Refusal> {
     Vec::new()
 }
 
@@ -183,12 +183,12 @@ pub fn optimise(
         if pass.exact || settings.approx {
             state.run(pass);
         }
-        refused.extend((pass.refuse)(&state.plan, &state.catalog));
+        refused.extend((pass.refuse)(&state.plan, &state.registry));
     }
     // Not what a later pass has done in another way, nor what only later passes have made of the plan.
     let refusing = PASSES.iter().filter(wanted);
     let still: Vec<Refusal> =
-        refusing.flat_map(|it| (it.refuse)(&state.plan, &state.catalog)).collect();
+        refusing.flat_map(|it| (it.refuse)(&state.plan, &state.registry)).collect();
     refused.retain(|it| still.contains(it));
     let (plan, story) = (state.plan, state.story);
     state.known.map(|estimate| Optimised { plan, estimate, story, refused })
@@ -204,7 +204,7 @@ impl Optimised {
 
 struct State {
     plan: Plan,
-    catalog: Catalog,
+    registry: Registry,
     cores: u32,
     /// What is expected of the plan, or why it cannot be run yet.
     known: Result<Estimate, Vec<Diagnostic>>,
@@ -213,14 +213,14 @@ struct State {
 
 impl State {
     fn new(plan: Plan, library: &Library, cores: u32) -> Self {
-        let catalog = Catalog::new(library);
-        let known = estimated(&plan, &catalog, cores);
-        Self { plan, catalog, cores, known, story: Vec::new() }
+        let registry = Registry::new(*library);
+        let known = estimated(&plan, &registry, cores);
+        Self { plan, registry, cores, known, story: Vec::new() }
     }
 
     fn run(&mut self, pass: &Pass) {
         for _ in 0..ROUNDS_MAX {
-            let proposals = (pass.propose)(&self.plan, &self.catalog);
+            let proposals = (pass.propose)(&self.plan, &self.registry);
             if !proposals.into_iter().any(|it| self.judge(pass, it)) {
                 return;
             }
@@ -233,7 +233,7 @@ impl State {
         if self.story.iter().any(|it| !it.kept && it.pass == pass && it.why == why) {
             return false;
         }
-        let sound = verify_known(&plan, &self.catalog);
+        let sound = verify_known(&plan, &self.registry);
         debug_assert!(sound.is_ok(), "{pass} made an invalid plan: {sound:?}");
         debug_assert_eq!(plan.output(), self.plan.output(), "{pass} changed the output");
         // What is outside may remember what it was called with: it sees the same records in the same
@@ -241,7 +241,7 @@ impl State {
         if sound.is_err() || outside::above(&plan) != outside::above(&self.plan) {
             return false;
         }
-        let Ok(after) = estimated(&plan, &self.catalog, self.cores) else { return false };
+        let Ok(after) = estimated(&plan, &self.registry, self.cores) else { return false };
         let before = self.known.as_ref().ok();
         let kept = always || before.is_none_or(|it| after.at_least_as_good(it));
         let before = before.map(|it| it.ns.value);
@@ -253,9 +253,9 @@ impl State {
     }
 }
 
-fn estimated(plan: &Plan, catalog: &Catalog, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
-    let lowered: Lowered = lower_known(plan, catalog, &|_| String::new())?;
-    Ok(estimate_known(plan, &lowered, catalog, Basis { cores, ..Basis::default() }))
+fn estimated(plan: &Plan, registry: &Registry, cores: u32) -> Result<Estimate, Vec<Diagnostic>> {
+    let lowered: Lowered = lower_known(plan, registry, &|_| String::new())?;
+    Ok(estimate_known(plan, &lowered, registry, Basis { cores, ..Basis::default() }))
 }
 
 #[cfg(test)]

@@ -18,10 +18,12 @@ mod values;
 
 pub use program::verify_program;
 
-use crate::analysis::{
-    catalog::Catalog,
-    live::values,
-    role::{Role, role},
+use crate::{
+    analysis::{
+        live::values,
+        role::{Role, role},
+    },
+    registry::Registry,
 };
 use calls::{Operates, Record};
 use plan::{
@@ -41,7 +43,7 @@ const JOINS_MAX: usize = 64;
 /// # Errors
 /// The first thing that does not, with the operator's name.
 pub fn verify(plan: &Plan, library: &Library) -> Result<(), String> {
-    verify_known(plan, &Catalog::new(library))
+    verify_known(plan, &Registry::new(*library))
 }
 
 /// The same of a plan that comes from a file: besides, every argument and type is what the library
@@ -50,28 +52,28 @@ pub fn verify(plan: &Plan, library: &Library) -> Result<(), String> {
 /// # Errors
 /// The first thing that does not hold, with the operator's name.
 pub fn verify_stored(plan: &Plan, library: &Library) -> Result<(), String> {
-    let catalog = Catalog::new(library);
+    let registry = Registry::new(*library);
     ensure(plan.ops.len() <= OPS_MAX, || format!("it has more than {OPS_MAX} operators"))?;
-    verify_known(plan, &catalog)?;
+    verify_known(plan, &registry)?;
     joins(plan)?;
     for (id, op) in plan.ops.iter() {
-        stored(plan, op, &catalog).map_err(|why| format!("{id} ({}): {why}", op.step))?;
+        stored(plan, op, &registry).map_err(|why| format!("{id} ({}): {why}", op.step))?;
     }
     Ok(())
 }
 
-fn stored(plan: &Plan, op: &Op, catalog: &Catalog) -> Result<(), String> {
+fn stored(plan: &Plan, op: &Op, registry: &Registry) -> Result<(), String> {
     let columns = op.inputs.first().map_or(&[][..], |it| &plan.ops[*it].output);
     fields(&op.output)?;
-    Values { catalog, graph: &op.graph, columns }.all()?;
+    Values { registry, graph: &op.graph, columns }.all()?;
     let record = Record { columns, graph: Some(&op.graph) };
     match &op.kind {
-        OpKind::Source { entry, args } => calls::source(catalog, (entry, args), &op.output),
+        OpKind::Source { entry, args } => calls::source(registry, (entry, args), &op.output),
         OpKind::Operator { entry, args, names } => {
             let inputs: Vec<&[Field]> =
                 op.inputs.iter().map(|it| &plan.ops[*it].output[..]).collect();
             let call = Operates { entry, args, names, inputs: &inputs, record };
-            calls::operator(catalog, &call, &op.output)
+            calls::operator(registry, &call, &op.output)
         }
         OpKind::Map { .. } | OpKind::Where { .. } | OpKind::FlatMap { .. } => Ok(()),
     }
@@ -89,11 +91,11 @@ fn joins(plan: &Plan) -> Result<(), String> {
 }
 
 /// The same for a library that is known already.
-pub(crate) fn verify_known(plan: &Plan, catalog: &Catalog) -> Result<(), String> {
+pub(crate) fn verify_known(plan: &Plan, registry: &Registry) -> Result<(), String> {
     ensure(plan.ops.get(plan.root).is_some(), || format!("the root {} does not exist", plan.root))?;
     tree(plan)?;
     for (id, op) in plan.ops.iter() {
-        let check = Check { ops: &plan.ops, op, catalog };
+        let check = Check { ops: &plan.ops, op, registry };
         check.all().map_err(|why| format!("{id} ({}): {why}", op.step))?;
     }
     Ok(())
@@ -121,7 +123,7 @@ fn tree(plan: &Plan) -> Result<(), String> {
 struct Check<'a> {
     ops: &'a IdVec<OpId, Op>,
     op: &'a Op,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
 }
 
 impl Check<'_> {
@@ -159,12 +161,12 @@ impl Check<'_> {
             ensure(seen.insert(name), || format!("two fields are named `{name}`"))?;
         }
         let (entry, args) = match &self.op.kind {
-            OpKind::Source { entry, args } => (self.catalog.source(entry), args),
-            OpKind::Operator { entry, args, .. } => (self.catalog.operator(entry), args),
+            OpKind::Source { entry, args } => (self.registry.source(entry), args),
+            OpKind::Operator { entry, args, .. } => (self.registry.operator(entry), args),
             _ => return Ok(()),
         };
         let entry = entry.ok_or_else(|| "the library has no such entry".to_owned())?;
-        let most = self.catalog.parameters(entry).len();
+        let most = self.registry.parameters(entry).len();
         ensure(args.len() <= most, || format!("{} arguments for {most} parameters", args.len()))?;
         args.iter().try_for_each(|it| self.argument(it))
     }
@@ -202,7 +204,7 @@ impl Check<'_> {
             },
             Expr::Var(var) => ensure(var.0 < graph.n_vars, || format!("there is no {var}")),
             Expr::Call { function, args, draw } => {
-                let entry = self.catalog.function(function);
+                let entry = self.registry.function(function);
                 let entry = entry.ok_or_else(|| format!("there is no function `{function}`"))?;
                 self.call(entry, args, draw.is_some())
             }
@@ -225,10 +227,10 @@ impl Check<'_> {
     }
 
     fn call(&self, entry: &Entry, args: &[Arg], draws: bool) -> Result<(), String> {
-        let (name, wanted) = (entry.name(), self.catalog.parameters(entry).len());
+        let (name, wanted) = (entry.name(), self.registry.parameters(entry).len());
         let n = args.len();
         ensure(n == wanted, || format!("`{name}` has {n} arguments for {wanted} parameters"))?;
-        let random = self.catalog.draws(name, args);
+        let random = self.registry.draws(name, args);
         ensure(random == draws, || format!("`{name}` has a draw: {draws}, and draws: {random}"))?;
         args.iter().try_for_each(|it| self.argument(it))
     }
@@ -252,7 +254,7 @@ impl Check<'_> {
                 agree(graph.ty(*count), &Type::scalar(DType::I64))?;
                 self.fields(outputs)
             }
-            OpKind::Operator { .. } => match role(self.op, self.catalog) {
+            OpKind::Operator { .. } => match role(self.op, self.registry) {
                 Role::Permute | Role::Take(_) | Role::Skip(_) | Role::Repeat(_) => self.hands_on(),
                 _ => Ok(()),
             },

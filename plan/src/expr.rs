@@ -210,7 +210,17 @@ pub struct Graph {
     #[serde(default)]
     pub clean: bool,
     #[serde(skip)]
-    known: HashMap<String, ExprId>,
+    known: HashMap<Key, ExprId>,
+}
+
+/// A node as bytes, by which equal ones are found: numbers with a point are equal where all their bits are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key(Vec<u8>);
+
+impl Key {
+    fn of(expr: &Expr, ty: &Type) -> Self {
+        Self(postcard::to_stdvec(&(expr, ty)).expect("what a node is made of can be written"))
+    }
 }
 
 impl PartialEq for Graph {
@@ -224,7 +234,7 @@ impl PartialEq for Graph {
 impl Graph {
     /// The node for `expr`: an old one where an equal one is there. Arguments come first.
     pub fn add(&mut self, expr: Expr, ty: Type) -> ExprId {
-        let key = format!("{expr:?}:{ty:?}");
+        let key = Key::of(&expr, &ty);
         if let Some(&id) = self.known.get(&key) {
             return id;
         }

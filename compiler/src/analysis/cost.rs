@@ -1,6 +1,7 @@
 //! What expressions cost: processor time a record, call by call.
 
-use super::{catalog::Catalog, live::live, parts, size};
+use super::{live::live, parts, size};
+use crate::registry::Registry;
 use model::Figure;
 use plan::{
     Arg, Binary, DType, Expr, ExprId, Graph, IdVec, Index, Otherwise, Property, Type, Unary, VarId,
@@ -21,7 +22,7 @@ const COPY_NS: [f64; 2] = [0.05, 0.25];
 /// What is known of a graph before its nodes are priced.
 pub(crate) struct Prices<'a> {
     pub(crate) graph: &'a Graph,
-    pub(crate) catalog: &'a Catalog,
+    pub(crate) registry: &'a Registry,
     pub(crate) sizes: IdVec<ExprId, Figure>,
     /// Whether a whole chunk is computed at once.
     pub(crate) vector: bool,
@@ -31,10 +32,10 @@ pub(crate) struct Prices<'a> {
 
 impl<'a> Prices<'a> {
     /// Prices on columns of these sizes.
-    pub(crate) fn new(graph: &'a Graph, columns: &[Figure], catalog: &'a Catalog) -> Self {
-        let parts = if graph.parts { parts::sites(graph, catalog) } else { Vec::new() };
-        let sizes = size::of_nodes(graph, columns, catalog);
-        Self { graph, catalog, sizes, vector: false, parts }
+    pub(crate) fn new(graph: &'a Graph, columns: &[Figure], registry: &'a Registry) -> Self {
+        let parts = if graph.parts { parts::sites(graph, registry) } else { Vec::new() };
+        let sizes = size::of_nodes(graph, columns, registry);
+        Self { graph, registry, sizes, vector: false, parts }
     }
 
     /// Nanoseconds of the node `id`, once; what it needs is not in it.
@@ -70,7 +71,7 @@ impl<'a> Prices<'a> {
     }
 
     fn call(&self, function: &str, args: &[Arg], bytes: f64) -> f64 {
-        let Some(entry) = self.catalog.function(function) else { return EACH_NS };
+        let Some(entry) = self.registry.function(function) else { return EACH_NS };
         let read = args.iter().find_map(|it| match it {
             // What is in messages and archives is found by its length, and the rest passed over.
             Arg::Expr(id) if is_skipped(self.graph.ty(*id)) => Some(0.0),
@@ -86,8 +87,8 @@ impl<'a> Prices<'a> {
     pub(crate) fn copy(&self, id: ExprId) -> f64 {
         let order = match self.graph.expr(id) {
             Expr::Column(_) | Expr::Const(_) if !self.vector => 0,
-            Expr::Call { function, .. } if self.catalog.has(function, Property::Crops) => 0,
-            Expr::Call { function, .. } if self.catalog.has(function, Property::Moves) => 1,
+            Expr::Call { function, .. } if self.registry.has(function, Property::Crops) => 0,
+            Expr::Call { function, .. } if self.registry.has(function, Property::Moves) => 1,
             Expr::Else { value, .. } => return self.copy(*value),
             Expr::Select(..) => match choice(self.graph, id) {
                 Some((_, value)) => return self.copy(value),
@@ -117,11 +118,11 @@ impl<'a> Prices<'a> {
 }
 
 /// Nanoseconds of what the value `id` costs besides reading.
-pub(crate) fn aside(graph: &Graph, id: ExprId, catalog: &Catalog) -> f64 {
-    let prices = Prices::new(graph, &[], catalog);
+pub(crate) fn aside(graph: &Graph, id: ExprId, registry: &Registry) -> f64 {
+    let prices = Prices::new(graph, &[], registry);
     let live = live(graph, &[id], &[]);
     let computes = |expr: &Expr| match expr {
-        Expr::Call { function, .. } => !catalog.has_effect(function, "reads"),
+        Expr::Call { function, .. } => !registry.reads(function),
         _ => true,
     };
     let nodes = graph.iter().filter(|(id, expr, _)| live[id.row()] && computes(expr));

@@ -1,12 +1,12 @@
 //! What flows through the stages of a program: bytes and time of a record at each.
 
 use super::{
-    catalog::Catalog,
     cost::Prices,
     live::output_roots,
     role::{Role, operator},
     size,
 };
+use crate::registry::Registry;
 use model::{Figure, Origin};
 use plan::{
     Arg, Code, Entry, ExprId, Field, IdVec, RaggedField, Records, Stage, StageId, Transform, Type,
@@ -32,17 +32,17 @@ impl Flow {
 }
 
 /// What flows through each of `stages`.
-pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<StageId, Flow> {
+pub(crate) fn flows(stages: &IdVec<StageId, Stage>, registry: &Registry) -> IdVec<StageId, Flow> {
     let mut flows: IdVec<StageId, Flow> = IdVec::new();
     for (_, stage) in stages.iter() {
         let flow = match &stage.code {
             Code::Source { entry, args, .. } => {
-                let (columns, ns) = source((entry, args), &stage.columns, catalog);
+                let (columns, ns) = source((entry, args), &stage.columns, registry);
                 Flow { columns, makes: 1.0, ns }
             }
-            Code::Transform(it) => transform(it, &flows[stage.inputs[0]].columns, catalog),
+            Code::Transform(it) => transform(it, &flows[stage.inputs[0]].columns, registry),
             Code::Operator { entry, args, .. } => {
-                let role = operator(entry, args, stage.inputs.len(), catalog);
+                let role = operator(entry, args, stage.inputs.len(), registry);
                 let inputs: Vec<(&[Field], &[Figure])> = stage
                     .inputs
                     .iter()
@@ -52,7 +52,11 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
                 let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>().value;
                 let entering = inputs.iter().map(|it| sum(it.1)).sum();
                 let sizes = [entering, sum(&columns)];
-                Flow { ns: price((entry, role), sizes, catalog), columns, makes: 1.0 / taken(role) }
+                Flow {
+                    ns: price((entry, role), sizes, registry),
+                    columns,
+                    makes: 1.0 / taken(role),
+                }
             }
         };
         flows.push(flow);
@@ -64,9 +68,9 @@ pub(crate) fn flows(stages: &IdVec<StageId, Stage>, catalog: &Catalog) -> IdVec<
 pub(crate) fn source(
     (name, args): (&str, &[Arg]),
     fields: &[Field],
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> (Vec<Figure>, f64) {
-    let (entry, about) = (catalog.source(name), catalog.about(name, args));
+    let (entry, about) = (registry.source(name), registry.about(name, args));
     let typed = entry.and_then(Entry::typed_columns);
     let found = |it: &Field| about?.field_bytes(&it.name).filter(|_| it.ty.fixed_bytes().is_none());
     let size = |it: &Field| match (found(it), typed) {
@@ -94,8 +98,8 @@ fn reading(typed: &TypedColumns, fields: &[Field]) -> f64 {
     }
 }
 
-fn transform(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> Flow {
-    let mut prices = Prices::new(&transform.graph, columns, catalog);
+fn transform(transform: &Transform, columns: &[Figure], registry: &Registry) -> Flow {
+    let mut prices = Prices::new(&transform.graph, columns, registry);
     prices.vector = transform.vector || transform.clean_vector;
     let (columns, makes) = written(&transform.outputs, &prices);
     let roots: Vec<ExprId> =
@@ -169,9 +173,9 @@ pub(crate) fn columns_of(
 pub(crate) fn price(
     (entry, role): (&str, Role),
     [entering, leaving]: [f64; 2],
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> f64 {
-    catalog.operator(entry).map_or(0.0, |Entry { cost, .. }| {
+    registry.operator(entry).map_or(0.0, |Entry { cost, .. }| {
         let made = cost.ns_call + cost.ns_byte_out * leaving;
         cost.ns_byte_in * entering + made / taken(role)
     })

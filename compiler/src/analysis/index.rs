@@ -4,11 +4,10 @@
 //! where it costs nothing: on the numbers that the source is asked for (`semantics.md`, 7).
 
 use super::{
-    catalog::Catalog,
     role::{Ends, Role, role, spans},
     total::{lets_go, replaces},
 };
-use crate::errors::lower as errors;
+use crate::{errors::lower as errors, registry::Registry};
 use plan::{Diagnostic, IdVec, Op, OpId, OpKind, Plan, Property, Spans};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,24 +76,24 @@ struct Indexed {
 }
 
 /// Moves what can be moved; what cannot is said.
-pub(crate) fn moved(plan: &Plan, catalog: &Catalog) -> (Moved, Vec<Diagnostic>) {
-    let mut walk = Walk::new(&plan.ops, catalog);
+pub(crate) fn moved(plan: &Plan, registry: &Registry) -> (Moved, Vec<Diagnostic>) {
+    let mut walk = Walk::new(&plan.ops, registry);
     walk.all();
     (walk.moved, walk.diagnostics)
 }
 
 struct Walk<'a> {
     ops: &'a IdVec<OpId, Op>,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     ways: IdVec<OpId, Way>,
     moved: Moved,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(ops: &'a IdVec<OpId, Op>, catalog: &'a Catalog) -> Self {
+    fn new(ops: &'a IdVec<OpId, Op>, registry: &'a Registry) -> Self {
         let (moved, diagnostics) = (Moved::default(), Vec::new());
-        Self { ops, catalog, ways: IdVec::new(), moved, diagnostics }
+        Self { ops, registry, ways: IdVec::new(), moved, diagnostics }
     }
 
     fn all(&mut self) {
@@ -106,7 +105,7 @@ impl<'a> Walk<'a> {
 
     fn way(&mut self, id: OpId) -> Way {
         let op = &self.ops[id];
-        let role = role(op, self.catalog);
+        let role = role(op, self.registry);
         if role == Role::Source {
             return self.source(id);
         }
@@ -138,7 +137,7 @@ impl<'a> Walk<'a> {
             Role::Windows { by, .. } => self.windows(id, way, by),
             Role::Permute => self.permute(id, way),
             Role::ShuffleWithin(_) => {
-                if let Some(open) = spans(op, self.catalog) {
+                if let Some(open) = spans(op, self.registry) {
                     self.spans(id, way, open);
                 }
                 Way::barred(id, GROUPS)
@@ -163,7 +162,7 @@ impl<'a> Walk<'a> {
         let (skip, take, laps, windows) = (0, None, Some(1), None);
         let reading = Reading { shuffles, spans, skip, take, laps, windows };
         self.moved.sources.insert(id, reading);
-        let has = |property| self.catalog.source(entry).is_some_and(|it| it.has(property));
+        let has = |property| self.registry.source(entry).is_some_and(|it| it.has(property));
         let can = |property, why| if has(property) { Ok(id) } else { Err(Barrier { at: id, why }) };
         Way {
             index: can(Property::Indexed, "it can only be read in order")
@@ -220,7 +219,7 @@ impl<'a> Walk<'a> {
         let mut at = self.ops[windows].inputs[0];
         loop {
             let op = &self.ops[at];
-            let why = match role(op, self.catalog) {
+            let why = match role(op, self.registry) {
                 Role::Source => return Ok(()),
                 Role::Map if replaces(op) => "`else another` replaces records of its series",
                 Role::Map => {
@@ -305,7 +304,7 @@ impl<'a> Walk<'a> {
 
     /// Whether no record can go in a `map`.
     fn keeps_all(&self, op: &Op) -> bool {
-        !lets_go(op, self.catalog)
+        !lets_go(op, self.registry)
     }
 }
 

@@ -2,7 +2,8 @@
 //! what they say. Which they are, the library says ([`Action`]); what their arguments make of it, is
 //! known here.
 
-use super::{catalog::Catalog, size::AXIS};
+use super::size::AXIS;
+use crate::registry::Registry;
 use plan::{Action, Arg, Entry, Index, Op, OpKind, Plan};
 
 /// What an operator means to the compiler.
@@ -56,62 +57,62 @@ pub(crate) enum Ends {
 }
 
 /// What `op` means to the compiler.
-pub(crate) fn role(op: &Op, catalog: &Catalog) -> Role {
+pub(crate) fn role(op: &Op, registry: &Registry) -> Role {
     match &op.kind {
         OpKind::Source { .. } => Role::Source,
         OpKind::Map { .. } => Role::Map,
         OpKind::Where { .. } => Role::Where,
         OpKind::FlatMap { .. } => Role::FlatMap,
-        OpKind::Operator { entry, args, .. } => operator(entry, args, op.inputs.len(), catalog),
+        OpKind::Operator { entry, args, .. } => operator(entry, args, op.inputs.len(), registry),
     }
 }
 
 /// What the operator `entry` means to the compiler, on so many inputs.
-pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, catalog: &Catalog) -> Role {
-    match catalog.operator(entry) {
-        Some(entry) => doing(entry, args, (n_inputs, catalog)),
+pub(crate) fn operator(entry: &str, args: &[Arg], n_inputs: usize, registry: &Registry) -> Role {
+    match registry.operator(entry) {
+        Some(entry) => doing(entry, args, (n_inputs, registry)),
         None => Role::Other,
     }
 }
 
 /// The rows of the batches that an operator makes, where they are successive records.
 pub(crate) fn batch_rows(
-    catalog: &Catalog,
+    registry: &Registry,
     (entry, args): (&str, &[Arg]),
     n_inputs: usize,
 ) -> Option<u64> {
     let by_kind = ["by", "tokens"].into_iter().any(|it| {
-        let entry = catalog.operator(entry);
-        let arg = entry.and_then(|entry| catalog.argument(entry, args, it));
+        let entry = registry.operator(entry);
+        let arg = entry.and_then(|entry| registry.argument(entry, args, it));
         !matches!(arg, None | Some(Arg::None))
     });
-    match operator(entry, args, n_inputs, catalog) {
+    match operator(entry, args, n_inputs, registry) {
         Role::Batch { size, .. } if !by_kind => Some(size),
         _ => None,
     }
 }
 
 /// How many records an operator takes, where it takes the first ones.
-pub(crate) fn taken(catalog: &Catalog, (entry, args): (&str, &[Arg])) -> Option<u64> {
-    match operator(entry, args, 1, catalog) {
+pub(crate) fn taken(registry: &Registry, (entry, args): (&str, &[Arg])) -> Option<u64> {
+    match operator(entry, args, 1, registry) {
         Role::Take(n) => Some(n),
         _ => None,
     }
 }
 
 /// Records of a window of `op`, where it makes windows.
-pub(crate) fn window(op: &Op, catalog: &Catalog) -> Option<u64> {
-    match role(op, catalog) {
+pub(crate) fn window(op: &Op, registry: &Registry) -> Option<u64> {
+    match role(op, registry) {
         Role::Windows { length, .. } => Some(length),
         _ => None,
     }
 }
 
 /// Whether each record that leaves an operator is a batch, for all of them.
-pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
+pub(crate) fn batched(plan: &Plan, registry: &Registry) -> Vec<bool> {
     let mut batched: Vec<bool> = Vec::with_capacity(plan.ops.len());
     for (_, op) in plan.ops.iter() {
-        batched.push(match role(op, catalog) {
+        batched.push(match role(op, registry) {
             Role::Batch { .. } => true,
             Role::FlatMap => false,
             _ => op.inputs.iter().any(|it| batched[it.row()]),
@@ -121,22 +122,22 @@ pub(crate) fn batched(plan: &Plan, catalog: &Catalog) -> Vec<bool> {
 }
 
 /// The spans that a `shuffle(window:, spans:)` has its source keep open.
-pub(crate) fn spans(op: &Op, catalog: &Catalog) -> Option<u32> {
+pub(crate) fn spans(op: &Op, registry: &Registry) -> Option<u32> {
     let OpKind::Operator { entry, args, .. } = &op.kind else { return None };
-    let entry = catalog.operator(entry).filter(|it| it.action() == Some(Action::Shuffle))?;
-    let open = catalog.argument(entry, args, "spans").and_then(whole)?;
+    let entry = registry.operator(entry).filter(|it| it.action() == Some(Action::Shuffle))?;
+    let open = registry.argument(entry, args, "spans").and_then(whole)?;
     u32::try_from(open).ok()
 }
 
 /// Whether the operator `entry` draws which record comes next, anew in every epoch.
-pub(crate) fn draws_order(entry: &str, catalog: &Catalog) -> bool {
-    let action = catalog.operator(entry).and_then(Entry::action);
+pub(crate) fn draws_order(entry: &str, registry: &Registry) -> bool {
+    let action = registry.operator(entry).and_then(Entry::action);
     action.is_some_and(Action::draws_order)
 }
 
-fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) -> Role {
-    let count = |name| catalog.argument(entry, args, name).and_then(whole);
-    let given = |name| catalog.argument(entry, args, name).is_some_and(|it| !is_nothing(it));
+fn doing(entry: &Entry, args: &[Arg], (n_inputs, registry): (usize, &Registry)) -> Role {
+    let count = |name| registry.argument(entry, args, name).and_then(whole);
+    let given = |name| registry.argument(entry, args, name).is_some_and(|it| !is_nothing(it));
     match entry.action() {
         Some(Action::Shuffle) => count("window").map_or(Role::Permute, Role::ShuffleWithin),
         Some(Action::Take) => count("n").map_or(Role::Other, Role::Take),
@@ -145,7 +146,7 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         Some(Action::Batch) => {
             let plain =
                 !["by", "tokens", "pad", "multiple", "bounds", "ragged"].into_iter().any(given);
-            let tail = catalog.argument(entry, args, "tail");
+            let tail = registry.argument(entry, args, "tail");
             let drops = !matches!(tail, Some(Arg::Word(word)) if word != "drop");
             // A record has as many tokens as a list of which nothing is known has elements.
             let rows = || Some((count("tokens")? / AXIS as u64).max(1));
@@ -159,13 +160,13 @@ fn doing(entry: &Entry, args: &[Arg], (n_inputs, catalog): (usize, &Catalog)) ->
         }
         Some(Action::Zip) => Role::Zip,
         Some(Action::Join) => {
-            let missing = catalog.argument(entry, args, "missing");
+            let missing = registry.argument(entry, args, "missing");
             let is = |it: &str| matches!(missing, Some(Arg::Word(word)) if word == it);
-            let is_fault = catalog.argument(entry, args, "faults") == Some(&Arg::Bool(true));
+            let is_fault = registry.argument(entry, args, "faults") == Some(&Arg::Bool(true));
             Role::Join { skips: is("skip"), fails: !is("skip") && !is("keep") && !is_fault }
         }
         Some(Action::Sample) => Role::Sample,
-        _ if n_inputs > 1 => Role::Merge(match catalog.argument(entry, args, "at_end") {
+        _ if n_inputs > 1 => Role::Merge(match registry.argument(entry, args, "at_end") {
             Some(Arg::Word(word)) if word == "repeat" => Ends::Never,
             Some(Arg::Word(word)) if word == "stop" => Ends::First,
             _ => Ends::Last,

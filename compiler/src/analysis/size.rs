@@ -1,6 +1,6 @@
 //! How many bytes values have, as far as types tell; the rest is assumed.
 
-use super::catalog::Catalog;
+use crate::registry::Registry;
 use model::{Figure, Origin};
 use plan::{Arg, Const, DType, Expr, ExprId, Extent, Graph, IdVec, Property, Type};
 
@@ -59,13 +59,13 @@ fn elements(shape: &[Extent]) -> f64 {
 pub(crate) fn of_nodes(
     graph: &Graph,
     columns: &[Figure],
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> IdVec<ExprId, Figure> {
     let mut sizes: IdVec<ExprId, Figure> = IdVec::new();
     for (_, expr, ty) in graph.iter() {
         let size = match ty.fixed_bytes() {
             Some(bytes) => Figure::exact(bytes as f64),
-            None => of_node(graph, (expr, ty), &sizes, (columns, catalog)),
+            None => of_node(graph, (expr, ty), &sizes, (columns, registry)),
         };
         sizes.push(size);
     }
@@ -76,7 +76,7 @@ fn of_node(
     graph: &Graph,
     (expr, ty): (&Expr, &Type),
     sizes: &IdVec<ExprId, Figure>,
-    (columns, catalog): (&[Figure], &Catalog),
+    (columns, registry): (&[Figure], &Registry),
 ) -> Figure {
     let alike = |id: ExprId| like(sizes[id], graph.ty(id), ty);
     match expr {
@@ -98,7 +98,7 @@ fn of_node(
                 Arg::Expr(id) => Some(*id),
                 _ => None,
             });
-            of_call(function, (first.map(|it| (graph.ty(it), sizes[it])), ty), catalog)
+            of_call(function, (first.map(|it| (graph.ty(it), sizes[it])), ty), registry)
         }
     }
 }
@@ -106,16 +106,16 @@ fn of_node(
 fn of_call(
     function: &str,
     (first, ty): (Option<(&Type, Figure)>, &Type),
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> Figure {
     let Some((first_ty, first)) = first else { return of_type(ty) };
     let keeps = [Property::Pointwise, Property::PointwiseByChannel, Property::Moves];
-    let crops = catalog.has(function, Property::Crops);
-    if !crops && keeps.into_iter().any(|it| catalog.has(function, it)) {
+    let crops = registry.has(function, Property::Crops);
+    if !crops && keeps.into_iter().any(|it| registry.has(function, it)) {
         return like(first, first_ty, ty);
     }
     let named = first_ty.dtype() == Some(DType::Str);
-    let file_bytes = catalog.file_bytes().filter(|_| catalog.has_effect(function, "reads"));
+    let file_bytes = registry.file_bytes().filter(|_| registry.reads(function));
     if let Some(value) = file_bytes {
         return Figure { value, origin: Origin::Measured };
     }
@@ -124,7 +124,7 @@ fn of_call(
     {
         return Figure::assumed(first.value);
     }
-    match catalog.function(function) {
+    match registry.function(function) {
         // What is named by a text is not as long as the text.
         Some(entry) if !named && entry.cost.bytes_out_per_in != 1.0 => {
             Figure::assumed(first.value * entry.cost.bytes_out_per_in)

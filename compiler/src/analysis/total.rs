@@ -1,22 +1,19 @@
 //! Which expressions can fail on a record, and which let it go.
 
-use super::{
-    catalog::{Catalog, has_effect},
-    live::{live, values},
-};
-use crate::check::library::TAKE_AT;
+use super::live::{live, values};
+use crate::{ast::EffectKind, check::library::TAKE_AT, registry::Registry};
 use plan::{Arg, Binary, Const, Expr, ExprId, Extent, Graph, Index, Op, Otherwise, Policy, Type};
 
 /// Whether the node `id` by itself can fail on a record; what it needs is not asked.
-pub(crate) fn can_fail(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
+pub(crate) fn can_fail(graph: &Graph, id: ExprId, registry: &Registry) -> bool {
     match graph.expr(id) {
         Expr::Column(_) | Expr::Epoch | Expr::Var(_) | Expr::Const(_) => false,
         Expr::Unary(..) | Expr::Cast(..) => false,
         Expr::Call { function, args, .. } if is_inside(graph, function, args) => false,
-        Expr::Call { function, args, .. } => match catalog.function(function) {
+        Expr::Call { function, args, .. } => match registry.function(function) {
             Some(entry) => {
-                let fails = has_effect(entry, "fails") && !catalog.gives_default(entry, args);
-                fails || has_effect(entry, "reads")
+                let fails = registry.has_effect(function, EffectKind::Fails);
+                (fails && !registry.gives_default(entry, args)) || registry.reads(function)
             }
             None => true,
         },
@@ -43,8 +40,8 @@ fn is_inside(graph: &Graph, function: &str, args: &[Arg]) -> bool {
 }
 
 /// Whether one of the `live` nodes can fail.
-pub(crate) fn any_can_fail(graph: &Graph, live: &[bool], catalog: &Catalog) -> bool {
-    graph.iter().any(|(id, ..)| live[id.row()] && can_fail(graph, id, catalog))
+pub(crate) fn any_can_fail(graph: &Graph, live: &[bool], registry: &Registry) -> bool {
+    graph.iter().any(|(id, ..)| live[id.row()] && can_fail(graph, id, registry))
 }
 
 /// Whether one of the `live` nodes says of a faulty record what `policy` recognises.
@@ -66,11 +63,11 @@ pub(crate) fn catches(op: &Op, values_alone: bool) -> bool {
 }
 
 /// Whether faults in `op` can let a record go.
-pub(crate) fn lets_go(op: &Op, catalog: &Catalog) -> bool {
+pub(crate) fn lets_go(op: &Op, registry: &Registry) -> bool {
     let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
     let live = live(&op.graph, &values(op), &[]);
     any_policy(&op.graph, &live, skips)
-        || skips(&op.on_fault) && any_can_fail(&op.graph, &live, catalog)
+        || skips(&op.on_fault) && any_can_fail(&op.graph, &live, registry)
 }
 
 /// Whether faults in `op` can put another record into the place of one.

@@ -4,11 +4,14 @@
 //! Chance goes on: what is computed of a value that was drawn is drawn too, and a batch of records
 //! in a drawn order holds others in each epoch.
 
-use crate::analysis::{
-    catalog::Catalog,
-    flow::{Flow, taken},
-    live::live,
-    role::{Role, draws_order, operator},
+use crate::{
+    analysis::{
+        flow::{Flow, taken},
+        live::live,
+        role::{Role, draws_order, operator},
+    },
+    ast::EffectKind,
+    registry::Registry,
 };
 use plan::{
     Arg, Code, Expr, ExprId, Graph, IdVec, Index, Measured, Property, Records, Stage, StageId,
@@ -35,7 +38,7 @@ pub(super) struct Stream {
 pub(super) struct Known<'a> {
     pub(super) stages: &'a IdVec<StageId, Stage>,
     pub(super) flows: &'a IdVec<StageId, Flow>,
-    pub(super) catalog: &'a Catalog,
+    pub(super) registry: &'a Registry,
     pub(super) measured: Option<&'a Measured>,
 }
 
@@ -47,7 +50,7 @@ impl Known<'_> {
             let stream = match &stage.code {
                 Code::Source { entry, shuffles, spans, windows, .. } => {
                     let drawn = !shuffles.is_empty() || spans.is_some() || windows.is_some();
-                    let entry = self.catalog.source(entry);
+                    let entry = self.registry.source(entry);
                     // Nobody knows whether it gives the same again.
                     let outside = entry.is_some_and(|it| it.has(Property::CallsOut));
                     let why = outside.then(|| "the source is read in Python".to_owned());
@@ -66,7 +69,7 @@ impl Known<'_> {
     }
 
     fn transform(&self, code: &Transform, (id, input): (StageId, &Stream)) -> Stream {
-        let varies = |ids: &[ExprId]| drawn(&code.graph, ids, (&input.columns, self.catalog));
+        let varies = |ids: &[ExprId]| drawn(&code.graph, ids, (&input.columns, self.registry));
         let (columns, others) = match &code.outputs {
             Records::Listed(lists) => {
                 let width = lists.first().map_or(0, Vec::len);
@@ -84,14 +87,14 @@ impl Known<'_> {
     }
 
     fn operator(&self, stage: &Stage, (entry, args): (&str, &[Arg]), inputs: &[&Stream]) -> Stream {
-        let role = operator(entry, args, inputs.len(), self.catalog);
+        let role = operator(entry, args, inputs.len(), self.registry);
         let drawn = |it: &Arg| match it {
             Arg::Column(at) => inputs.iter().find_map(|it| it.columns.get(*at as usize)?.clone()),
             _ => None,
         };
         let orders = inputs.iter().find_map(|it| it.order.clone()).or(args.iter().find_map(drawn));
         let anew = || format!("`{entry}` changes the order in every epoch");
-        let order = orders.or_else(|| draws_order(entry, self.catalog).then(anew));
+        let order = orders.or_else(|| draws_order(entry, self.registry).then(anew));
         let joins = matches!(role, Role::Batch { .. } | Role::Windows { .. });
         let together = order.clone().filter(|_| joins);
         let columns = stage
@@ -170,17 +173,17 @@ fn counted(role: Role, inputs: &[&Stream]) -> Stream {
 pub(super) fn drawn(
     graph: &Graph,
     roots: &[ExprId],
-    (columns, catalog): (&[Why], &Catalog),
+    (columns, registry): (&[Why], &Registry),
 ) -> Why {
     let live = live(graph, roots, &[]);
     let mut nodes = graph.iter().filter(|(id, ..)| live[id.row()]);
     nodes.find_map(|(_, expr, _)| match expr {
-        Expr::Call { function, args, draw: Some(_) } if catalog.calls_out(expr) => {
+        Expr::Call { function, args, draw: Some(_) } if registry.calls_out(expr) => {
             let name = called(function, args);
             Some(format!("`{name}` is not declared `pure`: it is called again in every epoch"))
         }
         Expr::Call { function, draw, .. }
-            if draw.is_some() || catalog.has_effect(function, "random") =>
+            if draw.is_some() || registry.has_effect(function, EffectKind::Random) =>
         {
             Some(format!("`{function}` draws again in every epoch"))
         }

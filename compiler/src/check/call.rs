@@ -1,7 +1,7 @@
 //! Calls: of the program's own functions and of the library's.
 
 use super::{
-    Checker, Env, Known, LIBRARY_FILES, Val,
+    Checker, Env, Known, Val,
     args::Given,
     fit::{EntryWords, Kind, Vars, entry_words, kind, one_formal, result},
     library,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ast::{self, DeclarationKind, EffectKind},
     errors::check as errors,
-    registry::{Function, Kind as EntryKind},
+    registry::{Function, Kind as EntryKind, LIBRARY_FILES},
 };
 use plan::{Action, Applied, Arg, Draw, Expr, Intrinsic, Span, Type, VALUE_BYTES_MAX, mix};
 use std::mem;

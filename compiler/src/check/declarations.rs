@@ -1,9 +1,10 @@
 //! What a program declares: all of it is checked, one pipeline is planned.
 
-use super::{Checker, Env, Known, LIBRARY_FILES, Val, scope::Scope};
+use super::{Checker, Env, Known, Val, scope::Scope};
 use crate::{
     ast::{self, DeclarationKind, walk},
     errors::check as errors,
+    registry::LIBRARY_FILES,
 };
 use plan::{IdVec, Plan, Span, mix};
 use std::collections::BTreeSet;

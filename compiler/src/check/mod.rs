@@ -31,7 +31,11 @@ mod streams;
 mod value;
 mod values;
 
-use crate::{ast, errors::check as errors, registry::Registry};
+use crate::{
+    ast,
+    errors::check as errors,
+    registry::{LIBRARY_FILES, Registry},
+};
 use names::Names;
 use plan::{
     Arg, Const, DType, Diagnostic, Expr, ExprId, Field, File, FileId, Graph, IdVec, Op, OpId, Plan,
@@ -42,7 +46,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use value::{Known, Number, Size};
 pub(crate) use value::{Unit, Val};
 
-pub(crate) use names::LIBRARY_FILES;
 pub use notes::{Found, Notes};
 pub use streams::StreamConstant;
 

@@ -1,11 +1,8 @@
 //! What a program declares, and which number each call has among the calls of its name.
 
-use crate::{ast, errors::check as errors};
+use crate::{ast, errors::check as errors, registry::LIBRARY_FILES};
 use plan::{Diagnostic, FileId, Span};
 use std::collections::{BTreeMap, HashMap};
-
-/// Files from this number on are the library's own.
-pub(crate) const LIBRARY_FILES: u16 = 0x8000;
 
 /// The declarations of a program and of the library that is written in the language.
 pub(crate) struct Names<'a> {

@@ -1,7 +1,7 @@
 //! Which names mean what at a place of the program.
 
 use super::{Checker, Val, value::Known};
-use crate::{ast, errors::check as errors};
+use crate::{ast, errors::check as errors, registry::LIBRARY_FILES};
 use plan::{FileId, OpId, Span, is_name};
 
 /// The surroundings of an expression.
@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
             let ty = plan::Type::scalar(plan::DType::I64);
             return Val::Expr(self.node(plan::Expr::Epoch, ty));
         }
-        if env.file.0 >= super::LIBRARY_FILES
+        if env.file.0 >= LIBRARY_FILES
             && let Some(declaration) = self.names.library.get(name).copied()
             && !super::names::is_called(declaration)
         {

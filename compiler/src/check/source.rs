@@ -1,7 +1,11 @@
 //! Sources: what a pipeline begins with.
 
 use super::{Checker, Env, InputError, Val, args::Given, stores::in_store, stream::step};
-use crate::{ast, errors::check as errors, registry::Function};
+use crate::{
+    ast,
+    errors::check as errors,
+    registry::{Function, LIBRARY_FILES},
+};
 use plan::{Applied, Arg, Field, Graph, Op, OpId, OpKind, Policy, Property, Span};
 
 impl Checker<'_> {
@@ -92,7 +96,7 @@ impl Checker<'_> {
             Some(Some(Given::Written(expr))) => expr.span,
             _ => call.span,
         };
-        let in_library = at.file.0 >= super::LIBRARY_FILES;
+        let in_library = at.file.0 >= LIBRARY_FILES;
         if in_library { self.user_pattern.unwrap_or(self.shown_place(at)) } else { at }
     }
 

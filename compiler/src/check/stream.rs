@@ -12,7 +12,7 @@ use super::{
 use crate::{
     ast::{self, EachKind},
     errors::check as errors,
-    registry::Function,
+    registry::{Function, LIBRARY_FILES},
 };
 use plan::{
     Applied, Arg, DEPTH_MAX, Expr, ExprId, Field, Graph, Op, OpId, OpKind, PLAUSIBLE_BYTES_MAX,
@@ -234,7 +234,7 @@ impl<'a> Checker<'a> {
 
     /// Where a person finds what is at `at`: the call that led into the library.
     pub(super) fn shown_place(&self, at: Span) -> Span {
-        if at.file.0 >= super::LIBRARY_FILES { self.user_call.unwrap_or(at) } else { at }
+        if at.file.0 >= LIBRARY_FILES { self.user_call.unwrap_or(at) } else { at }
     }
 
     /// An operator of the library.

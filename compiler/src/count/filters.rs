@@ -5,11 +5,9 @@
 //! later steps need, such as the bytes of files, is not read.
 
 use crate::{
-    analysis::{
-        catalog::Catalog,
-        role::{Role, draws_order, role},
-    },
+    analysis::role::{Role, draws_order, role},
     passes::{Settings, optimise},
+    registry::Registry,
 };
 use plan::{
     Const, DType, Expr, Field, Graph, Index, Library, Op, OpId, OpKind, Plan, Policy, Type,
@@ -30,17 +28,17 @@ pub struct Filter {
 
 /// The filters of `plan` that can be counted, in its order.
 pub fn filters(plan: &Plan, library: &Library) -> Vec<Filter> {
-    let catalog = Catalog::new(library);
+    let registry = Registry::new(*library);
     let needed = plan.needed();
     let is_filter = |op: &Op| matches!(op.kind, OpKind::Where { .. } | OpKind::FlatMap { .. });
     let all = plan.ops.iter().filter(|(id, op)| needed[id.row()] && is_filter(op));
-    all.filter_map(|(id, op)| filter((id, op), plan, (&catalog, library))).collect()
+    all.filter_map(|(id, op)| filter((id, op), plan, (&registry, library))).collect()
 }
 
 fn filter(
     (id, op): (OpId, &Op),
     plan: &Plan,
-    (catalog, library): (&Catalog, &Library),
+    (registry, library): (&Registry, &Library),
 ) -> Option<Filter> {
     let settings = Settings { cores: 1, without: &[], approx: false };
     let optimised = optimise(counting(plan, id), library, &settings).ok()?;
@@ -49,12 +47,10 @@ fn filter(
     let ops = || plan.ops.iter().filter(|(id, _)| needed[id.row()]).map(|it| it.1);
     let can_run = |op: &Op| {
         let reads = |expr: &Expr| match expr {
-            Expr::Call { function, .. } => {
-                catalog.has_effect(function, "reads") || catalog.calls_out(expr)
-            }
+            Expr::Call { function, .. } => registry.reads(function) || registry.calls_out(expr),
             _ => false,
         };
-        let endless = role(op, catalog) == Role::Repeat(None);
+        let endless = role(op, registry) == Role::Repeat(None);
         !endless && !op.graph.iter().any(|(_, expr, _)| reads(expr))
     };
     let draws = |op: &Op| {
@@ -62,12 +58,11 @@ fn filter(
         op.graph.iter().any(|(_, expr, _)| draws(expr))
     };
     // Which records come first is another matter in each epoch; how many there are is not.
-    let reorders =
-        |op: &Op| matches!(&op.kind, OpKind::Operator { entry, .. } if draws_order(entry, catalog));
+    let reorders = |op: &Op| matches!(&op.kind, OpKind::Operator { entry, .. } if draws_order(entry, registry));
     let selects = |op: &Op| {
         let counts_alone =
             |role| matches!(role, Role::Permute | Role::ShuffleWithin(_) | Role::Repeat(_));
-        matches!(op.kind, OpKind::Operator { .. }) && !counts_alone(role(op, catalog))
+        matches!(op.kind, OpKind::Operator { .. }) && !counts_alone(role(op, registry))
     };
     let varies = ops().any(draws) || ops().any(reorders) && ops().any(selects);
     ops().all(can_run).then(|| Filter { step: op.step.clone(), varies, ns, plan: plan.clone() })

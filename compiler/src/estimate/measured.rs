@@ -5,7 +5,7 @@
 //! the sum over the steps is the processor time of the stage, to the nanosecond.
 
 use super::{CallEstimate, Figure, Origin, StepEstimate};
-use crate::{analysis::catalog::Catalog, lower::Lowered};
+use crate::{lower::Lowered, registry::Registry};
 use plan::{
     Arg, Code, Expr, ExprId, Graph, Index, Measured, OpId, OpKind, Plan, StageId, StageMeasured,
     called,
@@ -37,14 +37,14 @@ struct Call {
 /// Records that leave for each that enters: of the steps of which only a run can tell.
 pub(super) fn ratios(
     plan: &Plan,
-    (lowered, catalog): (&Lowered, &Catalog),
+    (lowered, registry): (&Lowered, &Registry),
     measured: &Measured,
 ) -> BTreeMap<OpId, f64> {
     let mut ratios = BTreeMap::new();
     for ((id, _), stage) in lowered.program.stages.iter().zip(&measured.stages) {
         let tells = |op: &OpId| match &plan.ops[*op].kind {
             OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
-            OpKind::Operator { entry, args, .. } => fills_tokens((entry, args), catalog),
+            OpKind::Operator { entry, args, .. } => fills_tokens((entry, args), registry),
             _ => false,
         };
         let ops: Vec<OpId> = ops_of(lowered, id).into_iter().filter(tells).collect();
@@ -59,9 +59,9 @@ pub(super) fn ratios(
 }
 
 /// Whether an operator makes batches of as many records as make so many tokens.
-fn fills_tokens((entry, args): (&str, &[Arg]), catalog: &Catalog) -> bool {
-    let entry = catalog.operator(entry);
-    let tokens = entry.and_then(|it| catalog.argument(it, args, "tokens"));
+fn fills_tokens((entry, args): (&str, &[Arg]), registry: &Registry) -> bool {
+    let entry = registry.operator(entry);
+    let tokens = entry.and_then(|it| registry.argument(it, args, "tokens"));
     matches!(tokens, Some(Arg::Int(_) | Arg::Float(_)))
 }
 
@@ -75,7 +75,7 @@ fn ops_of(lowered: &Lowered, stage: StageId) -> Vec<OpId> {
 pub(super) fn apply(
     steps: &mut [StepEstimate],
     plan: &Plan,
-    (lowered, catalog): (&Lowered, &Catalog),
+    (lowered, registry): (&Lowered, &Registry),
     measured: &Measured,
 ) {
     let mut all: BTreeMap<OpId, Found> = BTreeMap::new();
@@ -84,7 +84,7 @@ pub(super) fn apply(
             for op in ops_of(lowered, id) {
                 steps[op.row()].spread = stage.spread;
             }
-            add(&mut all, (id, stage), plan, (lowered, catalog));
+            add(&mut all, (id, stage), plan, (lowered, registry));
         }
     }
     for (op, found) in all {
@@ -117,7 +117,7 @@ fn add(
     all: &mut BTreeMap<OpId, Found>,
     (id, measured): (StageId, &StageMeasured),
     plan: &Plan,
-    (lowered, catalog): (&Lowered, &Catalog),
+    (lowered, registry): (&Lowered, &Registry),
 ) {
     let ops = ops_of(lowered, id);
     let (Some(&first), Some(&last)) = (ops.first(), ops.last()) else { return };
@@ -144,7 +144,7 @@ fn add(
         let times = entered * call.times as f64 / measured.timed as f64;
         let name = name(&transform.graph, node);
         let found = all.entry(own.copied().unwrap_or(first)).or_default();
-        if catalog.is_alone(&transform.graph, transform.graph.expr(node)) {
+        if registry.is_alone(&transform.graph, transform.graph.expr(node)) {
             found.serial_ns += ns * entered;
         }
         found.add(&name, (ns * entered, times, measured.call_bytes(call.node)));

@@ -3,13 +3,13 @@
 use super::{Figure, StepEstimate};
 use crate::{
     analysis::{
-        catalog::Catalog,
         flow::flows,
         live::output_roots,
         role::{Role, operator},
         size,
     },
     lower::Lowered,
+    registry::Registry,
 };
 use model::under_way::{self, Making};
 use plan::{Code, Expr, ExprId, IdVec, Index, Property, Stage, StageId, Transform};
@@ -57,12 +57,12 @@ const BATCHES: u64 = 3;
 
 pub(super) fn memory(
     lowered: &Lowered,
-    catalog: &Catalog,
+    registry: &Registry,
     (cores, budget): (u32, Option<u64>),
     (steps, bottleneck): (&[StepEstimate], usize),
 ) -> Memory {
     let stages = &lowered.program.stages;
-    let flows = flows(stages, catalog);
+    let flows = flows(stages, registry);
     let runs_ahead = before(stages, steps.get(bottleneck));
     // As the executor shares the memory out among its stages.
     let share = budget.map_or(f64::INFINITY, |it| it as f64 / (2 * stages.len().max(1)) as f64);
@@ -72,7 +72,7 @@ pub(super) fn memory(
         lanes.stages(stages).for_each(|it| times[it.row()] = f64::from(lanes.count));
     }
     let computing = stages.rows().iter().filter_map(|stage| match &stage.code {
-        Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, catalog)),
+        Code::Transform(it) => Some(temporaries(it, &flows[stage.inputs[0]].columns, registry)),
         _ => None,
     });
     memory.each_worker = computing.sum();
@@ -93,7 +93,7 @@ pub(super) fn memory(
             Code::Operator { entry, args, .. } => {
                 let entering = |it: &StageId| flows[*it].bytes();
                 let entering: Figure = stage.inputs.iter().map(entering).sum();
-                match operator(entry, args, stage.inputs.len(), catalog) {
+                match operator(entry, args, stage.inputs.len(), registry) {
                     Role::Batch { size, .. } => {
                         let own = steps.iter().find(|it| stage.steps.contains(&it.step));
                         let each = memory.each_worker;
@@ -176,9 +176,9 @@ fn making(
 ///
 /// Arithmetic that only other arithmetic needs is assumed to be computed in one loop with it; views
 /// copy nothing.
-fn temporaries(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> Figure {
+fn temporaries(transform: &Transform, columns: &[Figure], registry: &Registry) -> Figure {
     let graph = &transform.graph;
-    let sizes = size::of_nodes(graph, columns, catalog);
+    let sizes = size::of_nodes(graph, columns, registry);
     let roots = output_roots(&transform.outputs).into_iter().chain(transform.filters.clone());
     let mut open: Vec<(ExprId, bool)> = roots.map(|it| (it, true)).collect();
     // By node: how often it is needed, and whether something other than arithmetic does.
@@ -202,14 +202,14 @@ fn temporaries(transform: &Transform, columns: &[Figure], catalog: &Catalog) -> 
             Expr::Column(_) | Expr::Const(_) | Expr::Else { .. } | Expr::Select(..) => true,
             Expr::Call { function, .. } => [Property::Moves, Property::Crops, Property::Passes]
                 .into_iter()
-                .any(|it| catalog.has(function, it)),
+                .any(|it| registry.has(function, it)),
             it => is_arithmetic(it) && times == 1 && !by_others,
         };
         times > 0 && !elsewhere && !(goes_out && times == 1)
     });
     let worked = graph.iter().filter(|it| needed[it.0.row()].0 > 0).map(|(id, expr, _)| {
         let entry = match expr {
-            Expr::Call { function, .. } => catalog.function(function),
+            Expr::Call { function, .. } => registry.function(function),
             _ => None,
         };
         sizes[id].times(entry.map_or(0.0, |it| it.work))

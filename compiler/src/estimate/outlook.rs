@@ -6,11 +6,9 @@ mod tail;
 
 use super::{Basis, Estimate, Origin, StepEstimate};
 use crate::{
-    analysis::{
-        catalog::Catalog,
-        role::{Ends, Role, role},
-    },
+    analysis::role::{Ends, Role, role},
     caches::{Budget, Choice, Part, READ_NS},
+    registry::Registry,
 };
 use model::{
     Machine, Network, Solution, Step, Wishes,
@@ -184,7 +182,7 @@ pub fn outlook(plan: &Plan, library: &Library, estimate: &Estimate, view: View) 
         let before =
             super::estimate(plan, library, Basis { cores: estimate.cores, ..Basis::default() })
                 .ok()?;
-        let before = self::network(plan, &Catalog::new(library), of(&before))?;
+        let before = self::network(plan, &Registry::new(*library), of(&before))?;
         let rate = |network: &Network| solve(network, &then, &wishes).rate;
         let (measured, assumed) = (rate(&network), rate(&placed(before, &storages)));
         // How much may be kept is no matter of a run that keeps nothing.
@@ -215,15 +213,15 @@ pub(super) fn observed(
     library: &Library,
     (estimate, view): (&Estimate, &View),
 ) -> Option<(Network, Vec<Dropped>, Vec<Origin>)> {
-    let mut network = network(plan, &Catalog::new(library), of(estimate))?;
+    let mut network = network(plan, &Registry::new(*library), of(estimate))?;
     for (at, len) in sources(&network).into_iter().zip(&view.pass_lens) {
         let amount = len.map_or(Amount::Unknown, |it| Amount::Finite(it as f64));
         network = network.with(at, |step| step.count = Count::Source(amount));
     }
     network = with_counted(network, plan, &view.counted);
-    let catalog = Catalog::new(library);
-    let counts = tail::origins(&network, (plan, &catalog), (&estimate.steps, &view.counted));
-    let (with_tails, dropped) = with_tails(network, plan, (&catalog, &counts));
+    let registry = Registry::new(*library);
+    let counts = tail::origins(&network, (plan, &registry), (&estimate.steps, &view.counted));
+    let (with_tails, dropped) = with_tails(network, plan, (&registry, &counts));
     network = with_tails;
     if let Some((seen, _)) = &view.seen {
         network = reading(network, &estimate.steps, seen);
@@ -239,7 +237,7 @@ fn of(estimate: &Estimate) -> (&[StepEstimate], f64) {
 /// The plan as the model sees it.
 fn network(
     plan: &Plan,
-    catalog: &Catalog,
+    registry: &Registry,
     (steps, worker_bytes): (&[StepEstimate], f64),
 ) -> Option<Network> {
     let mut leaving = vec![0.0; steps.len()];
@@ -247,13 +245,13 @@ fn network(
     let mut all: Vec<Step> = vec![Step::default(); steps.len()];
     for (id, op) in plan.ops.iter().rev() {
         let (at, own) = (id.row(), &steps[id.row()]);
-        let shares = super::steps::input_shares(op, catalog);
+        let shares = super::steps::input_shares(op, registry);
         let inputs = op.inputs.iter().zip(shares);
         let inputs: Vec<Input> =
             inputs.map(|(it, share)| Input { step: it.row(), share }).collect();
         inputs.iter().for_each(|it| leaving[it.step] += own.visits.value * it.share);
         let inputs = (leaving[at], inputs);
-        all[at] = Step { worker_bytes, ..step(op, own, inputs, catalog) };
+        all[at] = Step { worker_bytes, ..step(op, own, inputs, registry) };
     }
     Network::new(all).ok()
 }
@@ -262,7 +260,7 @@ fn step(
     op: &Op,
     own: &StepEstimate,
     (leaving, inputs): (f64, Vec<Input>),
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> Step {
     let is_source = inputs.is_empty();
     // What another thread could do meanwhile is too little to be told.
@@ -281,8 +279,8 @@ fn step(
         // Written once and read once; for each record entering, of which several may go into one.
         bytes_moved: if own.moved { 0.0 } else { 2.0 * own.bytes.value / taken.max(1e-9) },
         varies: draws(op).then_some(Varies::Random),
-        reads: reads(op, own, catalog),
-        count: count(op, own, catalog),
+        reads: reads(op, own, registry),
+        count: count(op, own, registry),
         filled_by: own.filled_by.clone(),
         spread: own.spread,
         ..Step::default()
@@ -290,8 +288,8 @@ fn step(
 }
 
 /// How many records leave it.
-fn count(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Count {
-    match role(op, catalog) {
+fn count(op: &Op, own: &StepEstimate, registry: &Registry) -> Count {
+    match role(op, registry) {
         Role::Source => Count::Source(Amount::Unknown),
         Role::Take(n) => Count::Take(n),
         // What the source leaves out itself is in no count of its records.
@@ -311,11 +309,11 @@ fn draws(op: &Op) -> bool {
 }
 
 /// What a step reads from files: what its calls give that read.
-fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
+fn reads(op: &Op, own: &StepEstimate, registry: &Registry) -> Option<Reads> {
     let (bytes, requests) = match &op.kind {
-        OpKind::Source { entry, .. } if reads_files(entry, catalog) => (own.bytes.value, 0.0),
+        OpKind::Source { entry, .. } if reads_files(entry, registry) => (own.bytes.value, 0.0),
         _ => {
-            let reading = own.calls.iter().filter(|it| catalog.has_effect(&it.name, "reads"));
+            let reading = own.calls.iter().filter(|it| registry.reads(&it.name));
             let sum = reading.map(|it| (it.times * it.bytes.value, it.times));
             sum.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
         }
@@ -324,8 +322,8 @@ fn reads(op: &Op, own: &StepEstimate, catalog: &Catalog) -> Option<Reads> {
     (bytes > 0.0).then_some(reads)
 }
 
-fn reads_files(source: &str, catalog: &Catalog) -> bool {
-    catalog.source(source).is_some_and(|it| it.has(Property::ReadsFiles))
+fn reads_files(source: &str, registry: &Registry) -> bool {
+    registry.source(source).is_some_and(|it| it.has(Property::ReadsFiles))
 }
 
 /// The steps that read no other.
@@ -776,7 +774,7 @@ mod tests {
         assert!(choices[0].kept && !choices[0].candidate.spares.is_empty(), "{choices:?}");
         let found = (FIND_NS + FOUND_NS * choices[0].candidate.bytes.value).round();
         let warm = {
-            let network = network(&plan, &Catalog::new(&LIBRARY), (&costs.steps, 0.0)).unwrap();
+            let network = network(&plan, &Registry::new(LIBRARY), (&costs.steps, 0.0)).unwrap();
             warm(&network, &plan, (&choices.iter().collect::<Vec<_>>(), 0))
         };
         let ns: Vec<f64> = warm.steps().iter().map(|it| it.ns.value.round()).collect();

@@ -3,7 +3,6 @@
 use super::{Figure, Origin};
 use crate::{
     analysis::{
-        catalog::Catalog,
         cost::Prices,
         flow,
         live::values,
@@ -11,6 +10,7 @@ use crate::{
         size,
     },
     lower::Lowered,
+    registry::Registry,
 };
 use plan::{
     Arg, Code, Expr, ExprId, FOREIGN, Field, ForeignSource, IdVec, Index, Op, OpId, OpKind, Plan,
@@ -76,17 +76,17 @@ pub struct CallEstimate {
 pub(super) fn steps(
     plan: &Plan,
     lowered: &Lowered,
-    catalog: &Catalog,
+    registry: &Registry,
     (cores, ratios): (u32, &BTreeMap<OpId, f64>),
 ) -> Vec<StepEstimate> {
-    let visits = visits(plan, (catalog, lowered), ratios);
-    let mut known = Known { plan, lowered, catalog, bytes: IdVec::new() };
+    let visits = visits(plan, (registry, lowered), ratios);
+    let mut known = Known { plan, lowered, registry, bytes: IdVec::new() };
     let mut steps = Vec::with_capacity(plan.ops.len());
     for (id, op) in plan.ops.iter() {
         let (bytes, calls) = known.step(id, op);
         known.bytes.push(bytes);
         let moved = lowered.moved.gone.contains(&id);
-        let parallel = moved || is_parallel(op, catalog);
+        let parallel = moved || is_parallel(op, registry);
         let ns: Figure = if moved { Figure::ZERO } else { calls.iter().map(|it| it.ns).sum() };
         steps.push(StepEstimate {
             step: op.step.clone(),
@@ -128,10 +128,10 @@ fn alone(calls: &[CallEstimate]) -> f64 {
 }
 
 /// Operators put records together in order; all else is done by any worker.
-fn is_parallel(op: &Op, catalog: &Catalog) -> bool {
+fn is_parallel(op: &Op, registry: &Registry) -> bool {
     match &op.kind {
         OpKind::Source { entry, .. } => {
-            catalog.source(entry).is_some_and(|it| it.has(Property::Indexed))
+            registry.source(entry).is_some_and(|it| it.has(Property::Indexed))
         }
         OpKind::Operator { .. } => false,
         OpKind::Map { .. } | OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
@@ -167,7 +167,7 @@ impl StepEstimate {
 struct Known<'a> {
     plan: &'a Plan,
     lowered: &'a Lowered,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     /// Bytes of the fields that leave each operator.
     bytes: IdVec<OpId, Vec<Figure>>,
 }
@@ -180,7 +180,7 @@ impl Known<'_> {
             OpKind::Operator { entry, .. } => self.operator(id, op, entry),
             _ => {
                 let columns = &self.bytes[op.inputs[0]];
-                let mut prices = Prices::new(&op.graph, columns, self.catalog);
+                let mut prices = Prices::new(&op.graph, columns, self.registry);
                 prices.vector = self.at_once(id);
                 let bytes = match &op.kind {
                     OpKind::Map { outputs } => outputs.iter().map(|it| prices.sizes[*it]).collect(),
@@ -201,7 +201,7 @@ impl Known<'_> {
     ) -> (Vec<Figure>, Vec<CallEstimate>) {
         let stage = self.lowered.stages_of[id].first();
         let read = stage.map_or(&op.output, |it| &self.lowered.program.stages[*it].columns);
-        let (sizes, ns) = flow::source(of, read, self.catalog);
+        let (sizes, ns) = flow::source(of, read, self.registry);
         let all: Figure = sizes.iter().copied().sum();
         // What nobody needs is not read.
         let size = |field: &Field| {
@@ -219,17 +219,17 @@ impl Known<'_> {
             .iter()
             .map(|&it| (&self.plan.ops[it].output[..], &self.bytes[it][..]))
             .collect();
-        let role = role_of((id, op), self.lowered, self.catalog);
+        let role = role_of((id, op), self.lowered, self.registry);
         let bytes = flow::columns_of(role, &op.output, &inputs);
         let sum = |all: &[Figure]| all.iter().copied().sum::<Figure>();
         let entering = inputs.iter().map(|it| sum(it.1).value).sum();
         // Rows that lie in the batch already are not copied.
         let sizes =
             if self.filler(id).is_some() { [0.0; 2] } else { [entering, sum(&bytes).value] };
-        let ns = flow::price((entry, role), sizes, self.catalog);
+        let ns = flow::price((entry, role), sizes, self.registry);
         let own = call(entry, 1.0, ns, sum(&bytes));
         let columns = op.inputs.first().map_or(&[][..], |it| &self.bytes[*it]);
-        let prices = Prices::new(&op.graph, columns, self.catalog);
+        let prices = Prices::new(&op.graph, columns, self.registry);
         let arguments = calls(&prices, &values(op));
         (bytes, [own].into_iter().chain(arguments).collect())
     }
@@ -297,7 +297,7 @@ fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
             _ if ns > 0.0 => "arithmetic".to_owned(),
             _ => continue,
         };
-        let alone = prices.catalog.is_alone(prices.graph, expr);
+        let alone = prices.registry.is_alone(prices.graph, expr);
         let new = CallEstimate { alone, ..call(&name, 0.0, 0.0, Figure::ZERO) };
         let found = calls.entry((name, alone)).or_insert(new);
         found.times += times;
@@ -308,8 +308,8 @@ fn calls(prices: &Prices<'_>, roots: &[ExprId]) -> Vec<CallEstimate> {
 }
 
 /// What `op` means; windows whose records come window after window take all of those of each.
-fn role_of((id, op): (OpId, &Op), lowered: &Lowered, catalog: &Catalog) -> Role {
-    match role(op, catalog) {
+fn role_of((id, op): (OpId, &Op), lowered: &Lowered, registry: &Registry) -> Role {
+    match role(op, registry) {
         Role::Windows { length, by, .. } if lowered.moved.windows.contains(&id) => {
             Role::Windows { length, hop: length, by }
         }
@@ -322,14 +322,14 @@ fn role_of((id, op): (OpId, &Op), lowered: &Lowered, catalog: &Catalog) -> Role 
 /// `ratios` are what was measured: records that leave a step for each that enters.
 fn visits(
     plan: &Plan,
-    (catalog, lowered): (&Catalog, &Lowered),
+    (registry, lowered): (&Registry, &Lowered),
     ratios: &BTreeMap<OpId, f64>,
 ) -> IdVec<OpId, Figure> {
     let mut leaving: Vec<Figure> = vec![Figure::ZERO; plan.ops.len()];
     let mut visits: IdVec<OpId, Figure> = plan.ops.ids().map(|_| Figure::ZERO).collect();
     leaving[plan.root.row()] = Figure::exact(1.0);
     for (id, op) in plan.ops.iter().rev() {
-        let role = role_of((id, op), lowered, catalog);
+        let role = role_of((id, op), lowered, registry);
         let out = leaving[id.row()];
         let enters = match &op.kind {
             _ if ratios.contains_key(&id) => Figure {
@@ -348,7 +348,7 @@ fn visits(
             _ => out.times(flow::taken(role)),
         };
         visits[id] = enters;
-        let shares = input_shares(op, catalog);
+        let shares = input_shares(op, registry);
         for (input, share) in op.inputs.iter().zip(shares) {
             leaving[input.row()] = leaving[input.row()] + enters.times(share);
         }
@@ -364,8 +364,8 @@ fn made(op: &Op, records: &plan::Records) -> Figure {
 }
 
 /// Which share of the records that enter an operator comes from each input.
-pub(super) fn input_shares(op: &Op, catalog: &Catalog) -> Vec<f64> {
-    let role = role(op, catalog);
+pub(super) fn input_shares(op: &Op, registry: &Registry) -> Vec<f64> {
+    let role = role(op, registry);
     let n = op.inputs.len();
     match role {
         Role::Merge(_) => {}
@@ -374,7 +374,7 @@ pub(super) fn input_shares(op: &Op, catalog: &Catalog) -> Vec<f64> {
         _ => return vec![1.0; n],
     }
     let OpKind::Operator { entry, args, names } = &op.kind else { return vec![1.0; n] };
-    let weights = catalog.operator(entry).and_then(|it| catalog.argument(it, args, "weights"));
+    let weights = registry.operator(entry).and_then(|it| registry.argument(it, args, "weights"));
     let weights: Vec<f64> = match weights {
         Some(Arg::Record(all)) => {
             let of =

@@ -2,13 +2,11 @@
 //! (`semantics.md`, 10 and 11).
 
 use crate::{
-    analysis::{
-        catalog::Catalog,
-        role::{Role, role},
-    },
+    analysis::role::{Role, role},
     count,
     estimate::{Origin, Outlook},
     lower::lower_known,
+    registry::Registry,
 };
 use model::network::Amount;
 use plan::{Code, Index, Library, Op, OpKind, Plan};
@@ -49,10 +47,10 @@ fn worlds(lanes: u32) -> String {
 }
 
 /// What is done again, at the most, when a run is resumed.
-pub(super) fn resumed(plan: &Plan, catalog: &Catalog) -> String {
+pub(super) fn resumed(plan: &Plan, registry: &Registry) -> String {
     let mut blocks: Vec<String> =
-        plan.ops.rows().iter().filter_map(|op| block(op, role(op, catalog))).collect();
-    let program = lower_known(plan, catalog, &|_| String::new());
+        plan.ops.rows().iter().filter_map(|op| block(op, role(op, registry))).collect();
+    let program = lower_known(plan, registry, &|_| String::new());
     let lanes = program.map_or(Vec::new(), |it| it.program.lanes);
     blocks.extend(lanes.iter().map(|it| format!("the buffered records of {} lanes", it.count)));
     match blocks.as_slice() {
@@ -77,8 +75,8 @@ fn block(op: &Op, role: Role) -> Option<String> {
 }
 
 /// Who does what where several runs share the work; nothing where it cannot be run.
-pub(super) fn shared(plan: &Plan, catalog: &Catalog) -> Option<String> {
-    let program = lower_known(plan, catalog, &|_| String::new()).ok()?.program;
+pub(super) fn shared(plan: &Plan, registry: &Registry) -> Option<String> {
+    let program = lower_known(plan, registry, &|_| String::new()).ok()?.program;
     let stage = program.stages.get(program.deal.stage)?;
     let step = stage.steps.last()?;
     let is_root = program.deal.stage.row() + 1 == program.stages.len();

@@ -3,11 +3,11 @@
 use super::figures::bytes;
 use crate::{
     analysis::{
-        catalog::Catalog,
         role::{Role, role},
         varies::is_same_in_epochs,
     },
     estimate::{Estimate, Figure, Origin, Outlook},
+    registry::Registry,
 };
 use model::network::Amount;
 use plan::{Index, Plan, count};
@@ -15,14 +15,14 @@ use plan::{Index, Plan, count};
 /// A sentence for each, and the bytes of all whose records are counted.
 pub(super) fn held(
     plan: &Plan,
-    catalog: &Catalog,
+    registry: &Registry,
     (estimate, outlook): (&Estimate, Option<&Outlook>),
 ) -> (Vec<String>, Figure) {
     let counts = outlook.map_or(Vec::new(), |it| it.network.cardinalities());
     let needed = plan.needed();
     let mut all = (Vec::new(), Figure::default());
     for (_, op) in plan.ops.iter().filter(|(id, _)| needed[id.row()]) {
-        let (Role::Join { .. }, Some(&second)) = (role(op, catalog), op.inputs.get(1)) else {
+        let (Role::Join { .. }, Some(&second)) = (role(op, registry), op.inputs.get(1)) else {
             continue;
         };
         let each = estimate.steps[second.row()].bytes;
@@ -39,7 +39,7 @@ pub(super) fn held(
             }
             None => format!("{} for each record", bytes(each)),
         };
-        let once = if is_same_in_epochs(plan, second, catalog) { "run" } else { "epoch" };
+        let once = if is_same_in_epochs(plan, second, registry) { "run" } else { "epoch" };
         let step = &op.step;
         all.0.push(format!("the second stream of {step}, read once per {once}: {how_much}"));
     }

@@ -3,24 +3,24 @@
 
 use crate::{
     analysis::{
-        catalog::Catalog,
         role::{Role, role},
         total::lets_go,
     },
     errors::lower as errors,
+    registry::Registry,
 };
 use plan::{Diagnostic, OpId, Plan};
 use std::collections::BTreeSet;
 
 /// The places where a record that is skipped would misalign a `zip`.
-pub(crate) fn misaligned(plan: &Plan, catalog: &Catalog) -> Vec<Diagnostic> {
+pub(crate) fn misaligned(plan: &Plan, registry: &Registry) -> Vec<Diagnostic> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
-    for (_, zip) in plan.ops.iter().filter(|(_, op)| role(op, catalog) == Role::Zip) {
+    for (_, zip) in plan.ops.iter().filter(|(_, op)| role(op, registry) == Role::Zip) {
         let mut open: Vec<OpId> = zip.inputs.clone();
         while let Some(id) = open.pop() {
             let op = &plan.ops[id];
-            if lets_go(op, catalog) && seen.insert(id) {
+            if lets_go(op, registry) && seen.insert(id) {
                 found.push(errors::misaligns(op.at, zip.at));
             }
             open.extend(&op.inputs);

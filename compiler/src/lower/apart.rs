@@ -7,10 +7,12 @@
 //! conditional value is cheap. Before a call outside its arguments are computed, by any thread.
 
 use super::group::{Group, Named};
-use crate::analysis::{
-    catalog::Catalog,
-    cost,
-    live::{live, live_columns, output_roots},
+use crate::{
+    analysis::{
+        cost,
+        live::{live, live_columns, output_roots},
+    },
+    registry::Registry,
 };
 use plan::{Arg, DType, Expr, ExprId, FILES_MAX, Field, Graph, Index, Otherwise, Policy, Records};
 
@@ -29,28 +31,28 @@ enum What {
 }
 
 impl What {
-    fn is(self, expr: &Expr, catalog: &Catalog) -> bool {
+    fn is(self, expr: &Expr, registry: &Registry) -> bool {
         match self {
-            Self::CallsOut => catalog.calls_out(expr),
+            Self::CallsOut => registry.calls_out(expr),
             Self::Reads => {
-                matches!(expr, Expr::Call { function, .. } if catalog.has_effect(function, "reads"))
+                matches!(expr, Expr::Call { function, .. } if registry.reads(function))
             }
         }
     }
 }
 
 /// The group in parts, of which some only read, and some only call functions outside.
-pub(crate) fn split(group: Group, catalog: &Catalog) -> Vec<Group> {
-    let parts = cut(group, (What::Reads, catalog)).into_iter();
+pub(crate) fn split(group: Group, registry: &Registry) -> Vec<Group> {
+    let parts = cut(group, (What::Reads, registry)).into_iter();
     parts
         .flat_map(|it| match it.reads {
             true => vec![it],
-            false => cut(it, (What::CallsOut, catalog)),
+            false => cut(it, (What::CallsOut, registry)),
         })
         .collect()
 }
 
-fn cut(group: Group, of: (What, &Catalog)) -> Vec<Group> {
+fn cut(group: Group, of: (What, &Registry)) -> Vec<Group> {
     let (mut parts, mut rest) = (Vec::new(), group);
     for _ in 0..CUTS_MAX {
         let n_before = filters_before(&rest, of);
@@ -89,18 +91,18 @@ struct Ahead {
 }
 
 /// How many filters are asked before one that waits.
-fn filters_before(group: &Group, of: (What, &Catalog)) -> usize {
+fn filters_before(group: &Group, of: (What, &Registry)) -> usize {
     let waits = |keep| any(&group.graph, keep, of);
     group.filters.iter().take_while(|it| !waits(it.keep)).count()
 }
 
-fn any(graph: &Graph, root: ExprId, (what, catalog): (What, &Catalog)) -> bool {
+fn any(graph: &Graph, root: ExprId, (what, registry): (What, &Registry)) -> bool {
     let live = live(graph, &[root], &[]);
-    graph.iter().any(|(id, expr, _)| live[id.row()] && what.is(expr, catalog))
+    graph.iter().any(|(id, expr, _)| live[id.row()] && what.is(expr, registry))
 }
 
 /// What the first filter after `n_before` waits for, or the outputs.
-fn ahead(group: &Group, n_before: usize, of: (What, &Catalog)) -> Vec<Ahead> {
+fn ahead(group: &Group, n_before: usize, of: (What, &Registry)) -> Vec<Ahead> {
     let roots = asked(group, n_before);
     let graph = &group.graph;
     let live = live(graph, &roots, &[]);
@@ -149,7 +151,7 @@ fn arguments(group: &Group, calls: &[Ahead]) -> Vec<Ahead> {
 }
 
 /// Whether a node is to be found ahead: it waits, or it is cheap and reads on a condition.
-fn is_wanted(graph: &Graph, id: ExprId, of: (What, &Catalog)) -> bool {
+fn is_wanted(graph: &Graph, id: ExprId, of: (What, &Registry)) -> bool {
     match graph.expr(id) {
         Expr::Select(..)
         | Expr::Stack { .. }
@@ -257,8 +259,8 @@ fn names(graph: &Graph, values: &[ExprId]) -> Vec<(u32, ExprId)> {
 }
 
 /// Adds the values that `group` reads from files itself to those that flow in.
-pub(crate) fn find_files(group: &mut Group, catalog: &Catalog) {
-    group.files.extend(files(&group.graph, catalog));
+pub(crate) fn find_files(group: &mut Group, registry: &Registry) {
+    group.files.extend(files(&group.graph, registry));
     group.files.truncate(FILES_MAX);
 }
 
@@ -281,9 +283,9 @@ pub(crate) fn pass_names_on(group: &mut Group) -> Option<Named> {
 }
 
 /// Every value that is read from a file, with the text that names it.
-fn files(graph: &Graph, catalog: &Catalog) -> Vec<(ExprId, ExprId)> {
+fn files(graph: &Graph, registry: &Registry) -> Vec<(ExprId, ExprId)> {
     let file = |(id, expr, _): (ExprId, &Expr, _)| match expr {
-        Expr::Call { args, .. } if What::Reads.is(expr, catalog) => {
+        Expr::Call { args, .. } if What::Reads.is(expr, registry) => {
             let is_name = |it: &ExprId| graph.ty(*it).dtype() == Some(DType::Str);
             args.iter().find_map(|it| match it {
                 Arg::Expr(name) if is_name(name) => Some((id, *name)),

@@ -23,7 +23,7 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
             }
             Code::Operator { entry, args, .. } if batch.is_none() && windows.is_none() => {
                 let n_inputs = stages[stage].inputs.len();
-                let rows = batch_rows(lowering.catalog, (entry, args), n_inputs);
+                let rows = batch_rows(lowering.registry, (entry, args), n_inputs);
                 let Some(rows) = rows else { break };
                 batch = Some((rows, keeps_tail(lowering, entry, args)));
                 stage = input();
@@ -47,7 +47,7 @@ pub(super) fn of(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Deal {
 /// Records of a window, where the stage puts windows together whose records come window after window.
 fn window_of(lowering: &Lowering<'_>, stage: StageId) -> Option<u64> {
     let op = lowering.moved.windows.iter().find(|it| lowering.heads.get(it) == Some(&stage))?;
-    window(&lowering.plan.ops[*op], lowering.catalog)
+    window(&lowering.plan.ops[*op], lowering.registry)
 }
 
 /// The lanes that runs can divide, where they never end, or end after so many batches.
@@ -63,10 +63,10 @@ fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
             Code::Transform(_) if lowering.keep_all.contains(&stage) => {}
             Code::Operator { entry, args, .. } => {
                 let n_inputs = stages[stage].inputs.len();
-                match batch_rows(lowering.catalog, (entry, args), n_inputs) {
+                match batch_rows(lowering.registry, (entry, args), n_inputs) {
                     Some(_) if !has_batch => has_batch = true,
                     None if !has_batch && take.is_none() => {
-                        take = Some(taken(lowering.catalog, (entry, args))?);
+                        take = Some(taken(lowering.registry, (entry, args))?);
                     }
                     _ => return None,
                 }
@@ -82,8 +82,8 @@ fn own_lanes(lowering: &Lowering<'_>, lanes: &[Lanes]) -> Option<OwnLanes> {
 
 /// Whether an operator gives out what is left at the end.
 fn keeps_tail(lowering: &Lowering<'_>, entry: &str, args: &[Arg]) -> bool {
-    let entry = lowering.catalog.operator(entry);
-    let tail = entry.and_then(|entry| lowering.catalog.argument(entry, args, "tail"));
+    let entry = lowering.registry.operator(entry);
+    let tail = entry.and_then(|entry| lowering.registry.argument(entry, args, "tail"));
     !matches!(tail, Some(Arg::Word(it)) if it == "drop")
 }
 

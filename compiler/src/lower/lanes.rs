@@ -8,11 +8,11 @@
 use super::Lowering;
 use crate::{
     analysis::{
-        catalog::Catalog,
         index::Moved,
         role::{Role, batch_rows, role, spans},
     },
     errors::lower as errors,
+    registry::Registry,
 };
 use plan::{Arg, Code, Diagnostic, Index, Lanes, Op, OpId, OpKind, Plan};
 
@@ -29,8 +29,8 @@ pub(super) struct Laned {
 }
 
 /// Where the lanes of `plan` are dealt; `needed` are the operators that the root needs.
-pub(super) fn laned(plan: &Plan, catalog: &Catalog, (needed, moved): (&[bool], &Moved)) -> Laned {
-    let mut walk = Walk { plan, catalog, moved, lanes: Vec::new(), found: Laned::default() };
+pub(super) fn laned(plan: &Plan, registry: &Registry, (needed, moved): (&[bool], &Moved)) -> Laned {
+    let mut walk = Walk { plan, registry, moved, lanes: Vec::new(), found: Laned::default() };
     for (id, op) in plan.ops.iter() {
         let lanes = if needed[id.row()] { walk.op(id, op) } else { None };
         walk.lanes.push(lanes);
@@ -54,9 +54,9 @@ pub(super) fn of(lowering: &Lowering<'_>) -> Vec<Lanes> {
 }
 
 /// The number of lanes that a source is cut into, where it says one.
-fn asked(op: &Op, catalog: &Catalog) -> Option<i64> {
+fn asked(op: &Op, registry: &Registry) -> Option<i64> {
     let OpKind::Source { entry, args } = &op.kind else { return None };
-    match catalog.argument(catalog.source(entry)?, args, "lanes") {
+    match registry.argument(registry.source(entry)?, args, "lanes") {
         Some(Arg::Int(it)) => Some(*it),
         _ => None,
     }
@@ -64,7 +64,7 @@ fn asked(op: &Op, catalog: &Catalog) -> Option<i64> {
 
 struct Walk<'a> {
     plan: &'a Plan,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     moved: &'a Moved,
     /// For each operator, the lanes of what leaves it, and their source.
     lanes: Vec<Option<(u32, OpId)>>,
@@ -73,7 +73,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn op(&mut self, id: OpId, op: &Op) -> Option<(u32, OpId)> {
-        let role = role(op, self.catalog);
+        let role = role(op, self.registry);
         if role == Role::Source {
             return self.source(id, op);
         }
@@ -83,7 +83,7 @@ impl Walk<'_> {
         }
         match role {
             Role::Map | Role::Where | Role::FlatMap => return Some(lanes),
-            Role::ShuffleWithin(_) if spans(op, self.catalog).is_some() => {
+            Role::ShuffleWithin(_) if spans(op, self.registry).is_some() => {
                 self.refuse(op, lanes, &SPANS);
             }
             Role::ShuffleWithin(_) | Role::Windows { .. } => return Some(lanes),
@@ -98,7 +98,7 @@ impl Walk<'_> {
     }
 
     fn source(&mut self, id: OpId, op: &Op) -> Option<(u32, OpId)> {
-        let asked = asked(op, self.catalog)?;
+        let asked = asked(op, self.registry)?;
         match u32::try_from(asked) {
             Ok(count @ 1..=Lanes::MAX) => return Some((count, id)),
             _ => self.found.diagnostics.push(errors::lanes_out_of_bounds(op.at, asked)),
@@ -108,7 +108,7 @@ impl Walk<'_> {
 
     fn batch(&mut self, id: OpId, op: &Op, lanes: (u32, OpId)) {
         let OpKind::Operator { entry, args, .. } = &op.kind else { return };
-        match batch_rows(self.catalog, (entry, args), op.inputs.len()) {
+        match batch_rows(self.registry, (entry, args), op.inputs.len()) {
             Some(rows) => self.found.batches.push((id, lanes.0, rows)),
             None => self.refuse(op, lanes, &SORTS),
         }

@@ -5,9 +5,9 @@
 //! some. So it is of about 256 KiB and at most 2 ms; files and pictures come four at a time. A
 //! chunk keeps its records from a source or operator up to the next, so all stages between agree.
 
-use crate::analysis::{
-    catalog::Catalog,
-    flow::{Flow, flows},
+use crate::{
+    analysis::flow::{Flow, flows},
+    registry::Registry,
 };
 use plan::{Code, IdVec, Index, Lanes, Stage, StageId, Windows};
 
@@ -27,8 +27,8 @@ const CHUNK_BYTES_MAX: f64 = 8_388_608.0;
 const LANE_ROWS: u32 = 64;
 
 /// Chooses the rows of all stages.
-pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, catalog: &Catalog, lanes: &[Lanes]) {
-    let flows = flows(stages, catalog);
+pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, registry: &Registry, lanes: &[Lanes]) {
+    let flows = flows(stages, registry);
     let mut heads: Vec<StageId> = Vec::new();
     let mut needs: IdVec<StageId, Need> = IdVec::new();
     for (id, stage) in stages.iter() {

@@ -21,7 +21,7 @@ impl Lowering<'_> {
     /// Has the source `stage` give its records window after window.
     pub(super) fn window_by_window(&mut self, stage: StageId, windowing: Windowing) {
         let Windowing { op, shuffles } = windowing;
-        let Role::Windows { length, hop, .. } = role(&self.plan.ops[op], self.catalog) else {
+        let Role::Windows { length, hop, .. } = role(&self.plan.ops[op], self.registry) else {
             unreachable!("the walk over the index has found an operator that makes windows")
         };
         let series = self.key(op).and_then(|key| self.series(stage, op, key));
@@ -34,11 +34,11 @@ impl Lowering<'_> {
     /// each other.
     pub(super) fn operator_args(&self, id: OpId, entry: &str, args: &[Arg]) -> Vec<Arg> {
         let mut args = args.to_vec();
-        let entry = self.catalog.operator(entry).filter(|_| self.moved.windows.contains(&id));
+        let entry = self.registry.operator(entry).filter(|_| self.moved.windows.contains(&id));
         let Some(entry) = entry else { return args };
-        let names = self.catalog.parameters(entry);
+        let names = self.registry.parameters(entry);
         let first = names.len().saturating_sub(args.len());
-        let length = self.catalog.argument(entry, &args, "length").cloned();
+        let length = self.registry.argument(entry, &args, "length").cloned();
         for (name, arg) in names[first..].iter().zip(&mut args) {
             match name.as_str() {
                 "hop" => *arg = length.clone().unwrap_or(Arg::None),
@@ -52,7 +52,7 @@ impl Lowering<'_> {
     /// The value that windows of `op` do not mix.
     fn key(&self, op: OpId) -> Option<ExprId> {
         let OpKind::Operator { entry, args, .. } = &self.plan.ops[op].kind else { return None };
-        match self.catalog.argument(self.catalog.operator(entry)?, args, "by") {
+        match self.registry.argument(self.registry.operator(entry)?, args, "by") {
             Some(Arg::Expr(id)) => Some(*id),
             _ => None,
         }
@@ -77,7 +77,7 @@ impl Lowering<'_> {
             .graph
             .iter()
             .any(|(_, expr, _)| matches!(expr, Expr::Epoch | Expr::Call { draw: Some(_), .. }));
-        let parts = apart::split(part.clone(), self.catalog);
+        let parts = apart::split(part.clone(), self.registry);
         let is_apart = parts.len() > 1 || parts.iter().any(|it| it.foreign || it.reads);
         let why = match (varies, is_apart) {
             (true, _) => "its series are others in each epoch, since `by` is drawn",
@@ -98,7 +98,7 @@ impl Lowering<'_> {
             files: Vec::new(),
             reads: false,
             foreign: false,
-            vector: direct::at_once(&part, self.catalog),
+            vector: direct::at_once(&part, self.registry),
             clean_vector: false,
             into_batch: None,
             another: Vec::new(),

@@ -7,9 +7,9 @@ use super::{
     rebuild,
     view_reordering::name,
 };
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
+use crate::{
+    analysis::live::{live, values},
+    registry::Registry,
 };
 use plan::{
     Affine, Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Plan, Property, Type,
@@ -24,7 +24,7 @@ pub(super) const PASS: Pass = Pass {
           each step rounds.",
     exact: false,
     always: false,
-    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, &chains(op, catalog))),
+    propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, &chains(op, registry))),
     refuse,
 };
 
@@ -47,7 +47,7 @@ struct Chain {
     names: Vec<String>,
 }
 
-fn chains(op: &Op, catalog: &Catalog) -> Vec<Chain> {
+fn chains(op: &Op, registry: &Registry) -> Vec<Chain> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
     let mut taken = vec![false; op.graph.len()];
@@ -57,7 +57,7 @@ fn chains(op: &Op, catalog: &Catalog) -> Vec<Chain> {
             continue;
         }
         let mut chain = Chain::at(top);
-        while let Some(step) = Step::of(&op.graph, chain.base, catalog) {
+        while let Some(step) = Step::of(&op.graph, chain.base, registry) {
             let inside = chain.base == top || users[chain.base.row()] == 1;
             if !inside || !chain.take(&op.graph, step) {
                 break;
@@ -67,7 +67,7 @@ fn chains(op: &Op, catalog: &Catalog) -> Vec<Chain> {
             let mut at = top;
             while at != chain.base {
                 taken[at.row()] = true;
-                at = Step::of(&op.graph, at, catalog).map_or(chain.base, |it| it.base);
+                at = Step::of(&op.graph, at, registry).map_or(chain.base, |it| it.base);
             }
             found.push(chain);
         }
@@ -85,8 +85,8 @@ struct Step {
 }
 
 impl Step {
-    fn of(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<Self> {
-        let found = computed(graph, id, catalog)?;
+    fn of(graph: &Graph, id: ExprId, registry: &Registry) -> Option<Self> {
+        let found = computed(graph, id, registry)?;
         let dtype = graph.ty(found.base).dtype()?;
         let rank = graph.ty(found.base).shape()?.len();
         let plain = |numbers, axis| Self {
@@ -107,7 +107,7 @@ impl Step {
                 Some(plain(numbers, axis))
             }
             Expr::Call { function, args, .. } => {
-                let entry = catalog.function(function)?;
+                let entry = registry.function(function)?;
                 let template = entry.properties.iter().find_map(|it| match it {
                     Property::Affine(it) => Some(*it),
                     _ => None,
@@ -232,9 +232,9 @@ impl Chain {
     }
 }
 
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+fn refuse(plan: &Plan, registry: &Registry) -> Vec<Refusal> {
     let refused = plan.ops.iter().flat_map(|(_, op)| {
-        let all = chains(op, catalog);
+        let all = chains(op, registry);
         let can = all
             .into_iter()
             .filter(|it| it.put(&op.graph, &mut op.graph.clone(), it.base).is_some());

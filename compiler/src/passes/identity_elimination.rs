@@ -4,9 +4,9 @@
 //! mostly has no border.
 
 use super::{Pass, rebuild, view_reordering::name};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
+use crate::{
+    analysis::live::{live, values},
+    registry::Registry,
 };
 use plan::{Arg, Expr, ExprId, Graph, Index, Op, Property};
 use std::collections::HashMap;
@@ -19,15 +19,15 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states for which arguments a function returns its first argument unchanged.",
     exact: true,
     always: false,
-    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
+    propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };
 
-fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+fn rewritten(op: &Op, registry: &Registry) -> Option<(Op, Vec<String>)> {
     let live = live(&op.graph, &values(op), &[]);
     let nodes = op.graph.iter().map(|(id, ..)| id).filter(|it| live[it.row()]);
     let found: HashMap<ExprId, ExprId> =
-        nodes.filter_map(|id| Some((id, same(&op.graph, id, catalog)?))).collect();
+        nodes.filter_map(|id| Some((id, same(&op.graph, id, registry)?))).collect();
     let mut names: Vec<String> = found.keys().map(|it| name(&op.graph, *it)).collect();
     names.sort();
     names.dedup();
@@ -37,11 +37,11 @@ fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
 }
 
 /// What `id` is the same as, if it is a call that changes nothing.
-fn same(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<ExprId> {
+fn same(graph: &Graph, id: ExprId, registry: &Registry) -> Option<ExprId> {
     let base = match graph.expr(id) {
         Expr::Cast(_, base) => *base,
         Expr::Call { function, args, draw: None } => {
-            let entry = catalog.function(function)?;
+            let entry = registry.function(function)?;
             let is = |it: &Property| matches!(it, Property::Neutral(it) if (it.is)(args));
             let Some(Arg::Expr(base)) = args.first() else { return None };
             entry.properties.iter().any(is).then_some(*base)?

@@ -4,12 +4,14 @@
 //! way round it holds a thousand names of files. Whether that is less is for the estimate to say.
 
 use super::{Pass, Proposal, Refusal, projection_pruning};
-use crate::analysis::{
-    catalog::Catalog,
-    index::moved,
-    live::{live, values},
-    role::{Role, role},
-    total::{any_can_fail, any_policy, lets_go},
+use crate::{
+    analysis::{
+        index::moved,
+        live::{live, values},
+        role::{Role, role},
+        total::{any_can_fail, any_policy, lets_go},
+    },
+    registry::Registry,
 };
 use plan::{Expr, Field, Op, OpId, OpKind, Plan, Policy};
 
@@ -28,12 +30,12 @@ pub(super) const PASS: Pass = Pass {
     refuse,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
-    let free = pairs(plan, catalog).filter(|it| blocked(plan, *it, catalog).is_none());
-    free.map(|it| swapped(plan, it, catalog)).collect()
+fn propose(plan: &Plan, registry: &Registry) -> Vec<Proposal> {
+    let free = pairs(plan, registry).filter(|it| blocked(plan, *it, registry).is_none());
+    free.map(|it| swapped(plan, it, registry)).collect()
 }
 
-fn swapped(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Proposal {
+fn swapped(plan: &Plan, (below, id): (OpId, OpId), registry: &Registry) -> Proposal {
     let mut plan = plan.clone();
     let (map, holds) = (plan.ops[below].clone(), plan.ops[id].clone());
     let why = format!("{} moves after {}", map.step, holds.step);
@@ -41,15 +43,15 @@ fn swapped(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Proposa
     plan.ops[below] = Op { inputs: map.inputs.clone(), output, ..holds };
     plan.ops[id] = Op { inputs: vec![below], ..map };
     // What the `map` did not hand on would be held now.
-    let plan = projection_pruning::without_dead(&plan, catalog).unwrap_or(plan);
+    let plan = projection_pruning::without_dead(&plan, registry).unwrap_or(plan);
     Proposal { plan, why }
 }
 
 /// Each `map` that computes something, and the operator above it that holds what it makes.
-fn pairs<'a>(plan: &'a Plan, catalog: &Catalog) -> impl Iterator<Item = (OpId, OpId)> + use<'a> {
-    let (moved, _) = moved(plan, catalog);
+fn pairs<'a>(plan: &'a Plan, registry: &Registry) -> impl Iterator<Item = (OpId, OpId)> + use<'a> {
+    let (moved, _) = moved(plan, registry);
     let holds = |op: &Op| {
-        matches!(role(op, catalog), Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
+        matches!(role(op, registry), Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
     };
     let all: Vec<OpId> = plan.ops.iter().filter(|it| holds(it.1)).map(|it| it.0).collect();
     let all = all.into_iter().filter(move |it| !moved.gone.contains(it));
@@ -73,13 +75,13 @@ fn is_as_small(plan: &Plan, map: &Op) -> bool {
 }
 
 /// Why the two must stay as they are.
-fn blocked(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Option<String> {
+fn blocked(plan: &Plan, (below, id): (OpId, OpId), registry: &Registry) -> Option<String> {
     let (map, holds) = (&plan.ops[below], &plan.ops[id]);
     let live = live(&map.graph, &values(map), &[]);
-    let fails = any_can_fail(&map.graph, &live, catalog);
+    let fails = any_can_fail(&map.graph, &live, registry);
     let another = |it: &Policy| matches!(it, Policy::Another { .. });
-    let counts = !matches!(role(holds, catalog), Role::ShuffleWithin(_));
-    let why = if lets_go(map, catalog) {
+    let counts = !matches!(role(holds, registry), Role::ShuffleWithin(_));
+    let why = if lets_go(map, registry) {
         "records that fail there are dropped, and then other records would be grouped".to_owned()
     } else if any_policy(&map.graph, &live, another) || another(&map.on_fault) && fails {
         "records that fail there are replaced by others".to_owned()
@@ -93,9 +95,9 @@ fn blocked(plan: &Plan, (below, id): (OpId, OpId), catalog: &Catalog) -> Option<
     Some(why)
 }
 
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
-    let refused = pairs(plan, catalog).filter_map(|(below, id)| {
-        let why = blocked(plan, (below, id), catalog)?;
+fn refuse(plan: &Plan, registry: &Registry) -> Vec<Refusal> {
+    let refused = pairs(plan, registry).filter_map(|(below, id)| {
+        let why = blocked(plan, (below, id), registry)?;
         let step = plan.ops[below].step.clone();
         let what = format!("after {}", plan.ops[id].step);
         Some(Refusal { pass: PASS.name.to_owned(), step, what, why })

@@ -7,12 +7,12 @@
 use super::{Pass, Proposal, projection_pruning, rebuild};
 use crate::{
     analysis::{
-        catalog::Catalog,
         index::moved,
         live::{live, live_columns, values},
         role::{Role, role},
     },
     lower::graft::Graft,
+    registry::Registry,
 };
 use plan::{Expr, ExprId, Field, Graph, IdVec, Op, OpId, OpKind, Otherwise, Plan, Policy, Type};
 
@@ -25,18 +25,18 @@ pub(super) const PASS: Pass = Pass {
           drops records does not look at them.",
     exact: true,
     always: false,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse: super::nothing_refused,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let (moved, _) = moved(plan, catalog);
+fn propose(plan: &Plan, registry: &Registry) -> Option<Proposal> {
+    let (moved, _) = moved(plan, registry);
     for (id, op) in plan.ops.iter() {
-        for read in reads(id, op, catalog) {
+        for read in reads(id, op, registry) {
             let works = |it: OpId| !moved.gone.contains(&it);
-            let Some(user) = user(plan, &read, catalog, works) else { continue };
+            let Some(user) = user(plan, &read, registry, works) else { continue };
             let Some(changed) = read_there(plan, &read, user) else { continue };
-            let plan = projection_pruning::without_dead(&changed, catalog).unwrap_or(changed);
+            let plan = projection_pruning::without_dead(&changed, registry).unwrap_or(changed);
             let step = &plan.ops[user].step;
             let why = format!("{step} reads `{}` itself, where it is used", read.field.name);
             return Some(Proposal { plan, why });
@@ -53,14 +53,14 @@ struct Read<'a> {
     value: ExprId,
 }
 
-fn reads<'a>(at: OpId, op: &'a Op, catalog: &Catalog) -> Vec<Read<'a>> {
+fn reads<'a>(at: OpId, op: &'a Op, registry: &Registry) -> Vec<Read<'a>> {
     let OpKind::Map { outputs } = &op.kind else { return Vec::new() };
     // A record that goes where it cannot be read must go before what counts records.
     if matches!(op.on_fault, Policy::Skip { .. }) {
         return Vec::new();
     }
     let is_read = |id: ExprId| match op.graph.expr(id) {
-        Expr::Call { function, draw: None, .. } => catalog.has_effect(function, "reads"),
+        Expr::Call { function, draw: None, .. } => registry.reads(function),
         _ => false,
     };
     let all = op.output.iter().zip(outputs).filter(|(_, id)| is_read(**id));
@@ -71,7 +71,7 @@ fn reads<'a>(at: OpId, op: &'a Op, catalog: &Catalog) -> Vec<Read<'a>> {
 fn user(
     plan: &Plan,
     read: &Read<'_>,
-    catalog: &Catalog,
+    registry: &Registry,
     works: impl Fn(OpId) -> bool,
 ) -> Option<OpId> {
     let (mut id, mut between) = (read.at, false);
@@ -79,7 +79,7 @@ fn user(
         let (reader, op) = plan.ops.iter().find(|(_, it)| it.inputs.contains(&id))?;
         let column = place(plan, id, read.field)?;
         let uses = uses(op, column);
-        let hands_on = |op: &Op| match role(op, catalog) {
+        let hands_on = |op: &Op| match role(op, registry) {
             Role::Join { .. } => op.inputs[0] == id,
             _ => op.output == plan.ops[id].output,
         };

@@ -1,8 +1,8 @@
 //! What commutes with moving elements: how a value is made of another, and where its axes go.
 
 use crate::{
-    analysis::catalog::Catalog,
     ast::{self, ExprKind, TypeKind},
+    registry::Registry,
 };
 use plan::{Arg, Const, Entry, Expr, ExprId, Extent, Graph, Property, Type};
 
@@ -31,7 +31,7 @@ pub(super) enum How {
 pub(super) type Axes = Vec<Option<usize>>;
 
 /// How `id` is made of one tensor, where it is so element by element.
-pub(super) fn computed(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<Computed> {
+pub(super) fn computed(graph: &Graph, id: ExprId, registry: &Registry) -> Option<Computed> {
     let scalar = |it: &ExprId| graph.ty(*it).shape() == Some(&[]);
     let each = |base: &ExprId| Some(Computed { base: *base, how: How::Each });
     let along = |base: &ExprId, constant: ExprId| {
@@ -44,7 +44,7 @@ pub(super) fn computed(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<C
         Expr::Binary(_, a, b) if scalar(a) => each(b),
         Expr::Binary(_, a, b) => along(a, *b).or_else(|| along(b, *a)),
         Expr::Call { function, args, draw: None } => {
-            let (Some(Arg::Expr(base)), Some(entry)) = (args.first(), catalog.function(function))
+            let (Some(Arg::Expr(base)), Some(entry)) = (args.first(), registry.function(function))
             else {
                 return None;
             };
@@ -53,7 +53,7 @@ pub(super) fn computed(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<C
                 Arg::Exprs(_) => false,
                 _ => true,
             });
-            let how = called(catalog, (entry, args), graph.ty(*base))?;
+            let how = called(registry, (entry, args), graph.ty(*base))?;
             rest.then_some(Computed { base: *base, how })
         }
         _ => None,
@@ -70,7 +70,7 @@ fn is_along(graph: &Graph, base: ExprId, constant: ExprId) -> bool {
     matches!((&shape[..], last), ([n], Some(Extent::Known(it))) if n == it)
 }
 
-fn called(catalog: &Catalog, (entry, args): (&Entry, &[Arg]), ty: &Type) -> Option<How> {
+fn called(registry: &Registry, (entry, args): (&Entry, &[Arg]), ty: &Type) -> Option<How> {
     if entry.has(Property::Pointwise) {
         return Some(How::Each);
     }
@@ -80,7 +80,7 @@ fn called(catalog: &Catalog, (entry, args): (&Entry, &[Arg]), ty: &Type) -> Opti
     if !entry.has(Property::PointwiseByChannel) {
         return None;
     }
-    let parameter = catalog.parameters(entry).iter().position(|it| it == "axis")?;
+    let parameter = registry.parameters(entry).iter().position(|it| it == "axis")?;
     let Arg::Int(axis) = args.get(parameter)? else { return None };
     Some(How::Channel { parameter, axis: counted(*axis, ty.shape()?.len())? })
 }
@@ -98,9 +98,13 @@ pub(super) fn moves(entry: &Entry, args: &[Arg]) -> bool {
 
 /// Where the axes of a tensor of type `ty` are after the move `entry`: as the names of the axes in
 /// its signature say, or its parameter `axis`, which says the only one that it changes.
-pub(super) fn axes(catalog: &Catalog, (entry, args): (&Entry, &[Arg]), ty: &Type) -> Option<Axes> {
+pub(super) fn axes(
+    registry: &Registry,
+    (entry, args): (&Entry, &[Arg]),
+    ty: &Type,
+) -> Option<Axes> {
     let rank = ty.shape()?.len();
-    let signature = catalog.signature(entry)?;
+    let signature = registry.signature(entry)?;
     let before = signature.formals.first()?.type_.as_ref().and_then(names);
     let after = signature.result.as_ref().and_then(names);
     if let (Some(before), Some(after)) = (before, after) {
@@ -110,7 +114,7 @@ pub(super) fn axes(catalog: &Catalog, (entry, args): (&Entry, &[Arg]), ty: &Type
         };
         return (before.len() == rank).then(|| before.iter().map(place).collect());
     }
-    let parameter = catalog.parameters(entry).iter().position(|it| it == "axis")?;
+    let parameter = registry.parameters(entry).iter().position(|it| it == "axis")?;
     let Arg::Int(axis) = args.get(parameter)? else { return None };
     let axis = counted(*axis, rank).filter(|_| entry.has(Property::Crops))?;
     Some((0..rank).map(|it| (it != axis).then_some(it)).collect())
@@ -136,10 +140,10 @@ pub(super) fn is_whole(axes: &Axes) -> bool {
 pub(super) fn broken(
     (graph, upper): (&Graph, ExprId),
     (moving, args): (&Entry, &[Arg]),
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> Option<String> {
     let Expr::Call { function, .. } = graph.expr(upper) else { return None };
-    let entry = catalog.function(function)?;
+    let entry = registry.function(function)?;
     let crops = moving.has(Property::Crops);
     let name = moving.name();
     if entry.has(Property::Gathers) && crops {
@@ -149,7 +153,7 @@ pub(super) fn broken(
     }
     let gathers = entry.has(Property::Gathers) && entry.has(Property::Weighs);
     let mirrors = || {
-        let axes = axes(catalog, (moving, args), graph.ty(upper)).unwrap_or_default();
+        let axes = axes(registry, (moving, args), graph.ty(upper)).unwrap_or_default();
         !axes.is_empty() && (0..axes.len()).all(|it| axes[it] == Some(it))
     };
     (gathers && !crops && mirrors()).then(|| {

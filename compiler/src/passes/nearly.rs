@@ -3,9 +3,9 @@
 //! put there instead.
 
 use super::{Proposal, Refusal, rebuild};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
+use crate::{
+    analysis::live::{live, values},
+    registry::Registry,
 };
 use plan::{Arg, Expr, ExprId, Index, Op, Plan, Property};
 
@@ -24,7 +24,7 @@ pub(super) struct Leaves<P: 'static> {
     /// What is done, where `f` is called so.
     pub(super) words: fn(&str, &P) -> String,
     /// Does it.
-    pub(super) rewritten: fn(&Op, &[Site<P>], &Catalog) -> Option<Op>,
+    pub(super) rewritten: fn(&Op, &[Site<P>], &Registry) -> Option<Op>,
     /// Why it is not exact.
     pub(super) why_not: &'static str,
 }
@@ -43,18 +43,18 @@ pub(super) struct Site<P: 'static> {
 
 impl<P> Leaves<P> {
     /// The plan with all of them done.
-    pub(super) fn propose(&self, plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
+    pub(super) fn propose(&self, plan: &Plan, registry: &Registry) -> Vec<Proposal> {
         rebuild::each(plan, |op| {
-            let sites = self.sites(op, catalog);
-            let changed = (self.rewritten)(op, &sites, catalog).filter(|_| !sites.is_empty())?;
+            let sites = self.sites(op, registry);
+            let changed = (self.rewritten)(op, &sites, registry).filter(|_| !sites.is_empty())?;
             Some((changed, sites.iter().map(|it| self.told(op, it)).collect()))
         })
     }
 
     /// All of them, where nothing may be left out.
-    pub(super) fn refuse(&self, plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+    pub(super) fn refuse(&self, plan: &Plan, registry: &Registry) -> Vec<Refusal> {
         let refused = plan.ops.iter().flat_map(|(_, op)| {
-            self.sites(op, catalog).into_iter().map(|it| Refusal {
+            self.sites(op, registry).into_iter().map(|it| Refusal {
                 pass: self.pass.to_owned(),
                 step: op.step.clone(),
                 what: self.told(op, &it),
@@ -69,7 +69,7 @@ impl<P> Leaves<P> {
         (self.words)(function, site.how)
     }
 
-    fn sites(&self, op: &Op, catalog: &Catalog) -> Vec<Site<P>> {
+    fn sites(&self, op: &Op, registry: &Registry) -> Vec<Site<P>> {
         let live = live(&op.graph, &values(op), &[]);
         let users = rebuild::users(op, &live);
         let nodes = || op.graph.iter().filter(|(id, ..)| live[id.row()]);
@@ -79,11 +79,11 @@ impl<P> Leaves<P> {
             let Expr::Call { function, args: below, draw: None } = op.graph.expr(*lower) else {
                 return None;
             };
-            let entry = catalog.function(function)?;
+            let entry = registry.function(function)?;
             let mut all = entry.properties.iter().filter_map(self.how);
             let how = all.find(|it| (self.of)(it) == of)?;
-            let defaults = catalog.has_defaults(entry, below, 1)
-                && catalog.has_defaults(catalog.function(of)?, args, self.args);
+            let defaults = registry.has_defaults(entry, below, 1)
+                && registry.has_defaults(registry.function(of)?, args, self.args);
             let asks = nodes().filter(|(_, expr, _)| match expr {
                 Expr::Call { function, args, draw: None } => {
                     (self.asked)(how).is_some_and(|it| it == function)

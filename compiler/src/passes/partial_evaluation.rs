@@ -8,7 +8,7 @@ use super::{
     nearly::{Leaves, Site},
     rebuild,
 };
-use crate::analysis::catalog::Catalog;
+use crate::registry::Registry;
 use plan::{Arg, Expr, ExprId, Graph, Nearly, Op, Property};
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ pub(super) const PASS: Pass = Pass {
           rounding and clipping.",
     exact: false,
     always: false,
-    propose: |plan, catalog| LEAVES.propose(plan, catalog),
-    refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
+    propose: |plan, registry| LEAVES.propose(plan, registry),
+    refuse: |plan, registry| LEAVES.refuse(plan, registry),
 };
 
 static LEAVES: Leaves<Nearly> = Leaves {
@@ -38,7 +38,7 @@ static LEAVES: Leaves<Nearly> = Leaves {
     why_not: "not exact: colors are rounded and clipped before they are weighted",
 };
 
-fn rewritten(op: &Op, sites: &[Site<Nearly>], catalog: &Catalog) -> Option<Op> {
+fn rewritten(op: &Op, sites: &[Site<Nearly>], registry: &Registry) -> Option<Op> {
     let mut graph = Graph::default();
     graph.n_vars = op.graph.n_vars;
     let mut new: HashMap<ExprId, ExprId> = HashMap::new();
@@ -47,7 +47,7 @@ fn rewritten(op: &Op, sites: &[Site<Nearly>], catalog: &Catalog) -> Option<Op> {
         if let Some(site) = sites.iter().find(|it| it.upper == id) {
             expr = op.graph.expr(site.lower).clone();
             let Expr::Call { function, args, .. } = &mut expr else { return None };
-            let names = catalog.parameters(catalog.function(function)?);
+            let names = registry.parameters(registry.function(function)?);
             let at = names.iter().position(|it| it == site.how.parameter)?;
             *args.get_mut(at)? = Arg::Int(site.how.value);
         }

@@ -5,11 +5,13 @@
 //! lets `map` come next to operators that it can pass in turn.
 
 use super::{Pass, Proposal, Refusal, rebuild};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, live_columns, values},
-    role::{Role, role},
-    total::{any_can_fail, any_policy, lets_go},
+use crate::{
+    analysis::{
+        live::{live, live_columns, values},
+        role::{Role, role},
+        total::{any_can_fail, any_policy, lets_go},
+    },
+    registry::Registry,
 };
 use plan::{Expr, ExprId, Index, Op, OpId, OpKind, Plan, Policy, Records};
 
@@ -22,14 +24,14 @@ pub(super) const PASS: Pass = Pass {
           it; a value that nothing needs is not computed.",
     exact: true,
     always: false,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
+fn propose(plan: &Plan, registry: &Registry) -> Option<Proposal> {
     let filters = plan.ops.iter().filter(|(_, op)| matches!(op.kind, OpKind::Where { .. }));
-    let filters = filters.filter(|(id, _)| matters(plan, *id, catalog));
-    let found = filters.filter_map(|(id, _)| Some((id, passed(plan, id, catalog)?.ok()?)));
+    let filters = filters.filter(|(id, _)| matters(plan, *id, registry));
+    let found = filters.filter_map(|(id, _)| Some((id, passed(plan, id, registry)?.ok()?)));
     let (id, columns) = { found }.next()?;
     let below = plan.ops[id].inputs[0];
     let why = format!("{} moves before {}", plan.ops[id].step, plan.ops[below].step);
@@ -38,7 +40,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
 
 /// Whether it changes what is run when the filter comes earlier: something makes copies or looks up keys below, or
 /// holds records above.
-fn matters(plan: &Plan, id: OpId, catalog: &Catalog) -> bool {
+fn matters(plan: &Plan, id: OpId, registry: &Registry) -> bool {
     let mut below = plan.ops[id].inputs[0];
     while matches!(plan.ops[below].kind, OpKind::Map { .. } | OpKind::Where { .. }) {
         below = plan.ops[below].inputs[0];
@@ -48,12 +50,12 @@ fn matters(plan: &Plan, id: OpId, catalog: &Catalog) -> bool {
         above = plan.ops.iter().find(|(_, op)| op.inputs.contains(&it)).map(|it| it.0);
     }
     let holds = |it: OpId| {
-        let role = role(&plan.ops[it], catalog);
+        let role = role(&plan.ops[it], registry);
         matches!(role, Role::ShuffleWithin(_) | Role::Take(_) | Role::Skip(_))
     };
     let below = &plan.ops[below];
     matches!(below.kind, OpKind::FlatMap { .. })
-        || matches!(role(below, catalog), Role::Join { .. })
+        || matches!(role(below, registry), Role::Join { .. })
         || above.is_some_and(holds)
 }
 
@@ -75,7 +77,7 @@ fn swapped(plan: &Plan, (below, id): (OpId, OpId), columns: &[u32]) -> Plan {
 
 /// Which columns the filter `id` asks for before the step below it, by their numbers above it; why
 /// it cannot come before that. None where that would change nothing.
-fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, String>> {
+fn passed(plan: &Plan, id: OpId, registry: &Registry) -> Option<Result<Vec<u32>, String>> {
     let (filter, below) = (&plan.ops[id], &plan.ops[*plan.ops[id].inputs.first()?]);
     let asked = asked(filter);
     let listed = |lists: &[Vec<ExprId>]| columns(below, &asked, lists);
@@ -87,11 +89,11 @@ fn passed(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Result<Vec<u32>, S
                 Records::Listed(lists) => listed(lists),
                 Records::Counted { outputs, .. } => listed(std::slice::from_ref(outputs)),
             }
-            .and_then(|found| past_copies((filter, below), catalog).map(|()| found))
-            .and_then(|found| told_below(plan, below, catalog).map(|()| found)),
+            .and_then(|found| past_copies((filter, below), registry).map(|()| found))
+            .and_then(|found| told_below(plan, below, registry).map(|()| found)),
         ),
-        OpKind::Operator { .. } => match role(below, catalog) {
-            Role::Join { fails, .. } => Some(past_join(plan, (filter, below), fails, catalog)),
+        OpKind::Operator { .. } => match role(below, registry) {
+            Role::Join { fails, .. } => Some(past_join(plan, (filter, below), fails, registry)),
             other => counted(other).map(Err),
         },
         _ => None,
@@ -129,14 +131,14 @@ fn columns(below: &Op, asked: &[u32], lists: &[Vec<ExprId>]) -> Result<Vec<u32>,
 }
 
 /// Whether a filter can stand before what makes several records of one.
-fn past_copies((filter, below): (&Op, &Op), catalog: &Catalog) -> Result<(), String> {
+fn past_copies((filter, below): (&Op, &Op), registry: &Registry) -> Result<(), String> {
     if draws(filter) {
         return Err("it draws for each copy separately".to_owned());
     }
-    if !total(filter, catalog) {
+    if !total(filter, registry) {
         return Err("it can fail, and would be reported once instead of for each copy".to_owned());
     }
-    if !total(below, catalog) {
+    if !total(below, registry) {
         return Err("a record that fails there would no longer be reported".to_owned());
     }
     Ok(())
@@ -147,7 +149,7 @@ fn past_join(
     plan: &Plan,
     (filter, below): (&Op, &Op),
     fails: bool,
-    catalog: &Catalog,
+    registry: &Registry,
 ) -> Result<Vec<u32>, String> {
     let first = &plan.ops[below.inputs[0]].output;
     let mut columns: Vec<u32> = (0..below.output.len() as u32).collect();
@@ -168,10 +170,10 @@ fn past_join(
     if draws(filter) {
         return Err("it draws by the id that a record has after it".to_owned());
     }
-    if !total(filter, catalog) {
+    if !total(filter, registry) {
         return Err("it can fail, and would be reported for a record without a partner".to_owned());
     }
-    told_below(plan, below, catalog)?;
+    told_below(plan, below, registry)?;
     Ok(columns)
 }
 
@@ -185,26 +187,26 @@ fn draws(filter: &Op) -> bool {
 }
 
 /// Whether nothing that is computed in it can fail.
-fn total(op: &Op, catalog: &Catalog) -> bool {
+fn total(op: &Op, registry: &Registry) -> bool {
     let live = live(&op.graph, &values(op), &[]);
-    !any_can_fail(&op.graph, &live, catalog) && !any_policy(&op.graph, &live, |_| true)
+    !any_can_fail(&op.graph, &live, registry) && !any_policy(&op.graph, &live, |_| true)
 }
 
 /// Whether the steps below `step`, which will be asked for less, cannot fail either.
-fn told_below(plan: &Plan, step: &Op, catalog: &Catalog) -> Result<(), String> {
+fn told_below(plan: &Plan, step: &Op, registry: &Registry) -> Result<(), String> {
     // Of how many records a share may fail is counted where they come in.
-    let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, catalog);
-    if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, catalog)) {
+    let counts = |it: &&Op| !matches!(it.on_fault, Policy::Fail) || lets_go(it, registry);
+    if let Some(it) = plan.ops.rows().iter().filter(counts).find(|it| !total(it, registry)) {
         return Err(format!("{} counts the fraction of records that fail", it.step));
     }
     let mut at = &plan.ops[step.inputs[0]];
     // What a source does itself stands between no two steps of a stage.
     let passed = |it: &Op| {
         use Role::{Map, Permute, Repeat, Skip, Take, Where};
-        matches!(role(it, catalog), Map | Where | Permute | Repeat(_) | Take(_) | Skip(_))
+        matches!(role(it, registry), Map | Where | Permute | Repeat(_) | Take(_) | Skip(_))
     };
     while passed(at) {
-        if !total(at, catalog) {
+        if !total(at, registry) {
             return Err(format!("a record that fails in {} would no longer be reported", at.step));
         }
         at = &plan.ops[at.inputs[0]];
@@ -223,10 +225,10 @@ fn counted(role: Role) -> Option<String> {
     Some(why.to_owned())
 }
 
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+fn refuse(plan: &Plan, registry: &Registry) -> Vec<Refusal> {
     let filters = plan.ops.iter().filter(|(_, op)| matches!(op.kind, OpKind::Where { .. }));
     let refused = filters.filter_map(|(id, op)| {
-        let why = passed(plan, id, catalog)?.err()?;
+        let why = passed(plan, id, registry)?.err()?;
         let what = format!("before {}", plan.ops[op.inputs[0]].step);
         Some(Refusal { pass: PASS.name.to_owned(), step: op.step.clone(), what, why })
     });

@@ -1,10 +1,12 @@
 //! Fields that no later step needs are not computed.
 
 use super::{Pass, Proposal, rebuild};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, live_columns, values},
-    role::{Role, role},
+use crate::{
+    analysis::{
+        live::{live, live_columns, values},
+        role::{Role, role},
+    },
+    registry::Registry,
 };
 use plan::{Action, Arg, Expr, ExprId, IdVec, Op, OpId, OpKind, Plan, Property, Records};
 
@@ -17,12 +19,12 @@ pub(super) const PASS: Pass = Pass {
     exact: true,
     // What is not needed must not fail, and the same values are needed on any number of cores.
     always: true,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse: super::nothing_refused,
 };
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
-    let needs = Needs::of(plan, catalog);
+fn propose(plan: &Plan, registry: &Registry) -> Option<Proposal> {
+    let needs = Needs::of(plan, registry);
     let dropped: Vec<String> =
         plan.ops.iter().flat_map(|(id, op)| computed_and_dropped(op, &needs.fields[id])).collect();
     let why = match &dropped[..] {
@@ -35,20 +37,20 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
 }
 
 /// The plan without fields that nothing needs, if there are any.
-pub(super) fn without_dead(plan: &Plan, catalog: &Catalog) -> Option<Plan> {
-    Needs::of(plan, catalog).dropped()
+pub(super) fn without_dead(plan: &Plan, registry: &Registry) -> Option<Plan> {
+    Needs::of(plan, registry).dropped()
 }
 
 /// Which fields of each operator's output something needs.
 struct Needs<'a> {
     plan: &'a Plan,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     fields: IdVec<OpId, Vec<bool>>,
 }
 
 impl<'a> Needs<'a> {
-    fn of(plan: &'a Plan, catalog: &'a Catalog) -> Self {
-        let mut needs = Self { plan, catalog, fields: IdVec::new() };
+    fn of(plan: &'a Plan, registry: &'a Registry) -> Self {
+        let mut needs = Self { plan, registry, fields: IdVec::new() };
         // What a source gives to a step that works on each record alone, it leaves out by itself where it is not
         // needed; what an operator would hold is left out here. One field is always there.
         let is_asked = |it: &&Op| needs.is_by_field(it) || needs.reduces(it);
@@ -186,14 +188,14 @@ impl<'a> Needs<'a> {
     /// Whether an operator makes one record of all, of its arguments alone.
     fn reduces(&self, op: &Op) -> bool {
         let OpKind::Operator { entry, .. } = &op.kind else { return false };
-        let entry = self.catalog.operator(entry);
+        let entry = self.registry.operator(entry);
         entry.is_some_and(|it| it.action() == Some(Action::Reduce))
     }
 
     /// Whether a field that leaves an operator is made of the inputs' fields of its name alone.
     fn is_by_field(&self, op: &Op) -> bool {
         let hands_on = matches!(
-            role(op, self.catalog),
+            role(op, self.registry),
             Role::Permute
                 | Role::ShuffleWithin(_)
                 | Role::Take(_)
@@ -201,7 +203,7 @@ impl<'a> Needs<'a> {
                 | Role::Repeat(_)
         );
         let OpKind::Operator { entry, .. } = &op.kind else { return false };
-        hands_on || self.catalog.operator(entry).is_some_and(|it| it.has(Property::FieldWise))
+        hands_on || self.registry.operator(entry).is_some_and(|it| it.has(Property::FieldWise))
     }
 }
 

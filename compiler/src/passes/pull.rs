@@ -5,16 +5,18 @@ use super::{
     moves::{How, computed, moves},
     rebuild,
 };
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
-    total::can_fail,
+use crate::{
+    analysis::{
+        live::{live, values},
+        total::can_fail,
+    },
+    registry::Registry,
 };
 use plan::{Arg, Expr, ExprId, Graph, Index, Op, OpId, OpKind, Plan, Property};
 use std::collections::HashMap;
 
 /// The plan where `id` computes itself what a view in it looks at; none where nothing is to be pulled.
-pub(super) fn pulled(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Plan> {
+pub(super) fn pulled(plan: &Plan, id: OpId, registry: &Registry) -> Option<Plan> {
     let below = *plan.ops[id].inputs.first()?;
     let (OpKind::Map { .. }, OpKind::Map { outputs }) = (&plan.ops[id].kind, &plan.ops[below].kind)
     else {
@@ -22,12 +24,12 @@ pub(super) fn pulled(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Plan> {
     };
     let map = &plan.ops[below];
     let users = rebuild::users(map, &live(&map.graph, &values(map), &[]));
-    let column = looked_at(&plan.ops[id], catalog).find(|column| {
+    let column = looked_at(&plan.ops[id], registry).find(|column| {
         let upper = outputs[*column as usize];
-        users[upper.row()] == 1 && movable(&map.graph, upper, catalog)
+        users[upper.row()] == 1 && movable(&map.graph, upper, registry)
     })?;
     let upper = outputs[column as usize];
-    let base = computed(&map.graph, upper, catalog)?.base;
+    let base = computed(&map.graph, upper, registry)?.base;
     let mut plan = plan.clone();
     plan.ops[id] = above(&plan.ops[id], (column, base, upper), map);
     let mut below_now = map.clone();
@@ -40,12 +42,12 @@ pub(super) fn pulled(plan: &Plan, id: OpId, catalog: &Catalog) -> Option<Plan> {
 }
 
 /// The columns that views of `op` look at, and those whose extents it asks for.
-fn looked_at<'a>(op: &'a Op, catalog: &'a Catalog) -> impl Iterator<Item = u32> + use<'a> {
+fn looked_at<'a>(op: &'a Op, registry: &'a Registry) -> impl Iterator<Item = u32> + use<'a> {
     let live = live(&op.graph, &values(op), &[]);
     let nodes = op.graph.iter().filter(move |(id, ..)| live[id.row()]);
     nodes.filter_map(|(_, expr, _)| {
         let Expr::Call { function, args, draw: None } = expr else { return None };
-        let entry = catalog.function(function)?;
+        let entry = registry.function(function)?;
         let Some(Arg::Expr(on)) = args.first() else { return None };
         match op.graph.expr(*on) {
             Expr::Column(i) if moves(entry, args) || entry.has(Property::Asks) => Some(*i),
@@ -55,14 +57,14 @@ fn looked_at<'a>(op: &'a Op, catalog: &'a Catalog) -> impl Iterator<Item = u32> 
 }
 
 /// Whether `id` is computed from one value and constants, and cannot fail.
-fn movable(graph: &Graph, id: ExprId, catalog: &Catalog) -> bool {
-    let Some(found) = computed(graph, id, catalog) else { return false };
+fn movable(graph: &Graph, id: ExprId, registry: &Registry) -> bool {
+    let Some(found) = computed(graph, id, registry) else { return false };
     let mut plain = true;
     graph.expr(id).needs(|it| {
         plain &= it == found.base || matches!(graph.expr(it), Expr::Const(_));
     });
     let text = graph.ty(found.base).dtype().is_none_or(plan::DType::is_text);
-    plain && !text && found.how != How::Pixel && !can_fail(graph, id, catalog)
+    plain && !text && found.how != How::Pixel && !can_fail(graph, id, registry)
 }
 
 /// `op`, whose column is the base now, and which computes `upper` of it.

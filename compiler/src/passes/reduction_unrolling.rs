@@ -7,11 +7,11 @@
 use super::{Pass, rebuild, view_reordering::name};
 use crate::{
     analysis::{
-        catalog::Catalog,
         live::{live, values},
         total::can_fail,
     },
     check::library::{TAKE_AT, TRANSPOSE},
+    registry::Registry,
 };
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, Property, Reduction, Type,
@@ -28,7 +28,7 @@ pub(super) const PASS: Pass = Pass {
           own, and the lanes are combined in the same order.",
     exact: true,
     always: false,
-    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
+    propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };
 
@@ -38,17 +38,17 @@ const AXIS_MAX: u64 = 8;
 const BELOW_MAX: usize = 24;
 
 /// The operator with reductions as arithmetic, and which these are.
-fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+fn rewritten(op: &Op, registry: &Registry) -> Option<(Op, Vec<String>)> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
     let mut done = Vec::new();
     let changed = rebuild::remade(op, |to, new, id| {
-        let site = Site::of(&op.graph, id, catalog).filter(|_| live[id.row()])?;
+        let site = Site::of(&op.graph, id, registry).filter(|_| live[id.row()])?;
         let words = site.words(&op.graph, id);
         if !done.contains(&words) {
             done.push(words);
         }
-        Some(Work { from: &op.graph, catalog, users: &users, new, to }.reduce(&site))
+        Some(Work { from: &op.graph, registry, users: &users, new, to }.reduce(&site))
     });
     let told = || format!("{}: arithmetic on the elements", done.join(", "));
     (!done.is_empty()).then(|| (changed, vec![told()]))
@@ -69,10 +69,10 @@ struct Site {
 }
 
 impl Site {
-    fn of(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<Self> {
+    fn of(graph: &Graph, id: ExprId, registry: &Registry) -> Option<Self> {
         let Expr::Call { function, args, draw: None } = graph.expr(id) else { return None };
         let [Arg::Expr(x), Arg::Int(axis)] = args[..] else { return None };
-        let properties = catalog.function(function)?.properties;
+        let properties = registry.function(function)?.properties;
         let reduction = properties.iter().find_map(|it| match it {
             Property::Reduces(it) => Some(*it),
             _ => None,
@@ -107,7 +107,7 @@ fn is_known(reduction: Reduction, dtype: DType) -> bool {
 /// An operator's graph that is made anew.
 struct Work<'a> {
     from: &'a Graph,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
     users: &'a [u32],
     new: &'a HashMap<ExprId, ExprId>,
     to: &'a mut Graph,
@@ -159,7 +159,7 @@ impl Work<'_> {
             _ => false,
         };
         let alone = self.users[id.row()] == 1 && !below.contains(&id);
-        if computes && alone && whole(id) && !can_fail(self.from, id, self.catalog) {
+        if computes && alone && whole(id) && !can_fail(self.from, id, self.registry) {
             below.push(id);
             expr.needs(|it| self.goes_along(site, it, below));
         }

@@ -8,7 +8,10 @@
 //! epoch to epoch, and then takes the part of that.
 
 use super::{Pass, rebuild};
-use crate::analysis::{catalog::Catalog, live::values, parts::sites};
+use crate::{
+    analysis::{live::values, parts::sites},
+    registry::Registry,
+};
 use plan::{Op, parts};
 
 pub(super) const PASS: Pass = Pass {
@@ -19,18 +22,18 @@ pub(super) const PASS: Pass = Pass {
     law: "The library states that a part of the whole and the part computed directly are the same.",
     exact: true,
     always: false,
-    propose: |plan, catalog| rebuild::each(plan, |op| rewritten(op, catalog)),
+    propose: |plan, registry| rebuild::each(plan, |op| rewritten(op, registry)),
     refuse: super::nothing_refused,
 };
 
-fn rewritten(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+fn rewritten(op: &Op, registry: &Registry) -> Option<(Op, Vec<String>)> {
     if op.graph.parts {
         return None;
     }
     // Without what nobody needs, which would count as users.
     let mut op = rebuild::renumbered(op, &[]);
     let roots = values(&op);
-    let mut sites = sites(&op.graph, catalog);
+    let mut sites = sites(&op.graph, registry);
     sites.retain(|it| !roots.contains(&it.whole));
     let words =
         |it: &parts::Site| format!("`{}` computes only the part that is used", it.fused.into);

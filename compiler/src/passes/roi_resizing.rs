@@ -6,9 +6,9 @@
 //! made once, whole.
 
 use super::{Pass, rebuild};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
+use crate::{
+    analysis::live::{live, values},
+    registry::Registry,
 };
 use plan::{
     Arg, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpKind, Property, Resampled, Type,
@@ -24,7 +24,7 @@ pub(super) const PASS: Pass = Pass {
           the same.",
     exact: true,
     always: false,
-    propose: |plan, catalog| rebuild::each(plan, |op| first(op, catalog)),
+    propose: |plan, registry| rebuild::each(plan, |op| first(op, registry)),
     refuse: super::nothing_refused,
 };
 
@@ -43,8 +43,8 @@ struct Site<'a> {
 }
 
 /// With the first of its sites rewritten: a pass is asked again until it finds nothing.
-fn first(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
-    let site = sites(op, catalog).into_iter().next()?;
+fn first(op: &Op, registry: &Registry) -> Option<(Op, Vec<String>)> {
+    let site = sites(op, registry).into_iter().next()?;
     let words = format!(
         "`{}` before `{}`, which then resizes only what is needed",
         site.how.part, site.function
@@ -52,7 +52,7 @@ fn first(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     Some((rewritten(op, &site), vec![words]))
 }
 
-fn sites<'a>(op: &'a Op, catalog: &Catalog) -> Vec<Site<'a>> {
+fn sites<'a>(op: &'a Op, registry: &Registry) -> Vec<Site<'a>> {
     // Elsewhere a fault may go with what is not needed.
     if !matches!(op.kind, OpKind::Map { .. } | OpKind::Where { .. }) {
         return Vec::new();
@@ -61,16 +61,21 @@ fn sites<'a>(op: &'a Op, catalog: &Catalog) -> Vec<Site<'a>> {
     let live = live(&op.graph, &roots, &[]);
     let nodes = op.graph.iter().map(|(id, ..)| id).filter(|it| live[it.row()]);
     let found = nodes.filter(|it| !roots.contains(it)).filter_map(|it| {
-        let site = site(&op.graph, &live, it, catalog)?;
+        let site = site(&op.graph, &live, it, registry)?;
         let needs = needing(&op.graph, site.part);
         roots.iter().any(|it| needs[it.row()]).then_some(site)
     });
     found.collect()
 }
 
-fn site<'a>(graph: &'a Graph, live: &[bool], whole: ExprId, catalog: &Catalog) -> Option<Site<'a>> {
+fn site<'a>(
+    graph: &'a Graph,
+    live: &[bool],
+    whole: ExprId,
+    registry: &Registry,
+) -> Option<Site<'a>> {
     let Expr::Call { function, args, draw: None } = graph.expr(whole) else { return None };
-    let how = catalog.function(function)?.properties.iter().find_map(|it| match it {
+    let how = registry.function(function)?.properties.iter().find_map(|it| match it {
         Property::Resamples(it) => Some(*it),
         _ => None,
     })?;

@@ -20,8 +20,8 @@ pub(super) const PASS: Pass = Pass {
           frequencies, which are what remains after shrinking.",
     exact: false,
     always: false,
-    propose: |plan, catalog| LEAVES.propose(plan, catalog),
-    refuse: |plan, catalog| LEAVES.refuse(plan, catalog),
+    propose: |plan, registry| LEAVES.propose(plan, registry),
+    refuse: |plan, registry| LEAVES.refuse(plan, registry),
 };
 
 static LEAVES: Leaves<Drafted> = Leaves {

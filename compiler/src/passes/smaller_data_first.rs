@@ -5,9 +5,9 @@
 //! computed is rounded between, so it is never exact; and where it is clipped, it is no sum at all.
 
 use super::{Pass, Proposal, Refusal, rebuild, view_reordering::name};
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
+use crate::{
+    analysis::live::{live, values},
+    registry::Registry,
 };
 use plan::{Arg, DType, Entry, Expr, ExprId, Graph, Index, Op, OpId, Plan, Property, Type};
 use std::collections::HashMap;
@@ -37,16 +37,16 @@ struct Site {
     inexact: String,
 }
 
-fn sites(op: &Op, catalog: &Catalog) -> Vec<Site> {
+fn sites(op: &Op, registry: &Registry) -> Vec<Site> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
     let nodes = op.graph.iter().map(|(id, ..)| id).filter(|it| live[it.row()]);
-    let sites = nodes.filter_map(|id| site(&op.graph, id, catalog));
+    let sites = nodes.filter_map(|id| site(&op.graph, id, registry));
     sites.filter(|it| users[it.lower.row()] == 1).collect()
 }
 
-fn site(graph: &Graph, upper: ExprId, catalog: &Catalog) -> Option<Site> {
-    let (above, lower) = first(graph, upper, catalog)?;
+fn site(graph: &Graph, upper: ExprId, registry: &Registry) -> Option<Site> {
+    let (above, lower) = first(graph, upper, registry)?;
     let size = |it: ExprId| graph.ty(it).shape().and_then(|it| it.last().cloned());
     match graph.expr(lower) {
         // More, by a cast below what rounds.
@@ -65,7 +65,7 @@ fn site(graph: &Graph, upper: ExprId, catalog: &Catalog) -> Option<Site> {
                 && above.has(Property::ByPixel)
                 && size(upper) != size(lower) =>
         {
-            let (below, base) = first(graph, lower, catalog)?;
+            let (below, base) = first(graph, lower, registry)?;
             let name = below.name();
             if !below.has(Property::Rounds) || size(lower) != size(base) {
                 return None;
@@ -81,10 +81,10 @@ fn site(graph: &Graph, upper: ExprId, catalog: &Catalog) -> Option<Site> {
 }
 
 /// The function of a call on one tensor that cannot fail but for its arguments, and the tensor.
-fn first<'a>(graph: &Graph, id: ExprId, catalog: &'a Catalog) -> Option<(&'a Entry, ExprId)> {
+fn first<'a>(graph: &Graph, id: ExprId, registry: &'a Registry) -> Option<(&'a Entry, ExprId)> {
     let Expr::Call { function, args, draw: None } = graph.expr(id) else { return None };
     let Some(Arg::Expr(base)) = args.first() else { return None };
-    Some((catalog.function(function)?, *base))
+    Some((registry.function(function)?, *base))
 }
 
 /// Whether a cast makes floats of bytes.
@@ -92,7 +92,7 @@ fn widens(graph: &Graph, base: ExprId, to: DType) -> bool {
     graph.ty(base).dtype() == Some(DType::U8) && to == DType::F32
 }
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
+fn propose(plan: &Plan, registry: &Registry) -> Vec<Proposal> {
     let changed = |id: OpId, op: &Op, site: &Site| {
         let why = format!("{}: {}", op.step, words(&op.graph, site));
         let mut plan = plan.clone();
@@ -101,7 +101,7 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
     };
     let proposals = plan.ops.iter().flat_map(|(id, op)| {
         // What is swapped may fail: then both fail, whichever comes first.
-        let sites = sites(op, catalog).into_iter().filter(|it| it.broken.is_none());
+        let sites = sites(op, registry).into_iter().filter(|it| it.broken.is_none());
         sites.map(|it| changed(id, op, &it)).collect::<Vec<_>>()
     });
     proposals.collect()
@@ -148,9 +148,9 @@ fn between(graph: &Graph, site: &Site, after: &Type) -> Type {
     Type::Tensor { dtype, shape }
 }
 
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
+fn refuse(plan: &Plan, registry: &Registry) -> Vec<Refusal> {
     let refused = plan.ops.iter().flat_map(|(_, op)| {
-        sites(op, catalog).into_iter().map(|it| {
+        sites(op, registry).into_iter().map(|it| {
             let (step, what) = (op.step.clone(), words(&op.graph, &it));
             let why = it.broken.unwrap_or_else(|| format!("not exact: {}", it.inexact));
             Refusal { pass: PASS.name.to_owned(), step, what, why }

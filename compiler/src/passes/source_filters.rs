@@ -7,11 +7,11 @@
 use super::{Pass, Proposal};
 use crate::{
     analysis::{
-        catalog::Catalog,
         live::{live, values},
         total::{any_can_fail, any_policy},
     },
     check::library::TEXT_EQ,
+    registry::Registry,
 };
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Graph, Index, Op, OpId, OpKind, Plan, Policy, Type,
@@ -26,8 +26,8 @@ pub(super) const PASS: Pass = Pass {
           neither keys nor random draws nor the order of the others change.",
     exact: true,
     always: false,
-    propose: |plan, catalog| {
-        plan.ops.iter().filter_map(|(id, _)| proposal(plan, id, catalog)).collect()
+    propose: |plan, registry| {
+        plan.ops.iter().filter_map(|(id, _)| proposal(plan, id, registry)).collect()
     },
     refuse: super::nothing_refused,
 };
@@ -35,9 +35,9 @@ pub(super) const PASS: Pass = Pass {
 /// Conditions of a source, at the most.
 const CONDITIONS_MAX: usize = 16;
 
-fn proposal(plan: &Plan, source: OpId, catalog: &Catalog) -> Option<Proposal> {
+fn proposal(plan: &Plan, source: OpId, registry: &Registry) -> Option<Proposal> {
     let OpKind::Source { entry, args } = &plan.ops[source].kind else { return None };
-    let argument = catalog.source(entry)?.filters()?;
+    let argument = registry.source(entry)?.filters()?;
     let is_another = |it: &Policy| matches!(it, Policy::Another { .. });
     let replaces = |op: &Op| {
         is_another(&op.on_fault)
@@ -48,7 +48,7 @@ fn proposal(plan: &Plan, source: OpId, catalog: &Catalog) -> Option<Proposal> {
         return None;
     }
     let mut conditions: Vec<Condition> = Vec::new();
-    for filter in filters(plan, source, catalog) {
+    for filter in filters(plan, source, registry) {
         conditions.extend(filter);
     }
     let tests = conditions.iter().any(|it| it.test.is_some());
@@ -105,7 +105,7 @@ fn word(op: Binary) -> &'static str {
 }
 
 /// The conditions of the filters that stand next to a source, each of which cannot fail but by a fault of what it reads.
-fn filters(plan: &Plan, source: OpId, catalog: &Catalog) -> Vec<Vec<Condition>> {
+fn filters(plan: &Plan, source: OpId, registry: &Registry) -> Vec<Vec<Condition>> {
     let needed = plan.needed();
     let (mut all, mut last) = (Vec::new(), source);
     // Which field of the source each column is.
@@ -118,7 +118,7 @@ fn filters(plan: &Plan, source: OpId, catalog: &Catalog) -> Vec<Vec<Condition>> 
         match &op.kind {
             OpKind::Where { keep } => {
                 let live = live(&op.graph, &[*keep], &[]);
-                if any_can_fail(&op.graph, &live, catalog) {
+                if any_can_fail(&op.graph, &live, registry) {
                     return all;
                 }
                 let name = |column: u32| {
@@ -138,11 +138,11 @@ fn filters(plan: &Plan, source: OpId, catalog: &Catalog) -> Vec<Vec<Condition>> 
             }
             OpKind::Map { outputs } => {
                 let passed = |id: &ExprId| {
-                    passed(&op.graph, *id, catalog).and_then(|it| columns[it as usize])
+                    passed(&op.graph, *id, registry).and_then(|it| columns[it as usize])
                 };
                 columns = outputs.iter().map(passed).collect();
                 if columns.iter().any(Option::is_none)
-                    && any_can_fail(&op.graph, &live(&op.graph, &values(op), &[]), catalog)
+                    && any_can_fail(&op.graph, &live(&op.graph, &values(op), &[]), registry)
                 {
                     return all;
                 }
@@ -154,11 +154,11 @@ fn filters(plan: &Plan, source: OpId, catalog: &Catalog) -> Vec<Vec<Condition>> 
 }
 
 /// The column that a value is, perhaps behind what guards it against faults of the source.
-fn passed(graph: &Graph, id: ExprId, catalog: &Catalog) -> Option<u32> {
+fn passed(graph: &Graph, id: ExprId, registry: &Registry) -> Option<u32> {
     match graph.expr(id) {
         Expr::Column(i) => Some(*i),
-        guard @ Expr::Call { args, .. } if catalog.is_guard(guard) => match args[..] {
-            [Arg::Expr(value), ..] => passed(graph, value, catalog),
+        guard @ Expr::Call { args, .. } if registry.is_guard(guard) => match args[..] {
+            [Arg::Expr(value), ..] => passed(graph, value, registry),
             _ => None,
         },
         _ => None,

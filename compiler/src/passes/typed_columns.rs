@@ -7,11 +7,11 @@
 use super::{Pass, Proposal, rebuild};
 use crate::{
     analysis::{
-        catalog::Catalog,
         live::{live, values},
         role::{Role, role},
     },
     check::library::{AS_TYPE, UNTYPED_FIELD},
+    registry::Registry,
 };
 use plan::{
     Arg, Const, DType, Expr, ExprId, Field, Graph, Index, Op, OpId, OpKind, Plan, Type,
@@ -38,8 +38,8 @@ const WITHIN_MAX: usize = 16;
 /// Columns that a person is told by name.
 const TOLD_MAX: usize = 4;
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Vec<Proposal> {
-    let sources = plan.ops.iter().filter_map(|(id, op)| Site::of(plan, (id, op), catalog));
+fn propose(plan: &Plan, registry: &Registry) -> Vec<Proposal> {
+    let sources = plan.ops.iter().filter_map(|(id, op)| Site::of(plan, (id, op), registry));
     sources.filter_map(|it| it.proposal()).collect()
 }
 
@@ -55,12 +55,12 @@ struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    fn of(plan: &'a Plan, (source, op): (OpId, &Op), catalog: &Catalog) -> Option<Self> {
+    fn of(plan: &'a Plan, (source, op): (OpId, &Op), registry: &Registry) -> Option<Self> {
         let OpKind::Source { entry, args } = &op.kind else { return None };
-        let typed = catalog.source(entry)?.typed_columns()?;
+        let typed = registry.source(entry)?.typed_columns()?;
         let is_free = args.get(typed.argument) == Some(&Arg::None);
         let column = op.output.iter().position(|it| it.name == typed.field).filter(|_| is_free)?;
-        let readers = readers(plan, source, catalog)?;
+        let readers = readers(plan, source, registry)?;
         Some(Self { plan, source, typed, column: u32::try_from(column).ok()?, readers })
     }
 
@@ -154,7 +154,7 @@ impl<'a> Site<'a> {
 
 /// The steps that read the records of a source, up to one that makes others of them; none where they leave the
 /// pipeline, or several streams come together, before.
-fn readers(plan: &Plan, source: OpId, catalog: &Catalog) -> Option<Vec<OpId>> {
+fn readers(plan: &Plan, source: OpId, registry: &Registry) -> Option<Vec<OpId>> {
     let (needed, mut readers, mut last) = (plan.needed(), Vec::new(), source);
     loop {
         let mut all =
@@ -165,7 +165,7 @@ fn readers(plan: &Plan, source: OpId, catalog: &Catalog) -> Option<Vec<OpId>> {
         }
         readers.push(id);
         last = id;
-        match role(op, catalog) {
+        match role(op, registry) {
             Role::Map | Role::FlatMap => return Some(readers),
             Role::Where
             | Role::Permute

@@ -11,10 +11,12 @@ use super::{
     pull::pulled,
     rebuild,
 };
-use crate::analysis::{
-    catalog::Catalog,
-    live::{live, values},
-    total::can_fail,
+use crate::{
+    analysis::{
+        live::{live, values},
+        total::can_fail,
+    },
+    registry::Registry,
 };
 use plan::{
     Arg, Binary, Const, DType, Expr, ExprId, Extent, Graph, Index, Op, OpId, Plan, Property, Type,
@@ -32,22 +34,22 @@ pub(super) const PASS: Pass = Pass {
           and computing elements commute.",
     exact: true,
     always: false,
-    propose: |plan, catalog| propose(plan, catalog).into_iter().collect(),
+    propose: |plan, registry| propose(plan, registry).into_iter().collect(),
     refuse,
 };
 
 /// How deep a view may sink.
 const SWEEPS_MAX: usize = 64;
 
-fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
+fn propose(plan: &Plan, registry: &Registry) -> Option<Proposal> {
     let mut plan = plan.clone();
     let mut story = Vec::new();
     for id in plan.ops.ids() {
-        let mut sunk = sink(&mut plan, id, catalog);
+        let mut sunk = sink(&mut plan, id, registry);
         for _ in 0..SWEEPS_MAX {
             // What stands in the step before can be passed too, if it is computed here.
-            let Some(mut other) = pulled(&plan, id, catalog) else { break };
-            let further = sink(&mut other, id, catalog);
+            let Some(mut other) = pulled(&plan, id, registry) else { break };
+            let further = sink(&mut other, id, registry);
             if further.is_empty() {
                 break;
             }
@@ -64,10 +66,10 @@ fn propose(plan: &Plan, catalog: &Catalog) -> Option<Proposal> {
 }
 
 /// Every view of the operator `id` as deep as it goes; what was done, in words.
-fn sink(plan: &mut Plan, id: OpId, catalog: &Catalog) -> Vec<String> {
+fn sink(plan: &mut Plan, id: OpId, registry: &Registry) -> Vec<String> {
     let mut sunk = Vec::new();
     for _ in 0..SWEEPS_MAX {
-        let Some((op, moves)) = sweep(&plan.ops[id], catalog) else { break };
+        let Some((op, moves)) = sweep(&plan.ops[id], registry) else { break };
         plan.ops[id] = op;
         sunk.extend(moves);
     }
@@ -75,7 +77,7 @@ fn sink(plan: &mut Plan, id: OpId, catalog: &Catalog) -> Vec<String> {
 }
 
 /// Every view of an operator one step deeper, with what was done in words.
-fn sweep(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
+fn sweep(op: &Op, registry: &Registry) -> Option<(Op, Vec<String>)> {
     let roots = values(op);
     let live = live(&op.graph, &roots, &[]);
     let users = rebuild::users(op, &live);
@@ -85,7 +87,7 @@ fn sweep(op: &Op, catalog: &Catalog) -> Option<(Op, Vec<String>)> {
     let mut words = Vec::new();
     for (id, expr, ty) in op.graph.iter().filter(|(id, ..)| live[id.row()]) {
         let site =
-            site(&op.graph, id, catalog).filter(|it| it.is_free() || users[it.upper.row()] == 1);
+            site(&op.graph, id, registry).filter(|it| it.is_free() || users[it.upper.row()] == 1);
         let made = match site {
             Some(site) if site.is_free() => {
                 words.push(site.words(&op.graph));
@@ -118,14 +120,14 @@ struct Site<'a> {
     axes: Option<Axes>,
 }
 
-fn site<'a>(graph: &'a Graph, id: ExprId, catalog: &Catalog) -> Option<Site<'a>> {
+fn site<'a>(graph: &'a Graph, id: ExprId, registry: &Registry) -> Option<Site<'a>> {
     let Expr::Call { function, args, draw: None } = graph.expr(id) else { return None };
-    let entry = catalog.function(function)?;
+    let entry = registry.function(function)?;
     let Some(Arg::Expr(upper)) = args.first() else { return None };
-    if can_fail(graph, *upper, catalog) {
+    if can_fail(graph, *upper, registry) {
         return None;
     }
-    let computed = computed(graph, *upper, catalog)?;
+    let computed = computed(graph, *upper, registry)?;
     let site = |axes| Site { function, args, upper: *upper, computed: computed.clone(), axes };
     if entry.has(Property::Asks) {
         return (computed.how != How::Pixel).then(|| site(None));
@@ -133,7 +135,7 @@ fn site<'a>(graph: &'a Graph, id: ExprId, catalog: &Catalog) -> Option<Site<'a>>
     if !moves(entry, args) {
         return None;
     }
-    let axes = axes(catalog, (entry, args), graph.ty(computed.base));
+    let axes = axes(registry, (entry, args), graph.ty(computed.base));
     match (&computed.how, axes) {
         (How::Each, axes) => Some(site(Some(axes.unwrap_or_default()))),
         (How::Channel { axis, .. }, Some(axes)) if axes.get(*axis)?.is_some() => {
@@ -218,25 +220,25 @@ fn moved_constant(from: &Graph, id: ExprId, behind: usize, graph: &mut Graph) ->
 }
 
 /// What stays where it is although it would be cheaper elsewhere, and why.
-fn refuse(plan: &Plan, catalog: &Catalog) -> Vec<Refusal> {
-    plan.ops.iter().flat_map(|(_, op)| refused(op, catalog)).collect()
+fn refuse(plan: &Plan, registry: &Registry) -> Vec<Refusal> {
+    plan.ops.iter().flat_map(|(_, op)| refused(op, registry)).collect()
 }
 
-fn refused(op: &Op, catalog: &Catalog) -> Vec<Refusal> {
+fn refused(op: &Op, registry: &Registry) -> Vec<Refusal> {
     let live = live(&op.graph, &values(op), &[]);
     let users = rebuild::users(op, &live);
     let nodes = op.graph.iter().filter(|(id, ..)| live[id.row()]);
     let found = nodes.filter_map(|(id, expr, _)| {
         let Expr::Call { function, args, draw: None } = expr else { return None };
-        let entry = catalog.function(function)?;
+        let entry = registry.function(function)?;
         let Some(Arg::Expr(upper)) = args.first().filter(|_| moves(entry, args)) else {
             return None;
         };
-        let whole = site(&op.graph, id, catalog).is_some() && users[upper.row()] > 1;
+        let whole = site(&op.graph, id, registry).is_some() && users[upper.row()] > 1;
         let name = name(&op.graph, *upper);
         let why = match whole {
             true => format!("the whole result of {name} is also needed"),
-            false => broken((&op.graph, *upper), (entry, args), catalog)?,
+            false => broken((&op.graph, *upper), (entry, args), registry)?,
         };
         let (pass, step) = (PASS.name.to_owned(), op.step.clone());
         Some(Refusal { pass, step, what: format!("`{function}` before {name}"), why })

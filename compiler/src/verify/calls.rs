@@ -3,9 +3,9 @@
 
 use super::{agree, ensure};
 use crate::{
-    analysis::catalog::Catalog,
     ast,
     check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
+    registry::Registry,
 };
 use plan::{Applied, Arg, Entry, Expr, ExprId, Field, Graph, Index, Type};
 
@@ -30,14 +30,14 @@ pub(super) struct Operates<'a> {
 
 /// A function, its arguments, the node's type.
 pub(super) fn function(
-    catalog: &Catalog,
+    registry: &Registry,
     (name, args): (&str, &[Arg]),
     graph: &Graph,
     ty: &Type,
 ) -> Result<(), String> {
-    let entry = catalog.function(name).ok_or_else(|| format!("there is no function `{name}`"))?;
+    let entry = registry.function(name).ok_or_else(|| format!("there is no function `{name}`"))?;
     ensure(entry.intrinsic.is_none(), || format!("`{name}` has no code"))?;
-    let signature = catalog.signature(entry).ok_or("its signature cannot be read")?;
+    let signature = registry.signature(entry).ok_or("its signature cannot be read")?;
     let record = Record { columns: &[], graph: Some(graph) };
     for id in args.iter().flat_map(ids) {
         let ty = type_of(*id, record)?;
@@ -57,12 +57,12 @@ pub(super) fn function(
 
 /// A source, its arguments, the fields that leave it: those of a table are what they are.
 pub(super) fn source(
-    catalog: &Catalog,
+    registry: &Registry,
     (name, args): (&str, &[Arg]),
     fields: &[Field],
 ) -> Result<(), String> {
-    let entry = catalog.source(name).ok_or_else(|| format!("there is no source `{name}`"))?;
-    let formals = &catalog.signature(entry).ok_or("its signature cannot be read")?.formals;
+    let entry = registry.source(name).ok_or_else(|| format!("there is no source `{name}`"))?;
+    let formals = &registry.signature(entry).ok_or("its signature cannot be read")?.formals;
     arguments(formals, args, Record { columns: &[], graph: None })?;
     let texts = fields.iter().find(|it| it.ty.is_texts());
     ensure(texts.is_none(), || "only `batch` makes texts of a batch".into())?;
@@ -91,13 +91,13 @@ fn ids(arg: &Arg) -> &[ExprId] {
 
 /// An operator, its arguments, the fields that leave it.
 pub(super) fn operator(
-    catalog: &Catalog,
+    registry: &Registry,
     call: &Operates<'_>,
     fields: &[Field],
 ) -> Result<(), String> {
     let name = call.entry;
-    let entry = catalog.operator(name).ok_or_else(|| format!("there is no operator `{name}`"))?;
-    let signature = catalog.signature(entry).ok_or("its signature cannot be read")?;
+    let entry = registry.operator(name).ok_or_else(|| format!("there is no operator `{name}`"))?;
+    let signature = registry.signature(entry).ok_or("its signature cannot be read")?;
     let is_stream =
         |it: &&ast::Formal| matches!(kind(it.type_.as_ref()), Kind::Stream | Kind::Streams);
     let is_many = |it: &ast::Formal| matches!(kind(it.type_.as_ref()), Kind::Streams);
@@ -228,10 +228,10 @@ fn is_scalar(ty: &Type, floats: bool) -> bool {
 
 /// Whether a call names its draw exactly if it draws.
 pub(super) fn draws(
-    catalog: &Catalog,
+    registry: &Registry,
     (name, args): (&str, &[Arg]),
     draws: bool,
 ) -> Result<(), String> {
-    let random = catalog.draws(name, args);
+    let random = registry.draws(name, args);
     ensure(random == draws, || format!("`{name}` has a draw: {draws}, and draws: {random}"))
 }

@@ -14,11 +14,13 @@ use super::{
     ensure,
     values::{Values, fields, policy},
 };
-use crate::analysis::{
-    catalog::Catalog,
-    live::live,
-    role::{self, Role},
-    total::{any_can_fail, any_policy},
+use crate::{
+    analysis::{
+        live::live,
+        role::{self, Role},
+        total::{any_can_fail, any_policy},
+    },
+    registry::Registry,
 };
 use plan::{
     Arg, Code, DType, Deal, Expr, ExprId, FILES_MAX, FORMAT, Field, IdVec, Index, Lanes, Library,
@@ -41,7 +43,7 @@ const RECORDS_MAX: u64 = i64::MAX as u64;
 /// # Errors
 /// The first thing that does not, with the stage's name.
 pub fn verify_program(program: &Program, library: &Library) -> Result<(), String> {
-    let catalog = Catalog::new(library);
+    let registry = Registry::new(*library);
     let (format, n) = (program.format, program.stages.len());
     ensure(format == FORMAT, || {
         format!("its format is {format}, but this pipec runs format {FORMAT}")
@@ -49,13 +51,13 @@ pub fn verify_program(program: &Program, library: &Library) -> Result<(), String
     ensure((1..=STAGES_MAX).contains(&n), || format!("it has {n} stages"))?;
     tree(&program.stages)?;
     for (id, stage) in program.stages.iter() {
-        let check = Check { stages: &program.stages, id, stage, catalog: &catalog };
+        let check = Check { stages: &program.stages, id, stage, registry: &registry };
         check.all().map_err(|why| format!("{id} ({}): {why}", stage.label()))?;
     }
     output(program)?;
     beside(program)?;
     once(program)?;
-    lanes(program, &catalog)?;
+    lanes(program, &registry)?;
     deal(program)
 }
 
@@ -82,7 +84,7 @@ fn once(program: &Program) -> Result<(), String> {
 }
 
 /// Lanes are of sources that can be read anywhere, each goes one way, and no stage is in two of them.
-fn lanes(program: &Program, catalog: &Catalog) -> Result<(), String> {
+fn lanes(program: &Program, registry: &Registry) -> Result<(), String> {
     let stages = &program.stages;
     let mut seen = BTreeSet::new();
     for lanes in &program.lanes {
@@ -93,7 +95,7 @@ fn lanes(program: &Program, catalog: &Catalog) -> Result<(), String> {
         for it in lanes.stages(stages) {
             let one_way = match &stages[it].code {
                 Code::Source { entry, .. } => {
-                    catalog.source(entry).is_some_and(|it| it.has(Property::Indexed))
+                    registry.source(entry).is_some_and(|it| it.has(Property::Indexed))
                 }
                 _ => stages[it].inputs.len() == 1,
             };
@@ -151,7 +153,7 @@ struct Check<'a> {
     stages: &'a IdVec<StageId, Stage>,
     id: StageId,
     stage: &'a Stage,
-    catalog: &'a Catalog,
+    registry: &'a Registry,
 }
 
 impl Check<'_> {
@@ -184,11 +186,11 @@ impl Check<'_> {
             unreachable!("the stage is a source")
         };
         ensure(self.stage.inputs.is_empty(), || "a source reads a stage".into())?;
-        calls::source(self.catalog, (entry, args), &self.stage.columns)?;
+        calls::source(self.registry, (entry, args), &self.stage.columns)?;
         let indexed = self.is_indexed(entry);
         ensure(indexed || shuffles.is_empty(), || "it shuffles a source without an index".into())?;
         if let Some(Spans { open, .. }) = spans {
-            let can = self.catalog.source(entry).is_some_and(|it| it.has(Property::Spans));
+            let can = self.registry.source(entry).is_some_and(|it| it.has(Property::Spans));
             ensure(can, || "it reads spans of a source without spans".into())?;
             ensure((1..=Spans::MAX).contains(open), || format!("it keeps {open} spans open"))?;
             let alone = shuffles.is_empty() && *skip == 0 && take.is_none() && windows.is_none();
@@ -229,13 +231,13 @@ impl Check<'_> {
         ensure(plain, || "the key of its series is not computed of each record".into())?;
         let stages: IdVec<StageId, Stage> = [read, keyed].into_iter().collect();
         for (id, stage) in stages.iter() {
-            Check { stages: &stages, id, stage, catalog: self.catalog }.all()?;
+            Check { stages: &stages, id, stage, registry: self.registry }.all()?;
         }
         Ok(())
     }
 
     fn is_indexed(&self, source: &str) -> bool {
-        self.catalog.source(source).is_some_and(|it| it.has(Property::Indexed))
+        self.registry.source(source).is_some_and(|it| it.has(Property::Indexed))
     }
 
     fn operator(&self, entry: &str, args: &[Arg], names: &[String]) -> Result<(), String> {
@@ -244,7 +246,7 @@ impl Check<'_> {
             self.stage.inputs.iter().map(|it| &self.stages[*it].columns[..]).collect();
         let record = Record { columns: self.input(), graph: None };
         let call = Operates { entry, args, names, inputs: &inputs, record };
-        calls::operator(self.catalog, &call, &self.stage.columns)
+        calls::operator(self.registry, &call, &self.stage.columns)
     }
 
     /// What is asked of a listing is asked of a source.
@@ -263,7 +265,7 @@ impl Check<'_> {
     fn transform(&self, code: &Transform) -> Result<(), String> {
         let n = self.stage.inputs.len();
         ensure(n == 1, || format!("it reads {n} stages"))?;
-        let values = Values { catalog: self.catalog, graph: &code.graph, columns: self.input() };
+        let values = Values { registry: self.registry, graph: &code.graph, columns: self.input() };
         values.all()?;
         for (_, expr, _) in code.graph.iter() {
             if let Expr::Call { args, .. } = expr {
@@ -335,7 +337,7 @@ impl Check<'_> {
         let plain = code.graph.iter().all(|(id, expr, ty)| {
             !live[id.row()] || is_scalar(ty) && !matches!(expr, Expr::Var(_))
         });
-        let fails = code.reads || any_can_fail(&code.graph, &live, self.catalog);
+        let fails = code.reads || any_can_fail(&code.graph, &live, self.registry);
         ensure(plain && !fails, || "a vectorized chunk is not of scalars, or can fail".into())
     }
 
@@ -348,13 +350,13 @@ impl Check<'_> {
         let skips = |it: &Policy| matches!(it, Policy::Skip { .. });
         let all = vec![true; code.graph.len()];
         let goes = any_policy(&code.graph, &all, skips)
-            || skips(&code.on_fault) && any_can_fail(&code.graph, &all, self.catalog);
+            || skips(&code.on_fault) && any_can_fail(&code.graph, &all, self.registry);
         let sound = sized && !self.stage.columns.is_empty() && stays && !goes;
         ensure(sound, || "a row of its batch can go, or has no size".into())?;
         let reader = self.stages.rows().iter().find(|it| it.inputs.contains(&self.id));
         let size = reader.and_then(|it| match &it.code {
             Code::Operator { entry, args, .. } => {
-                match role::operator(entry, args, it.inputs.len(), self.catalog) {
+                match role::operator(entry, args, it.inputs.len(), self.registry) {
                     Role::Batch { size, plain: true, .. } => Some(size),
                     _ => None,
                 }
@@ -370,7 +372,7 @@ impl Check<'_> {
             let replaces = |it: &Policy| matches!(it, Policy::Another { .. });
             let live = code_live(code);
             let wanted = any_policy(&code.graph, &live, replaces)
-                || replaces(&code.on_fault) && any_can_fail(&code.graph, &live, self.catalog);
+                || replaces(&code.on_fault) && any_can_fail(&code.graph, &live, self.registry);
             return ensure(!wanted, || "`another` has no source".into());
         };
         let stage = |it: StageId| self.stages.get(it).filter(|_| it < self.id);

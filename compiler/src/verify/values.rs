@@ -2,7 +2,7 @@
 //! evaluates or prices them is misled: types follow from what is computed, and nothing is too deep.
 
 use super::{agree, calls, ensure, same_dtype};
-use crate::analysis::catalog::Catalog;
+use crate::registry::Registry;
 use plan::{
     Binary, Const, DType, Expr, ExprId, Field, Graph, Index, Otherwise, Policy, STAGE_DEPTH_MAX,
     Type, Unary, VarId,
@@ -15,7 +15,7 @@ const FIELDS_MAX: usize = 10_000;
 
 /// The expressions of one operator or stage.
 pub(super) struct Values<'a> {
-    pub(super) catalog: &'a Catalog,
+    pub(super) registry: &'a Registry,
     pub(super) graph: &'a Graph,
     /// What `Column` counts.
     pub(super) columns: &'a [Field],
@@ -66,8 +66,8 @@ impl Values<'_> {
             Expr::Call { function, args, draw } => {
                 ensure(!ty.is_texts(), || format!("`{function}` gives `{ty}`"))?;
                 draw.iter().flat_map(|it| &it.vars).try_for_each(|it| self.var(*it))?;
-                calls::draws(self.catalog, (function, args), draw.is_some())?;
-                calls::function(self.catalog, (function, args), self.graph, ty)
+                calls::draws(self.registry, (function, args), draw.is_some())?;
+                calls::function(self.registry, (function, args), self.graph, ty)
             }
             Expr::Unary(op, a) => unary(*op, of(a), ty),
             Expr::Binary(op, a, b) => binary(*op, [of(a), of(b)], ty),

@@ -17,7 +17,7 @@ const CIRCLES: [(&str, &[&str], &str); 1] = [(
     "compiler/src",
     &["check", "errors", "registry", "syntax"],
     "messages show what the checker knows and name the limits of the parser, which both say what is wrong in the \
-     words of `errors`; the registry numbers the library's files as the checker does",
+     words of `errors`; the checker asks the registry, whose signatures the parser reads",
 )];
 
 /// The files by which each module uses another, by both.

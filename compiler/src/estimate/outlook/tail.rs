@@ -4,12 +4,12 @@
 use super::{Counted, Dropped};
 use crate::{
     analysis::{
-        catalog::Catalog,
         role::{Ends, Role, role},
         size,
         total::lets_none_go,
     },
     estimate::{Origin, StepEstimate},
+    registry::Registry,
 };
 use model::{Network, network::Amount};
 use plan::{Index, Op, OpKind, Plan, Records};
@@ -31,7 +31,7 @@ pub(super) fn with_counted(mut network: Network, plan: &Plan, counted: &[Counted
 /// epoch, or of which failed records are missing, counts as measured: it is about so many.
 pub(super) fn origins(
     network: &Network,
-    (plan, catalog): (&Plan, &Catalog),
+    (plan, registry): (&Plan, &Registry),
     (steps, counted): (&[StepEstimate], &[Counted]),
 ) -> Vec<Origin> {
     let mut all: Vec<Origin> = Vec::with_capacity(plan.ops.len());
@@ -48,7 +48,7 @@ pub(super) fn origins(
             {
                 Origin::Measured
             }
-            None => ratio((op, &steps[id.row()]), catalog),
+            None => ratio((op, &steps[id.row()]), registry),
         };
         let lost = if lets_none_go(op) { Origin::Exact } else { Origin::Measured };
         all.push(before.max(own).max(lost));
@@ -57,9 +57,9 @@ pub(super) fn origins(
 }
 
 /// How sure it is how many records leave an operator for each that enters.
-fn ratio((op, step): (&Op, &StepEstimate), catalog: &Catalog) -> Origin {
+fn ratio((op, step): (&Op, &StepEstimate), registry: &Registry) -> Origin {
     let by_running = if step.entered > 0.0 { Origin::Measured } else { Origin::Assumed };
-    match (role(op, catalog), &op.kind) {
+    match (role(op, registry), &op.kind) {
         (Role::Where | Role::Join { skips: true, .. }, _) => by_running,
         (Role::FlatMap, OpKind::FlatMap { records: Records::Counted { count, .. } }) => {
             match size::turns(&op.graph, *count).origin {
@@ -79,11 +79,11 @@ fn ratio((op, step): (&Op, &StepEstimate), catalog: &Catalog) -> Origin {
 pub(super) fn with_tails(
     mut network: Network,
     plan: &Plan,
-    (catalog, counts): (&Catalog, &[Origin]),
+    (registry, counts): (&Registry, &[Origin]),
 ) -> (Network, Vec<Dropped>) {
     let mut dropped = Vec::new();
     for (id, op) in plan.ops.iter() {
-        let Role::Batch { size, plain: true, drops } = role(op, catalog) else { continue };
+        let Role::Batch { size, plain: true, drops } = role(op, registry) else { continue };
         let Some(input) = op.inputs.first().map(|it| it.row()) else { continue };
         let Amount::Finite(of) = network.cardinalities()[input] else { continue };
         if counts[input] == Origin::Assumed {
