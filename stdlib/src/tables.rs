@@ -68,9 +68,9 @@ pub(crate) trait TableFile: Send + Sync {
         0
     }
 
-    /// Walks through the rows of one part, from `row` on, where any thread can read what it finds.
-    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
-        let _ = (part, wanted, row);
+    /// Walks through the rows of one part, where any thread can read what it finds.
+    fn walk(&self, asked: &Walked<'_>) -> Option<Box<dyn Walk>> {
+        let _ = asked;
         None
     }
 
@@ -79,6 +79,17 @@ pub(crate) trait TableFile: Send + Sync {
     /// # Errors
     /// The part cannot be read, of which some is met by the batches alone.
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage>;
+}
+
+/// What is to be walked through.
+pub(crate) struct Walked<'a> {
+    pub(crate) part: usize,
+    /// The columns, each by its name and those of the fields within it.
+    pub(crate) wanted: &'a [Vec<String>],
+    /// What must be true of rows that are needed: texts of others may be empty.
+    pub(crate) conditions: &'a [Condition],
+    /// The first row.
+    pub(crate) row: u64,
 }
 
 /// Rows of a part, found in their order without being read.
@@ -181,6 +192,20 @@ pub(crate) enum Bound {
     Float(f64),
     /// Text, whose order is that of its bytes.
     Text(Vec<u8>),
+}
+
+impl Comparison {
+    /// Whether it is true of values that compare so; not at all, where one is NaN.
+    fn holds(self, order: Option<Ordering>) -> bool {
+        match self {
+            Self::Eq => order.is_some_and(Ordering::is_eq),
+            Self::Ne => !order.is_some_and(Ordering::is_eq),
+            Self::Lt => order.is_some_and(Ordering::is_lt),
+            Self::Le => order.is_some_and(Ordering::is_le),
+            Self::Gt => order.is_some_and(Ordering::is_gt),
+            Self::Ge => order.is_some_and(Ordering::is_ge),
+        }
+    }
 }
 
 impl Bound {

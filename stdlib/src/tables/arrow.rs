@@ -4,8 +4,8 @@
 mod zstd;
 
 use super::{
-    Asked, Batches, Damage, LOST_MAX, Later, Opened, Rows, TableFile, Walk, damaged, field_as,
-    guarded, read,
+    Asked, Batches, Damage, LOST_MAX, Later, Opened, Rows, TableFile, Walk, Walked, damaged,
+    field_as, guarded, read,
 };
 use arrow_array::{
     Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, UInt64Array, cast::AsArray,
@@ -203,7 +203,7 @@ impl TableFile for ArrowFile {
         self.0.batches[part].body / self.0.rows[part].max(1)
     }
 
-    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
+    fn walk(&self, &Walked { part, wanted, row, .. }: &Walked<'_>) -> Option<Box<dyn Walk>> {
         let block = self.0.block(self.0.batches[part]).ok()?;
         let (file, wanted, batch) = (self.0.clone(), wanted.to_vec(), Later::default());
         let lying = Arc::new(Lying { file, part, wanted, block, batch });

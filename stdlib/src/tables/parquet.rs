@@ -2,6 +2,7 @@
 //! they take is bounded, and every codec is Rust.
 
 mod codec;
+mod filter;
 mod flat;
 mod header;
 pub(crate) mod int96;
@@ -14,7 +15,9 @@ mod statistics;
 mod tests;
 mod walk;
 
-use super::{Asked, Batches, Condition, Damage, TableFile, Walk, damaged, field_as, guarded, read};
+use super::{
+    Asked, Batches, Condition, Damage, TableFile, Walk, Walked, damaged, field_as, guarded, read,
+};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use pages::{Chunk, Lost, OneChunk};
 use parquet::{
@@ -166,8 +169,8 @@ impl TableFile for ParquetFile {
         leaves.iter().map(|it| group.column(*it).compressed_size().max(0) as u64).sum()
     }
 
-    fn walk(&self, part: usize, wanted: &[Vec<String>], row: u64) -> Option<Box<dyn Walk>> {
-        Some(Box::new(walk::Pages::of(self, part, wanted, row)?))
+    fn walk(&self, asked: &Walked<'_>) -> Option<Box<dyn Walk>> {
+        Some(Box::new(walk::Pages::of(self, asked)?))
     }
 
     fn read(&self, asked: &Asked<'_>) -> Result<Batches, Damage> {

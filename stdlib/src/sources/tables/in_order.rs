@@ -5,7 +5,7 @@ use super::{
     append::up_to_end,
     pieces::{Piece, Pieces, RowSet},
 };
-use crate::tables::{Rows, Walk};
+use crate::tables::{Rows, Walk, Walked};
 use runtime::{ChunkBuilder, Failure, Stream, Unread};
 use std::{ops::Range, sync::Arc};
 
@@ -127,12 +127,13 @@ impl InOrder {
 impl Way {
     fn of(inner: &Inner, part: Part, row: u64) -> Result<Self, Failure> {
         let (file, first, number) = (inner.file_of(part)?, inner.first()?, part.number as usize);
-        let Some(walk) = file.walk(number, &first.wanted, row) else {
+        let (wanted, conditions) = (&first.wanted, &first.conditions);
+        let Some(walk) = file.walk(&Walked { part: number, wanted, conditions, row }) else {
             return Ok(Self::Read(Box::new(Reading::new(part, row))));
         };
-        let needed = match first.conditions.is_empty() {
+        let needed = match conditions.is_empty() {
             true => None,
-            false => file.needed(number, &first.conditions),
+            false => file.needed(number, conditions),
         };
         Ok(Self::Found(walk, needed))
     }

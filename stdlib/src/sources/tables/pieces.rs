@@ -127,7 +127,9 @@ impl Pieces {
                 ),
             };
             let lost = why.lost.clone().unwrap_or(first..u64::MAX);
-            let start = lost.start.max(first);
+            // Rows before those that are lost cannot be read alone either: a page says that it has other rows than it has.
+            let is_told = self.lost.as_ref().is_some_and(|it| it.0.start <= lost.start);
+            let start = if is_told { first } else { lost.start.max(first) };
             if lost.end.min(self.part.rows) - start > LOST_MAX {
                 return Err(inner.damaged(self.part, &why));
             }

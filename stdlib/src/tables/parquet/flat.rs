@@ -3,6 +3,7 @@
 
 use super::{
     super::{Damage, Opened, Rows, Values, damaged, unlike},
+    filter::{Filter, SparedValues, overlaps},
     raw::{Coding, RawPage, Ready, levels_of, present},
     runs::{Run, Runs},
 };
@@ -12,7 +13,10 @@ use parquet::{
     basic::{Compression, Encoding, Type as Physical},
     file::metadata::ColumnChunkMetaData,
 };
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +117,11 @@ fn append_present(
 
 /// Rows of a row group, found and not read yet.
 pub(super) struct FlatRows {
-    pub(super) rows: Range<u64>,
-    pub(super) columns: Vec<FlatColumn>,
+    rows: Range<u64>,
+    columns: Vec<FlatColumn>,
+    filter: Option<Arc<Filter>>,
+    /// The rows that may be needed, once that was asked.
+    needed: OnceLock<Vec<Range<u64>>>,
 }
 
 /// The pages that the rows of a column lie in.
@@ -123,6 +130,22 @@ pub(super) struct FlatColumn {
     pub(super) pages: Vec<Arc<RawPage>>,
     /// The one that follows them, if it was found.
     pub(super) next: Option<Arc<RawPage>>,
+}
+
+impl FlatRows {
+    pub(super) fn new(
+        rows: Range<u64>,
+        columns: Vec<FlatColumn>,
+        filter: Option<Arc<Filter>>,
+    ) -> Self {
+        Self { rows, columns, filter, needed: OnceLock::new() }
+    }
+
+    /// The rows that may be needed, in ascending order, where there is a filter.
+    fn needed(&self) -> Option<(&Filter, &[Range<u64>])> {
+        let filter = self.filter.as_deref()?;
+        Some((filter, self.needed.get_or_init(|| filter.needed(&self.columns, &self.rows))))
+    }
 }
 
 impl Rows for FlatRows {
@@ -136,19 +159,40 @@ impl Rows for FlatRows {
     }
 
     fn lost(&self) -> Vec<(Range<u64>, Damage)> {
+        let (mut pages, mut next) = (Vec::new(), Vec::new());
+        for (at, column) in self.columns.iter().enumerate() {
+            let before = pages.len();
+            for page in &column.pages {
+                // Of what is spared only rows that may be needed are lost: which ones does not depend on how many are read
+                // at a time.
+                let rows = match self.needed().filter(|it| it.0.spares(at)) {
+                    Some((_, needed)) => overlaps(&page.rows, needed),
+                    None => vec![page.rows.clone()],
+                };
+                if !rows.is_empty() {
+                    pages.push((&**page, rows));
+                }
+            }
+            if pages.len() - before == column.pages.len() {
+                next.extend(column.next.as_deref());
+            }
+        }
         // What another thread makes ready is waited for when nothing else is left to do: of several columns, pages seldom
         // end at the same row, so that without those that follow there would be one at a time.
-        let pages = || self.columns.iter().flat_map(|it| &it.pages);
-        pages().filter_map(|it| it.dictionary.as_ref()).for_each(|it| it.begin());
-        pages().for_each(|it| it.begin());
-        for next in self.columns.iter().filter_map(|it| it.next.as_ref()) {
-            if !pages().any(|it| it.is_under_way()) {
+        pages.iter().filter_map(|it| it.0.dictionary.as_ref()).for_each(|it| it.begin());
+        pages.iter().for_each(|it| it.0.begin());
+        for next in next {
+            if !pages.iter().any(|it| it.0.is_under_way()) {
                 break;
             }
             next.begin();
         }
-        let bad = pages().filter_map(|it| Some((it.rows.clone(), it.ready().err()?)));
-        let bad: Vec<(Range<u64>, Arc<str>)> = bad.collect();
+        let mut bad: Vec<(Range<u64>, Arc<str>)> = Vec::new();
+        for (page, rows) in pages {
+            if let Err(why) = page.ready() {
+                bad.extend(rows.into_iter().map(|it| (it, why.clone())));
+            }
+        }
         let mut lost = Vec::new();
         let mut row = self.rows.start;
         while !bad.is_empty() && row < self.rows.end {
@@ -163,14 +207,19 @@ impl Rows for FlatRows {
     }
 
     fn open(&self, rows: &Range<u64>) -> Result<Opened<'_>, Damage> {
-        let open = |it: &FlatColumn| Some(Box::new(FlatValues::of(it, rows)?) as _);
-        let all = self.columns.iter().map(open).collect::<Option<_>>();
+        let open = |(at, it): (usize, &FlatColumn)| match self.needed() {
+            Some((filter, needed)) if filter.spares(at) => {
+                Some(Box::new(SparedValues::of(it, rows, needed)?) as Box<dyn Values>)
+            }
+            _ => Some(Box::new(FlatValues::of(it, rows)?) as _),
+        };
+        let all = self.columns.iter().enumerate().map(open).collect::<Option<_>>();
         all.map(Opened::Values).ok_or_else(|| damaged("its encoding is damaged"))
     }
 }
 
 /// The values of some rows of a column.
-struct FlatValues {
+pub(super) struct FlatValues {
     kind: Kind,
     rows: usize,
     pieces: Vec<Piece>,
@@ -187,7 +236,7 @@ struct Piece {
 }
 
 impl FlatValues {
-    fn of(column: &FlatColumn, rows: &Range<u64>) -> Option<Self> {
+    pub(super) fn of(column: &FlatColumn, rows: &Range<u64>) -> Option<Self> {
         let About { kind, level, .. } = column.about;
         let (mut pieces, mut levels) = (Vec::new(), Vec::new());
         for page in &column.pages {

@@ -1,6 +1,9 @@
 //! Columns that any thread reads hold what the crate `parquet` reads.
 
-use super::{super::Opened, *};
+use super::{
+    super::{Bound, Comparison, Opened},
+    *,
+};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Float32Array, Float64Array, Int8Array,
     Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
@@ -95,7 +98,7 @@ fn found(file: &ParquetFile, start: u64, step: u64) -> Vec<Vec<Option<Vec<u8>>>>
     let mut all = vec![Vec::new(); names.len()];
     for (part, rows) in file.parts().iter().enumerate() {
         let mut row = if part == 0 { start } else { 0 };
-        let mut walk = file.walk(part, &names, row).unwrap();
+        let mut walk = file.walk(&Walked { part, wanted: &names, conditions: &[], row }).unwrap();
         while row < *rows {
             let n = step.min(rows - row) as usize;
             let lying = walk.take(n as u64).unwrap();
@@ -204,7 +207,11 @@ fn a_file_that_was_cut_is_an_error() {
     let (file, path) = written_at(&batch, properties);
     let names: Vec<Vec<String>> =
         file.schema().fields().iter().map(|it| vec![it.name().clone()]).collect();
-    let lying = file.walk(0, &names, 0).unwrap().take(4000).unwrap();
+    let lying = file
+        .walk(&Walked { part: 0, wanted: &names, conditions: &[], row: 0 })
+        .unwrap()
+        .take(4000)
+        .unwrap();
     assert!(lying.lost().is_empty());
     std::fs::File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -213,4 +220,55 @@ fn a_file_that_was_cut_is_an_error() {
         [1, 2, 4, 8].into_iter().filter_map(|size| it.fixed(&mut vec![0; 4000 * size]).err())
     });
     assert!(said.any(|it| it.message.contains("it cannot be read")));
+}
+
+/// Long texts that a filter does not read are only read where a row is needed, and only such rows are lost.
+#[test]
+fn texts_of_rows_that_a_filter_drops_stay_unread() {
+    let numbers: Int64Array = (0..200).map(|it| Some(it % 100)).collect();
+    let text = |row: u64| format!("row {row:03} {}", "x".repeat(100));
+    let texts: StringArray = (0..200).map(|it| Some(text(it))).collect();
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(numbers)), ("text", Arc::new(texts))];
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(10)
+        .set_write_batch_size(10)
+        .build();
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let (_, path) = written_at(&batch, properties);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The lengths of two texts: of a page of which no row is needed, and of one in which two are.
+    for row in [13, 157] {
+        let at = bytes.windows(8).position(|it| it == format!("row {row:03} ").as_bytes());
+        bytes[at.unwrap() - 1] = 0x7f;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let file = ParquetFile::of(&path, &mut || ()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let condition = |comparison, bound| Condition {
+        path: vec!["n".to_owned()],
+        test: Some((comparison, Bound::Int(bound))),
+        nulls_matter: true,
+    };
+    let conditions = [condition(Comparison::Ge, 52), condition(Comparison::Lt, 54)];
+    let wanted = [vec!["n".to_owned()], vec!["text".to_owned()]];
+    for step in [1, 7, 200] {
+        let asked = Walked { part: 0, wanted: &wanted, conditions: &conditions, row: 0 };
+        let mut walk = file.walk(&asked).unwrap();
+        let (mut lost, mut row) = (Vec::new(), 0);
+        while row < 200 {
+            let rows = walk.take(step.min(200 - row)).unwrap();
+            let lost_here: Vec<u64> = rows.lost().into_iter().flat_map(|it| it.0).collect();
+            for row in rows.rows().filter(|it| !lost_here.contains(it)) {
+                let Ok(Opened::Values(values)) = rows.open(&(row..row + 1)) else { panic!() };
+                let mut found = Vec::new();
+                values[1].texts(&mut |it| found.push(it.unwrap().to_vec())).unwrap();
+                let expected = if row % 100 / 2 == 26 { text(row) } else { String::new() };
+                assert_eq!(found, [expected.into_bytes()], "row {row}, {step} at a time");
+            }
+            lost.extend(lost_here);
+            row = rows.rows().end;
+        }
+        assert_eq!(lost, [152, 153], "{step} at a time");
+    }
 }

@@ -1,8 +1,9 @@
 //! Finds the pages that rows of a row group lie in, of columns that any thread can read.
 
 use super::{
-    super::{LOST_MAX, Rows, Walk},
+    super::{LOST_MAX, Rows, Walk, Walked},
     Group, ParquetFile,
+    filter::Filter,
     flat::{About, FlatColumn, FlatRows},
     header::Kind,
     leaf,
@@ -16,6 +17,7 @@ pub(super) struct Pages {
     columns: Vec<Column>,
     /// The next row; none where something is not as it should be.
     row: Option<u64>,
+    filter: Option<Arc<Filter>>,
 }
 
 /// A column, and its pages that were found.
@@ -35,12 +37,10 @@ const ENCODINGS: [i32; 4] = [0, 2, RLE, 8];
 const RLE: i32 = 3;
 
 impl Pages {
-    /// From a row on; none where a column is not one of those.
+    /// None where a column is not one of those.
     pub(super) fn of(
         file: &ParquetFile,
-        part: usize,
-        wanted: &[Vec<String>],
-        row: u64,
+        &Walked { part, wanted, conditions, row }: &Walked<'_>,
     ) -> Option<Self> {
         let group = Group { file: file.inner.clone(), number: part, lost: Lost::default() };
         let meta = file.inner.meta.row_group(part);
@@ -52,7 +52,9 @@ impl Pages {
             Some(Column { about, chunk, dictionary, pages, end: 0, has_ended: false })
         };
         let columns = wanted.iter().map(column).collect::<Option<_>>()?;
-        Some(Self { columns, row: Some(row) })
+        let type_of = |path: &[String]| file.type_of(path);
+        let filter = Filter::of((&file.inner, part), wanted, conditions, type_of).map(Arc::new);
+        Some(Self { columns, row: Some(row), filter })
     }
 }
 
@@ -70,7 +72,7 @@ impl Walk for Pages {
         }
         let columns = self.columns.iter().map(|it| it.of(&rows)).collect();
         self.row = Some(rows.end);
-        Some(Box::new(FlatRows { rows, columns }))
+        Some(Box::new(FlatRows::new(rows, columns, self.filter.clone())))
     }
 
     fn go_to(&mut self, row: u64) {

@@ -4,14 +4,14 @@ use super::{
     scratch::{Folder, split},
     tables::source,
 };
-use plan::{Arg, Field};
+use plan::{Arg, DType, Field};
 use runtime::{ChunkBuilder, Failure, Pool, Source};
 
 thread_local! {
     static FOLDER: Folder = Folder::new("columns");
 }
 
-/// Reads a Parquet file. The first byte says how damage and nulls are met; the rest is the file.
+/// Reads a Parquet file. The first byte says how damage and nulls are met, and which rows are needed; the rest is the file.
 pub(crate) fn parquet(bytes: &[u8]) {
     table("parquet", bytes);
 }
@@ -75,13 +75,29 @@ fn table(entry: &str, bytes: &[u8]) {
             [path, Arg::None, said, Arg::None, Arg::Bool(way & 2 == 0), Arg::None]
         };
         let Ok(fields) = stdlib::probe(entry, &args(None)) else { return };
-        let args = args(fields.first().map(|it| &*it.name));
+        let mut args = args(fields.first().map(|it| &*it.name));
         let Ok(fields) = stdlib::probe(entry, &args) else { return };
+        let filter = fields.iter().find_map(|it| Some((it, bound(it)?))).filter(|_| way & 4 == 4);
+        if let Some((field, bound)) = filter.filter(|_| entry == "parquet") {
+            let condition = vec![Arg::Text(field.name.clone()), Arg::Word(">=".to_owned()), bound];
+            args[5] = Arg::List(vec![Arg::List(condition)]);
+        }
         // A run asks whether there is room for lists that say to be long.
         if fields.iter().filter_map(|it| it.ty.fixed_bytes()).sum::<usize>() <= 1 << 20 {
             read(entry, &args, &fields);
         }
     });
+}
+
+/// What a field could be compared with.
+fn bound(field: &Field) -> Option<Arg> {
+    let dtype = field.ty.dtype().filter(|_| field.ty.shape() == Some(&[]))?;
+    match dtype {
+        DType::Str => Some(Arg::Text("row 5".to_owned())),
+        it if it.is_int() => Some(Arg::Int(9)),
+        it if it.is_float() => Some(Arg::Float(1.5)),
+        _ => None,
+    }
 }
 
 fn read(entry: &str, args: &[Arg], fields: &[Field]) {
@@ -131,6 +147,9 @@ pub(super) fn parquets() -> Vec<Vec<u8>> {
         golden!("snappy-2.parquet"),
         golden!("lz4-1.parquet"),
         golden!("rows.parquet"),
+        golden!("pages.parquet"),
+        golden!("zstd-2.parquet"),
+        golden!("none-1.parquet"),
     ])
 }
 
