@@ -33,8 +33,8 @@ pub struct Registry {
     about: Vec<About>,
 }
 
-/// An entry, and its signature once it was asked for.
-type Slot = (&'static Entry, OnceLock<Option<Function>>);
+/// An entry, and its signature once it was asked for: many registries are made, and few signatures of each are read.
+type Slot = (&'static Entry, OnceLock<Option<Box<Function>>>);
 
 /// What an entry works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,9 +79,9 @@ impl Registry {
         read.get_or_init(|| {
             let signature = syntax::parse_signature(entry.signature).ok()?;
             let (is_operator, is_source) = (kind == Kind::Operator, kind == Kind::Source);
-            Some(Function { entry, signature, is_operator, is_source })
+            Some(Box::new(Function { entry, signature, is_operator, is_source }))
         })
-        .as_ref()
+        .as_deref()
     }
 
     /// What the library says of the entry of this kind called `name`.

@@ -32,16 +32,12 @@ pub fn filters(plan: &Plan, library: &Library) -> Vec<Filter> {
     let needed = plan.needed();
     let is_filter = |op: &Op| matches!(op.kind, OpKind::Where { .. } | OpKind::FlatMap { .. });
     let all = plan.ops.iter().filter(|(id, op)| needed[id.row()] && is_filter(op));
-    all.filter_map(|(id, op)| filter((id, op), plan, (&registry, library))).collect()
+    all.filter_map(|(id, op)| filter((id, op), plan, &registry)).collect()
 }
 
-fn filter(
-    (id, op): (OpId, &Op),
-    plan: &Plan,
-    (registry, library): (&Registry, &Library),
-) -> Option<Filter> {
+fn filter((id, op): (OpId, &Op), plan: &Plan, registry: &Registry) -> Option<Filter> {
     let settings = Settings { cores: 1, without: &[], approx: false };
-    let optimised = optimise(counting(plan, id), library, &settings).ok()?;
+    let optimised = optimise(counting(plan, id), registry.library(), &settings).ok()?;
     let (plan, ns) = (optimised.plan, optimised.estimate.ns.value);
     let needed = plan.needed();
     let ops = || plan.ops.iter().filter(|(id, _)| needed[id.row()]).map(|it| it.1);

@@ -8,9 +8,10 @@
 //! `pipec.json` names). `DIR/pipec.json` says what is there.
 //!
 //! Where the folder is (`location.rs`), on this machine or in an object store, makes no difference to
-//! what is in it. A file is there as a whole, or not at all. An earlier output in the folder goes when
-//! the first batch comes, and only what its `pipec.json` names; a folder that holds anything else is
-//! refused, and so is the finished output of another run.
+//! what is in it. A file is there as a whole, or not at all. An earlier output in the folder is
+//! replaced from the first batch on, and only what its `pipec.json` names: on this machine its files go then, in a
+//! store those of other names go at the end. A folder that holds anything else is refused, and so is the finished
+//! output of another run.
 //!
 //! `DIR/pipec.files.jsonl` has the size and the checksum of every file (`list.rs`). A run that goes on
 //! looks at every file that its checkpoint counts; where some are damaged or missing it goes back to the
@@ -65,12 +66,12 @@ pub const OUTPUT_FILES: [&str; 2] = [MANIFEST, LIST];
 pub enum Existing {
     /// The run is refused.
     Keep,
-    /// It goes when the first batch comes.
+    /// It is replaced from the first batch on.
     Replace,
 }
 
 impl Folder {
-    /// The folder for what `program` gives; an earlier output in it goes when the first batch comes.
+    /// The folder for what `program` gives; an earlier output in it is replaced from the first batch on.
     ///
     /// # Errors
     /// The folder cannot be written, or holds what pipec did not write, or what is to be kept.

@@ -7,7 +7,7 @@ use super::{
     flat::{FlatColumn, FlatValues},
     leaf,
 };
-use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use std::ops::Range;
 
@@ -39,14 +39,13 @@ impl Filter {
         type_of: impl Fn(&[String]) -> Option<DataType>,
     ) -> Option<Self> {
         let group = file.meta.row_group(part);
-        let leaf = |path: &[String]| Some(group.column(leaf(group.schema_descr(), path)?));
+        let chunk = |path: &[String]| Some(group.column(leaf(group.schema_descr(), path)?));
         let mut tests = Vec::new();
         for Condition { path, test, nulls_matter } in conditions {
             let (column, ty) = (wanted.iter().position(|it| it == path)?, type_of(path)?);
-            let chunk = leaf(path)?;
-            let nulls = chunk.statistics().and_then(|it| it.null_count_opt());
-            let nulls_matter =
-                *nulls_matter && chunk.column_descr().max_def_level() > 0 && nulls != Some(0);
+            let (statistics, descr) = (chunk(path)?.statistics(), chunk(path)?.column_descr());
+            let nulls = statistics.and_then(|it| it.null_count_opt());
+            let nulls_matter = *nulls_matter && descr.max_def_level() > 0 && nulls != Some(0);
             let compared = test.clone();
             if compared.is_some() || nulls_matter {
                 tests.push(Test { column, ty, compared, nulls_matter });
@@ -59,7 +58,7 @@ impl Filter {
         let (mut spared, mut bytes) = (Vec::new(), [0, 0]);
         for (at, path) in wanted.iter().enumerate() {
             let is_spared = !is_read(at) && is_text(&type_of(path)?);
-            let of_column = leaf(path)?.compressed_size().max(0) as u64;
+            let of_column = chunk(path)?.compressed_size().max(0) as u64;
             if is_spared || is_read(at) {
                 bytes[usize::from(is_spared)] += of_column;
             }
@@ -171,54 +170,45 @@ fn is_text(ty: &DataType) -> bool {
 }
 
 /// Texts of rows; of those that are not needed they are empty.
-pub(super) struct SparedValues<'r> {
-    rows: Range<u64>,
+pub(super) struct SparedValues {
     /// Those of each page in which a row is needed, from the first such row to the last.
-    parts: Vec<(Range<u64>, FlatValues)>,
-    needed: &'r [Range<u64>],
+    parts: Vec<(Range<usize>, FlatValues)>,
+    /// Whether each row is needed.
+    needed: Vec<bool>,
     nulls: Option<NullBuffer>,
 }
 
-impl<'r> SparedValues<'r> {
+impl SparedValues {
     pub(super) fn of(
         column: &FlatColumn,
         rows: &Range<u64>,
-        needed: &'r [Range<u64>],
+        all_needed: &[Range<u64>],
     ) -> Option<Self> {
-        let mut parts: Vec<(Range<u64>, FlatValues)> = Vec::new();
+        let place =
+            |it: &Range<u64>| (it.start - rows.start) as usize..(it.end - rows.start) as usize;
+        let mut needed = vec![false; (rows.end - rows.start) as usize];
+        overlaps(rows, all_needed).iter().for_each(|it| needed[place(it)].fill(true));
+        let mut parts: Vec<(Range<usize>, FlatValues)> = Vec::new();
         for page in &column.pages {
             let both = page.rows.start.max(rows.start)..page.rows.end.min(rows.end);
-            let some = overlaps(&both, needed);
+            let some = overlaps(&both, all_needed);
             if let (Some(first), Some(last)) = (some.first(), some.last()) {
                 let some = first.start..last.end;
-                parts.push((some.clone(), FlatValues::of(column, &some)?));
+                parts.push((place(&some), FlatValues::of(column, &some)?));
             }
         }
-        let mut spared = Self { rows: rows.clone(), parts, needed, nulls: None };
-        if spared.parts.iter().any(|it| it.1.nulls().is_some()) {
-            let mut is_there = BooleanBufferBuilder::new((rows.end - rows.start) as usize);
-            spared.each_row(|needed| match needed {
-                Some((values, at)) => {
-                    is_there.append(values.nulls().is_none_or(|it| it.is_valid(at)));
-                }
-                None => is_there.append(true),
-            });
-            spared.nulls = Some(NullBuffer::new(is_there.finish()));
+        let mut lacking = Vec::new();
+        for (rows, values) in &parts {
+            let nulls = values.nulls().into_iter();
+            let null = nulls.flat_map(|it| (0..rows.len()).filter(|row| it.is_null(*row)));
+            lacking.extend(null.map(|it| rows.start + it).filter(|it| needed[*it]));
         }
-        Some(spared)
-    }
-
-    /// Gives each row, with where its value is if it is needed.
-    fn each_row(&self, mut give: impl FnMut(Option<(&FlatValues, usize)>)) {
-        let mut parts = self.parts.iter().peekable();
-        let mut needed = overlaps(&self.rows, self.needed).into_iter().peekable();
-        for row in self.rows.clone() {
-            while parts.next_if(|it| it.0.end <= row).is_some() {}
-            while needed.next_if(|it| it.end <= row).is_some() {}
-            let is_needed = needed.peek().is_some_and(|it| it.contains(&row));
-            let part = parts.peek().filter(|_| is_needed);
-            give(part.map(|(rows, values)| (values, (row - rows.start) as usize)));
-        }
+        let nulls = (!lacking.is_empty()).then(|| {
+            let mut is_there = vec![true; needed.len()];
+            lacking.iter().for_each(|it| is_there[*it] = false);
+            NullBuffer::from(is_there)
+        });
+        Some(Self { parts, needed, nulls })
     }
 }
 
@@ -230,7 +220,7 @@ pub(super) fn overlaps(rows: &Range<u64>, needed: &[Range<u64>]) -> Vec<Range<u6
     needed[from..to.max(from)].iter().map(both).collect()
 }
 
-impl Values for SparedValues<'_> {
+impl Values for SparedValues {
     fn nulls(&self) -> Option<&NullBuffer> {
         self.nulls.as_ref()
     }
@@ -244,19 +234,16 @@ impl Values for SparedValues<'_> {
     }
 
     fn texts(&self, to: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), Damage> {
-        let mut row = self.rows.start;
-        let mut needed = overlaps(&self.rows, self.needed).into_iter().peekable();
+        let mut row = 0;
         for (rows, values) in &self.parts {
             (row..rows.start).for_each(|_| to(Some(b"")));
             row = rows.start;
             values.texts(&mut |text| {
-                while needed.next_if(|it| it.end <= row).is_some() {}
-                let is_needed = needed.peek().is_some_and(|it| it.contains(&row));
-                to(if is_needed { text } else { Some(b"") });
+                to(if self.needed[row] { text } else { Some(b"") });
                 row += 1;
             })?;
         }
-        (row..self.rows.end).for_each(|_| to(Some(b"")));
+        (row..self.needed.len()).for_each(|_| to(Some(b"")));
         Ok(())
     }
 }

@@ -77,8 +77,9 @@ fn table(entry: &str, bytes: &[u8]) {
         let Ok(fields) = stdlib::probe(entry, &args(None)) else { return };
         let mut args = args(fields.first().map(|it| &*it.name));
         let Ok(fields) = stdlib::probe(entry, &args) else { return };
-        let filter = fields.iter().find_map(|it| Some((it, bound(it)?))).filter(|_| way & 4 == 4);
-        if let Some((field, bound)) = filter.filter(|_| entry == "parquet") {
+        let is_filtered = entry == "parquet" && way & 4 == 4;
+        let first = fields.iter().find_map(|it| Some((it, bound(it)?)));
+        if let Some((field, bound)) = first.filter(|_| is_filtered) {
             let condition = vec![Arg::Text(field.name.clone()), Arg::Word(">=".to_owned()), bound];
             args[5] = Arg::List(vec![Arg::List(condition)]);
         }

@@ -246,8 +246,7 @@ impl Manifest {
 
     /// Whether the files of a number are called as those of `other` are.
     pub(super) fn has_names_of(&self, other: &Self) -> bool {
-        let format = |it: &Self| it.data().map(|it| it.name);
-        self.fields == other.fields && format(self) == format(other)
+        self.names(0) == other.names(0)
     }
 
     /// The names of the files of a number, below the folder, in order.
