@@ -5,7 +5,10 @@ use crate::{
     syntax,
 };
 use plan::{About, Arg, Const, Diagnostic, Entry, Expr, FileId, Foreign, Graph, Library, Property};
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 /// Files from this number on are the library's own.
 pub(crate) const LIBRARY_FILES: u16 = 0x8000;
@@ -16,7 +19,7 @@ pub struct Function {
     /// What the library says of it.
     pub entry: &'static Entry,
     /// Its signature, read.
-    pub signature: ast::Signature,
+    pub signature: &'static ast::Signature,
     /// Whether it works on streams.
     pub is_operator: bool,
     /// Whether streams come from it.
@@ -33,8 +36,8 @@ pub struct Registry {
     about: Vec<About>,
 }
 
-/// An entry, and its signature once it was asked for: many registries are made, and few signatures of each are read.
-type Slot = (&'static Entry, OnceLock<Option<Box<Function>>>);
+/// An entry, and its signature once it was asked for.
+type Slot = (&'static Entry, OnceLock<Option<Function>>);
 
 /// What an entry works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +52,17 @@ pub enum Kind {
 
 impl Kind {
     const ALL: [Self; 3] = [Self::Function, Self::Operator, Self::Source];
+}
+
+/// A signature of a library, read once in a process: many registries are made of one library.
+fn signature(text: &'static str) -> Option<&'static ast::Signature> {
+    static READ: Mutex<BTreeMap<&str, Option<&ast::Signature>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    // As many as libraries have entries, which are there for good.
+    *read.entry(text).or_insert_with(|| {
+        let signature = syntax::parse_signature(text).ok()?;
+        Some(Box::leak(Box::new(signature)))
+    })
 }
 
 impl Registry {
@@ -77,11 +91,11 @@ impl Registry {
     pub fn get(&self, name: &str, kind: Kind) -> Option<&Function> {
         let (entry, read) = self.entries.get(&kind)?.get(name)?;
         read.get_or_init(|| {
-            let signature = syntax::parse_signature(entry.signature).ok()?;
+            let signature = signature(entry.signature)?;
             let (is_operator, is_source) = (kind == Kind::Operator, kind == Kind::Source);
-            Some(Box::new(Function { entry, signature, is_operator, is_source }))
+            Some(Function { entry, signature, is_operator, is_source })
         })
-        .as_deref()
+        .as_ref()
     }
 
     /// What the library says of the entry of this kind called `name`.
@@ -160,7 +174,7 @@ impl Registry {
             self.entry(entry.name(), *it).is_some_and(|it| it.signature == entry.signature)
         };
         let kind = Kind::ALL.into_iter().find(is_it)?;
-        Some(&self.get(entry.name(), kind)?.signature)
+        Some(self.get(entry.name(), kind)?.signature)
     }
 
     /// The names of an entry's parameters, in order.

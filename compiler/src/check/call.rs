@@ -522,7 +522,7 @@ impl<'a> Checker<'a> {
         if let Some(joined) = self.joined_loop(found, &args) {
             return joined;
         }
-        let Some(vars) = self.unify(&found.signature, &args, at) else { return Val::Broken };
+        let Some(vars) = self.unify(found.signature, &args, at) else { return Val::Broken };
         if let Some(known) = self.known_extent(found.entry.name(), &args) {
             return Val::int(known);
         }
