@@ -232,7 +232,7 @@ fn written(
 
 /// Whether a path names no place for a file: a device, a pipe, or what the system makes up. A link to
 /// such is one as any other, unless it is the system's (`/dev/stderr`).
-fn is_special(path: &Path) -> bool {
+pub(crate) fn is_special(path: &Path) -> bool {
     let is_other = |it: FileType| !it.is_file() && !it.is_dir() && !it.is_symlink();
     let is_systems = path.starts_with("/dev") && !path.starts_with("/dev/shm");
     fs::symlink_metadata(path).is_ok_and(|it| is_other(it.file_type()))

@@ -3,12 +3,14 @@
 //! A repository carries links, and a folder may hold anything. What is read is a regular file, of a
 //! size that is known before memory is taken for it (`open.rs`). What is written appears as a whole,
 //! under a name that nobody could foresee until then (`draft.rs`). What must outlast a loss of power is
-//! brought to the disk (`sync.rs`).
+//! brought to the disk (`sync.rs`); large files of that kind go there past the cache (`direct.rs`).
 
+mod direct;
 mod draft;
 mod open;
 mod sync;
 
+pub use direct::Direct;
 pub use draft::{
     Draft, create, is_draft_of, remove_drafts, remove_left, rewrite, write, write_synced,
 };

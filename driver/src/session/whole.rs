@@ -20,17 +20,6 @@ pub fn write(
         .map_err(|error| failure(path, &format!("cannot write {what}"), &error))
 }
 
-/// The same for one of many, which are brought to the disk together later.
-///
-/// # Errors
-/// It cannot be written; what was there stays.
-pub(crate) fn write_unsynced(
-    path: &Path,
-    content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    safe_file::write(path, content).map_err(|it| unwritable(path, &it))
-}
-
 /// Puts `text` into a file in place of what it holds, which stays where that fails.
 ///
 /// The file keeps its permissions, and what a link leads to is what is replaced, as in an editor.

@@ -2,6 +2,7 @@
 //! they take is bounded, and every codec is Rust.
 
 mod codec;
+mod counts;
 mod filter;
 mod flat;
 mod header;

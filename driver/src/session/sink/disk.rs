@@ -4,12 +4,13 @@
 //! the list with their checksums and the folders that name them are on the disk. So after a loss of
 //! power there may be more than is counted, never less.
 //!
-//! A thread of its own waits for the disk, and gets what was written since as one group when it has
-//! done with the last: nobody who computes or writes waits, a checkpoint comes as soon as the disk
-//! allows it, and only the end of a run waits for what is left. A few files are brought to the disk one
-//! by one; of many, which would cost a flush of the disk each, all that lies on the file system is, by
-//! one call. What this costs is bounded by that: three calls for a group and one for each of
-//! [`SINGLY`] files, at most one group at a time, and the bytes would be written by the system anyway.
+//! Large files are written past the cache of the system (`safe_file::Direct`): their bytes are on the
+//! disk by then, and what is left to bring there is where they lie. A thread of its own waits for that,
+//! and gets what was written since as one group when it has done with the last: nobody who computes or
+//! writes waits for it, a checkpoint comes as soon as the disk allows it, and only the end of a run waits
+//! for what is left. A few files are brought to the disk one by one; of many, which would cost a flush of
+//! the disk each, all that lies on the file system is, by one call. What this costs is bounded by that:
+//! three calls for a group and one for each of [`SINGLY`] files, at most one group at a time.
 
 use super::Written;
 use crate::session::whole::failure;

@@ -3,11 +3,9 @@
 //! The crate reads them as nanoseconds since 1970 in 64 bits, and what does not fit as some other time. Such values are made
 //! [`FAR`] before, which whoever asks for them takes for a fault.
 
-use super::{super::owned, pages::damaged};
+use super::{super::owned, counts};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-#[expect(deprecated, reason = "old files have it")]
-use parquet::basic::Encoding::BIT_PACKED;
 use parquet::{
     basic::{Encoding, Type},
     column::page::Page,
@@ -15,6 +13,7 @@ use parquet::{
     schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor},
 };
 use runtime::Counted;
+use std::mem;
 
 /// Stands for a time that does not fit: the one that NumPy takes for no time at all.
 pub(crate) const FAR: i64 = i64::MIN;
@@ -50,78 +49,18 @@ pub(super) fn marked(field: Field, above: &[String], descr: &SchemaDescriptor) -
 }
 
 /// The page of a column of them, where times that do not fit are [`FAR`].
-pub(super) fn checked(page: Page, column: &ColumnDescriptor) -> ParquetResult<Page> {
-    let levels = [column.max_rep_level(), column.max_def_level()];
-    Ok(match page {
-        Page::DictionaryPage { buf, num_values, encoding, is_sorted } => {
-            Page::DictionaryPage { buf: values(buf, 0), num_values, encoding, is_sorted }
+pub(super) fn checked(mut page: Page, column: &ColumnDescriptor) -> ParquetResult<Page> {
+    let begin = counts::begin(&page, column)?;
+    match &mut page {
+        Page::DictionaryPage { buf, .. }
+        | Page::DataPage { buf, encoding: Encoding::PLAIN, .. }
+        | Page::DataPageV2 { buf, encoding: Encoding::PLAIN, .. } => {
+            *buf = values(mem::take(buf), begin);
         }
-        Page::DataPage {
-            buf,
-            num_values,
-            encoding: Encoding::PLAIN,
-            def_level_encoding,
-            rep_level_encoding,
-            statistics,
-        } => {
-            let mut from = 0;
-            for (most, of) in levels.into_iter().zip([rep_level_encoding, def_level_encoding]) {
-                from = after_levels(&buf, from, (most, of, num_values))?;
-            }
-            let (buf, encoding) = (values(buf, from), Encoding::PLAIN);
-            Page::DataPage {
-                buf,
-                num_values,
-                encoding,
-                def_level_encoding,
-                rep_level_encoding,
-                statistics,
-            }
-        }
-        Page::DataPageV2 {
-            buf,
-            num_values,
-            encoding: Encoding::PLAIN,
-            num_nulls,
-            num_rows,
-            def_levels_byte_len,
-            rep_levels_byte_len,
-            is_compressed,
-            statistics,
-        } => Page::DataPageV2 {
-            buf: values(buf, def_levels_byte_len as usize + rep_levels_byte_len as usize),
-            num_values,
-            encoding: Encoding::PLAIN,
-            num_nulls,
-            num_rows,
-            def_levels_byte_len,
-            rep_levels_byte_len,
-            is_compressed,
-            statistics,
-        },
         // Their values are those of the dictionary.
-        page => page,
-    })
-}
-
-/// Where levels of a page of version 1 end that begin at `from`.
-fn after_levels(
-    buf: &[u8],
-    from: usize,
-    (most, encoding, values): (i16, Encoding, u32),
-) -> ParquetResult<usize> {
-    if most <= 0 {
-        return Ok(from);
+        _ => {}
     }
-    let bits = (i16::BITS - most.leading_zeros()) as usize;
-    #[expect(deprecated, reason = "old files have it")]
-    let bytes = if encoding == BIT_PACKED {
-        (values as usize * bits).div_ceil(8)
-    } else {
-        let len = buf.get(from..).and_then(|it| it.first_chunk()).map(|it| u32::from_le_bytes(*it));
-        len.ok_or_else(|| damaged("a page is shorter than its levels"))? as usize + 4
-    };
-    Ok(from + bytes)
+    Ok(page)
 }
 
 /// The values of a page, which begin at `from`.
@@ -186,18 +125,5 @@ mod tests {
         let found: Vec<i64> = found[6..].chunks_exact(SIZE).map(read).collect();
         assert_eq!(found[..8], fits.map(|it| it as i64));
         assert_eq!(found[8..], [FAR; 7]);
-    }
-
-    #[test]
-    fn levels_are_passed() {
-        let page = [&[2, 0, 0, 0, 9, 9][..], &[1, 0, 0, 0, 7], &[0; SIZE]].concat();
-        let of = |from, most, encoding| after_levels(&page, from, (most, encoding, 9));
-        assert_eq!(of(0, 0, Encoding::RLE).unwrap(), 0);
-        assert_eq!(of(0, 1, Encoding::RLE).unwrap(), 6);
-        assert_eq!(of(6, 1, Encoding::RLE).unwrap(), 11);
-        #[expect(deprecated, reason = "old files have it")]
-        let packed = of(0, 3, BIT_PACKED).unwrap();
-        assert_eq!(packed, 3);
-        assert!(of(page.len() - 2, 1, Encoding::RLE).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     super::owned,
-    Group, Inner, codec,
+    Group, Inner, codec, counts,
     header::{Header, Kind, Unread},
     int96,
 };
@@ -24,7 +24,7 @@ use std::{
 const HEADER: usize = 256;
 const HEADER_MAX: usize = 1 << 20;
 /// Bytes of a page, at the most.
-const PAGE_MAX: usize = 1 << 30;
+pub(super) const PAGE_MAX: usize = 1 << 30;
 
 /// The rows of a row group that cannot be read because a page cannot be: what the reader of batches does not tell.
 #[derive(Clone, Default)]
@@ -56,8 +56,7 @@ pub(super) struct Chunk {
     row: Option<u64>,
     /// Whether no value lies within another, so that a value is a row.
     is_flat: bool,
-    /// The column, where it is one of timestamps of which some may not fit.
-    int96: Option<ColumnDescPtr>,
+    column: ColumnDescPtr,
 }
 
 impl Chunk {
@@ -76,8 +75,8 @@ impl Chunk {
         let (codec, values) = (about.compression(), about.num_values().max(0) as u64);
         let is_flat = about.column_descr().max_rep_level() == 0;
         let (lost, next, row) = (group.lost.clone(), None, Some(0));
-        let int96 = Some(about.column_descr_ptr()).filter(|it| int96::is_int96(it));
-        Ok(Self { file, lost, codec, at, end, next, values, row, is_flat, int96 })
+        let column = about.column_descr_ptr();
+        Ok(Self { file, lost, codec, at, end, next, values, row, is_flat, column })
     }
 
     /// The header of the next page; none at the end.
@@ -162,11 +161,12 @@ impl Chunk {
         let (at, rows) = (self.at, self.rows_of(&header));
         let Some((header, begun)) = self.pass() else { return Ok(None) };
         let place = Place { file: self.file.clone(), at, begun };
-        let page = place.page(&header, self.codec);
-        let page = match &self.int96 {
-            Some(column) => page.and_then(|it| int96::checked(it, column)),
-            None => page,
-        };
+        let page = place.page(&header, self.codec).and_then(|it| {
+            counts::check(&it, &self.column)?;
+            // Of timestamps some may not fit.
+            let is_checked = int96::is_int96(&self.column);
+            if is_checked { int96::checked(it, &self.column) } else { Ok(it) }
+        });
         if page.is_err()
             && let Some(rows) = rows
         {

@@ -161,9 +161,10 @@ fn short_word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
+/// An unsigned number by sevens of bits, the lowest first.
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
-    for shift in (0..35).step_by(7) {
+    for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
         number |= u64::from(byte & 0x7f) << shift;

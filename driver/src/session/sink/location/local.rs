@@ -14,6 +14,7 @@ use crate::session::{
     whole::{self, failure, unwritable},
 };
 use runtime::Failure;
+use safe_file::Direct;
 use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
@@ -27,6 +28,7 @@ pub(super) struct Local {
     /// The folder itself, locked: nobody else writes there meanwhile.
     lock: Option<Arc<File>>,
     list: Option<BufWriter<File>>,
+    direct: Direct,
     /// Files that nobody has brought to the disk yet, and who does.
     unsynced: Group,
     syncer: Option<Syncer>,
@@ -43,6 +45,7 @@ impl Local {
             folder: folder.to_owned(),
             lock: locked(folder)?.map(Arc::new),
             list: None,
+            direct: Direct::default(),
             unsynced: Group::default(),
             syncer: None,
             before: Written::default(),
@@ -95,12 +98,13 @@ impl Location for Local {
 
     fn write(&mut self, name: &str, content: Content<'_>) -> Result<Sum, Failure> {
         let (path, mut sum) = (self.folder.join(name), None);
-        whole::write_unsynced(&path, &mut |out| {
+        let written = self.direct.write(&path, &mut |out| {
             let mut summing = Summing::new(out);
             content(&mut summing)?;
             sum = Some(summing.sum());
             Ok(())
-        })?;
+        });
+        written.map_err(|it| unwritable(&path, &it))?;
         self.unsynced.push(path);
         Ok(sum.expect("what is written was summed"))
     }
