@@ -212,7 +212,7 @@ pipeline wrong = npy("big.npy") |> batch(1)
     let wrong = "big.npy`: its header says 3 rows of 4 bytes, but 8 bytes follow it";
     folder.run_p(&["wrong"]).ends(5, &[wrong, "copy or write the file again"]);
     fs::write(folder.join("big.npy"), "1,2\n").unwrap();
-    folder.pipec(&["check", "p.pipe"]).ends(5, &["it is no `.npy` file"]);
+    folder.pipec(&["check", "p.pipe"]).ends(5, &["this is not a `.npy` file"]);
 }
 
 #[test]
@@ -545,7 +545,7 @@ fn members_of_shards_are_decoded() {
         (&array[..], "1 x\n", "line 1: `x` is not a number"),
         (&array[..array.len() / 2], "", "the gzip data is damaged or truncated"),
         (&b"no gzip"[..], "", "the bytes are not compressed with gzip"),
-        (&packed(b"1,2")[..], "", "it is no `.npy` file"),
+        (&packed(b"1,2")[..], "", "this is not a `.npy` file"),
         (
             &packed(&shards::npy("<i8", "(1,)", &[0; 8]))[..],
             "",

@@ -59,8 +59,8 @@ fn datasets_are_read_when_their_type_is_said() {
     fs::write(folder.join("c.h5"), &ROWS[..900]).unwrap();
     run("skipped").ends(0, &["1 record"]);
     fs::write(folder.join("a.h5"), "no HDF5").unwrap();
-    run("file").ends(3, &["file-unreadable", "it is no HDF5 file"]);
-    run("rows").ends(5, &["a.h5", "it is no HDF5 file"]);
+    run("file").ends(3, &["file-unreadable", "this is not an HDF5 file"]);
+    run("rows").ends(5, &["a.h5", "this is not an HDF5 file"]);
 }
 
 #[test]

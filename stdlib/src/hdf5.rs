@@ -171,7 +171,7 @@ impl Hdf5 {
         let head = asked(|| self.file.get_or_parse_header(dataset.address())).map_err(unread)?;
         for message in &head.messages {
             match message {
-                HdfMessage::ExternalFiles(_) => return Err("what lies in other files".to_owned()),
+                HdfMessage::ExternalFiles(_) => return Err("data in external files".to_owned()),
                 HdfMessage::FilterPipeline(it) => {
                     let other =
                         it.filters.iter().find(|it| it.id > LAST_FILTER && it.id != FILTER_LZ4);
@@ -318,7 +318,7 @@ fn said(error: &Error) -> Damage {
         Error::Context { source, .. } => said(source),
         Error::InvalidMagic => {
             let help = "check the pattern, and that the file was written to its end";
-            Damage::new("it is no HDF5 file: it does not begin with its signature", help)
+            Damage::new("this is not an HDF5 file: it does not begin with its signature", help)
         }
         Error::Io(why) => Damage::new(
             format!("cannot be read: {why}"),
@@ -387,7 +387,7 @@ mod tests {
                 let found = file.dataset(name)?;
                 let kind = found.kind.clone().map_err(damaged)?;
                 let Kind::Numbers { dtype, shape: below, .. } = kind else {
-                    return Err(damaged("it is no number"));
+                    return Err(damaged("this is not a number"));
                 };
                 assert!(below.is_empty());
                 let n = found.shape.first().copied().unwrap_or_default();

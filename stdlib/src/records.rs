@@ -11,6 +11,7 @@ mod index;
 mod index_store;
 mod not_text;
 pub mod npy;
+mod offsets;
 mod reader;
 pub mod tar;
 pub mod tfrecord;

@@ -28,7 +28,7 @@ impl Ranges {
 
     fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
         let mut room = Vec::new();
-        let no_memory = |_| Error::ResourceLimit(format!("there is no memory for {len} bytes"));
+        let no_memory = |_| Error::ResourceLimit(format!("not enough memory for {len} bytes"));
         room.try_reserve_exact(len).map_err(no_memory)?;
         room.resize(len, 0);
         reads::count(len as u64);

@@ -6,7 +6,7 @@ use hdf5_reader::error::Error;
 /// What a chunk holds, at most `most` bytes.
 pub(super) fn decoded(data: &[u8], most: usize) -> Result<Vec<u8>, Error> {
     let damaged = |why: &str| Error::InvalidData(format!("LZ4: {why}"));
-    let cut = || damaged("it is cut off");
+    let cut = || damaged("it is truncated");
     let (len, rest) = data.split_first_chunk::<8>().ok_or_else(cut)?;
     let (block, mut rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
     let len = usize::try_from(u64::from_be_bytes(*len)).ok().filter(|it| *it <= most);

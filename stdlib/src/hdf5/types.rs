@@ -77,7 +77,7 @@ impl Kind {
             Datatype::VarLen { kind: VarLenKind::Sequence, .. } => {
                 let item = message.get(8..).and_then(|it| Numbers::of(it, 0));
                 let item = item.filter(|it| it.shape.is_empty());
-                let item = item.ok_or("lists of what are no numbers")?;
+                let item = item.ok_or("lists of anything but numbers")?;
                 match item.dtype {
                     DType::U8 => Self::Bytes,
                     dtype => Self::List { dtype, is_big_endian: item.is_big_endian },

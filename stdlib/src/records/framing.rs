@@ -50,7 +50,7 @@ pub trait BinaryFormat: fmt::Debug + Send + Sync {
     /// The file cannot be read.
     fn starts(&self, path: &Path, visit: &mut dyn FnMut(u64)) -> Result<u64, FileError> {
         let _ = visit;
-        let message = "nobody knows where its records begin";
+        let message = "its records cannot be located";
         Err(FileError::whole(path, RecordFault::new(message, "this is a bug in pipec")))
     }
 

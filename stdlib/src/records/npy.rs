@@ -104,7 +104,7 @@ impl Array {
         let start = &bytes[..bytes.len().min(MAGIC.len())];
         if !MAGIC.starts_with(start) {
             let help = "check the pattern; `npz` reads `.npz` archives";
-            return Err(RecordFault::new("it is no `.npy` file", help));
+            return Err(RecordFault::new("this is not a `.npy` file", help));
         }
         let (Some(version), Some(rest)) = (bytes.get(6), bytes.get(8..)) else { return Ok(None) };
         let n_bytes = match version {

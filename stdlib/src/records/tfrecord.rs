@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::framing::{BinaryFormat, End, RECORD_MAX};
 use super::walked::Walked;
-use super::{FileError, RecordFault};
+use super::{FileError, RecordFault, offsets};
 
 /// Bytes before the data, and behind them.
 const HEADER: usize = 12;
@@ -91,7 +91,7 @@ pub fn data(record: &[u8], check: bool) -> Result<&[u8], RecordFault> {
     Ok(data)
 }
 
-/// Hands the place of each record of a file to `visit`; reads headers alone.
+/// Hands the place of each record of a file to `visit`; reads headers alone, or what lies beside the file.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -99,6 +99,15 @@ fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
     let unreadable = |why| FileError::unreadable(path, &why);
     let (file, len) = Walked::open(path)?;
     let (mut at, mut header) = (0, [0; HEADER]);
+    let is_record = |at: u64, bytes: u64| {
+        let mut header = [0; HEADER];
+        let is_read = bytes >= HEADER as u64 && file.read_exact_at(&mut header, at).is_ok();
+        is_read && length(&header).and_then(whole).is_some_and(|it| it as u64 == bytes)
+    };
+    if let Some(told) = offsets::beside(path, len, is_record) {
+        told.iter().copied().for_each(visit);
+        return Ok(len);
+    }
     while at < len {
         visit(at);
         let room = &mut header[..(len - at).min(HEADER as u64) as usize];
@@ -114,6 +123,10 @@ fn starts(path: &Path, mut visit: impl FnMut(u64)) -> Result<u64, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        fs,
+        time::{Duration, SystemTime},
+    };
 
     /// A record as TensorFlow writes it.
     pub(in super::super) fn record(data: &[u8]) -> Vec<u8> {
@@ -151,5 +164,63 @@ mod tests {
             assert_eq!(fault.loses_rest, bit < HEADER * 8, "{fault}");
             assert_eq!(data(&torn, false).is_ok(), bit >= HEADER * 8);
         }
+    }
+
+    #[test]
+    fn what_lies_beside_a_file_is_believed_where_it_is_true() {
+        let folder = std::env::temp_dir().join(format!("pipec-offsets-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.tfrecord");
+        let data: [&[u8]; 5] = [b"abc", b"", b"abcd", b"e", b"f"];
+        let bytes = data.map(record).concat();
+        fs::write(&path, &bytes).unwrap();
+        let found = || {
+            let mut found = Vec::new();
+            starts(&path, |it| found.push(it)).unwrap();
+            found
+        };
+        let all = [0, 19, 35, 55, 72];
+        assert_eq!(found(), all);
+
+        let list = |starts: &[u64]| {
+            let ends = starts.iter().skip(1).copied().chain([bytes.len() as u64]);
+            starts
+                .iter()
+                .zip(ends)
+                .map(|(it, end)| format!("{it} {}\n", end - it))
+                .collect::<String>()
+        };
+        let joined = list(&[0, 35, 55, 72]);
+        for (name, text, is_true) in [
+            ("a.idx", list(&all), true),
+            ("a.tfrecord.idx", list(&all), true),
+            ("a.idx", joined, false),
+            ("a.idx", list(&all).replace("19 16", "19 15"), false),
+            ("a.idx", list(&all[..4]), false),
+            ("a.idx", list(&all) + "89 1\n", false),
+            ("a.idx", "0 18446744073709551615\n".to_owned(), false),
+            ("a.idx", "v1.2 5\n".to_owned(), false),
+            ("a.idx", String::new(), false),
+        ] {
+            fs::write(folder.join(name), &text).unwrap();
+            let told = offsets::beside(&path, bytes.len() as u64, |at, n| {
+                bytes
+                    .get(at as usize..)
+                    .and_then(|it| it.first_chunk())
+                    .and_then(length)
+                    .and_then(whole)
+                    == Some(n as usize)
+            });
+            assert_eq!(told.map(|it| it.to_vec()), is_true.then(|| all.to_vec()), "{text}");
+            assert_eq!(found(), all);
+            fs::remove_file(folder.join(name)).unwrap();
+        }
+
+        // It is older than the data.
+        fs::write(folder.join("a.idx"), list(&all)).unwrap();
+        let data = fs::File::options().write(true).open(&path).unwrap();
+        data.set_modified(SystemTime::now() + Duration::from_secs(60)).unwrap();
+        assert!(offsets::beside(&path, bytes.len() as u64, |_, _| true).is_none());
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -150,6 +150,6 @@ mod tests {
         }
         let (_folder, args) = folder("no-arrow", b"a,b\n1,2\n3,4\n5,6\n");
         let why = probe(&args).unwrap_err().to_string();
-        assert!(why.contains("it is no Arrow file"), "{why}");
+        assert!(why.contains("this is not an Arrow file"), "{why}");
     }
 }

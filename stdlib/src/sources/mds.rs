@@ -212,6 +212,6 @@ mod tests {
         }
         std::fs::write(folder.path("0.mds"), b"{\"a\": 1}\n").unwrap();
         let why = probe(&args).unwrap_err().to_string();
-        assert!(why.contains("it is no MDS shard"), "{why}");
+        assert!(why.contains("this is not an MDS shard"), "{why}");
     }
 }

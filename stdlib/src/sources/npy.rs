@@ -259,7 +259,7 @@ mod tests {
             ),
             (saved("<f4", "(2,)", &[])[..40].to_vec(), "the file ends within its header"),
             (Vec::new(), "the file ends within its header"),
-            (b"1,2,3\n".to_vec(), "it is no `.npy` file"),
+            (b"1,2,3\n".to_vec(), "this is not a `.npy` file"),
             (vec![0x1f, 0x8b, 8, 0], "it is compressed with gzip"),
         ] {
             let folder = folder("npy-bad", &[good(), ("b.npy", bad)]);

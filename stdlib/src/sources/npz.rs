@@ -147,9 +147,9 @@ mod tests {
                 &["zero"][..],
                 "it has no array of rows to read: `zero` is an array without an axis",
             ),
-            (&STORED[..STORED.len() - 30], &["n"][..], "it is no `.npz` archive: "),
-            (b"1,2,3\n", &["n"][..], "it is no `.npz` archive: "),
-            (b"", &["n"][..], "it is no `.npz` archive: "),
+            (&STORED[..STORED.len() - 30], &["n"][..], "this is not a `.npz` archive: "),
+            (b"1,2,3\n", &["n"][..], "this is not a `.npz` archive: "),
+            (b"", &["n"][..], "this is not a `.npz` archive: "),
         ] {
             let said = of(bytes, columns);
             assert!(said.contains("0.npz`: ") && said.contains(why), "{said}");

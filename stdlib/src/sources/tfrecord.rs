@@ -24,6 +24,8 @@ source! {
     /// lost. Without an `else`, the run ends there. A record is limited to 64 MiB.
     ///
     /// Files can be read in any order: `shuffle` without a window first reads the lengths of all records once.
+    /// An index that DALI's `tfrecord2idx` has written (`NAME.idx` or `NAME.tfrecord.idx` beside the file, no older
+    /// than it) is used instead if it fits the file.
     ///
     /// For `lanes`, see `range`. `faults` is set by the compiler.
     ///

@@ -111,7 +111,7 @@ impl Inner {
         }
         let no_arrow = || {
             let help = "check the pattern, and that the file was written to its end";
-            Damage::new("it is no Arrow file: it does not begin with a schema", help)
+            Damage::new("this is not an Arrow file: it does not begin with a schema", help)
         };
         let schema = schema.ok_or_else(no_arrow)?;
         let schema = schema.map_err(|it| damaged(format!("its schema cannot be read: {it}")))?;
@@ -326,14 +326,14 @@ fn message_at(
     let head = prefix + u64::from(head);
     if head > left.min(HEAD_MAX) {
         let help = "check the pattern, and that the file was written to its end";
-        return Err(Damage::new("it is no Arrow file, or it is cut off", help));
+        return Err(Damage::new("this is not an Arrow file, or it is truncated", help));
     }
     let mut bytes = vec![0; head as usize];
     read(object, &mut bytes, offset)?;
     let bytes = without_len(bytes);
     let body = u64::try_from(message(&bytes)?.bodyLength()).ok();
     let Some(body) = body.filter(|it| *it <= left - head) else {
-        return Err(damaged("it is cut off within a record batch"));
+        return Err(damaged("it is truncated in a record batch"));
     };
     Ok(Some((Block { offset, head, body, dictionaries: 0 }, bytes)))
 }

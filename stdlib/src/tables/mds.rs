@@ -90,7 +90,7 @@ impl MdsFile {
         let no_mds = |why: &str| {
             let help = "check the pattern, and that the file was written to its end; shards are read as they are, or \
                         compressed with gzip, bzip2, xz or Zstandard";
-            Damage::new(format!("it is no MDS shard: {why}"), help)
+            Damage::new(format!("this is not an MDS shard: {why}"), help)
         };
         let mut opening = Opening::new(object, len, recent)?;
         let stored = opening.len();
@@ -107,7 +107,7 @@ impl MdsFile {
         };
         let about = 4 * (rows + 2)..begin;
         if begin < about.start || begin - about.start > ABOUT_MAX {
-            return Err(no_mds("its first sample begins at an impossible place"));
+            return Err(no_mds("the offset of its first sample is impossible"));
         }
         if stored.is_none() && rows > PACKED_ROWS_MAX {
             let message = format!(
@@ -121,9 +121,9 @@ impl MdsFile {
         }
         let text = bytes(about.start, about.end - about.start)?;
         let about: Value =
-            serde_json::from_slice(&text).map_err(|_| no_mds("its columns are no JSON"))?;
+            serde_json::from_slice(&text).map_err(|_| no_mds("its header is not valid JSON"))?;
         if about["format"] != "mds" || about["version"] != 2 {
-            return Err(no_mds("it does not say that it is one, of version 2"));
+            return Err(no_mds("its header does not name MDS version 2"));
         }
         let columns = columns_of(&about).map_err(no_mds)?;
         let first = match columns.iter().any(|it| it.1.starts_with("ndarray")) && rows > 0 {
@@ -154,7 +154,7 @@ fn columns_of(about: &Value) -> Result<Vec<Said>, &'static str> {
     let (names, encodings, sizes) =
         (list("column_names"), list("column_encodings"), list("column_sizes"));
     if names.len() != encodings.len() || names.len() != sizes.len() {
-        return Err("its columns are no lists of one length");
+        return Err("its lists of columns differ in length");
     }
     let columns = names.iter().zip(&encodings).zip(&sizes);
     let columns = columns.map(|((name, encoding), size)| {

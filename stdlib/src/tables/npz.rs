@@ -180,7 +180,7 @@ fn unknown(name: &str, all: &[String]) -> Damage {
 
 fn no_archive(why: &rawzip::Error) -> Damage {
     let help = "check the pattern, and that the file was written to its end";
-    Damage::new(format!("it is no `.npz` archive: {why}"), help)
+    Damage::new(format!("this is not a `.npz` archive: {why}"), help)
 }
 
 fn of_column(name: &str, why: Damage) -> Damage {

@@ -104,7 +104,7 @@ impl ParquetFile {
 fn footer(object: &dyn Object, len: u64) -> Result<Vec<u8>, Damage> {
     let no_parquet = |what: &str| {
         Err(Damage::new(
-            format!("it is no Parquet file: {what}"),
+            format!("this is not a Parquet file: {what}"),
             "check the pattern, and that the file was written to its end",
         ))
     };

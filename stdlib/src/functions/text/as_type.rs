@@ -56,7 +56,7 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
             );
         }
         Some(Type::Untyped(it)) if it.lies_in_file() => {
-            return Err("it lies in a file: read it with `read_as`".to_owned());
+            return Err("it is stored in a file: read it with `read_as`".to_owned());
         }
         _ => {}
     }

@@ -79,10 +79,10 @@ mod tests {
 
         let mut faults = ColumnFaults::default();
         faults.add(1, "it is \0 empty");
-        faults.add(12, "it is no number");
+        faults.add(12, "this is not a number");
         let text = faults.text();
         assert_eq!(of(&text, 1).unwrap_err().detail, "it is \u{fffd} empty");
-        assert_eq!(of(&text, 12).unwrap_err().detail, "it is no number");
+        assert_eq!(of(&text, 12).unwrap_err().detail, "this is not a number");
         assert_eq!(of(&text, 2), Ok(Value::text("x")));
     }
 }

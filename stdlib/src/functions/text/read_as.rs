@@ -35,7 +35,7 @@ function! {
         Some(Type::Untyped(Untyped::Hdf5)) => {
             Err("it has named datasets: `row[\"name\"]` is one of them".to_owned())
         }
-        _ => Err("it lies in no file: give it a type with `as`".to_owned()),
+        _ => Err("it is not stored in a file: give it a type with `as`".to_owned()),
     }),
 }
 

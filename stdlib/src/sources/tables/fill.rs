@@ -468,7 +468,8 @@ fn dense(array: &dyn Array) -> Result<Buffer, String> {
         DataType::Decimal128(_, scale) => decimals!(Decimal128Type, scale),
         DataType::Decimal256(_, scale) => decimals!(Decimal256Type, scale),
         ty => {
-            let size = ty.primitive_width().ok_or_else(|| format!("{ty} are no numbers"))?;
+            let size =
+                ty.primitive_width().ok_or_else(|| format!("{ty} values are not numbers"))?;
             let data = array.to_data();
             let (start, len) = (data.offset() * size, data.len() * size);
             let bytes = data.buffers().first().map(|it| it.slice_with_length(start, len));

@@ -129,7 +129,7 @@ impl Chunk {
                     return Ok(());
                 }
                 Err(Unread::Short) if bytes.len() < left.min(HEADER_MAX) => {}
-                Err(Unread::Short) => return Err(damaged("the header of a page is cut off")),
+                Err(Unread::Short) => return Err(damaged("the header of a page is truncated")),
                 Err(Unread::Damaged) => return Err(damaged("the header of a page is damaged")),
             }
         }
@@ -304,7 +304,7 @@ fn page(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Page
                 statistics: None,
             }
         }
-        Kind::Other => return Err(damaged("it is no page")),
+        Kind::Other => return Err(damaged("a page has an unknown type")),
     };
     Ok(page)
 }
@@ -330,7 +330,7 @@ fn encoding(number: i32) -> ParquetResult<Encoding> {
         7 => Encoding::DELTA_BYTE_ARRAY,
         8 => Encoding::RLE_DICTIONARY,
         9 => Encoding::BYTE_STREAM_SPLIT,
-        _ => return Err(damaged(&format!("a page has the encoding {number}, which nobody knows"))),
+        _ => return Err(damaged(&format!("a page has the unknown encoding {number}"))),
     })
 }
 
