@@ -104,7 +104,10 @@ pub fn find(name: &str) -> Found {
         return Found::Parameters(parameters);
     }
     let mut foreign = migration::of_arguments(name);
-    foreign.extend(migration::of_flag(name));
+    // An argument says all that the flag of the same name does.
+    if foreign.is_empty() {
+        foreign.extend(migration::of_flag(name));
+    }
     if !foreign.is_empty() {
         return Found::Foreign(foreign);
     }

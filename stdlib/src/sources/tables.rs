@@ -331,10 +331,16 @@ impl Inner {
 
     /// Begins to read rows of a part.
     fn read(&self, part: Part, rows: &[Range<u64>]) -> Result<Result<Batches, Damage>, Failure> {
-        let (first, file) = (self.first()?, self.file_of(part)?);
-        let row_bytes = file.row_bytes(part.number as usize, &first.wanted).max(1);
-        let batch = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS) as usize;
-        Ok(file.read(&Asked { part: part.number as usize, wanted: &first.wanted, rows, batch }))
+        let (wanted, file, number) =
+            (&self.first()?.wanted, self.file_of(part)?, part.number as usize);
+        let batch = self.at_a_time(&*file, part)?;
+        Ok(file.read(&Asked { part: number, wanted, rows, batch }))
+    }
+
+    /// Rows of a part that are read at a time.
+    fn at_a_time(&self, file: &dyn TableFile, part: Part) -> Result<usize, Failure> {
+        let row_bytes = file.row_bytes(part.number as usize, &self.first()?.wanted).max(1);
+        Ok((BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS) as usize)
     }
 
     /// Whether the columns of a file are those of the first one.

@@ -13,8 +13,7 @@ use std::{ops::Range, sync::Arc};
 type Taken = (Arc<Piece>, Range<usize>);
 
 /// The rows of one part, in order.
-pub(super) struct Reading {
-    part: Part,
+struct Reading {
     pieces: Pieces,
     piece: Option<Arc<Piece>>,
     /// Rows of the piece that were given.
@@ -22,23 +21,9 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(part: Part, row: u64) -> Self {
+    fn new(part: Part, row: u64) -> Self {
         let pieces = Pieces::new(part, RowSet::from(row..part.rows));
-        Self { part, pieces, piece: None, given: 0 }
-    }
-
-    /// Appends at most so many rows; gives how many, none at the end. Where one ends the run, those before it were
-    /// appended.
-    pub(super) fn next(
-        &mut self,
-        inner: &Inner,
-        rows: usize,
-        out: &mut ChunkBuilder,
-    ) -> Result<usize, Failure> {
-        let Some((piece, some)) = self.take(inner, rows)? else { return Ok(0) };
-        let (n, before) = (some.len(), out.rows());
-        up_to_end(inner.append(self.part, &piece, some, out)?, before, out)?;
-        Ok(n)
+        Self { pieces, piece: None, given: 0 }
     }
 
     /// At most so many rows, which are not appended yet; none at the end.
@@ -53,11 +38,10 @@ impl Reading {
     }
 }
 
-/// The rows of all files, one after the other.
-pub(super) struct InOrder {
-    inner: Arc<Inner>,
-    /// The part that is read, and its rows that were given.
-    part: usize,
+/// The rows of one part from one of them on, in the way that is fastest.
+pub(super) struct PartReader {
+    part: Part,
+    /// The row that comes next, or a later one where those between are not needed.
     row: u64,
     way: Option<Way>,
 }
@@ -71,9 +55,11 @@ enum Way {
 }
 
 /// Rows of a part.
-struct Found {
+pub(super) struct Found {
     inner: Arc<Inner>,
     part: Part,
+    /// The first of them.
+    pub(super) first: u64,
     rows: FoundRows,
 }
 
@@ -84,14 +70,25 @@ enum FoundRows {
     Read(Arc<Piece>, Range<usize>),
 }
 
-impl InOrder {
-    pub(super) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner, part: 0, row: 0, way: None }
+impl PartReader {
+    pub(super) fn new(part: Part, row: u64) -> Self {
+        Self { part, row, way: None }
     }
 
-    /// The next rows of a part, at most so many; none at its end.
-    fn find_in(&mut self, part: Part, rows: usize) -> Result<Option<FoundRows>, Failure> {
-        let inner = &*self.inner;
+    /// The next rows that are needed, at most so many; none at the end.
+    pub(super) fn next(
+        &mut self,
+        inner: &Arc<Inner>,
+        rows: usize,
+    ) -> Result<Option<Found>, Failure> {
+        let Some(rows) = self.find(inner, rows)? else { return Ok(None) };
+        let found = Found { inner: inner.clone(), part: self.part, first: self.row, rows };
+        self.row += found.len() as u64;
+        Ok(Some(found))
+    }
+
+    fn find(&mut self, inner: &Inner, rows: usize) -> Result<Option<FoundRows>, Failure> {
+        let part = self.part;
         let way = match &mut self.way {
             Some(way) => way,
             none => none.insert(Way::of(inner, part, self.row)?),
@@ -114,7 +111,7 @@ impl InOrder {
                     return Ok(Some(FoundRows::Lying(lying)));
                 }
                 self.way = Some(Way::Read(Box::new(Reading::new(part, self.row))));
-                self.find_in(part, rows)
+                self.find(inner, rows)
             }
             Way::Read(read) => {
                 let taken = read.take(inner, rows)?;
@@ -139,6 +136,21 @@ impl Way {
     }
 }
 
+/// The rows of all files, one after the other.
+pub(super) struct InOrder {
+    inner: Arc<Inner>,
+    /// The part that is read, and its rows that were given.
+    part: usize,
+    row: u64,
+    reader: Option<PartReader>,
+}
+
+impl InOrder {
+    pub(super) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner, part: 0, row: 0, reader: None }
+    }
+}
+
 impl Stream for InOrder {
     fn finds(&self) -> bool {
         true
@@ -148,16 +160,14 @@ impl Stream for InOrder {
         let inner = self.inner.clone();
         let parts = inner.index()?;
         while let Some(part) = parts.get(self.part) {
-            let found = match part.is_needed {
-                true => self.find_in(*part, rows)?,
-                false => None,
-            };
-            if let Some(rows) = found {
-                let found = Found { inner: inner.clone(), part: *part, rows };
-                self.row += found.len() as u64;
-                return Ok(Some(Box::new(found)));
+            if part.is_needed {
+                let reader = self.reader.get_or_insert_with(|| PartReader::new(*part, self.row));
+                if let Some(found) = reader.next(&inner, rows)? {
+                    self.row = reader.row;
+                    return Ok(Some(Box::new(found)));
+                }
             }
-            (self.part, self.row, self.way) = (self.part + 1, 0, None);
+            (self.part, self.row, self.reader) = (self.part + 1, 0, None);
         }
         Ok(None)
     }
@@ -173,7 +183,7 @@ impl Stream for InOrder {
         if part > parts.len() as u64 || row > most {
             return Err(shorter());
         }
-        (self.part, self.row, self.way) = (part as usize, row, None);
+        (self.part, self.row, self.reader) = (part as usize, row, None);
         Ok(())
     }
 }

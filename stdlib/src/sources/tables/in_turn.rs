@@ -1,10 +1,10 @@
 //! Rows of several parts in turn: the parts in a drawn order, so many open at a time.
 
 use super::{
-    Inner,
-    in_order::{Reading, shorter},
+    Inner, Part,
+    in_order::{PartReader, shorter},
 };
-use runtime::{Chunk, ChunkBuilder, Failure, Interleave, Permutation, Pool, Stream};
+use runtime::{Chunk, ChunkBuilder, Failure, Interleave, Permutation, Pool, Stream, Unread};
 use std::sync::Arc;
 
 /// Rows of a part that are made ready at a time, of all parts together.
@@ -24,11 +24,12 @@ pub(super) struct InTurn {
 
 /// A part that is open.
 struct Slot {
-    /// Its number, and its rows that were given.
+    /// Its number, and its rows whose turn is over.
     part: u64,
     row: u64,
-    /// What follows them.
-    read: Option<Reading>,
+    /// The next row that is needed: the turns of those before it pass.
+    next: u64,
+    reader: Option<PartReader>,
     /// Rows that were read, and how many of them were given.
     ready: Option<Chunk>,
     given: usize,
@@ -38,33 +39,35 @@ struct Slot {
 
 impl Slot {
     fn at(part: u64, row: u64) -> Self {
-        Self { part, row, read: None, ready: None, given: 0, ended: None }
+        Self { part, row, next: row, reader: None, ready: None, given: 0, ended: None }
     }
 
-    /// Whether it has a row more.
-    fn has_more(&mut self, inner: &Inner, rows: usize, epoch: u32) -> Result<bool, Failure> {
-        if self.ready.as_ref().is_some_and(|it| self.given < it.rows) {
-            return Ok(true);
+    /// Finds the next row that is needed, and reads it with those behind it.
+    fn find(
+        &mut self,
+        (inner, part): (&Arc<Inner>, Part),
+        rows: usize,
+        epoch: u32,
+    ) -> Result<(), Failure> {
+        if self.row < self.next || self.ready.as_ref().is_some_and(|it| self.given < it.rows) {
+            return Ok(());
         }
         if let Some(why) = self.ended.take() {
             return Err(why);
         }
-        let mut read = match self.read.take() {
-            Some(read) => read,
-            None => Reading::new(inner.index()?[self.part as usize], self.row),
-        };
-        let mut out = ChunkBuilder::new(&inner.fields, rows, epoch, &Pool::default());
-        if let Err(why) = read.next(inner, rows, &mut out) {
-            if out.rows() == 0 {
-                return Err(why);
-            }
-            self.ended = Some(why);
+        (self.ready, self.given, self.next) = (None, 0, part.rows);
+        if !part.is_needed {
+            return Ok(());
         }
-        self.read = Some(read);
-        let chunk = out.finish();
-        let has_more = chunk.rows > 0;
-        (self.ready, self.given) = (Some(chunk), 0);
-        Ok(has_more)
+        let reader = self.reader.get_or_insert_with(|| PartReader::new(part, self.row));
+        let at_a_time = inner.at_a_time(&*inner.file_of(part)?, part)?.min(rows);
+        let Some(found) = reader.next(inner, at_a_time)? else { return Ok(()) };
+        let mut out = ChunkBuilder::new(&inner.fields, rows, epoch, &Pool::default());
+        self.ended = found.read(&mut out).err();
+        (self.ready, self.next) = (Some(out.finish()), found.first);
+        // Where the first of them ends the run, it does so when its turn comes.
+        let has_none = self.ended.is_some() && self.ready.as_ref().is_some_and(|it| it.rows == 0);
+        if has_none { self.find((inner, part), rows, epoch) } else { Ok(()) }
     }
 }
 
@@ -97,15 +100,17 @@ impl Stream for InTurn {
                 return Ok(());
             }
             if let Some(slot) = &mut self.slots[self.turn] {
-                let part = &inner.index()?[slot.part as usize];
-                if !part.is_needed && slot.row < part.rows {
-                    // Its turn passes, so that the order of the others is as it would be.
-                    slot.row += 1;
-                } else if part.is_needed && slot.has_more(&inner, ready, out.epoch)? {
-                    if let Some(chunk) = &slot.ready {
+                let part = inner.index()?[slot.part as usize];
+                if slot.row < part.rows {
+                    slot.find((&inner, part), ready, out.epoch)?;
+                    // Where the row is not needed its turn passes, so that the order of the others is as it would be.
+                    if slot.row == slot.next
+                        && let Some(chunk) = slot.ready.as_ref().filter(|it| slot.given < it.rows)
+                    {
                         out.append(chunk, slot.given..slot.given + 1);
+                        (slot.given, slot.next, left) = (slot.given + 1, slot.next + 1, left - 1);
                     }
-                    (slot.given, slot.row, left) = (slot.given + 1, slot.row + 1, left - 1);
+                    slot.row += 1;
                 } else {
                     self.slots[self.turn] = None;
                 }
