@@ -195,7 +195,8 @@ def test_an_iterable_with_a_state_is_not_passed_again():
 
     rest = load(text, "numbers", Watched, epochs=1)
     rest.load_state_dict(state)
-    assert values(rest)[0] == [24000, 24001, 24002, 24003] and Watched.given < 20_000
+    # It begins with the chunk of the next record, whose size depends on how fast the machine is.
+    assert values(rest)[0] == [24000, 24001, 24002, 24003] and Watched.given < 30_000
 
 
 def test_it_shares_the_work_of_an_iterable():
