@@ -14,7 +14,7 @@ use std::{
 /// Bytes that are written at once. A disk that takes 2 GB/s and a millisecond a call loses a third to
 /// the calls with 4 MiB; memory is what more of it would cost.
 const BLOCK: usize = 4 << 20;
-/// Bytes of a file that is written so, at least: a call for each costs more than its pages.
+/// Bytes of a file that is written so, at least. Assumed: of a small one the call costs more than its pages.
 const LARGE: usize = 256 << 10;
 /// What places in memory and in the file are multiples of: as much as any disk asks for.
 const ALIGN: usize = 4096;

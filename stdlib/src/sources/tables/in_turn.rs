@@ -29,7 +29,8 @@ struct Slot {
     row: u64,
     /// The next row that is needed: the turns of those before it pass.
     next: u64,
-    reader: Option<PartReader>,
+    /// What reads them, so many at a time.
+    reader: Option<(PartReader, usize)>,
     /// Rows that were read, and how many of them were given.
     ready: Option<Chunk>,
     given: usize,
@@ -59,10 +60,15 @@ impl Slot {
         if !part.is_needed {
             return Ok(());
         }
-        let reader = self.reader.get_or_insert_with(|| PartReader::new(part, self.row));
-        let at_a_time = inner.at_a_time(&*inner.file_of(part)?, part)?.min(rows);
-        let Some(found) = reader.next(inner, at_a_time)? else { return Ok(()) };
-        let mut out = ChunkBuilder::new(&inner.fields, rows, epoch, &Pool::default());
+        let (reader, at_a_time) = match &mut self.reader {
+            Some(reader) => reader,
+            none => {
+                let at_a_time = inner.at_a_time(&*inner.file_of(part)?, part)?.min(rows);
+                none.insert((PartReader::new(part, self.row), at_a_time))
+            }
+        };
+        let Some(found) = reader.next(inner, *at_a_time)? else { return Ok(()) };
+        let mut out = ChunkBuilder::new(&inner.fields, found.len(), epoch, &Pool::default());
         self.ended = found.read(&mut out).err();
         (self.ready, self.next) = (Some(out.finish()), found.first);
         // Where the first of them ends the run, it does so when its turn comes.
