@@ -113,7 +113,6 @@ pub(crate) enum Command {
     /// Highlight the syntax of a program.
     Highlight(HighlightArgs),
     /// Start the language server, on stdin and stdout.
-    #[cfg(feature = "lsp")]
     Lsp(LspArgs),
     /// Generate shell completions.
     Completions(CompletionsArgs),
@@ -545,7 +544,6 @@ pub(crate) struct HighlightArgs {
 }
 
 /// `lsp`.
-#[cfg(feature = "lsp")]
 #[derive(Args)]
 #[command(after_help = "\
 Started by an editor; speaks the Language Server Protocol. See docs/EDITORS.md for each editor.")]

@@ -330,7 +330,9 @@ struct Unknown;
 impl Unknown {
     fn error(path: &Path) -> io::Error {
         let scheme = scheme_of(path.as_os_str().as_encoded_bytes()).unwrap_or_default();
-        let detail = format!("this build has no storage for `{scheme}://`");
+        let detail = format!(
+            "this `pipec` was built without `{scheme}://`: build it with `--features full`"
+        );
         io::Error::new(io::ErrorKind::Unsupported, detail)
     }
 }

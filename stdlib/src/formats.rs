@@ -65,24 +65,19 @@ static JSON: &[(Format, &[&[&str]])] = &[(
 /// Bytes at the begin of a file that are looked at for them.
 const WORDS_IN: usize = 64 << 10;
 
-/// All there are, the ones with a magic number first.
+/// All there are, the ones with a magic number first. Where this was built without what reads one, its source says so.
 static FORMATS: &[Format] = &[
-    #[cfg(feature = "tables")]
     Format::plain("Parquet", &["parquet", "pq"], b"PAR1", "parquet(PATTERN)"),
-    #[cfg(feature = "tables")]
     Format::plain("Arrow", &["arrow", "feather", "ipc"], b"ARROW1\0\0", "arrow(PATTERN)"),
-    #[cfg(feature = "hdf5")]
     Format {
         magic: b"\x89HDF\r\n\x1a\n",
         ..Format::inner("HDF5", &["h5", "hdf5", "he5"], "hdf5(PATTERN)", ("row", datasets))
     },
     Format::plain("NumPy", &["npy"], b"\x93NUMPY", "npy(PATTERN)"),
-    #[cfg(feature = "tables")]
     Format::plain("NPZ", &["npz"], b"", "npz(PATTERN)"),
     Format::image("JPEG", &["jpg", "jpeg"], b"\xff\xd8\xff", "decode_jpeg(bytes)"),
     Format::image("PNG", &["png"], b"\x89PNG\r\n", "decode_png(bytes)"),
     Format::image("WebP", &["webp"], b"", "decode_webp(bytes)"),
-    #[cfg(feature = "tables")]
     Format::plain("MDS", &["mds"], b"", "mds(PATTERN)"),
     Format::plain("CSV", &["csv", "tsv"], b"", "csv(PATTERN)"),
     Format::inner("JSON Lines", &["jsonl", "ndjson"], "jsonl(PATTERN)", ("row", json)),
@@ -373,6 +368,12 @@ fn members(record: &[u8]) -> Vec<(String, Value)> {
             (name, Value::new(read))
         })
         .collect()
+}
+
+/// Nothing reads such files here.
+#[cfg(not(feature = "hdf5"))]
+fn datasets(_: &[u8]) -> Vec<(String, Value)> {
+    Vec::new()
 }
 
 /// The datasets of a file, by its path; of many, some.

@@ -74,12 +74,30 @@ static WRITTEN: &[(&str, &str)] = &[
 
 /// Names that later versions bring, and what each will do.
 static LATER: &[(&str, &str)] = &[
+    #[cfg(not(feature = "tables"))]
+    (
+        "arrow",
+        "`arrow` reads Arrow files; this `pipec` was built without: build it with `--features full`",
+    ),
     #[cfg(not(feature = "hdf5"))]
-    ("hdf5", "`hdf5` reads HDF5 files; this `pipec` was built without the feature `hdf5`"),
+    (
+        "hdf5",
+        "`hdf5` reads HDF5 files; this `pipec` was built without: build it with `--features full`",
+    ),
+    #[cfg(not(feature = "tables"))]
+    (
+        "mds",
+        "`mds` reads MDS shards; this `pipec` was built without: build it with `--features full`",
+    ),
+    #[cfg(not(feature = "tables"))]
+    (
+        "npz",
+        "`npz` reads NPZ files; this `pipec` was built without: build it with `--features full`",
+    ),
     #[cfg(not(feature = "tables"))]
     (
         "parquet",
-        "`parquet` reads Parquet files; this `pipec` was built without the feature `tables`",
+        "`parquet` reads Parquet files; this `pipec` was built without: build it with `--features full`",
     ),
     (
         "tokenize",

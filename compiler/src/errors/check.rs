@@ -150,7 +150,7 @@ pub(crate) fn unknown_function(
 }
 
 pub(crate) fn comes_later(name: &Name, what: &str) -> Diagnostic {
-    let message = format!("`{}` is not supported by this version yet", name.text);
+    let message = format!("`{}` is not part of this `pipec`", name.text);
     Diagnostic::error(codes::COMES_LATER.code(), name.span, message).help(what)
 }
 
@@ -451,7 +451,7 @@ pub(crate) fn object_store(url: &str, at: Span) -> Diagnostic {
         it if known.contains(&it) => {
             let help = copy(format!("rclone copy {scheme}://{from} data/"));
             format!(
-                "this build of pipec was made without object stores (the feature `stores`): {help}"
+                "this `pipec` was built without object stores: build it with `--features full`, or {help}"
             )
         }
         "hf" => copy("hf download … --repo-type dataset --local-dir data".to_owned()),

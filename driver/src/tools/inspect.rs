@@ -294,7 +294,10 @@ fn program(source: &str, fields: Option<&str>) -> String {
 fn compiled(text: &str) -> Result<Compiled, String> {
     let loaded = Loaded::from_text(Path::new("inspect.pipe"), text.to_owned());
     compile(&loaded, &Settings::default()).map_err(|all| {
-        let said = |it: &Diagnostic| it.message.clone();
+        let said = |it: &Diagnostic| match &it.help {
+            Some(help) => format!("{}: {help}", it.message),
+            None => it.message.clone(),
+        };
         all.first().map_or_else(String::new, said)
     })
 }

@@ -10,7 +10,6 @@ mod fmt;
 mod highlight;
 mod index;
 mod inspect;
-#[cfg(feature = "lsp")]
 mod lsp;
 mod paths;
 mod peek;
@@ -66,7 +65,6 @@ pub(crate) fn run(command: &Command, talk: &Talk) -> io::Result<Exit> {
         Command::Cache(it) => cache::run(it, talk),
         Command::Sample(it) => sample::run(it, talk),
         Command::Highlight(args) => highlight::run(args, talk),
-        #[cfg(feature = "lsp")]
         Command::Lsp(args) => Ok(lsp::run(args, talk)),
         Command::Completions(args) => {
             let mut text = Vec::new();
@@ -87,7 +85,6 @@ fn ends_by_itself(command: &Command) -> bool {
         Command::Prepare(_) => true,
         // `--analyze` runs it.
         Command::Explain(args) => args.analyze,
-        #[cfg(feature = "lsp")]
         Command::Lsp(_) => true,
         _ => false,
     }

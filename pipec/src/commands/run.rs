@@ -264,13 +264,19 @@ fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     }
 }
 
+#[cfg(not(feature = "arrow"))]
+fn stream(_: &Compiled) -> Result<Box<dyn Sink>, Failure> {
+    Err(Failure::Program("this `pipec` was built without Arrow, which `--out -` writes: build it with `--features full`".to_owned()))
+}
+
+#[cfg(feature = "arrow")]
 fn stream(compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     let out = io::BufWriter::with_capacity(1 << 16, stdout());
     Ok(Box::new(driver::ArrowStream::open(out, &compiled.program)?))
 }
 
 /// Stdout without the line buffer that looks for line ends in what are images.
-#[cfg(unix)]
+#[cfg(all(unix, feature = "arrow"))]
 fn stdout() -> Box<dyn Write> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -296,7 +302,7 @@ fn sync_stdout() -> Result<(), Failure> {
     Ok(())
 }
 
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "arrow"))]
 fn stdout() -> Box<dyn Write> {
     Box::new(io::stdout())
 }

@@ -260,5 +260,8 @@ fn a_path_says_of_which_storage_it_is() {
     let path = Path::new("nobody://has/it");
     let error = of(path).stat(path).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::Unsupported);
-    assert_eq!(error.to_string(), "this build has no storage for `nobody://`");
+    assert_eq!(
+        error.to_string(),
+        "this `pipec` was built without `nobody://`: build it with `--features full`"
+    );
 }

@@ -236,7 +236,7 @@ impl Inner {
     #[cfg(not(feature = "tables"))]
     fn open_table(&self, _: Kind, listed: Listed) -> Result<Arc<dyn Source>, Failure> {
         let path = listed.found()?.path(0).display().to_string();
-        let detail = "this `pipec` was built without the feature `tables`, which reads such files";
+        let detail = "this `pipec` was built without Parquet, Arrow and MDS: build it with `--features full`";
         Err(Failure::Io { path, detail: detail.to_owned() })
     }
 

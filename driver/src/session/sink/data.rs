@@ -50,14 +50,35 @@ pub(super) type Opened = Result<Box<dyn Format>, String>;
 pub const DATA_FORMATS: &[DataFormat] = &[
     #[cfg(feature = "tables")]
     parquet::FORMAT,
+    #[cfg(not(feature = "tables"))]
+    DataFormat { name: "parquet", ..ABSENT },
     #[cfg(feature = "arrow")]
     arrow::FORMAT,
+    #[cfg(not(feature = "arrow"))]
+    DataFormat { name: "arrow", ..ABSENT },
     tfrecord::FORMAT,
     tar::FORMAT,
     mds::FORMAT,
     jsonl::FORMAT,
     safetensors::FORMAT,
 ];
+
+/// A format that this was built without.
+#[cfg(not(all(feature = "arrow", feature = "tables")))]
+const ABSENT: DataFormat = DataFormat {
+    name: "",
+    extension: "",
+    index: None,
+    copies: 1,
+    open: absent,
+    open_batches: Some(absent),
+};
+
+#[cfg(not(all(feature = "arrow", feature = "tables")))]
+fn absent(_: &[Field]) -> Opened {
+    Err("this `pipec` was built without what writes this format: build it with `--features full`"
+        .to_owned())
+}
 
 impl fmt::Debug for DataFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -143,7 +143,12 @@ pub fn is_far(path: &Path) -> bool {
 #[must_use]
 pub fn refused(path: &Path) -> Option<(String, String)> {
     let (scheme, _) = path.to_str()?.split_once("://")?;
-    let help = "use a folder, or an object store: `--out s3://bucket/prefix`, `gs://…` or `az://…`";
+    let help = match cfg!(feature = "stores") {
+        true => {
+            "use a folder, or an object store: `--out s3://bucket/prefix`, `gs://…` or `az://…`"
+        }
+        false => "use a folder; object stores need a `pipec` that was built with `--features full`",
+    };
     if !storage::is_registered(scheme) {
         let why = format!("there is no storage that `{scheme}://` stands for");
         let lower = scheme.to_lowercase();
