@@ -9,7 +9,7 @@ mod common;
 #[expect(dead_code, reason = "other tests write more kinds of records")]
 mod shards;
 
-use common::{Files, Folder};
+use common::{Files, Folder, store_vars};
 use flate2::{Compression, write::GzEncoder};
 use loopback::{Fault, Manner, Server};
 use shards::Feature::{Bytes, Ints};
@@ -18,6 +18,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Stdio},
+    slice,
     sync::atomic::Ordering::Relaxed,
     thread,
     time::{Duration, Instant},
@@ -59,7 +60,7 @@ fn killed_runs_go_on_where_they_were() {
     let folder = Folder::quick("kill");
     folder.data();
     let from_folder = From::folder(&folder);
-    kill(&folder, &from_folder, &from_folder);
+    kill(&folder, &from_folder, slice::from_ref(&from_folder));
 }
 
 /// What was read from a folder is what comes of the same files in a store of which many requests fail.
@@ -76,8 +77,11 @@ fn killed_runs_read_on_from_a_store_that_fails() {
     };
     let manner = Manner { page: 4, fault, ..Manner::default() };
     let server = Server::start(folder.path(), manner).unwrap();
-    let from_store =
-        From { data: "s3://data".to_owned(), vars: vars(&server), ..From::folder(&folder) };
+    let from_store = SERVICES.map(|it| From {
+        data: format!("{it}://data"),
+        vars: store_vars(server.url()).to_vec(),
+        ..From::folder(&folder)
+    });
     kill(&folder, &From::folder(&folder), &from_store);
     assert!(server.counts().gets.load(Relaxed) > 20, "{:?}", server.counts());
 }
@@ -96,24 +100,21 @@ fn killed_runs_write_on_into_a_store_that_fails() {
     let manner = Manner { page: 4, write_fault: fault, ..Manner::default() };
     let server = Server::start(folder.path(), manner).unwrap();
     fs::create_dir_all(folder.join("written")).unwrap();
-    let place = (folder.join("written"), "s3://written".to_owned());
-    let to_store = From { place, vars: vars(&server), ..From::folder(&folder) };
+    let to_store = SERVICES.map(|it| From {
+        place: (folder.join("written"), format!("{it}://written")),
+        vars: store_vars(server.url()).to_vec(),
+        ..From::folder(&folder)
+    });
     kill(&folder, &From::folder(&folder), &to_store);
     assert!(server.counts().writes.load(Relaxed) > 100, "{:?}", server.counts());
 }
 
-/// Where the store is, for who runs beside it.
-fn vars(server: &Server) -> Vec<(&'static str, String)> {
-    vec![
-        ("AWS_ENDPOINT_URL", server.url()),
-        ("AWS_ALLOW_HTTP", "true".to_owned()),
-        ("AWS_SKIP_SIGNATURE", "true".to_owned()),
-    ]
-}
+/// What one server is, by how its paths begin.
+const SERVICES: [&str; 3] = ["s3", "gs", "az"];
 
-/// Runs that are left alone read from here, those that are killed from there.
+/// Runs that are left alone read from here, those that are killed from there, in turn.
 #[expect(clippy::print_stdout, reason = "it says how much was tried")]
-fn kill(folder: &Folder, whole: &From, killed: &From) {
+fn kill(folder: &Folder, whole: &From, killed: &[From]) {
     let said = env::var("KILLS").ok().and_then(|it| it.parse().ok());
     let kills_wanted = said.unwrap_or(if env::var_os("SLOW_TESTS").is_some() { 200 } else { 30 });
     let mut random = Random(0x5EED);
@@ -121,7 +122,8 @@ fn kill(folder: &Folder, whole: &From, killed: &From) {
     let whole: Vec<_> = PROGRAMS.iter().map(|it| folder.undisturbed(it, whole)).collect();
     for round in 0.. {
         let program = round % PROGRAMS.len();
-        kills += folder.disturbed(PROGRAMS[program], killed, &whole[program], &mut random);
+        let from = &killed[(round + round / PROGRAMS.len()) % killed.len()];
+        kills += folder.disturbed(PROGRAMS[program], from, &whole[program], &mut random);
         if kills >= kills_wanted {
             break;
         }

@@ -70,6 +70,27 @@ impl Store {
     }
 }
 
+/// The same server is a store of Google and one of Azure; some requests fail, also after they were carried out.
+#[test]
+fn every_service_is_written_to() {
+    let write_fault = |it: usize| match it % 13 {
+        1 => Some(Fault::Status(503)),
+        7 => Some(Fault::Reset),
+        _ => None,
+    };
+    let store = Store::new("services", Manner { page: 7, write_fault, ..Manner::default() });
+    for scheme in ["gs", "az"] {
+        let out = format!("{scheme}://bucket/{scheme}");
+        store.run("batches", &["--out", &out]).ends(0, &[&format!("in `{out}`")]);
+        store.is_as_in_a_folder(scheme, "batches", &[]);
+        // What was there before is removed.
+        store.run("rows", &["--out", &out]).ends(5, &["will not be overwritten"]);
+        let over = ["--format", "jsonl", "--shard", "300"];
+        store.run("rows", &[&["--out", &out, "--overwrite"], &over[..]].concat()).ends(0, &[]);
+        store.is_as_in_a_folder(scheme, "rows", &over);
+    }
+}
+
 #[test]
 fn every_format_is_in_a_store_what_it_is_in_a_folder() {
     let store = Store::new("formats", Manner { page: 7, ..Manner::default() });

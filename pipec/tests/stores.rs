@@ -74,6 +74,38 @@ fn objects_and_files_of_a_server_are_read() {
     assert_eq!(lines, store.records("lines(\"served/bucket/many/*.txt\")"));
 }
 
+/// The same server is a store of Google and one of Azure.
+#[test]
+fn every_service_reads_the_same() {
+    let store = Store::new("stores-services", Manner { page: 7, ..Manner::default() });
+    let read = |scheme: &str| {
+        let csv = store.records(&format!("csv(\"{scheme}://bucket/t/*.csv\")"));
+        let odd = store.records(&format!("csv(\"{scheme}://bucket/with space/*.csv\")"));
+        let deep = store.records(&format!("csv(\"{scheme}://bucket/**/[xy].csv\")"));
+        csv + &odd + &deep + &store.records(&format!("lines(\"{scheme}://bucket/many/*.txt\")"))
+    };
+    let expected = read("s3");
+    assert!(expected.starts_with("{\"a\":1,\"b\":2}\n"), "{expected}");
+    for scheme in ["gs", "az", "abfs"] {
+        assert_eq!(read(scheme), expected, "{scheme}");
+    }
+    // Now and then a request fails.
+    let fault = |it: usize| match it % 31 {
+        1 => Some(Fault::Status(503)),
+        11 => Some(Fault::Reset),
+        21 => Some(Fault::Short),
+        _ => None,
+    };
+    store.server.set(Manner { page: 7, fault, ..Manner::default() });
+    for scheme in ["gs", "az"] {
+        assert_eq!(read(scheme), expected, "{scheme} with faults");
+        let run = |source: &str| store.pipec(&["run", "p.pipe"], &source.replace("S3", scheme));
+        run("csv(\"S3://bucket/t/z.csv\")").ends(5, &["did you mean", "://bucket/t/x.csv`"]);
+        run("csv(\"S3://bucket/u/*.csv\")").ends(5, &["no objects whose names begin with"]);
+        run("csv(\"S3://other/t/*.csv\")").ends(5, &["NoSuchBucket", "check the name"]);
+    }
+}
+
 #[test]
 fn a_file_that_an_argument_names_may_lie_in_a_store() {
     let store = Store::new("stores-lookup", Manner::default());

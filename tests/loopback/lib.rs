@@ -1,9 +1,11 @@
 //! A small object store for tests: the folders in a folder are buckets, served on the loopback as S3 does it (GET with
-//! ranges, HEAD, PUT, `DeleteObjects`, `ListObjectsV2`), which are also plain files of a web server. It is as slow as a test wants it,
-//! and does wrong what it is told to.
+//! ranges, HEAD, PUT, `DeleteObjects`, `ListObjectsV2`), as Google's Cloud Storage does (the same, but DELETE) and as the
+//! emulator of Azure's Blob Storage (`azure.rs`); all are also plain files of a web server. It is as slow as a test wants
+//! it, and does wrong what it is told to.
 //!
 //! Nothing is authenticated: what a request carries in `Authorization` is not looked at.
 
+mod azure;
 mod request;
 
 use request::Request;
@@ -188,7 +190,7 @@ impl Shared {
         while let Ok(Some(request)) = Request::read(&mut input) {
             let head = request.head.clone();
             self.heads.lock().unwrap_or_else(PoisonError::into_inner).push(head);
-            match self.answer(&request, stream) {
+            match self.answer(request, stream) {
                 Ok(true) => {}
                 _ => break,
             }
@@ -197,15 +199,19 @@ impl Shared {
     }
 
     /// Answers one request; `false` where the connection ends with it.
-    fn answer(&self, request: &Request, mut out: &TcpStream) -> io::Result<bool> {
+    fn answer(&self, mut request: Request, mut out: &TcpStream) -> io::Result<bool> {
         let manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let is_listing = request.query("list-type").is_some();
+        let in_account = azure::path_in_account(&request.path);
+        let is_azure = in_account.is_some();
+        request.path = in_account.unwrap_or(std::mem::take(&mut request.path));
+        let is_listing = request.query("list-type").is_some()
+            || request.query("comp").is_some_and(|it| it == "list");
+        let is_write = ["PUT", "POST", "DELETE"].contains(&&*request.method);
         let fault = match request.method.as_str() {
             "GET" if !is_listing => (manner.fault)(self.counts.gets.fetch_add(1, SeqCst)),
-            "PUT" | "POST" => (manner.write_fault)(self.counts.writes.fetch_add(1, SeqCst)),
+            _ if is_write => (manner.write_fault)(self.counts.writes.fetch_add(1, SeqCst)),
             _ => None,
         };
-        let is_write = ["PUT", "POST"].contains(&&*request.method);
         if is_write {
             let now = self.counts.writing.fetch_add(1, SeqCst) + 1;
             self.counts.writes_most.fetch_max(now, SeqCst);
@@ -216,9 +222,13 @@ impl Shared {
             Some(Fault::Status(status)) => {
                 Answer::new(status, "<Error><Code>SlowDown</Code></Error>")
             }
-            _ if is_listing => self.list(request, manner.page),
-            _ if request.method == "POST" => self.remove(request),
-            _ => self.object(request),
+            _ if is_listing => self.list(&request, manner.page, is_azure),
+            _ if request.method == "POST" && is_azure => azure::remove(self, &request),
+            _ if request.method == "POST" => self.remove(&request),
+            _ if request.method == "DELETE" => {
+                Answer::new(self.gone(request.path.trim_start_matches('/')), "")
+            }
+            _ => self.object(&request),
         };
         if is_write {
             self.counts.writing.fetch_sub(1, SeqCst);
@@ -308,35 +318,44 @@ impl Shared {
 
     /// `DeleteObjects`.
     fn remove(&self, request: &Request) -> Answer {
-        let bucket = self.folder.join(request.path.trim_matches('/'));
+        let bucket = request.path.trim_matches('/');
         let body = String::from_utf8_lossy(&request.body);
         let mut told = String::new();
         for key in body.split("<Key>").skip(1).filter_map(|it| it.split("</Key>").next()) {
             let _ = write!(told, "<Deleted><Key>{key}</Key></Deleted>");
             let key = key.replace("&lt;", "<").replace("&quot;", "\"").replace("&amp;", "&");
-            if key.split('/').any(|it| it == "..") {
-                return Answer::new(400, "");
-            }
-            let _ = fs::remove_file(bucket.join(&key));
-            // A folder without objects is none.
-            let folders = Path::new(&key).ancestors().skip(1).filter(|it| *it != Path::new(""));
-            for folder in folders {
-                let _ = fs::remove_dir(bucket.join(folder));
-            }
+            self.gone(&format!("{bucket}/{key}"));
         }
         Answer::new(200, format!("<DeleteResult>{told}</DeleteResult>"))
     }
 
-    fn list(&self, request: &Request, page: usize) -> Answer {
+    /// Removes the object at a path that begins with its bucket; the status that says so.
+    fn gone(&self, path: &str) -> u16 {
+        if path.split('/').any(|it| it == "..") {
+            return 400;
+        }
+        let gone = fs::remove_file(self.folder.join(path));
+        // A folder without objects is none, but a bucket is one.
+        let folders = Path::new(path).ancestors().skip(1).filter(|it| it.components().count() > 1);
+        for folder in folders {
+            let _ = fs::remove_dir(self.folder.join(folder));
+        }
+        if gone.is_ok() { 204 } else { 404 }
+    }
+
+    fn list(&self, request: &Request, page: usize, is_azure: bool) -> Answer {
         self.counts.lists.fetch_add(1, SeqCst);
         let bucket = self.folder.join(request.path.trim_matches('/'));
         if !bucket.is_dir() {
             return Answer::new(404, "<Error><Code>NoSuchBucket</Code></Error>");
         }
         let prefix = request.query("prefix").unwrap_or_default();
-        let after = request.query("continuation-token").unwrap_or_default();
-        let most =
-            request.query("max-keys").and_then(|it| it.parse().ok()).unwrap_or(page).min(page);
+        let (after, most) = match is_azure {
+            true => ("marker", "maxresults"),
+            false => ("continuation-token", "max-keys"),
+        };
+        let after = request.query(after).unwrap_or_default();
+        let most = request.query(most).and_then(|it| it.parse().ok()).unwrap_or(page).min(page);
         let is_deep = request.query("delimiter").is_none_or(|it| it.is_empty());
         let mut names = BTreeSet::new();
         let (folder, _) = prefix.rsplit_once('/').unwrap_or(("", ""));
@@ -345,29 +364,46 @@ impl Shared {
         let mut found: Vec<String> = found.take(most + 1).collect();
         let is_cut = found.len() > most;
         found.truncate(most);
-        let mut text = format!("<ListBucketResult><IsTruncated>{is_cut}</IsTruncated>");
-        if let Some(last) = found.last().filter(|_| is_cut) {
-            let _ =
-                write!(text, "<NextContinuationToken>{}</NextContinuationToken>", escaped(last));
-        }
-        for name in found {
-            if name.ends_with('/') {
-                let name = escaped(&name);
-                let _ = write!(text, "<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>");
-                continue;
-            }
-            let Ok(found) = fs::metadata(bucket.join(&name)) else { continue };
-            let _ = write!(
-                text,
-                "<Contents><Key>{}</Key><Size>{}</Size><ETag>{}</ETag>\
-                 <LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>",
-                escaped(&name),
-                found.len(),
-                escaped(&tag(&found)),
-            );
-        }
-        Answer::new(200, text + "</ListBucketResult>")
+        let next = found.last().filter(|_| is_cut).cloned();
+        let (folders, objects): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|it| it.ends_with('/'));
+        let with_size = |it: String| fs::metadata(bucket.join(&it)).ok().map(|found| (it, found));
+        let listed =
+            Listed { folders, objects: objects.into_iter().filter_map(with_size).collect(), next };
+        if is_azure { azure::page(&listed) } else { page_of(&listed) }
     }
+}
+
+/// A page of a listing.
+struct Listed {
+    /// Their names end with `/`.
+    folders: Vec<String>,
+    objects: Vec<(String, fs::Metadata)>,
+    /// What the next page comes after, where there is one.
+    next: Option<String>,
+}
+
+/// `ListBucketResult`.
+fn page_of(listed: &Listed) -> Answer {
+    let mut text =
+        format!("<ListBucketResult><IsTruncated>{}</IsTruncated>", listed.next.is_some());
+    if let Some(next) = &listed.next {
+        let _ = write!(text, "<NextContinuationToken>{}</NextContinuationToken>", escaped(next));
+    }
+    for name in &listed.folders {
+        let _ = write!(text, "<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", escaped(name));
+    }
+    for (name, found) in &listed.objects {
+        let _ = write!(
+            text,
+            "<Contents><Key>{}</Key><Size>{}</Size><ETag>{}</ETag>\
+             <LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>",
+            escaped(name),
+            found.len(),
+            escaped(&tag(found)),
+        );
+    }
+    Answer::new(200, text + "</ListBucketResult>")
 }
 
 /// Names of what is in a folder of the bucket; folders end with `/` where they are not gone into.

@@ -50,7 +50,7 @@ impl Request {
 }
 
 /// `%41` is `A`, and `+` stands for what it does there.
-fn decoded(text: &str, plus: char) -> String {
+pub(crate) fn decoded(text: &str, plus: char) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, more @ ..] = rest {

@@ -106,13 +106,26 @@ impl Drop for Folder {
 pub(crate) const KEY: &str = "AKIAKEYOFATEST";
 pub(crate) const SECRET: &str = "secret/of+a+test";
 
-/// What the environment says to who uses the store at a URL.
-pub(crate) fn store_vars(url: String) -> [(&'static str, String); 4] {
+/// What the environment says to who uses the store at a URL: as one of S3 with keys, as one of Google with a service account, and
+/// as the emulator of Azure's.
+pub(crate) fn store_vars(url: String) -> [(&'static str, String); 10] {
+    let yes = || "true".to_owned();
+    // Who has such an account is not asked for a token.
+    let account = format!(
+        "{{\"client_email\": \"a@b\", \"private_key\": \"{SECRET}\", \"private_key_id\": \"{KEY}\", \"disable_oauth\": \
+         true}}"
+    );
     [
-        ("AWS_ENDPOINT_URL", url),
-        ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ("AWS_ENDPOINT_URL", url.clone()),
+        ("AWS_ALLOW_HTTP", yes()),
         ("AWS_ACCESS_KEY_ID", KEY.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ("GOOGLE_BASE_URL", url.clone()),
+        ("GOOGLE_ALLOW_HTTP", yes()),
+        ("GOOGLE_SERVICE_ACCOUNT_KEY", account),
+        ("AZURITE_BLOB_STORAGE_URL", url),
+        ("AZURE_ALLOW_HTTP", yes()),
+        ("AZURE_STORAGE_USE_EMULATOR", yes()),
     ]
 }
 
