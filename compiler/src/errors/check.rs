@@ -310,6 +310,10 @@ pub(crate) fn input_type(
         found if is_picture && axes(found) == Some(2) => {
             diagnostic.help("an image has three axes: `expand(x, 2)` adds a channel")
         }
+        found if is_picture && found.dtype().is_some_and(DType::is_text) => {
+            let bytes = if found.dtype() == Some(DType::Str) { "read_file(path)" } else { "bytes" };
+            diagnostic.help(format!("an image is needed: decode one with `decode_image({bytes})`"))
+        }
         _ if is_path => diagnostic
             .help("a path is not the contents of the file: use `bytes` after `files`, or `read_file(path)`"),
         _ => diagnostic,

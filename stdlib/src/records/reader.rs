@@ -500,11 +500,12 @@ fn cut(bytes: &[u8], framing: &Framing, is_last: bool, spans: &mut Counted<Span>
 
 fn cut_lines(bytes: &[u8], is_last: bool, spans: &mut Counted<Span>) -> Cut {
     let (mut at, mut line) = (0, 0);
-    for end in memchr_iter(b'\n', bytes).map(|it| it + 1) {
+    marks::each(bytes, [b'\n'; 2], |found| {
+        let end = found + 1;
         let content = trim(&bytes[at..end]).len();
         spans.push(Span { start: at as u32, end: (at + content) as u32, line });
         (at, line) = (end, line + 1);
-    }
+    });
     end_of_text((at, line), bytes, is_last, spans)
 }
 
