@@ -61,7 +61,7 @@ pub use session::{
 pub use tools::{
     build, calibrate, index, inspect,
     kind::Kind,
-    lints::{label_warnings, lint, missing_files},
+    lints::{label_warnings, lint, missing_files, missing_files_of},
     peek, profile, reference, scan, sheet, tune, verify,
     view::Circumstances,
 };

@@ -269,6 +269,8 @@ fn a_pattern_without_files_is_told_by_check() {
             "1 warning in 1 file",
         ],
     );
+    let explained = folder.pipec(&["explain", "p.pipe"]);
+    explained.ends(0, &["no file matches `data/*.jpg`: sizes are assumed"]);
     check("files(\"{root}/*.png\")", &["--set", "root=dtaa"])
         .ends(0, &["no file matches `dtaa/*.png`", "did you mean `data`"]);
     check("lines(\"{root}/*.txt\")", &[]).ends(0, &["no file matches `data/*.txt`"]);

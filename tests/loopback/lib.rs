@@ -203,7 +203,9 @@ impl Shared {
         let manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let in_account = azure::path_in_account(&request.path);
         let is_azure = in_account.is_some();
-        request.path = in_account.unwrap_or(std::mem::take(&mut request.path));
+        if let Some(path) = in_account {
+            request.path = path;
+        }
         let is_listing = request.query("list-type").is_some()
             || request.query("comp").is_some_and(|it| it == "list");
         let is_write = ["PUT", "POST", "DELETE"].contains(&&*request.method);

@@ -8,6 +8,7 @@ use crate::session::{
     compile::{LOWERED_MAX, Probe, Settings, checked, pipelines, sorted},
     compiled::Compiled,
     errors,
+    files::Files,
     load::{Loaded, Reach},
     shown::Unshown,
 };
@@ -16,6 +17,7 @@ use plan::{Arg, Diagnostic, FileId, Op, OpKind, Plan, Span};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    slice,
 };
 
 /// What is allowed in `loaded` and seldom meant; nothing where there are mistakes, which come first.
@@ -73,20 +75,23 @@ pub fn label_warnings(
 /// The patterns of `loaded` that stand for no file, each with what is there instead; nothing where there are
 /// mistakes. Each folder is looked into until one file fits.
 pub fn missing_files(loaded: &Loaded, settings: &Settings) -> Vec<Diagnostic> {
+    missing(&plans(loaded, settings), &settings.files)
+}
+
+/// The same of one pipeline.
+pub fn missing_files_of(compiled: &Compiled) -> Vec<Diagnostic> {
+    missing(slice::from_ref(&compiled.written), &compiled.looked_at)
+}
+
+fn missing(plans: &[Plan], files: &Files) -> Vec<Diagnostic> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
-    for plan in plans(loaded, settings) {
-        for op in plan.ops.rows() {
-            let OpKind::Source { args, .. } = &op.kind else { continue };
-            let Some(files) = args.first().filter(|it| !is_made(it)) else { continue };
-            if !settings.files.may_look_at(std::slice::from_ref(files)) {
-                continue;
-            }
-            if !seen.insert((op.at, format!("{files:?}"))) {
-                continue;
-            }
-            let found = stdlib::missing(files).map(|it| errors::no_files(&it, op.at));
-            all.extend(found);
+    for op in plans.iter().flat_map(|it| it.ops.rows()) {
+        let OpKind::Source { args, .. } = &op.kind else { continue };
+        let Some(named) = args.first().filter(|it| !is_made(it)) else { continue };
+        let may_look = files.may_look_at(slice::from_ref(named));
+        if may_look && seen.insert((op.at, format!("{named:?}"))) {
+            all.extend(stdlib::missing(named).map(|it| errors::no_files(&it, op.at)));
         }
     }
     sorted(all)

@@ -12,7 +12,7 @@ use driver::{
     View,
     reference::{self, FaultKind, Found},
 };
-use plan::CodeInfo;
+use plan::{CodeInfo, Diagnostic};
 use runtime::Listed;
 use std::{
     io::{self, Write},
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
     match args.emit {
         Some(Form::Source | Form::Ast) => written(args, talk),
         _ => match compiled(target(args), looking(args), talk) {
-            Ok(compiled) => match measured(args, &compiled, talk) {
+            Ok(compiled) => match measured(args, said_missing(&compiled, talk), talk) {
                 // What it costs here, also where it was built elsewhere.
                 Ok(profile) => match circumstances(args, (&compiled, profile), talk) {
                     Ok(of) => planned(args, (&compiled.under(&of), &of), talk),
@@ -46,6 +46,14 @@ pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> io::Result<Exit> {
             Err(exit) => Ok(exit),
         },
     }
+}
+
+/// Says which files it names that are not there: what is told of their sizes is assumed.
+fn said_missing<'a>(compiled: &'a Compiled, talk: &Talk) -> &'a Compiled {
+    for Diagnostic { message, help, .. } in driver::missing_files_of(compiled) {
+        talk.warning(&format!("{message}: sizes are assumed"), &help.unwrap_or_default());
+    }
+    compiled
 }
 
 /// How it is compiled: nothing is run unless that is asked for.
