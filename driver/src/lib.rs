@@ -15,8 +15,6 @@ pub use compiler::{
     syntax::{Kind as HighlightKind, highlight},
 };
 pub use safe_file::{create, remove_drafts};
-#[cfg(feature = "arrow")]
-pub use session::sink::ArrowStream;
 pub use session::{
     arguments::in_python,
     built::{self, Built},
@@ -50,7 +48,8 @@ pub use session::{
     shown::Unshown,
     sink::{
         DATA_FORMATS, DataFormat, Discard, Existing, Folder, OUTPUT_FILES, Provenance, Resumed,
-        RunConfig, ShardSize, Sink, Written, is_far_output, refused_output, unwritten_format,
+        RunConfig, ShardSize, Sink, Written, arrow_stream, is_far_output, refused_output,
+        unwritten_format,
     },
     spared::SparedSummary,
     state::{State, StateFile},

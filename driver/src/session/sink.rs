@@ -12,15 +12,15 @@ mod npy;
 mod other;
 pub(crate) mod pieces;
 
-#[cfg(feature = "arrow")]
-pub use arrow::ArrowStream;
 pub use data::{DATA_FORMATS, DataFormat, ShardSize};
 pub use folder::{Existing, Folder, OUTPUT_FILES, Provenance};
 pub use location::{is_far as is_far_output, refused as refused_output};
 pub use other::unwritten_format;
 
 use crate::session::stop::Stop;
+use plan::Program;
 use runtime::{Chunk, Failure};
+use std::io::Write;
 
 /// What a sink is told of the run that writes to it.
 #[derive(Debug, Clone)]
@@ -33,6 +33,24 @@ pub struct RunConfig {
     pub room: u64,
     /// Whether a checkpoint counts what is written before the end.
     pub is_saved: bool,
+}
+
+/// Writes batches to `out`, as an Arrow IPC stream.
+///
+/// # Errors
+/// It cannot be written, a tensor has more elements than Arrow can count, or this was built without Arrow.
+pub fn arrow_stream(
+    out: impl Write + 'static,
+    program: &Program,
+) -> Result<Box<dyn Sink>, Failure> {
+    #[cfg(feature = "arrow")]
+    return Ok(Box::new(arrow::ArrowStream::open(out, program)?));
+    #[cfg(not(feature = "arrow"))]
+    {
+        let _ = (out, program);
+        let why = "this `pipec` was built without Arrow, which `--out -` writes: build it with `--features full`";
+        Err(Failure::Program(why.to_owned()))
+    }
 }
 
 /// Bytes that a sink may hold of a run that may take `memory`, or whose process may: three quarters of what the process

@@ -264,19 +264,13 @@ fn sink(args: &RunArgs, compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     }
 }
 
-#[cfg(not(feature = "arrow"))]
-fn stream(_: &Compiled) -> Result<Box<dyn Sink>, Failure> {
-    Err(Failure::Program("this `pipec` was built without Arrow, which `--out -` writes: build it with `--features full`".to_owned()))
-}
-
-#[cfg(feature = "arrow")]
 fn stream(compiled: &Compiled) -> Result<Box<dyn Sink>, Failure> {
     let out = io::BufWriter::with_capacity(1 << 16, stdout());
-    Ok(Box::new(driver::ArrowStream::open(out, &compiled.program)?))
+    driver::arrow_stream(out, &compiled.program)
 }
 
 /// Stdout without the line buffer that looks for line ends in what are images.
-#[cfg(all(unix, feature = "arrow"))]
+#[cfg(unix)]
 fn stdout() -> Box<dyn Write> {
     use std::os::fd::AsFd;
     match io::stdout().as_fd().try_clone_to_owned() {
@@ -302,7 +296,7 @@ fn sync_stdout() -> Result<(), Failure> {
     Ok(())
 }
 
-#[cfg(all(not(unix), feature = "arrow"))]
+#[cfg(not(unix))]
 fn stdout() -> Box<dyn Write> {
     Box::new(io::stdout())
 }

@@ -11,7 +11,6 @@ const EXCEPTIONS: [(&str, &[&str], &str); 29] = [
     (
         "arrow",
         &[
-            "driver/src/lib.rs",
             "driver/src/session/sink.rs",
             "driver/src/session/sink/data.rs",
             "driver/src/session/sink/data/arrow.rs",

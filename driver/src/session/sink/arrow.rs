@@ -24,7 +24,7 @@ use std::{
 };
 
 /// Writes an Arrow IPC stream.
-pub struct ArrowStream<W: Write> {
+pub(super) struct ArrowStream<W: Write> {
     writer: StreamWriter<W>,
     table: Table,
     /// Where each record that leaves is a batch, none.
@@ -38,7 +38,7 @@ impl<W: Write> ArrowStream<W> {
     ///
     /// # Errors
     /// It cannot be written, or a tensor has more elements than Arrow can count.
-    pub fn open(out: W, program: &Program) -> Result<Self, Failure> {
+    pub(super) fn open(out: W, program: &Program) -> Result<Self, Failure> {
         let table = Table::of(&program.output, program.batched).map_err(|detail| {
             let detail = format!("{detail}: write it with `--out DIR`");
             Failure::Data { label: String::new(), detail }
