@@ -72,33 +72,35 @@ static WRITTEN: &[(&str, &str)] = &[
     ("sources.pipe", include_str!("../pipe/sources.pipe")),
 ];
 
-/// Names that later versions bring, and what each will do.
+/// A source that this was built without, and what helps.
+#[cfg(not(all(feature = "hdf5", feature = "tables")))]
+macro_rules! absent {
+    ($name:literal, $files:literal) => {
+        (
+            $name,
+            concat!(
+                "`",
+                $name,
+                "` reads ",
+                $files,
+                "; this `pipec` was built without: build it with `--features full`"
+            ),
+        )
+    };
+}
+
+/// Names that other builds or later versions bring, and what each does.
 static LATER: &[(&str, &str)] = &[
     #[cfg(not(feature = "tables"))]
-    (
-        "arrow",
-        "`arrow` reads Arrow files; this `pipec` was built without: build it with `--features full`",
-    ),
+    absent!("arrow", "Arrow files"),
     #[cfg(not(feature = "hdf5"))]
-    (
-        "hdf5",
-        "`hdf5` reads HDF5 files; this `pipec` was built without: build it with `--features full`",
-    ),
+    absent!("hdf5", "HDF5 files"),
     #[cfg(not(feature = "tables"))]
-    (
-        "mds",
-        "`mds` reads MDS shards; this `pipec` was built without: build it with `--features full`",
-    ),
+    absent!("mds", "MDS shards"),
     #[cfg(not(feature = "tables"))]
-    (
-        "npz",
-        "`npz` reads NPZ files; this `pipec` was built without: build it with `--features full`",
-    ),
+    absent!("npz", "NPZ files"),
     #[cfg(not(feature = "tables"))]
-    (
-        "parquet",
-        "`parquet` reads Parquet files; this `pipec` was built without: build it with `--features full`",
-    ),
+    absent!("parquet", "Parquet files"),
     (
         "tokenize",
         "`tokenize` turns text into token ids; it is planned with the text library. Until then, \
