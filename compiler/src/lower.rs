@@ -9,6 +9,7 @@ mod direct;
 pub(crate) mod graft;
 mod group;
 mod lanes;
+mod named;
 mod rows;
 mod windows;
 
@@ -55,7 +56,9 @@ pub fn lower_apart(
     label: &dyn Fn(Span) -> String,
 ) -> Result<Program, Vec<Diagnostic>> {
     let registry = Registry::new(*library);
-    Ok(Lowering { apart: true, ..Lowering::new(plan, &registry, label) }.lowered()?.program)
+    let naming = named::with_names(plan, &registry);
+    let lowering = Lowering::new(naming.as_ref().unwrap_or(plan), &registry, label);
+    Ok(Lowering { apart: true, ..lowering }.lowered()?.program)
 }
 
 /// A program, and where each operator of the plan went.
@@ -76,7 +79,8 @@ pub(crate) fn lower_known(
     registry: &Registry,
     label: &dyn Fn(Span) -> String,
 ) -> Result<Lowered, Vec<Diagnostic>> {
-    Lowering::new(plan, registry, label).lowered()
+    let naming = named::with_names(plan, registry);
+    Lowering::new(naming.as_ref().unwrap_or(plan), registry, label).lowered()
 }
 
 struct Lowering<'a> {

@@ -150,6 +150,9 @@ pub enum Property {
     GivesPaths,
     /// Of a source: what its records hold is read from files.
     ReadsFiles,
+    /// Of a source: each record lies in one file. It can give that file's name ([`FILE`]), and the records of one file
+    /// alone.
+    ByFile,
     /// Of a source: a field of this name, where it has one, says which records are kept. The checker filters by
     /// it, and no program sees it.
     Keeps(&'static str),
@@ -165,6 +168,9 @@ pub enum Property {
     /// Of a source: it can read what an untyped field holds itself, as columns with types.
     TypedColumns(&'static TypedColumns),
 }
+
+/// The hidden field of a record that names the file that it lies in: its name up to the first dot, as text.
+pub const FILE: &str = "$file";
 
 /// What an operator does with records. Whatever does such a thing has the parameters that are named here, as
 /// far as there is something to say by them.
@@ -189,7 +195,8 @@ pub enum Action {
     /// Puts the records of several streams side by side.
     Zip,
     /// Gives each record of the first stream the fields of the record of the second one with the same key; `missing`
-    /// is what becomes of a record without such a one.
+    /// is what becomes of a record without such a one, and `within` whether it is looked for in all of the second
+    /// stream or in the file of the record's name ([`FILE`]).
     Join,
     /// Gives the records of several streams, by `weights` and in a drawn order, until `at_end`.
     Mix,

@@ -29,9 +29,9 @@ pub use about::About;
 pub use ahead::{Ahead, AheadLoop};
 pub use diagnostic::*;
 pub use entry::{
-    Action, Affine, Applied, Cost, Drafted, Entry, Faulty, FieldTypes, Fused, Indexed, Intrinsic,
-    Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType, TypedColumns,
-    WriteAffine,
+    Action, Affine, Applied, Cost, Drafted, Entry, FILE, Faulty, FieldTypes, Fused, Indexed,
+    Intrinsic, Library, Nearly, Neutral, Property, ReadAffine, Reduction, Resampled, ResultType,
+    TypedColumns, WriteAffine,
 };
 pub use expr::{
     Arg, Binary, Const, DEPTH_MAX, Draw, Expr, Graph, Otherwise, Policy, STAGE_DEPTH_MAX, Unary,

@@ -31,7 +31,8 @@ pub use column::{
 };
 pub use counted::Counted;
 pub use eval::{
-    CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors,
+    ByFile, CallStats, Calls, Listed, MachineCode, OwnCode, Prepared, machine_code, precompile,
+    processors,
 };
 pub use executor::{
     LostRecord, OnLost, Options, Position, Rank, Run, StageStats, Stats, Step, Stopper, start,

@@ -1,6 +1,6 @@
 //! What a source of the library gives the runtime: records by index, or in order.
 
-use crate::{Chunk, ChunkBuilder, Failure, Outside, storage::Waits};
+use crate::{ByFile, Chunk, ChunkBuilder, Failure, Outside, storage::Waits};
 use plan::{Arg, Field};
 use std::{
     any::Any,
@@ -80,6 +80,18 @@ pub trait Source: Send + Sync {
     /// its fields say; none where it is no record of this source, or a copy of one.
     fn named(&self, _id: u64) -> Option<String> {
         None
+    }
+
+    /// Has each record get, behind its fields, the name of its file ([`plan::FILE`]). Whether it can; to be asked before
+    /// anything else.
+    fn name_files(&mut self) -> bool {
+        false
+    }
+
+    /// The records of the file of this name alone, as they are among all; none where there is no such file.
+    fn file(&self, name: &str) -> Result<Option<Arc<dyn Source>>, Failure> {
+        let _ = name;
+        Err(Failure::Program("a source cannot be read by file; this is a bug in pipec".to_owned()))
     }
 
     /// The sorted names of the folders of its files, and so the classes of its records.
@@ -297,6 +309,9 @@ pub struct OperatorCall<'a> {
     pub pool: &'a crate::Pool,
     /// What it keeps for the later epochs of the run, where inputs are the same in each: it need not want these again.
     pub kept: Option<&'a Kept>,
+    /// For each input its records file by file, where it is a source with steps on each record alone: it need not want
+    /// such an input.
+    pub by_file: &'a [Option<Arc<ByFile>>],
 }
 
 /// What an operator keeps from one epoch of a run to the next.

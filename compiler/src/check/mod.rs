@@ -7,6 +7,7 @@
 
 mod args;
 mod arith;
+pub(crate) mod by_file;
 mod call;
 mod columns;
 mod declarations;

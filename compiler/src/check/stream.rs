@@ -3,6 +3,7 @@
 use super::{
     Checker, Env, Known, Val,
     args::{Given, known_arg},
+    by_file::joins_by_file,
     field_names::is_fields,
     fit::{Kind, entry_words, kind},
     remains::remains,
@@ -298,6 +299,11 @@ impl<'a> Checker<'a> {
             Some(Err(why)) => return self.report(errors::refused(name, &why, blamed)),
             None => fields.first().cloned().unwrap_or_default(),
         };
+        if joins_by_file((found.entry, &args), self.registry)
+            && let Some(why) = self.not_by_file(&inputs)
+        {
+            return self.report(errors::refused(name, &why, blamed));
+        }
         let beyond = |it: &Type| it.fixed_bytes().is_none_or(|it| it > PLAUSIBLE_BYTES_MAX);
         if let Some(field) = output.iter().find(|it| it.ty.fixed().is_some() && beyond(&it.ty)) {
             return self.report(errors::records_too_large(field, blamed));

@@ -6,6 +6,7 @@ use crate::{
         role::{Role, role},
         varies::is_same_in_epochs,
     },
+    check::by_file::is_by_file,
     estimate::{Estimate, Figure, Origin, Outlook},
     registry::Registry,
 };
@@ -25,6 +26,13 @@ pub(super) fn held(
         let (Role::Join { .. }, Some(&second)) = (role(op, registry), op.inputs.get(1)) else {
             continue;
         };
+        if is_by_file(op, registry) {
+            all.0.push(format!(
+                "the second stream of {}: a file at a time, of those in use",
+                op.step
+            ));
+            continue;
+        }
         let each = estimate.steps[second.row()].bytes;
         let is_known = |it: &Outlook| it.counts.get(second.row()) != Some(&Origin::Assumed);
         let records = match counts.get(second.row()) {

@@ -7,7 +7,7 @@ use crate::{
     check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
     registry::Registry,
 };
-use plan::{Applied, Arg, Entry, Expr, ExprId, Field, Graph, Index, Type};
+use plan::{Applied, Arg, Entry, Expr, ExprId, FILE, Field, Graph, Index, Property, Type};
 
 /// What arguments may speak of.
 #[derive(Clone, Copy)]
@@ -67,6 +67,10 @@ pub(super) fn source(
     let texts = fields.iter().find(|it| it.ty.is_texts());
     ensure(texts.is_none(), || "only `batch` makes texts of a batch".into())?;
     let graph = Graph::default();
+    let fields = match fields.split_last() {
+        Some((file, own)) if file.name == FILE && entry.has(Property::ByFile) => own,
+        _ => fields,
+    };
     let applied = Applied { args, graph: &graph, inputs: &[], names: &[], found: fields };
     match entry.fields {
         Some(found) => some_fields(&found(&applied)?, fields),
@@ -108,8 +112,8 @@ pub(super) fn operator(
     let named = call.names.is_empty() || call.names.len() == n;
     ensure(named, || format!("{} names for {n} streams", call.names.len()))?;
     arguments(&signature.formals[streams..], call.args, call.record)?;
-    let expected = expected(entry, call)?;
-    same_fields(&expected, fields)
+    let fields: Vec<Field> = fields.iter().filter(|it| it.name != FILE).cloned().collect();
+    same_fields(&expected(entry, call)?, &fields)
 }
 
 fn expected(entry: &Entry, call: &Operates<'_>) -> Result<Vec<Field>, String> {

@@ -1,6 +1,7 @@
 //! Evaluates the expressions of a stage over the records of a chunk.
 
 mod arith;
+mod by_file;
 mod code;
 mod convert;
 mod files;
@@ -25,6 +26,7 @@ use crate::{
     Buffer, Builder, Chunk, ChunkBuilder, Column, Failure, Kernels, Out, Outside, Pool, Shape,
     Source, far, foreign, mix,
 };
+pub use by_file::ByFile;
 pub use code::{Listed, MachineCode, OwnCode, Prepared, machine_code, precompile, processors};
 use files::File;
 pub(crate) use fused::Jit;

@@ -9,7 +9,7 @@ use super::{
     measured::Measured,
     node::{Class, Fetch, Kind, Limit, Node, Ring},
     operate::{Maker, Operating, end_after},
-    resume,
+    resume, sound,
     stats::Title,
     supply::{Counted, Supply},
     task,
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     Failure, Interleave, Kept, Kernels, Pool, Source, SourceCall, Wants,
-    eval::{Compiled, Jit, Name, Spare, Surroundings},
+    eval::{ByFile, Compiled, Jit, Name, Spare, Surroundings},
     mix,
 };
 use plan::{
-    Code, FORMAT, Field, ForeignSource, Index, Lanes, Program, Records, Stage, StageId, Transform,
+    Code, FILE, Field, ForeignSource, Index, Lanes, Program, Records, Stage, StageId, Transform,
     Windows,
 };
 use std::{
@@ -42,7 +42,7 @@ pub(super) fn nodes(
     kernels: &dyn Kernels,
     (options, pool): (&Options, &Pool),
 ) -> Result<(Vec<Node>, Own), Failure> {
-    verify(program)?;
+    sound::verify(program)?;
     let n_stages = program.stages.len();
     let mut build = Build {
         program,
@@ -93,48 +93,6 @@ pub(super) fn kept_columns(program: &Program) -> Option<Vec<usize>> {
     let kept: Vec<_> =
         (0..columns.len()).filter(|&it| !columns[it].name.starts_with('$')).collect();
     (kept.len() < columns.len()).then_some(kept)
-}
-
-/// Sees to it that the program is a tree of stages: it may come from a file.
-fn verify(program: &Program) -> Result<(), Failure> {
-    let wrong = |what: String| Err(Failure::Program(format!("the program is damaged: {what}")));
-    if program.format != FORMAT {
-        let found = program.format;
-        return wrong(format!("its format is {found}, but this build reads format {FORMAT}"));
-    }
-    let mut n_readers = vec![0; program.stages.len()];
-    for (id, stage) in program.stages.iter() {
-        let inputs_fit = match stage.code {
-            Code::Source { .. } => stage.inputs.is_empty(),
-            Code::Transform(_) => stage.inputs.len() == 1,
-            Code::Operator { .. } => true,
-        };
-        if !inputs_fit || stage.inputs.iter().any(|&it| it >= id) {
-            return wrong(format!("stage {id} has invalid inputs"));
-        }
-        stage.inputs.iter().for_each(|it| n_readers[it.row()] += 1);
-    }
-    match n_readers.split_last() {
-        Some((0, rest)) if rest.iter().all(|&it| it == 1) => {}
-        Some(_) => return wrong("its stages are not a tree".into()),
-        None => return wrong("it has no stages".into()),
-    }
-    if program.once.iter().any(|it| it.row() + 1 >= program.stages.len()) {
-        return wrong("a stage that runs once has no reader".into());
-    }
-    if are_lanes_apart(program) { Ok(()) } else { wrong("its lanes are invalid".into()) }
-}
-
-/// Whether the stages of lanes are chains, none of which is a part of another.
-fn are_lanes_apart(program: &Program) -> bool {
-    let mut in_lanes = vec![false; program.stages.len()];
-    program.lanes.iter().all(|lanes| {
-        let fits = lanes.stage.row() < in_lanes.len() && (1..=Lanes::MAX).contains(&lanes.count);
-        fits && lanes.stages(&program.stages).all(|it| {
-            let is_new = !std::mem::replace(&mut in_lanes[it.row()], true);
-            is_new && program.stages[it].inputs.len() <= 1
-        })
-    })
 }
 
 struct Build<'a> {
@@ -235,6 +193,7 @@ impl Build<'_> {
             ends_again: true,
             kept: Kept::default(),
             once: Vec::new(),
+            by_file: Vec::new(),
         };
         Ok(operating(maker))
     }
@@ -283,11 +242,20 @@ impl Build<'_> {
             unreachable!("the stage is a source")
         };
         let make = self.kernels.source(entry).ok_or_else(|| unknown("source", entry))?;
-        let call = SourceCall { args, columns: &stage.columns, place: *place };
-        match (ForeignSource::of(entry, args), self.kernels.outside()) {
+        let (columns, names_files) = match stage.columns.split_last() {
+            Some((last, own)) if last.name == FILE => (own, true),
+            _ => (&stage.columns[..], false),
+        };
+        let call = SourceCall { args, columns, place: *place };
+        let mut source = match (ForeignSource::of(entry, args), self.kernels.outside()) {
             (Some(which), Some(outside)) => outside.source(&which, &call),
             _ => make(&call),
+        }?;
+        if names_files && !Arc::get_mut(&mut source).is_some_and(|it| it.name_files()) {
+            let why = format!("the program is damaged: `{entry}` does not name files");
+            return Err(Failure::Program(why));
         }
+        Ok(source)
     }
 
     /// The source of a stage, which is made once: lanes share it, and those beside it ask it how much it has.
@@ -448,6 +416,20 @@ impl Build<'_> {
         }))
     }
 
+    /// The records of a stage file by file, where it is a source with transforms behind it, and runs once.
+    fn by_file(&self, stage: StageId) -> Option<Arc<ByFile>> {
+        self.program.once.contains(&stage).then_some(())?;
+        let (mut at, mut chain) = (stage, Vec::new());
+        while let Stage { code: Code::Transform(_), inputs, .. } = &self.program.stages[at] {
+            chain.push(self.compiled[at.row()].clone()?);
+            at = *inputs.first()?;
+        }
+        chain.reverse();
+        let (source, pool) = (self.sources[at.row()].clone()?, self.pool.clone());
+        let columns = self.program.stages[at].columns.clone();
+        Some(Arc::new(ByFile { source, columns, chain, pool }))
+    }
+
     fn operator(&self, stage: &Stage) -> Result<(Operating, bool), Failure> {
         let Code::Operator { entry, args, names, place } = &stage.code else {
             unreachable!("the stage is an operator")
@@ -470,6 +452,7 @@ impl Build<'_> {
             ends_again: false,
             kept: Kept::default(),
             once: stage.inputs.iter().map(|it| self.program.once.contains(it)).collect(),
+            by_file: stage.inputs.iter().map(|it| self.by_file(*it)).collect(),
         };
         // Made once before the run, so that what it refuses is said now.
         let first = maker.open(self.options.epochs.start)?;

@@ -323,6 +323,7 @@ mod tests {
             memory: 1 << 20,
             pool: &Pool::default(),
             kept: None,
+            by_file: &[],
         };
         build(&call).map(|it| it.serial).expect("the state fits")
     }

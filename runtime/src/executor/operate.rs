@@ -7,8 +7,8 @@ use super::{
     task::Work,
 };
 use crate::{
-    BuildOperator, Chunk, Failure, Finish, Kept, Mark, Operator, OperatorCall, Pool, Running,
-    Wants, mix,
+    BuildOperator, ByFile, Chunk, Failure, Finish, Kept, Mark, Operator, OperatorCall, Pool,
+    Running, Wants, mix,
 };
 use plan::{Arg, Field};
 use std::{collections::VecDeque, sync::Arc};
@@ -59,6 +59,8 @@ pub(super) struct Maker {
     pub(super) kept: Kept,
     /// Which inputs these are.
     pub(super) once: Vec<bool>,
+    /// See [`OperatorCall::by_file`].
+    pub(super) by_file: Vec<Option<Arc<ByFile>>>,
 }
 
 /// An operator in its epoch.
@@ -119,6 +121,7 @@ impl Maker {
             memory: self.memory,
             pool: &self.pool,
             kept: self.once.contains(&true).then_some(&self.kept),
+            by_file: &self.by_file,
         })?;
         let (point, inputs) = match resume.cloned() {
             Some(Resume { state, number, inputs, .. }) => {

@@ -206,6 +206,7 @@ mod tests {
             memory: 1 << 20,
             pool: &pool,
             kept: None,
+            by_file: &[],
         };
         let mut dedupe = build(&call).unwrap().serial;
         let mut chunks = input.chunks_of(4, 0).into_iter();

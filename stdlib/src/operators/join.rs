@@ -1,10 +1,13 @@
 //! `join`: fields of another stream, found by a key.
 
 mod added;
+mod by_file;
+mod filling;
 mod held;
 
 use self::{
     added::Joining,
+    filling::Filling,
     held::{Held, Key, SLOT_BYTES},
 };
 use super::{
@@ -14,7 +17,7 @@ use super::{
 };
 use crate::prelude::*;
 use plan::Faulty;
-use runtime::{Builder, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants};
+use runtime::{Builder, Kept, Mark, Operator, OperatorCall, Running, Wants};
 use std::sync::{Arc, OnceLock};
 
 operator! {
@@ -37,6 +40,13 @@ operator! {
     /// `shuffle`, random function, `epoch` or `else another`), otherwise once per epoch. The id of a record combines the
     /// ids of both.
     ///
+    /// If the files of `right` lie beside those of `left`, as `00012.parquet` beside `00012.tar`, use `within: file`: the
+    /// match of a record is looked for in the file with the same name, up to the first dot. Only the files in use are
+    /// held, so `right` may be larger than the memory; keys may occur again in other files. Both streams must begin
+    /// with a source of files, each holding many records (`tar`, `tfrecord`, `parquet`, `csv`, `jsonl` …); `right` may
+    /// continue with `map`, `with` and `where` only. Shuffle with `spans` or in a window: after a `shuffle` without a
+    /// window, each record needs another file, which is slow if they do not all fit.
+    ///
     /// `repeat`, and `shuffle` without a window, may follow a join wherever they may follow `left` itself. `faults` is
     /// set by the compiler.
     ///
@@ -58,8 +68,14 @@ operator! {
     ///     |> join(csv("captions.csv"), on: file, missing: skip)
     ///     |> shuffle
     /// ```
+    ///
+    /// ```pipe no_run
+    /// tar("shards/*.tar")
+    ///     |> join(parquet("shards/*.parquet", columns: ["key", "caption"]), on: key, missing: skip, within: file)
+    ///     |> shuffle(window: 1_000, spans: 16)
+    /// ```
     "join(left: stream, right: stream, on: fields, missing: fault | skip | keep = fault, \
-     fill: record = none, faults: bool = false) -> stream",
+     fill: record = none, within: run | file = run, faults: bool = false) -> stream",
     // Assumed: a key is hashed, and looked up where no cache has it; the fields of the second stream are copied, which
     // are few of the bytes.
     cost: Cost::out(60.0, 0.01),
@@ -69,7 +85,7 @@ operator! {
 
 /// Where parameters stand, after the streams.
 const MISSING: usize = 1;
-const FAULTS: usize = 3;
+const FAULTS: usize = 4;
 /// The field that says of a record why it has no partner.
 const FAULT: &str = "join.fault";
 
@@ -99,6 +115,8 @@ struct Terms {
     missing: Missing,
     /// The fields that records get.
     added: Vec<Field>,
+    /// Whether a record's partner is in the file of the same name.
+    by_file: bool,
 }
 
 enum Missing {
@@ -113,7 +131,7 @@ enum Missing {
 
 impl Terms {
     fn read(args: &[Arg], inputs: &[Vec<Field>]) -> Result<Self, String> {
-        let ([on, missing, fill, faults], [left, right]) = (args, inputs) else {
+        let ([on, missing, fill, within, faults], [left, right]) = (args, inputs) else {
             return Err("it needs two streams and a key".to_owned());
         };
         if let Some(it) = left.iter().chain(right).find(|it| it.name == FAULT) {
@@ -151,7 +169,7 @@ impl Terms {
             return Err("`fill` needs `missing: keep`".to_owned());
         }
         let keys = [0, 1].map(|of| keys.iter().map(|it| it[of]).collect());
-        Ok(Self { keys, missing, added })
+        Ok(Self { keys, missing, added, by_file: word(within) == "file" })
     }
 }
 
@@ -220,6 +238,9 @@ fn fills(fill: &Arg, added: &[Field]) -> Result<Vec<Vec<u8>>, String> {
 
 fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let terms = Terms::read(call.args, call.inputs).map_err(Failure::Program)?;
+    if terms.by_file {
+        return by_file::build(call, terms);
+    }
     let known = match call.state {
         None => None,
         Some([rows]) if *rows <= ROWS_MAX as u64 => Some(*rows),
@@ -229,8 +250,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
     let joining = Joining::new(call, &terms, held.clone());
     let serial = Join {
         group: Group::of(&call.inputs[1], call),
-        fields: call.inputs[1].clone(),
-        pool: call.pool.clone(),
+        filling: Filling::new(call, &terms),
         terms,
         known,
         held,
@@ -245,8 +265,7 @@ fn build(call: &OperatorCall<'_>) -> Result<Running, Failure> {
 /// copies the fields.
 struct Join {
     terms: Terms,
-    fields: Vec<Field>,
-    pool: Pool,
+    filling: Filling,
     /// The records of the second stream, as long as they come.
     group: Group,
     held: Arc<OnceLock<Held>>,
@@ -312,30 +331,8 @@ impl Join {
                 self.known.unwrap_or_default()
             )));
         }
-        match &self.terms.missing {
-            Missing::Keep(elements) => self.group.add(&self.fill(Some(elements)), 0..1, rows + 1),
-            Missing::Fault => self.group.add(&self.fill(None), 0..1, rows + 1),
-            Missing::Fail | Missing::Skip => {}
-        }
-        let empty = || ChunkBuilder::new(&self.fields, 0, 0, &self.pool).finish();
-        let chunk = self.group.finish().unwrap_or_else(empty);
-        let held = Held::new(chunk, rows, self.terms.keys[1].clone())?;
+        let held = self.filling.held(&mut self.group, self.terms.keys[1].clone())?;
         self.held.set(held).map_err(|_| failure("a `join` has read its second stream twice"))
-    }
-
-    /// A record of these elements; of nothing where there are none.
-    fn fill(&self, elements: Option<&Vec<Vec<u8>>>) -> Chunk {
-        let mut record = ChunkBuilder::new(&self.fields, 1, 0, &self.pool);
-        record.ids.push_scalar(0_u64);
-        for (field, to) in self.fields.iter().zip(&mut record.columns) {
-            let at = self.terms.added.iter().position(|it| it.name == field.name);
-            let zero = vec![0; field.ty.dtype().filter(|it| !it.is_text()).map_or(0, DType::size)];
-            match at.zip(elements) {
-                Some((at, elements)) => push_fill(&elements[at], &field.ty, to),
-                None => push_fill(&zero, &field.ty, to),
-            }
-        }
-        record.finish()
     }
 
     /// Lets records of the first stream go on, each with the number of the one whose fields it gets.
@@ -344,7 +341,7 @@ impl Join {
             return Err(failure("a `join` has a record before its second stream was read"));
         };
         let columns = &self.terms.keys[0];
-        let mut numbers = Builder::new(&Type::scalar(DType::U32), chunk.rows, &self.pool);
+        let mut numbers = Builder::new(&Type::scalar(DType::U32), chunk.rows, &self.filling.pool);
         let (mut found, mut lost) = (0, None);
         for row in 0..chunk.rows {
             let key = Key { chunk: &chunk, columns, row };
@@ -370,34 +367,20 @@ impl Join {
         }
         match lost {
             None => Ok(()),
-            Some((_, key)) => Err(failure(format!(
-                "{}: skip such records (`missing: skip`), give them values (`missing: keep, fill: {{ … }}`), or use \
-                 `else`",
-                no_partner(&key)
-            ))),
+            Some((_, key)) => Err(lost_partner(&no_partner(&key))),
         }
     }
+}
+
+/// What ends the run where a record has no partner.
+fn lost_partner(why: &str) -> Failure {
+    failure(format!(
+        "{why}: skip such records (`missing: skip`), give them values (`missing: keep, fill: {{ … }}`), or use `else`"
+    ))
 }
 
 fn no_partner(key: &str) -> String {
     format!("the second stream of `join` has no record with the key {key}")
-}
-
-/// One value: this element everywhere, in extents of 0 where they are not known.
-fn push_fill(value: &[u8], ty: &Type, to: &mut Builder) {
-    match ty.shape() {
-        Some(shape) if !ty.dtype().is_some_and(DType::is_text) => {
-            let extent = |it: &Extent| match it {
-                Extent::Known(n) => *n as usize,
-                _ => 0,
-            };
-            let shape: Vec<usize> = shape.iter().map(extent).collect();
-            to.room(Shape::new(&shape))
-                .chunks_mut(value.len())
-                .for_each(|it| it.copy_from_slice(value));
-        }
-        _ => to.push_text(value),
-    }
 }
 
 #[cfg(test)]
@@ -411,7 +394,8 @@ mod tests {
     fn args(on: &[&str], missing: &str, fill: &[(&str, Arg)]) -> Vec<Arg> {
         let on = on.iter().map(|it| Arg::Text((*it).to_owned())).collect();
         let fill = fill.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
-        vec![Arg::List(on), Arg::Word(missing.to_owned()), Arg::Record(fill), Arg::Bool(false)]
+        let word = |it: &str| Arg::Word(it.to_owned());
+        vec![Arg::List(on), word(missing), Arg::Record(fill), word("run"), Arg::Bool(false)]
     }
 
     /// The same where a record without a partner is a fault.

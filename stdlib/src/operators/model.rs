@@ -228,6 +228,7 @@ impl Case<'_> {
             memory: 8 << 30,
             pool: &Pool::default(),
             kept,
+            by_file: &[],
         })?;
         let inputs = self.inputs.iter().zip(&begin.inputs).enumerate();
         let mut inputs: Vec<_> =

@@ -31,7 +31,7 @@ source! {
     "arrow(pattern: text, columns: columns = none, missing: absent = none, lanes: int = none, faults: bool = false) \
      -> stream",
     cost: Cost::out(20.0, 0.2),    // Assumed: a copy, after a check of texts.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
     fields: Some(fields);
     probe: probe,
 }

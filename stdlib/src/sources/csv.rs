@@ -64,7 +64,7 @@ source! {
     "csv(pattern: text, delimiter: text = none, header: bool = true, columns: columns = none, missing: absent = none, \
      types: dtypes = none, na_values: texts = none, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(25.0, 2.0),    // Assumed: a row is found in 25 ns, a number of 8 bytes read in 16.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY)],
     fields: Some(fields);
     probe: probe, of_text: probe_shown,
 }

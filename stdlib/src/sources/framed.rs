@@ -7,7 +7,7 @@ mod interleaved;
 mod parts;
 mod runs;
 
-use super::listed::Listed;
+use super::listed::{Listed, name_of};
 use crate::records::{
     FileError, FirstLens, OwnBlock, Place, RecordFault, RecordIndex, RecordReader, Span, line_at,
 };
@@ -160,9 +160,11 @@ pub(super) struct Records<F> {
 }
 
 struct Inner<F> {
-    format: F,
+    format: Arc<F>,
     listed: Listed,
     place: u64,
+    /// Whether each record gets the name of its file, as its last field.
+    names_files: bool,
     files: OnceLock<Result<Files, Failure>>,
     index: OnceLock<Result<Index, Failure>>,
     parts: Mutex<Option<Parts>>,
@@ -193,13 +195,27 @@ struct Reading<S> {
 impl<F: Format> Records<F> {
     /// The records of these files; nothing is opened yet.
     pub(super) fn new(format: F, listed: Listed, place: u64) -> Self {
+        Self::of(Arc::new(format), listed, place)
+    }
+
+    fn of(format: Arc<F>, listed: Listed, place: u64) -> Self {
         let (files, index) = (OnceLock::new(), OnceLock::new());
         let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
         let open_max = share.map_or(OPEN_MAX, |it| it.min(OPEN_MAX));
         let (first_lens, open) = (Arc::default(), Mutex::default());
-        let parts = Mutex::default();
-        let inner =
-            Inner { format, listed, place, files, index, parts, first_lens, open, open_max };
+        let (parts, names_files) = (Mutex::default(), false);
+        let inner = Inner {
+            format,
+            listed,
+            place,
+            names_files,
+            files,
+            index,
+            parts,
+            first_lens,
+            open,
+            open_max,
+        };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -270,6 +286,16 @@ impl<F: Format> Source for Records<F> {
         Some(format!("`{}{}`", path.display(), inner.format.record(ordinal)))
     }
 
+    fn name_files(&mut self) -> bool {
+        Arc::get_mut(&mut self.inner).map(|it| it.names_files = true).is_some()
+    }
+
+    fn file(&self, name: &str) -> Result<Option<Arc<dyn Source>>, Failure> {
+        let Inner { format, listed, place, .. } = &*self.inner;
+        let file = listed.file(name)?;
+        Ok(file.map(|it| Arc::new(Self::of(format.clone(), it, *place)) as _))
+    }
+
     fn classes(&self) -> &[String] {
         self.inner.listed.classes()
     }
@@ -301,6 +327,15 @@ impl<F: Format> Inner<F> {
         let mut reader = self.format.reader(&files.paths)?;
         reader.hold_against(&self.first_lens);
         Ok(reader)
+    }
+
+    /// Appends to the last records, which are of one file, its name, where it is asked for.
+    fn append_name(&self, path: &Path, out: &mut ChunkBuilder) {
+        let rows = out.rows();
+        if let Some(to) = out.columns.last_mut().filter(|_| self.names_files) {
+            let name = path.file_name().map_or_else(Default::default, |it| it.to_string_lossy());
+            (to.rows()..rows).for_each(|_| to.push_text(name_of(&name).as_bytes()));
+        }
     }
 
     fn id(&self, key: u64, ordinal: u64) -> u64 {
@@ -353,13 +388,6 @@ fn unreadable(path: &Path, why: &io::Error) -> Failure {
     Failure::Io { path, detail: format!("cannot be read: {why}: {help}") }
 }
 
-/// Appends a record that is text.
-pub(super) fn append_text(record: Raw<'_>, out: &mut ChunkBuilder) -> Result<(), RecordFault> {
-    record.check_utf8()?;
-    out.columns.iter_mut().for_each(|it| it.push_text(record.bytes));
-    Ok(())
-}
-
 fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
     match str::from_utf8(text) {
         Ok(_) => Ok(()),
@@ -371,7 +399,10 @@ fn check_utf8(text: &[u8]) -> Result<(), RecordFault> {
 }
 
 /// Records of files of lines.
-pub(super) struct Lines;
+pub(super) struct Lines {
+    /// How many columns hold the line.
+    pub(super) columns: usize,
+}
 
 impl Format for Lines {
     type Scratch = ();
@@ -390,7 +421,9 @@ impl Format for Lines {
         (): &mut (),
         out: &mut ChunkBuilder,
     ) -> Result<(), RecordFault> {
-        append_text(record, out)
+        record.check_utf8()?;
+        out.columns[..self.columns].iter_mut().for_each(|it| it.push_text(record.bytes));
+        Ok(())
     }
 }
 

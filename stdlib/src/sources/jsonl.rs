@@ -1,7 +1,7 @@
 //! `jsonl`: one record for each line of files of JSON lines.
 
 use super::{
-    framed::{Format, Lines, Raw, Records},
+    framed::{Format, Lines, Raw, Records, file_failure},
     listed::Listed,
 };
 use crate::{
@@ -31,7 +31,7 @@ source! {
     /// ```
     "jsonl(pattern: text, lanes: int = none, typed: dtypes = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::TypedColumns(&TYPED)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::TypedColumns(&TYPED)],
     fields: Some(fields),
 }
 
@@ -74,7 +74,11 @@ fn fields(applied: &Applied<'_>) -> Result<Vec<Field>, String> {
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
     if call.args[TYPED.argument] == Arg::None {
-        return Ok(Arc::new(Records::new(Lines, listed, call.place)));
+        return Ok(Arc::new(Records::new(
+            Lines { columns: call.columns.len() },
+            listed,
+            call.place,
+        )));
     }
     let lines = TypedLines::new(call.columns).map_err(Failure::Program)?;
     Ok(Arc::new(Records::new(lines, listed, call.place)))
@@ -124,11 +128,11 @@ impl Format for TypedLines {
     type Scratch = Keys;
 
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure> {
-        Lines.reader(files)
+        Ok(RecordReader::lines(files.clone()))
     }
 
     fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
-        Lines.index(files)
+        RecordIndex::of_lines(files.clone()).map_err(file_failure)
     }
 
     fn append(

@@ -26,7 +26,7 @@ source! {
     /// ```
     "lines(pattern: text, lanes: int = none) -> stream",
     cost: Cost::out(40.0, 0.3),    // Assumed: a search for the line's end, and two copies.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile],
     fields: Some(|applied| {
         Listed::new(&applied.args[0])?;
         Ok(vec![Field { name: "text".to_owned(), ty: Type::scalar(DType::Str) }])
@@ -35,7 +35,7 @@ source! {
 
 fn build(call: &SourceCall<'_>) -> Result<Arc<dyn Source>, Failure> {
     let listed = Listed::new(&call.args[0]).map_err(Failure::Program)?;
-    Ok(Arc::new(Records::new(Lines, listed, call.place)))
+    Ok(Arc::new(Records::new(Lines { columns: call.columns.len() }, listed, call.place)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use runtime::{
     Failure, Fingerprint, mix,
     storage::{self, Stat},
 };
-use std::{io, ops::Range, path::PathBuf, sync::OnceLock};
+use std::{collections::HashMap, io, ops::Range, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Bytes that are read at once where all of a file is looked at.
@@ -17,6 +17,8 @@ const BLOCK: usize = 1 << 18;
 pub(super) struct Listed {
     patterns: Vec<Pattern>,
     found: OnceLock<Result<Found, Failure>>,
+    /// The number of each file, by its name.
+    by_name: OnceLock<Result<HashMap<String, u32>, Failure>>,
 }
 
 /// What the patterns named.
@@ -30,12 +32,13 @@ pub(super) struct Found {
 impl Listed {
     /// The files of a pattern, or of a list of them; nothing is looked at yet.
     pub(super) fn new(arg: &Arg) -> Result<Self, String> {
-        Ok(Self { patterns: patterns(arg)?, found: OnceLock::new() })
+        Ok(Self { patterns: patterns(arg)?, found: OnceLock::new(), by_name: OnceLock::new() })
     }
 
     /// Files that are listed already.
     pub(super) fn of(found: Found) -> Self {
-        Self { patterns: Vec::new(), found: OnceLock::from(Ok(found)) }
+        let (found, by_name) = (OnceLock::from(Ok(found)), OnceLock::new());
+        Self { patterns: Vec::new(), found, by_name }
     }
 
     /// The files; listed now, where they were not yet.
@@ -46,6 +49,32 @@ impl Listed {
             Ok(Found { listing, classes })
         });
         found.as_ref().map_err(Clone::clone)
+    }
+
+    /// The file of this name ([`name_of`]) alone; none where there is no such file.
+    pub(super) fn file(&self, name: &str) -> Result<Option<Self>, Failure> {
+        let by_name = self.by_name.get_or_init(|| self.find_names()).as_ref();
+        let Some(number) = by_name.map_err(Clone::clone)?.get(name) else { return Ok(None) };
+        let number = *number as usize;
+        Ok(Some(Self::of(self.found()?.part(number..number + 1))))
+    }
+
+    fn find_names(&self) -> Result<HashMap<String, u32>, Failure> {
+        let (found, mut by_name) = (self.found()?, HashMap::new());
+        for number in 0..found.listing.len() {
+            let name = name_of(found.listing.name(number)).to_owned();
+            if let Some(first) = by_name.insert(name, number as u32) {
+                let path = found.path(number).display().to_string();
+                let first = found.path(first as usize);
+                let detail = format!(
+                    "has the same name as `{}`, up to the first dot: rename one of them, or exclude it from the \
+                     pattern",
+                    first.display()
+                );
+                return Err(Failure::Io { path, detail });
+            }
+        }
+        Ok(by_name)
     }
 
     /// How many files there are.
@@ -110,6 +139,12 @@ impl Listed {
     pub(super) fn classes(&self) -> &[String] {
         self.found().map_or(&[], |it| &it.classes)
     }
+}
+
+/// What a file is called without its endings: the part of its name before the first dot.
+pub(super) fn name_of(file: &str) -> &str {
+    let point = file.find('.').filter(|it| *it > 0);
+    point.map_or(file, |it| &file[..it])
 }
 
 /// The patterns that an argument names.

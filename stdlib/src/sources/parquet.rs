@@ -52,7 +52,7 @@ source! {
     "parquet(pattern: text, columns: columns = none, missing: absent = none, lanes: int = none, faults: bool = false, \
      filter: conditions = none) -> stream",
     cost: Cost::out(20.0, 1.0),    // Assumed: pages are decompressed, and values decoded.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY), Property::Filters(FILTER)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Keeps(COMPLETE), Property::Faulty(&FAULTY), Property::Filters(FILTER)],
     fields: Some(fields);
     probe: probe,
 }

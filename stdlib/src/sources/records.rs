@@ -31,7 +31,7 @@ source! {
     /// ```
     "records(pattern: text, size: int, skip: int = 0, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(40.0, 0.1),    // Assumed: a copy.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Faulty(&FAULTY)],
     fields: Some(fields),
 }
 

@@ -20,7 +20,7 @@ use fill::{Fill, Found};
 use in_order::InOrder;
 use in_turn::InTurn;
 use pieces::{Piece, Pieces, RowSet};
-use plan::unmix;
+use plan::{FILE, unmix};
 use runtime::{
     Builder, Chunk, ChunkBuilder, Failure, Fingerprint, Interleave, Pool, Source, SourceCall,
     Stream, Unneeded, Working, os, uncounted,
@@ -57,7 +57,7 @@ pub(super) struct Tables {
 
 struct Inner {
     open: Open,
-    said: Said,
+    said: Arc<Said>,
     listed: Listed,
     /// The columns of the chunks.
     fields: Vec<Field>,
@@ -97,6 +97,8 @@ enum Output {
     Complete,
     /// What is wrong with the row.
     Fault,
+    /// The name of the row's file.
+    Name,
 }
 
 /// Rows of a file that are read together.
@@ -122,9 +124,16 @@ impl Part {
 impl Tables {
     /// The rows of these files; nothing is opened yet.
     pub(super) fn new(said: Said, listed: Listed, open: Open, call: &SourceCall<'_>) -> Self {
+        Self::of((Arc::new(said), open), listed, (call.columns.to_vec(), call.place))
+    }
+
+    fn of(
+        (said, open): (Arc<Said>, Open),
+        listed: Listed,
+        (fields, place): (Vec<Field>, u64),
+    ) -> Self {
         let share = os::open_files_max().map(|it| (it / OPEN_SHARE) as usize);
         let open_max = share.map_or(OPEN_MAX, |it| it.clamp(1, OPEN_MAX));
-        let (fields, place) = (call.columns.to_vec(), call.place);
         let inner = Inner {
             open,
             said,
@@ -194,6 +203,17 @@ impl Source for Tables {
         Some(format!("`{}, row {ordinal}`", path.display()))
     }
 
+    fn name_files(&mut self) -> bool {
+        let field = Field { name: FILE.to_owned(), ty: Type::scalar(DType::Str) };
+        Arc::get_mut(&mut self.inner).map(|it| it.fields.push(field)).is_some()
+    }
+
+    fn file(&self, name: &str) -> Result<Option<Arc<dyn Source>>, Failure> {
+        let Inner { open, said, listed, fields, place, .. } = &*self.inner;
+        let of = |file| Self::of((said.clone(), open.clone()), file, (fields.clone(), *place));
+        Ok(listed.file(name)?.map(|it| Arc::new(of(it)) as _))
+    }
+
     fn classes(&self) -> &[String] {
         self.inner.listed.classes()
     }
@@ -236,6 +256,7 @@ impl Inner {
         let output = |field: &Field| match field.name.as_str() {
             COMPLETE => Ok(Output::Complete),
             FAULT => Ok(Output::Fault),
+            FILE => Ok(Output::Name),
             name => {
                 let is = |it: &Fill| it.found.name == name && it.found.ty.as_ref() == Ok(&field.ty);
                 let at = fills.iter().position(is);

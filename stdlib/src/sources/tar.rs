@@ -35,7 +35,7 @@ source! {
     /// ```
     "tar(pattern: text, lanes: int = none, faults: bool = false) -> stream",
     cost: Cost::out(300.0, 0.15),    // Assumed: two headers, and a copy.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Faulty(&FAULTY)],
     fields: Some(fields),
 }
 

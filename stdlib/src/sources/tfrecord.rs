@@ -35,7 +35,7 @@ source! {
     "tfrecord(pattern: text, form: example | sequence | bytes = example, check: bool = true, lanes: int = none, \
      faults: bool = false) -> stream",
     cost: Cost::out(60.0, 0.15),    // Assumed: a checksum, and a copy.
-    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::Faulty(&FAULTY)],
+    properties: &[Property::Indexed, Property::Spans, Property::ReadsFiles, Property::ByFile, Property::Faulty(&FAULTY)],
     fields: Some(fields),
 }
 

@@ -41,6 +41,8 @@ impl Inputs {
         put(folder, "tables/a.csv", b"name,age,height\nAda,36,1.65\nBob,,1.8\n\"C, D\",7,0.5\n")?;
         let rows: String = (0..20).map(|i| format!("n{i},{},{}.25\n", i * 3, i % 4)).collect();
         put(folder, "tables/b.csv", format!("name,age,height\n{rows}").as_bytes())?;
+        put(folder, "beside/a.csv", beside(0..40, 7).as_bytes())?;
+        put(folder, "beside/b.csv", beside(5..33, 4).as_bytes())?;
         put(folder, "rows/a.jsonl", json().as_bytes())?;
         put(folder, "rows/b.jsonl", b"{\"n\": 1, \"xs\": []}\nno json\n[1]\n")?;
         put(folder, "shards/a.tfrecord", &written::tfrecord(&examples()))?;
@@ -69,6 +71,13 @@ impl Inputs {
         put(folder, "shards/b.tar", &torn[..torn.len() - 1024 - 300])?;
         Ok(inputs)
     }
+}
+
+/// Keys in this range but every `n`th, last ones first, with something for each.
+fn beside(keys: Range<usize>, n: usize) -> String {
+    let rows = keys.rev().filter(|it| it % n != 1);
+    let rows = rows.map(|it| format!("{it},{}.25,title {}\n", it % n, it * n));
+    format!("key,weight,title\n{}", rows.collect::<String>())
 }
 
 /// A Parquet file of many types.

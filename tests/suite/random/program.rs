@@ -114,6 +114,20 @@ const RECORDS_MAX: usize = 300;
 const RARE: u64 = 2392;
 const RARE_CALLS: [[&str; 2]; 2] = [["box_mask", "decode_png"], ["extension_of", "clamp"]];
 
+/// From this number on, programs join files with those beside them.
+const BESIDE: u64 = 2416;
+/// What they read, and about how many records it has.
+const BESIDE_SOURCES: [(&str, usize); 8] = [
+    ("csv(\"{data}/tables/*.csv\", missing: { age: skip })", 22),
+    ("jsonl(\"{data}/rows/*.jsonl\")", 22),
+    ("lines(\"{data}/texts/*.txt\")", 30),
+    ("tfrecord(\"{data}/shards/*.tfrecord\")", 20),
+    ("tar(\"{data}/shards/*.tar\")", 18),
+    ("records(\"{data}/shards/*.bin\", size: 9)", 12),
+    ("parquet(\"{data}/columns/*.parquet\", missing: { x: skip })", 69),
+    ("arrow(\"{data}/columns/*.arrow\", columns: [\"n\", \"x\", \"xs\", \"at\"])", 46),
+];
+
 impl Writer<'_> {
     /// A name that nothing has yet.
     pub(crate) fn name(&mut self, stem: &str) -> String {
@@ -126,6 +140,7 @@ impl Writer<'_> {
             self.function();
         }
         let (head, records, indexed) = match self.dice.below(10) {
+            0..7 if self.number >= BESIDE => self.join_beside(),
             0..6 if self.number >= LATER => self.join(),
             6 | 7 if self.number >= LATER => self.zip_in_any_order(),
             0 => self.zip(),
@@ -379,7 +394,7 @@ impl Writer<'_> {
             return None;
         }
         if !has_all && let Some(stream) = self.draft.streams.last_mut() {
-            stream.steps.extend(steps::thinning(&mut self.dice));
+            stream.steps.extend(thinning(&mut self.dice));
         }
         let fill = match missing {
             "keep" => format!(", fill: {{ {number}: 0.5, {text}: \"none\" }}"),
@@ -387,6 +402,38 @@ impl Writer<'_> {
         };
         let rest = if missing == "fault" && !has_all { " else skip(most: 1.0)" } else { "" };
         let text = format!("join({left}, {right}, on: key, missing: {missing}{fill}){rest}");
+        Some((text, growing.records, growing.indexed))
+    }
+
+    /// Records of files with fields of the files beside them, of which one is missing and others lack keys.
+    fn join_beside(&mut self) -> (String, usize, bool) {
+        let before = self.draft.streams.len();
+        self.joined_beside().unwrap_or_else(|| {
+            self.draft.streams.truncate(before);
+            ("range(9)".into(), 9, true)
+        })
+    }
+
+    fn joined_beside(&mut self) -> Option<(String, usize, bool)> {
+        let (head, records) = *self.dice.pick(&BESIDE_SOURCES);
+        let left = self.name("s");
+        let mut growing = self.stream(&left, head.to_owned())?;
+        (growing.records, growing.aligned) = (records, false);
+        for _ in 0..self.dice.below(3) {
+            steps::grow(self, &mut growing, steps::BESIDE);
+        }
+        steps::keyed(self, &mut growing, 40);
+        let (missing, rest) = *self.dice.pick(&[
+            ("skip", ""),
+            ("keep, fill: { weight: 0.5, title: \"none\" }", ""),
+            ("fault", " else skip(most: 1.0)"),
+        ]);
+        let thinned = *self.dice.pick(&["", "\n    |> where key % 5 < 3"]);
+        let right = format!(
+            "csv(\"{{data}}/beside/*.csv\"){thinned}\n    |> map {{ key, weight: f32(weight) * 0.5, title }}"
+        );
+        let text =
+            format!("join({left}, {right}, on: key, missing: {missing}, within: file){rest}");
         Some((text, growing.records, growing.indexed))
     }
 
@@ -409,7 +456,7 @@ impl Writer<'_> {
             let Some(mut other) = first.cloned() else { break };
             other.name = self.name("s");
             if !endless {
-                other.steps.extend(steps::thinning(&mut self.dice));
+                other.steps.extend(thinning(&mut self.dice));
             }
             names.push(other.name.clone());
             self.draft.streams.push(other);
@@ -441,4 +488,10 @@ impl Writer<'_> {
 fn labelled(names: &[String]) -> String {
     let labels = ["a", "b", "c"].into_iter().zip(names);
     labels.map(|(label, name)| format!("{label}: {name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Steps that leave fewer records, or others first.
+fn thinning(dice: &mut Dice) -> Vec<String> {
+    let all = ["skip(3)", "take(9)", "shuffle(window: 5)", "where coin(0.8)"];
+    (0..1 + dice.below(2)).map(|_| (*dice.pick(&all)).to_owned()).collect()
 }

@@ -46,10 +46,12 @@ pub(crate) const ANY: &[Step] = &[
     held,
     thinned_copies,
 ];
-/// Those that leave every record where it is.
+/// Those that leave every record in place.
 pub(crate) const COMPUTES: &[Step] = &[compute];
 /// Those after which there are as many records.
 pub(crate) const KEEPS: &[Step] = &[compute, compute, window];
+/// Those after which it is still known which file a record is of.
+pub(crate) const BESIDE: &[Step] = &[compute, kept, filter, shuffle, window, thin, laps, copies];
 
 /// Writes a step, and says what it is about to do to the stream; none if it does not suit.
 type Step = fn(&mut Writer<'_>, &Growing) -> Option<Offer>;
@@ -127,12 +129,6 @@ pub(crate) fn keyed(writer: &mut Writer<'_>, growing: &mut Growing, keys: usize)
     let text = format!("with {{ key: ({name} % {keys} + {keys}) % {keys} }}");
     let offer = Offer { text, ..same(growing) };
     add(writer, growing, offer);
-}
-
-/// Steps that leave fewer records, or others first.
-pub(crate) fn thinning(dice: &mut Dice) -> Vec<String> {
-    let all = ["skip(3)", "take(9)", "shuffle(window: 5)", "where coin(0.8)"];
-    (0..1 + dice.below(2)).map(|_| (*dice.pick(&all)).to_owned()).collect()
 }
 
 fn same(growing: &Growing) -> Offer {

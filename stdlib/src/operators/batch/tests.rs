@@ -185,6 +185,7 @@ fn texts_of_a_batch_stay_within_the_memory_of_the_run() {
             memory,
             pool: &pool,
             kept: None,
+            by_file: &[],
         };
         build(&of).unwrap().parallel.unwrap()
     };
@@ -522,6 +523,7 @@ fn neighbours_become_a_batch_where_they_lie() {
         memory: 1 << 30,
         pool: &pool,
         kept: None,
+        by_file: &[],
     })
     .unwrap();
     let mut groups = Vec::new();

@@ -1,6 +1,6 @@
 //! Documents in JSON Lines.
 
-use super::super::framed::{Format, Lines, Raw, file_failure};
+use super::super::framed::{Format, Raw, file_failure};
 use super::{FAULT, Said};
 use crate::{
     functions::text::{
@@ -77,11 +77,11 @@ impl Format for JsonLines {
     type Scratch = Keys;
 
     fn reader(&self, files: &Arc<[PathBuf]>) -> Result<RecordReader, Failure> {
-        Lines.reader(files)
+        Ok(RecordReader::lines(files.clone()))
     }
 
     fn index(&self, files: &Arc<[PathBuf]>) -> Result<RecordIndex, Failure> {
-        Lines.index(files)
+        RecordIndex::of_lines(files.clone()).map_err(file_failure)
     }
 
     fn append(

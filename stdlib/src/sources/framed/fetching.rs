@@ -128,6 +128,7 @@ impl<F: Format> Inner<F> {
             let (key, ordinal) = (files.keys[file], numbers[0] - index.firsts[file] as u64);
             let ids = out.ids.scalars_of::<u64>(numbers.len());
             ids.iter_mut().zip(ordinal..).for_each(|(id, ordinal)| *id = self.id(key, ordinal));
+            self.append_name(&files.paths[file], out);
             return Ok(());
         }
         for &number in numbers {
@@ -162,6 +163,7 @@ impl<F: Format> Inner<F> {
             told.map_err(|it| self.of_record(it, (file, ordinal)))?;
         }
         out.ids.push_scalar(self.id(files.keys[file], ordinal));
+        self.append_name(path, out);
         Ok(())
     }
 }

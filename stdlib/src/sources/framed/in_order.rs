@@ -268,6 +268,7 @@ impl<'r, F: Format> Reading<'r, F> {
             for (id, at) in ids.iter_mut().zip(self.left.by_ref()) {
                 *id = inner.id(key, ordinal + at as u64);
             }
+            inner.append_name(&files.paths[block.position.file as usize], out);
             self.append_alone(alone, scratch, out)?;
         }
         Ok(())
@@ -299,6 +300,7 @@ impl<'r, F: Format> Reading<'r, F> {
                 told.map_err(|it| inner.of_record(it, (file, ordinal)))?;
             }
             out.ids.push_scalar(inner.id(key, ordinal));
+            inner.append_name(path, out);
         }
         Ok(())
     }

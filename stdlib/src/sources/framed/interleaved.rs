@@ -210,7 +210,7 @@ mod tests {
         let named: Vec<(&str, &str)> = named.iter().map(|(a, b)| (&**a, &**b)).collect();
         let folder = Folder::new("interleaved", &named);
         let listed = Listed::new(&folder.pattern("*.txt")).unwrap();
-        let source = Records::new(Lines, listed, 7);
+        let source = Records::new(Lines { columns: 1 }, listed, 7);
         let order = Permutation::new(lens.len() as u64, KEY);
         let drawn: Vec<Vec<String>> =
             (0..lens.len() as u64).map(|it| lines(order.at(it) as usize).collect()).collect();
@@ -266,7 +266,8 @@ mod tests {
             .collect();
         let named: Vec<(&str, &str)> = named.iter().map(|(a, b)| (&**a, &**b)).collect();
         let folder = Folder::new("parts", &named);
-        let source = Records::new(Lines, Listed::new(&folder.pattern("*.txt")).unwrap(), 7);
+        let source =
+            Records::new(Lines { columns: 1 }, Listed::new(&folder.pattern("*.txt")).unwrap(), 7);
         let in_order = rest(&mut *source.stream().unwrap(), 100);
         for (bytes, open) in [(1, 5), (16, 5), (50, 7), (16, 32), (16, 4), (1 << 20, 32)] {
             let order = Interleave { key: KEY, open };
@@ -302,7 +303,7 @@ mod tests {
     fn a_place_that_does_not_fit_is_refused() {
         let folder = Folder::new("places", &[("a.txt", "1\n2\n"), ("b.txt", "3\n4\n")]);
         let listed = Listed::new(&folder.pattern("*.txt")).unwrap();
-        let source = Records::new(Lines, listed, 7);
+        let source = Records::new(Lines { columns: 1 }, listed, 7);
         let stream = |open| source.interleaved(Interleave { key: KEY, open }).unwrap();
         let mut two = stream(2);
         next(&mut *two, 3).unwrap();

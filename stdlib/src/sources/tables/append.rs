@@ -1,6 +1,6 @@
 //! Rows of parts become those of chunks.
 
-use super::{Files, Inner, Output, Part, fill::Fill, pieces::Piece};
+use super::{super::listed::name_of, Files, Inner, Output, Part, fill::Fill, pieces::Piece};
 use crate::{
     functions::text::guarded::ColumnFaults,
     tables::{Damage, Opened, Rows, Values},
@@ -140,8 +140,13 @@ impl Inner {
         let (key, first) = (files.keys[part.file as usize], part.ordinal);
         let id = |row: u64| mix(self.place, mix(key, first + row));
         ids.iter_mut().zip(rows).for_each(|(to, row)| *to = id(*row));
-        let is_fault = |it: &Output| matches!(it, Output::Fault);
-        if let Some(at) = self.first()?.outputs.iter().position(is_fault) {
+        let outputs = &self.first()?.outputs;
+        if let Some(at) = outputs.iter().position(|it| matches!(it, Output::Name)) {
+            let name = files.paths[part.file as usize].file_name().unwrap_or_default();
+            let (name, to) = (name.to_string_lossy(), &mut out.columns[at]);
+            rows.iter().for_each(|_| to.push_text(name_of(&name).as_bytes()));
+        }
+        if let Some(at) = outputs.iter().position(|it| matches!(it, Output::Fault)) {
             let (to, mut given) = (&mut out.columns[at], 0);
             for (at, fault) in faults {
                 to.push_empty(at - given);
@@ -184,7 +189,7 @@ impl Inner {
                     let room = to.scalars_of::<bool>(some.len());
                     room.iter_mut().enumerate().for_each(|(at, to)| *to = is_complete(at));
                 }
-                Output::Fault => {}
+                Output::Fault | Output::Name => {}
             }
         }
         bad.sort_by_key(|it| (it.row, it.column));
@@ -218,7 +223,7 @@ impl Inner {
                     let room = to.scalars_of::<bool>(rows);
                     room.iter_mut().enumerate().for_each(|(at, to)| *to = is_complete(at));
                 }
-                Output::Fault => {}
+                Output::Fault | Output::Name => {}
             }
         }
         bad.sort_by_key(|it| (it.row, it.column));
@@ -231,7 +236,7 @@ impl Inner {
             match output {
                 Output::Column(_) => (0..rows).for_each(|_| to.push_nothing()),
                 Output::Complete => to.scalars_of::<bool>(rows).fill(true),
-                Output::Fault => {}
+                Output::Fault | Output::Name => {}
             }
         }
         Ok(())

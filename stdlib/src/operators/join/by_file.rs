@@ -1,0 +1,273 @@
+//! `within: file`: the second stream is read file by file, beside the records of the first one.
+
+use super::{
+    super::group::{Group, check_held, unfit},
+    Filling, Missing, SLOT_BYTES, Terms, fault_field,
+    held::{Held, Key},
+    lost_partner, no_partner,
+};
+use crate::prelude::*;
+use plan::FILE;
+use runtime::{Builder, ByFile, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants, mix};
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The tables of files that are held, the one that was used last in front.
+type Tables = Mutex<VecDeque<Table>>;
+
+/// The records of a file of the second stream.
+#[derive(Clone)]
+struct Table {
+    name: Arc<str>,
+    held: Arc<Held>,
+    /// Whether there is such a file.
+    is_there: bool,
+    /// Bytes that it takes.
+    bytes: u64,
+}
+
+/// A join whose second stream is looked up in the file of the record's name.
+struct WithinFile {
+    terms: Terms,
+    filling: Filling,
+    files: Arc<ByFile>,
+    /// A group of the second stream, to be filled.
+    group: Group,
+    epoch: u32,
+    tables: Arc<Tables>,
+    /// The column of the first stream that names the file.
+    name: usize,
+    /// Which columns of each stream leave, and those of the second with their types.
+    kept: Vec<(usize, Field)>,
+    added: Vec<(usize, Field)>,
+    passed: usize,
+    done: bool,
+}
+
+/// Where the fields of a record come from: the table, among those of a chunk, and the row in it.
+type Partner = (usize, u32);
+
+pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Failure> {
+    let is_name = |it: &Field| it.name == FILE;
+    let (name, files) = (call.inputs[0].iter().position(is_name), call.by_file.get(1));
+    let (Some(name), Some(Some(files))) = (name, files) else {
+        return Err(Failure::Program("the program is damaged: a `join` within files".to_owned()));
+    };
+    if call.state.is_some_and(|it| !it.is_empty()) {
+        return Err(unfit("join"));
+    }
+    let place = |input: usize, field: &Field| {
+        call.inputs[input].iter().position(|it| it.name == field.name)
+    };
+    let kept = call.columns.iter().filter_map(|it| Some((place(0, it)?, it.clone())));
+    let added = call.columns.iter().filter(|it| place(0, it).is_none());
+    let added = added.filter_map(|it| Some((place(1, it)?, it.clone())));
+    let serial = WithinFile {
+        filling: Filling::new(call, &terms),
+        files: files.clone(),
+        group: Group::of(&call.inputs[1], call),
+        epoch: call.epoch,
+        tables: call.kept.map_or_else(Arc::default, Kept::get),
+        name,
+        kept: kept.collect(),
+        added: added.collect(),
+        terms,
+        passed: 0,
+        done: false,
+    };
+    Ok(Running { serial: Box::new(serial), parallel: None })
+}
+
+impl Operator for WithinFile {
+    fn wants(&self) -> Wants {
+        if self.done { Wants::Nothing } else { Wants::Input(0) }
+    }
+
+    fn push(
+        &mut self,
+        _: usize,
+        chunk: Option<Chunk>,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), Failure> {
+        let pushed = match chunk {
+            Some(chunk) => self.join(&chunk, out),
+            None => {
+                self.done = true;
+                Ok(())
+            }
+        };
+        self.passed = out.len();
+        pushed
+    }
+
+    /// Nothing is known between two records but what the files say.
+    fn mark(&self) -> Option<Mark> {
+        (!self.done).then(|| Mark { chunks: self.passed, ..Mark::default() })
+    }
+}
+
+/// Records of a chunk, as far as they have found their partners.
+struct Piece {
+    /// The tables that these are in, and the bytes of them.
+    tables: Vec<Table>,
+    bytes: u64,
+    /// The records that go on, and where each one's partner is.
+    rows: Vec<u32>,
+    partners: Vec<Partner>,
+    /// Why one has none, where that is a fault of its fields.
+    faults: Builder,
+}
+
+impl WithinFile {
+    fn join(&mut self, chunk: &Chunk, out: &mut Vec<Chunk>) -> Result<(), Failure> {
+        let mut piece = self.piece(chunk.rows);
+        let mut found = Ok(());
+        for row in 0..chunk.rows {
+            // No more tables than may be held, however many files the records are of.
+            if piece.bytes > self.group.share() {
+                let full = mem::replace(&mut piece, self.piece(chunk.rows - row));
+                out.extend(self.finish(chunk, full));
+            }
+            found = self.find(chunk, row, &mut piece);
+            if found.is_err() {
+                break;
+            }
+        }
+        out.extend(self.finish(chunk, piece));
+        found
+    }
+
+    fn piece(&self, rows: usize) -> Piece {
+        let faults = Builder::new(&fault_field().ty, rows, &self.filling.pool);
+        Piece { tables: Vec::new(), bytes: 0, rows: Vec::new(), partners: Vec::new(), faults }
+    }
+
+    fn find(&mut self, chunk: &Chunk, row: usize, piece: &mut Piece) -> Result<(), Failure> {
+        let (partner, fault) = match self.partner(chunk, row, piece)? {
+            Found::Partner(partner) => (partner, String::new()),
+            Found::Filled(partner, why) => (partner, why),
+            Found::Skipped => return Ok(()),
+        };
+        piece.rows.push(row as u32);
+        piece.partners.push(partner);
+        piece.faults.push_text(fault.as_bytes());
+        Ok(())
+    }
+
+    /// The records of a piece, with their fields.
+    fn finish(&self, chunk: &Chunk, piece: Piece) -> Option<Chunk> {
+        let Piece { tables, rows, partners, faults, .. } = piece;
+        let columns = self.kept.iter().map(|(at, _)| chunk.columns[*at].clone()).collect();
+        let mut found = Chunk { columns, ..chunk.clone() };
+        if rows.is_empty() {
+            return None;
+        }
+        if rows.len() < chunk.rows {
+            let fields: Vec<Field> = self.kept.iter().map(|it| it.1.clone()).collect();
+            found = found.reordered(&rows, &fields, &self.filling.pool);
+        }
+        self.add_fields(&mut found, &tables, &partners);
+        if matches!(self.terms.missing, Missing::Fault) {
+            found.columns.push(faults.finish());
+        }
+        Some(found)
+    }
+
+    /// What a record gets of the second stream.
+    fn partner(&mut self, chunk: &Chunk, row: usize, piece: &mut Piece) -> Result<Found, Failure> {
+        let name = chunk.columns[self.name].row(row);
+        let name = name.as_str();
+        // Records of one file mostly come together, or in turn.
+        let at = match piece.tables.iter().rposition(|it| *it.name == *name) {
+            Some(at) => at,
+            None => {
+                let table = self.table(name)?;
+                piece.bytes += table.bytes;
+                piece.tables.push(table);
+                piece.tables.len() - 1
+            }
+        };
+        let Table { held, is_there, .. } = &piece.tables[at];
+        let key = Key { chunk, columns: &self.terms.keys[0], row };
+        if let Some(number) = held.find(&key) {
+            return Ok(Found::Partner((at, number)));
+        }
+        let why = || match is_there {
+            true => format!("{} in its file `{name}`", no_partner(&key.shown())),
+            false => format!("the second stream of `join` has no file `{name}`"),
+        };
+        let filled = (at, held.rows as u32);
+        match &self.terms.missing {
+            Missing::Skip => Ok(Found::Skipped),
+            Missing::Keep(_) => Ok(Found::Filled(filled, String::new())),
+            Missing::Fault => Ok(Found::Filled(filled, why())),
+            Missing::Fail => Err(lost_partner(&why())),
+        }
+    }
+
+    /// The table of a file; read now, where it is not held.
+    fn table(&mut self, name: &str) -> Result<Table, Failure> {
+        let tables = self.tables.clone();
+        let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = tables.iter().position(|it| *it.name == *name);
+        let table = match at.and_then(|it| tables.remove(it)) {
+            Some(table) => table,
+            None => self.read(name)?,
+        };
+        tables.push_front(table.clone());
+        // Those that were used longest ago go.
+        let share = self.group.share();
+        let mut bytes: u64 = tables.iter().map(|it| it.bytes).sum();
+        while bytes > share && tables.len() > 1 {
+            bytes -= tables.pop_back().map_or(0, |it| it.bytes);
+        }
+        Ok(table)
+    }
+
+    fn read(&mut self, name: &str) -> Result<Table, Failure> {
+        let (group, mut bytes) = (&mut self.group, 0);
+        // What a file that could not be read has left.
+        group.finish();
+        let is_there = self.files.records(name, self.epoch, |chunk| {
+            let rows = group.rows() + chunk.rows;
+            group.add(&chunk, 0..chunk.rows, rows);
+            bytes = group.bytes() + rows * SLOT_BYTES;
+            check_held(
+                bytes,
+                group.share(),
+                &format!("file `{name}` of the second stream of a `join`"),
+            )
+        })?;
+        let held = self.filling.held(group, self.terms.keys[1].clone())?;
+        Ok(Table { name: name.into(), held: Arc::new(held), is_there, bytes: bytes as u64 })
+    }
+
+    /// Gives the records of a chunk the fields of their partners, and an id that says which these are.
+    fn add_fields(&self, chunk: &mut Chunk, tables: &[Table], partners: &[Partner]) {
+        let pool: &Pool = &self.filling.pool;
+        let mut ids = Builder::new(&Type::scalar(DType::U64), chunk.rows, pool);
+        for (id, (table, row)) in chunk.ids().iter().zip(partners) {
+            ids.push_scalar(mix(*id, tables[*table].held.chunk.ids()[*row as usize]));
+        }
+        chunk.ids = ids.finish();
+        for (at, field) in &self.added {
+            let mut to = Builder::new(&field.ty, chunk.rows, pool);
+            for of_one in partners.chunk_by(|a, b| a.0 == b.0) {
+                let rows: Vec<u32> = of_one.iter().map(|it| it.1).collect();
+                to.gather(&tables[of_one[0].0].held.chunk.columns[*at], &rows);
+            }
+            chunk.columns.push(to.finish());
+        }
+    }
+}
+
+/// What is found for a record.
+enum Found {
+    Partner(Partner),
+    /// None, but something stands for it; and why there is none.
+    Filled(Partner, String),
+    Skipped,
+}
