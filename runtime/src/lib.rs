@@ -12,6 +12,7 @@ pub mod far;
 mod fault;
 mod foreign;
 mod kernel;
+mod lineage;
 mod memory;
 pub mod os;
 mod random;
@@ -43,6 +44,7 @@ pub use kernel::{
     Args, Build, Call, Compute, DrawFn, IndexedFn, Kernel, Out, PassFn, Seek, SideIndex, Skim,
     Skimmed, VALUE_BYTES_MAX, View,
 };
+pub use lineage::ids_of;
 pub use memory::{is_of_memory, memory_remedy, or_failure, uncounted};
 pub use plan::mix;
 pub use random::{Permutation, Philox, philox4x32_10};

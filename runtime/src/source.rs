@@ -41,6 +41,11 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// Whether `fetch` gives the records in order at least as quickly as `stream`, and by several threads.
+    fn is_fetched_in_order(&self) -> bool {
+        false
+    }
+
     /// The records with its spans in a drawn order, for sources that consist of spans.
     fn interleaved(&self, order: Interleave) -> Option<Box<dyn Stream>> {
         let _ = order;

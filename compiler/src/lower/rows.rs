@@ -6,7 +6,10 @@
 //! chunk keeps its records from a source or operator up to the next, so all stages between agree.
 
 use crate::{
-    analysis::flow::{Flow, flows},
+    analysis::{
+        flow::{Flow, flows},
+        role::{Role, operator},
+    },
     registry::Registry,
 };
 use plan::{Code, IdVec, Index, Lanes, Stage, StageId, Windows};
@@ -38,15 +41,34 @@ pub(crate) fn choose(stages: &mut IdVec<StageId, Stage>, registry: &Registry, la
         needs.push(Need { records: 1.0, bytes: 0.0, ns: 0.0 });
         needs[head].add(&flows[id], begins);
     }
+    let batches = batches(stages, registry);
     for id in stages.ids() {
-        let rows = needs[heads[id.row()]].rows();
-        stages[id].rows = whole_windows(rows, &stages[heads[id.row()]]);
+        let head = heads[id.row()];
+        let rows = match batches[head] {
+            Some(batch) => needs[head].rows_of(batch),
+            None => needs[head].rows(),
+        };
+        stages[id].rows = whole_windows(rows, &stages[head]);
     }
     for lanes in lanes {
         let most = u32::try_from(lanes.rows).unwrap_or(u32::MAX).max(LANE_ROWS);
         let in_lanes: Vec<StageId> = lanes.stages(stages).collect();
         in_lanes.into_iter().for_each(|it| stages[it].rows = stages[it].rows.min(most));
     }
+}
+
+/// For each source the rows of the batches that are made of its records as they are.
+fn batches(stages: &IdVec<StageId, Stage>, registry: &Registry) -> IdVec<StageId, Option<u64>> {
+    let mut batches: IdVec<StageId, Option<u64>> = stages.iter().map(|_| None).collect();
+    for (_, stage) in stages.iter() {
+        if let (Code::Operator { entry, args, .. }, [input]) = (&stage.code, &stage.inputs[..])
+            && let Code::Source { windows: None, .. } = &stages[*input].code
+            && let Role::Batch { size, plain: true, .. } = operator(entry, args, 1, registry)
+        {
+            batches[*input] = Some(size);
+        }
+    }
+    batches
 }
 
 /// So many records of a chunk, or about as many, that windows lie whole in it: their rows need no copy then.
@@ -78,6 +100,14 @@ impl Need {
             self.records *= flow.makes.max(1.0);
         }
         self.bytes = self.bytes.max(self.records * flow.bytes().value);
+    }
+
+    /// The same, where batches of so many rows lie whole in a chunk, so that their rows need no copy.
+    fn rows_of(self, batch: u64) -> u32 {
+        let rows = u64::from(self.rows());
+        let most = (CHUNK_BYTES_MAX / self.bytes).min(ROWS_MAX) as u64;
+        let whole = if rows >= batch { rows - rows % batch } else { batch };
+        if whole <= most { whole as u32 } else { rows as u32 }
     }
 
     fn rows(self) -> u32 {

@@ -112,6 +112,17 @@ pub(super) trait Format: Send + Sync + 'static {
         false
     }
 
+    /// The column whose rows lie in the files as they are in memory, end to end, but for what [`Format::mend`] does: they
+    /// are read straight into it, many at a time. None where there is no such column.
+    fn rows(&self) -> Option<usize> {
+        None
+    }
+
+    /// Makes rows that were read into [`Format::rows`] what they are in memory.
+    fn mend(&self, rows: &mut [u8]) {
+        let _ = rows;
+    }
+
     /// The column that holds each record as it lies in its file, where there is one: records are read straight into it.
     fn verbatim(&self) -> Option<usize> {
         None
@@ -244,6 +255,13 @@ impl<F: Format> Source for Records<F> {
 
     fn stream(&self) -> Option<Box<dyn Stream>> {
         Some(Box::new(InOrder::new(self.inner.clone())))
+    }
+
+    /// Rows that lie end to end need no search; of many files, it would take long to look into each of them first.
+    fn is_fetched_in_order(&self) -> bool {
+        let inner = &self.inner;
+        let is_few = || inner.files().is_ok_and(|it| it.paths.len() <= OPEN_MAX && !it.are_far);
+        inner.format.rows().is_some() && is_few() && inner.index().is_ok()
     }
 
     fn interleaved(&self, order: Interleave) -> Option<Box<dyn Stream>> {

@@ -97,14 +97,19 @@ impl Npy {
         for to in &mut out.columns {
             let room = to.fixed_rows(rows);
             room.copy_from_slice(bytes);
-            match self.0.dtype {
-                // Any other byte is true as well.
-                DType::Bool => room.iter_mut().for_each(|it| *it = u8::from(*it != 0)),
-                dtype if self.0.is_big_endian => {
-                    room.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
-                }
-                _ => {}
+            self.mend(room);
+        }
+    }
+
+    /// Makes elements of the file those of the processor.
+    fn mend(&self, room: &mut [u8]) {
+        match self.0.dtype {
+            // Any other byte is true as well.
+            DType::Bool => room.iter_mut().for_each(|it| *it = u8::from(*it != 0)),
+            dtype if self.0.is_big_endian => {
+                room.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
             }
+            _ => {}
         }
     }
 }
@@ -156,6 +161,16 @@ impl Format for Rows {
                 (found.len(), 0)
             }
             _ => (0, found.len()),
+        }
+    }
+
+    fn rows(&self) -> Option<usize> {
+        self.ty.as_ref().map(|_| 0)
+    }
+
+    fn mend(&self, rows: &mut [u8]) {
+        if let Some(Ok(npy)) = self.first.get() {
+            npy.mend(rows);
         }
     }
 

@@ -8,12 +8,17 @@ use super::{
 };
 use crate::prelude::*;
 use plan::FILE;
-use runtime::{Builder, ByFile, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants, mix};
+use runtime::{
+    Builder, ByFile, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants, Working, mix,
+};
 use std::{
     collections::VecDeque,
     mem,
     sync::{Arc, Mutex, PoisonError},
 };
+
+/// Tables that are held take one part in so many of what a run may have, unless one alone takes more.
+const SHARE: usize = 4;
 
 /// The tables of files that are held, the one that was used last in front.
 type Tables = Mutex<VecDeque<Table>>;
@@ -26,7 +31,7 @@ struct Table {
     /// Whether there is such a file.
     is_there: bool,
     /// Bytes that it takes.
-    bytes: u64,
+    bytes: usize,
 }
 
 /// A join whose second stream is looked up in the file of the record's name.
@@ -113,7 +118,7 @@ impl Operator for WithinFile {
 struct Piece {
     /// The tables that these are in, and the bytes of them.
     tables: Vec<Table>,
-    bytes: u64,
+    bytes: usize,
     /// The records that go on, and where each one's partner is.
     rows: Vec<u32>,
     partners: Vec<Partner>,
@@ -127,7 +132,7 @@ impl WithinFile {
         let mut found = Ok(());
         for row in 0..chunk.rows {
             // No more tables than may be held, however many files the records are of.
-            if piece.bytes > self.group.share() {
+            if !Working::may_take(piece.bytes, SHARE) {
                 let full = mem::replace(&mut piece, self.piece(chunk.rows - row));
                 out.extend(self.finish(chunk, full));
             }
@@ -219,9 +224,8 @@ impl WithinFile {
         };
         tables.push_front(table.clone());
         // Those that were used longest ago go.
-        let share = self.group.share();
-        let mut bytes: u64 = tables.iter().map(|it| it.bytes).sum();
-        while bytes > share && tables.len() > 1 {
+        let mut bytes: usize = tables.iter().map(|it| it.bytes).sum();
+        while !Working::may_take(bytes, SHARE) && tables.len() > 1 {
             bytes -= tables.pop_back().map_or(0, |it| it.bytes);
         }
         Ok(table)
@@ -242,7 +246,7 @@ impl WithinFile {
             )
         })?;
         let held = self.filling.held(group, self.terms.keys[1].clone())?;
-        Ok(Table { name: name.into(), held: Arc::new(held), is_there, bytes: bytes as u64 })
+        Ok(Table { name: name.into(), held: Arc::new(held), is_there, bytes })
     }
 
     /// Gives the records of a chunk the fields of their partners, and an id that says which these are.

@@ -3,7 +3,7 @@
 use super::{Format, Inner, Raw, Reading, runs::Ranges, unreadable};
 use crate::records::{FileError, RecordFault, line_at};
 use runtime::{
-    ChunkBuilder, Counted, Failure, Shape, reads,
+    ChunkBuilder, Counted, Failure, Shape, ids_of, reads,
     storage::{self, Request},
 };
 use std::ops::Range;
@@ -19,6 +19,11 @@ impl<F: Format> Inner<F> {
         reading: &mut Reading<F::Scratch>,
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
+        if let Some(column) = self.format.rows()
+            && self.fetch_rows(numbers, column, out)?
+        {
+            return Ok(());
+        }
         let (index, n) = (self.index()?, numbers.len() as u64);
         let is_large = || {
             let span = index.span(numbers).1;
@@ -30,6 +35,43 @@ impl<F: Format> Inner<F> {
                 .try_for_each(|it| self.fetch_verbatim((*it, to), &mut reading.scratch, out)),
             None => self.fetch_run(numbers, reading, out),
         }
+    }
+
+    /// Appends rows, read straight into the column that holds them; `false` where they are not what they should be.
+    fn fetch_rows(
+        &self,
+        numbers: &[u64],
+        column: usize,
+        out: &mut ChunkBuilder,
+    ) -> Result<bool, Failure> {
+        let ((file, range), files) = (self.index()?.span(numbers), self.files()?);
+        let path = &files.paths[file as usize];
+        let room = out.columns[column].fixed_rows(numbers.len());
+        let is_whole = room.len() as u64 == range.end - range.start;
+        let read = match is_whole {
+            true => self.file(file, path).and_then(|it| it.read_exact_at(room, range.start)),
+            false => Ok(()),
+        };
+        if read.is_err() || !is_whole {
+            out.truncate(out.rows());
+            return read.map_err(|why| unreadable(path, &why)).map(|()| false);
+        }
+        reads::count(range.end - range.start);
+        self.format.mend(room);
+        self.append_ids(numbers, out)?;
+        Ok(true)
+    }
+
+    /// The ids of records of one file that follow each other, whose other fields were appended.
+    fn append_ids(&self, numbers: &[u64], out: &mut ChunkBuilder) -> Result<(), Failure> {
+        let (files, index) = (self.files()?, self.index()?);
+        let file = index.records.at(numbers[0] as usize).file as usize;
+        let (key, ordinal) = (files.keys[file], numbers[0] - index.firsts[file] as u64);
+        let ids = out.ids.scalars_of::<u64>(numbers.len());
+        ids.iter_mut().zip(ordinal..).for_each(|(id, ordinal)| *id = ordinal);
+        ids_of(self.place, key, ids);
+        self.append_name(&files.paths[file], out);
+        Ok(())
     }
 
     /// Appends a record, read straight into the column that holds it.
@@ -120,16 +162,11 @@ impl<F: Format> Inner<F> {
         (bytes, scratch): (&[u8], &mut F::Scratch),
         out: &mut ChunkBuilder,
     ) -> Result<(), Failure> {
-        let (files, index) = (self.files()?, self.index()?);
+        let index = self.index()?;
         let place = |it: u64| index.records.at(it as usize);
         let first = place(numbers[0]);
-        let file = first.file as usize;
         if self.format.append_rows(bytes, numbers.len(), out) {
-            let (key, ordinal) = (files.keys[file], numbers[0] - index.firsts[file] as u64);
-            let ids = out.ids.scalars_of::<u64>(numbers.len());
-            ids.iter_mut().zip(ordinal..).for_each(|(id, ordinal)| *id = self.id(key, ordinal));
-            self.append_name(&files.paths[file], out);
-            return Ok(());
+            return self.append_ids(numbers, out);
         }
         for &number in numbers {
             let at = place(number);

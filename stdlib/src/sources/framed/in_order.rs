@@ -2,7 +2,7 @@
 
 use super::{Files, Format, Inner, Neighbours, Raw, file_failure, parts::Part};
 use crate::records::{FileError, OwnBlock, Position, RecordReader, Span, line_at};
-use runtime::{ChunkBuilder, Counted, Failure, Stream, Unread};
+use runtime::{ChunkBuilder, Counted, Failure, Stream, Unread, ids_of};
 use std::{ops::Range, sync::Arc};
 
 /// The records of all files, one after the other.
@@ -266,8 +266,9 @@ impl<'r, F: Format> Reading<'r, F> {
             let (n, alone) = inner.format.append_together(&neighbours, scratch, out);
             let ids = out.ids.scalars_of::<u64>(n);
             for (id, at) in ids.iter_mut().zip(self.left.by_ref()) {
-                *id = inner.id(key, ordinal + at as u64);
+                *id = ordinal + at as u64;
             }
+            ids_of(inner.place, key, ids);
             inner.append_name(&files.paths[block.position.file as usize], out);
             self.append_alone(alone, scratch, out)?;
         }

@@ -6,7 +6,7 @@ use crate::{
     tables::{Damage, Opened, Rows, Values},
 };
 use arrow_array::RecordBatch;
-use runtime::{ChunkBuilder, Failure, mix};
+use runtime::{ChunkBuilder, Failure, ids_of, mix};
 use std::ops::Range;
 
 /// A value that cannot be given: its row, among those that were to be appended, and its column.
@@ -138,8 +138,8 @@ impl Inner {
         }
         let ids = out.ids.scalars_of::<u64>(rows.len());
         let (key, first) = (files.keys[part.file as usize], part.ordinal);
-        let id = |row: u64| mix(self.place, mix(key, first + row));
-        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = id(*row));
+        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = first + row);
+        ids_of(self.place, key, ids);
         let outputs = &self.first()?.outputs;
         if let Some(at) = outputs.iter().position(|it| matches!(it, Output::Name)) {
             let name = files.paths[part.file as usize].file_name().unwrap_or_default();
