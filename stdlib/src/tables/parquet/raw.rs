@@ -242,9 +242,8 @@ impl Ready {
                 self.values = self.values.slice(1.min(self.values.len())..);
                 self.coding = Coding::Numbers(width);
                 // There is one for each number.
-                let most = most(&mut Runs::new(&self.values, width)?, present)?;
                 let known = self.dictionary.as_ref().map_or(0, |it| it.count);
-                most.is_none_or(|it| (it as usize) < known).then_some(())?;
+                are_below(&mut Runs::new(&self.values, width)?, present, known)?.then_some(())?;
             }
             (Encoding::RLE, Kind::Bool) => {
                 let len = u32::from_le_bytes(*self.values.first_chunk()?) as usize;
@@ -305,22 +304,22 @@ pub(super) fn levels_of(levels: &[u8], most: u32) -> Option<Runs<'_>> {
     Runs::new(levels, u32::BITS - most.leading_zeros())
 }
 
-/// The highest of the next `n` numbers.
-fn most(numbers: &mut Runs<'_>, n: usize) -> Option<Option<u32>> {
-    let (mut left, mut most) = (n, None);
+/// Whether the next `n` numbers are all below `end`; none where there are fewer.
+fn are_below(numbers: &mut Runs<'_>, n: usize, end: usize) -> Option<bool> {
+    // Numbers up to the last one leave the highest bit of the difference clear, and so does the sum of all by bits.
+    let Some(last) = u32::try_from(end).ok().filter(|it| *it <= 1 << 31)?.checked_sub(1) else {
+        return Some(n == 0);
+    };
+    let (mut left, mut beyond) = (n, 0);
     while left > 0 {
         let run = numbers.take(left)?;
         left -= run.len();
-        most = most.max(Some(match run {
-            Run::Same(it, _) => it,
-            Run::Packed(packed) => {
-                let mut most = 0;
-                packed.each(|_, it| most = most.max(it));
-                most
-            }
-        }));
+        match run {
+            Run::Same(it, _) => beyond |= last.wrapping_sub(it) | it,
+            Run::Packed(packed) => packed.each(|_, it| beyond |= last.wrapping_sub(it) | it),
+        }
     }
-    Some(most)
+    Some(beyond >> 31 == 0)
 }
 
 /// How many of the next `n` values are there.

@@ -119,26 +119,21 @@ impl Packed<'_> {
     #[inline]
     pub(super) fn each(&self, mut to: impl FnMut(usize, u32)) {
         let Self { bytes, width, first, len } = *self;
-        let mask = (1_u64 << width) - 1;
         let mut at = 0;
-        // Eight take as many bytes as one has bits. Where one has few, a word holds all of them, or half.
-        if width <= 16 && first.is_multiple_of(8) {
-            let groups = &bytes[(first / 8 * width as usize).min(bytes.len())..];
-            let half = 4 * width;
-            while at + 8 <= len
-                && let Some(group) = groups.get(at / 8 * width as usize..)
-                && let (Some(low), Some(high)) = (word(group, 0), word(group, half as usize / 8))
+        // Groups begin at whole bytes.
+        if first.is_multiple_of(8) {
+            let unpack = UNPACK[width as usize];
+            let (n_bytes, mut numbers) = (GROUP / 8 * width as usize, [0; GROUP]);
+            let mut groups = bytes.get(first / 8 * width as usize..).unwrap_or_default();
+            while at + GROUP <= len
+                && let Some((group, rest)) = groups.split_at_checked(n_bytes)
             {
-                let high = high >> (half % 8);
-                for i in 0..4 {
-                    to(at + i, (low >> (i as u32 * width) & mask) as u32);
-                }
-                for i in 0..4 {
-                    to(at + 4 + i, (high >> (i as u32 * width) & mask) as u32);
-                }
-                at += 8;
+                unpack(group, &mut numbers);
+                numbers.iter().enumerate().for_each(|(i, it)| to(at + i, *it));
+                (at, groups) = (at + GROUP, rest);
             }
         }
+        let mask = (1_u64 << width) - 1;
         while at < len {
             let bit = (first + at) * width as usize;
             let word = word(bytes, bit / 8).unwrap_or_else(|| short_word(bytes, bit / 8));
@@ -146,6 +141,37 @@ impl Packed<'_> {
             at += 1;
         }
     }
+}
+
+/// Numbers that are unpacked at a time: of any width they are whole words.
+const GROUP: usize = 32;
+
+/// Unpacks a group.
+type Unpack = fn(&[u8], &mut [u32; GROUP]);
+
+/// One for each width: where each number lies is known when it is compiled.
+const UNPACK: [Unpack; WIDTH_MAX as usize + 1] = {
+    macro_rules! each_width {
+        ($($width:literal)*) => { [$(unpack::<$width>),*] };
+    }
+    each_width!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+};
+
+fn unpack<const WIDTH: usize>(bytes: &[u8], numbers: &mut [u32; GROUP]) {
+    let words = &bytes.as_chunks().0[..WIDTH];
+    let mask = ((1_u64 << WIDTH) - 1) as u32;
+    macro_rules! each {
+        ($($i:literal)*) => {$({
+            let (word, bit) = ($i * WIDTH / 32, $i * WIDTH % 32);
+            let low = if WIDTH > 0 { u32::from_le_bytes(words[word]) >> bit } else { 0 };
+            let high = match bit + WIDTH > 32 {
+                true => u32::from_le_bytes(words[word + 1]) << (32 - bit),
+                false => 0,
+            };
+            numbers[$i] = (low | high) & mask;
+        })*};
+    }
+    each!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
