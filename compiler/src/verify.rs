@@ -27,8 +27,8 @@ use crate::{
 };
 use calls::{Operates, Record};
 use plan::{
-    Arg, DType, Entry, Expr, ExprId, Extent, Field, Graph, IdVec, Index, Library, Op, OpId, OpKind,
-    Otherwise, Plan, Records, Type,
+    Arg, DType, Entry, Expr, ExprId, Extent, FILE, Field, Graph, IdVec, Index, Library, Op, OpId,
+    OpKind, Otherwise, Plan, Records, Type,
 };
 use std::collections::BTreeSet;
 use values::{Values, fields};
@@ -65,6 +65,8 @@ pub fn verify_stored(plan: &Plan, library: &Library) -> Result<(), String> {
 fn stored(plan: &Plan, op: &Op, registry: &Registry) -> Result<(), String> {
     let columns = op.inputs.first().map_or(&[][..], |it| &plan.ops[*it].output);
     fields(&op.output)?;
+    let is_hidden = |it: &Field| it.name == FILE;
+    ensure(!op.output.iter().any(is_hidden), || format!("a field is named `{FILE}`"))?;
     Values { registry, graph: &op.graph, columns }.all()?;
     let record = Record { columns, graph: Some(&op.graph) };
     match &op.kind {

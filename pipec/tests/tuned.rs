@@ -158,6 +158,8 @@ fn a_lock_is_heeded_while_it_fits() {
     let without = folder.pipec(&run);
     without.ends(0, &["24 batches"]);
     assert!(!without.err.contains("cached"), "{}", without.err);
+    let why = folder.pipec(&["cache", "why", "p.pipe", "p", "kept", "--epochs", "3"]);
+    assert!(why.out.contains("`resize` of p.map#1: not cached: the lock"), "{why:#?}");
     folder.write("p.pipe.lock", "format = 1\nworkers = 2\n");
     folder.pipec(&run).ends(
         5,

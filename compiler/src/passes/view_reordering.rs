@@ -27,7 +27,7 @@ use std::collections::HashMap;
 pub(super) const PASS: Pass = Pass {
     name: "view-reordering",
     formerly: Some("sink-views"),
-    summary: "moves views past arithmetic",
+    summary: "moves crops, flips and the like past arithmetic",
     doc: "Operations that only move elements go before elementwise arithmetic, so that they need \
           no copy.",
     law: "If each element of the result is computed from the element at the same position, moving \

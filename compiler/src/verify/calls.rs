@@ -7,7 +7,7 @@ use crate::{
     check::fit::{Kind, Vars, is_names, is_wanted, kind, result, unify_tensor},
     registry::Registry,
 };
-use plan::{Applied, Arg, Entry, Expr, ExprId, FILE, Field, Graph, Index, Property, Type};
+use plan::{Applied, Arg, DType, Entry, Expr, ExprId, FILE, Field, Graph, Index, Property, Type};
 
 /// What arguments may speak of.
 #[derive(Clone, Copy)]
@@ -68,7 +68,10 @@ pub(super) fn source(
     ensure(texts.is_none(), || "only `batch` makes texts of a batch".into())?;
     let graph = Graph::default();
     let fields = match fields.split_last() {
-        Some((file, own)) if file.name == FILE && entry.has(Property::ByFile) => own,
+        Some((file, own)) if file.name == FILE && entry.has(Property::ByFile) => {
+            ensure(file.ty == Type::scalar(DType::Str), || format!("`{FILE}` is no text"))?;
+            own
+        }
         _ => fields,
     };
     let applied = Applied { args, graph: &graph, inputs: &[], names: &[], found: fields };

@@ -76,9 +76,14 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
         Ok(compiled) => compiled,
         Err(exit) => return Ok(exit),
     };
+    let lock = match super::lock((&args.file, false), &compiled, talk) {
+        Ok(lock) => lock.map(|it| it.on_cores(driver::cores()).0),
+        Err(exit) => return Ok(exit),
+    };
     let (folder, verify_inputs) = (args.folder.clone(), args.verify_inputs);
     let disk = DiskOptions { folder, limit: args.cache_limit, verify_inputs };
-    match store::why(&compiled, &disk, (args.epochs, args.memory), &mut samples_made(talk)) {
+    let asked = (args.epochs, args.memory, lock.as_ref());
+    match store::why(&compiled, &disk, asked, &mut samples_made(talk)) {
         Ok(all) if args.json => print_json(&all)?,
         Ok(all) => {
             let epochs = things(u64::from(args.epochs), "epoch", "epochs");

@@ -69,8 +69,11 @@ fn rewrites(explanation: &Explanation) -> Vec<String> {
         let named = |it: &Pass| format!("{}: {}", it.title(), it.summary);
         let name = known.map_or(pass.to_owned(), named);
         let saved = 1.0 - left;
-        let saves =
-            if saved >= 0.005 { format!(" (saves {})", percent(saved)) } else { String::new() };
+        let saves = if saved >= 0.005 {
+            format!(" (saves {} of CPU time)", percent(saved))
+        } else {
+            String::new()
+        };
         format!("{name}{saves}")
     };
     all.into_iter().map(told).collect()

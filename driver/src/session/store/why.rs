@@ -4,7 +4,9 @@ use super::{About, DiskOptions, Inputs, latest_like};
 use crate::session::{
     compiled::Compiled,
     functions::Functions,
-    keep, machine,
+    keep,
+    lock::Chosen,
+    machine,
     samples::{self, SampleProgress},
     storages,
 };
@@ -30,14 +32,15 @@ pub struct Why {
     pub changed: Option<String>,
 }
 
-/// What becomes of each value of `compiled` that could be kept, in runs of so many epochs that may take so much memory.
+/// What becomes of each value of `compiled` that could be kept, in runs of so many epochs that may take so much memory,
+/// where a lock may say what is kept.
 ///
 /// # Errors
 /// A source cannot be listed.
 pub fn why(
     compiled: &Compiled,
     disk: &DiskOptions,
-    (epochs, memory): (u32, Option<u64>),
+    (epochs, memory, lock): (u32, Option<u64>, Option<&Chosen>),
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Vec<Why>, Failure> {
     let mut program = compiled.program.clone();
@@ -47,10 +50,11 @@ pub fn why(
     let passes = f64::from(epochs) * keep::laps(&program);
     let memory = memory.unwrap_or_else(machine::default_memory);
     let asked = keep::Asked { passes, memory, on_disk: true };
-    let (mut view, host) = compiled.run_view(machine::cores(), asked, run.pass_lens()?)?;
+    let workers = lock.map_or_else(machine::cores, |it| it.workers);
+    let (mut view, host) = compiled.run_view(workers, asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
     view.filled = disk.filled(&inputs);
-    let choices = compiled.kept((&view, Some(room)), asked, (None, None))?;
+    let choices = compiled.kept((&view, Some(room)), asked, (None, lock))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
         let about = About::new(compiled, candidate, &inputs);

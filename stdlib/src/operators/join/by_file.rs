@@ -56,7 +56,7 @@ struct WithinFile {
 type Partner = (usize, u32);
 
 pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Failure> {
-    let is_name = |it: &Field| it.name == FILE;
+    let is_name = |it: &Field| it.name == FILE && it.ty == Type::scalar(DType::Str);
     let (name, files) = (call.inputs[0].iter().position(is_name), call.by_file.get(1));
     let (Some(name), Some(Some(files))) = (name, files) else {
         return Err(Failure::Program("the program is damaged: a `join` within files".to_owned()));
