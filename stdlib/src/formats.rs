@@ -248,8 +248,13 @@ impl Format {
             let place = name.split('\0').map(|it| format!("[{}]", text_literal(it)));
             let place = format!("{field}{}", place.collect::<String>());
             let shown = unused_name(&name, &mut named);
+            let is_text = [" str", " bytes"].iter().any(|it| value.read.ends_with(it));
             let list = match value.list {
                 None => String::new(),
+                // Texts are read one by one.
+                Some(_) if is_text => {
+                    return format!("{shown}: {}", value.read.replace("PLACE", &(place + "[0]")));
+                }
                 Some(n @ 1..=LIST_MAX) => format!("[{n}]"),
                 Some(_) => "[n]".to_owned(),
             };
@@ -469,7 +474,7 @@ mod tests {
         ];
         let fields = format.fields(&rows.map(<[u8]>::to_vec), false).unwrap();
         let wanted = "box: row[\"box\"] as f64[4], id: row[\"id\"] as i64, name: row[\"name\"] as str, \
-                      tags: row[\"tags\"] as str[n], x: row[\"x\"] as f64, in_a_b: row[\"in\"][\"A b\"] as bool";
+                      tags: row[\"tags\"][0] as str, x: row[\"x\"] as f64, in_a_b: row[\"in\"][\"A b\"] as bool";
         let sorted = |it: &str| {
             let mut all: Vec<_> = it.split(", ").map(str::to_owned).collect();
             all.sort();

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// What users read: pages, the help of the command line, what `explain` prints, and messages.
-const TEXTS: [&str; 57] = [
+const TEXTS: [&str; 58] = [
     "README.md",
     "docs/ARCHITECTURE.md",
     "docs/COOKBOOK.md",
@@ -16,6 +16,7 @@ const TEXTS: [&str; 57] = [
     "docs/MODEL.md",
     "docs/OPERATORS.md",
     "docs/OUTPUT.md",
+    "docs/TYPES.md",
     "docs/STORES.md",
     "docs/PLANS.md",
     "docs/PYTHON.md",

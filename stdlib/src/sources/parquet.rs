@@ -24,7 +24,7 @@ source! {
     /// timestamps are integers of the file's unit, such as microseconds since 1970; decimals are `f64`. Timestamps of
     /// 96 bits (Hive, Impala, old Spark) are nanoseconds; those before 1677 or after 2262 fail, where other readers
     /// return a wrong time. Lists of numbers are `t[?]`, or `t[n]` if all have the same length. Lists of strings or
-    /// structs, and maps, are `untyped`: `tags as str[n]`. Columns of other types, such as null or interval, are left
+    /// structs, and maps, are `untyped`: `tags[0] as str`. Columns of other types, such as null or interval, are left
     /// out.
     ///
     /// `missing: { age: -1, size: skip }` decides what happens to nulls: a value replaces them, `skip` drops the row,

@@ -67,7 +67,9 @@ fn result(applied: &Applied<'_>) -> Result<Type, String> {
 pub(super) fn wanted(to: &Arg) -> Result<Type, String> {
     match to {
         Arg::Type(Type::Tensor { dtype, shape }) if dtype.is_text() && !shape.is_empty() => {
-            Err(format!("tensors of `{dtype}` cannot be read yet: read one string at a time"))
+            Err(format!(
+                "tensors of `{dtype}` cannot be read yet: read one at a time, `x[0] as {dtype}`"
+            ))
         }
         Arg::Type(Type::Tensor { shape, .. }) if shape.len() > MAX_RANK => {
             Err(format!("a tensor has at most {MAX_RANK} axes"))
