@@ -41,7 +41,9 @@ pub(crate) fn named(
             OpKind::Map { .. } | OpKind::Where { .. } | OpKind::FlatMap { .. } => true,
             OpKind::Operator { entry, .. } => {
                 let is_same = |it: &Entry| it.has(Property::SameFields);
-                it.inputs.len() == 1 && registry.operator(entry).is_some_and(is_same)
+                let is_join = |it: &Entry| it.action() == Some(Action::Join);
+                let entry = registry.operator(entry);
+                entry.is_some_and(is_join) || it.inputs.len() == 1 && entry.is_some_and(is_same)
             }
         };
         if !hands_on {

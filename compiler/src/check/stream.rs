@@ -443,7 +443,10 @@ impl<'a> Checker<'a> {
             Val::Known(Known::Word(it)) if it == "none" => Some(Arg::None),
             Val::Broken => None,
             // Files are named by text, or by a list of texts.
-            val @ (Val::List(_) | Val::Known(Known::Text(_))) if self.is_texts(&val) => {
+            val @ (Val::List(_) | Val::Known(Known::Text(_)))
+                if self.is_texts(&val)
+                    && !matches!(kind(formal.type_.as_ref()), Kind::Words(_)) =>
+            {
                 known_arg(&val)
             }
             val => self.fit_known(formal, &val, expr.span),

@@ -41,9 +41,9 @@ operator! {
     /// ids of both.
     ///
     /// If the files of `right` lie beside those of `left`, as `00012.parquet` beside `00012.tar`, use `within: file`: the
-    /// match of a record is looked for in the file with the same name, up to the first dot. Only the files in use are
-    /// held, about a quarter of the memory, so `right` may be larger than the memory; keys may occur again in other
-    /// files. Both streams must begin with a source of files, each holding many records (`tar`, `tfrecord`, `parquet`,
+    /// match of a record is looked for in the file with the same name, up to the first dot and whatever the folder; if
+    /// there is no such file, it has no match. Only the files in use are held, about a quarter of the memory, so `right`
+    /// may be larger than the memory; keys may occur again in other files. Both streams must begin with a source of files, each holding many records (`tar`, `tfrecord`, `parquet`,
     /// `csv`, `jsonl` …); `right` may continue with `map`, `with` and `where` only. Shuffle with `spans` or in a window:
     /// after a `shuffle` without a window, each record needs another file, which is slow if they do not all fit.
     ///

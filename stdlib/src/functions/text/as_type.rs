@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn some_types_cannot_be_read() {
-        assert!(trial("[]", DType::Str, &[Extent::Unknown]).refused().contains("one string"));
+        assert!(trial("[]", DType::Str, &[Extent::Unknown]).refused().contains("one at a time"));
         assert!(trial("[]", DType::U8, &vec![Extent::Unknown; 7]).refused().contains("6 axes"));
         let record = Arg::Type(Type::Record(Vec::new()));
         assert!(Trial::of(&ENTRY).untyped("{}").arg(record).refused().contains("field by field"));

@@ -17,7 +17,25 @@ pub(super) struct Joining {
     added: Vec<(usize, Field)>,
     /// The columns of the key in the first stream, where what fails is to be said of each record.
     keys: Option<Vec<usize>>,
+    /// Where each column that leaves stands among these, and what fails behind them.
+    order: Vec<usize>,
     pool: Pool,
+}
+
+/// Where each column that leaves a `join` stands among those of the first stream, those of the second, and what fails.
+pub(super) fn order(
+    call: &OperatorCall<'_>,
+    kept: &[(usize, Field)],
+    added: &[(usize, Field)],
+) -> Vec<usize> {
+    let all = || kept.iter().chain(added).map(|it| &it.1.name);
+    let last = kept.len() + added.len();
+    call.columns.iter().map(|of| all().position(|it| *it == of.name).unwrap_or(last)).collect()
+}
+
+/// Columns in this order.
+pub(super) fn ordered(columns: &[Column], order: &[usize]) -> Vec<Column> {
+    order.iter().map(|it| columns[*it].clone()).collect()
 }
 
 impl Joining {
@@ -29,9 +47,10 @@ impl Joining {
         let kept = call.columns.iter().filter_map(|it| Some((place(0, it)?, it.clone())));
         let added = call.columns.iter().filter(|it| place(0, it).is_none());
         let added = added.filter_map(|it| Some((place(1, it)?, it.clone())));
-        let (kept, added) = (kept.collect(), added.collect());
+        let (kept, added): (Vec<_>, Vec<_>) = (kept.collect(), added.collect());
         let keys = matches!(terms.missing, Missing::Fault).then(|| terms.keys[0].clone());
-        Self { held, kept, added, keys, pool: call.pool.clone() }
+        let order = order(call, &kept, &added);
+        Self { held, kept, added, keys, order, pool: call.pool.clone() }
     }
 
     pub(super) fn join(&self, mut chunk: Chunk) -> Chunk {
@@ -57,6 +76,7 @@ impl Joining {
             chunk.columns.push(self.gathered(&held.chunk.columns[*at], &numbers, &field.ty));
         }
         chunk.columns.extend(faults);
+        chunk.columns = ordered(&chunk.columns, &self.order);
         chunk
     }
 

@@ -2,7 +2,9 @@
 
 use super::{
     super::group::{Group, check_held, unfit},
-    Filling, Missing, SLOT_BYTES, Terms, fault_field,
+    Filling, Missing, SLOT_BYTES, Terms,
+    added::{order, ordered},
+    fault_field,
     held::{Held, Key},
     lost_partner, no_partner,
 };
@@ -48,6 +50,8 @@ struct WithinFile {
     /// Which columns of each stream leave, and those of the second with their types.
     kept: Vec<(usize, Field)>,
     added: Vec<(usize, Field)>,
+    /// See [`order`].
+    order: Vec<usize>,
     passed: usize,
     done: bool,
 }
@@ -70,6 +74,7 @@ pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Fa
     let kept = call.columns.iter().filter_map(|it| Some((place(0, it)?, it.clone())));
     let added = call.columns.iter().filter(|it| place(0, it).is_none());
     let added = added.filter_map(|it| Some((place(1, it)?, it.clone())));
+    let (kept, added): (Vec<_>, Vec<_>) = (kept.collect(), added.collect());
     let serial = WithinFile {
         filling: Filling::new(call, &terms),
         files: files.clone(),
@@ -77,8 +82,9 @@ pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Fa
         epoch: call.epoch,
         tables: call.kept.map_or_else(Arc::default, Kept::get),
         name,
-        kept: kept.collect(),
-        added: added.collect(),
+        order: order(call, &kept, &added),
+        kept,
+        added,
         terms,
         passed: 0,
         done: false,
@@ -178,6 +184,7 @@ impl WithinFile {
         if matches!(self.terms.missing, Missing::Fault) {
             found.columns.push(faults.finish());
         }
+        found.columns = ordered(&found.columns, &self.order);
         Some(found)
     }
 
