@@ -319,9 +319,9 @@ impl Build<'_> {
         let Counted { source, windows, .. } = counted;
         let beside = self.beside(id)?;
         let is_whole = self.lane == Lane::ONE && windows.is_none();
-        let in_order = is_whole && shuffles.is_empty();
-        let in_order = in_order && (spans.is_some() || !source.is_fetched_in_order());
-        let stream = source.stream().filter(|_| in_order);
+        let is_streamed =
+            is_whole && shuffles.is_empty() && (spans.is_some() || !source.is_fetched_in_order());
+        let stream = source.stream().filter(|_| is_streamed);
         let in_order = stream.is_some();
         let spans = spans.map(|it| Interleave {
             key: mix(mix(self.options.seed, it.place), SPANS),

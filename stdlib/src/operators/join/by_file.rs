@@ -3,16 +3,14 @@
 use super::{
     super::group::{Group, check_held, unfit},
     Filling, Missing, SLOT_BYTES, Terms,
-    added::{order, ordered},
+    added::Leaving,
     fault_field,
     held::{Held, Key},
     lost_partner, no_partner,
 };
 use crate::prelude::*;
 use plan::FILE;
-use runtime::{
-    Builder, ByFile, Kept, Mark, Operator, OperatorCall, Pool, Running, Wants, Working, mix,
-};
+use runtime::{Builder, ByFile, Kept, Mark, Operator, OperatorCall, Running, Wants, Working};
 use std::{
     collections::VecDeque,
     mem,
@@ -47,11 +45,7 @@ struct WithinFile {
     tables: Arc<Tables>,
     /// The column of the first stream that names the file.
     name: usize,
-    /// Which columns of each stream leave, and those of the second with their types.
-    kept: Vec<(usize, Field)>,
-    added: Vec<(usize, Field)>,
-    /// See [`order`].
-    order: Vec<usize>,
+    leaving: Leaving,
     passed: usize,
     done: bool,
 }
@@ -68,13 +62,6 @@ pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Fa
     if call.state.is_some_and(|it| !it.is_empty()) {
         return Err(unfit("join"));
     }
-    let place = |input: usize, field: &Field| {
-        call.inputs[input].iter().position(|it| it.name == field.name)
-    };
-    let kept = call.columns.iter().filter_map(|it| Some((place(0, it)?, it.clone())));
-    let added = call.columns.iter().filter(|it| place(0, it).is_none());
-    let added = added.filter_map(|it| Some((place(1, it)?, it.clone())));
-    let (kept, added): (Vec<_>, Vec<_>) = (kept.collect(), added.collect());
     let serial = WithinFile {
         filling: Filling::new(call, &terms),
         files: files.clone(),
@@ -82,9 +69,7 @@ pub(super) fn build(call: &OperatorCall<'_>, terms: Terms) -> Result<Running, Fa
         epoch: call.epoch,
         tables: call.kept.map_or_else(Arc::default, Kept::get),
         name,
-        order: order(call, &kept, &added),
-        kept,
-        added,
+        leaving: Leaving::new(call),
         terms,
         passed: 0,
         done: false,
@@ -125,6 +110,8 @@ struct Piece {
     /// The tables that these are in, and the bytes of them.
     tables: Vec<Table>,
     bytes: usize,
+    /// Whether these are as many as may be held.
+    is_full: bool,
     /// The records that go on, and where each one's partner is.
     rows: Vec<u32>,
     partners: Vec<Partner>,
@@ -138,7 +125,7 @@ impl WithinFile {
         let mut found = Ok(());
         for row in 0..chunk.rows {
             // No more tables than may be held, however many files the records are of.
-            if !Working::may_take(piece.bytes, SHARE) {
+            if piece.is_full {
                 let full = mem::replace(&mut piece, self.piece(chunk.rows - row));
                 out.extend(self.finish(chunk, full));
             }
@@ -153,7 +140,8 @@ impl WithinFile {
 
     fn piece(&self, rows: usize) -> Piece {
         let faults = Builder::new(&fault_field().ty, rows, &self.filling.pool);
-        Piece { tables: Vec::new(), bytes: 0, rows: Vec::new(), partners: Vec::new(), faults }
+        let (tables, rows, partners) = (Vec::new(), Vec::new(), Vec::new());
+        Piece { tables, bytes: 0, is_full: false, rows, partners, faults }
     }
 
     fn find(&mut self, chunk: &Chunk, row: usize, piece: &mut Piece) -> Result<(), Failure> {
@@ -171,21 +159,10 @@ impl WithinFile {
     /// The records of a piece, with their fields.
     fn finish(&self, chunk: &Chunk, piece: Piece) -> Option<Chunk> {
         let Piece { tables, rows, partners, faults, .. } = piece;
-        let columns = self.kept.iter().map(|(at, _)| chunk.columns[*at].clone()).collect();
-        let mut found = Chunk { columns, ..chunk.clone() };
-        if rows.is_empty() {
-            return None;
-        }
-        if rows.len() < chunk.rows {
-            let fields: Vec<Field> = self.kept.iter().map(|it| it.1.clone()).collect();
-            found = found.reordered(&rows, &fields, &self.filling.pool);
-        }
-        self.add_fields(&mut found, &tables, &partners);
-        if matches!(self.terms.missing, Missing::Fault) {
-            found.columns.push(faults.finish());
-        }
-        found.columns = ordered(&found.columns, &self.order);
-        Some(found)
+        let faults = matches!(self.terms.missing, Missing::Fault).then(|| faults.finish());
+        let tables: Vec<&Held> = tables.iter().map(|it| &*it.held).collect();
+        let has_some = !rows.is_empty();
+        has_some.then(|| self.leaving.chunk(chunk, &rows, (&tables, &partners), faults))
     }
 
     /// What a record gets of the second stream.
@@ -198,6 +175,7 @@ impl WithinFile {
             None => {
                 let table = self.table(name)?;
                 piece.bytes += table.bytes;
+                piece.is_full = !Working::may_take(piece.bytes, SHARE);
                 piece.tables.push(table);
                 piece.tables.len() - 1
             }
@@ -254,24 +232,6 @@ impl WithinFile {
         })?;
         let held = self.filling.held(group, self.terms.keys[1].clone())?;
         Ok(Table { name: name.into(), held: Arc::new(held), is_there, bytes })
-    }
-
-    /// Gives the records of a chunk the fields of their partners, and an id that says which these are.
-    fn add_fields(&self, chunk: &mut Chunk, tables: &[Table], partners: &[Partner]) {
-        let pool: &Pool = &self.filling.pool;
-        let mut ids = Builder::new(&Type::scalar(DType::U64), chunk.rows, pool);
-        for (id, (table, row)) in chunk.ids().iter().zip(partners) {
-            ids.push_scalar(mix(*id, tables[*table].held.chunk.ids()[*row as usize]));
-        }
-        chunk.ids = ids.finish();
-        for (at, field) in &self.added {
-            let mut to = Builder::new(&field.ty, chunk.rows, pool);
-            for of_one in partners.chunk_by(|a, b| a.0 == b.0) {
-                let rows: Vec<u32> = of_one.iter().map(|it| it.1).collect();
-                to.gather(&tables[of_one[0].0].held.chunk.columns[*at], &rows);
-            }
-            chunk.columns.push(to.finish());
-        }
     }
 }
 
