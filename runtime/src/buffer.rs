@@ -6,9 +6,11 @@
 //! 64-byte aligned with 64 spare bytes (`semantics.md`, 3), buffers from 2 MiB on aligned for huge pages, and
 //! their pages taken when they are touched first: what is never written takes no memory.
 
+mod recycled;
 mod scratch;
 mod working;
 
+pub use recycled::Recycled;
 pub use scratch::Scratch;
 pub use working::Working;
 

@@ -3,7 +3,7 @@
 //! A buffer is made for values and lies aligned; this is for what stands beside values and grows with
 //! their number or with a file: offsets, the places of records, the line that is being read.
 
-use crate::{Working, memory, storage::Object};
+use crate::{Working, memory};
 use std::{
     fmt,
     io::{self, Read},
@@ -114,15 +114,6 @@ impl Counted<u8> {
     pub fn read(&mut self, input: impl Read, n: usize) -> io::Result<usize> {
         self.reserve_exact(n);
         input.take(n as u64).read_to_end(&mut self.items)
-    }
-
-    /// Appends `n` bytes of `object`, from `offset` on.
-    ///
-    /// # Errors
-    /// Those of [`Object::append_at`].
-    pub fn read_at(&mut self, object: &dyn Object, n: usize, offset: u64) -> io::Result<()> {
-        self.reserve_exact(n);
-        object.append_at(&mut self.items, n, offset)
     }
 }
 

@@ -22,7 +22,7 @@ pub mod storage;
 mod tensor;
 pub mod tokens;
 
-pub use buffer::{Buffer, Pool, SPARE, Scratch, Working};
+pub use buffer::{Buffer, Pool, Recycled, SPARE, Scratch, Working};
 pub use cache::{
     Cache, CacheKey, CachePoint, CacheStats, DiskRoom, Spared, Store, StoreStats, folder_bytes,
 };

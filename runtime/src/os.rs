@@ -195,16 +195,30 @@ pub(crate) fn append_at(file: &File, to: &mut Vec<u8>, len: usize, offset: u64) 
     Ok(())
 }
 
-/// Says that bytes of `file` will be read soon.
+/// Says that bytes of `file` will be read soon, unless the last of them is in memory: the system would look for each
+/// page of what is there.
 pub(crate) fn will_read(file: &File, bytes: std::ops::Range<u64>) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
-        let len = std::num::NonZero::new(bytes.end.saturating_sub(bytes.start));
+        let Some(last) = bytes.end.checked_sub(1).filter(|it| *it >= bytes.start) else { return };
+        if is_in_memory(file, last) {
+            return;
+        }
+        let len = std::num::NonZero::new(bytes.end - bytes.start);
         // It is advice: what comes of it does not matter.
         let _ = rustix::fs::fadvise(file, bytes.start, len, rustix::fs::Advice::WillNeed);
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (file, bytes);
+}
+
+/// Whether a byte of `file` is in memory, so that reading it waits for nothing.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn is_in_memory(file: &File, at: u64) -> bool {
+    use rustix::io::{ReadWriteFlags, preadv2};
+    let mut byte = [0];
+    let mut to = [io::IoSliceMut::new(&mut byte)];
+    preadv2(file, &mut to, at, ReadWriteFlags::NOWAIT) == Ok(1)
 }
 
 /// Fills `buffer` with the bytes of `file` from `offset` on; threads may share the file.

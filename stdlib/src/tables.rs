@@ -17,14 +17,14 @@ use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use bytes::Bytes;
 use later::Later;
 use runtime::{
-    Counted, Failure, reads,
+    Failure, reads,
     storage::{self, Object},
 };
 use std::{
     cell::Cell,
     cmp::Ordering,
     fmt, io,
-    ops::Range,
+    ops::{Deref, Range},
     panic::{self, AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::Once,
@@ -341,9 +341,9 @@ fn type_as(ty: &DataType) -> DataType {
 }
 
 /// Memory that is counted for as long as something of it is held.
-fn owned(bytes: Counted<u8>) -> Bytes {
-    struct Owner(Counted<u8>);
-    impl AsRef<[u8]> for Owner {
+fn owned(bytes: impl Deref<Target = [u8]> + Send + 'static) -> Bytes {
+    struct Owner<T>(T);
+    impl<T: Deref<Target = [u8]>> AsRef<[u8]> for Owner<T> {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }

@@ -2,7 +2,7 @@
 //!
 //! A chunk should be large enough that its hop from stage to stage (0.1 µs, `speed.md`) is lost in
 //! what is done to it, and small enough that it stays in a core's cache and that all cores have
-//! some. So it is of about 256 KiB and at most 2 ms; files and pictures come four at a time. A
+//! some. So it is of about 512 KiB and at most 2 ms; files and pictures come four at a time. A
 //! chunk keeps its records from a source or operator up to the next, so all stages between agree.
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 use plan::{Code, IdVec, Index, Lanes, Stage, StageId, Windows};
 
 /// Bytes of a chunk, about: half of a core's second-level cache.
-const CHUNK_BYTES: f64 = 262_144.0;
+const CHUNK_BYTES: f64 = 524_288.0;
 /// Time for a chunk in one stage, about.
 const CHUNK_NS: f64 = 2e6;
 /// Records of a chunk of small ones: more make nothing faster.

@@ -72,6 +72,12 @@ impl Measured {
         !self.is_off && (is_long || self.tasks.is_multiple_of(CPU_PERIOD))
     }
 
+    /// How long a task takes on average; none while there were few.
+    pub(super) fn task_time(&self) -> Option<Duration> {
+        let tasks = u32::try_from(self.tasks).ok().filter(|it| u64::from(*it) >= WORTH_TASKS)?;
+        self.busy.checked_div(tasks)
+    }
+
     /// How many tasks one stands for that was measured, and took so long.
     pub(super) fn stands_for(time: Duration) -> u64 {
         if time >= CPU_ALWAYS { 1 } else { CPU_PERIOD }

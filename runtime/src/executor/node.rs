@@ -142,6 +142,11 @@ pub(super) struct Limit {
 /// A task of a transform is to take no longer than this.
 const TASK_MAX: Duration = Duration::from_millis(20);
 
+/// A thread wakes in about so long.
+const WAKE: Duration = Duration::from_micros(50);
+/// Chunks that are found where they are found faster than that, for each one else.
+const QUICKLY_FOUND: usize = 4;
+
 /// Chunks that should fit into the bytes of a node, and of these for each worker: the one that it is
 /// at, and one that waits.
 const CHUNKS_HELD: usize = 8;
@@ -228,10 +233,19 @@ impl Node {
                 let ahead = workers as f64 * self.measured.chunks_ahead();
                 under_way::chunks_computed(workers).max(ahead as usize)
             }
-            // What is read takes memory.
+            // What is read takes memory; what is only found does not.
+            Class::Reader if self.finds_quickly() => {
+                QUICKLY_FOUND * under_way::chunks_read(workers, readers)
+            }
             Class::Reader => under_way::chunks_read(workers, readers),
         };
         planned.max(items)
+    }
+
+    /// Whether it only finds what others read, in less time than it takes to wake a thread for that.
+    pub(super) fn finds_quickly(&self) -> bool {
+        let finds = matches!(&self.kind, Kind::Stream { supply, .. } if supply.finds);
+        finds && self.measured.task_time().is_some_and(|it| it < WAKE)
     }
 
     /// Records of a chunk that is worth its way: more than planned, where it was seen that they are

@@ -261,7 +261,9 @@ impl State {
         for class in Class::ALL.map(|it| it as usize) {
             let idle = self.sleeping[class] > self.called[class];
             calls.tasks[class] = idle
-                && (self.order[class].iter().any(|&it| self.is_ready(it))
+                && (self.order[class]
+                    .iter()
+                    .any(|&it| self.is_ready(it) && self.is_worth_waking(it))
                     || self.put_off_class().is_some_and(|it| it as usize == class));
             self.called[class] += usize::from(calls.tasks[class]);
         }
@@ -272,6 +274,16 @@ impl State {
             self.output_called = Some(Instant::now());
         }
         calls
+    }
+
+    /// Whether a thread is to be woken for a task of the node, which is ready.
+    ///
+    /// Where it is done faster than a thread wakes and much of what it gives waits already, the next ones wait too, so
+    /// that whoever wakes does several. While a task is at work there will be another call.
+    fn is_worth_waking(&self, id: usize) -> bool {
+        let node = &self.nodes[id];
+        let is_full = node.finds_quickly() && 2 * node.out.len() > node.items();
+        !is_full || self.nodes.iter().all(|it| it.measured.active == 0)
     }
 
     /// Whether the consumer is to be woken for what there is.

@@ -133,7 +133,7 @@ impl Group {
                 true => Run::View(column),
                 false => Run::View(column.in_one_piece(&self.pool)),
             };
-            self.runs = cut.map(begun).collect();
+            self.runs.extend(cut.map(begun));
         } else {
             for ((run, column), field) in self.runs.iter_mut().zip(cut).zip(&self.fields) {
                 run.add(&column, scatters, || Builder::new(&field.ty, room, &self.pool));

@@ -1,6 +1,9 @@
 //! What is made by the first thread that needs it, for all of them.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{
+    mem,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+};
 
 /// A value that is made when it is needed, once. Whoever needs it meanwhile waits: who makes it waits for nobody.
 pub(crate) struct Later<T> {
@@ -10,7 +13,10 @@ pub(crate) struct Later<T> {
 
 enum State<T> {
     Open,
-    Busy,
+    Busy {
+        /// Whether another thread waits for it: a call that nobody hears costs as much as one that is heard.
+        is_awaited: bool,
+    },
     Made(T),
 }
 
@@ -26,7 +32,8 @@ impl<T: Clone> Later<T> {
         loop {
             self.begin(&make);
             let mut state = self.lock();
-            while matches!(*state, State::Busy) {
+            while let State::Busy { is_awaited } = &mut *state {
+                *is_awaited = true;
                 state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             // Who has begun may have been unwound for want of memory.
@@ -39,32 +46,34 @@ impl<T: Clone> Later<T> {
     /// Makes it, unless another thread does or has done so.
     pub(crate) fn begin(&self, make: impl Fn() -> T) {
         /// Lets others begin where it ends without a value.
-        struct Begun<'a, T>(&'a Later<T>);
+        struct Begun<'a, T> {
+            later: &'a Later<T>,
+            value: Option<T>,
+        }
         impl<T> Drop for Begun<'_, T> {
             fn drop(&mut self) {
-                let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
-                if matches!(*state, State::Busy) {
-                    *state = State::Open;
-                }
+                let after = self.value.take().map_or(State::Open, State::Made);
+                let mut state = self.later.state.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = mem::replace(&mut *state, after);
                 drop(state);
-                self.0.ended.notify_all();
+                if matches!(before, State::Busy { is_awaited: true }) {
+                    self.later.ended.notify_all();
+                }
             }
         }
         let mut state = self.lock();
         if !matches!(*state, State::Open) {
             return;
         }
-        *state = State::Busy;
+        *state = State::Busy { is_awaited: false };
         drop(state);
-        let begun = Begun(self);
-        let value = make();
-        *self.lock() = State::Made(value);
-        drop(begun);
+        let mut begun = Begun { later: self, value: None };
+        begun.value = Some(make());
     }
 
     /// Whether a thread makes it now.
     pub(crate) fn is_under_way(&self) -> bool {
-        matches!(*self.lock(), State::Busy)
+        matches!(*self.lock(), State::Busy { .. })
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {

@@ -23,7 +23,34 @@ pub(super) type Ends = Vec<(usize, Failure)>;
 #[derive(Clone, Copy)]
 struct Numbers<'a> {
     part: Part,
-    rows: &'a [u64],
+    rows: Which<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    /// So many from this one on.
+    From(u64, usize),
+    These(&'a [u64]),
+}
+
+impl Which<'_> {
+    fn of(rows: &Range<u64>) -> Self {
+        Self::From(rows.start, (rows.end - rows.start) as usize)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::From(_, n) => *n,
+            Self::These(rows) => rows.len(),
+        }
+    }
+
+    fn at(&self, at: usize) -> u64 {
+        match self {
+            Self::From(first, _) => first + at as u64,
+            Self::These(rows) => rows[at],
+        }
+    }
 }
 
 impl Inner {
@@ -46,7 +73,7 @@ impl Inner {
         some: Range<usize>,
         out: &mut ChunkBuilder,
     ) -> Result<Ends, Failure> {
-        let numbers = Numbers { part, rows: &piece.rows[some.clone()] };
+        let numbers = Numbers { part, rows: Which::These(&piece.rows[some.clone()]) };
         match &piece.batch {
             Ok(batch) => {
                 let bad = self.append_batch(part, (batch, some), out)?;
@@ -69,9 +96,9 @@ impl Inner {
         let Range { mut start, end } = lying.rows();
         for (lost, why) in lying.lost() {
             self.append_opened(part, (lying, start..lost.start), out)?;
-            let (rows, before) = (lost.clone().collect::<Vec<u64>>(), out.rows());
+            let (rows, before) = (Which::of(&lost), out.rows());
             self.append_nothing(rows.len(), out)?;
-            let ends = self.tell(Numbers { part, rows: &rows }, Err(&why), out)?;
+            let ends = self.tell(Numbers { part, rows }, Err(&why), out)?;
             up_to_end(ends, before, out)?;
             start = lost.end;
         }
@@ -87,12 +114,12 @@ impl Inner {
         if rows.is_empty() {
             return Ok(());
         }
-        let (all, before): (Vec<u64>, _) = (rows.clone().collect(), out.rows());
+        let (all, before) = (Which::of(&rows), out.rows());
         let bad = match lying.open(&rows).map_err(|it| self.damaged(part, &it))? {
             Opened::Values(values) => self.append_values(part, (&values, all.len()), out)?,
             Opened::Batch(batch) => self.append_batch(part, (&batch, 0..all.len()), out)?,
         };
-        let ends = self.tell(Numbers { part, rows: &all }, Ok(bad), out)?;
+        let ends = self.tell(Numbers { part, rows: all }, Ok(bad), out)?;
         up_to_end(ends, before, out)
     }
 
@@ -106,7 +133,7 @@ impl Inner {
         let files = self.files()?;
         let told = |at: usize, why: &str| {
             let path = files.paths[part.file as usize].display();
-            format!("{path}, row {}: {why}", part.ordinal + rows[at])
+            format!("{path}, row {}: {why}", part.ordinal + rows.at(at))
         };
         let mut faults: Vec<(usize, String)> = Vec::new();
         let mut ends = Vec::new();
@@ -119,7 +146,7 @@ impl Inner {
                 }
             }
             Ok(bad) => {
-                let end = |it: Bad| (it.row, self.ends(files, (part, rows[it.row]), it.why));
+                let end = |it: Bad| (it.row, self.ends(files, (part, rows.at(it.row)), it.why));
                 ends.extend(bad.into_iter().map(end));
             }
             Err(Damage { message, help, .. }) => {
@@ -128,23 +155,27 @@ impl Inner {
                     self.file(part.file)?.part().0,
                     part.number
                 );
-                for (at, row) in rows.iter().enumerate() {
+                for at in 0..rows.len() {
+                    let row = rows.at(at);
                     match self.said.faults {
                         true => faults.push((at, told(at, &why))),
-                        false => ends.push((at, self.ends(files, (part, *row), why.clone()))),
+                        false => ends.push((at, self.ends(files, (part, row), why.clone()))),
                     }
                 }
             }
         }
         let ids = out.ids.scalars_of::<u64>(rows.len());
         let (key, first) = (files.keys[part.file as usize], part.ordinal);
-        ids.iter_mut().zip(rows).for_each(|(to, row)| *to = first + row);
+        match rows {
+            Which::From(row, _) => ids.iter_mut().zip(first + row..).for_each(|(to, id)| *to = id),
+            Which::These(rows) => ids.iter_mut().zip(rows).for_each(|(to, row)| *to = first + row),
+        }
         ids_of(self.place, key, ids);
         let outputs = &self.first()?.outputs;
         if let Some(at) = outputs.iter().position(|it| matches!(it, Output::Name)) {
             let name = files.paths[part.file as usize].file_name().unwrap_or_default();
             let (name, to) = (name.to_string_lossy(), &mut out.columns[at]);
-            rows.iter().for_each(|_| to.push_text(name_of(&name).as_bytes()));
+            (0..rows.len()).for_each(|_| to.push_text(name_of(&name).as_bytes()));
         }
         if let Some(at) = outputs.iter().position(|it| matches!(it, Output::Fault)) {
             let (to, mut given) = (&mut out.columns[at], 0);

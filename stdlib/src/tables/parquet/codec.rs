@@ -2,59 +2,49 @@
 
 use crate::records::zstd;
 use parquet::basic::Compression;
-use runtime::Counted;
 use std::io::{self, Read};
 
 /// How often a byte of these codecs can become one of the page, at the most: so much memory is asked for at once.
 const SNAPPY_RATIO: usize = 22;
 const LZ4_RATIO: usize = 256;
 
-/// Appends the `len` bytes that `page` becomes.
-pub(super) fn decompress(
-    codec: Compression,
-    page: &[u8],
-    len: usize,
-    to: &mut Counted<u8>,
-) -> Result<(), String> {
+/// Fills `to` with the bytes that `page` becomes, as many as there is room for.
+pub(super) fn decompress(codec: Compression, page: &[u8], to: &mut [u8]) -> Result<(), String> {
     let damaged = |it: &str| format!("a page is damaged: {it}");
-    let stream = |input: &mut dyn Read, to: &mut Counted<u8>| match to.read(input, len) {
-        Ok(read) if read == len => Ok(()),
-        Ok(_) => Err(damaged("it is shorter than it says")),
-        Err(why) => Err(damaged(&why.to_string())),
+    let short = || damaged("it is shorter than it says");
+    let stream = |input: &mut dyn Read, to: &mut [u8]| {
+        input.read_exact(to).map_err(|why| match why.kind() {
+            io::ErrorKind::UnexpectedEof => short(),
+            _ => damaged(&why.to_string()),
+        })
     };
+    let len = to.len();
     let bounded = |ratio: usize| match len / ratio > page.len() {
-        true => Err(damaged("it is shorter than it says")),
+        true => Err(short()),
         false => Ok(()),
     };
-    let at = to.len();
     match codec {
         Compression::UNCOMPRESSED => {
-            to.extend_from_slice(
-                page.get(..len).ok_or_else(|| damaged("it is shorter than it says"))?,
-            );
+            to.copy_from_slice(page.get(..len).ok_or_else(short)?);
             Ok(())
         }
         Compression::SNAPPY => {
             bounded(SNAPPY_RATIO)?;
-            to.resize(at + len, 0);
-            match snap::raw::Decoder::new().decompress(page, &mut to[at..]) {
+            match snap::raw::Decoder::new().decompress(page, to) {
                 Ok(n) if n == len => Ok(()),
-                Ok(_) => Err(damaged("it is shorter than it says")),
+                Ok(_) => Err(short()),
                 Err(why) => Err(damaged(&why.to_string())),
             }
         }
         Compression::LZ4_RAW => {
             bounded(LZ4_RATIO)?;
-            to.resize(at + len, 0);
-            lz4(page, &mut to[at..]).ok_or_else(|| damaged("its LZ4 block cannot be read"))
+            lz4(page, to).ok_or_else(|| damaged("its LZ4 block cannot be read"))
         }
         Compression::LZ4 => {
             bounded(LZ4_RATIO)?;
-            to.resize(at + len, 0);
             // Three things were written under this number: see PARQUET-1241.
-            let done = hadoop_lz4(page, &mut to[at..])
-                .or_else(|| lz4_frame(page, &mut to[at..]).ok())
-                .or_else(|| lz4(page, &mut to[at..]));
+            let done =
+                hadoop_lz4(page, to).or_else(|| lz4_frame(page, to).ok()).or_else(|| lz4(page, to));
             done.ok_or_else(|| damaged("its LZ4 block cannot be read"))
         }
         Compression::GZIP(_) => stream(&mut flate2::bufread::MultiGzDecoder::new(page), to),

@@ -279,7 +279,7 @@ impl FlatValues {
         room: &mut [u8],
     ) -> Result<(), Damage> {
         let (mut room, _) = room.as_chunks_mut::<OF>();
-        let short = |it: &[u8; IN_FILE]| it.first_chunk::<OF>().copied();
+        let short = |it: &[u8; IN_FILE]| *it.first_chunk::<OF>().expect("it is longer in the file");
         for Piece { page, before, present } in &self.pieces {
             let there = std::mem::take(&mut room).split_at_mut_checked(*present);
             let (to, rest) = there.ok_or_else(unlike)?;
@@ -296,19 +296,16 @@ impl FlatValues {
                     to.as_flattened_mut().copy_from_slice(values);
                 } else {
                     let (values, _) = values.as_chunks::<IN_FILE>();
-                    to.iter_mut()
-                        .zip(values)
-                        .try_for_each(|(to, it)| {
-                            *to = short(it)?;
-                            Some(())
-                        })
-                        .ok_or_else(unlike)?;
+                    to.iter_mut().zip(values).for_each(|(to, it)| *to = short(it));
                 }
                 continue;
             }
             let dictionary = page.dictionary.as_ref().ok_or_else(unlike)?;
             let (values, _) = dictionary.values.as_chunks::<IN_FILE>();
-            numbered(page, *before, to, |at| short(values.get(at)?)).ok_or_else(unlike)?;
+            // None is beyond them, as was seen when the page was made ready.
+            let last = values.len().saturating_sub(1);
+            let value = |at: u32| values.get(last.min(at as usize)).map_or([0; OF], short);
+            numbered(page, *before, to, value).ok_or_else(unlike)?;
         }
         Ok(())
     }
@@ -416,9 +413,9 @@ impl FlatValues {
             let dictionary = page.dictionary.as_ref()?;
             numbers.clear();
             numbers.resize(*present, 0);
-            numbered(page, *before, &mut numbers, Some)?;
+            numbered(page, *before, &mut numbers, |at| at)?;
             for it in &numbers {
-                give(dictionary.text(*it)?);
+                give(dictionary.text(*it as usize)?);
             }
         }
         (row..self.rows).for_each(|_| to(None));
@@ -431,7 +428,7 @@ fn numbered<T: Copy>(
     page: &Ready,
     before: usize,
     mut to: &mut [T],
-    value: impl Fn(usize) -> Option<T>,
+    value: impl Fn(u32) -> T,
 ) -> Option<()> {
     let Coding::Numbers(width) = page.coding else { return None };
     let mut runs = Runs::new(&page.values, width)?;
@@ -441,15 +438,8 @@ fn numbered<T: Copy>(
         let (these, rest) = std::mem::take(&mut to).split_at_mut(run.len());
         to = rest;
         match run {
-            Run::Same(number, _) => these.fill(value(number as usize)?),
-            Run::Packed(packed) => {
-                let mut are_known = true;
-                packed.each(|at, number| match value(number as usize) {
-                    Some(value) => these[at] = value,
-                    None => are_known = false,
-                });
-                are_known.then_some(())?;
-            }
+            Run::Same(number, _) => these.fill(value(number)),
+            Run::Packed(packed) => packed.fill(these, &value),
         }
     }
     Some(())

@@ -13,7 +13,7 @@ use parquet::{
     errors::{ParquetError, Result as ParquetResult},
     schema::types::ColumnDescPtr,
 };
-use runtime::{Counted, reads};
+use runtime::{Recycled, reads};
 use std::{
     io,
     ops::Range,
@@ -221,16 +221,13 @@ impl Place {
     }
 
     /// Some of its bytes as they lie in the file.
-    pub(super) fn bytes(&self, of: Range<usize>) -> ParquetResult<Counted<u8>> {
+    pub(super) fn bytes(&self, of: Range<usize>) -> ParquetResult<Recycled> {
         let begun = self.begun.get(of.start..of.end.min(self.begun.len())).unwrap_or_default();
-        let mut bytes = Counted::new();
-        bytes.reserve_exact(of.len());
-        bytes.extend_from_slice(begun);
-        let (at, rest) = (of.start + begun.len(), of.len() - begun.len());
-        if rest > 0 {
-            reads::count(rest as u64);
-            let read = bytes.read_at(&*self.file.object, rest, self.at + at as u64);
-            read.map_err(|why| unread(&why))?;
+        let mut bytes = Recycled::of(of.len());
+        let (first, rest) = bytes.split_at_mut(begun.len());
+        first.copy_from_slice(begun);
+        if !rest.is_empty() {
+            self.file.read(rest, self.at + (of.start + begun.len()) as u64)?;
         }
         Ok(bytes)
     }
@@ -280,13 +277,12 @@ fn page(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Page
             }
             // The levels are not compressed.
             let buf = if is_compressed && codec != Compression::UNCOMPRESSED {
-                let mut to = Counted::new();
-                to.extend_from_slice(&bytes[..levels]);
-                let rest = header.uncompressed - levels;
+                let mut to = Recycled::of(header.uncompressed);
+                let (first, rest) = to.split_at_mut(levels);
+                first.copy_from_slice(&bytes[..levels]);
                 // Some writers leave out what would be compressed to nothing.
-                if rest > 0 {
-                    codec::decompress(codec, &bytes[levels..], rest, &mut to)
-                        .map_err(|it| damaged(&it))?;
+                if !rest.is_empty() {
+                    codec::decompress(codec, &bytes[levels..], rest).map_err(|it| damaged(&it))?;
                 }
                 owned(to)
             } else {
@@ -313,8 +309,8 @@ fn whole(header: &Header, codec: Compression, bytes: Bytes) -> ParquetResult<Byt
     if codec == Compression::UNCOMPRESSED {
         return Ok(bytes);
     }
-    let mut to = Counted::new();
-    codec::decompress(codec, &bytes, header.uncompressed, &mut to).map_err(|it| damaged(&it))?;
+    let mut to = Recycled::of(header.uncompressed);
+    codec::decompress(codec, &bytes, &mut to).map_err(|it| damaged(&it))?;
     Ok(owned(to))
 }
 

@@ -118,6 +118,21 @@ impl Packed<'_> {
     /// Gives all of them in order, each with its place.
     #[inline]
     pub(super) fn each(&self, mut to: impl FnMut(usize, u32)) {
+        self.groups(|at, numbers| numbers.iter().enumerate().for_each(|(i, it)| to(at + i, *it)));
+    }
+
+    /// Writes what each of them stands for, as far as there is room.
+    #[inline]
+    pub(super) fn fill<T>(&self, to: &mut [T], value: impl Fn(u32) -> T) {
+        self.groups(|at, numbers| {
+            let to = to.get_mut(at..).unwrap_or_default();
+            to.iter_mut().zip(numbers).for_each(|(to, it)| *to = value(*it));
+        });
+    }
+
+    /// Gives some of them at a time, with the place of the first.
+    #[inline]
+    fn groups(&self, mut to: impl FnMut(usize, &[u32])) {
         let Self { bytes, width, first, len } = *self;
         let mut at = 0;
         // Groups begin at whole bytes.
@@ -129,7 +144,7 @@ impl Packed<'_> {
                 && let Some((group, rest)) = groups.split_at_checked(n_bytes)
             {
                 unpack(group, &mut numbers);
-                numbers.iter().enumerate().for_each(|(i, it)| to(at + i, *it));
+                to(at, &numbers);
                 (at, groups) = (at + GROUP, rest);
             }
         }
@@ -137,7 +152,7 @@ impl Packed<'_> {
         while at < len {
             let bit = (first + at) * width as usize;
             let word = word(bytes, bit / 8).unwrap_or_else(|| short_word(bytes, bit / 8));
-            to(at, (word >> (bit % 8) & mask) as u32);
+            to(at, &[(word >> (bit % 8) & mask) as u32]);
             at += 1;
         }
     }
