@@ -14,7 +14,7 @@
 //! their first epoch (z_a) what lies on disk. A basic solution of it mixes few ways.
 
 use microlp::{ComparisonOp, OptimizationDirection, Variable};
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// The loss at which the way with the smallest share is given up, as a part of the whole: fewer ways are simpler.
 const SIMPLER: f64 = 0.02;
@@ -55,9 +55,10 @@ pub struct Plan {
 }
 
 /// What is to be as small as possible.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Objective {
     /// The time of all epochs, with the first one, which fills what is kept.
+    #[default]
     Time,
     /// The time of each later epoch.
     Rate,
@@ -70,6 +71,29 @@ pub enum Objective {
         /// Of a byte that is kept for a second.
         per_byte_second: f64,
     },
+}
+
+impl FromStr for Objective {
+    type Err = String;
+
+    /// `time`, `rate`, or `bytes@4000`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate = |it: &str| it.replace('_', "").parse::<f64>().ok();
+        let is_rate = |it: &f64| it.is_finite() && *it > 0.0;
+        match text.split_once('@') {
+            None if text == "time" => Ok(Self::Time),
+            None if text == "rate" => Ok(Self::Rate),
+            Some(("bytes", least)) => {
+                let least = rate(least).filter(is_rate).map(Self::Bytes);
+                least.ok_or_else(|| {
+                    "expected records per second after `@`, such as bytes@4000".to_owned()
+                })
+            }
+            _ => {
+                Err("expected time, rate, or bytes@RATE, such as bytes@4000 (records/s)".to_owned())
+            }
+        }
+    }
 }
 
 /// What is kept.
@@ -134,7 +158,8 @@ impl Strategy {
         Self { shares, first_s, again_s, later_s, bound, bytes }
     }
 
-    fn cost(&self, plan: &Plan, objective: Objective) -> f64 {
+    /// What is to be as small as possible.
+    pub fn cost(&self, plan: &Plan, objective: Objective) -> f64 {
         let bytes = || self.bytes.iter().sum::<f64>();
         match objective {
             Objective::Time => self.seconds((plan.runs, plan.epochs)),

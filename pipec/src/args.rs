@@ -23,6 +23,7 @@ use clap::{
 };
 use clap_complete::Shell;
 use driver::ShardSize;
+use model::strategy::Objective;
 use runtime::storage::{self, Emulated, Emulation, Objects};
 use std::{path::PathBuf, time::Duration};
 use values::{formats, setting, shard, share, size, speed, time, whole};
@@ -266,6 +267,10 @@ pub(crate) struct RunArgs {
     /// Maximum size of the `--cache` folder.
     #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
     pub(crate) cache_limit: u64,
+    /// What caching is to be the best for: `time` of all epochs, `rate` of later epochs, or the fewest bytes that reach
+    /// a rate in records/s, such as `bytes@4000`.
+    #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
+    pub(crate) objective: Objective,
     /// Folder for the indices of large files, which `shuffle` without a window needs [default:
     /// `pipec/index` in the user's cache folder].
     #[arg(long, value_name = "DIR")]

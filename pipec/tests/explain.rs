@@ -234,3 +234,37 @@ fn what_is_cached_where_follows_from_the_cores_and_the_disk() {
     once.ends(0, &["one epoch reads each record once"]);
     assert!(["2 epochs on", "10 epochs on", "90 epochs on"].iter().all(|it| once.out.contains(it)));
 }
+
+#[test]
+fn what_is_cached_is_the_best_for_what_is_asked_for() {
+    let text = "pipeline p = files(\"sample:images?count=64\") |> map { image: decode_jpeg(bytes) |> resize(300) }";
+    let folder = Folder::of("explain-objective", &[("p.pipe", text)]);
+    let machine = "cores=2,disk=1GB/s,memory=1GB";
+    let args = ["explain", "p.pipe", "--epochs", "90", "--strategies", "--what-if", machine];
+    let chosen = |objective: &str| -> (f64, f64) {
+        let printed = folder.pipec(&[&args[..], &["--json", "--objective", objective]].concat());
+        printed.ends(0, &[]);
+        let found: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
+        let rows = found["rows"].as_array().unwrap();
+        let row = rows.iter().find(|it| it["chosen"] == true).unwrap();
+        (row["rate"].as_f64().unwrap(), row["memory_bytes"].as_f64().unwrap())
+    };
+    let (most, bytes) = chosen("rate");
+    assert_eq!(chosen("time"), (most, bytes));
+    let (plain, nothing) = chosen("bytes@10");
+    assert!(nothing == 0.0 && most > 2.0 * plain, "{most} {plain}");
+    // As many bytes as the rate takes, and no more.
+    let wanted = plain * 2.0;
+    let (rate, some) = chosen(&format!("bytes@{wanted}"));
+    assert!(rate > wanted * 0.99 && rate < wanted * 1.05, "{rate} {wanted}");
+    assert!(some > 0.0 && some < bytes * 0.9, "{some} {bytes}");
+    let told = folder.pipec(&[&args[..], &["--objective", &format!("bytes@{wanted}")]].concat());
+    assert!(told.out.contains(", for the fewest bytes at "), "{}", told.out);
+    // What nothing reaches is refused before anything runs.
+    let beyond = ["--objective", "bytes@1_000_000_000_000"];
+    let why = ["records/s are predicted, whatever is cached"];
+    folder.pipec(&[&args[..], &beyond].concat()).ends(1, &why);
+    folder.pipec(&[&["run", "p.pipe", "--epochs", "3"], &beyond[..]].concat()).ends(1, &why);
+    let wrong = ["explain", "p.pipe", "--objective", "bytes@fast"];
+    folder.pipec(&wrong).ends(2, &["expected records per second after `@`"]);
+}

@@ -1,7 +1,7 @@
 //! Values that are kept or not: what that gives, and why.
 
 use super::Candidate;
-use model::Machine;
+use model::{Machine, strategy::Objective};
 use plan::{StageId, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,6 +64,8 @@ pub struct Occasion {
     pub pinned: Vec<String>,
     /// Values that are not kept.
     pub forbidden: Vec<String>,
+    /// What is to be as small as possible.
+    pub objective: Objective,
 }
 
 /// A disk on which values may be kept.

@@ -10,7 +10,7 @@ use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
 use model::{
     curve::Curve,
     solve::Limit,
-    strategy::Strategy,
+    strategy::{Objective, Strategy},
     weights::{Whole, pareto},
 };
 use plan::{Library, Plan, parts::Keep};
@@ -35,6 +35,9 @@ pub struct Strategies {
     pub passes: f64,
     /// Runs.
     pub runs: f64,
+    /// What the one that is chosen is the best for.
+    #[serde(skip)]
+    pub objective: Objective,
     /// What bounds the rate of the one that is chosen.
     pub bound: Option<Limit>,
     /// Where something else would be chosen.
@@ -124,7 +127,7 @@ pub fn strategies(
     let (network, ..) = observed(plan, library, (estimate, view))?;
     let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
     let machine = for_runs(&view.machine);
-    let shop = Shop::new((plan, &network, &machine), occasion, &all);
+    let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
     let known = epoch(&network).finite().is_some();
     let chosen = shop.search(&all)?;
     let time = |it: &Strategy| it.seconds(shop.times());
@@ -180,6 +183,7 @@ pub fn strategies(
         rows,
         passes: occasion.passes,
         runs: occasion.runs(),
+        objective: occasion.objective,
         bound: shop.limits.get(chosen.strategy.bound).copied(),
         turns: case.turns(view, occasion),
     })

@@ -18,7 +18,7 @@ use plan::{Library, Plan, StageId, parts::Keep, percent};
 
 /// Epochs that stand for any number.
 const EPOCHS_MAX: f64 = 1e6;
-/// Strategies whose times differ by less than this part are equal: the one that keeps fewer bytes is taken.
+/// Strategies whose costs differ by less than this part are equal: the one that keeps fewer bytes is taken.
 const SAME: f64 = 0.01;
 /// How often each stage is thought over, where several keep something: what one keeps takes the room of the others.
 const ROUNDS: usize = 3;
@@ -38,7 +38,7 @@ pub fn choose(
     let mut all: Vec<Choice> = all.collect();
     if let Some((network, ..)) = observed(plan, library, (estimate, view)) {
         let machine = for_runs(&view.machine);
-        let shop = Shop::new((plan, &network, &machine), occasion, &all);
+        let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
         shop.decide(&mut all);
         // Where files cannot be kept anywhere, nobody has to be told of them.
         let mut has_way = shop.ways.iter().map(|it| it.iter().any(Option::is_some));
@@ -49,6 +49,28 @@ pub fn choose(
         .for_each(|it| it.why = "its cost is not known".to_owned());
     all.sort_by_key(|it| !it.kept);
     all
+}
+
+/// The most records per second that can be reached, where the occasion asks for more.
+pub fn out_of_reach(
+    plan: &Plan,
+    library: &Library,
+    (estimate, view): (&Estimate, &View),
+    (candidates, occasion): (&[Candidate], &Occasion),
+) -> Option<f64> {
+    let Objective::Bytes(wanted) = occasion.objective else { return None };
+    let all: Vec<Choice> = candidates.iter().map(|it| Choice::new(it.clone(), occasion)).collect();
+    let (network, ..) = observed(plan, library, (estimate, view))?;
+    let machine = for_runs(&view.machine);
+    let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
+    let fastest = shop.search_for(Objective::Rate, &shop.none(), &all)?;
+    let most = shop.outputs / fastest.strategy.later_s * records(estimate);
+    (most < wanted).then_some(most)
+}
+
+/// Records of an output.
+fn records(estimate: &Estimate) -> f64 {
+    estimate.batch_rows.unwrap_or(1.0)
 }
 
 /// The machine as a run sees it: who takes the batches is another program.
@@ -86,12 +108,15 @@ type Picks = Vec<Group>;
 pub(super) struct Found {
     pub(super) picks: Picks,
     pub(super) strategy: Strategy,
-    seconds: f64,
+    /// What is to be as small as possible.
+    cost: f64,
 }
 
 /// All that the linear programs are made of.
 pub(super) struct Shop<'a> {
     occasion: &'a Occasion,
+    /// That of the occasion, for outputs in place of records.
+    objective: Objective,
     /// What bounds the rate, row by row; the last row, which is none of these, is what the disk writes.
     pub(super) limits: Vec<Limit>,
     /// Seconds of each row that an output takes if nothing is kept.
@@ -164,9 +189,13 @@ fn seconds(of: &[(Limit, f64)], limit: Limit) -> f64 {
 impl<'a> Shop<'a> {
     pub(super) fn new(
         (plan, network, machine): (&Plan, &Network, &Machine),
-        occasion: &'a Occasion,
+        (occasion, estimate): (&'a Occasion, &Estimate),
         all: &[Choice],
     ) -> Self {
+        let objective = match occasion.objective {
+            Objective::Bytes(rate) => Objective::Bytes(rate / records(estimate)),
+            other => other,
+        };
         let disk = occasion.disk;
         let memory = if occasion.passes < 2.0 { 0.0 } else { occasion.room as f64 };
         let rooms = [memory, disk.map_or(0.0, |it| it.room as f64)];
@@ -222,7 +251,8 @@ impl<'a> Shop<'a> {
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
         let has_way = |at: usize| solved[at].iter().any(Option::is_some);
         let stages = groups(all, &has_way, disk.is_some());
-        Self { occasion, limits, base, ways, stages, rooms, outputs: outputs.unwrap_or(1.0) }
+        let outputs = outputs.unwrap_or(1.0);
+        Self { occasion, objective, limits, base, ways, stages, rooms, outputs }
     }
 
     /// Marks what is kept, and says why the others are not.
@@ -266,14 +296,32 @@ impl<'a> Shop<'a> {
         (f64::min(both.0, 1.0), f64::min(both.1, 1.0))
     }
 
-    /// The best that is kept in all stages; none where the program has no solution.
+    /// The best that is kept in all stages; none where the program has no solution. Where a rate is asked for that cannot be
+    /// reached, it is the fastest.
     pub(super) fn search(&self, all: &[Choice]) -> Option<Found> {
-        // What a lock names is kept.
+        let found = match self.objective {
+            Objective::Bytes(_) => {
+                let fastest = self.search_for(Objective::Rate, &self.none(), all)?;
+                let enough = self.search_for(self.objective, &fastest.picks, all);
+                return enough.or(Some(fastest));
+            }
+            other => self.search_for(other, &self.none(), all)?,
+        };
+        Some(self.with_all_files(found, all))
+    }
+
+    /// What is thought of first: nothing is kept, or what a lock names.
+    fn none(&self) -> Picks {
         let is_pinned = !self.occasion.pinned.is_empty();
         let first =
             |groups: &Vec<Group>| if is_pinned { groups[0].clone() } else { Group::default() };
-        let picks = self.stages.iter().map(first).collect();
-        let mut best = self.found(picks, all)?;
+        self.stages.iter().map(first).collect()
+    }
+
+    /// The best for an objective, beginning with some picks, of which there must be a solution.
+    fn search_for(&self, objective: Objective, from: &Picks, all: &[Choice]) -> Option<Found> {
+        let is_pinned = !self.occasion.pinned.is_empty();
+        let mut best = self.found(objective, from.clone(), all)?;
         for _ in 0..ROUNDS {
             let before = best.picks.clone();
             for stage in 0..self.stages.len() {
@@ -281,7 +329,8 @@ impl<'a> Shop<'a> {
                 for group in self.stages[stage].iter().cloned().chain(nothing) {
                     let mut picks = best.picks.clone();
                     picks[stage] = group;
-                    if let Some(found) = self.found(picks, all).filter(|it| it.is_better(&best)) {
+                    let found = self.found(objective, picks, all);
+                    if let Some(found) = found.filter(|it| it.is_better(&best)) {
                         best = found;
                     }
                 }
@@ -290,7 +339,7 @@ impl<'a> Shop<'a> {
                 break;
             }
         }
-        Some(self.with_all_files(best, all))
+        Some(best)
     }
 
     /// The same where files, if some of them are kept, are all kept, as far as there is room. A part of them would do where
@@ -318,15 +367,15 @@ impl<'a> Shop<'a> {
             left.iter_mut().zip(bytes).for_each(|it| *it.0 -= more * it.1);
         }
         found.strategy = Strategy::of(&program, shares);
-        found.seconds = found.strategy.seconds(self.times());
+        found.cost = found.strategy.cost(&program, self.objective);
         found
     }
 
-    fn found(&self, picks: Picks, all: &[Choice]) -> Option<Found> {
+    fn found(&self, objective: Objective, picks: Picks, all: &[Choice]) -> Option<Found> {
         let program = self.program(&picks, all);
-        let strategy = best(&program, Objective::Time).ok()?;
-        let seconds = strategy.seconds(self.times());
-        Some(Found { picks, strategy, seconds })
+        let strategy = best(&program, objective).ok()?;
+        let cost = strategy.cost(&program, objective);
+        Some(Found { picks, strategy, cost })
     }
 
     /// The candidates and tiers of a group, in the order of its ways behind the first, which keeps nothing.
@@ -390,7 +439,9 @@ impl<'a> Shop<'a> {
         let stage = own.candidate.stage;
         let other = all.iter().filter(|it| it.kept && it.candidate.stage == stage);
         let other = other.max_by(|a, b| a.saves_ns.total_cmp(&b.saves_ns));
-        own.why = if own.candidate.reads {
+        own.why = if let Objective::Bytes(_) = self.objective {
+            "the rate is reached without it, or with fewer bytes".to_owned()
+        } else if own.candidate.reads {
             "reading the files again takes no longer than the rest".to_owned()
         } else if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {
             let (name, saves) = (&other.candidate.function, other.saves_in_words());
@@ -422,8 +473,8 @@ impl Tier {
 impl Found {
     fn is_better(&self, than: &Self) -> bool {
         let bytes = |it: &Self| it.strategy.bytes.iter().sum::<f64>();
-        let is_same = (self.seconds - than.seconds).abs() <= SAME * than.seconds;
-        if is_same { bytes(self) < bytes(than) } else { self.seconds < than.seconds }
+        let is_same = (self.cost - than.cost).abs() <= SAME * than.cost;
+        if is_same { bytes(self) < bytes(than) } else { self.cost < than.cost }
     }
 }
 

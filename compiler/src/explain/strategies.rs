@@ -7,6 +7,7 @@ use super::{
     table::{Cell, lines},
 };
 use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Row, Strategies, Turn};
+use model::strategy::Objective;
 use plan::things;
 
 /// Rows that are shown besides what is chosen, and besides nothing.
@@ -68,9 +69,19 @@ impl Told<'_> {
             let speed = Figure::exact(1e9 / it.read_ns(machine));
             format!(", a cache folder that is read at {}/s", bytes(speed))
         });
+        let best_for = match found.objective {
+            Objective::Rate => ", for the highest rate of later epochs".to_owned(),
+            Objective::Bytes(least) => {
+                format!(
+                    ", for the fewest bytes at {} records/s or more",
+                    rate(Figure::exact(least))
+                )
+            }
+            Objective::Time | Objective::Cost { .. } => String::new(),
+        };
         format!(
             "{}: what could be cached, for {epochs} on {cores}, {memory} of memory{disk}\n\
-             `>` is what `run` does; `*` is Pareto-optimal in fill time, bytes and rate\n\n",
+             `>` is what `run` does{best_for}; `*` is Pareto-optimal in fill time, bytes and rate\n\n",
             explanation.pipeline,
         )
     }

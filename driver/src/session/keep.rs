@@ -3,11 +3,11 @@
 use crate::session::{compiled::Compiled, host::Host, lock::Chosen};
 use compiler::{
     caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates},
-    estimate::{View, choose},
+    estimate::{View, choose, out_of_reach},
     passes::Optimised,
 };
-use model::Machine;
-use plan::{Code, Measured, Program, StageId};
+use model::{Machine, strategy::Objective};
+use plan::{Code, Measured, Program, StageId, count};
 use runtime::Failure;
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub(crate) memory: u64,
     /// Whether values may be kept on disk from run to run.
     pub(crate) on_disk: bool,
+    /// What it is to be the best for.
+    pub(crate) objective: Objective,
 }
 
 impl Asked {
@@ -62,11 +64,11 @@ impl Compiled {
         known: (Option<&Measured>, Option<&Chosen>),
     ) -> Result<Vec<Choice>, Failure> {
         let (found, occasion) = self.to_keep((view, disk), asked, known)?;
-        let Optimised { plan, estimate, .. } = &self.optimised;
-        Ok(choose(plan, &stdlib::library(), (estimate, view), (found, &occasion)))
+        let (Optimised { plan, estimate, .. }, library) = (&self.optimised, stdlib::library());
+        Ok(choose(plan, &library, (estimate, view), (found, &occasion)))
     }
 
-    /// What could be kept, and for what.
+    /// What could be kept, and for what; fails where no way of keeping it reaches the rate that is asked for.
     pub(crate) fn to_keep(
         &self,
         (view, disk): (&View, Option<Disk>),
@@ -91,8 +93,18 @@ impl Compiled {
         let room = memory.saturating_sub(other);
         let pass_lens = by_stage(&self.program, &view.pass_lens);
         let filled = view.filled.clone();
-        let occasion = Occasion { pass_lens, passes, room, disk, filled, pinned, forbidden };
-        Ok((found, occasion))
+        let objective = asked.objective;
+        let occasion =
+            Occasion { pass_lens, passes, room, disk, filled, pinned, forbidden, objective };
+        let Optimised { plan, estimate, .. } = &self.optimised;
+        match out_of_reach(plan, &library, (estimate, view), (&found, &occasion)) {
+            Some(most) => Err(Failure::Program(format!(
+                "`--objective bytes@…`: at most {} records/s are predicted, whatever is cached: ask for fewer; \
+                 `pipec explain --strategies --objective rate` shows what limits the rate",
+                count(most as u64)
+            ))),
+            None => Ok((found, occasion)),
+        }
     }
 }
 

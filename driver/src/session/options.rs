@@ -1,6 +1,7 @@
 //! What may be said of a run: of any one, whatever takes what comes out of it.
 
 use crate::session::{lock::Chosen, machine, state::StateFile, store::DiskOptions};
+use model::strategy::Objective;
 use runtime::Rank;
 use std::path::PathBuf;
 
@@ -37,6 +38,8 @@ pub struct RunOptions {
     pub cpu: f64,
     /// Where they are kept for later runs.
     pub disk: Option<DiskOptions>,
+    /// What is kept is the best for this.
+    pub objective: Objective,
     /// Where what was measured is written, at the end and every now and then.
     pub profile: Option<PathBuf>,
 }
@@ -58,6 +61,7 @@ impl Default for RunOptions {
             most_lost: None,
             caches: true,
             lock: None,
+            objective: Objective::default(),
             cpu: 1.0,
             disk: None,
             profile: None,

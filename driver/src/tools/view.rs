@@ -19,7 +19,7 @@ use compiler::{
     estimate::{Seen, Strategies, View, strategies},
     passes::Optimised,
 };
-use model::{Consumer, Machine, Storage, what_if::Change};
+use model::{Consumer, Machine, Storage, strategy::Objective, what_if::Change};
 use plan::Measured;
 use runtime::Failure;
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ pub struct Circumstances {
     pub lock: Option<Chosen>,
     /// Where values may be kept from run to run.
     pub disk: Option<DiskOptions>,
+    /// What is kept is the best for this.
+    pub objective: Objective,
 }
 
 /// Bytes of memory in which there is room for anything.
@@ -143,7 +145,8 @@ impl Compiled {
 
     fn asked(&self, of: &Circumstances, (machine, disk): (&Machine, Option<Disk>)) -> Asked {
         let passes = f64::from(of.epochs.max(1)) * laps(&self.program);
-        Asked { passes, memory: machine.memory_bytes as u64, on_disk: disk.is_some() }
+        let (memory, on_disk) = (machine.memory_bytes as u64, disk.is_some());
+        Asked { passes, memory, on_disk, objective: of.objective }
     }
 
     /// What a cache folder holds of it already.

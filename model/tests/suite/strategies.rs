@@ -318,6 +318,21 @@ fn fewer_bytes_are_kept_where_a_rate_is_all_that_is_asked_for() {
 }
 
 #[test]
+fn objectives_are_read_as_they_are_written() {
+    let read = |it: &str| it.parse::<Objective>();
+    assert_eq!(read("time"), Ok(Objective::default()));
+    assert_eq!(
+        (read("rate"), read("bytes@4_000")),
+        (Ok(Objective::Rate), Ok(Objective::Bytes(4e3)))
+    );
+    for wrong in
+        ["", "bytes", "bytes@", "bytes@0", "bytes@-1", "bytes@inf", "bytes@nan", "rate@3", "Time"]
+    {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn bytes_that_cost_more_than_the_time_that_they_save_are_not_kept() {
     let chain = slow_disk(1.0);
     let plan = Plan { rooms: vec![1e12, 1e12], ..chain.plan(&chain.kinds(&[NONE])) };

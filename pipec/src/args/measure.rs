@@ -5,6 +5,7 @@ use super::{
     values::{changes, size, step_time, time, whole},
 };
 use clap::{Args, ValueEnum};
+use model::strategy::Objective;
 use std::{path::PathBuf, time::Duration};
 
 /// `explain`.
@@ -60,6 +61,10 @@ pub(crate) struct ExplainArgs {
     /// Maximum size of the `--cache` folder.
     #[arg(long, alias = "disk", value_name = "SIZE", default_value = "50GiB", value_parser = size, requires = "cache")]
     pub(crate) cache_limit: u64,
+    /// What caching is to be the best for: `time` of all epochs, `rate` of later epochs, or the fewest bytes that reach
+    /// a rate in records/s, such as `bytes@4000`.
+    #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
+    pub(crate) objective: Objective,
     /// Show every detail: the source position and the maximum rate of each step, what is not cached and why.
     #[arg(short, long, conflicts_with_all = ["emit", "dot", "html", "json", "rewrites"])]
     pub(crate) verbose: bool,

@@ -5,6 +5,7 @@ use super::{
     values::{share, size, whole},
 };
 use clap::Args;
+use model::strategy::Objective;
 use std::path::PathBuf;
 
 /// `prepare`.
@@ -29,6 +30,10 @@ pub(crate) struct PrepareArgs {
     /// Maximum size of the cache folder.
     #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size)]
     pub(crate) cache_limit: u64,
+    /// What caching is to be the best for: `time` of all epochs, `rate` of later epochs, or the fewest bytes that reach
+    /// a rate in records/s, such as `bytes@4000`.
+    #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
+    pub(crate) objective: Objective,
     /// Number of epochs that later runs have.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,

@@ -82,7 +82,7 @@ fn why(args: &CacheWhyArgs, talk: &Talk) -> io::Result<Exit> {
     };
     let (folder, verify_inputs) = (args.folder.clone(), args.verify_inputs);
     let disk = DiskOptions { folder, limit: args.cache_limit, verify_inputs };
-    let asked = (args.epochs, args.memory, lock.as_ref());
+    let asked = (args.epochs, args.memory, args.objective, lock.as_ref());
     match store::why(&compiled, &disk, asked, &mut samples_made(talk)) {
         Ok(all) if args.json => print_json(&all)?,
         Ok(all) => {

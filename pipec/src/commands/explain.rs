@@ -145,6 +145,7 @@ fn circumstances(
         disk,
         host,
         elsewhere: args.host.is_some(),
+        objective: args.objective,
         lock,
     })
 }

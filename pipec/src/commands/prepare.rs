@@ -41,6 +41,7 @@ pub(super) fn run(args: &PrepareArgs, talk: &Talk) -> io::Result<Exit> {
             limit: args.cache_limit,
             verify_inputs: args.verify_inputs,
         }),
+        objective: args.objective,
         lock,
         cpu: args.cpu.unwrap_or(1.0),
         ..usual

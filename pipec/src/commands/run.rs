@@ -371,6 +371,7 @@ fn options(args: &RunArgs, lock: Option<Chosen>) -> RunOptions {
             limit: args.cache_limit,
             verify_inputs: args.verify_inputs,
         }),
+        objective: args.objective,
         profile: args.profile.clone(),
         lock,
         cpu: args.cpu.unwrap_or(1.0),

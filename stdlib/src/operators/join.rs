@@ -186,6 +186,15 @@ fn place(fields: &[Field], name: &str, which: &str) -> Result<usize, String> {
 
 fn check_key(left: &Field, right: &Field) -> Result<(), String> {
     let name = &left.name;
+    for (of, which) in [(left, "first"), (right, "second")] {
+        if of.ty.shape().is_some_and(|it| !it.is_empty()) {
+            return Err(format!(
+                "`{name}` of the {which} stream is `{}`, but a key is one value of each record: `join` before `batch`, or \
+                 take one element, `with {{ {name}: {name}[0] }}`",
+                of.ty
+            ));
+        }
+    }
     let dtype = left.ty.dtype().filter(|it| it.is_text() || it.is_int());
     if dtype.is_none() || left.ty.shape() != Some(&[]) || left.ty.is_untyped() {
         let ty = &left.ty;
@@ -517,7 +526,10 @@ mod tests {
         let said = refused(&args(&["file"], FAIL, &[]), [&a, &b]);
         assert!(said.contains("the first stream has no field `file`, only `key`"), "{said}");
         let said = refused(&args(&["x"], FAIL, &[]), [&a, &a]);
-        assert!(said.contains("`x` is `f32[2]`, but a key must be"), "{said}");
+        assert!(
+            said.contains("`x` of the first stream is `f32[2]`, but a key is one value"),
+            "{said}"
+        );
         let mut other = b.clone();
         other.fields[1] = field("key", "i32");
         let said = refused(&args(&["key", "name"], FAIL, &[]), [&a, &other]);

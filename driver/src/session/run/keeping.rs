@@ -34,7 +34,8 @@ pub(super) fn asked(compiled: &Compiled, options: &RunOptions, epochs: usize) ->
     let memory = options.memory;
     let on_disk = options.disk.is_some() && options.caches;
     let fits = passes >= 2.0 && reserve(compiled, memory) < memory;
-    (fits || on_disk).then_some(Asked { passes, memory, on_disk })
+    let objective = options.objective;
+    (fits || on_disk).then_some(Asked { passes, memory, on_disk, objective })
 }
 
 /// How often each record comes in `epochs` of a run.

@@ -10,6 +10,7 @@ use crate::session::{
     samples::{self, SampleProgress},
     storages,
 };
+use model::strategy::Objective;
 use runtime::{Failure, Store};
 use serde::Serialize;
 
@@ -40,7 +41,7 @@ pub struct Why {
 pub fn why(
     compiled: &Compiled,
     disk: &DiskOptions,
-    (epochs, memory, lock): (u32, Option<u64>, Option<&Chosen>),
+    (epochs, memory, objective, lock): (u32, Option<u64>, Objective, Option<&Chosen>),
     sample: &mut dyn FnMut(&SampleProgress),
 ) -> Result<Vec<Why>, Failure> {
     let mut program = compiled.program.clone();
@@ -49,7 +50,7 @@ pub fn why(
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
     let passes = f64::from(epochs) * keep::laps(&program);
     let memory = memory.unwrap_or_else(machine::default_memory);
-    let asked = keep::Asked { passes, memory, on_disk: true };
+    let asked = keep::Asked { passes, memory, on_disk: true, objective };
     let workers = lock.map_or_else(machine::cores, |it| it.workers);
     let (mut view, host) = compiled.run_view(workers, asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
