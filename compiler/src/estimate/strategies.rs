@@ -3,8 +3,8 @@
 
 use super::{
     Estimate,
-    outlook::{View, epoch, observed},
-    strategy::{Group, Shop, choose, for_runs},
+    outlook::View,
+    strategy::{Group, Shop, choose},
 };
 use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
 use model::{
@@ -124,11 +124,8 @@ pub fn strategies(
     (candidates, occasion): (Vec<Candidate>, &Occasion),
 ) -> Option<Strategies> {
     let case = Case { plan, library, estimate, candidates: &candidates };
-    let (network, ..) = observed(plan, library, (estimate, view))?;
     let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
-    let machine = for_runs(&view.machine);
-    let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
-    let known = epoch(&network).finite().is_some();
+    let shop = Shop::new((plan, library), (estimate, view), (occasion, &all))?;
     let chosen = shop.search(&all)?;
     let time = |it: &Strategy| it.seconds(shop.times());
     let mut rows: Vec<(f64, Row)> = Vec::new();
@@ -142,7 +139,11 @@ pub fn strategies(
             disk_bytes: strategy.bytes[1],
             first_rate: rate(strategy.first_s),
             rate: rate(strategy.later_s),
-            seconds: known.then_some([strategy.first_s, strategy.later_s, time(strategy)]),
+            seconds: shop.knows_length.then_some([
+                strategy.first_s,
+                strategy.later_s,
+                time(strategy),
+            ]),
             pareto: false,
             chosen,
         };

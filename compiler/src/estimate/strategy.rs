@@ -36,9 +36,7 @@ pub fn choose(
 ) -> Vec<Choice> {
     let all = candidates.into_iter().map(|it| Choice::new(it, occasion));
     let mut all: Vec<Choice> = all.collect();
-    if let Some((network, ..)) = observed(plan, library, (estimate, view)) {
-        let machine = for_runs(&view.machine);
-        let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
+    if let Some(shop) = Shop::new((plan, library), (estimate, view), (occasion, &all)) {
         shop.decide(&mut all);
         // Where files cannot be kept anywhere, nobody has to be told of them.
         let mut has_way = shop.ways.iter().map(|it| it.iter().any(Option::is_some));
@@ -60,9 +58,7 @@ pub fn out_of_reach(
 ) -> Option<f64> {
     let Objective::Bytes(wanted) = occasion.objective else { return None };
     let all: Vec<Choice> = candidates.iter().map(|it| Choice::new(it.clone(), occasion)).collect();
-    let (network, ..) = observed(plan, library, (estimate, view))?;
-    let machine = for_runs(&view.machine);
-    let shop = Shop::new((plan, &network, &machine), (occasion, estimate), &all);
+    let shop = Shop::new((plan, library), (estimate, view), (occasion, &all))?;
     let fastest = shop.search_for(Objective::Rate, &shop.none(), &all)?;
     let most = shop.outputs / fastest.strategy.later_s * records(estimate);
     (most < wanted).then_some(most)
@@ -74,7 +70,7 @@ fn records(estimate: &Estimate) -> f64 {
 }
 
 /// The machine as a run sees it: who takes the batches is another program.
-pub(super) fn for_runs(machine: &Machine) -> Machine {
+fn for_runs(machine: &Machine) -> Machine {
     Machine { consumer: model::Consumer::default(), ..machine.clone() }
 }
 
@@ -129,6 +125,8 @@ pub(super) struct Shop<'a> {
     rooms: [f64; 2],
     /// Outputs of an epoch; one where nobody knows.
     pub(super) outputs: f64,
+    /// Whether somebody does.
+    pub(super) knows_length: bool,
 }
 
 const TIERS: [Tier; 3] = [Tier::Memory, Tier::Both, Tier::Disk];
@@ -187,11 +185,14 @@ fn seconds(of: &[(Limit, f64)], limit: Limit) -> f64 {
 }
 
 impl<'a> Shop<'a> {
+    /// None where the costs are not known.
     pub(super) fn new(
-        (plan, network, machine): (&Plan, &Network, &Machine),
-        (occasion, estimate): (&'a Occasion, &Estimate),
-        all: &[Choice],
-    ) -> Self {
+        (plan, library): (&Plan, &Library),
+        (estimate, view): (&Estimate, &View),
+        (occasion, all): (&'a Occasion, &[Choice]),
+    ) -> Option<Self> {
+        let (network, ..) = observed(plan, library, (estimate, view))?;
+        let (network, machine) = (&network, &for_runs(&view.machine));
         let objective = match occasion.objective {
             Objective::Bytes(rate) => Objective::Bytes(rate / records(estimate)),
             other => other,
@@ -251,8 +252,8 @@ impl<'a> Shop<'a> {
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
         let has_way = |at: usize| solved[at].iter().any(Option::is_some);
         let stages = groups(all, &has_way, disk.is_some());
-        let outputs = outputs.unwrap_or(1.0);
-        Self { occasion, objective, limits, base, ways, stages, rooms, outputs }
+        let (knows_length, outputs) = (outputs.is_some(), outputs.unwrap_or(1.0));
+        Some(Self { occasion, objective, limits, base, ways, stages, rooms, outputs, knows_length })
     }
 
     /// Marks what is kept, and says why the others are not.

@@ -2,13 +2,11 @@
 
 use super::{Buffer, size_class};
 use crate::memory;
-use std::{
-    fmt,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
 /// Bytes in memory that the pool of the run gives out again: what is of a size that comes often, such as pages of a
 /// file, takes no new memory of the system, nor has it to be zeroed.
+#[derive(Debug)]
 pub struct Recycled {
     buffer: Buffer,
     len: usize,
@@ -36,12 +34,6 @@ impl Deref for Recycled {
 impl DerefMut for Recycled {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.buffer.bytes_mut()[..self.len]
-    }
-}
-
-impl fmt::Debug for Recycled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Recycled({} of {} bytes)", self.len, self.buffer.capacity)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Permutations of the rows of one block, and what names the rows that went into one.
 
 use runtime::{Philox, Tensor};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A permutation of `0..rows`, each equally likely: block `block` under `key`.
 ///
@@ -66,20 +67,10 @@ fn below(word: &mut impl FnMut() -> u32, n: u32) -> u32 {
 /// A batch of a million small records is named as fast as it is copied.
 pub(super) fn lineage(ids: &[u64]) -> u64 {
     // They lie as they are hashed, but on machines whose highest byte comes first.
-    if cfg!(target_endian = "little")
-        && let Some(bytes) = Tensor::new(&[ids.len()], ids).as_bytes()
-    {
-        return xxhash_rust::xxh3::xxh3_64(bytes);
+    match Tensor::new(&[ids.len()], ids).as_bytes().filter(|_| cfg!(target_endian = "little")) {
+        Some(bytes) => xxh3_64(bytes),
+        None => xxh3_64(&ids.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>()),
     }
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    for part in ids.chunks(64) {
-        let mut bytes = [0; 64 * 8];
-        for (to, id) in bytes.chunks_exact_mut(8).zip(part) {
-            to.copy_from_slice(&id.to_le_bytes());
-        }
-        hash.update(&bytes[..part.len() * 8]);
-    }
-    hash.digest()
 }
 
 #[cfg(test)]
