@@ -17,7 +17,7 @@ pub use memory::Memory;
 pub use model::{Figure, Origin};
 pub use outlook::{Counted, Dropped, Outlook, Payback, Predicted, Requests, Seen, View, outlook};
 pub use steps::{CallEstimate, StepEstimate};
-pub use strategies::{Axis, Kept, Row, Strategies, Turn, strategies};
+pub use strategies::{Axis, Kept, Reversal, Row, Strategies, Turn, strategies};
 pub use strategy::{choose, out_of_reach};
 
 use crate::{

@@ -71,29 +71,47 @@ pub enum Objective {
         /// Of a byte that is kept for a second.
         per_byte_second: f64,
     },
+    /// PRESTO's score of whole strategies, as high as possible ([`crate::weights`]): the weights of the time to prepare one,
+    /// of its bytes, and of its rate. What it is of one strategy depends on the others, so it is no sum that a linear program
+    /// could minimise: here, the time of all epochs is taken in its place.
+    Weights([f64; 3]),
 }
 
 impl FromStr for Objective {
     type Err = String;
 
-    /// `time`, `rate`, or `bytes@4000`.
+    /// `time`, `rate`, `bytes@4000`, or `weights:1,0,1`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let rate = |it: &str| it.replace('_', "").parse::<f64>().ok();
-        let is_rate = |it: &f64| it.is_finite() && *it > 0.0;
-        match text.split_once('@') {
-            None if text == "time" => Ok(Self::Time),
-            None if text == "rate" => Ok(Self::Rate),
-            Some(("bytes", least)) => {
-                let least = rate(least).filter(is_rate).map(Self::Bytes);
-                least.ok_or_else(|| {
-                    "expected records per second after `@`, such as bytes@4000".to_owned()
-                })
-            }
-            _ => {
-                Err("expected time, rate, or bytes@RATE, such as bytes@4000 (records/s)".to_owned())
-            }
+        if let Some(least) = text.strip_prefix("bytes@") {
+            let least = number(least).filter(|it| *it > 0.0).map(Self::Bytes);
+            let wanted = "expected records per second after `@`, such as bytes@4000";
+            return least.ok_or_else(|| wanted.to_owned());
+        }
+        if let Some(weights) = text.strip_prefix("weights:") {
+            let weights = numbers::<3>(weights).filter(|it| it.iter().any(|it| *it > 0.0));
+            let wanted = "expected the weights of fill time, bytes and rate after `:`, such as weights:1,0,1";
+            return weights.map(Self::Weights).ok_or_else(|| wanted.to_owned());
+        }
+        match text {
+            "time" => Ok(Self::Time),
+            "rate" => Ok(Self::Rate),
+            _ => Err("expected time, rate, bytes@RATE, such as bytes@4000 (records/s), or weights:P,S,T, such as \
+                      weights:1,0,1"
+                .to_owned()),
         }
     }
+}
+
+/// So many numbers with commas between them.
+fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
+    let all: Option<Vec<f64>> = text.split(',').map(number).collect();
+    all?.try_into().ok()
+}
+
+/// A number that is not negative.
+fn number(text: &str) -> Option<f64> {
+    let number = text.trim().replace('_', "").parse::<f64>().ok();
+    number.filter(|it| it.is_finite() && *it >= 0.0)
 }
 
 /// What is kept.
@@ -162,7 +180,7 @@ impl Strategy {
     pub fn cost(&self, plan: &Plan, objective: Objective) -> f64 {
         let bytes = || self.bytes.iter().sum::<f64>();
         match objective {
-            Objective::Time => self.seconds((plan.runs, plan.epochs)),
+            Objective::Time | Objective::Weights(_) => self.seconds((plan.runs, plan.epochs)),
             Objective::Rate => self.later_s,
             Objective::Bytes(_) => bytes(),
             Objective::Cost { per_second, per_byte_second } => {
@@ -233,7 +251,7 @@ fn solve(plan: &Plan, objective: Objective, allowed: &[Vec<bool>]) -> Option<Str
     let (again, later) = counts((plan.runs, plan.epochs));
     // In units of a typical output, which keeps the numbers near 1.
     let (fill, again, warm, byte) = match objective {
-        Objective::Time => (1.0, again, later, SAME / all_bytes),
+        Objective::Time | Objective::Weights(_) => (1.0, again, later, SAME / all_bytes),
         Objective::Rate => (SAME, 0.0, 1.0, SAME / all_bytes),
         Objective::Bytes(_) => (SAME, 0.0, SAME, 1.0 / all_bytes),
         // The time that bytes are kept for is that of the fastest strategy: the product of both is not linear.

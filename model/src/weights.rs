@@ -1,6 +1,8 @@
 //! Whole strategies beside each other, as PRESTO (SIGMOD'22, section 3) compares them: each is one thing that is kept of
 //! all records, with what it takes to prepare it, its bytes, and the rate that it gives.
 
+use std::cmp::Ordering;
+
 /// Scores that differ by less are equal.
 const TIE: f64 = 1e-9;
 
@@ -48,6 +50,18 @@ pub fn scores(all: &[Whole], weights: [f64; 3]) -> Vec<f64> {
 /// The ones that no other one beats in everything.
 pub fn pareto(all: &[Whole]) -> Vec<bool> {
     all.iter().map(|it| !all.iter().any(|other| it.is_beaten_by(other))).collect()
+}
+
+/// The one with the highest score; of those that are equal the one with the fewest bytes, and one that no other one beats.
+pub fn winner(all: &[Whole], weights: [f64; 3]) -> Option<usize> {
+    let scores = scores(all, weights);
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let rest = |it: &Whole| [it.bytes, it.prepare_s, -it.rate];
+    let order = |a: &usize, b: &usize| {
+        let pairs = rest(&all[*a]).into_iter().zip(rest(&all[*b]));
+        pairs.map(|(a, b)| a.total_cmp(&b)).find(|it| it.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    (0..all.len()).filter(|it| most - scores[*it] < TIE).min_by(order)
 }
 
 /// Strategies that nobody would choose, and which still decide which ones have the highest score: without them it is others,

@@ -268,3 +268,61 @@ fn what_is_cached_is_the_best_for_what_is_asked_for() {
     let wrong = ["explain", "p.pipe", "--objective", "bytes@fast"];
     folder.pipec(&wrong).ends(2, &["expected records per second after `@`"]);
 }
+
+#[test]
+fn by_weights_the_row_with_the_highest_score_is_cached() {
+    let text = "pipeline p = files(\"sample:images?count=64\") |> map { image: decode_jpeg(bytes) |> resize(300) }";
+    let folder = Folder::of("explain-weights", &[("p.pipe", text)]);
+    let args = ["explain", "p.pipe", "--epochs", "90", "--strategies"];
+    let machine = ["--what-if", "cores=2,disk=1GB/s,memory=1GB"];
+    let explain = |weights: &str, more: &[&str]| {
+        let objective = format!("weights:{weights}");
+        let printed = folder.pipec(&[&args[..], &["--objective", &objective], more].concat());
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let row = |weights: &str, more: &[&str]| {
+        let found = explain(weights, &[&["--json"], more].concat());
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let rows = found["rows"].as_array().unwrap().clone();
+        let score = |row: &serde_json::Value| row["score"].as_f64().unwrap();
+        let most = rows.iter().map(score).fold(0.0, f64::max);
+        let row = rows.into_iter().find(|it| it["chosen"] == true).unwrap();
+        assert!(score(&row) == most && (0.0..=2.0).contains(&most), "{row}");
+        row
+    };
+    // What is fastest, what fills nothing, and what takes no bytes.
+    assert_eq!(row("0,0,1", &machine)["kept"].as_array().unwrap().len(), 1);
+    for weights in ["1,0,0", "0,1,0"] {
+        assert_eq!(row(weights, &machine)["kept"].as_array().unwrap().len(), 0, "{weights}");
+    }
+    let told = explain("0.5,0,1", &machine);
+    for part in [", for the highest score: 0.5 × fill time + 0 × bytes + 1 × rate,", "  score"] {
+        assert!(told.contains(part), "{told}");
+    }
+    let csv = explain("0,0,1", &[&["--csv"], &machine[..]].concat());
+    assert!(
+        csv.starts_with("strategy,") && csv.lines().next().unwrap().ends_with(",score"),
+        "{csv}"
+    );
+    // A row that nobody would choose decides.
+    let told = explain("1,2,1", &[&["--cache", "none"], &machine[..]].concat());
+    let part = "\nreversals   without the row `decode_jpeg in memory and on disk`, ";
+    assert!(told.contains(part), "{told}");
+    // A run caches what is marked.
+    for weights in ["0,0,1", "0,1,0"] {
+        let marked = row(weights, &["--memory", "1GB"]);
+        let marked: Vec<_> =
+            marked["kept"].as_array().unwrap().iter().map(|it| &it["value"]).collect();
+        let objective = format!("weights:{weights}");
+        let run = ["run", "p.pipe", "--epochs", "90", "--limit", "1", "--memory", "1GB", "--json"];
+        let run = folder.pipec(&[&run[..], &["--objective", &objective]].concat());
+        run.ends(0, &[]);
+        let run: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        let kept = run["kept"].as_array().into_iter().flatten();
+        let kept: Vec<_> = kept.map(|it| &it["function"]).collect();
+        assert_eq!(kept, marked, "{weights}");
+    }
+    let wrong = ["explain", "p.pipe", "--objective", "weights:1,2"];
+    folder.pipec(&wrong).ends(2, &["weights of fill time, bytes and rate"]);
+}

@@ -4,14 +4,14 @@
 use super::{
     Estimate,
     outlook::View,
-    strategy::{Group, Shop, choose},
+    strategy::{Found, Group, Picks, Shop, choose},
 };
 use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
 use model::{
     curve::Curve,
     solve::Limit,
     strategy::{Objective, Strategy},
-    weights::{Whole, pareto},
+    weights::{self, Whole, pareto},
 };
 use plan::{Library, Plan, parts::Keep};
 use serde::Serialize;
@@ -29,7 +29,7 @@ const EXACT: f64 = 0.01;
 /// What could be kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Strategies {
-    /// The one that takes the least time comes first.
+    /// The one that takes the least time comes first; with scores the one that has the highest.
     pub rows: Vec<Row>,
     /// How often each record comes in a run.
     pub passes: f64,
@@ -42,6 +42,18 @@ pub struct Strategies {
     pub bound: Option<Limit>,
     /// Where something else would be chosen.
     pub turns: Vec<Turn>,
+    /// Rows that decide by their mere presence which one has the highest score.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reversals: Vec<Reversal>,
+}
+
+/// A row that another one beats in everything, without which still another one than now would have the highest score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reversal {
+    /// What it keeps.
+    pub without: Vec<Kept>,
+    /// What the row keeps that would have the highest score.
+    pub kept: Vec<Kept>,
 }
 
 /// What is kept, and what comes of it.
@@ -63,6 +75,9 @@ pub struct Row {
     pub pareto: bool,
     /// Whether it is what a run does.
     pub chosen: bool,
+    /// PRESTO's score, where that is to be high.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
 }
 
 /// A value that is kept somewhere.
@@ -127,67 +142,52 @@ pub fn strategies(
     let all: Vec<Choice> = candidates.iter().cloned().map(|it| Choice::new(it, occasion)).collect();
     let shop = Shop::new((plan, library), (estimate, view), (occasion, &all))?;
     let chosen = shop.search(&all)?;
-    let time = |it: &Strategy| it.seconds(shop.times());
-    let mut rows: Vec<(f64, Row)> = Vec::new();
-    let nothing: Vec<Group> = chosen.picks.iter().map(|_| Group::default()).collect();
-    let mut add = |picks: &[Group], strategy: &Strategy, chosen: bool| {
-        let kept = shop.kept(picks, strategy, &all);
-        let rate = |seconds: f64| shop.outputs / seconds;
-        let row = Row {
-            kept,
-            memory_bytes: strategy.bytes[0],
-            disk_bytes: strategy.bytes[1],
-            first_rate: rate(strategy.first_s),
-            rate: rate(strategy.later_s),
-            seconds: shop.knows_length.then_some([
-                strategy.first_s,
-                strategy.later_s,
-                time(strategy),
-            ]),
-            pareto: false,
-            chosen,
-        };
-        if !rows.iter().any(|it| same_kept(&it.1.kept, &row.kept)) {
-            rows.push((time(strategy), row));
-        }
-    };
-    add(&chosen.picks, &chosen.strategy, true);
-    let plain = shop.forced(&nothing, &all, |_| 0.0);
-    add(&nothing, &plain, false);
-    for (stage, groups) in shop.stages.iter().enumerate() {
-        for group in groups {
-            for at in 0..shop.columns(group).count() {
-                let mut picks = nothing.clone();
-                picks[stage] = group.clone();
-                let strategy = shop.forced(&picks, &all, |it| f64::from(it == at));
-                add(&picks, &strategy, false);
-            }
+    let bound = shop.limits.get(chosen.strategy.bound).copied();
+    let chosen = (chosen.picks, chosen.strategy);
+    let mut rows: Vec<(Row, Strategy)> = Vec::new();
+    for (picks, strategy) in [chosen].into_iter().chain(shop.wholes(&all)) {
+        let chosen = rows.is_empty();
+        let row = Row { chosen, ..shop.row((&picks, &strategy), &all) };
+        if !rows.iter().any(|it| same_kept(&it.0.kept, &row.kept)) {
+            rows.push((row, strategy));
         }
     }
-    // What makes no epoch faster is no strategy.
-    let plain_rate = shop.outputs / plain.later_s;
-    rows.retain(|(_, it)| {
-        it.chosen || it.kept.is_empty() || it.rate > plain_rate * (1.0 + NO_GAIN)
-    });
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut rows: Vec<Row> = rows.into_iter().map(|it| it.1).collect();
-    let whole = |it: &Row| Whole {
-        prepare_s: it.first_rate.recip(),
-        bytes: it.memory_bytes + it.disk_bytes,
-        rate: it.rate,
-    };
-    let wholes: Vec<Whole> = rows.iter().map(whole).collect();
-    for (row, is_best) in rows.iter_mut().zip(pareto(&wholes)) {
+    let wholes: Vec<Whole> = rows.iter().map(|it| shop.whole(&it.1)).collect();
+    for ((row, _), is_best) in rows.iter_mut().zip(pareto(&wholes)) {
         row.pareto = is_best;
     }
+    let mut reversals = Vec::new();
+    if let Objective::Weights(weights) = occasion.objective {
+        for ((row, _), score) in rows.iter_mut().zip(weights::scores(&wholes, weights)) {
+            row.score = Some(score);
+        }
+        let kept: Vec<&[Kept]> = rows.iter().map(|it| &*it.0.kept).collect();
+        reversals = reversed(&kept, (&wholes, weights));
+    }
+    let order = |it: &(Row, Strategy)| it.0.score.map_or(it.1.seconds(shop.times()), |it| -it);
+    rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
     Some(Strategies {
-        rows,
+        rows: rows.into_iter().map(|it| it.0).collect(),
         passes: occasion.passes,
         runs: occasion.runs(),
         objective: occasion.objective,
-        bound: shop.limits.get(chosen.strategy.bound).copied(),
+        bound,
         turns: case.turns(view, occasion),
+        reversals,
     })
+}
+
+/// The ones without which another one would have the highest score, though nobody would choose them.
+fn reversed(kept: &[&[Kept]], (all, weights): (&[Whole], [f64; 3])) -> Vec<Reversal> {
+    let best = weights::winner(all, weights);
+    let without = |at: usize| {
+        let others: Vec<usize> = (0..all.len()).filter(|it| *it != at).collect();
+        let wholes: Vec<Whole> = others.iter().map(|it| all[*it]).collect();
+        let next = others[weights::winner(&wholes, weights)?];
+        (Some(next) != best)
+            .then(|| Reversal { without: kept[at].to_vec(), kept: kept[next].to_vec() })
+    };
+    weights::reversals(all, weights).into_iter().filter_map(without).collect()
 }
 
 fn same_kept(a: &[Kept], b: &[Kept]) -> bool {
@@ -199,6 +199,69 @@ fn same_kept(a: &[Kept], b: &[Kept]) -> bool {
 }
 
 impl Shop<'_> {
+    /// What keeps one thing of all records, as far as there is room: nothing first, then each value, in memory and on disk. What
+    /// makes no epoch faster is no strategy.
+    fn wholes(&self, all: &[Choice]) -> Vec<(Picks, Strategy)> {
+        let nothing: Picks = vec![Group::default(); self.stages.len()];
+        let plain = self.forced(&nothing, all, |_| 0.0);
+        let slowest = plain.later_s / (1.0 + NO_GAIN);
+        let mut kept: Vec<Vec<Kept>> = vec![Vec::new()];
+        let mut wholes = vec![(nothing.clone(), plain)];
+        for (stage, groups) in self.stages.iter().enumerate() {
+            for group in groups {
+                for at in 0..self.columns(group).count() {
+                    let mut picks = nothing.clone();
+                    picks[stage] = group.clone();
+                    let strategy = self.forced(&picks, all, |it| f64::from(it == at));
+                    let own = self.kept(&picks, &strategy, all);
+                    if strategy.later_s < slowest && !kept.iter().any(|it| same_kept(it, &own)) {
+                        kept.push(own);
+                        wholes.push((picks, strategy));
+                    }
+                }
+            }
+        }
+        wholes
+    }
+
+    /// The one of them with the highest score.
+    pub(super) fn by_score(&self, weights: [f64; 3], all: &[Choice]) -> Option<Found> {
+        let mut found = self.wholes(all);
+        let wholes: Vec<Whole> = found.iter().map(|it| self.whole(&it.1)).collect();
+        let (picks, strategy) = found.swap_remove(weights::winner(&wholes, weights)?);
+        let cost = strategy.seconds(self.times());
+        Some(Found { picks, strategy, cost })
+    }
+
+    /// What is scored of a strategy.
+    fn whole(&self, it: &Strategy) -> Whole {
+        Whole {
+            prepare_s: it.first_s,
+            bytes: it.bytes.iter().sum(),
+            rate: self.outputs / it.later_s,
+        }
+    }
+
+    fn row(&self, (picks, strategy): (&[Group], &Strategy), all: &[Choice]) -> Row {
+        let rate = |seconds: f64| self.outputs / seconds;
+        let Strategy { first_s, later_s, .. } = *strategy;
+        Row {
+            kept: self.kept(picks, strategy, all),
+            memory_bytes: strategy.bytes[0],
+            disk_bytes: strategy.bytes[1],
+            first_rate: rate(first_s),
+            rate: rate(later_s),
+            seconds: self.knows_length.then_some([
+                first_s,
+                later_s,
+                strategy.seconds(self.times()),
+            ]),
+            pareto: false,
+            chosen: false,
+            score: None,
+        }
+    }
+
     /// What these shares keep.
     fn kept(&self, picks: &[Group], strategy: &Strategy, all: &[Choice]) -> Vec<Kept> {
         let mut found: Vec<Kept> = Vec::new();

@@ -98,14 +98,14 @@ pub(super) struct Group {
 type Bounds = Vec<(Limit, f64)>;
 
 /// What is thought of for each stage.
-type Picks = Vec<Group>;
+pub(super) type Picks = Vec<Group>;
 
 /// What was found for some picks.
 pub(super) struct Found {
     pub(super) picks: Picks,
     pub(super) strategy: Strategy,
     /// What is to be as small as possible.
-    cost: f64,
+    pub(super) cost: f64,
 }
 
 /// All that the linear programs are made of.
@@ -306,6 +306,10 @@ impl<'a> Shop<'a> {
                 let enough = self.search_for(self.objective, &fastest.picks, all);
                 return enough.or(Some(fastest));
             }
+            // What a lock names is kept, whatever its score.
+            Objective::Weights(weights) if self.occasion.pinned.is_empty() => {
+                return self.by_score(weights, all);
+            }
             other => self.search_for(other, &self.none(), all)?,
         };
         Some(self.with_all_files(found, all))
@@ -442,6 +446,8 @@ impl<'a> Shop<'a> {
         let other = other.max_by(|a, b| a.saves_ns.total_cmp(&b.saves_ns));
         own.why = if let Objective::Bytes(_) = self.objective {
             "the rate is reached without it, or with fewer bytes".to_owned()
+        } else if let Objective::Weights(_) = self.objective {
+            "something else has a higher score".to_owned()
         } else if own.candidate.reads {
             "reading the files again takes no longer than the rest".to_owned()
         } else if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {

@@ -6,7 +6,7 @@ use super::{
     forecast,
     table::{Cell, lines},
 };
-use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Row, Strategies, Turn};
+use crate::estimate::{Axis, Figure, Kept, Origin, Outlook, Reversal, Row, Strategies, Turn};
 use model::strategy::Objective;
 use plan::things;
 
@@ -77,6 +77,10 @@ impl Told<'_> {
                     rate(Figure::exact(least))
                 )
             }
+            Objective::Weights([fill, size, speed]) => format!(
+                ", for the highest score: {fill} × fill time + {size} × bytes + {speed} × rate, each 0 for the worst row and 1 \
+                 for the best"
+            ),
             Objective::Time | Objective::Cost { .. } => String::new(),
         };
         format!(
@@ -93,7 +97,8 @@ impl Told<'_> {
         let head =
             ["", "cached", "on disk", "in memory", "first epoch", "later epoch", "records/s then"];
         let head = head.into_iter().map(str::to_owned).chain([format!("{runs}{all}")]);
-        let head = head.chain([String::new()]).enumerate();
+        let score = self.has_scores().then(|| "score".to_owned());
+        let head = head.chain(score).chain([String::new()]).enumerate();
         let mut table: Vec<Vec<Cell>> = vec![
             head.map(|(at, it)| if at < 2 { Cell::left(it) } else { Cell::right(it) }).collect(),
         ];
@@ -113,7 +118,7 @@ impl Told<'_> {
         let seconds = |at: usize| {
             row.seconds.map_or("?".to_owned(), |it| time(Figure { value: it[at] * 1e9, origin }))
         };
-        vec![
+        let cells = [
             Cell::left(if row.chosen { ">" } else { "" }),
             Cell::left(kept(&row.kept)),
             Cell::right(size(row.disk_bytes)),
@@ -122,8 +127,14 @@ impl Told<'_> {
             Cell::right(seconds(1)),
             Cell::right(rate),
             Cell::right(seconds(2)),
-            Cell::left(if row.pareto { "*" } else { "" }),
-        ]
+        ];
+        let score = row.score.map(|it| Cell::right(format!("{it:.3}")));
+        let pareto = Cell::left(if row.pareto { "*" } else { "" });
+        cells.into_iter().chain(score).chain([pareto]).collect()
+    }
+
+    fn has_scores(&self) -> bool {
+        self.found.rows.iter().any(|it| it.score.is_some())
     }
 
     /// What the table does not say by itself.
@@ -140,6 +151,15 @@ impl Told<'_> {
         if self.found.runs > 1.0 {
             let text = "what is on disk is found by later runs; each begins with empty memory, which adds to the total";
             notes.push(("runs", text.to_owned()));
+        }
+        for (at, Reversal { without, kept: other }) in self.found.reversals.iter().enumerate() {
+            let text = format!(
+                "without the row `{}`, which another one beats in everything, `{}` has the highest score: a score depends on \
+                 the worst row",
+                kept(without),
+                kept(other)
+            );
+            notes.push((if at == 0 { "reversals" } else { "" }, text));
         }
         notes
     }
@@ -202,8 +222,9 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
     let Some(outlook) = &explanation.outlook else { return String::new() };
     let records = explanation.estimate.batch_rows.unwrap_or(1.0);
     let mut text = "strategy,threads,sample_count,preprocessing_time_s,storage_consumption_mb,\
-                    throughput_sps,per_epoch_processing_time_s,memory_mb,total_time_s,pareto,chosen\n"
+                    throughput_sps,per_epoch_processing_time_s,memory_mb,total_time_s,pareto,chosen"
         .to_owned();
+    text.push_str(if found.rows.iter().any(|it| it.score.is_some()) { ",score\n" } else { "\n" });
     for row in &found.rows {
         let [first, later, all] =
             row.seconds.map_or([""; 3].map(str::to_owned), |it| it.map(|it| format!("{it:.3}")));
@@ -222,6 +243,7 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
             u8::from(row.chosen).to_string(),
         ];
         text.push_str(&cells.join(","));
+        text.extend(row.score.map(|it| format!(",{it:.6}")));
         text.push('\n');
     }
     text

@@ -2,7 +2,7 @@
 
 use model::{
     strategy::{Objective, Plan, Way, best},
-    weights::{Whole, by_epochs, pareto, reversals, scores},
+    weights::{Whole, by_epochs, pareto, reversals, scores, winner},
 };
 use serde_json::Value;
 use std::{fs, path::Path};
@@ -140,6 +140,18 @@ fn one_that_nobody_would_choose_decides() {
     assert!((scores(&cv.all, [1.0; 3])[0] - 2.0).abs() < 5e-4);
     assert!((scores(&all, [1.0; 3])[resized] - 2.172).abs() < 5e-4);
     assert!(reversals(&all, [1.0; 3]).contains(&cv.all.len()));
+    let wins = |it: &[Whole]| cv.strategies[winner(it, [1.0; 3]).unwrap()].as_str();
+    assert_eq!((wins(&cv.all), wins(&all)), ("unprocessed", "resized"));
+}
+
+/// Where scores are equal, fewer bytes win, and what another one beats never does.
+#[test]
+fn of_equal_scores_the_fewest_bytes_win() {
+    let of = |prepare_s: f64, bytes: f64, rate: f64| Whole { prepare_s, bytes, rate };
+    let all = [of(1.0, 5.0, 10.0), of(3.0, 4.0, 10.0), of(2.0, 4.0, 10.0), of(0.0, 0.0, 1.0)];
+    assert_eq!(winner(&all, [0.0, 0.0, 1.0]), Some(2));
+    assert_eq!(winner(&all, [0.0, 1.0, 0.0]), Some(3));
+    assert_eq!(winner(&[], [1.0; 3]), None);
 }
 
 /// The rates of a pipeline by the law: `min(bandwidth / bytes, threads / cost)`, with the costs of its steps.

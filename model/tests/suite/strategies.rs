@@ -325,10 +325,15 @@ fn objectives_are_read_as_they_are_written() {
         (read("rate"), read("bytes@4_000")),
         (Ok(Objective::Rate), Ok(Objective::Bytes(4e3)))
     );
+    assert_eq!(read("weights:1, 0,0.5"), Ok(Objective::Weights([1.0, 0.0, 0.5])));
     for wrong in
         ["", "bytes", "bytes@", "bytes@0", "bytes@-1", "bytes@inf", "bytes@nan", "rate@3", "Time"]
     {
         assert!(read(wrong).is_err(), "{wrong}");
+    }
+    for wrong in ["", "1", "1,0", "1,0,1,0", "0,0,0", "1,-1,1", "1,nan,1", "1,,1"] {
+        let why = read(&format!("weights:{wrong}")).unwrap_err();
+        assert!(why.contains("weights of fill time, bytes and rate"), "{wrong}: {why}");
     }
 }
 
