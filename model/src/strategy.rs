@@ -20,6 +20,11 @@ use std::{fmt, str::FromStr};
 const SIMPLER: f64 = 0.02;
 /// Shares below this are rounding.
 const SHARE_MIN: f64 = 1e-6;
+/// Seconds of an hour, and of a month as the price lists of clouds have it: a twelfth of 365 days.
+const HOUR_S: f64 = 3600.0;
+const MONTH_S: f64 = 730.0 * HOUR_S;
+/// Bytes of a gigabyte.
+const GB: f64 = 1e9;
 /// Strategies whose costs differ by less than this part are equal: the one that keeps fewer bytes is taken.
 const SAME: f64 = 1e-9;
 
@@ -80,7 +85,7 @@ pub enum Objective {
 impl FromStr for Objective {
     type Err = String;
 
-    /// `time`, `rate`, `bytes@4000`, or `weights:1,0,1`.
+    /// `time`, `rate`, `bytes@4000`, `cost@3.06,0.08`, or `weights:1,0,1`.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(least) = text.strip_prefix("bytes@") {
             let least = number(least).filter(|it| *it > 0.0).map(Self::Bytes);
@@ -92,12 +97,34 @@ impl FromStr for Objective {
             let wanted = "expected the weights of fill time, bytes and rate after `:`, such as weights:1,0,1";
             return weights.map(Self::Weights).ok_or_else(|| wanted.to_owned());
         }
+        if let Some(prices) = text.strip_prefix("cost@") {
+            let prices = numbers::<2>(prices).filter(|it| it.iter().any(|it| *it > 0.0));
+            let wanted = "expected the prices of an hour and of a GB-month after `@`, such as cost@3.06,0.08";
+            return prices.map(Self::cost).ok_or_else(|| wanted.to_owned());
+        }
         match text {
             "time" => Ok(Self::Time),
             "rate" => Ok(Self::Rate),
-            _ => Err("expected time, rate, bytes@RATE, such as bytes@4000 (records/s), or weights:P,S,T, such as \
-                      weights:1,0,1"
+            _ => Err("expected time, rate, bytes@RATE, such as bytes@4000 (records/s), cost@HOUR,GB_MONTH, such as \
+                      cost@3.06,0.08, or weights:P,S,T, such as weights:1,0,1"
                 .to_owned()),
+        }
+    }
+}
+
+impl Objective {
+    /// The lowest cost, where the machine has a price per hour, and what is kept one per GB-month.
+    pub fn cost([hour, gb_month]: [f64; 2]) -> Self {
+        Self::Cost { per_second: hour / HOUR_S, per_byte_second: gb_month / (GB * MONTH_S) }
+    }
+
+    /// The prices of an hour and of a GB-month, where they count.
+    pub fn prices(self) -> Option<[f64; 2]> {
+        match self {
+            Self::Cost { per_second, per_byte_second } => {
+                Some([per_second * HOUR_S, per_byte_second * (GB * MONTH_S)])
+            }
+            _ => None,
         }
     }
 }

@@ -326,3 +326,40 @@ fn by_weights_the_row_with_the_highest_score_is_cached() {
     let wrong = ["explain", "p.pipe", "--objective", "weights:1,2"];
     folder.pipec(&wrong).ends(2, &["weights of fill time, bytes and rate"]);
 }
+
+#[test]
+fn what_costs_least_is_cached() {
+    let text = "pipeline p = files(\"sample:images?count=64\") |> map { image: decode_jpeg(bytes) |> resize(300) }";
+    let folder = Folder::of("explain-cost", &[("p.pipe", text)]);
+    let machine = "cores=2,disk=1GB/s,memory=1GB";
+    let args = ["explain", "p.pipe", "--epochs", "90", "--strategies", "--what-if", machine];
+    let explain = |objective: &str, more: &[&str]| {
+        let printed = folder.pipec(&[&args[..], &["--objective", objective], more].concat());
+        printed.ends(0, &[]);
+        printed.out
+    };
+    let bytes = |objective: &str| {
+        let found = explain(objective, &["--json"]);
+        let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+        let rows = found["rows"].as_array().unwrap();
+        let row = rows.iter().find(|it| it["chosen"] == true).unwrap();
+        let cost = |row: &serde_json::Value| row["cost"].as_f64().unwrap();
+        let least = rows.iter().map(cost).fold(f64::INFINITY, f64::min);
+        // Of those that differ by less than a hundredth, the one with the fewest bytes.
+        assert!(cost(row) <= least * 1.01 && least > 0.0, "{row} {least}");
+        row["memory_bytes"].as_f64().unwrap()
+    };
+    // Where bytes are free, it is the fastest; where nothing else has a price, nothing.
+    let all = bytes("cost@3.06,0");
+    assert!(all > 1e6, "{all}");
+    assert_eq!(bytes("cost@3.06,1e12"), 0.0);
+    assert!(bytes("cost@3.06,0.08") > 0.9 * all);
+    let told = explain("cost@3.06,0.08", &[]);
+    for part in [", for the lowest cost at 3.06 per hour and 0.08 per GB-month;", "  cost"] {
+        assert!(told.contains(part), "{told}");
+    }
+    let csv = explain("cost@3.06,0.08", &["--csv"]);
+    assert!(csv.lines().next().unwrap().ends_with(",cost"), "{csv}");
+    let wrong = ["explain", "p.pipe", "--objective", "cost@3.06"];
+    folder.pipec(&wrong).ends(2, &["prices of an hour and of a GB-month"]);
+}

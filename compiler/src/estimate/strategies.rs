@@ -29,7 +29,7 @@ const EXACT: f64 = 0.01;
 /// What could be kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Strategies {
-    /// The one that takes the least time comes first; with scores the one that has the highest.
+    /// The one that takes the least time comes first; with costs the cheapest, with scores the one that has the highest.
     pub rows: Vec<Row>,
     /// How often each record comes in a run.
     pub passes: f64,
@@ -75,6 +75,9 @@ pub struct Row {
     pub pareto: bool,
     /// Whether it is what a run does.
     pub chosen: bool,
+    /// What all epochs of all runs cost, where that is to be little and the length of an epoch is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// PRESTO's score, where that is to be high.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -164,7 +167,9 @@ pub fn strategies(
         let kept: Vec<&[Kept]> = rows.iter().map(|it| &*it.0.kept).collect();
         reversals = reversed(&kept, (&wholes, weights));
     }
-    let order = |it: &(Row, Strategy)| it.0.score.map_or(it.1.seconds(shop.times()), |it| -it);
+    let order = |(row, strategy): &(Row, Strategy)| {
+        row.score.map(|it| -it).or(row.cost).unwrap_or(strategy.seconds(shop.times()))
+    };
     rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
     Some(Strategies {
         rows: rows.into_iter().map(|it| it.0).collect(),
@@ -245,6 +250,9 @@ impl Shop<'_> {
     fn row(&self, (picks, strategy): (&[Group], &Strategy), all: &[Choice]) -> Row {
         let rate = |seconds: f64| self.outputs / seconds;
         let Strategy { first_s, later_s, .. } = *strategy;
+        let objective = self.occasion.objective;
+        let cost = || strategy.cost(&self.program(picks, all), objective);
+        let has_cost = self.knows_length && objective.prices().is_some();
         Row {
             kept: self.kept(picks, strategy, all),
             memory_bytes: strategy.bytes[0],
@@ -258,6 +266,7 @@ impl Shop<'_> {
             ]),
             pareto: false,
             chosen: false,
+            cost: has_cost.then(cost),
             score: None,
         }
     }

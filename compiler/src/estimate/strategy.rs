@@ -110,7 +110,7 @@ pub(super) struct Found {
 
 /// All that the linear programs are made of.
 pub(super) struct Shop<'a> {
-    occasion: &'a Occasion,
+    pub(super) occasion: &'a Occasion,
     /// That of the occasion, for outputs in place of records.
     objective: Objective,
     /// What bounds the rate, row by row; the last row, which is none of these, is what the disk writes.
@@ -448,6 +448,8 @@ impl<'a> Shop<'a> {
             "the rate is reached without it, or with fewer bytes".to_owned()
         } else if let Objective::Weights(_) = self.objective {
             "something else has a higher score".to_owned()
+        } else if let Objective::Cost { .. } = self.objective {
+            "it costs more than it saves, or something else costs less".to_owned()
         } else if own.candidate.reads {
             "reading the files again takes no longer than the rest".to_owned()
         } else if let Some(other) = other.filter(|it| it.saves_ns > own.saves_ns) {

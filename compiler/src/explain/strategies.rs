@@ -81,7 +81,11 @@ impl Told<'_> {
                 ", for the highest score: {fill} × fill time + {size} × bytes + {speed} × rate, each 0 for the worst row and 1 \
                  for the best"
             ),
-            Objective::Time | Objective::Cost { .. } => String::new(),
+            Objective::Cost { .. } => {
+                let [hour, gb_month] = found.objective.prices().unwrap_or_default().map(price);
+                format!(", for the lowest cost at {hour} per hour and {gb_month} per GB-month")
+            }
+            Objective::Time => String::new(),
         };
         format!(
             "{}: what could be cached, for {epochs} on {cores}, {memory} of memory{disk}\n\
@@ -97,8 +101,8 @@ impl Told<'_> {
         let head =
             ["", "cached", "on disk", "in memory", "first epoch", "later epoch", "records/s then"];
         let head = head.into_iter().map(str::to_owned).chain([format!("{runs}{all}")]);
-        let score = self.has_scores().then(|| "score".to_owned());
-        let head = head.chain(score).chain([String::new()]).enumerate();
+        let head = head.chain(measure(self.found).map(|it| it.to_owned()));
+        let head = head.chain([String::new()]).enumerate();
         let mut table: Vec<Vec<Cell>> = vec![
             head.map(|(at, it)| if at < 2 { Cell::left(it) } else { Cell::right(it) }).collect(),
         ];
@@ -128,13 +132,10 @@ impl Told<'_> {
             Cell::right(rate),
             Cell::right(seconds(2)),
         ];
-        let score = row.score.map(|it| Cell::right(format!("{it:.3}")));
+        let cost = row.cost.map(|it| format!("{}{}", self.mark(), cost(it)));
+        let measure = row.score.map(|it| format!("{it:.3}")).or(cost).map(Cell::right);
         let pareto = Cell::left(if row.pareto { "*" } else { "" });
-        cells.into_iter().chain(score).chain([pareto]).collect()
-    }
-
-    fn has_scores(&self) -> bool {
-        self.found.rows.iter().any(|it| it.score.is_some())
+        cells.into_iter().chain(measure).chain([pareto]).collect()
     }
 
     /// What the table does not say by itself.
@@ -166,8 +167,7 @@ impl Told<'_> {
 
     /// `with 3.1 GB of memory or more: decode_jpeg in memory`
     fn turn(&self, turn: &Turn) -> String {
-        let origin = self.origin();
-        let mark = if origin == Origin::Assumed { "~" } else { "" };
+        let (origin, mark) = (self.origin(), self.mark());
         let size = |value: f64| bytes(Figure { value, origin });
         let more = match (turn.up, turn.axis) {
             (true, _) => "or more",
@@ -194,9 +194,32 @@ impl Told<'_> {
         self.explanation.estimate.batch_rows.unwrap_or(1.0)
     }
 
+    fn mark(&self) -> &'static str {
+        if self.origin() == Origin::Assumed { "~" } else { "" }
+    }
+
     fn origin(&self) -> Origin {
         self.explanation.estimate.ns.origin
     }
+}
+
+/// What the rows are compared by, besides their bytes and times.
+fn measure(found: &Strategies) -> Option<&'static str> {
+    let has = |it: fn(&Row) -> Option<f64>| found.rows.iter().any(|row| it(row).is_some());
+    let cost = || has(|it| it.cost).then_some("cost");
+    has(|it| it.score).then_some("score").or_else(cost)
+}
+
+/// An amount of money, with three digits that say something.
+fn cost(it: f64) -> String {
+    let decimals = if it > 0.0 { (2.0 - it.log10().floor()).clamp(2.0, 9.0) } else { 2.0 };
+    format!("{it:.*}", decimals as usize)
+}
+
+/// A price as it was written, but for what is beyond any coin.
+fn price(it: f64) -> String {
+    let text = format!("{it:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// `resize 56% on disk, 28% in memory`
@@ -224,7 +247,8 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
     let mut text = "strategy,threads,sample_count,preprocessing_time_s,storage_consumption_mb,\
                     throughput_sps,per_epoch_processing_time_s,memory_mb,total_time_s,pareto,chosen"
         .to_owned();
-    text.push_str(if found.rows.iter().any(|it| it.score.is_some()) { ",score\n" } else { "\n" });
+    text.extend(measure(found).map(|it| format!(",{it}")));
+    text.push('\n');
     for row in &found.rows {
         let [first, later, all] =
             row.seconds.map_or([""; 3].map(str::to_owned), |it| it.map(|it| format!("{it:.3}")));
@@ -243,7 +267,7 @@ pub(super) fn csv(explanation: &Explanation, found: &Strategies) -> String {
             u8::from(row.chosen).to_string(),
         ];
         text.push_str(&cells.join(","));
-        text.extend(row.score.map(|it| format!(",{it:.6}")));
+        text.extend(row.score.or(row.cost).map(|it| format!(",{it:.6}")));
         text.push('\n');
     }
     text

@@ -331,6 +331,18 @@ fn objectives_are_read_as_they_are_written() {
     {
         assert!(read(wrong).is_err(), "{wrong}");
     }
+    let prices = read("cost@3.06,0.08").unwrap().prices().unwrap();
+    assert!((prices[0] - 3.06).abs() < 1e-12 && (prices[1] - 0.08).abs() < 1e-12, "{prices:?}");
+    // 100 GB for an hour, and the hour.
+    let Objective::Cost { per_second, per_byte_second } = Objective::cost([2.0, 0.073]) else {
+        unreachable!()
+    };
+    let hour = 3600.0 * (per_second + per_byte_second * 100e9);
+    assert!((hour - 2.01).abs() < 1e-12, "{hour}");
+    for wrong in ["", "1", "1,2,3", "0,0", "1,-1", "inf,1", "1;2"] {
+        let why = read(&format!("cost@{wrong}")).unwrap_err();
+        assert!(why.contains("prices of an hour and of a GB-month"), "{wrong}: {why}");
+    }
     for wrong in ["", "1", "1,0", "1,0,1,0", "0,0,0", "1,-1,1", "1,nan,1", "1,,1"] {
         let why = read(&format!("weights:{wrong}")).unwrap_err();
         assert!(why.contains("weights of fill time, bytes and rate"), "{wrong}: {why}");

@@ -31,8 +31,9 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "SIZE", default_value = "50GiB", value_parser = size)]
     pub(crate) cache_limit: u64,
     /// What caching is to be the best for: `time` of all epochs, `rate` of later epochs, or the fewest bytes that reach
-    /// a rate in records/s, such as `bytes@4000`; `weights:1,0,1` caches one value, the one that PRESTO's score of fill time,
-    /// bytes and rate says.
+    /// a rate in records/s, such as `bytes@4000`; or the lowest cost, by the price of an hour of the machine and of a GB
+    /// cached for a month, such as `cost@3.06,0.08`. `weights:1,0,1` caches one value, the one that PRESTO's score of fill
+    /// time, bytes and rate says.
     #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
     pub(crate) objective: Objective,
     /// Number of epochs that later runs have.
