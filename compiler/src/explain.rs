@@ -214,7 +214,13 @@ impl Explanation {
         strategies::csv(self, found)
     }
 
-    /// The same on one screen: how fast, what bounds it, what each step costs, what would help.
+    /// What could be cached as one HTML file that needs nothing else, with a picture for each number of epochs.
+    #[must_use]
+    pub fn strategies_html(&self, all: &[Strategies]) -> String {
+        html::strategies_page(self, all)
+    }
+
+    /// The plan on one screen: how fast, what bounds it, what each step costs, what would help.
     #[must_use]
     pub fn short(&self) -> String {
         short::text(self)

@@ -229,6 +229,13 @@ fn what_is_cached_where_follows_from_the_cores_and_the_disk() {
     let columns = csv.lines().map(|it| it.rsplit('"').next().unwrap().split(',').count());
     assert!(csv.lines().count() > 2 && columns.skip(1).all(|it| it == 11), "{csv}");
     folder.pipec(&["explain", "p.pipe", "--csv"]).ends(2, &["--strategies"]);
+    let page = explain("cores=2", &["--html", "-"]);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.matches("<svg").count() == 1, "{page}");
+    assert!(page.contains("class=\"ring\"") && page.contains(">resize "), "{page}");
+    let both = ["explain", "p.pipe", "--strategies", "--html", "s.html"];
+    folder.pipec(&both).ends(0, &["`s.html`", "one epoch reads each record once"]);
+    assert_eq!(folder.read("s.html").matches("<svg").count(), 3);
+    folder.pipec(&[&both[..], &["--csv"]].concat()).ends(2, &["--csv", "--html"]);
     // Who reads each record once keeps nothing.
     let once = folder.pipec(&["explain", "p.pipe", "--strategies"]);
     once.ends(0, &["one epoch reads each record once"]);

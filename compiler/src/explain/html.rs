@@ -4,6 +4,7 @@ mod markup;
 mod measured;
 mod picture;
 mod roofline;
+mod strategies;
 
 use super::{
     Explanation, Observed,
@@ -11,7 +12,7 @@ use super::{
     forecast, long,
     table::Cell,
 };
-use crate::estimate::Figure;
+use crate::estimate::{Figure, Strategies};
 use markup::{element, prose};
 use model::verdict::Verdict;
 
@@ -30,15 +31,30 @@ pub(super) fn page(explanation: &Explanation, observed: Option<&Observed<'_>>) -
         figures += &section("Waits of the consumer", "", &measured::stalls(observed));
     }
     body += &element("div", "columns", &figures);
-    body += &section("The steps", "", &table(&long::rows(explanation)));
+    body += &section("The steps", "", &table(&long::rows(explanation), "bound"));
     if let Some(rows) = forecast::table(explanation) {
-        body += &section("At full speed", "", &table(&rows[1..]));
+        body += &section("At full speed", "", &table(&rows[1..], "bound"));
     }
-    let title = markup::escaped(&explanation.pipeline);
+    document(&format!("{}: what it costs", explanation.pipeline), &body)
+}
+
+/// The page of what could be cached, for one number of epochs or several.
+pub(super) fn strategies_page(explanation: &Explanation, all: &[Strategies]) -> String {
+    let name = element("p", "name", &markup::escaped(&explanation.pipeline));
+    let assumed = !explanation.estimate.ns.mark().is_empty();
+    let under = if assumed { long::ASSUMED } else { "Predicted: nothing was run." };
+    let under = element("p", "quiet", &markup::escaped(under));
+    let head = name + &element("h1", "", "What could be cached") + &under;
+    let body = element("header", "apart", &head) + &strategies::sections(explanation, all);
+    document(&format!("{}: what could be cached", explanation.pipeline), &body)
+}
+
+fn document(title: &str, body: &str) -> String {
+    let title = markup::escaped(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <title>{title}: what it costs</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <main>\n{body}</main>\n</body>\n</html>\n"
     )
 }
@@ -134,15 +150,15 @@ fn facts(explanation: &Explanation) -> String {
     element("dl", "facts", &rows)
 }
 
-/// A table of text as one of HTML; a row of one cell is as long as it is.
-fn table(rows: &[Vec<Cell>]) -> String {
+/// A table of text as one of HTML; a row of one cell is as long as it is, and one that begins with `>` has a class of its own.
+fn table(rows: &[Vec<Cell>], class: &str) -> String {
     let n_columns = rows.iter().map(Vec::len).max().unwrap_or(1);
     let mut lines = String::new();
     for (i, row) in rows.iter().enumerate() {
         let tag = if i == 0 { "th" } else { "td" };
-        let is_bound = row.first().is_some_and(|it| it.text().starts_with('>'));
+        let is_marked = row.first().is_some_and(|it| it.text().starts_with('>'));
         let cells: String = row.iter().map(|it| cell(it, (tag, row.len(), n_columns))).collect();
-        lines += &element("tr", if is_bound { "bound" } else { "" }, &cells);
+        lines += &element("tr", if is_marked { class } else { "" }, &cells);
     }
     element("div", "scroll", &element("table", "", &lines))
 }

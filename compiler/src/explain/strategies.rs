@@ -19,47 +19,49 @@ const NO_BYTES: f64 = 0.5;
 
 /// The table, what bounds what is chosen, and where something else is.
 pub(super) fn text(explanation: &Explanation, found: &Strategies) -> String {
-    let Some(outlook) = &explanation.outlook else { return String::new() };
-    let told = Told { explanation, outlook, found };
-    let mut text = told.head();
+    let Some(told) = Told::of(explanation, found) else { return String::new() };
+    let mut text = format!(
+        "{}: what could be cached, for {}\n`>` is what `run` does{}; `*` {PARETO}\n\n",
+        explanation.pipeline,
+        told.occasion(),
+        told.best_for()
+    );
     for line in lines(&told.rows()) {
         text.push_str(&line);
         text.push('\n');
     }
-    let mut notes: Vec<Vec<Cell>> = Vec::new();
-    if let Some(bound) = found.bound.map(|it| forecast::limit(explanation, outlook, it)) {
-        notes.push(vec![Cell::left("bottleneck"), Cell::left(format!("{bound} (`>`)"))]);
-    }
-    notes.extend(
-        told.notes().into_iter().map(|(label, it)| vec![Cell::left(label), Cell::left(it)]),
-    );
-    let turns: Vec<String> = found.turns.iter().map(|it| told.turn(it)).collect();
-    for (at, turn) in turns.into_iter().enumerate() {
-        let label = if at == 0 { "changes" } else { "" };
-        notes.push(vec![Cell::left(label), Cell::left(turn)]);
-    }
-    if found.turns.is_empty() {
-        let text = "none: the same is cached with 1/16 to 16 times the epochs, cores, memory and disk bandwidth";
-        notes.push(vec![Cell::left("changes"), Cell::left(text)]);
-    }
+    let facts = told.facts("`>`").into_iter();
+    let facts: Vec<Vec<Cell>> = facts.map(|it| vec![Cell::left(it.0), Cell::left(it.1)]).collect();
     text.push('\n');
-    for line in lines(&notes) {
+    for line in lines(&facts) {
         text.push_str(&line);
         text.push('\n');
     }
     text
 }
 
-struct Told<'a> {
+/// What the mark of a row says of it.
+pub(super) const PARETO: &str = "is Pareto-optimal in fill time, bytes and rate";
+
+/// What is told of strategies, in text and on a page.
+pub(super) struct Told<'a> {
     explanation: &'a Explanation,
     outlook: &'a Outlook,
     found: &'a Strategies,
 }
 
+impl<'a> Told<'a> {
+    /// None where nothing is known of the machine.
+    pub(super) fn of(explanation: &'a Explanation, found: &'a Strategies) -> Option<Self> {
+        let outlook = explanation.outlook.as_ref()?;
+        Some(Self { explanation, outlook, found })
+    }
+}
+
 impl Told<'_> {
-    /// `strategies of val: 90 epochs, 2 cores, 4.3 GB of memory; predicted, nothing was run`
-    fn head(&self) -> String {
-        let Self { explanation, outlook, found } = self;
+    /// `90 epochs on 2 cores, 4.3 GB of memory`
+    pub(super) fn occasion(&self) -> String {
+        let Self { outlook, found, .. } = self;
         let epochs = things(found.passes.round() as u64, "epoch", "epochs");
         let machine = &outlook.machine;
         let cores = super::figures::things(machine.cores, "core");
@@ -69,7 +71,12 @@ impl Told<'_> {
             let speed = Figure::exact(1e9 / it.read_ns(machine));
             format!(", a cache folder that is read at {}/s", bytes(speed))
         });
-        let best_for = match found.objective {
+        format!("{epochs} on {cores}, {memory} of memory{disk}")
+    }
+
+    /// What is chosen for, if not for the time of all epochs: `, for the highest rate of later epochs`.
+    pub(super) fn best_for(&self) -> String {
+        match self.found.objective {
             Objective::Rate => ", for the highest rate of later epochs".to_owned(),
             Objective::Bytes(least) => {
                 format!(
@@ -82,19 +89,14 @@ impl Told<'_> {
                  for the best"
             ),
             Objective::Cost { .. } => {
-                let [hour, gb_month] = found.objective.prices().unwrap_or_default().map(price);
+                let [hour, gb_month] = self.found.objective.prices().unwrap_or_default().map(price);
                 format!(", for the lowest cost at {hour} per hour and {gb_month} per GB-month")
             }
             Objective::Time => String::new(),
-        };
-        format!(
-            "{}: what could be cached, for {epochs} on {cores}, {memory} of memory{disk}\n\
-             `>` is what `run` does{best_for}; `*` is Pareto-optimal in fill time, bytes and rate\n\n",
-            explanation.pipeline,
-        )
+        }
     }
 
-    fn rows(&self) -> Vec<Vec<Cell>> {
+    pub(super) fn rows(&self) -> Vec<Vec<Cell>> {
         let Strategies { rows, passes, runs, .. } = self.found;
         let all = things(passes.round() as u64, "epoch", "epochs");
         let runs = if *runs > 1.0 { format!("{runs:.0} runs of ") } else { String::new() };
@@ -136,6 +138,23 @@ impl Told<'_> {
         let measure = row.score.map(|it| format!("{it:.3}")).or(cost).map(Cell::right);
         let pareto = Cell::left(if row.pareto { "*" } else { "" });
         cells.into_iter().chain(measure).chain([pareto]).collect()
+    }
+
+    /// What else is to be known, each with its label, which stands once: what limits what is chosen, and when something else
+    /// would be. `chosen` is its mark.
+    pub(super) fn facts(&self, chosen: &str) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        let bound = self.found.bound.map(|it| forecast::limit(self.explanation, self.outlook, it));
+        facts.extend(bound.map(|it| ("bottleneck", format!("{it} ({chosen})"))));
+        facts.extend(self.notes());
+        let turns = self.found.turns.iter().enumerate();
+        let turns = turns.map(|(at, it)| (if at == 0 { "changes" } else { "" }, self.turn(it)));
+        facts.extend(turns);
+        if self.found.turns.is_empty() {
+            let text = "none: the same is cached with 1/16 to 16 times the epochs, cores, memory and disk bandwidth";
+            facts.push(("changes", text.to_owned()));
+        }
+        facts
     }
 
     /// What the table does not say by itself.
@@ -223,7 +242,7 @@ fn price(it: f64) -> String {
 }
 
 /// `resize 56% on disk, 28% in memory`
-fn kept(all: &[Kept]) -> String {
+pub(super) fn kept(all: &[Kept]) -> String {
     if all.is_empty() {
         return "nothing".to_owned();
     }

@@ -3,11 +3,11 @@
 use super::{Comparison, Explanation, Observed, explain};
 use crate::{
     analysis::bed::{Bed, LIBRARY},
-    estimate::View,
+    estimate::{Kept, Row, Strategies, View},
     lower::tests::imagenet,
     passes::{Settings, optimise},
 };
-use model::Machine;
+use model::{Machine, strategy::Objective};
 use plan::{Arg, Deal, IdVec, Measured, Plan, Program, StageId, StageMeasured};
 use std::collections::BTreeMap;
 
@@ -195,6 +195,104 @@ fn a_page_is_well_formed_and_needs_nothing_else() {
             assert!(page.contains("step bottleneck") && page.contains("N* = "));
         }
     }
+}
+
+/// A row with its bytes in memory and on disk, its rate in batches, whether it is Pareto-optimal, and whether it is chosen.
+fn row(value: &str, [memory, disk]: [f64; 2], rate: f64, [pareto, chosen]: [bool; 2]) -> Row {
+    let share = |bytes: f64| f64::from(bytes > 0.0);
+    let kept = Kept {
+        value: value.to_owned(),
+        step: "p.map#4".to_owned(),
+        index: false,
+        memory: share(memory),
+        disk: share(disk),
+    };
+    Row {
+        kept: if memory + disk > 0.0 { vec![kept] } else { Vec::new() },
+        memory_bytes: memory,
+        disk_bytes: disk,
+        first_rate: 17.0,
+        rate,
+        seconds: Some([60.0, 1000.0 / rate, 60.0 + 89_000.0 / rate]),
+        pareto,
+        chosen,
+        cost: None,
+        score: None,
+    }
+}
+
+fn strategies(rows: Vec<Row>) -> Strategies {
+    Strategies {
+        rows,
+        passes: 90.0,
+        runs: 1.0,
+        objective: Objective::Rate,
+        bound: None,
+        turns: Vec::new(),
+        reversals: Vec::new(),
+    }
+}
+
+#[test]
+fn what_could_be_cached_is_drawn() {
+    let explanation = explanation(&imagenet());
+    let found = strategies(vec![
+        row("decode<i>", [0.0, 77e9], 58.0, [true, true]),
+        row("decode<i>", [77e9, 77e9], 58.0, [false, false]),
+        row("read_file", [14e9, 0.0], 17.5, [true, false]),
+        row("", [0.0; 2], 17.0, [true, false]),
+    ]);
+    let page = explanation.strategies_html(&[found, strategies(Vec::new())]);
+    assert_eq!(flaw(&page), None);
+    assert!(!page.contains("http") && !page.contains("<script"));
+    for part in [
+        "<h2>90 epochs on 2 cores, ",
+        "for the highest rate of later epochs",
+        "<tr class=\"chosen\">",
+    ] {
+        assert!(page.contains(part), "no `{part}` in:\n{page}");
+    }
+    let drawn = page.split("role=\"img\"").nth(1).unwrap();
+    let drawn = &drawn[..drawn.find("</svg>").unwrap()];
+    let expected = r##" aria-label="bytes and rate of what could be cached">
+<line class="axis" x1="76.0" y1="380.0" x2="1064.0" y2="380.0"/>
+<line class="axis" x1="76.0" y1="16.0" x2="76.0" y2="380.0"/>
+<line class="grid" x1="76.0" y1="380.0" x2="1064.0" y2="380.0"/>
+<text class="quiet end" x="70.0" y="384.0">0</text>
+<line class="grid" x1="76.0" y1="161.1" x2="1064.0" y2="161.1"/>
+<text class="quiet end" x="70.0" y="165.1">~5,000</text>
+<line class="axis" x1="116.0" y1="380.0" x2="116.0" y2="384.0"/>
+<text class="quiet middle" x="116.0" y="398.0">0</text>
+<line class="axis" x1="168.6" y1="380.0" x2="168.6" y2="384.0"/>
+<text class="quiet middle" x="168.6" y="398.0">10 GB</text>
+<line class="axis" x1="370.1" y1="380.0" x2="370.1" y2="384.0"/>
+<text class="quiet middle" x="370.1" y="398.0">20 GB</text>
+<line class="axis" x1="636.5" y1="380.0" x2="636.5" y2="384.0"/>
+<text class="quiet middle" x="636.5" y="398.0">50 GB</text>
+<line class="axis" x1="838.0" y1="380.0" x2="838.0" y2="384.0"/>
+<text class="quiet middle" x="838.0" y="398.0">100 GB</text>
+<line class="axis" x1="1039.6" y1="380.0" x2="1039.6" y2="384.0"/>
+<text class="quiet middle" x="1039.6" y="398.0">200 GB</text>
+<line class="mark" x1="141.0" y1="16.0" x2="141.0" y2="380.0"/>
+<text class="quiet middle" x="570.0" y="418.0">bytes cached, in memory and on disk</text>
+<text class="quiet" x="82.0" y="20.0">records/s</text>
+<path class="front" d="M116.0 284.7H266.4V281.9H762.1V55.0H1064.0"/>
+<circle class="ring" cx="762.1" cy="55.0" r="9.0"><title>decode&lt;i&gt; on disk
+~77 GB, ~7,424 records/s</title></circle>
+<circle class="dot best" cx="762.1" cy="55.0" r="5.0"><title>decode&lt;i&gt; on disk
+~77 GB, ~7,424 records/s</title></circle>
+<circle class="dot best" cx="266.4" cy="281.9" r="5.0"><title>read_file in memory
+~14 GB, ~2,240 records/s</title></circle>
+<circle class="dot best" cx="116.0" cy="284.7" r="5.0"><title>nothing
+0 B, ~2,176 records/s</title></circle>
+<circle class="dot" cx="963.6" cy="55.0" r="5.0"><title>decode&lt;i&gt; in memory and on disk
+~154 GB, ~7,424 records/s</title></circle>
+<text class="seen" x="775.1" y="46.0">decode&lt;i&gt; on disk</text>
+<text class="quiet" x="279.4" y="272.9">read_file in memory</text>
+<text class="quiet" x="129.0" y="275.7">nothing</text>
+<text class="quiet end" x="950.6" y="73.0">decode&lt;i&gt; in memory and on disk</text>
+"##;
+    assert_eq!(drawn, expected, "{drawn}");
 }
 
 /// The first tag that is not closed where it should be.

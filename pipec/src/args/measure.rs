@@ -78,15 +78,15 @@ pub(crate) struct ExplainArgs {
     pub(crate) rewrites: bool,
     /// Compare what could be cached: each value in memory and on disk (`--cache`), its size, and how long `--epochs` take;
     /// and with how many epochs, cores, bytes or how fast a disk something else would be cached.
-    #[arg(long, conflicts_with_all = ["emit", "dot", "html", "rewrites", "verbose"])]
+    #[arg(long, conflicts_with_all = ["emit", "dot", "rewrites", "verbose"])]
     pub(crate) strategies: bool,
     /// Print `--strategies` as CSV, with the columns of PRESTO.
-    #[arg(long, requires = "strategies", conflicts_with = "json")]
+    #[arg(long, requires = "strategies", conflicts_with_all = ["json", "html"])]
     pub(crate) csv: bool,
     /// Print the plan as a Graphviz graph.
     #[arg(long, conflicts_with_all = ["emit", "json"])]
     pub(crate) dot: bool,
-    /// Write the plan as a self-contained HTML page; `-` is stdout.
+    /// Write the plan, or with `--strategies` a picture of what could be cached, as a self-contained HTML page; `-` is stdout.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "json", "dot"])]
     pub(crate) html: Option<PathBuf>,
     /// Compare two profiles.

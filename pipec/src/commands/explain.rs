@@ -353,6 +353,7 @@ fn strategies(
     }
     let explained = compiled.explanation(view.clone());
     let epochs = if once { &EPOCHS_SHOWN[..] } else { &[circumstances.epochs][..] };
+    let mut pages = Vec::new();
     for (at, epochs) in epochs.iter().enumerate() {
         let of = Circumstances { epochs: *epochs, ..circumstances.clone() };
         let found = match compiled.strategies(&of, &view) {
@@ -364,6 +365,7 @@ fn strategies(
             Err(failure) => return Ok(super::failed(talk, &failure)),
         };
         match (args.json, args.csv) {
+            _ if args.html.is_some() => pages.push(found),
             (true, _) => print_json(&found)?,
             (false, true) => print(&explained.strategies_csv(&found))?,
             (false, false) => {
@@ -372,7 +374,10 @@ fn strategies(
             }
         }
     }
-    Ok(Exit::Fine)
+    match &args.html {
+        Some(path) => page(path, &explained.strategies_html(&pages), talk),
+        None => Ok(Exit::Fine),
+    }
 }
 
 /// The loops that the arithmetic of `program` becomes.

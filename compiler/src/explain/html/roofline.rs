@@ -121,7 +121,7 @@ fn roofs(bounds: &[(String, Figure)], scale: &Scale) -> String {
 }
 
 /// Some round numbers from 0 to `most`.
-fn ticks(most: f64) -> Vec<f64> {
+pub(super) fn ticks(most: f64) -> Vec<f64> {
     let rough = most / 4.0;
     let power = 10_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|it| it * power);
