@@ -7,7 +7,7 @@
 mod choose;
 mod streams;
 
-pub use choose::{Budget, Choice, Disk, Occasion};
+pub use choose::{Budget, Choice, Disk, Occasion, PinnedBy};
 pub(crate) use choose::{READ_NS, SHARE_MIN};
 
 use crate::{

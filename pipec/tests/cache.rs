@@ -162,6 +162,57 @@ fn prepare_fills_what_runs_read() {
 }
 
 #[test]
+fn prepare_caches_what_is_named_and_so_do_runs() {
+    let mut site = Site::new("prepare-keep");
+    let prepare = |site: &Site, keep: &[&str]| {
+        let base = ["prepare", "p.pipe", "--set", "data=data", "--cache", "kept", "--json"];
+        site.folder.pipec(&[&base[..], keep].concat())
+    };
+    // Where all of an image is used, there is no index.
+    prepare(&site, &["--keep", "index"]).ends(1, &["no step uses a part of an image only"]);
+    site.folder
+        .write("p.pipe", &PROGRAM.replace("resize(side, side)", "random_resized_crop(side)"));
+    site.plain();
+    let index = prepare(&site, &["--keep", "index"]);
+    index.ends(0, &["`jpeg_index` (p.map#1): 40 values are cached"]);
+    let of = |it: &Printed| serde_json::from_str::<serde_json::Value>(&it.out).unwrap();
+    let files = common::files(&site.folder.join("data"));
+    let files: usize = files.values().map(Vec::len).sum();
+    let bytes = of(&index)[0]["bytes"].as_u64().unwrap() as f64;
+    assert!(bytes > 0.0 && bytes < 0.06 * files as f64, "{bytes} {files}");
+    // The first epoch finds all of it, and nothing else is cached, whatever would be best.
+    for more in [&["--epochs", "1"][..], &["--epochs", "9"]] {
+        let run = ["run", "p.pipe", "--set", "data=data", "--cache", "kept", "--json"];
+        let later = site.folder.pipec(&[&run[..], more].concat());
+        later.ends(0, &[]);
+        let kept = of(&later)["kept"].clone();
+        assert_eq!(kept.as_array().unwrap().len(), 1, "{later:#?}");
+        assert_eq!((&kept[0]["function"], &kept[0]["misses"]), (&"jpeg_index".into(), &0.into()));
+    }
+    let later = site.kept(&[]);
+    assert_eq!((figure(&later, "hits"), figure(&later, "written")), (80, 0), "{later:#?}");
+    let why = ["cache", "why", "p.pipe", "p", "kept", "--set", "data=data", "--epochs", "9"];
+    let told = site.folder.pipec(&why);
+    told.ends(0, &[]);
+    let part = "`prepare --keep` caches only `p.map#1.jpeg_index`";
+    assert!(told.out.contains(part) && told.out.contains("found: 40 values"), "{told:#?}");
+    // Another value in its place; then whatever is best.
+    let value = prepare(&site, &["--keep", "p.map#1.decode_jpeg", "--epochs", "9"]);
+    value.ends(0, &["`decode_jpeg` (p.map#1): 40 values are cached"]);
+    let told = site.folder.pipec(&why);
+    assert!(told.out.contains("caches only `p.map#1.decode_jpeg`"), "{told:#?}");
+    prepare(&site, &["--epochs", "9"]).ends(0, &[]);
+    assert!(!site.folder.pipec(&why).out.contains("caches only"));
+    // What cannot be kept, with what can.
+    let names =
+        "the values are `p.files#1.with#1.read_file`, `p.map#1.decode_jpeg`, `p.map#1.jpeg_index`";
+    let other = prepare(&site, &["--keep", "index", "--keep", "flip"]);
+    other.ends(1, &["`--keep flip`: it is not a value of this pipeline", names]);
+    let drawn = prepare(&site, &["--keep", "resize"]);
+    drawn.ends(1, &["`--keep resize`: it cannot be cached: ", "draws again in every epoch", names]);
+}
+
+#[test]
 fn prepare_goes_on_where_it_was_killed() {
     let site = Site::new("prepare-killed");
     let base = ["prepare", "p.pipe", "--set", "data=data", "--epochs", "2", "--cache", "kept"];

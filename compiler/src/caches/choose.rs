@@ -62,10 +62,22 @@ pub struct Occasion {
     pub filled: BTreeMap<u64, u64>,
     /// Values that are kept and no others, where there is one (`Candidate::value_name`).
     pub pinned: Vec<String>,
+    /// Who says so.
+    pub pinned_by: PinnedBy,
     /// Values that are not kept.
     pub forbidden: Vec<String>,
     /// What is to be as small as possible.
     pub objective: Objective,
+}
+
+/// Who says which values are kept, and no others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PinnedBy {
+    /// A lock file: wherever is best.
+    #[default]
+    Lock,
+    /// `prepare --keep`: on disk.
+    Prepare,
 }
 
 /// A disk on which values may be kept.
@@ -178,7 +190,11 @@ impl Choice {
         }
         let others = !occasion.pinned.is_empty() && !occasion.pinned.contains(&name);
         if new.why.is_empty() && others {
-            new.why = format!("the lock file caches only `{}`", occasion.pinned.join("`, `"));
+            let who = match occasion.pinned_by {
+                PinnedBy::Lock => "the lock file",
+                PinnedBy::Prepare => "`prepare --keep`",
+            };
+            new.why = format!("{who} caches only `{}`", occasion.pinned.join("`, `"));
         }
         new
     }

@@ -101,6 +101,8 @@ pub struct View {
     pub budget: Option<Budget>,
     /// Values that the disk of it holds already: see [`crate::caches::Occasion::filled`].
     pub filled: BTreeMap<u64, u64>,
+    /// Those that runs with this disk keep there, and no others, by their names too; none where any may be kept.
+    pub only: Vec<u64>,
     /// How fast it was when it was measured, and the machine as it was then.
     pub seen: Option<(Seen, Machine)>,
     /// Records of a pass through each source, in the order of the plan, where they are known.
@@ -497,6 +499,7 @@ mod tests {
             too_large: Vec::new(),
             budget: None,
             filled: BTreeMap::new(),
+            only: Vec::new(),
             seen: None,
             pass_lens,
             counted: Vec::new(),

@@ -8,7 +8,7 @@ use super::{
     Estimate,
     outlook::{View, epoch, filling, observed, warm},
 };
-use crate::caches::{Candidate, Choice, Occasion, SHARE_MIN};
+use crate::caches::{Candidate, Choice, Occasion, PinnedBy, SHARE_MIN};
 use model::{
     Machine, Network, Wishes,
     solve::{self, Limit},
@@ -251,7 +251,12 @@ impl<'a> Shop<'a> {
         let ways = ways.collect();
         let base = limits.iter().map(|it| seconds(&none, *it)).chain([-ahead_s]).collect();
         let has_way = |at: usize| solved[at].iter().any(Option::is_some);
-        let stages = groups(all, &has_way, disk.is_some());
+        let places: &[bool] = match (disk, occasion.pinned_by) {
+            (None, _) => &[false],
+            (Some(_), PinnedBy::Lock) => &[false, true],
+            (Some(_), PinnedBy::Prepare) => &[true],
+        };
+        let stages = groups(all, &has_way, places);
         let (knows_length, outputs) = (outputs.is_some(), outputs.unwrap_or(1.0));
         Some(Self { occasion, objective, limits, base, ways, stages, rooms, outputs, knows_length })
     }
@@ -319,7 +324,7 @@ impl<'a> Shop<'a> {
     fn none(&self) -> Picks {
         let is_pinned = !self.occasion.pinned.is_empty();
         let first =
-            |groups: &Vec<Group>| if is_pinned { groups[0].clone() } else { Group::default() };
+            |groups: &Vec<Group>| groups.first().filter(|_| is_pinned).cloned().unwrap_or_default();
         self.stages.iter().map(first).collect()
     }
 
@@ -487,9 +492,9 @@ impl Found {
     }
 }
 
-/// What each stage may keep: a value with its index, or an index alone. What is read for values and the values themselves
-/// exclude each other: their stages are one.
-fn groups(all: &[Choice], has_way: &dyn Fn(usize) -> bool, disk: bool) -> Vec<Vec<Group>> {
+/// What each stage may keep, and whether on disk: a value with its index, or an index alone. What is read for values and the
+/// values themselves exclude each other: their stages are one.
+fn groups(all: &[Choice], has_way: &dyn Fn(usize) -> bool, places: &[bool]) -> Vec<Vec<Group>> {
     let open = || all.iter().enumerate().filter(|(at, it)| it.is_open() && has_way(*at));
     let files: Vec<StageId> =
         open().filter(|it| it.1.candidate.reads).map(|it| it.1.candidate.stage).collect();
@@ -524,11 +529,9 @@ fn groups(all: &[Choice], has_way: &dyn Fn(usize) -> bool, disk: bool) -> Vec<Ve
             stages.push((stage, Vec::new()));
             stages.len() - 1
         });
-        let group = |on_disk| Group { members: members.clone(), on_disk };
-        stages[place].1.push(group(false));
-        if disk && choice.candidate.listed {
-            stages[place].1.push(group(true));
-        }
+        let places = places.iter().filter(|on_disk| !**on_disk || choice.candidate.listed);
+        let group = |on_disk: &bool| Group { members: members.clone(), on_disk: *on_disk };
+        stages[place].1.extend(places.map(group));
     }
     stages.into_iter().map(|it| it.1).collect()
 }
@@ -590,6 +593,7 @@ mod tests {
                 too_large: Vec::new(),
                 budget: None,
                 filled: BTreeMap::new(),
+                only: Vec::new(),
                 seen: None,
                 pass_lens: vec![Some(count)],
                 counted: Vec::new(),

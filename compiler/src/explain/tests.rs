@@ -25,6 +25,7 @@ fn explanation(plan: &Plan) -> Explanation {
         too_large: Vec::new(),
         budget: None,
         filled: BTreeMap::new(),
+        only: Vec::new(),
         seen: None,
         pass_lens: Vec::new(),
         counted: Vec::new(),

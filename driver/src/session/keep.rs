@@ -2,12 +2,12 @@
 
 use crate::session::{compiled::Compiled, host::Host, lock::Chosen};
 use compiler::{
-    caches::{Budget, Candidate, Choice, Disk, Occasion, SAVES_MIN, candidates},
+    caches::{Budget, Candidate, Choice, Disk, Occasion, PinnedBy, SAVES_MIN, candidates},
     estimate::{View, choose, out_of_reach},
     passes::Optimised,
 };
 use model::{Machine, strategy::Objective};
-use plan::{Code, Measured, Program, StageId, count};
+use plan::{Code, Measured, Program, StageId, count, parts::Keep};
 use runtime::Failure;
 use std::collections::BTreeMap;
 
@@ -77,14 +77,21 @@ impl Compiled {
     ) -> Result<(Vec<Candidate>, Occasion), Failure> {
         let library = stdlib::library();
         let pins = |of: fn(&Chosen) -> &Vec<String>| lock.map_or(Vec::new(), |it| of(it).clone());
-        let (pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
-        let are_named = !pinned.is_empty() || !forbidden.is_empty();
+        let (mut pinned, forbidden) = (pins(|it| &it.keep), pins(|it| &it.forbid));
+        let are_named = !pinned.is_empty() || !forbidden.is_empty() || !view.only.is_empty();
         // Who names a value means it, however little it saves.
         let least = if are_named { 0.0 } else { SAVES_MIN };
         let found = candidates(&self.optimised.plan, &library, (measured, least));
         let mut found = found.unwrap_or_default();
         if let Some(name) = pinned.iter().chain(&forbidden).find(|it| !is_one_of(it, &found)) {
             return Err(no_such_value(name, &found));
+        }
+        // A lock is asked first: it lies beside the program.
+        let mut pinned_by = PinnedBy::Lock;
+        let is_only = |it: &&Candidate| view.only.contains(&it.name);
+        if pinned.is_empty() && disk.is_some() && found.iter().any(|it| is_only(&it)) {
+            pinned = found.iter().filter(is_only).map(Candidate::value_name).collect();
+            pinned_by = PinnedBy::Prepare;
         }
         let is_dear = |it: &Candidate| it.reads || it.saves.value >= SAVES_MIN;
         found.retain(|it| !are_named || is_dear(it) || pinned.contains(&it.value_name()));
@@ -94,8 +101,8 @@ impl Compiled {
         let pass_lens = by_stage(&self.program, &view.pass_lens);
         let filled = view.filled.clone();
         let objective = asked.objective;
-        let occasion =
-            Occasion { pass_lens, passes, room, disk, filled, pinned, forbidden, objective };
+        let known = Occasion { pass_lens, passes, room, disk, filled, ..Occasion::default() };
+        let occasion = Occasion { pinned, pinned_by, forbidden, objective, ..known };
         let Optimised { plan, estimate, .. } = &self.optimised;
         match out_of_reach(plan, &library, (estimate, view), (&found, &occasion)) {
             Some(most) => Err(Failure::Program(format!(
@@ -106,6 +113,58 @@ impl Compiled {
             None => Ok((found, occasion)),
         }
     }
+}
+
+/// What `--keep` calls every index.
+const INDEX: &str = "index";
+
+impl Compiled {
+    /// The values that are called so, by the names of what they are: every `index`, what a function makes, such as
+    /// `decode_jpeg`, or what one makes in a step, `train.map#1.decode_jpeg`.
+    ///
+    /// # Errors
+    /// One is no value that can be kept on disk.
+    pub(crate) fn values_called(&self, names: &[String]) -> Result<Vec<u64>, Failure> {
+        let found = candidates(&self.optimised.plan, &stdlib::library(), (None, 0.0));
+        let found = found.unwrap_or_default();
+        let mut values = Vec::new();
+        for name in names {
+            let is_called = |it: &&Candidate| match it.keep {
+                Keep::Index if name == INDEX => true,
+                _ => [&it.function, &it.value_name()].contains(&name),
+            };
+            let own: Vec<&Candidate> = found.iter().filter(is_called).collect();
+            let can = own.iter().filter(|it| why_not_on_disk(it).is_none());
+            let can: Vec<u64> = can.map(|it| it.name).collect();
+            if can.is_empty() {
+                return Err(not_kept(name, (&own, &found)));
+            }
+            values.extend(can);
+        }
+        Ok(values)
+    }
+}
+
+/// Why a value cannot be kept on disk, whatever it saves.
+fn why_not_on_disk(value: &Candidate) -> Option<&str> {
+    let elsewhere = "it is read from files that no source lists";
+    value.refused.as_deref().or((!value.listed).then_some(elsewhere))
+}
+
+/// What is said of `--keep name`, which can be none of the `found` values; `own` are those that are called so.
+fn not_kept(name: &str, (own, found): (&[&Candidate], &[Candidate])) -> Failure {
+    let why = match own.iter().find_map(|it| why_not_on_disk(it)) {
+        Some(why) => format!("it cannot be cached: {why}"),
+        None if name == INDEX => "there is none: no step uses a part of an image only".to_owned(),
+        None => "it is not a value of this pipeline".to_owned(),
+    };
+    let is_dear = |it: &&Candidate| it.reads || it.saves.value >= SAVES_MIN;
+    let can = found.iter().filter(is_dear).filter(|it| why_not_on_disk(it).is_none());
+    let mut names: Vec<String> = can.map(|it| format!("`{}`", it.value_name())).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    Failure::Program(format!("`--keep {name}`: {why}; the values are {names}"))
 }
 
 fn is_one_of(name: &str, found: &[Candidate]) -> bool {

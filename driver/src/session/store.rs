@@ -70,6 +70,9 @@ pub struct About {
     pub bytes: u64,
     /// When it was begun, in seconds since 1970.
     pub created: u64,
+    /// Whether runs keep this of the pipeline, and nothing else that does not say the same: `prepare --keep`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only: bool,
     /// The version of pipec that did it.
     pub pipec: String,
 }
@@ -80,6 +83,15 @@ pub(crate) struct Inputs {
     hash: u128,
     files: u64,
     bytes: u64,
+}
+
+/// What a folder holds of the values that are made of some inputs, each by the name of what it is.
+#[derive(Debug, Default)]
+pub(crate) struct There {
+    /// How many of each.
+    pub(crate) values: BTreeMap<u64, u64>,
+    /// Those that are kept there alone, if there are any.
+    pub(crate) only: Vec<u64>,
 }
 
 /// A store that a run may use, if it may, and what is to be told of it.
@@ -104,20 +116,43 @@ impl DiskOptions {
         Disk { room: self.limit, storage, write_ahead }
     }
 
-    /// Values that are there already, made of `inputs`: how many, by the name of what they are.
-    pub(crate) fn filled(&self, inputs: &Inputs) -> BTreeMap<u64, u64> {
+    /// What is there already, made of `inputs`.
+    pub(crate) fn there(&self, inputs: &Inputs) -> There {
+        let mut there = There::default();
+        for (_, about) in self.made_of(inputs) {
+            let Ok(name) = u64::from_str_radix(&about.computed, 16) else { continue };
+            there.only.extend(Some(name).filter(|_| about.only));
+            if let Ok(store) = Store::look(&self.folder, &about.address()) {
+                there.values.insert(name, store.stats().entries);
+            }
+        }
+        there
+    }
+
+    /// From now on, runs of a pipeline keep these of its values and no others; any, where there are none.
+    pub(crate) fn keep_only(
+        &self,
+        addresses: &[String],
+        (pipeline, inputs): (&str, &Inputs),
+    ) -> Result<(), Failure> {
+        for (place, about) in self.made_of(inputs) {
+            let only = addresses.contains(&about.address());
+            if (only || about.pipeline == pipeline) && about.only != only {
+                About { only, ..about }.write(&place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What says what is made of `inputs`, with where it lies.
+    fn made_of(&self, inputs: &Inputs) -> Vec<(PathBuf, About)> {
         let made_of = format!("{:032x}", inputs.hash);
         let is_ours = |it: &About| {
             (it.format, &*it.pipec, &it.inputs) == (FORMAT, env!("CARGO_PKG_VERSION"), &made_of)
         };
-        let entries = |place: &PathBuf| {
-            let about = About::read(place).filter(is_ours)?;
-            let name = u64::from_str_radix(&about.computed, 16).ok()?;
-            let store = Store::look(&self.folder, &about.address()).ok()?;
-            Some((name, store.stats().entries))
-        };
-        let places = folder::places(&self.folder).unwrap_or_default();
-        places.iter().filter_map(entries).collect()
+        let places = folder::places(&self.folder).unwrap_or_default().into_iter();
+        let all = places.filter_map(|it| About::read(&it).map(|about| (it, about)));
+        all.filter(|it| is_ours(&it.1)).collect()
     }
 
     /// Opens the store of `candidate`; one that cannot be opened is told, and done without.
@@ -172,6 +207,7 @@ impl About {
             files: inputs.files,
             bytes: inputs.bytes,
             created: now.map_or(0, |it| it.as_secs()),
+            only: false,
             pipec: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

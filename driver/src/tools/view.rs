@@ -12,7 +12,7 @@ use crate::session::{
     measured::Profile,
     samples::{self, SampleProgress},
     storages,
-    store::{DiskOptions, Inputs},
+    store::{DiskOptions, Inputs, There},
 };
 use compiler::{
     caches::{Budget, Choice, Disk},
@@ -64,6 +64,7 @@ impl Compiled {
             too_large: Vec::new(),
             budget: None,
             filled: BTreeMap::new(),
+            only: Vec::new(),
             seen: None,
             pass_lens: Vec::new(),
             counted: Vec::new(),
@@ -106,9 +107,10 @@ impl Compiled {
         let counted = filters::counted(self, sample);
         // The files are listed once more for it: only where something may be there.
         let disk_there = of.disk.as_ref().filter(|it| it.folder.is_dir());
-        let filled = disk_there.map_or(BTreeMap::new(), |it| self.filled(it, sample));
-        let view =
-            View { machine, seen, pass_lens, counted, storages, filled, ..self.plain_view() };
+        let there = disk_there.map_or_else(There::default, |it| self.there(it, sample));
+        let There { values: filled, only } = there;
+        let plain = self.plain_view();
+        let view = View { machine, seen, pass_lens, counted, storages, filled, only, ..plain };
         let mut choices = self.kept((&view, disk), asked, known)?;
         // Where each record comes once, it is told of what could be kept, and of nothing else.
         choices.retain(|it| keeps || it.candidate.refused.is_none() && it.values.is_some());
@@ -150,18 +152,14 @@ impl Compiled {
     }
 
     /// What a cache folder holds of it already.
-    fn filled(
-        &self,
-        disk: &DiskOptions,
-        sample: &mut dyn FnMut(&SampleProgress),
-    ) -> BTreeMap<u64, u64> {
+    fn there(&self, disk: &DiskOptions, sample: &mut dyn FnMut(&SampleProgress)) -> There {
         let mut program = self.program.clone();
         let inputs = samples::resolve(&mut program, sample).and_then(|()| {
             let run =
                 runtime::start(&program, &Functions::unneeded(), &runtime::Options::default())?;
             Inputs::of(&run, disk.verify_inputs)
         });
-        inputs.map_or(BTreeMap::new(), |it| disk.filled(&it))
+        inputs.map_or_else(|_| There::default(), |it| disk.there(&it))
     }
 
     /// Records of a pass through each source; makes sample sets and reads files to know it.

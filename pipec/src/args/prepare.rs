@@ -14,10 +14,11 @@ use std::path::PathBuf;
 Examples:
   pipec prepare train.pipe train --epochs 90 --cache /nvme/cache
   pipec run train.pipe train --epochs 90 --cache /nvme/cache    every epoch reads the cache, the first one too
+  pipec prepare train.pipe train --cache /nvme/cache --keep index    only where the parts of each JPEG are
 
 Caches what `run` with the same `--epochs`, `--cache` and `--memory` would cache on disk: only the steps up to that value are \
 run, once for each record and on all cores. Values that are cached already are not computed again: after Ctrl-C or a crash, \
-run it again. `explain --strategies` compares what could be cached; a lock file chooses.")]
+run it again. `explain --strategies` compares what could be cached; `--keep` or a lock file chooses.")]
 pub(crate) struct PrepareArgs {
     /// Program.
     #[arg(value_name = "FILE")]
@@ -36,6 +37,11 @@ pub(crate) struct PrepareArgs {
     /// time, bytes and rate says.
     #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
     pub(crate) objective: Objective,
+    /// Cache this value, and none that is not named so: `index`, the positions of the parts of each JPEG, for pipelines that
+    /// decode a part of it; a function such as `decode_jpeg`; or `train.map#1.decode_jpeg`. Runs with the same `--cache`
+    /// then cache nothing else; `prepare` without `--keep` lifts that.
+    #[arg(long, value_name = "VALUE")]
+    pub(crate) keep: Vec<String>,
     /// Number of epochs that later runs have.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,

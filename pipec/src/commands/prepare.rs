@@ -63,7 +63,7 @@ pub(super) fn run(args: &PrepareArgs, talk: &Talk) -> io::Result<Exit> {
         },
         note: &mut |it| talk.say(&format!("{name} {it}")),
     };
-    let prepared = driver::prepare(&compiled, &options, watch);
+    let prepared = driver::prepare(&compiled, (&options, &args.keep), watch);
     talk.passed();
     if args.json {
         print_json(&all)?;

@@ -7,11 +7,11 @@ use crate::session::{
     keep::{Asked, laps, reserve},
     options::RunOptions,
     storages,
-    store::{About, Inputs},
+    store::{About, Inputs, There},
 };
 use compiler::caches::{Candidate, Choice};
 use runtime::{Cache, CachePoint, Failure, Run, Spared, StoreStats};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// A value that is kept.
 pub(super) struct Kept {
@@ -59,7 +59,7 @@ pub(super) fn begin(
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     let inputs = disk.map(|it| Inputs::of(run, it.verify_inputs));
     let known = inputs.as_ref().and_then(|it| it.as_ref().ok());
-    let choices = choices(compiled, run, (asked, options, known))?;
+    let choices = choices(compiled, run, (asked, options, known), None)?;
     let (kept, left): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.kept);
     let mut keeping = Keeping::default();
     if asked.on_disk && !kept.iter().any(Choice::is_on_disk) {
@@ -81,15 +81,19 @@ pub(super) fn begin(
     Ok(keeping)
 }
 
-/// What could be kept, and whether it is, where the sources' files are `inputs`.
+/// What could be kept, and whether it is, where the sources' files are `inputs`. On disk, only some values are kept, if they
+/// are named here or in the folder.
 pub(super) fn choices(
     compiled: &Compiled,
     run: &Run,
     (asked, options, inputs): (Asked, &RunOptions, Option<&Inputs>),
+    only: Option<Vec<u64>>,
 ) -> Result<Vec<Choice>, Failure> {
     let disk = options.disk.as_ref().filter(|_| asked.on_disk);
     let (mut view, host) = compiled.run_view(options.workers, asked, run.pass_lens()?)?;
-    view.filled = disk.zip(inputs).map_or(BTreeMap::new(), |(disk, it)| disk.filled(it));
+    let there = disk.zip(inputs).map_or_else(There::default, |(disk, it)| disk.there(it));
+    view.filled = there.values;
+    view.only = only.unwrap_or(there.only);
     let disk = disk.map(|it| it.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured()));
     compiled.kept((&view, disk), asked, (None, options.lock.as_ref()))
 }

@@ -77,23 +77,29 @@ pub struct PrepareWatch<'a> {
 }
 
 /// Makes what runs of `compiled` with these options cache on disk, all that is not there yet; values that they would keep
-/// in memory alone are left to them.
+/// in memory alone are left to them. Where values are named, these are made, and runs with the same folder keep these alone
+/// from then on.
 ///
 /// # Errors
 /// Those of a run; it was stopped, or a value could not be cached at all.
 pub fn prepare(
     compiled: &Compiled,
-    options: &RunOptions,
+    (options, names): (&RunOptions, &[String]),
     mut watch: PrepareWatch<'_>,
 ) -> Result<(), Failure> {
     let Some(asked) = asked(compiled, options, options.epochs as usize) else { return Ok(()) };
     let Some(disk) = options.disk.as_ref() else { return Ok(()) };
+    let only = only(compiled, (options, names))?;
     let mut program = compiled.program.clone();
     samples::resolve(&mut program, watch.sample)?;
     let run = runtime::start(&program, &*compiled.kernels()?, &of_run(compiled, options))?;
     let inputs = Inputs::of(&run, disk.verify_inputs)?;
-    let all = choices(compiled, &run, (asked, options, Some(&inputs)))?;
+    let all = choices(compiled, &run, (asked, options, Some(&inputs)), Some(only.clone()))?;
     drop(run);
+    for it in all.iter().filter(|it| only.contains(&it.candidate.name) && !it.is_on_disk()) {
+        let Candidate { step, function, .. } = &it.candidate;
+        (watch.note)(&format!("`{function}` ({step}) is not cached: {}", it.why_not_on_disk()));
+    }
     let mut wanted: Vec<&Choice> = Vec::new();
     for choice in all.iter().filter(|it| it.kept && it.is_on_disk()) {
         // What two steps share is made once.
@@ -101,13 +107,15 @@ pub fn prepare(
             wanted.push(choice);
         }
     }
-    if wanted.is_empty() {
+    if wanted.is_empty() && only.is_empty() {
         (watch.note)(&nothing_to_keep(all.iter()));
     }
     let table_bytes = asked.table_bytes() / wanted.len().max(1) as u64;
     let mut fills: Vec<Fill<'_>> = Vec::new();
+    let mut addresses = Vec::new();
     for choice in wanted {
         let about = About::new(compiled, &choice.candidate, &inputs);
+        addresses.extend(Some(about.address()).filter(|_| !only.is_empty()));
         let Opened { store, notes } = disk.open(&about, table_bytes);
         notes.iter().for_each(|it| (watch.note)(it));
         let Some(store) = store else {
@@ -117,6 +125,7 @@ pub fn prepare(
         let store = store.up_to(choice.disk_values.unwrap_or(u64::MAX));
         fills.push(Fill { choice, cache: Arc::new(Cache::new(0).with_store(store)) });
     }
+    disk.keep_only(&addresses, (&compiled.program.name, &inputs))?;
     // What one step makes is made together: a record of which one value is cached needs no other one.
     fills.sort_by_key(|it| it.choice.candidate.stage.row());
     for fills in fills.chunk_by(|a, b| a.choice.candidate.stage == b.choice.candidate.stage) {
@@ -124,6 +133,21 @@ pub fn prepare(
         step.fill((&program, options), &mut watch)?;
     }
     Ok(())
+}
+
+/// The values that are named, by the names of what they are.
+fn only(
+    compiled: &Compiled,
+    (options, names): (&RunOptions, &[String]),
+) -> Result<Vec<u64>, Failure> {
+    let locked = options.lock.as_ref().filter(|it| !it.keep.is_empty());
+    match locked {
+        Some(lock) if !names.is_empty() => Err(Failure::Program(format!(
+            "`--keep`: the lock file already says what is cached (`{}`): change its `keep`, or remove it",
+            lock.keep.join("`, `")
+        ))),
+        _ => compiled.values_called(names),
+    }
 }
 
 /// A value whose cache is filled.

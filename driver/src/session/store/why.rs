@@ -1,6 +1,6 @@
 //! Why a pipeline finds on disk what it finds, or not.
 
-use super::{About, DiskOptions, Inputs, latest_like};
+use super::{About, DiskOptions, Inputs, There, latest_like};
 use crate::session::{
     compiled::Compiled,
     functions::Functions,
@@ -54,7 +54,8 @@ pub fn why(
     let workers = lock.map_or_else(machine::cores, |it| it.workers);
     let (mut view, host) = compiled.run_view(workers, asked, run.pass_lens()?)?;
     let room = disk.disk_of(host.as_ref(), &mut view.machine, storages::unmeasured());
-    view.filled = disk.filled(&inputs);
+    let There { values, only } = disk.there(&inputs);
+    (view.filled, view.only) = (values, only);
     let choices = compiled.kept((&view, Some(room)), asked, (None, lock))?;
     let each = choices.into_iter().map(|choice| {
         let candidate = &choice.candidate;
