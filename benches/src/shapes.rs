@@ -12,7 +12,7 @@ use driver::{
     Circumstances, Compiled, Profile, Stop,
     tune::{Wanted, tune},
 };
-use model::{solve::Limit, what_if};
+use model::{solve::Limit, strategy::Objective, what_if};
 use std::{env, fmt::Write, fs, path::PathBuf};
 
 /// Rounds of the comparison with other numbers of threads.
@@ -200,6 +200,7 @@ fn tuned(compiled: &Compiled) -> usize {
         whole_process: false,
         consumer,
         host,
+        objective: Objective::default(),
     };
     let tuned = tune(compiled, &wanted, &Stop::default(), &mut |_| {});
     tuned.expect("it can be run").chosen.workers

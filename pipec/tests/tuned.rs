@@ -137,6 +137,10 @@ fn a_lock_is_heeded_while_it_fits() {
     folder
         .pipec(&["run", "p.pipe", "--locked"])
         .ends(2, &["cannot find the lock file", "pipec tune"]);
+    // One record per second is reached with nothing.
+    let few = ["tune", "p.pipe", "--seconds", "1s", "--epochs", "3", "--objective", "bytes@1"];
+    folder.pipec(&few).ends(0, &["written to `p.pipe.lock`"]);
+    assert!(folder.read("p.pipe.lock").contains("keep = []"));
     folder
         .pipec(&["tune", "p.pipe", "--seconds", "2s", "--epochs", "3"])
         .ends(0, &["workers", "written to `p.pipe.lock`"]);

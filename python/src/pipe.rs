@@ -9,7 +9,7 @@ use crate::{
     errors,
     foreign::Functions,
     fork::Process,
-    program::{Program, Source, Told, sharable},
+    program::{Program, Source, Told, parsed_objective, sharable},
     ready::{Form, Keys, Ready},
     schema,
     wait::{TICK, patiently},
@@ -18,6 +18,7 @@ use driver::{
     Arrival, Circumstances, Host, ITERATOR_OVERTAKEN, LENGTH_UNKNOWN, Lock, Profile, RunOptions,
     State, Stop, Stream, USED_AFTER_FORK, WRONG_ARGUMENT, profile, tune,
 };
+use model::strategy::Objective;
 use pyo3::{prelude::*, types::PyDict};
 use runtime::{Failure, Rank};
 use std::{
@@ -261,6 +262,12 @@ impl Native {
         }
     }
 
+    /// What caching is to be the best for: what is said now, or was said at first.
+    fn objective(&self, py: Python<'_>, said: Option<&str>) -> PyResult<Objective> {
+        let said = said.map_or(Ok(self.program.objective), parsed_objective);
+        said.map_err(|it| errors::coded(py, "ArgumentError", &WRONG_ARGUMENT, &it))
+    }
+
     fn opened(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Engine>> {
         let mut engine = self.engine(py)?;
         engine.open(py, self)?;
@@ -501,8 +508,10 @@ impl Native {
         epochs: u32,
         consumer: Option<f64>,
         verbose: bool,
+        objective: Option<&str>,
     ) -> PyResult<(String, String, String)> {
         let (compiled, options) = (self.program.compiled.clone(), self.program.options());
+        let objective = self.objective(py, objective)?;
         let lock = self.program.lock.clone();
         let work = move || {
             let host = Host::load_default()?;
@@ -512,6 +521,7 @@ impl Native {
                 memory: Some(options.memory),
                 workers: Some(options.workers),
                 host: Some(host).filter(|it| !it.is_assumed()),
+                objective,
                 lock,
                 ..Circumstances::default()
             };
@@ -556,7 +566,9 @@ impl Native {
         seconds: f64,
         epochs: u32,
         write: bool,
+        objective: Option<&str>,
     ) -> PyResult<(String, Vec<(usize, f64)>, usize, Vec<String>, Option<PathBuf>)> {
+        let objective = self.objective(py, objective)?;
         let (compiled, memory) = (self.program.compiled.clone(), self.program.options().memory);
         let stop = Stop::default();
         let stopping = stop.clone();
@@ -574,6 +586,7 @@ impl Native {
                 whole_process: false,
                 consumer: None,
                 host,
+                objective,
             };
             let tuned = tune::tune(&compiled, &wanted, &stop, &mut |_| {})?;
             if let Some(path) = lock {

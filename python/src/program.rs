@@ -5,6 +5,7 @@ use driver::{
     Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop,
     WRONG_ARGUMENT, lock::Chosen,
 };
+use model::strategy::Objective;
 use plan::outside;
 use pyo3::prelude::*;
 use runtime::Rank;
@@ -52,6 +53,9 @@ pub(crate) struct Told {
     quarantine: Option<PathBuf>,
     #[pyo3(item)]
     max_errors: Option<u64>,
+    /// What caching is to be the best for, as on the command line.
+    #[pyo3(item)]
+    objective: Option<String>,
 }
 
 /// Where a program comes from.
@@ -73,6 +77,8 @@ pub(crate) struct Program {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) told: Told,
     pub(crate) source: Source,
+    /// What caching is to be the best for.
+    pub(crate) objective: Objective,
     /// What was chosen for it, and lies beside it.
     pub(crate) lock: Option<Chosen>,
     /// The functions in Python that it calls.
@@ -116,6 +122,8 @@ impl Program {
                 format!("rank {rank} is out of range for world size {world}: ranks start at 0");
             return Err(Wrong::Argument(told));
         }
+        let objective = parsed_objective(told.objective.as_deref().unwrap_or("time"))
+            .map_err(Wrong::Argument)?;
         let mut settings = Settings {
             pipeline: told.name.clone(),
             params: told.params.clone(),
@@ -159,7 +167,7 @@ impl Program {
         sharable(&compiled, told.world).map_err(Wrong::Argument)?;
         let lock = lock(&source, &compiled).map_err(Wrong::Failed)?;
         let compiled = Arc::new(compiled);
-        Ok(Self { loaded, settings, compiled, told, source, lock, functions })
+        Ok(Self { loaded, settings, compiled, told, source, objective, lock, functions })
     }
 
     /// The same for a run that goes on from `state`: rewritten as it was then.
@@ -188,6 +196,7 @@ impl Program {
                 limit: CACHE_BYTES,
                 verify_inputs: false,
             }),
+            objective: self.objective,
             lock: self.lock.clone(),
             ..usual
         }
@@ -197,6 +206,11 @@ impl Program {
     pub(crate) fn lock_path(&self) -> Option<PathBuf> {
         self.source.text.is_none().then(|| Lock::path_of(&self.source.path))
     }
+}
+
+/// What caching is to be the best for, as on the command line; else, why it is not.
+pub(crate) fn parsed_objective(text: &str) -> Result<Objective, String> {
+    text.parse().map_err(|why: String| format!("`objective`: {why}, found `{text}`"))
 }
 
 /// Whether so many runs can share the work; else, why not.

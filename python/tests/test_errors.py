@@ -119,11 +119,21 @@ def test_ranks_that_get_nothing_are_warned_of():
     ({"memory": "2 bananas"}, "2GiB"),
     ({"seed": -1}, "seed"),
     ({"rows": 0.5}, "integer"),
+    ({"objective": "fast"}, "`objective`: expected time, rate, bytes@RATE, .*, found `fast`"),
+    ({"objective": "cost@3"}, "prices of an hour and of a GB-month"),
+    ({"objective": 4000}, "`objective` must be text such as"),
 ])
 def test_wrong_arguments(told, said):
     with pytest.raises(pipec.ArgumentError, match=said) as caught:
         pipec.load("pipeline p = range(10) |> batch(2)", **told)
     assert caught.value.code == "PC0704"
+
+
+def test_an_objective_that_cannot_be():
+    pipe = pipec.load("pipeline p = range(10) |> batch(2)")
+    for wrong in (lambda: pipe.explain(objective="bytes@"), lambda: pipe.tune(1.0, objective="bytes@")):
+        with pytest.raises(ValueError, match="expected records per second after `@`.*, found `bytes@`"):
+            wrong()
 
 
 def test_a_length_that_only_reading_tells():

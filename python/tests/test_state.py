@@ -212,6 +212,20 @@ def test_closed_and_opened_again(numbers):
         next(batches)
 
 
+def test_what_is_cached_is_the_best_for_what_is_asked_for():
+    text = IMAGES.replace("random_resized_crop(32)", "resize(32, 32)")
+    pipe = pipec.load(text, memory="1GiB", objective="bytes@10")
+    cached = lambda told: [it["candidate"]["function"] for it in told.facts["outlook"]["choices"] if it["kept"]]
+    assert cached(pipe.explain(epochs=90)) == []
+    assert len(cached(pipe.explain(epochs=90, objective="rate"))) == 1
+    assert pipe.tune(1.0, epochs=90, write=False)["keep"] == []
+    # A run does the same, and the batches are those of any other.
+    other = pipe.replace(objective="rate", epochs=3)
+    assert other.explain(epochs=90).facts["outlook"]["choices"][0]["kept"]
+    whole = [values(pipec.load(text, seed=1, keep=False, epochs=1), "label")]
+    assert [values(it.replace(seed=1, epochs=1), "label") for it in (pipe, other)] == whole * 2
+
+
 def test_what_is_said_of_it(numbers, tmp_path):
     text = numbers.explain()
     assert text.startswith("numbers:") and "time/record" in text and "location" not in text

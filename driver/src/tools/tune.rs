@@ -25,6 +25,7 @@ use crate::{
 };
 use choice::{TURN_SECONDS, Tried, Turn};
 use compiler::{estimate::Outlook, explain::Explanation};
+use model::strategy::Objective;
 use runtime::Failure;
 use std::time::Instant;
 
@@ -45,6 +46,8 @@ pub struct Wanted {
     pub consumer: Option<f64>,
     /// What is known of the machine.
     pub host: Option<Host>,
+    /// What caching is to be the best for.
+    pub objective: Objective,
 }
 
 /// What came of it.
@@ -180,6 +183,7 @@ fn explained(
         memory: wanted.memory,
         profile: profile.cloned(),
         host: wanted.host.clone(),
+        objective: wanted.objective,
         ..Circumstances::default()
     };
     let explanation = compiled.explanation(compiled.view(&circumstances, sample)?);

@@ -149,6 +149,12 @@ pub(crate) struct TuneArgs {
     /// Maximum duration.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub(crate) seconds: Duration,
+    /// What caching is to be the best for: `time` of all epochs, `rate` of later epochs, or the fewest bytes that reach
+    /// a rate in records/s, such as `bytes@4000`; or the lowest cost, by the price of an hour of the machine and of a GB
+    /// cached for a month, such as `cost@3.06,0.08`. `weights:1,0,1` caches one value, the one that PRESTO's score of fill
+    /// time, bytes and rate says.
+    #[arg(long, value_name = "OBJECTIVE", default_value = "time")]
+    pub(crate) objective: Objective,
     /// Number of epochs to tune for.
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole(1, u32::MAX, 90))]
     pub(crate) epochs: u32,

@@ -36,6 +36,7 @@ pub(super) fn run(args: &TuneArgs, talk: &Talk) -> io::Result<Exit> {
         whole_process: true,
         consumer: args.step_time.as_ref().map(Duration::as_secs_f64),
         host,
+        objective: args.objective,
     };
     let stop = Stop::default();
     stop_on_signals(stop.clone(), talk.terminal);
