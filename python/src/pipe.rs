@@ -510,24 +510,13 @@ impl Native {
         verbose: bool,
         objective: Option<&str>,
     ) -> PyResult<(String, String, String)> {
-        let (compiled, options) = (self.program.compiled.clone(), self.program.options());
-        let objective = self.objective(py, objective)?;
-        let lock = self.program.lock.clone();
+        let of = self.program.circumstances((epochs, consumer), self.objective(py, objective)?);
+        let compiled = self.program.compiled.clone();
         let work = move || {
-            let host = Host::load_default()?;
-            let circumstances = Circumstances {
-                consumer,
-                epochs,
-                memory: Some(options.memory),
-                workers: Some(options.workers),
-                host: Some(host).filter(|it| !it.is_assumed()),
-                objective,
-                lock,
-                ..Circumstances::default()
-            };
-            let compiled = (*compiled).clone().under(&circumstances);
-            let view = compiled.view(&circumstances, &mut |_| {})?;
-            let it = compiled.explanation(view);
+            let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
+            let of = Circumstances { host, ..of };
+            let compiled = (*compiled).clone().under(&of);
+            let it = compiled.explanation(compiled.view(&of, &mut |_| {})?);
             let text = if verbose { it.text() } else { it.short() };
             Ok::<_, Failure>((text, it.html(None), serde_json::to_string(&it)))
         };
@@ -575,8 +564,7 @@ impl Native {
         let path = self.program.lock_path().filter(|_| write);
         let lock = path.clone();
         let work = move || {
-            let host = Host::load_default()?;
-            let host = Some(host).filter(|it| !it.is_assumed());
+            let host = Some(Host::load_default()?).filter(|it| !it.is_assumed());
             let (cores, memory) = (driver::cores(), Some(memory));
             let wanted = tune::Wanted {
                 seconds,

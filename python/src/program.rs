@@ -2,8 +2,8 @@
 
 use crate::{errors, foreign::Functions};
 use driver::{
-    Built, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings, State, Stop,
-    WRONG_ARGUMENT, lock::Chosen,
+    Built, Circumstances, Compiled, ConstantWatch, DiskOptions, Loaded, Lock, RunOptions, Settings,
+    State, Stop, WRONG_ARGUMENT, lock::Chosen,
 };
 use model::strategy::Objective;
 use plan::outside;
@@ -199,6 +199,24 @@ impl Program {
             objective: self.objective,
             lock: self.lock.clone(),
             ..usual
+        }
+    }
+
+    /// What it is explained for, where no more is known of the machine: so many epochs, and the seconds of a training step.
+    pub(crate) fn circumstances(
+        &self,
+        (epochs, consumer): (u32, Option<f64>),
+        objective: Objective,
+    ) -> Circumstances {
+        let options = self.options();
+        Circumstances {
+            consumer,
+            epochs,
+            memory: Some(options.memory),
+            workers: Some(options.workers),
+            objective,
+            lock: options.lock,
+            ..Circumstances::default()
         }
     }
 

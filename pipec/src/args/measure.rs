@@ -86,7 +86,7 @@ pub(crate) struct ExplainArgs {
     /// Print the plan as a Graphviz graph.
     #[arg(long, conflicts_with_all = ["emit", "json"])]
     pub(crate) dot: bool,
-    /// Write the plan, or with `--strategies` a picture of what could be cached, as a self-contained HTML page; `-` is stdout.
+    /// Write the plan, or with `--strategies` what could be cached, as a self-contained HTML page; `-` is stdout.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "json", "dot"])]
     pub(crate) html: Option<PathBuf>,
     /// Compare two profiles.
